@@ -1,0 +1,27 @@
+import { SatchelError } from './error'
+import type { Scope } from './scope'
+
+/** Who is asking, as far as the domain needs to know. */
+export interface Actor {
+  /** The user id, or the client's id for a token without `claims`; null for an anonymous caller. */
+  readonly subject: string | null
+  /** Lower case, from the token. */
+  readonly email: string | null
+  readonly name: string | null
+  readonly scopes: ReadonlySet<Scope>
+}
+
+export const ANONYMOUS: Actor = { subject: null, email: null, name: null, scopes: new Set() }
+
+/** Throws `INVALID_TOKEN` for an anonymous actor and `NOT_AUTHORIZED` naming the missing scope (spec.md §5.5). */
+export function requireScopes(actor: Actor, required: readonly Scope[]): void {
+  if (actor.subject === null) {
+    throw new SatchelError('INVALID_TOKEN', 'An access token is needed: Authorization: Bearer <token>')
+  }
+  for (const scope of required) {
+    if (actor.scopes.has(scope)) continue
+    throw new SatchelError('NOT_AUTHORIZED', `Not authorized: the token lacks the scope ${scope}`, {
+      reason: `scope ${scope}`,
+    })
+  }
+}

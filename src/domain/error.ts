@@ -1,0 +1,74 @@
+/**
+ * Everything a caller can be told. One table in `http/errors.ts` maps each code to a status
+ * (design.md §6); the sentence is for the caller, `cause` is for the log only.
+ */
+export type ErrorCode =
+  | 'INVALID_REQUEST'
+  | 'INVALID_TOKEN'
+  | 'INVALID_CLIENT'
+  | 'CLIENT_EXPIRED'
+  | 'INVALID_GRANT'
+  | 'INVALID_SCOPE'
+  | 'UNAUTHORIZED_CLIENT'
+  | 'UNSUPPORTED_GRANT_TYPE'
+  | 'RESERVED_CLAIM'
+  | 'NOT_AUTHORIZED'
+  | 'ORIGIN_NOT_ALLOWED'
+  | 'LICENSE_EXPIRED'
+  | 'USER_DEACTIVATED'
+  | 'UNKNOWN_DATABASE'
+  | 'UNKNOWN_ROUTE'
+  | 'UNKNOWN_TABLE'
+  | 'UNKNOWN_OBJECT'
+  | 'UNKNOWN_CLIENT'
+  | 'UNKNOWN_REALM'
+  | 'METHOD_NOT_ALLOWED'
+  | 'UNSUPPORTED_MEDIA_TYPE'
+  | 'CONFLICT'
+  | 'PAYLOAD_TOO_LARGE'
+  | 'UNPROCESSABLE'
+  | 'INVALID_SCHEMA'
+  | 'TOO_MANY_REQUESTS'
+  | 'BUSY'
+  | 'STORAGE_FULL'
+  | 'READ_ONLY'
+  | 'STORAGE_FAILED'
+  | 'DATA_FOLDER_IN_USE'
+  | 'NEWER_DATA'
+  | 'INTERNAL'
+
+export interface ErrorDetails {
+  /** Which permission or property was the obstacle; sent to the caller beside the message. */
+  readonly reason?: string
+  /** Seconds after which a repeat may succeed. */
+  readonly retryAfter?: number
+  /** For the log, never for the caller. */
+  readonly cause?: unknown
+}
+
+/** The only error class that reaches a caller; anything else is answered as `INTERNAL`. */
+export class SatchelError extends Error {
+  override readonly name = 'SatchelError'
+  readonly reason: string | undefined
+  readonly retryAfter: number | undefined
+
+  constructor(
+    readonly code: ErrorCode,
+    message: string,
+    details: ErrorDetails = {},
+  ) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause })
+    this.reason = details.reason
+    this.retryAfter = details.retryAfter
+  }
+}
+
+/** A name or path from outside, made safe to appear in a sentence: escaped and cut at 100 characters. */
+export function quoted(text: string): string {
+  const shown = text.length > 100 ? `${text.slice(0, 100)}…` : text
+  return JSON.stringify(shown).replaceAll(/[\u007f-\u009f\u2028\u2029]/g, escapeUnit)
+}
+
+function escapeUnit(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+}

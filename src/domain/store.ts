@@ -1,0 +1,264 @@
+import type { Client } from './client'
+import type { Job } from './job'
+import type { RefreshToken, SigningKey } from './credential'
+import type { Membership } from './member'
+import type { Origin } from './origin'
+import type { Realm, RealmRef } from './realm'
+import type { IndexState, Table } from './table'
+import type { User } from './user'
+
+/**
+ * The seam between the domain and a storage engine (design.md §3). `test/contract/store.ts` is its
+ * contract suite: an engine that passes it is done. The engine filters by ids and knows no policy.
+ */
+export interface Store extends AsyncDisposable {
+  /** Names of the databases in this store, sorted. */
+  list(): string[]
+  has(name: string): boolean
+  /** Opens an existing database, or returns the open one. Throws `UNKNOWN_DATABASE`. */
+  open(name: string): Promise<Database>
+  /** Throws `CONFLICT` when the name is taken, `UNPROCESSABLE` when it is no database name. */
+  create(name: string): Promise<Database>
+  /** Closes the database and removes everything of it. Throws `UNKNOWN_DATABASE`. */
+  remove(name: string): Promise<void>
+}
+
+/** A value, or a promise of it: an engine that answers at once need not pretend otherwise. */
+export type Awaitable<T> = T | Promise<T>
+
+export interface Database extends AsyncDisposable {
+  /** Immutable: tokens name it as their audience, so they survive a copy or a new address. */
+  readonly id: string
+  readonly name: string
+  /** Where this database may keep files of its own (spooled imports, sealed secrets). */
+  readonly folder: string
+  /**
+   * Runs `work` on one consistent snapshot of what is committed. `work` awaits nothing but its `tx`,
+   * and the `tx` is dead afterwards.
+   */
+  read<T>(work: (tx: ReadTx) => Awaitable<T>): Promise<T>
+  /**
+   * Runs `work` as one unit, all or nothing, durable when the promise resolves. Units are serial.
+   * Throws `BUSY` when the unit had to wait too long (it has certainly not run) and `STORAGE_FULL`
+   * or `STORAGE_FAILED` when nothing of it was kept. `work` may be run again after such a failure,
+   * so it has no effect but through its `tx`.
+   */
+  write<T>(work: (tx: WriteTx) => Awaitable<T>): Promise<T>
+  /** Called once after every commit that changed objects or realms. Returns the way to stop. */
+  onCommit(listener: (change: Commit) => void): () => void
+  /** Counts every commit that changed who may do what; verified tokens are remembered under it. */
+  readonly policy: number
+}
+
+export interface Commit {
+  readonly database: string
+  /** The newest revision that became visible. */
+  readonly revision: number
+  readonly realms: readonly RealmRef[]
+}
+
+export interface ReadTx {
+  /** The newest revision this snapshot holds: no change up to it can still appear. */
+  readonly revision: number
+  readonly tables: TableReader
+  readonly objects: ObjectReader
+  readonly realms: RealmReader
+  readonly memberships: MembershipReader
+  readonly users: Records<User>
+  readonly clients: Records<Client>
+  readonly keys: Records<SigningKey>
+  readonly refreshTokens: RefreshTokenReader
+  readonly origins: Records<Origin>
+  readonly jobs: Records<Job>
+  /**
+   * The value loaded under this name since policy last changed (users, members, roles, realms,
+   * clients, keys, origins, tables), else `load`s it. Exact on reads and writes alike.
+   */
+  remember<T>(name: string, load: () => Awaitable<T>): Awaitable<T>
+}
+
+export interface WriteTx extends ReadTx {
+  readonly tables: TableWriter
+  readonly objects: ObjectWriter
+  readonly realms: RealmWriter
+  readonly memberships: MembershipWriter
+  readonly users: RecordWriter<User>
+  readonly clients: RecordWriter<Client>
+  readonly keys: RecordWriter<SigningKey>
+  readonly refreshTokens: RefreshTokenWriter
+  readonly origins: RecordWriter<Origin>
+  readonly jobs: RecordWriter<Job>
+  /** A new id of `createIds`, its high-water mark kept with the unit. */
+  newId(prefix: string, realmId: string): string
+  /** Runs a part that may fail alone: when it throws, its changes are gone and the unit goes on. */
+  attempt<T>(work: () => Awaitable<T>): Promise<T>
+  /** Lets readers and the network in when the unit has run for a while. Call it between batches. */
+  breathe(): Promise<void>
+}
+
+/** Small nouns, found by id and read whole. */
+export interface Records<T> {
+  find(id: string): Awaitable<T | undefined>
+  list(): Awaitable<T[]>
+}
+
+export interface RecordWriter<T> extends Records<T> {
+  put(record: T): Awaitable<void>
+  /** False when there was none. */
+  remove(id: string): Awaitable<boolean>
+}
+
+export interface TableReader {
+  find(name: string): Awaitable<Table | undefined>
+  /** All tables, hidden ones too, in the order they were declared. */
+  list(): Awaitable<readonly Table[]>
+  isSealed(): Awaitable<boolean>
+}
+
+export interface TableWriter extends TableReader {
+  /** Creates the table, or replaces the declaration of the one with the same name. */
+  put(declaration: TableDeclaration): Awaitable<Table>
+  setIndexState(index: number, state: IndexState): Awaitable<void>
+  seal(sealed: boolean): Awaitable<void>
+}
+
+/** What a table is declared as; numbers are the engine's. */
+export type TableDeclaration = Omit<Table, 'number' | 'indexes' | 'builtIn'> & {
+  readonly indexes: readonly { readonly name: string; readonly multi: boolean }[]
+}
+
+/** An object as it lies in the store. `value` is the canonical wire text (design.md §3). */
+export interface StoredObject {
+  readonly seq: number
+  readonly key: string
+  readonly realm: RealmRef
+  readonly owner: string | null
+  readonly revision: number
+  readonly value: string
+}
+
+export type StoredRow = Pick<StoredObject, 'seq' | 'realm' | 'value'>
+
+export interface Chunk {
+  /** In order of creation. */
+  readonly rows: readonly StoredRow[]
+  /** The `seq` to go on after, or undefined when there is no more. */
+  readonly next: number | undefined
+}
+
+/** How much one short read may take: it ends at whichever comes first. */
+export interface ChunkSize {
+  readonly rows: number
+  readonly bytes: number
+}
+
+/** Entries of one declared index with one of these keys, or within one of these ranges. */
+export interface IndexLookup {
+  readonly index: number
+  readonly keys: readonly Uint8Array[]
+}
+
+export interface ObjectReader {
+  /** The objects of a realm that is being erased are not there, for any method. */
+  find(table: Table, key: string): Awaitable<StoredObject | undefined>
+  findMany(table: Table, keys: readonly string[]): Awaitable<Map<string, StoredObject>>
+  /** The rows after `after` in order of creation, of these realms only if they are named. */
+  scan(
+    table: Table,
+    after: number,
+    size: ChunkSize,
+    realms?: ReadonlySet<RealmRef>,
+  ): Awaitable<Chunk>
+  /**
+   * Positions (`seq`, ascending) of the rows in these realms, or found by every one of `lookups`,
+   * after `after`; undefined when there are so many that `scan` is the better way.
+   */
+  locate(
+    table: Table,
+    after: number,
+    by: { realms?: ReadonlySet<RealmRef>; lookups?: readonly IndexLookup[] },
+  ): Awaitable<Float64Array | undefined>
+  /** The rows at these positions that are still there; `next` is the position to go on after. */
+  load(table: Table, positions: Float64Array, size: ChunkSize): Awaitable<Chunk>
+  count(table: Table): Awaitable<number>
+  /** True while a realm id still has objects or tombstones, whatever incarnation. */
+  isRealmUsed(realmId: string): Awaitable<boolean>
+}
+
+export interface IndexEntry {
+  readonly index: number
+  readonly key: Uint8Array
+}
+
+export interface ObjectPut {
+  readonly key: string
+  readonly realm: RealmRef
+  readonly owner: string | null
+  readonly value: string
+  readonly entries: readonly IndexEntry[]
+  /** What this put replaces, with the index entries it had; absent for a new object. */
+  readonly previous?: StoredObject
+  readonly previousEntries?: readonly IndexEntry[]
+}
+
+export interface ObjectWriter extends ObjectReader {
+  /**
+   * Writes objects whose keys are all different. `now` is the operation time in ms. A new object
+   * whose key is taken throws `CONFLICT`. Leaves a tombstone in a realm the object moved out of.
+   */
+  put(table: Table, puts: readonly ObjectPut[], now: number): Awaitable<void>
+  /** Removes objects, leaving tombstones. */
+  remove(
+    table: Table,
+    removals: readonly { previous: StoredObject; entries: readonly IndexEntry[] }[],
+    now: number,
+  ): Awaitable<void>
+  /** Adds the entries of a new index for rows that were there before it was declared. */
+  addEntries(rows: readonly { seq: number; entries: readonly IndexEntry[] }[]): Awaitable<void>
+  /** Drops entries of indexes that are no longer declared; false when none are left. */
+  dropEntries(limit: number): Awaitable<boolean>
+  /** Erases up to `limit` rows of a realm marked `erasing`; false when nothing is left of it. */
+  erase(realm: RealmRef, limit: number): Awaitable<boolean>
+}
+
+export interface RealmReader {
+  /** The living realm with this id. */
+  find(id: string): Awaitable<Realm | undefined>
+  findByRef(ref: RealmRef): Awaitable<Realm | undefined>
+  /** True when an earlier incarnation with this id was deleted. */
+  isRetired(id: string): Awaitable<boolean>
+}
+
+export interface RealmWriter extends RealmReader {
+  /** The living realm with this id, brought to life if there is none. */
+  ensure(id: string): Awaitable<Realm>
+  /** From this commit nothing of the realm is visible; its rows are erased by a job. */
+  markErasing(ref: RealmRef): Awaitable<void>
+}
+
+export interface MembershipReader {
+  ofUser(userId: string): Awaitable<Membership[]>
+  /** Open invitations to an address: rows without a user. */
+  ofEmail(email: string): Awaitable<Membership[]>
+  ofRealm(realm: RealmRef): Awaitable<Membership[]>
+}
+
+export interface MembershipWriter extends MembershipReader {
+  /** `source` names the row it is derived from; a second put replaces the first. */
+  put(membership: Membership): Awaitable<void>
+  remove(source: string): Awaitable<void>
+}
+
+export interface RefreshTokenReader {
+  find(hash: string): Awaitable<RefreshToken | undefined>
+  /** When this `time_stamp` was used with this token, in ms, if it was. */
+  findUse(hash: string, timeStamp: number): Awaitable<number | undefined>
+}
+
+export interface RefreshTokenWriter extends RefreshTokenReader {
+  put(token: RefreshToken): Awaitable<void>
+  recordUse(hash: string, timeStamp: number, now: number): Awaitable<void>
+  removeOfClient(clientId: string): Awaitable<void>
+  /** Forgets tokens unused since `idleBefore` and uses made before `usedBefore`, both in ms. */
+  prune(idleBefore: number, usedBefore: number): Awaitable<void>
+}

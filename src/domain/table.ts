@@ -1,0 +1,29 @@
+export type IndexState = 'building' | 'ready'
+
+export interface TableIndex {
+  /** The engine's number for it. */
+  readonly number: number
+  /** As Dexie names it: `country`, `address.city`, `[a+b]`. */
+  readonly name: string
+  /** One entry per element (`*`). */
+  readonly multi: boolean
+  readonly state: IndexState
+}
+
+/** A table of application objects, or one of the built-in three (protocol.md §6.2, §10). */
+export interface Table {
+  readonly number: number
+  readonly name: string
+  /** Key paths; null until a schema says (protocol.md §10.1). */
+  readonly primaryKey: readonly string[] | null
+  readonly compound: boolean
+  /** True for `@` tables: the server makes the key when it is absent. */
+  readonly generated: boolean
+  readonly idPrefix: string
+  /** The stores text as it was declared, the canonical form of the rest. */
+  readonly stores: string
+  readonly indexes: readonly TableIndex[]
+  /** Hidden by `null` in a schema: not reachable, not lost. */
+  readonly hidden: boolean
+  readonly builtIn: boolean
+}

@@ -1,0 +1,17 @@
+import type { Authority } from '../auth/authority'
+import type { Database } from '../domain/store'
+
+/** A database that is open and served, with what decides who is asking. */
+export interface Host {
+  readonly name: string
+  readonly database: Database
+  readonly authority: Authority
+}
+
+/** Where the front door finds a database by the name in the address. */
+export interface Hosts {
+  /** The host when it is open already: the way of every request but the first. */
+  findOpen(name: string): Host | undefined
+  /** Throws `UNKNOWN_DATABASE`. */
+  open(name: string): Promise<Host>
+}
