@@ -152,10 +152,11 @@ export interface ChunkSize {
   readonly bytes: number
 }
 
-/** Entries of one declared index with one of these keys, or within one of these ranges. */
+/** Entries of one declared index with one of these keys, or in the range from `lower` up to before `upper`. */
 export interface IndexLookup {
   readonly index: number
   readonly keys: readonly Uint8Array[]
+  readonly range?: { readonly lower: Uint8Array; readonly upper: Uint8Array }
 }
 
 export interface ObjectReader {
@@ -170,8 +171,9 @@ export interface ObjectReader {
     realms?: ReadonlySet<RealmRef>,
   ): Awaitable<Chunk>
   /**
-   * Positions (`seq`, ascending) of the rows in these realms, or found by every one of `lookups`,
-   * after `after`; undefined when there are so many that `scan` is the better way.
+   * Positions (`seq`, ascending) after `after`: of the rows that the `lookups` find, whatever their
+   * realm, else of the rows in `realms`. They are candidates, a lookup that finds too much is passed
+   * over; undefined when there are so many that `scan` is the better way.
    */
   locate(
     table: Table,
@@ -215,10 +217,17 @@ export interface ObjectWriter extends ObjectReader {
   ): Awaitable<void>
   /** Adds the entries of a new index for rows that were there before it was declared. */
   addEntries(rows: readonly { seq: number; entries: readonly IndexEntry[] }[]): Awaitable<void>
-  /** Drops entries of indexes that are no longer declared; false when none are left. */
-  dropEntries(limit: number): Awaitable<boolean>
-  /** Erases up to `limit` rows of a realm marked `erasing`; false when nothing is left of it. */
-  erase(realm: RealmRef, limit: number): Awaitable<boolean>
+  /** Drops up to `limit` entries of indexes that are no longer declared; how many it dropped. */
+  dropEntries(limit: number): Awaitable<number>
+  /**
+   * Erases up to `limit` rows and tombstones of a realm marked `erasing`, with the index entries
+   * that `entriesOf` their values; how many it erased. 0: nothing is left, its ref is done with.
+   */
+  erase(
+    realm: RealmRef,
+    limit: number,
+    entriesOf: (table: Table, value: string) => readonly IndexEntry[],
+  ): Awaitable<number>
 }
 
 export interface RealmReader {

@@ -27,3 +27,34 @@ export interface Table {
   readonly hidden: boolean
   readonly builtIn: boolean
 }
+
+/** The tables every database has, with the keys of protocol.md §6.2; their numbers are 1, 2 and 3. */
+export const BUILT_IN_TABLES: readonly Pick<
+  Table,
+  'name' | 'primaryKey' | 'compound' | 'generated' | 'idPrefix' | 'stores'
+>[] = [
+  {
+    name: 'realms',
+    primaryKey: ['realmId'],
+    compound: false,
+    generated: true,
+    idPrefix: 'rlm',
+    stores: '@realmId',
+  },
+  {
+    name: 'members',
+    primaryKey: ['id'],
+    compound: false,
+    generated: true,
+    idPrefix: 'mmb',
+    stores: '@id',
+  },
+  {
+    name: 'roles',
+    primaryKey: ['realmId', 'name'],
+    compound: true,
+    generated: false,
+    idPrefix: '',
+    stores: '[realmId+name]',
+  },
+]

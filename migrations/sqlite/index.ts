@@ -1,0 +1,9 @@
+import init from './0001_init.sql' with { type: 'text' }
+
+export interface Migration {
+  readonly name: string
+  readonly sql: string
+}
+
+/** In the order they run. Forward only: a line that was released is never edited. */
+export const migrations: readonly Migration[] = [{ name: '0001_init', sql: init }]

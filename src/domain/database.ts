@@ -1,0 +1,22 @@
+import { SatchelError, quoted } from './error'
+
+/** First path segments that no database may take (design.md §2). */
+const RESERVED = new Set(['service', 'health', 'ready', 'metrics', 'admin', 'openapi', 'test'])
+const NAME = /^[a-z][a-z0-9-]{0,62}$/
+
+export function isDatabaseName(name: string): boolean {
+  return NAME.test(name) && !RESERVED.has(name)
+}
+
+/** Throws `UNPROCESSABLE` when a database cannot have this name. */
+export function requireDatabaseName(name: string): void {
+  if (RESERVED.has(name)) {
+    throw new SatchelError('UNPROCESSABLE', `The name ${name} is reserved: take another`)
+  }
+  if (!NAME.test(name)) {
+    throw new SatchelError(
+      'UNPROCESSABLE',
+      `${quoted(name)} is no database name: a to z, 0 to 9 and -, a letter first, at most 63`,
+    )
+  }
+}

@@ -1,0 +1,32 @@
+import { SQLiteError } from 'bun:sqlite'
+import { SatchelError } from '../domain/error'
+
+/** What went wrong in SQLite, said for the caller; errors that are not SQLite's come back as they are. */
+export function storageFailure(error: unknown): unknown {
+  if (!(error instanceof SQLiteError)) return error
+  const code = error.code ?? ''
+  if (code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_SHMSIZE') {
+    return new SatchelError(
+      'STORAGE_FULL',
+      'The disk is full: nothing of this request was stored. Free some space and repeat it',
+      { cause: error },
+    )
+  }
+  if (code === 'SQLITE_BUSY' || code.startsWith('SQLITE_BUSY_')) {
+    return new SatchelError('BUSY', 'The database is busy: repeat the request', {
+      retryAfter: 1,
+      cause: error,
+    })
+  }
+  if (code.startsWith('SQLITE_READONLY')) {
+    return new SatchelError('READ_ONLY', 'The data folder cannot be written', { cause: error })
+  }
+  if (/^SQLITE_(IOERR|CORRUPT|NOTADB|CANTOPEN)/.test(code)) {
+    return new SatchelError(
+      'STORAGE_FAILED',
+      'The storage failed: nothing of this request was stored. The log of the server says more',
+      { cause: error },
+    )
+  }
+  return error
+}

@@ -1,0 +1,94 @@
+import type { RealmRef } from '../domain/realm'
+import type { IndexLookup } from '../domain/store'
+import type { Table } from '../domain/table'
+import { objectTable } from './object-table'
+import type { Scope } from './tx'
+
+/** Positions are gathered up to this part of a table; beyond, a scan is the better way (design.md §3). */
+const GATHERED_PART = 1 / 4
+/** A table smaller than this is gathered whatever the part. */
+const SMALL = 1_000
+
+/** The positions of the rows in these realms that every lookup finds, or undefined: scan instead. */
+export function locate(
+  scope: Scope,
+  table: Table,
+  after: number,
+  by: { realms?: ReadonlySet<RealmRef>; lookups?: readonly IndexLookup[] },
+): Float64Array | undefined {
+  const most = Math.max(SMALL, newest(scope, table) * GATHERED_PART)
+  let positions: Float64Array | undefined
+  for (const lookup of by.lookups ?? []) {
+    const found = ofLookup(scope, lookup, after, most)
+    if (found === undefined) continue
+    positions = positions === undefined ? found : common(positions, found)
+  }
+  if (positions !== undefined || by.realms === undefined) return positions
+  return ofRealms(scope, table, by.realms, after, most)
+}
+
+/** At most this many rows: positions only grow. */
+function newest(scope: Scope, table: Table): number {
+  const name = objectTable(table.number)
+  const row = scope.connection
+    .prepare<{ first: number | null; last: number | null }>(
+      `SELECT (SELECT min(seq) FROM ${name}) AS first, (SELECT max(seq) FROM ${name}) AS last`,
+    )
+    .get()
+  return row === null || row.first === null || row.last === null ? 0 : row.last - row.first + 1
+}
+
+function ofRealms(
+  scope: Scope,
+  table: Table,
+  realms: ReadonlySet<RealmRef>,
+  after: number,
+  most: number,
+): Float64Array | undefined {
+  const name = objectTable(table.number)
+  const statement = scope.connection.prepare<{ seq: number }>(
+    `SELECT seq FROM ${name} INDEXED BY ${name}_realm WHERE realm = ? LIMIT ?`,
+  )
+  const found: number[] = []
+  for (const realm of realms) {
+    for (const [seq] of statement.values(realm, most + 1) as [number][]) {
+      if (seq > after) found.push(seq)
+    }
+    if (found.length > most) return undefined
+  }
+  return Float64Array.from(found).sort()
+}
+
+function ofLookup(
+  scope: Scope,
+  lookup: IndexLookup,
+  after: number,
+  most: number,
+): Float64Array | undefined {
+  const found = new Set<number>()
+  const collect = (rows: [number][]) => {
+    for (const [seq] of rows) found.add(seq)
+    return found.size <= most
+  }
+  const exact = scope.connection.prepare(
+    'SELECT seq FROM index_entries WHERE index_number = ? AND key = ? AND seq > ? LIMIT ?',
+  )
+  for (const key of lookup.keys) {
+    if (!collect(exact.values(lookup.index, key, after, most + 1) as [number][])) return undefined
+  }
+  if (lookup.range !== undefined) {
+    const between = scope.connection.prepare(
+      'SELECT seq FROM index_entries WHERE index_number = ? AND key >= ? AND key < ? AND seq > ? LIMIT ?',
+    )
+    const { lower, upper } = lookup.range
+    const rows = between.values(lookup.index, lower, upper, after, most + 1) as [number][]
+    if (!collect(rows)) return undefined
+  }
+  return Float64Array.from(found).sort()
+}
+
+/** Both are ascending. */
+function common(one: Float64Array, other: Float64Array): Float64Array {
+  const wanted = new Set(other)
+  return one.filter((position) => wanted.has(position))
+}

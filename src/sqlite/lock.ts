@@ -1,0 +1,40 @@
+import { Database, SQLiteError } from 'bun:sqlite'
+import { join } from 'node:path'
+import { SatchelError } from '../domain/error'
+
+/**
+ * Takes the data folder for this process until disposed, or returns undefined when another process
+ * has it. SQLite's file lock is freed by the kernel however the holder ends, and means the same in
+ * every container that shares the folder, which a file with a process id does not (design.md §2).
+ *
+ * Throws `READ_ONLY` when the folder cannot be written.
+ */
+export function lockFolder(folder: string): Disposable | undefined {
+  let db: Database | undefined
+  try {
+    db = new Database(join(folder, 'lock.sqlite'), { create: true, readwrite: true })
+    db.run('PRAGMA busy_timeout = 0')
+    db.run('PRAGMA journal_mode = MEMORY')
+    db.run('BEGIN EXCLUSIVE')
+  } catch (error) {
+    db?.close()
+    if (isHeld(error)) return undefined
+    throw cannotLock(folder, error)
+  }
+  const held = db
+  return { [Symbol.dispose]: () => held.close() }
+}
+
+function isHeld(error: unknown): boolean {
+  return error instanceof SQLiteError && (error.code ?? '').startsWith('SQLITE_BUSY')
+}
+
+function cannotLock(folder: string, error: unknown): unknown {
+  const code = error instanceof SQLiteError ? (error.code ?? '') : ''
+  if (!/^SQLITE_(READONLY|CANTOPEN|PERM)/.test(code)) return error
+  return new SatchelError(
+    'READ_ONLY',
+    `The data folder ${folder} cannot be written: make it writable for this user or choose another with --data`,
+    { cause: error },
+  )
+}

@@ -1,0 +1,37 @@
+import { and, eq, isNull } from 'drizzle-orm'
+import type { MembershipReader, MembershipWriter } from '../domain/store'
+import { memberships } from './schema'
+import type { Scope } from './tx'
+
+export function membershipReader(scope: Scope): MembershipReader {
+  const select = () => scope.connection.orm.select().from(memberships)
+  return {
+    ofUser: (userId) => select().where(eq(memberships.userId, userId)).all(),
+    ofEmail: (email) =>
+      select()
+        .where(and(eq(memberships.email, email), isNull(memberships.userId)))
+        .all(),
+    ofRealm: (realm) => select().where(eq(memberships.realm, realm)).all(),
+  }
+}
+
+export function membershipWriter(scope: Scope): MembershipWriter {
+  const touch = () => {
+    if (scope.unit !== undefined) scope.unit.group.policyTouched = true
+  }
+  return {
+    ...membershipReader(scope),
+    put(membership) {
+      touch()
+      scope.connection.orm
+        .insert(memberships)
+        .values(membership)
+        .onConflictDoUpdate({ target: memberships.source, set: membership })
+        .run()
+    },
+    remove(source) {
+      touch()
+      scope.connection.orm.delete(memberships).where(eq(memberships.source, source)).run()
+    },
+  }
+}

@@ -1,0 +1,169 @@
+import { SQLiteError } from 'bun:sqlite'
+import { SatchelError, quoted } from '../domain/error'
+import type { RealmRef } from '../domain/realm'
+import type { IndexEntry, ObjectPut, ObjectWriter, StoredObject } from '../domain/store'
+import type { Table } from '../domain/table'
+import { erase } from './erase'
+import { objectTable } from './object-table'
+import { erasing, objectReader } from './objects'
+import type { Scope, Unit } from './tx'
+
+export function objectWriter(scope: Scope): ObjectWriter {
+  const { unit } = scope
+  if (unit === undefined) throw new Error('a read transaction does not write')
+  return {
+    ...objectReader(scope),
+    put(table, puts, now) {
+      if (table.builtIn) unit.group.policyTouched = true
+      for (const put of puts) {
+        if (put.previous === undefined) insert(scope, unit, table, put, now)
+        else update(scope, unit, table, put, put.previous, now)
+      }
+    },
+    remove(table, removals, now) {
+      if (table.builtIn) unit.group.policyTouched = true
+      const statement = scope.connection.prepare(
+        `DELETE FROM ${objectTable(table.number)} WHERE seq = ?`,
+      )
+      for (const { previous, entries } of removals) {
+        statement.run(previous.seq)
+        removeEntries(scope, previous.seq, entries)
+        bury(scope, unit, table, previous.key, previous.realm, now)
+      }
+    },
+    addEntries(rows) {
+      for (const { seq, entries } of rows) putEntries(scope, seq, entries)
+    },
+    dropEntries: (limit) => dropEntries(scope, limit),
+    erase: (realm, limit, entriesOf) => erase(scope, realm, limit, entriesOf),
+  }
+}
+
+function insert(scope: Scope, unit: Unit, table: Table, put: ObjectPut, now: number): void {
+  const statement = scope.connection.prepare(
+    `INSERT INTO ${objectTable(table.number)} (seq, key, realm, owner, revision, updated_at, value) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  )
+  const seq = unit.group.counters.nextSeq
+  unit.group.counters.nextSeq += 1
+  const run = () =>
+    statement.run(seq, put.key, put.realm, put.owner, unit.revision(), now, put.value)
+  try {
+    run()
+  } catch (error) {
+    if (!(error instanceof SQLiteError) || error.code !== 'SQLITE_CONSTRAINT_UNIQUE') throw error
+    makeWay(scope, table, put.key)
+    run()
+  }
+  putEntries(scope, seq, put.entries)
+  touchRealm(scope, unit, table, put)
+}
+
+/**
+ * A row of a realm that is being erased still holds its key. It gets one that no object can have,
+ * and the erasure finds it by its realm.
+ */
+function makeWay(scope: Scope, table: Table, key: string): void {
+  const name = objectTable(table.number)
+  const row = scope.connection
+    .prepare<{ seq: number; realm: number }>(`SELECT seq, realm FROM ${name} WHERE key = ?`)
+    .get(key)
+  if (row === null || !erasing(scope).has(row.realm)) {
+    throw new SatchelError('CONFLICT', `The key ${quoted(key)} is taken in ${quoted(table.name)}`)
+  }
+  scope.connection
+    .prepare(`UPDATE ${name} SET key = ? WHERE seq = ?`)
+    .run(`\u0001${row.seq}`, row.seq)
+}
+
+function update(
+  scope: Scope,
+  unit: Unit,
+  table: Table,
+  put: ObjectPut,
+  previous: StoredObject,
+  now: number,
+): void {
+  scope.connection
+    .prepare(
+      `UPDATE ${objectTable(table.number)} SET realm = ?, owner = ?, revision = ?, updated_at = ?, stamps = NULL, value = ? WHERE seq = ?`,
+    )
+    .run(put.realm, put.owner, unit.revision(), now, put.value, previous.seq)
+  const before = put.previousEntries ?? []
+  removeEntries(
+    scope,
+    previous.seq,
+    before.filter((entry) => !includes(put.entries, entry)),
+  )
+  putEntries(
+    scope,
+    previous.seq,
+    put.entries.filter((entry) => !includes(before, entry)),
+  )
+  if (previous.realm !== put.realm) bury(scope, unit, table, put.key, previous.realm, now)
+  touchRealm(scope, unit, table, put)
+}
+
+function includes(entries: readonly IndexEntry[], wanted: IndexEntry): boolean {
+  return entries.some(
+    (entry) => entry.index === wanted.index && Buffer.compare(entry.key, wanted.key) === 0,
+  )
+}
+
+function putEntries(scope: Scope, seq: number, entries: readonly IndexEntry[]): void {
+  if (entries.length === 0) return
+  const statement = scope.connection.prepare(
+    'INSERT OR IGNORE INTO index_entries (index_number, key, seq) VALUES (?, ?, ?)',
+  )
+  for (const { index, key } of entries) statement.run(index, key, seq)
+}
+
+function removeEntries(scope: Scope, seq: number, entries: readonly IndexEntry[]): void {
+  if (entries.length === 0) return
+  const statement = scope.connection.prepare(
+    'DELETE FROM index_entries WHERE index_number = ? AND key = ? AND seq = ?',
+  )
+  for (const { index, key } of entries) statement.run(index, key, seq)
+}
+
+/** The tombstone tells those who saw the object in this realm that it is gone from there. */
+function bury(
+  scope: Scope,
+  unit: Unit,
+  table: Table,
+  key: string,
+  realm: RealmRef,
+  now: number,
+): void {
+  scope.connection
+    .prepare(
+      'INSERT OR REPLACE INTO tombstones (table_number, key, realm, revision, at) VALUES (?, ?, ?, ?, ?)',
+    )
+    .run(table.number, key, realm, unit.revision(), now)
+  unit.group.realms.add(realm)
+  unit.group.buried = true
+}
+
+/** The object is in this realm now: its head moves, and a tombstone of an earlier stay goes. */
+function touchRealm(scope: Scope, unit: Unit, table: Table, put: ObjectPut): void {
+  unit.group.realms.add(put.realm)
+  if (!scope.committed.hasTombstones && !unit.group.buried) return
+  scope.connection
+    .prepare('DELETE FROM tombstones WHERE table_number = ? AND key = ? AND realm = ?')
+    .run(table.number, put.key, put.realm)
+}
+
+function dropEntries(scope: Scope, limit: number): number {
+  const dropped = scope.connection
+    .prepare<{ number: number }>("SELECT number FROM indexes WHERE state = 'dropped' LIMIT 1")
+    .get()
+  if (dropped === null) return 0
+  const { changes } = scope.connection
+    .prepare(
+      'DELETE FROM index_entries WHERE (index_number, key, seq) IN (SELECT index_number, key, seq FROM index_entries WHERE index_number = ? LIMIT ?)',
+    )
+    .run(dropped.number, limit)
+  if (changes === 0) {
+    scope.connection.prepare('DELETE FROM indexes WHERE number = ?').run(dropped.number)
+  }
+  return Math.max(changes, 1)
+}

@@ -1,0 +1,50 @@
+import { eq } from 'drizzle-orm'
+import type { SQLiteUpdateSetSource } from 'drizzle-orm/sqlite-core'
+import type { RecordWriter, Records } from '../domain/store'
+import { type clients, jobs, type keys, type origins, type users } from './schema'
+import type { Scope } from './tx'
+
+type RecordTable = typeof clients | typeof jobs | typeof keys | typeof origins | typeof users
+
+/** Records whose columns are the properties of the domain's type, one for one. */
+export function reader<T extends RecordTable>(scope: Scope, table: T): Records<T['$inferSelect']> {
+  return {
+    find: (id) =>
+      scope.connection.orm.select().from(table).where(eq(table.id, id)).get() as
+        | T['$inferSelect']
+        | undefined,
+    list: () =>
+      scope.connection.orm.select().from(table).orderBy(table.id).all() as T['$inferSelect'][],
+  }
+}
+
+export function writer<T extends RecordTable>(
+  scope: Scope,
+  table: T,
+): RecordWriter<T['$inferSelect']> {
+  return {
+    ...reader(scope, table),
+    put(record) {
+      touch(scope, table)
+      scope.connection.orm
+        .insert(table)
+        .values(record)
+        .onConflictDoUpdate({ target: table.id, set: record as SQLiteUpdateSetSource<T> })
+        .run()
+    },
+    remove(id) {
+      touch(scope, table)
+      const removed = scope.connection.orm
+        .delete(table)
+        .where(eq(table.id, id))
+        .returning({ id: table.id })
+        .all()
+      return removed.length > 0
+    },
+  }
+}
+
+/** Every one of these nouns decides who may do what, but for jobs. */
+function touch(scope: Scope, table: RecordTable): void {
+  if (scope.unit !== undefined && table !== jobs) scope.unit.group.policyTouched = true
+}

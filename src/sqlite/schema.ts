@@ -1,0 +1,104 @@
+import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import type { PermissionSet } from '../domain/permission'
+import type { Scope } from '../domain/scope'
+import type { IndexState } from '../domain/table'
+import type { User } from '../domain/user'
+import type { Job } from '../domain/job'
+import type { SigningKey } from '../domain/credential'
+
+/** What `migrations/sqlite` made, as drizzle sees it: property names are the domain's. */
+export const tables = sqliteTable('tables', {
+  number: integer().primaryKey({ autoIncrement: true }),
+  name: text().notNull(),
+  primaryKey: text('primary_key', { mode: 'json' }).$type<readonly string[]>(),
+  compound: integer({ mode: 'boolean' }).notNull(),
+  generated: integer({ mode: 'boolean' }).notNull(),
+  idPrefix: text('id_prefix').notNull(),
+  stores: text().notNull(),
+  hidden: integer({ mode: 'boolean' }).notNull(),
+  builtIn: integer('built_in', { mode: 'boolean' }).notNull(),
+})
+
+export const indexes = sqliteTable('indexes', {
+  number: integer().primaryKey({ autoIncrement: true }),
+  tableNumber: integer('table_number').notNull(),
+  name: text().notNull(),
+  multi: integer({ mode: 'boolean' }).notNull(),
+  state: text().$type<IndexState | 'dropped'>().notNull(),
+})
+
+export const memberships = sqliteTable('memberships', {
+  source: text().primaryKey(),
+  realm: integer().notNull(),
+  userId: text('user_id'),
+  email: text(),
+  accepted: integer({ mode: 'boolean' }).notNull(),
+  rejected: integer({ mode: 'boolean' }).notNull(),
+  permissions: text({ mode: 'json' }).$type<PermissionSet>().notNull(),
+  roles: text({ mode: 'json' }).$type<readonly string[]>().notNull(),
+})
+
+export const users = sqliteTable('users', {
+  id: text().primaryKey(),
+  type: text().$type<User['type']>().notNull(),
+  created: integer().notNull(),
+  updated: integer().notNull(),
+  lastLogin: integer('last_login'),
+  validUntil: integer('valid_until'),
+  deactivated: integer(),
+  data: text({ mode: 'json' }).$type<NonNullable<User['data']>>(),
+})
+
+export const clients = sqliteTable('clients', {
+  id: text().primaryKey(),
+  secretHash: text('secret_hash').notNull(),
+  scopes: text({ mode: 'json' }).$type<readonly Scope[]>().notNull(),
+  name: text(),
+  created: integer().notNull(),
+  expires: integer(),
+})
+
+export const keys = sqliteTable('keys', {
+  id: text().primaryKey(),
+  state: text().$type<SigningKey['state']>().notNull(),
+  publicKey: text('public_key').notNull(),
+  sealedPrivateKey: text('sealed_private_key').notNull(),
+  created: integer().notNull(),
+  retired: integer(),
+})
+
+export const refreshTokens = sqliteTable('refresh_tokens', {
+  hash: text().primaryKey(),
+  clientId: text('client_id').notNull(),
+  subject: text().notNull(),
+  claims: text({ mode: 'json' }).$type<Readonly<Record<string, unknown>>>().notNull(),
+  scopes: text({ mode: 'json' }).$type<readonly Scope[]>().notNull(),
+  publicKey: text('public_key').notNull(),
+  created: integer().notNull(),
+  lastUsed: integer('last_used').notNull(),
+})
+
+export const refreshUses = sqliteTable(
+  'refresh_uses',
+  {
+    hash: text().notNull(),
+    timeStamp: integer('time_stamp').notNull(),
+    used: integer().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.hash, table.timeStamp] })],
+)
+
+export const origins = sqliteTable('origins', {
+  id: text().primaryKey(),
+  created: integer().notNull(),
+})
+
+export const jobs = sqliteTable('jobs', {
+  id: text().primaryKey(),
+  kind: text().$type<Job['kind']>().notNull(),
+  state: text({ mode: 'json' }).$type<Job['state']>().notNull(),
+  done: integer().notNull(),
+  total: integer(),
+  created: integer().notNull(),
+  failure: text(),
+})

@@ -1,0 +1,138 @@
+import type { Realm, RealmRef } from '../domain/realm'
+import type { Table } from '../domain/table'
+import type { Connection } from './connection'
+
+/** The counters of a database: kept in memory, written once per commit. */
+export interface Counters {
+  revision: number
+  policy: number
+  nextSeq: number
+  idHighWater: number
+}
+
+const MEMO_LIMIT = 20_000
+const REALM_LIMIT = 100_000
+
+/**
+ * What is known of the committed state. It changes only in the turn of the event loop in which a
+ * commit happens, so whoever reads it sees exactly what a statement run at the same time sees.
+ */
+export interface Committed {
+  counters: Readonly<Counters>
+  /** Bumped by every commit; a read that spans one has awaited something it must not. */
+  commits: number
+  tables: ReadonlyMap<string, Table>
+  sealed: boolean
+  erasing: ReadonlySet<RealmRef>
+  /** False while no object ever left a realm: then inserts need not look for tombstones. */
+  hasTombstones: boolean
+  readonly realmsById: Map<string, Realm>
+  readonly realmsByRef: Map<RealmRef, Realm>
+  /** Values remembered under the current policy. */
+  readonly memo: Map<string, unknown>
+}
+
+export function loadCommitted(connection: Connection): Committed {
+  return {
+    counters: loadCounters(connection),
+    commits: 0,
+    tables: loadTables(connection),
+    sealed: loadSealed(connection),
+    erasing: loadErasing(connection),
+    hasTombstones: loadHasTombstones(connection),
+    realmsById: new Map(),
+    realmsByRef: new Map(),
+    memo: new Map(),
+  }
+}
+
+export function loadCounters(connection: Connection): Counters {
+  const row = connection
+    .prepare<Counters>(
+      'SELECT revision, policy, next_seq AS nextSeq, id_high_water AS idHighWater FROM database',
+    )
+    .get()
+  if (row === null) throw new Error('the database row is missing')
+  return { ...row }
+}
+
+export function loadSealed(connection: Connection): boolean {
+  return connection.prepare<{ sealed: number }>('SELECT sealed FROM database').get()?.sealed === 1
+}
+
+export function loadErasing(connection: Connection): ReadonlySet<RealmRef> {
+  const rows = connection
+    .prepare<{ number: number }>("SELECT number FROM realm_ids WHERE state = 'erasing'")
+    .all()
+  return new Set(rows.map((row) => row.number))
+}
+
+export function loadHasTombstones(connection: Connection): boolean {
+  return connection.prepare('SELECT 1 FROM tombstones LIMIT 1').get() !== null
+}
+
+interface TableRow {
+  number: number
+  name: string
+  primaryKey: string | null
+  compound: number
+  generated: number
+  idPrefix: string
+  stores: string
+  hidden: number
+  builtIn: number
+}
+
+interface IndexRow {
+  number: number
+  tableNumber: number
+  name: string
+  multi: number
+  state: 'building' | 'ready'
+}
+
+export function loadTables(connection: Connection): ReadonlyMap<string, Table> {
+  const indexRows = connection
+    .prepare<IndexRow>(
+      "SELECT number, table_number AS tableNumber, name, multi, state FROM indexes WHERE state <> 'dropped' ORDER BY number",
+    )
+    .all()
+  const tableRows = connection
+    .prepare<TableRow>(
+      'SELECT number, name, primary_key AS primaryKey, compound, generated, id_prefix AS idPrefix, stores, hidden, built_in AS builtIn FROM tables ORDER BY number',
+    )
+    .all()
+  return new Map(tableRows.map((row) => [row.name, toTable(row, indexRows)]))
+}
+
+function toTable(row: TableRow, indexRows: readonly IndexRow[]): Table {
+  return {
+    number: row.number,
+    name: row.name,
+    primaryKey: row.primaryKey === null ? null : (JSON.parse(row.primaryKey) as string[]),
+    compound: row.compound === 1,
+    generated: row.generated === 1,
+    idPrefix: row.idPrefix,
+    stores: row.stores,
+    hidden: row.hidden === 1,
+    builtIn: row.builtIn === 1,
+    indexes: indexRows
+      .filter((index) => index.tableNumber === row.number)
+      .map(({ number, name, multi, state }) => ({ number, name, multi: multi === 1, state })),
+  }
+}
+
+/** Keeps a value under the policy it was loaded under; forgets everything when there is too much. */
+export function memorize(committed: Committed, name: string, value: unknown): void {
+  if (committed.memo.size >= MEMO_LIMIT) committed.memo.clear()
+  committed.memo.set(name, value)
+}
+
+export function memorizeRealm(committed: Committed, realm: Realm): void {
+  if (committed.realmsById.size >= REALM_LIMIT) {
+    committed.realmsById.clear()
+    committed.realmsByRef.clear()
+  }
+  committed.realmsById.set(realm.id, realm)
+  committed.realmsByRef.set(realm.ref, realm)
+}
