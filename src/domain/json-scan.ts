@@ -1,0 +1,143 @@
+import { SatchelError } from './error'
+import { findJsonFault, positionAt } from './json-syntax'
+import type { Position } from './json-syntax'
+
+/** How much JSON a text may hold (design.md §6). */
+export interface JsonLimits {
+  /** How many containers may lie within each other. */
+  readonly depth: number
+  /** How many values there may be, containers included, keys not. */
+  readonly values: number
+}
+
+/**
+ * Refuses JSON that is too deep or has too many values, as soon as that is seen, so that nothing
+ * is built for it (promise 29). Looks at strings, brackets and commas only: what is no JSON at
+ * all passes, for `JSON.parse` to refuse. Throws `UNPROCESSABLE`.
+ */
+export function scanJson(bytes: Uint8Array, limits: JsonLimits): void {
+  const end = bytes.length
+  let depth = 0
+  let values = 1
+  for (let at = 0; at < end; at++) {
+    const byte = bytes[at]!
+    if (byte === QUOTE) {
+      at = closingQuote(bytes, at + 1)
+      if (at < 0) return
+    } else if (byte === COMMA) {
+      if (++values > limits.values) throw tooManyValues(limits)
+    } else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
+      if (++depth > limits.depth) throw tooDeep(limits)
+      at = lastSpace(bytes, at)
+      const next = bytes[at + 1]
+      if (next !== CLOSE_ARRAY && next !== CLOSE_OBJECT && ++values > limits.values) {
+        throw tooManyValues(limits)
+      }
+    } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) {
+      if (--depth < 0) return
+    }
+  }
+}
+
+export interface JsonSource {
+  /** What the text is called in a refusal. */
+  readonly name: string
+  /** Where the text begins in something greater. */
+  readonly start?: Position
+}
+
+/**
+ * Scans, decodes and parses. Malformed UTF-8 and JSON throw `INVALID_REQUEST` with line and column
+ * and nothing of the content; what is beyond `limits` throws `UNPROCESSABLE`.
+ */
+export function parseJson(
+  input: Uint8Array | string,
+  limits: JsonLimits,
+  source: JsonSource = { name: 'The body' },
+): unknown {
+  scanJson(typeof input === 'string' ? Buffer.from(input) : input, limits)
+  const text = typeof input === 'string' ? input : decodeUtf8(input, source.name)
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    throw new SatchelError('INVALID_REQUEST', describeFault(text, source))
+  }
+}
+
+/** Decodes strictly; a byte order mark is dropped. Throws `INVALID_REQUEST`. */
+export function decodeUtf8(bytes: Uint8Array, name: string): string {
+  try {
+    return UTF8.decode(bytes)
+  } catch {
+    throw new SatchelError('INVALID_REQUEST', `${name} is not well-formed UTF-8`)
+  }
+}
+
+/**
+ * The index of the quote that closes a string, or -1 when the bytes end before it. `from` lies
+ * inside the string, not behind a backslash.
+ */
+export function closingQuote(bytes: Uint8Array, from: number): number {
+  const end = bytes.length
+  let at = from
+  for (;;) {
+    // Most strings are short, and a call into the engine costs as much as some thirty bytes.
+    const near = Math.min(end, at + 48)
+    for (; at < near; at++) {
+      const byte = bytes[at]!
+      if (byte === QUOTE) return at
+      if (byte === BACKSLASH) at++
+    }
+    if (at >= end) return -1
+    const quote = bytes.indexOf(QUOTE, at)
+    if (quote < 0 || !isEscaped(bytes, at, quote)) return quote
+    at = quote + 1
+  }
+}
+
+/** Whether an odd number of backslashes, none of them before `from`, ends just before `at`. */
+export function isEscaped(bytes: Uint8Array, from: number, at: number): boolean {
+  let first = at
+  while (first > from && bytes[first - 1] === BACKSLASH) first--
+  return (at - first) % 2 === 1
+}
+
+const QUOTE = 0x22
+const COMMA = 0x2c
+const OPEN_ARRAY = 0x5b
+const BACKSLASH = 0x5c
+const CLOSE_ARRAY = 0x5d
+const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true })
+
+/** The last byte of the space that follows `at`, or `at` where there is none. */
+function lastSpace(bytes: Uint8Array, at: number): number {
+  let last = at
+  for (;;) {
+    const next = bytes[last + 1]
+    if (next !== 0x20 && next !== 0x0a && next !== 0x0d && next !== 0x09) return last
+    last++
+  }
+}
+
+function tooDeep(limits: JsonLimits): SatchelError {
+  return new SatchelError('UNPROCESSABLE', `JSON may not nest deeper than ${limits.depth} levels`)
+}
+
+function tooManyValues(limits: JsonLimits): SatchelError {
+  return new SatchelError('UNPROCESSABLE', `JSON may not hold more than ${limits.values} values`)
+}
+
+function describeFault(text: string, source: JsonSource): string {
+  const fault = findJsonFault(text)
+  if (fault === undefined) return `${source.name} is not valid JSON`
+  const { line, column } = within(source.start, positionAt(text, fault.offset))
+  return `${source.name} is not valid JSON: ${fault.expected} is expected at line ${line}, column ${column}`
+}
+
+function within(start: Position = { line: 1, column: 1 }, inner: Position): Position {
+  const column = inner.line === 1 ? start.column + inner.column - 1 : inner.column
+  return { line: start.line + inner.line - 1, column }
+}
