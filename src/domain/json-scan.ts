@@ -10,6 +10,9 @@ export interface JsonLimits {
   readonly values: number
 }
 
+/** What a body may hold unless configured otherwise. */
+export const JSON_LIMITS: JsonLimits = { depth: 64, values: 1_000_000 }
+
 /**
  * Refuses JSON that is too deep or has too many values, as soon as that is seen, so that nothing
  * is built for it (promise 29). Looks at strings, brackets and commas only: what is no JSON at

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { SatchelError } from '../../src/domain/error'
-import { closingQuote, parseJson, scanJson } from '../../src/domain/json-scan'
+import { closingQuote, JSON_LIMITS, parseJson, scanJson } from '../../src/domain/json-scan'
 
-const LIMITS = { depth: 64, values: 1_000_000 }
+const LIMITS = JSON_LIMITS
 
 describe('scanJson', () => {
   test('counts depth and values like a parser does', () => {

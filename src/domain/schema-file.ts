@@ -1,0 +1,41 @@
+import { JSON_LIMITS, parseJson } from './json-scan'
+import { findJsonFault, offsetInString, positionAt } from './json-syntax'
+import { parseStores } from './schema'
+import type { Locate, TableSchema } from './schema'
+
+/**
+ * Parses the text of a JSON file: an import file with a `schema` (protocol.md §9.4), or the
+ * object of table names and stores texts alone. Lines and columns in refusals are the file's.
+ * Throws `INVALID_REQUEST` when it is not JSON, `UNPROCESSABLE` when it is too deep or too wide,
+ * `INVALID_SCHEMA` when a table is declared wrongly.
+ */
+export function parseSchemaFile(text: string): Map<string, TableSchema | null> {
+  const json = text.replace(/^\ufeff/, '')
+  const file = parseJson(json, JSON_LIMITS, { name: 'The schema file' })
+  return isRecord(file) && isRecord(file['schema'])
+    ? parseStores(file['schema'], locateIn(json, ['schema']))
+    : parseStores(file, locateIn(json, []))
+}
+
+/** Finds places of the object at `path`, whose members are tables. */
+function locateIn(json: string, path: readonly string[]): Locate {
+  const placesByTable = new Map<string, { start: number; keyStart: number }>()
+  findJsonFault(json, {
+    value(at, start, keyStart) {
+      if (at.length === path.length + 1 && path.every((name, i) => at[i] === name)) {
+        // Of duplicate keys the last one counts, here as in `JSON.parse`.
+        placesByTable.set(at[path.length]!, { start, keyStart })
+      }
+    },
+  })
+  return (table, offset) => {
+    const place = placesByTable.get(table)
+    if (place === undefined) return undefined
+    const { start, keyStart } = place
+    return positionAt(json, offset === undefined ? keyStart : offsetInString(json, start, offset))
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

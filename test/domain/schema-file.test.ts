@@ -1,0 +1,63 @@
+import { expect, test } from 'bun:test'
+import { SatchelError } from '../../src/domain/error'
+import { parseSchemaFile } from '../../src/domain/schema-file'
+
+test('reads the schema of an import file and nothing else of it', () => {
+  const file = { sealed: true, schema: { items: '@id, title', old: null }, data: { rlm1: {} } }
+  const schemas = parseSchemaFile(`\ufeff${JSON.stringify(file)}`)
+  expect([...schemas.keys()]).toEqual(['items', 'old'])
+  expect(schemas.get('items')).toMatchObject({ primaryKey: ['id'], generated: true })
+})
+
+test('reads a bare object of stores texts, even when a table is called schema', () => {
+  expect([...parseSchemaFile('{"schema":"@id","notes":"id"}').keys()]).toEqual(['schema', 'notes'])
+})
+
+test('tells line and column in the file of what is wrong in a stores text', () => {
+  const file = String.raw`{
+  "sealed": true,
+  "schema": {
+    "items": "@id, title",
+    "notes": "id,\ttitle,\u0020++count"
+  }
+}`
+  expect(refusal(file)).toBe(
+    'INVALID_SCHEMA: Table "notes", line 5, column 32: counted keys (++) of two clients collide, write "@id" instead',
+  )
+})
+
+test('tells the place of a name that no table may have', () => {
+  expect(refusal('{\n  "items": "@id",\n  "users": "@id"\n}')).toBe(
+    'INVALID_SCHEMA: Table "users", line 3, column 3: this table name is reserved; choose another',
+  )
+  expect(refusal('{"items": {"id": "@"}}')).toBe(
+    'INVALID_SCHEMA: Table "items", line 1, column 2: write a stores text such as "@id, title", or null',
+  )
+})
+
+test('reads and points at the last of duplicate keys', () => {
+  expect(parseSchemaFile('{"items":"++bad","items":"@id"}').get('items')?.generated).toBe(true)
+  expect(refusal('{"items":"@id",\n"items":"id,"}')).toContain('line 2, column 13')
+})
+
+test('tells line and column where the file stops being JSON', () => {
+  expect(refusal('{\n  "items": "@id"\n  "notes": "@id"\n}')).toBe(
+    'INVALID_REQUEST: The schema file is not valid JSON: a comma or "}" is expected at line 3, column 3',
+  )
+})
+
+test.each(['null', '[]', '"@id"', '7'])('refuses %s', (file) => {
+  expect(refusal(file)).toBe(
+    'INVALID_SCHEMA: A schema is an object of table names and stores texts',
+  )
+})
+
+function refusal(file: string): string {
+  try {
+    parseSchemaFile(file)
+  } catch (error) {
+    if (error instanceof SatchelError) return `${error.code}: ${error.message}`
+    throw error
+  }
+  throw new Error('Nothing was refused')
+}
