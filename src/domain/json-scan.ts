@@ -59,7 +59,7 @@ export function parseJson(
   source: JsonSource = { name: 'The body' },
 ): unknown {
   scanJson(typeof input === 'string' ? Buffer.from(input) : input, limits)
-  const text = typeof input === 'string' ? input : decodeUtf8(input, source.name)
+  const text = typeof input === 'string' ? input : decodeUtf8(input, source)
   try {
     return JSON.parse(text) as unknown
   } catch {
@@ -68,11 +68,12 @@ export function parseJson(
 }
 
 /** Decodes strictly; a byte order mark is dropped. Throws `INVALID_REQUEST`. */
-export function decodeUtf8(bytes: Uint8Array, name: string): string {
+export function decodeUtf8(bytes: Uint8Array, { name, start }: JsonSource): string {
   try {
     return UTF8.decode(bytes)
   } catch {
-    throw new SatchelError('INVALID_REQUEST', `${name} is not well-formed UTF-8`)
+    const place = start === undefined ? '' : ` in what begins at ${describePosition(start)}`
+    throw new SatchelError('INVALID_REQUEST', `${name} is not well-formed UTF-8${place}`)
   }
 }
 
@@ -133,14 +134,18 @@ function tooManyValues(limits: JsonLimits): SatchelError {
   return new SatchelError('UNPROCESSABLE', `JSON may not hold more than ${limits.values} values`)
 }
 
-function describeFault(text: string, source: JsonSource): string {
+function describeFault(text: string, { name, start }: JsonSource): string {
   const fault = findJsonFault(text)
-  if (fault === undefined) return `${source.name} is not valid JSON`
-  const { line, column } = within(source.start, positionAt(text, fault.offset))
-  return `${source.name} is not valid JSON: ${fault.expected} is expected at line ${line}, column ${column}`
+  if (fault === undefined) return `${name} is not valid JSON`
+  const place = describePosition(within(start, positionAt(text, fault.offset)))
+  return `${name} is not valid JSON: ${fault.expected} is expected at ${place}`
 }
 
 function within(start: Position = { line: 1, column: 1 }, inner: Position): Position {
   const column = inner.line === 1 ? start.column + inner.column - 1 : inner.column
   return { line: start.line + inner.line - 1, column }
+}
+
+function describePosition({ line, column }: Position): string {
+  return `line ${line}, column ${column}`
 }
