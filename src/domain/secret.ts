@@ -1,0 +1,27 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { randomToken } from './id'
+
+/** A new secret of 256 random bits: 43 characters of base64url. */
+export function newSecret(): string {
+  return randomToken(32)
+}
+
+/**
+ * What is stored instead of a secret: base64url of its SHA-256. Secrets are random and long, so a
+ * slow hash would protect nothing more (design.md §3).
+ */
+export function hashSecret(secret: string): string {
+  return createHash('sha256').update(secret).digest('base64url')
+}
+
+/**
+ * The only comparison of secrets and of their hashes: the time it takes tells nothing about where
+ * they differ, nor about the length of the one that is kept (promise 23).
+ */
+export function sameSecret(given: string, kept: string): boolean {
+  return timingSafeEqual(digest(given), digest(kept))
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}

@@ -1,0 +1,38 @@
+import { describe, expect, test } from 'bun:test'
+import { hashSecret, newSecret, sameSecret } from '../../src/domain/secret'
+
+describe('secrets', () => {
+  test('are 256 random bits in base64url', () => {
+    const secrets = Array.from({ length: 100 }, newSecret)
+    expect(new Set(secrets).size).toBe(100)
+    for (const secret of secrets) expect(Buffer.from(secret, 'base64url').length).toBe(32)
+  })
+
+  test('are kept as their SHA-256 in base64url', () => {
+    // FIPS 180-2, B.1
+    expect(hashSecret('abc')).toBe('ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0')
+  })
+
+  test('are the same only when every character is', () => {
+    expect(sameSecret('abc', 'abc')).toBe(true)
+    for (const other of ['', 'abC', 'ab', 'abcd', 'äbc', 'bac']) {
+      expect(sameSecret(other, 'abc')).toBe(false)
+      expect(sameSecret('abc', other)).toBe(false)
+    }
+  })
+})
+
+describe('promise 23: one function compares secrets', () => {
+  test('nothing else does, in constant time or otherwise', async () => {
+    const suspects: string[] = []
+    for await (const path of new Bun.Glob('src/**/*.ts').scan('.')) {
+      const text = await Bun.file(path).text()
+      const isHome = path === 'src/domain/secret.ts'
+      if (!isHome && text.includes('timingSafeEqual')) suspects.push(path)
+      const compared =
+        /\b\w*(?:secret|hash|otp|signature|password)\w*\)?\s*[!=]==?(?!=|\s*(?:undefined|null|''|\d))/i
+      if (compared.test(text)) suspects.push(`${path}: ${compared.exec(text)?.[0]}`)
+    }
+    expect(suspects).toEqual([])
+  })
+})
