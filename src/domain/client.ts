@@ -1,4 +1,9 @@
-import type { Scope } from './scope'
+import type { Clock } from '../clock'
+import { quoted, SatchelError } from './error'
+import { randomToken } from './id'
+import { hasAllScopes, type Scope, SCOPES } from './scope'
+import { hashSecret, newSecret, sameSecret } from './secret'
+import type { ReadTx, WriteTx } from './store'
 
 /** An API client (protocol.md §9.2). Its secret is known only as its SHA-256. */
 export interface Client {
@@ -12,3 +17,147 @@ export interface Client {
   /** The moment its key stops working, ms, or null. Set on the old client by a rotation. */
   readonly expires: number | null
 }
+
+/** What a client logs in with. The secret is given once and kept nowhere. */
+export interface ClientCredentials {
+  readonly clientId: string
+  readonly clientSecret: string
+}
+
+export interface Rotation extends ClientCredentials {
+  readonly oldClientId: string
+  /** ms since the epoch. */
+  readonly oldClientExpiresAt: number
+}
+
+export interface NewClient {
+  readonly scopes: readonly Scope[]
+  readonly name?: string | null
+}
+
+/** A client with a new id and secret. Without scopes it may only ask for a token that may nothing. */
+export async function createClient(
+  tx: WriteTx,
+  clock: Clock,
+  { scopes, name = null }: NewClient,
+): Promise<ClientCredentials> {
+  const clientId = newClientId()
+  const clientSecret = newSecret()
+  await tx.clients.put({
+    id: clientId,
+    secretHash: hashSecret(clientSecret),
+    scopes: SCOPES.filter((scope) => scopes.includes(scope)),
+    name,
+    created: clock.now(),
+    expires: null,
+  })
+  return { clientId, clientSecret }
+}
+
+/** All clients in the order they were created, without what proves them. */
+export async function listClients(tx: ReadTx): Promise<Omit<Client, 'secretHash'>[]> {
+  const clients = (await tx.clients.list()).toSorted((a, b) => a.created - b.created)
+  return clients.map(({ id, name, scopes, created, expires }) => {
+    return { id, name, scopes, created, expires }
+  })
+}
+
+/**
+ * Removes the client and its refresh tokens; its access tokens end with this commit. Throws
+ * `UNKNOWN_CLIENT`, and `CONFLICT` for the last one with all scopes (protocol.md §9.3).
+ */
+export async function revokeClient(tx: WriteTx, id: string): Promise<void> {
+  const client = await getClient(tx, id)
+  if (isAdministrator(client)) {
+    const others = (await tx.clients.list()).filter((other) => other.id !== id)
+    if (!others.some(isAdministrator)) {
+      throw new SatchelError(
+        'CONFLICT',
+        'This is the last client with all scopes: create another one before you revoke it',
+      )
+    }
+  }
+  await tx.clients.remove(id)
+  await tx.refreshTokens.removeOfClient(id)
+}
+
+/**
+ * A new client with the scopes and name of `id`, whose own key works for `days` more. Throws
+ * `UNKNOWN_CLIENT`, `CLIENT_EXPIRED` and `UNPROCESSABLE` (protocol.md §9.3).
+ */
+export async function rotateClient(
+  tx: WriteTx,
+  clock: Clock,
+  id: string,
+  days = 7,
+): Promise<Rotation> {
+  if (!(days >= 0 && days <= MAX_OVERLAP_DAYS)) {
+    throw new SatchelError('UNPROCESSABLE', `The old key works for 0 to ${MAX_OVERLAP_DAYS} days`)
+  }
+  const now = clock.now()
+  const client = await getClient(tx, id)
+  if (isClientExpired(client, now)) {
+    throw new SatchelError('CLIENT_EXPIRED', `The key of client ${quoted(id)} has expired`)
+  }
+  const expires = Math.min(client.expires ?? Infinity, Math.round(now + days * DAY))
+  const created = await createClient(tx, clock, client)
+  await tx.clients.put({ ...client, expires })
+  return { ...created, oldClientId: id, oldClientExpiresAt: expires }
+}
+
+/** The client as it is since policy last changed: remembered, for every token names one. */
+export async function findClient(tx: ReadTx, id: string): Promise<Client | undefined> {
+  const clientsById = await tx.remember('clients', async () => {
+    const clients = await tx.clients.list()
+    return new Map(clients.map((client) => [client.id, client]))
+  })
+  return clientsById.get(id)
+}
+
+/**
+ * The client with this id and secret. An unknown id and a wrong secret are one answer, in the same
+ * time; `CLIENT_EXPIRED` is told only to who knows the secret.
+ */
+export async function authenticateClient(
+  tx: ReadTx,
+  { clientId, clientSecret }: ClientCredentials,
+  now: number,
+): Promise<Client> {
+  const client = await findClient(tx, clientId)
+  const isRight = sameSecret(hashSecret(clientSecret), client?.secretHash ?? NOBODY)
+  if (client === undefined || !isRight) {
+    throw new SatchelError('INVALID_CLIENT', 'Unknown client or wrong client secret')
+  }
+  if (isClientExpired(client, now)) {
+    throw new SatchelError(
+      'CLIENT_EXPIRED',
+      'The key of this client has expired: use the one that replaced it',
+    )
+  }
+  return client
+}
+
+export function isClientExpired(client: Client, now: number): boolean {
+  return client.expires !== null && client.expires <= now
+}
+
+/** Begins with a letter: as a subject it must not look like a realm, as an argument not like a flag. */
+function newClientId(): string {
+  return `c${randomToken(16)}`
+}
+
+async function getClient(tx: ReadTx, id: string): Promise<Client> {
+  const client = await tx.clients.find(id)
+  if (client === undefined) throw new SatchelError('UNKNOWN_CLIENT', `No client ${quoted(id)}`)
+  return client
+}
+
+/** One that can still manage everything in a year. */
+function isAdministrator(client: Client): boolean {
+  return client.expires === null && hasAllScopes(client.scopes)
+}
+
+const DAY = 24 * 60 * 60 * 1000
+const MAX_OVERLAP_DAYS = 365
+/** Compared with when there is no such client. */
+const NOBODY = hashSecret('')

@@ -1,3 +1,5 @@
+import { quoted, SatchelError } from './error'
+
 /** What a token may be used for (spec.md §5.4, protocol.md §9.2). */
 export const SCOPES = [
   'ACCESS_DB',
@@ -13,3 +15,27 @@ export type Scope = (typeof SCOPES)[number]
 export function isScope(value: unknown): value is Scope {
   return SCOPES.some((scope) => scope === value)
 }
+
+export function hasAllScopes(scopes: readonly string[]): boolean {
+  return SCOPES.every((scope) => scopes.includes(scope))
+}
+
+/**
+ * The scopes a token gets: what is requested, each once. A list with all six means "what I may
+ * have" (design.md §4, protocol.md §9.2). Throws `INVALID_SCOPE` naming what goes beyond `held`.
+ */
+export function grantScopes(requested: readonly string[], held: readonly Scope[]): Scope[] {
+  const wanted = new Set(requested)
+  const isEverything = hasAllScopes(requested)
+  const surplus = [...wanted].filter(
+    (name) => !isScope(name) || (!isEverything && !held.includes(name)),
+  )
+  if (surplus.length > 0) {
+    const named = surplus.slice(0, NAMED).map(quoted).join(', ')
+    throw new SatchelError('INVALID_SCOPE', `These scopes cannot be granted: ${named}`)
+  }
+  return held.filter((scope) => wanted.has(scope))
+}
+
+/** How many scopes a refusal names. */
+const NAMED = 6

@@ -1,0 +1,118 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Authority, createAuthority } from '../../src/auth/authority'
+import type { TokenLimits } from '../../src/auth/limits'
+import { openSecretKey } from '../../src/auth/secret-key'
+import type { TokenAnswer } from '../../src/auth/token-answer'
+import type { Clock } from '../../src/clock'
+import { type ClientCredentials, createClient } from '../../src/domain/client'
+import { type ErrorCode, SatchelError } from '../../src/domain/error'
+import { SCOPES, type Scope } from '../../src/domain/scope'
+import type { Database, Store } from '../../src/domain/store'
+import { createSqliteStore } from '../../src/sqlite/store'
+
+export const SECOND = 1000
+export const MINUTE = 60 * SECOND
+export const HOUR = 60 * MINUTE
+export const DAY = 24 * HOUR
+
+export interface TestClock extends Clock {
+  /** ms; negative to jump back. */
+  advance(by: number): void
+}
+
+export function createTestClock(start = Date.UTC(2030, 0, 1, 12)): TestClock {
+  let now = start
+  return {
+    now: () => now,
+    advance(by) {
+      now += by
+    },
+  }
+}
+
+export interface TestStore extends AsyncDisposable {
+  readonly folder: string
+  readonly clock: TestClock
+  readonly store: Store
+}
+
+/** A store in a folder of its own that is gone afterwards. */
+export async function setupStore(clock = createTestClock()): Promise<TestStore> {
+  const folder = await mkdtemp(join(tmpdir(), 'satchel-test-'))
+  const store = createSqliteStore(folder, { clock, durability: 'relaxed' })
+  return {
+    folder,
+    clock,
+    store,
+    async [Symbol.asyncDispose]() {
+      await store[Symbol.asyncDispose]()
+      await rm(folder, { recursive: true })
+    },
+  }
+}
+
+export interface TestAuthority extends TestStore {
+  readonly database: Database
+  readonly authority: Authority
+  readonly secretKey: Uint8Array
+  /** The default client, with all scopes. */
+  readonly client: ClientCredentials
+  /** `client_credentials` of the default client with these parameters besides. */
+  ask(parameters: Readonly<Record<string, unknown>>): Promise<TokenAnswer>
+  addClient(...scopes: Scope[]): Promise<ClientCredentials>
+}
+
+/** A database with its keys and its default client. */
+export async function setupAuthority(
+  limits: Partial<TokenLimits> = {},
+  clock = createTestClock(),
+): Promise<TestAuthority> {
+  const base = await setupStore(clock)
+  const database = await base.store.create('main')
+  const secretKey = await openSecretKey(database, null)
+  const authority = await createAuthority(database, clock, secretKey, limits)
+  const addClient = (...scopes: Scope[]) =>
+    database.write((tx) => createClient(tx, clock, { scopes }))
+  const client = await addClient(...SCOPES)
+  return {
+    ...base,
+    database,
+    authority,
+    secretKey,
+    client,
+    addClient,
+    ask: (parameters) =>
+      authority.grant({ parameters: { ...asClient(client), ...parameters }, authorization: null }),
+    async [Symbol.asyncDispose]() {
+      await authority[Symbol.asyncDispose]()
+      await base[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** The parameters with which a client proves itself, and no scopes. */
+export function asClient({ clientId, clientSecret }: ClientCredentials) {
+  return {
+    grant_type: 'client_credentials',
+    client_id: clientId,
+    client_secret: clientSecret,
+    scopes: [] as readonly string[],
+  }
+}
+
+/** The refusal that `work` ends with; fails when there is none. */
+export async function refusalOf(work: () => unknown): Promise<SatchelError> {
+  try {
+    await work()
+  } catch (error) {
+    if (error instanceof SatchelError) return error
+    throw error
+  }
+  throw new Error('this was not refused')
+}
+
+export async function codeOf(work: () => unknown): Promise<ErrorCode> {
+  return (await refusalOf(work)).code
+}

@@ -1,0 +1,167 @@
+import { describe, expect, test } from 'bun:test'
+import {
+  authenticateClient,
+  type ClientCredentials,
+  createClient,
+  findClient,
+  listClients,
+  revokeClient,
+  rotateClient,
+} from '../../src/domain/client'
+import { hashSecret } from '../../src/domain/secret'
+import { SCOPES, type Scope } from '../../src/domain/scope'
+import { codeOf, DAY, refusalOf, setupStore } from '../auth/setup'
+
+async function setupClients() {
+  const base = await setupStore()
+  const { clock } = base
+  const database = await base.store.create('main')
+  return {
+    ...base,
+    database,
+    create: (...scopes: Scope[]) =>
+      database.write((tx) => createClient(tx, clock, { scopes, name: 'a name' })),
+    revoke: (id: string) => database.write((tx) => revokeClient(tx, id)),
+    rotate: (id: string, days?: number) =>
+      database.write((tx) => rotateClient(tx, clock, id, days)),
+    login: (credentials: ClientCredentials) =>
+      database.read((tx) => authenticateClient(tx, credentials, clock.now())),
+    find: (id: string) => database.read((tx) => findClient(tx, id)),
+  }
+}
+
+describe('a client', () => {
+  test('is made with an id and a secret of URL-safe characters', async () => {
+    await using clients = await setupClients()
+    const { clientId, clientSecret } = await clients.create('ACCESS_DB')
+    expect(clientId).toMatch(/^c[\w-]{22}$/)
+    expect(clientSecret).toMatch(/^[\w-]{43}$/)
+  })
+
+  test('is kept with the hash of its secret only, and scopes in one order', async () => {
+    await using clients = await setupClients()
+    const { clientId, clientSecret } = await clients.create('GLOBAL_READ', 'ACCESS_DB')
+    expect(await clients.find(clientId)).toEqual({
+      id: clientId,
+      secretHash: hashSecret(clientSecret),
+      scopes: ['ACCESS_DB', 'GLOBAL_READ'],
+      name: 'a name',
+      created: clients.clock.now(),
+      expires: null,
+    })
+  })
+
+  test('is listed in the order of creation, without what proves it', async () => {
+    await using clients = await setupClients()
+    const ids: string[] = []
+    for (let i = 0; i < 3; i++) {
+      ids.push((await clients.create()).clientId)
+      clients.clock.advance(1)
+    }
+    const listed = await clients.database.read(listClients)
+    expect(listed.map((client) => client.id)).toEqual(ids)
+    expect(listed.map((client) => Object.keys(client)).flat()).not.toContain('secretHash')
+  })
+
+  test('proves itself with its secret', async () => {
+    await using clients = await setupClients()
+    const credentials = await clients.create('ACCESS_DB')
+    expect((await clients.login(credentials)).id).toBe(credentials.clientId)
+  })
+
+  test('looks the same to the asker when it is unknown and when the secret is wrong', async () => {
+    await using clients = await setupClients()
+    const { clientId, clientSecret } = await clients.create('ACCESS_DB')
+    const wrong = await refusalOf(() => clients.login({ clientId, clientSecret: `${clientId}x` }))
+    const unknown = await refusalOf(() => clients.login({ clientId: 'cUnknown', clientSecret }))
+    expect(wrong.code).toBe('INVALID_CLIENT')
+    expect([unknown.code, unknown.message]).toEqual([wrong.code, wrong.message])
+    expect(await codeOf(() => clients.login({ clientId: 'cUnknown', clientSecret: '' }))).toBe(
+      'INVALID_CLIENT',
+    )
+  })
+})
+
+describe('revoking', () => {
+  test('removes the client at once', async () => {
+    await using clients = await setupClients()
+    await clients.create(...SCOPES)
+    const other = await clients.create('ACCESS_DB')
+    await clients.login(other)
+    await clients.revoke(other.clientId)
+    expect(await codeOf(() => clients.login(other))).toBe('INVALID_CLIENT')
+  })
+
+  test('names a client that is not there', async () => {
+    await using clients = await setupClients()
+    const refusal = await refusalOf(() => clients.revoke('cNobody'))
+    expect(refusal.code).toBe('UNKNOWN_CLIENT')
+    expect(refusal.message).toContain('cNobody')
+  })
+
+  test('leaves one client with all scopes', async () => {
+    await using clients = await setupClients()
+    const first = await clients.create(...SCOPES)
+    await clients.create('ACCESS_DB', 'MANAGE_DB')
+    const refusal = await refusalOf(() => clients.revoke(first.clientId))
+    expect(refusal.code).toBe('CONFLICT')
+    expect(refusal.message).toContain('last client with all scopes')
+    await clients.create(...SCOPES)
+    await clients.revoke(first.clientId)
+  })
+
+  test('does not count a client whose key is running out', async () => {
+    await using clients = await setupClients()
+    const first = await clients.create(...SCOPES)
+    const second = await clients.rotate(first.clientId)
+    expect(await codeOf(() => clients.revoke(second.clientId))).toBe('CONFLICT')
+    await clients.revoke(first.clientId)
+  })
+})
+
+describe('rotating', () => {
+  test('gives a new id and secret with the same scopes and name', async () => {
+    await using clients = await setupClients()
+    const old = await clients.create('ACCESS_DB', 'IMPERSONATE')
+    const rotation = await clients.rotate(old.clientId)
+    expect(rotation.clientId).not.toBe(old.clientId)
+    expect(rotation.clientSecret).not.toBe(old.clientSecret)
+    expect(rotation.oldClientId).toBe(old.clientId)
+    expect(rotation.oldClientExpiresAt).toBe(clients.clock.now() + 7 * DAY)
+    const { scopes, name } = await clients.login(rotation)
+    expect({ scopes, name }).toEqual({ scopes: ['ACCESS_DB', 'IMPERSONATE'], name: 'a name' })
+  })
+
+  test('lets the old key work for the days it is given, and says then that it has expired', async () => {
+    await using clients = await setupClients()
+    const old = await clients.create('ACCESS_DB')
+    await clients.rotate(old.clientId, 2)
+    clients.clock.advance(2 * DAY - 1)
+    await clients.login(old)
+    clients.clock.advance(1)
+    const refusal = await refusalOf(() => clients.login(old))
+    expect(refusal.code).toBe('CLIENT_EXPIRED')
+    expect(refusal.message).toContain('expired')
+    const guess = { ...old, clientSecret: 'wrong' }
+    expect(await codeOf(() => clients.login(guess))).toBe('INVALID_CLIENT')
+  })
+
+  test('never lengthens the life of a key that is running out', async () => {
+    await using clients = await setupClients()
+    const old = await clients.create('ACCESS_DB')
+    const first = await clients.rotate(old.clientId, 1)
+    const second = await clients.rotate(old.clientId, 30)
+    expect(second.oldClientExpiresAt).toBe(first.oldClientExpiresAt)
+  })
+
+  test('refuses an unknown client, one that has expired, and impossible days', async () => {
+    await using clients = await setupClients()
+    const { clientId } = await clients.create('ACCESS_DB')
+    expect(await codeOf(() => clients.rotate('cNobody'))).toBe('UNKNOWN_CLIENT')
+    for (const days of [-1, 366, Number.NaN, Infinity]) {
+      expect(await codeOf(() => clients.rotate(clientId, days))).toBe('UNPROCESSABLE')
+    }
+    await clients.rotate(clientId, 0)
+    expect(await codeOf(() => clients.rotate(clientId))).toBe('CLIENT_EXPIRED')
+  })
+})
