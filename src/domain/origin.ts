@@ -1,7 +1,134 @@
+import type { Clock } from '../clock'
+import { quoted, SatchelError } from './error'
+import type { ReadTx, WriteTx } from './store'
+
 /** A browser origin that may call the database (protocol.md §11). */
 export interface Origin {
   /** As it was listed: `https://app.example.com`, `capacitor://localhost`, `app:Name`, `myapp:`. */
   readonly id: string
   /** ms since the epoch. */
   readonly created: number
+}
+
+/**
+ * Lists an origin, or an address for OAuth redirects when it has a path; adding it twice is adding
+ * it once. `force` permits http beyond this machine. Returns it as it was listed. Throws
+ * `UNPROCESSABLE` with what is wrong.
+ */
+export async function addOrigin(
+  tx: WriteTx,
+  clock: Clock,
+  text: string,
+  { force = false } = {},
+): Promise<string> {
+  const id = canonicalOrigin(text, force)
+  if ((await tx.origins.find(id)) === undefined) await tx.origins.put({ id, created: clock.now() })
+  return id
+}
+
+/** False when it was not listed. Throws `UNPROCESSABLE` when it cannot be. */
+export async function removeOrigin(tx: WriteTx, text: string): Promise<boolean> {
+  return tx.origins.remove(canonicalOrigin(text, true))
+}
+
+/** In the order they were listed. */
+export async function listOrigins(tx: ReadTx): Promise<string[]> {
+  const origins = await tx.origins.list()
+  return origins.toSorted((a, b) => a.created - b.created).map((origin) => origin.id)
+}
+
+/**
+ * True when one of the listed `origins` is the value of an `Origin` header, exactly. The pages of
+ * an Electron application have none of their own: they send `null` or `file://`, and one `app:`
+ * entry permits them (protocol.md §11, design.md §6).
+ */
+export function isOriginAllowed(origins: readonly string[], header: string): boolean {
+  if (header === 'null' || header === 'file://') {
+    return origins.some((listed) => listed.startsWith(APPLICATION))
+  }
+  return origins.some((listed) => !listed.startsWith(APPLICATION) && originOf(listed) === header)
+}
+
+/** True for a page served from this machine: `http://localhost:5173`, `https://127.0.0.1`. */
+export function isLoopbackOrigin(header: string): boolean {
+  const url = URL.parse(header)
+  if (url === null || url.origin !== header) return false
+  return /^https?:$/.test(url.protocol) && isLoopbackHost(url.hostname)
+}
+
+const APPLICATION = 'app:'
+const MAX_LENGTH = 2048
+const FORMS = 'write https://host, http://localhost:port, capacitor://localhost, app:Name or myapp:'
+
+/** Schemes that a browser runs or that name no application. */
+const REFUSED_SCHEMES = new Set([
+  'about:',
+  'blob:',
+  'chrome:',
+  'data:',
+  'file:',
+  'filesystem:',
+  'ftp:',
+  'javascript:',
+  'mailto:',
+  'tel:',
+  'vbscript:',
+  'view-source:',
+  'ws:',
+  'wss:',
+])
+
+/** The one form of an entry: what a browser writes into its `Origin` header, then the path if any. */
+function canonicalOrigin(text: string, force: boolean): string {
+  const entry = text.trim()
+  if (entry.length > MAX_LENGTH) throw refusal(entry, 'it is too long')
+  if (/\p{Cc}/u.test(entry) || !entry.isWellFormed()) throw refusal(entry, 'it is no address')
+  if (entry.startsWith(APPLICATION)) return canonicalApplication(entry)
+  if (/[\s*\\]/.test(entry)) throw refusal(entry, 'blanks, "*" and "\\" are not allowed')
+  const url = URL.parse(entry)
+  if (url === null) throw refusal(entry, FORMS)
+  if (REFUSED_SCHEMES.has(url.protocol)) throw refusal(entry, 'pages of this kind may not call')
+  if (url.username !== '' || url.password !== '') throw refusal(entry, 'it names a user')
+  if (/[?#]/.test(entry)) throw refusal(entry, 'it has a query or a fragment')
+  return url.protocol === 'http:' || url.protocol === 'https:'
+    ? canonicalWebOrigin(entry, url, force)
+    : canonicalCustomOrigin(entry, url)
+}
+
+/** The name of an Electron application: `app:My App`, or `app://My App` as one help text has it. */
+function canonicalApplication(entry: string): string {
+  const name = entry.slice(APPLICATION.length).replace(/^\/\//, '').trim()
+  if (name === '') throw refusal(entry, 'the name of the application is missing')
+  return APPLICATION + name
+}
+
+function canonicalWebOrigin(entry: string, url: URL, force: boolean): string {
+  if (url.protocol === 'http:' && !isLoopbackHost(url.hostname) && !force) {
+    throw refusal(entry, 'beyond this machine it must be https')
+  }
+  return url.origin + (url.pathname === '/' ? '' : url.pathname)
+}
+
+function canonicalCustomOrigin(entry: string, url: URL): string {
+  if (url.host === '' && url.pathname === '') return url.protocol
+  if (url.host === '' && !entry.includes('://')) throw refusal(entry, FORMS)
+  return `${url.protocol}//${url.host}${url.pathname === '/' ? '' : url.pathname}`
+}
+
+/** The part of an entry that an `Origin` header can show. */
+function originOf(listed: string): string {
+  return /^[^:]+:\/\/[^/]*/.exec(listed)?.[0] ?? listed
+}
+
+function isLoopbackHost(hostname: string): boolean {
+  return (
+    hostname === 'localhost' ||
+    hostname.endsWith('.localhost') ||
+    hostname === '[::1]' ||
+    /^127\.\d+\.\d+\.\d+$/.test(hostname)
+  )
+}
+
+function refusal(entry: string, why: string): SatchelError {
+  return new SatchelError('UNPROCESSABLE', `${quoted(entry)} cannot be listed: ${why}`)
 }
