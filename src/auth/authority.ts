@@ -1,15 +1,161 @@
-import type { JSONWebKeySet } from 'jose'
+import { decodeJwt, type JSONWebKeySet, type JWTPayload } from 'jose'
+import type { Clock } from '../clock'
 import type { Actor } from '../domain/actor'
+import { SatchelError } from '../domain/error'
+import { isScope } from '../domain/scope'
+import type { Database } from '../domain/store'
+import { findUser, licenseOf } from '../domain/user'
+import { clientCredentials } from './client-credentials'
+import { answerGrant, type Grants, type TokenRequest } from './grant'
+import { createIssuer, type TokenOrder } from './issuer'
+import { ensureKeys, rotateKeys } from './key'
+import { createKeyRing } from './key-ring'
+import { DEFAULT_LIMITS, longestReach, type TokenLimits } from './limits'
+import { createLoginLog } from './login-log'
+import { refresh } from './refresh'
+import { createSteadyClock } from './steady-clock'
+import { type Bond, findHolder, requireActive } from './subject'
+import { audienceOf, verifyToken } from './token'
+import type { TokenAnswer } from './token-answer'
 
-/** Issues and verifies the tokens of one database (design.md §4). */
-export interface Authority {
+/** Issues and verifies the tokens of one database (design.md §4). Closing it writes what is pending. */
+export interface Authority extends AsyncDisposable {
   /**
    * The actor of an access token. At once when this token was verified before and nothing changed
-   * since. Throws `INVALID_TOKEN`.
+   * since. Throws `INVALID_TOKEN`, and `USER_DEACTIVATED` while its user is.
    */
   verify(token: string): Actor | Promise<Actor>
-  /** The claims of a valid access token, for `GET /token/validate`. Throws `INVALID_TOKEN`. */
+  /**
+   * The claims of a valid access token, and the licence of its user as it is now, for
+   * `GET /token/validate`. Throws as `verify`.
+   */
   claims(token: string): Promise<Readonly<Record<string, unknown>>>
   /** The public keys that verify this database's tokens (RFC 7517). */
   keys(): Promise<JSONWebKeySet>
+  /** Lets the next key sign; tokens of the old one stay valid (promise 16). Returns its `kid`. */
+  rotateKeys(): Promise<string>
+  /** `POST /token`. Throws what `oauthError` knows how to say. */
+  grant(request: TokenRequest): Promise<TokenAnswer>
+  /** A token without a request for it, for commands. Throws `INVALID_REQUEST`, `USER_DEACTIVATED`. */
+  issue(order: TokenOrder): Promise<TokenAnswer>
+}
+
+/** Makes the signing keys at the first start. Throws `STORAGE_FAILED` when `secretKey` is another's. */
+export async function createAuthority(
+  database: Database,
+  clock: Clock,
+  secretKey: Uint8Array,
+  options: Partial<TokenLimits> = {},
+): Promise<Authority> {
+  const limits = { ...DEFAULT_LIMITS, ...options }
+  const reach = longestReach(limits)
+  const steady = createSteadyClock(clock)
+  await ensureKeys(database, clock, secretKey, reach)
+  const keys = createKeyRing(database, steady, secretKey, reach)
+  await keys.signer()
+  const logins = createLoginLog(database)
+  const issuer = createIssuer({ database, clock, steady, keys, logins, limits })
+  const grants: Grants = new Map([
+    ['client_credentials', clientCredentials(database, steady, issuer)],
+    ['refresh_token', refresh(database, clock, steady, issuer, limits)],
+  ])
+  const audience = audienceOf(database.id)
+  const verified = new Map<string, Verified>()
+
+  function verify(token: string): Actor | Promise<Actor> {
+    const known = verified.get(token)
+    if (known === undefined || steady.now() >= known.ends) return check(token)
+    return known.policy === database.policy ? known.actor : confirm(token, known)
+  }
+
+  /** The whole way: signature, times, client and user. */
+  async function check(token: string): Promise<Actor> {
+    verified.delete(token)
+    const now = steady.now()
+    const payload = await verifyToken(token, keys, audience, now)
+    const found = read(payload)
+    // Made by a clock that was far ahead of ours now: it would outlive every rule.
+    if (found.expires > now + reach) {
+      throw new SatchelError('INVALID_TOKEN', 'The access token is not of our time')
+    }
+    return confirm(token, found)
+  }
+
+  /** Someone's rights changed since: the signature is still right, its client and user may be gone. */
+  async function confirm(token: string, found: Found): Promise<Actor> {
+    // Read before the database is: a change that comes in between is then looked at again.
+    const { policy } = database
+    const holder = await database.read((tx) => findHolder(tx, found.bond, steady.now()))
+    verified.delete(token)
+    if (holder === undefined) {
+      throw new SatchelError('INVALID_TOKEN', 'The client or the user of this token is gone')
+    }
+    requireActive(holder.user)
+    if (verified.size >= REMEMBERED) forgetOldest()
+    verified.set(token, { ...found, policy, ends: Math.min(found.expires, holder.ends) })
+    return found.actor
+  }
+
+  function forgetOldest(): void {
+    for (const token of verified.keys()) {
+      verified.delete(token)
+      return
+    }
+  }
+
+  return {
+    verify,
+
+    async claims(token) {
+      const actor = await verify(token)
+      const id = actor.subject ?? ''
+      const user = await database.read((tx) => findUser(tx, id))
+      const license = user === undefined ? 'ok' : licenseOf(user, clock.now())
+      const payload: JWTPayload = decodeJwt(token)
+      return { ...payload, license }
+    },
+
+    keys: () => keys.published(),
+    rotateKeys: () => rotateKeys(database, clock, secretKey, reach),
+    grant: (request) => answerGrant(grants, request),
+    issue: (order) => issuer.issue(order),
+    [Symbol.asyncDispose]: () => logins.flush(),
+  }
+}
+
+/** What the signature of a token vouches for. */
+interface Found {
+  readonly actor: Actor
+  readonly bond: Bond
+  /** ms since the epoch. */
+  readonly expires: number
+}
+
+interface Verified extends Found {
+  /** The policy under which its client and user were seen. */
+  readonly policy: number
+  /** When it is over, ms: it expires, or its client's key does. */
+  readonly ends: number
+}
+
+/** How many verified tokens are remembered. */
+const REMEMBERED = 10_000
+
+function read(payload: JWTPayload): Found {
+  const { sub = '', exp = 0, iat = 0 } = payload
+  const scopes = Array.isArray(payload['scopes']) ? payload['scopes'].filter(isScope) : []
+  return {
+    actor: {
+      subject: sub,
+      email: textOf(payload['email']),
+      name: textOf(payload['name']),
+      scopes: new Set(scopes),
+    },
+    bond: { subject: sub, clientId: String(payload['client_id']), since: iat * 1000 + 999 },
+    expires: exp * 1000,
+  }
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null
 }

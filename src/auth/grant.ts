@@ -1,0 +1,23 @@
+import { quoted, SatchelError } from '../domain/error'
+import { type Parameters, requireText } from './parameters'
+import type { TokenAnswer } from './token-answer'
+
+/** A `POST /token`: its body, and its `Authorization` header if it has one. */
+export interface TokenRequest {
+  readonly parameters: Parameters
+  readonly authorization: string | null
+}
+
+/** What it takes to get a token: one row of the table of grants. */
+export type Grant = (request: TokenRequest) => Promise<TokenAnswer>
+
+/** The handlers by `grant_type` (protocol.md §2.1). */
+export type Grants = ReadonlyMap<string, Grant>
+
+/** Throws `INVALID_REQUEST`, `UNSUPPORTED_GRANT_TYPE`, and what the grant does. */
+export function answerGrant(grants: Grants, request: TokenRequest): Promise<TokenAnswer> {
+  const type = requireText(request.parameters, 'grant_type')
+  const grant = grants.get(type)
+  if (grant !== undefined) return grant(request)
+  throw new SatchelError('UNSUPPORTED_GRANT_TYPE', `The grant type ${quoted(type)} is not served`)
+}

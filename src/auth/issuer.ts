@@ -1,0 +1,171 @@
+import type { Clock } from '../clock'
+import type { RefreshToken } from '../domain/credential'
+import { SatchelError } from '../domain/error'
+import { randomToken } from '../domain/id'
+import type { Scope } from '../domain/scope'
+import { hashSecret, newSecret } from '../domain/secret'
+import type { Database } from '../domain/store'
+import { admitUser, findUser, licenseOf, type User } from '../domain/user'
+import { flattenClaims, type PersonClaims } from './claims'
+import type { KeyRing } from './key-ring'
+import type { TokenLimits } from './limits'
+import type { LoginLog } from './login-log'
+import type { SteadyClock } from './steady-clock'
+import { requireActive } from './subject'
+import { audienceOf, signToken } from './token'
+import type { TokenAnswer } from './token-answer'
+
+/** A token that someone has a right to, as far as the grant could check. */
+export interface TokenOrder {
+  readonly clientId: string
+  /** Null when the client acts for itself. */
+  readonly claims: PersonClaims | null
+  readonly scopes: readonly Scope[]
+  /** PEM. Given, a refresh token is made that only its owner can use. */
+  readonly publicKey?: string | undefined
+  /** How long the token is valid, ms; an hour when absent. */
+  readonly expiresIn?: number | undefined
+  /** After how long it begins to be valid, ms; at once when absent. */
+  readonly notBefore?: number | undefined
+}
+
+export interface Issuer {
+  /**
+   * Logs the subject in: a person who appears for the first time is created. Throws
+   * `USER_DEACTIVATED`, and `INVALID_REQUEST` for a time beyond the limits.
+   */
+  issue(order: TokenOrder): Promise<TokenAnswer>
+  /** A new access token for who holds `refreshToken`. `user` is undefined for a client. */
+  renew(
+    refreshToken: string,
+    record: RefreshToken,
+    user: User | undefined,
+    scopes: readonly Scope[],
+  ): Promise<TokenAnswer>
+}
+
+export interface IssuerParts {
+  readonly database: Database
+  readonly clock: Clock
+  readonly steady: SteadyClock
+  readonly keys: KeyRing
+  readonly logins: LoginLog
+  readonly limits: TokenLimits
+}
+
+export function createIssuer(parts: IssuerParts): Issuer {
+  const { database, clock, steady, keys, logins, limits } = parts
+  const { issuer, audience } = audienceOf(database.id)
+
+  return {
+    async issue(order) {
+      requireWithin('expires_in', order.expiresIn, SECOND, limits.maxExpiresIn)
+      requireWithin('not_before', order.notBefore, 0, limits.maxNotBefore)
+      const user = await login(order)
+      const claims = order.claims === null ? { sub: order.clientId } : flattenClaims(order.claims)
+      const granted = { ...order, claims, user }
+      return answer({ ...granted, refreshToken: await bind(granted) })
+    },
+
+    renew(refreshToken, { clientId, claims }, user, scopes) {
+      return answer({ clientId, claims, user, scopes, refreshToken })
+    },
+  }
+
+  async function login({ clientId, claims }: TokenOrder): Promise<User | undefined> {
+    // A client that names itself is no person.
+    if (claims === null || claims.id === clientId) return undefined
+    const known = await database.read((tx) => findUser(tx, claims.id))
+    const user = known ?? (await database.write((tx) => admitUser(tx, claims, clock.now())))
+    requireActive(user)
+    logins.note(user.id, clock.now())
+    return user
+  }
+
+  /** Makes a refresh token that is worth nothing without the private half of the public key. */
+  async function bind({ clientId, claims, user, scopes, publicKey }: Granted) {
+    if (publicKey === undefined) return undefined
+    const refreshToken = newSecret()
+    const created = Math.max(clock.now(), user?.created ?? 0)
+    const record: RefreshToken = {
+      hash: hashSecret(refreshToken),
+      clientId,
+      subject: user?.id ?? clientId,
+      claims,
+      scopes,
+      publicKey,
+      created,
+      lastUsed: created,
+    }
+    await database.write((tx) => tx.refreshTokens.put(record))
+    return refreshToken
+  }
+
+  async function answer(granted: Granted): Promise<TokenAnswer> {
+    const { clientId, claims, user, scopes, refreshToken } = granted
+    const now = Math.floor(steady.now() / SECOND)
+    const begins = now + Math.ceil((granted.notBefore ?? 0) / SECOND)
+    const ends = begins + Math.ceil((granted.expiresIn ?? defaultLife(limits)) / SECOND)
+    const accessToken = signToken(await keys.signer(), {
+      ...claims,
+      iss: issuer,
+      aud: audience,
+      client_id: clientId,
+      scopes,
+      // Never before its user, whose `created` may come from a clock that ran ahead.
+      iat: Math.max(now, Math.floor((user?.created ?? 0) / SECOND)),
+      ...(begins > now ? { nbf: begins } : {}),
+      exp: ends,
+      jti: randomToken(16),
+    })
+    return {
+      type: 'tokens',
+      claims: { ...claims, license: user === undefined ? 'ok' : licenseOf(user, clock.now()) },
+      accessToken,
+      // By the clock that the caller can compare with its own.
+      accessTokenExpiration: ends * SECOND - steady.lead,
+      ...(refreshToken === undefined ? {} : { refreshToken, refreshTokenExpiration: null }),
+      ...describe(user),
+      userId: user?.id ?? clientId,
+      access_token: accessToken,
+      token_type: 'Bearer',
+      expires_in: ends - now,
+      scope: scopes.join(' '),
+    }
+  }
+}
+
+interface Granted extends Omit<TokenOrder, 'claims'> {
+  readonly claims: Readonly<Record<string, unknown>>
+  readonly user: User | undefined
+  readonly refreshToken?: string | undefined
+}
+
+const SECOND = 1000
+const HOUR = 60 * 60 * SECOND
+
+function describe(
+  user: User | undefined,
+): Pick<TokenAnswer, 'userType' | 'userValidUntil' | 'data'> {
+  if (user === undefined) return { userType: 'client' }
+  const { type, validUntil, data } = user
+  return { userType: type, data, ...(validUntil === null ? {} : { userValidUntil: validUntil }) }
+}
+
+function defaultLife(limits: TokenLimits): number {
+  return Math.min(HOUR, limits.maxExpiresIn * SECOND)
+}
+
+/** `value` and `least` in ms, `most` in seconds. */
+function requireWithin(
+  parameter: string,
+  value: number | undefined,
+  least: number,
+  most: number,
+): void {
+  if (value === undefined || (value >= least && value <= most * SECOND)) return
+  throw new SatchelError(
+    'INVALID_REQUEST',
+    `"${parameter}" must be between ${least / SECOND} and ${most} seconds`,
+  )
+}

@@ -1,0 +1,38 @@
+import type { ErrorCode, SatchelError } from '../domain/error'
+
+/** How `/token` refuses (RFC 6749 §5.2). `error` is absent where no OAuth word fits. */
+export interface OAuthError {
+  readonly status: number
+  readonly error?: string
+  readonly error_description: string
+  readonly code: ErrorCode
+  readonly message: string
+}
+
+/**
+ * The refusal of a token request, or undefined when the error says nothing about the request (the
+ * store is busy, …). Only `CLIENT_EXPIRED` has no `error`: the command line client reads the word
+ * "expired" in its message and begins a new login (design.md §4).
+ */
+export function oauthError({ code, message }: SatchelError): OAuthError | undefined {
+  const row = REFUSALS[code]
+  if (row === undefined) return undefined
+  return { ...row, error_description: describe(message), code, message }
+}
+
+const REFUSALS: Partial<Record<ErrorCode, { readonly status: number; readonly error?: string }>> = {
+  INVALID_REQUEST: { status: 400, error: 'invalid_request' },
+  RESERVED_CLAIM: { status: 400, error: 'invalid_request' },
+  INVALID_SCOPE: { status: 400, error: 'invalid_scope' },
+  UNAUTHORIZED_CLIENT: { status: 400, error: 'unauthorized_client' },
+  UNSUPPORTED_GRANT_TYPE: { status: 400, error: 'unsupported_grant_type' },
+  INVALID_CLIENT: { status: 401, error: 'invalid_client' },
+  INVALID_GRANT: { status: 401, error: 'invalid_grant' },
+  CLIENT_EXPIRED: { status: 401 },
+  USER_DEACTIVATED: { status: 403, error: 'access_denied' },
+}
+
+/** RFC 6749 §5.2 allows printable ASCII without `"` and `\`. */
+function describe(message: string): string {
+  return message.replaceAll('"', "'").replaceAll(/[^ -[\]-~]/g, '?')
+}

@@ -1,0 +1,26 @@
+import type { Clock } from '../clock'
+
+export interface SteadyClock extends Clock {
+  /** How far it is ahead of the clock it reads, ms. */
+  readonly lead: number
+}
+
+/**
+ * A clock that never goes back: when the one it reads does, it goes on from where it was at the
+ * same pace. What has expired by it stays expired, and what begins now can still end (promise 11).
+ */
+export function createSteadyClock(clock: Clock): SteadyClock {
+  let newest = clock.now()
+  let lead = 0
+  return {
+    now() {
+      const now = clock.now()
+      if (now < newest) lead += newest - now
+      newest = now
+      return now + lead
+    },
+    get lead() {
+      return lead
+    },
+  }
+}
