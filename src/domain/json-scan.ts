@@ -1,4 +1,17 @@
 import { SatchelError } from './error'
+import {
+  closingQuote,
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  COMMA,
+  NEWLINE,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE,
+  RETURN,
+  SPACE,
+  TAB,
+} from './json-bytes'
 import { findJsonFault, positionAt } from './json-syntax'
 import type { Position } from './json-syntax'
 
@@ -77,43 +90,6 @@ export function decodeUtf8(bytes: Uint8Array, { name, start }: JsonSource): stri
   }
 }
 
-/**
- * The index of the quote that closes a string, or -1 when the bytes end before it. `from` lies
- * inside the string, not behind a backslash.
- */
-export function closingQuote(bytes: Uint8Array, from: number): number {
-  const end = bytes.length
-  let at = from
-  for (;;) {
-    // Most strings are short, and a call into the engine costs as much as some thirty bytes.
-    const near = Math.min(end, at + 48)
-    for (; at < near; at++) {
-      const byte = bytes[at]!
-      if (byte === QUOTE) return at
-      if (byte === BACKSLASH) at++
-    }
-    if (at >= end) return -1
-    const quote = bytes.indexOf(QUOTE, at)
-    if (quote < 0 || !isEscaped(bytes, at, quote)) return quote
-    at = quote + 1
-  }
-}
-
-/** Whether an odd number of backslashes, none of them before `from`, ends just before `at`. */
-export function isEscaped(bytes: Uint8Array, from: number, at: number): boolean {
-  let first = at
-  while (first > from && bytes[first - 1] === BACKSLASH) first--
-  return (at - first) % 2 === 1
-}
-
-const QUOTE = 0x22
-const COMMA = 0x2c
-const OPEN_ARRAY = 0x5b
-const BACKSLASH = 0x5c
-const CLOSE_ARRAY = 0x5d
-const OPEN_OBJECT = 0x7b
-const CLOSE_OBJECT = 0x7d
-
 const UTF8 = new TextDecoder('utf-8', { fatal: true })
 
 /** The last byte of the space that follows `at`, or `at` where there is none. */
@@ -121,7 +97,7 @@ function lastSpace(bytes: Uint8Array, at: number): number {
   let last = at
   for (;;) {
     const next = bytes[last + 1]
-    if (next !== 0x20 && next !== 0x0a && next !== 0x0d && next !== 0x09) return last
+    if (next !== SPACE && next !== NEWLINE && next !== RETURN && next !== TAB) return last
     last++
   }
 }

@@ -1,5 +1,20 @@
 import { SatchelError } from './error'
-import { closingQuote, decodeUtf8, isEscaped, parseJson } from './json-scan'
+import {
+  closingQuote,
+  isEscaped,
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  COLON,
+  COMMA,
+  NEWLINE,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE,
+  RETURN,
+  SPACE,
+  TAB,
+} from './json-bytes'
+import { decodeUtf8, parseJson } from './json-scan'
 import type { Position } from './json-syntax'
 
 /** A value of a JSON file, not parsed yet, and the line and column (in bytes) it begins at. */
@@ -255,17 +270,6 @@ function bareEnd(chunk: Uint8Array, from: number): number {
   return -1
 }
 
-const TAB = 0x09
-const NEWLINE = 0x0a
-const RETURN = 0x0d
-const SPACE = 0x20
-const QUOTE = 0x22
-const COMMA = 0x2c
-const COLON = 0x3a
-const OPEN_ARRAY = 0x5b
-const CLOSE_ARRAY = 0x5d
-const OPEN_OBJECT = 0x7b
-const CLOSE_OBJECT = 0x7d
 const DELIMITERS: ReadonlySet<number> = new Set(Buffer.from('\t\n\r ",:[]{}'))
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf]
 const KEY_LIMITS = { depth: 0, values: 1 }

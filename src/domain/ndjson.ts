@@ -1,4 +1,5 @@
 import { SatchelError } from './error'
+import { NEWLINE, RETURN } from './json-bytes'
 import { decodeUtf8 } from './json-scan'
 
 export interface Line {
@@ -65,6 +66,3 @@ export async function* splitLines(
     )
   }
 }
-
-const NEWLINE = 0x0a
-const RETURN = 0x0d

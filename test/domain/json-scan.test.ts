@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { SatchelError } from '../../src/domain/error'
-import { closingQuote, JSON_LIMITS, parseJson, scanJson } from '../../src/domain/json-scan'
+import { JSON_LIMITS, parseJson, scanJson } from '../../src/domain/json-scan'
 
 const LIMITS = JSON_LIMITS
 
@@ -57,20 +57,6 @@ describe('scanJson', () => {
     for (const text of ['', '"', '"\\', '[', ']', ']]]][[', '[}', 'x', '{"a', '[1,,2]']) {
       scanJson(Buffer.from(text), LIMITS)
     }
-  })
-})
-
-describe('closingQuote', () => {
-  test('finds the first quote that is not escaped', () => {
-    const part = fc.constantFrom('\\\\', '\\"', 'a', 'é', 'x'.repeat(40), '\\\\'.repeat(30))
-    fc.assert(
-      fc.property(fc.array(part), fc.boolean(), (parts, isClosed) => {
-        const inside = Buffer.from(parts.join(''))
-        const bytes = Buffer.concat([inside, Buffer.from(isClosed ? '" "' : '')])
-        expect(closingQuote(bytes, 0)).toBe(isClosed ? inside.length : -1)
-      }),
-      { numRuns: 500 },
-    )
   })
 })
 
