@@ -1,0 +1,22 @@
+/**
+ * Milliseconds of a stored Date, `{"$t":"Date","v":"…"}`; undefined when the value is no Date, an
+ * invalid one, or one that would be another time in another time zone (protocol.md §1.2).
+ */
+export function timeOfDate(value: object): number | undefined {
+  if (!Object.hasOwn(value, '$t') || !Object.hasOwn(value, 'v')) return undefined
+  const { $t: type, v: text } = value as { $t: unknown; v: unknown }
+  if (type !== 'Date' || typeof text !== 'string' || !ISO_DATE.test(text)) return undefined
+  const time = Date.parse(text)
+  return Number.isNaN(time) ? undefined : time
+}
+
+/** Milliseconds of a text that is what `toISOString` makes of them, else undefined. */
+export function timeOfIsoText(text: string): number | undefined {
+  if (!ISO_TEXT.test(text)) return undefined
+  const time = Date.parse(text)
+  return !Number.isNaN(time) && new Date(time).toISOString() === text ? time : undefined
+}
+
+const ISO_DATE =
+  /^(?:\d{4}|[+-]\d{6})-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/
+const ISO_TEXT = /^(?:\d{4}|[+-]\d{6})-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
