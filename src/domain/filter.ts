@@ -1,0 +1,106 @@
+import { timeOfDate } from './date-value'
+import { quoted, SatchelError } from './error'
+import { decodePercent } from './percent'
+import { propertyAt } from './property'
+
+/** A property that must have one of these values. */
+export interface Filter {
+  /** Where it lies in a stored object: a name, or names with dots between them. */
+  readonly path: string
+  /** Each once, in the order they came. */
+  readonly texts: readonly string[]
+}
+
+export interface ListQuery {
+  readonly filters: readonly Filter[]
+  /** 1 to `MAX_LIMIT` objects. */
+  readonly limit?: number
+  /** Where the page before this one ended. */
+  readonly after?: string
+}
+
+export const MAX_LIMIT = 10_000
+
+/**
+ * Reads filters and paging from a raw query, without its `?` (design.md §6). A property that begins
+ * with `$` is written as it is stored, `$$x`. Throws `INVALID_REQUEST`.
+ */
+export function parseFilters(rawQuery: string): ListQuery {
+  const textsByPath = new Map<string, Set<string>>()
+  const options = new Map<string, string>()
+  for (const pair of rawQuery.split('&')) {
+    if (pair === '') continue
+    const [name, text] = decodePair(pair)
+    if (name.startsWith('$') && !name.startsWith('$$')) {
+      if (options.has(name)) throw refusal(`${quoted(name)} is given twice`)
+      options.set(name, text)
+    } else {
+      const texts = textsByPath.get(name)
+      if (texts === undefined) textsByPath.set(name, new Set([text]))
+      else texts.add(text)
+    }
+  }
+  const filters = Array.from(textsByPath, ([path, texts]) => ({ path, texts: [...texts] }))
+  return { filters, ...parseOptions(options) }
+}
+
+/**
+ * Whether an object passes all filters. A text matches a string, a number by its JSON text, true,
+ * false, null, a Date by its ISO text, and an array that has such an element. What is missing
+ * matches nothing.
+ */
+export function matches(filters: readonly Filter[], object: object): boolean {
+  return filters.every(({ path, texts }) => {
+    const value = propertyAt(object, path)
+    return Array.isArray(value)
+      ? value.some((element) => isOneOf(texts, element))
+      : isOneOf(texts, value)
+  })
+}
+
+function decodePair(pair: string): [name: string, text: string] {
+  const plain = pair.replaceAll('+', ' ')
+  const equals = plain.indexOf('=')
+  if (equals < 0) return [decodePercent(plain), '']
+  return [decodePercent(plain.slice(0, equals)), decodePercent(plain.slice(equals + 1))]
+}
+
+function parseOptions(options: ReadonlyMap<string, string>): Omit<ListQuery, 'filters'> {
+  const parsed: { limit?: number; after?: string } = {}
+  for (const [name, text] of options) {
+    if (name === '$limit') parsed.limit = parseLimit(text)
+    else if (name === '$after') parsed.after = parseAfter(text)
+    else throw refusal(`${quoted(name)} is not known: there are "$limit" and "$after"`)
+  }
+  return parsed
+}
+
+function parseLimit(text: string): number {
+  const limit = Number(text)
+  if (/^[1-9]\d{0,4}$/.test(text) && limit <= MAX_LIMIT) return limit
+  throw refusal(`"$limit" is a whole number from 1 to ${MAX_LIMIT}`)
+}
+
+function parseAfter(text: string): string {
+  if (text === '') throw refusal('"$after" is what the link to the next page says')
+  return text
+}
+
+function isOneOf(texts: readonly string[], value: unknown): boolean {
+  const text = textOf(value)
+  return text !== undefined && texts.includes(text)
+}
+
+/** How a value is written in a filter; undefined for what cannot be. */
+function textOf(value: unknown): string | undefined {
+  if (typeof value === 'string') return value
+  if (typeof value === 'number' || typeof value === 'boolean' || value === null) {
+    return JSON.stringify(value)
+  }
+  const time = typeof value === 'object' ? timeOfDate(value) : undefined
+  return time === undefined ? undefined : new Date(time).toISOString()
+}
+
+function refusal(message: string): SatchelError {
+  return new SatchelError('INVALID_REQUEST', message)
+}

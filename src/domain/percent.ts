@@ -1,0 +1,16 @@
+import { SatchelError } from './error'
+
+/**
+ * Decodes the percent-escapes of a path segment or of a part of a query. Throws `INVALID_REQUEST`
+ * for escapes that are malformed or not UTF-8, which would otherwise stand for something else.
+ */
+export function decodePercent(raw: string): string {
+  if (!raw.includes('%') && raw.isWellFormed()) return raw
+  try {
+    const text = decodeURIComponent(raw)
+    if (text.isWellFormed()) return text
+  } catch {
+    // Refused like an address that is no text.
+  }
+  throw new SatchelError('INVALID_REQUEST', 'The address has malformed percent-escapes')
+}
