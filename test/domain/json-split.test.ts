@@ -63,6 +63,18 @@ describe('splitJson', () => {
     )
   })
 
+  test('follows escapes over every cut', async () => {
+    const file = { ['a\\\\']: '\\"\\', 'b"': ['\\\\\\', '"\\"', { '\\': '\\' }], c: '\\' }
+    const text = JSON.stringify(file)
+    for (let length = 1; length <= text.length; length++) {
+      const rules = { name: 'The file', enters: (path: readonly string[]) => path.length === 0 }
+      const parts = await collect(splitJson(cut(text, length), rules))
+      expect(parts.map(({ path, text }) => [path[0], JSON.parse(text) as unknown])).toEqual(
+        Object.entries(file),
+      )
+    }
+  })
+
   test('refuses what JSON.parse refuses, when its parts are parsed', async () => {
     await fc.assert(
       fc.asyncProperty(damagedFile(), cuts(), fc.nat(4), async (text, places, depth) => {
