@@ -16,7 +16,10 @@ export const ANONYMOUS: Actor = { subject: null, email: null, name: null, scopes
 /** Throws `INVALID_TOKEN` for an anonymous actor and `NOT_AUTHORIZED` naming the missing scope (spec.md §5.5). */
 export function requireScopes(actor: Actor, required: readonly Scope[]): void {
   if (actor.subject === null) {
-    throw new SatchelError('INVALID_TOKEN', 'An access token is needed: Authorization: Bearer <token>')
+    throw new SatchelError(
+      'INVALID_TOKEN',
+      'An access token is needed: Authorization: Bearer <token>',
+    )
   }
   for (const scope of required) {
     if (actor.scopes.has(scope)) continue

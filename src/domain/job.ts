@@ -1,3 +1,6 @@
+import { randomToken } from './id'
+import type { WriteTx } from './store'
+
 /** Long work in short units; what is unfinished goes on at the next start (design.md §3). */
 export interface Job {
   readonly id: string
@@ -10,4 +13,18 @@ export interface Job {
   readonly created: number
   /** Why it stopped for good, or null. */
   readonly failure: string | null
+}
+
+/** Puts a job down in the unit that makes it necessary. `now` in ms. */
+export async function startJob(
+  tx: WriteTx,
+  kind: Job['kind'],
+  state: Job['state'],
+  now: number,
+  total: number | null = null,
+): Promise<Job> {
+  const id = `${kind}-${randomToken(9)}`
+  const job: Job = { id, kind, state, done: 0, total, created: now, failure: null }
+  await tx.jobs.put(job)
+  return job
 }

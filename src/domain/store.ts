@@ -44,7 +44,7 @@ export interface Database extends AsyncDisposable {
    * so it has no effect but through its `tx`.
    */
   write<T>(work: (tx: WriteTx) => Awaitable<T>): Promise<T>
-  /** Called once after every commit that changed objects or realms. Returns the way to stop. */
+  /** Called once after every commit that changed objects, realms or jobs. Returns the way to stop. */
   onCommit(listener: (change: Commit) => void): () => void
   /** Counts every commit that changed who may do what; verified tokens are remembered under it. */
   readonly policy: number
@@ -55,6 +55,8 @@ export interface Commit {
   /** The newest revision that became visible. */
   readonly revision: number
   readonly realms: readonly RealmRef[]
+  /** A job was put down, moved on or ended. */
+  readonly jobs: boolean
 }
 
 export interface ReadTx {
@@ -171,14 +173,14 @@ export interface ObjectReader {
     realms?: ReadonlySet<RealmRef>,
   ): Awaitable<Chunk>
   /**
-   * Positions (`seq`, ascending) after `after`: of the rows that the `lookups` find, whatever their
-   * realm, else of the rows in `realms`. They are candidates, a lookup that finds too much is passed
-   * over; undefined when there are so many that `scan` is the better way.
+   * Positions (`seq`, ascending) after `after`: of the rows in these realms, or of those that an
+   * index look-up finds in whatever realm. Undefined when there are so many that `scan` is the
+   * better way.
    */
   locate(
     table: Table,
     after: number,
-    by: { realms?: ReadonlySet<RealmRef>; lookups?: readonly IndexLookup[] },
+    by: { realms: ReadonlySet<RealmRef> } | { lookup: IndexLookup },
   ): Awaitable<Float64Array | undefined>
   /** The rows at these positions that are still there; `next` is the position to go on after. */
   load(table: Table, positions: Float64Array, size: ChunkSize): Awaitable<Chunk>
@@ -256,6 +258,7 @@ export interface MembershipWriter extends MembershipReader {
   /** `source` names the row it is derived from; a second put replaces the first. */
   put(membership: Membership): Awaitable<void>
   remove(source: string): Awaitable<void>
+  removeOfRealm(realm: RealmRef): Awaitable<void>
 }
 
 export interface RefreshTokenReader {

@@ -1,12 +1,12 @@
+import { SatchelError, quoted } from './error'
+import type { Index } from './schema'
+import type { ReadTx } from './store'
+
 export type IndexState = 'building' | 'ready'
 
-export interface TableIndex {
+export interface TableIndex extends Index {
   /** The engine's number for it. */
   readonly number: number
-  /** As Dexie names it: `country`, `address.city`, `[a+b]`. */
-  readonly name: string
-  /** One entry per element (`*`). */
-  readonly multi: boolean
   readonly state: IndexState
 }
 
@@ -58,3 +58,13 @@ export const BUILT_IN_TABLES: readonly Pick<
     stores: '[realmId+name]',
   },
 ]
+
+/** Throws `UNKNOWN_TABLE` for a table that was never declared or is hidden. */
+export async function requireTable(tx: ReadTx, name: string): Promise<Table> {
+  const table = await tx.tables.find(name)
+  if (table !== undefined && !table.hidden) return table
+  throw new SatchelError(
+    'UNKNOWN_TABLE',
+    `There is no table ${quoted(name)}: declare it with satchel schema push, for example {${quoted(name)}: "@id"}`,
+  )
+}

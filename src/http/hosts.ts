@@ -14,4 +14,6 @@ export interface Hosts {
   findOpen(name: string): Host | undefined
   /** Throws `UNKNOWN_DATABASE`. */
   open(name: string): Promise<Host>
+  /** Throws when one of the open databases does not answer. */
+  check(): Promise<void>
 }

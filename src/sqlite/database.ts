@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs'
+import { platform } from 'node:os'
 import { join } from 'node:path'
 import type { Clock } from '../clock'
 import { SatchelError } from '../domain/error'
@@ -58,7 +59,7 @@ function prepareFile(connection: Connection, file: string, clock: Clock): void {
   const { version } = connection.db
     .query<{ version: string }, []>('SELECT sqlite_version() AS version')
     .get() ?? { version: '0' }
-  if (Bun.semver.order(version, OLDEST_SQLITE) < 0 && process.platform !== 'darwin') {
+  if (Bun.semver.order(version, OLDEST_SQLITE) < 0 && platform() !== 'darwin') {
     throw new SatchelError(
       'STORAGE_FAILED',
       `SQLite ${version} is older than ${OLDEST_SQLITE}: it may lose committed writes`,
@@ -117,17 +118,20 @@ function serveDatabase(
       policyTouched: false,
       tablesTouched: false,
       realmsTouched: false,
+      jobsTouched: false,
       buried: false,
     }),
     seal: (group) => seal(connection, group),
     publish(group) {
       publish(connection, committed, group)
+      if (group.realms.size === 0 && !group.jobsTouched) return
       const change = {
         database: name,
         revision: group.counters.revision,
         realms: [...group.realms],
+        jobs: group.jobsTouched,
       }
-      if (group.realms.size > 0) for (const listener of listeners) listener(change)
+      for (const listener of listeners) listener(change)
     },
     between: () => checkpoints.consider(),
   })

@@ -9,22 +9,17 @@ const GATHERED_PART = 1 / 4
 /** A table smaller than this is gathered whatever the part. */
 const SMALL = 1_000
 
-/** The positions of the rows in these realms that every lookup finds, or undefined: scan instead. */
+/** The positions that realms or a look-up lead to, or undefined: scan instead. */
 export function locate(
   scope: Scope,
   table: Table,
   after: number,
-  by: { realms?: ReadonlySet<RealmRef>; lookups?: readonly IndexLookup[] },
+  by: { realms: ReadonlySet<RealmRef> } | { lookup: IndexLookup },
 ): Float64Array | undefined {
   const most = Math.max(SMALL, newest(scope, table) * GATHERED_PART)
-  let positions: Float64Array | undefined
-  for (const lookup of by.lookups ?? []) {
-    const found = ofLookup(scope, lookup, after, most)
-    if (found === undefined) continue
-    positions = positions === undefined ? found : common(positions, found)
-  }
-  if (positions !== undefined || by.realms === undefined) return positions
-  return ofRealms(scope, table, by.realms, after, most)
+  return 'realms' in by
+    ? ofRealms(scope, table, by.realms, after, most)
+    : ofLookup(scope, by.lookup, after, most)
 }
 
 /** At most this many rows: positions only grow. */
@@ -56,7 +51,7 @@ function ofRealms(
     }
     if (found.length > most) return undefined
   }
-  return Float64Array.from(found).sort()
+  return Float64Array.from(found).toSorted()
 }
 
 function ofLookup(
@@ -84,11 +79,5 @@ function ofLookup(
     const rows = between.values(lookup.index, lower, upper, after, most + 1) as [number][]
     if (!collect(rows)) return undefined
   }
-  return Float64Array.from(found).sort()
-}
-
-/** Both are ascending. */
-function common(one: Float64Array, other: Float64Array): Float64Array {
-  const wanted = new Set(other)
-  return one.filter((position) => wanted.has(position))
+  return Float64Array.from(found).toSorted()
 }

@@ -29,6 +29,10 @@ export function membershipWriter(scope: Scope): MembershipWriter {
         .onConflictDoUpdate({ target: memberships.source, set: membership })
         .run()
     },
+    removeOfRealm(realm) {
+      touch()
+      scope.connection.orm.delete(memberships).where(eq(memberships.realm, realm)).run()
+    },
     remove(source) {
       touch()
       scope.connection.orm.delete(memberships).where(eq(memberships.source, source)).run()

@@ -9,12 +9,8 @@ type RecordTable = typeof clients | typeof jobs | typeof keys | typeof origins |
 /** Records whose columns are the properties of the domain's type, one for one. */
 export function reader<T extends RecordTable>(scope: Scope, table: T): Records<T['$inferSelect']> {
   return {
-    find: (id) =>
-      scope.connection.orm.select().from(table).where(eq(table.id, id)).get() as
-        | T['$inferSelect']
-        | undefined,
-    list: () =>
-      scope.connection.orm.select().from(table).orderBy(table.id).all() as T['$inferSelect'][],
+    find: (id) => scope.connection.orm.select().from(table).where(eq(table.id, id)).get(),
+    list: () => scope.connection.orm.select().from(table).orderBy(table.id).all(),
   }
 }
 
@@ -45,6 +41,8 @@ export function writer<T extends RecordTable>(
 }
 
 /** Every one of these nouns decides who may do what, but for jobs. */
-function touch(scope: Scope, table: RecordTable): void {
-  if (scope.unit !== undefined && table !== jobs) scope.unit.group.policyTouched = true
+function touch({ unit }: Scope, table: RecordTable): void {
+  if (unit === undefined) return
+  if (table === jobs) unit.group.jobsTouched = true
+  else unit.group.policyTouched = true
 }

@@ -1,4 +1,5 @@
 import type { Realm, RealmRef } from '../domain/realm'
+import { parseTable } from '../domain/schema'
 import type { Table } from '../domain/table'
 import type { Connection } from './connection'
 
@@ -87,14 +88,13 @@ interface IndexRow {
   number: number
   tableNumber: number
   name: string
-  multi: number
   state: 'building' | 'ready'
 }
 
 export function loadTables(connection: Connection): ReadonlyMap<string, Table> {
   const indexRows = connection
     .prepare<IndexRow>(
-      "SELECT number, table_number AS tableNumber, name, multi, state FROM indexes WHERE state <> 'dropped' ORDER BY number",
+      "SELECT number, table_number AS tableNumber, name, state FROM indexes WHERE state <> 'dropped' ORDER BY number",
     )
     .all()
   const tableRows = connection
@@ -106,6 +106,8 @@ export function loadTables(connection: Connection): ReadonlyMap<string, Table> {
 }
 
 function toTable(row: TableRow, indexRows: readonly IndexRow[]): Table {
+  const declared = indexRows.filter((index) => index.tableNumber === row.number)
+  const schema = declared.length === 0 ? undefined : parseTable(row.name, row.stores)
   return {
     number: row.number,
     name: row.name,
@@ -116,9 +118,10 @@ function toTable(row: TableRow, indexRows: readonly IndexRow[]): Table {
     stores: row.stores,
     hidden: row.hidden === 1,
     builtIn: row.builtIn === 1,
-    indexes: indexRows
-      .filter((index) => index.tableNumber === row.number)
-      .map(({ number, name, multi, state }) => ({ number, name, multi: multi === 1, state })),
+    indexes: declared.flatMap(({ number, name, state }) => {
+      const index = schema?.indexes.find((candidate) => candidate.name === name)
+      return index === undefined ? [] : [{ ...index, number, state }]
+    }),
   }
 }
 

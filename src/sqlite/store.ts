@@ -48,7 +48,7 @@ export function createSqliteStore(folder: string, options: DatabaseOptions): Sto
       rmSync(folderOf(name), { recursive: true })
     },
     async [Symbol.asyncDispose]() {
-      for (const database of [...open.values()]) await database[Symbol.asyncDispose]()
+      for (const database of Array.from(open.values())) await database[Symbol.asyncDispose]()
     },
   }
 }

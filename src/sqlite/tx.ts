@@ -1,6 +1,7 @@
 import type { Ids } from '../domain/id'
 import type { Awaitable, ReadTx, WriteTx } from '../domain/store'
 import type { RealmRef } from '../domain/realm'
+import { nextTurn } from '../domain/turn'
 import type { Connection } from './connection'
 import { membershipReader, membershipWriter } from './memberships'
 import { objectReader } from './objects'
@@ -29,6 +30,7 @@ export interface Group {
   policyTouched: boolean
   tablesTouched: boolean
   realmsTouched: boolean
+  jobsTouched: boolean
   /** True once this group left a tombstone. */
   buried: boolean
 }
@@ -170,9 +172,7 @@ export class SqliteWriteTx extends BaseTx implements WriteTx {
 
   async breathe(): Promise<void> {
     if (performance.now() - this.#breathed < BREATH) return
-    await new Promise((resolve) => {
-      setImmediate(resolve)
-    })
+    await nextTurn()
     this.#breathed = performance.now()
   }
 

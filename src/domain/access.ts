@@ -1,0 +1,94 @@
+import type { Actor } from './actor'
+import { compoundKey } from './key'
+import type { Membership } from './member'
+import { FULL, type PermissionSet, parsePermissions } from './permission'
+import { PUBLIC_REALM, PUBLIC_REALM_REF, type RealmRef } from './realm'
+import type { ReadTx } from './store'
+import { parseStored } from './value'
+
+/** What an actor may do where (protocol.md §6.3), worked out from one snapshot. */
+export interface Access {
+  /** Null for an anonymous actor. */
+  readonly subject: string | null
+  readonly email: string | null
+  /** The realms the actor is in, each with every permission set that counts there. */
+  readonly realms: ReadonlyMap<RealmRef, readonly PermissionSet[]>
+  readonly realmRefs: ReadonlySet<RealmRef>
+  /** Realms with an open invitation, each with the keys of the member rows that invite. */
+  readonly invitations: ReadonlyMap<RealmRef, ReadonlySet<string>>
+}
+
+/** The actor's access, remembered until policy changes. */
+export function accessOf(tx: ReadTx, actor: Actor): Access | Promise<Access> {
+  return tx.remember(`access ${JSON.stringify([actor.subject, actor.email])}`, () =>
+    loadAccess(tx, actor),
+  )
+}
+
+/** May the actor see a row of this table in this realm? `key` is asked for only where it matters. */
+export function mayRead(
+  access: Access,
+  table: string,
+  realm: RealmRef,
+  key: () => unknown,
+): boolean {
+  if (access.realms.has(realm)) return true
+  const invited = access.invitations.get(realm)
+  if (invited === undefined) return false
+  if (table === 'realms') return true
+  if (table !== 'members') return false
+  const own = key()
+  return typeof own === 'string' && invited.has(own)
+}
+
+/** The permission sets that count in a realm; none where the actor is not a member. */
+export function held(access: Access, realm: RealmRef): readonly PermissionSet[] {
+  return access.realms.get(realm) ?? []
+}
+
+async function loadAccess(tx: ReadTx, actor: Actor): Promise<Access> {
+  const { subject, email } = actor
+  const realms = new Map<RealmRef, PermissionSet[]>([[PUBLIC_REALM_REF, []]])
+  const invitations = new Map<RealmRef, Set<string>>()
+  if (subject !== null) {
+    const own = await tx.realms.find(subject)
+    if (own !== undefined) realms.set(own.ref, [FULL])
+    const memberships = await tx.memberships.ofUser(subject)
+    for (const membership of memberships.filter(({ accepted }) => accepted)) {
+      const sets = realms.get(membership.realm) ?? []
+      sets.push(...(await permissionsOf(tx, membership)))
+      realms.set(membership.realm, sets)
+    }
+    const addressed = email === null ? [] : await tx.memberships.ofEmail(email)
+    for (const membership of [...memberships, ...addressed]) {
+      if (membership.accepted || membership.rejected) continue
+      const keys = invitations.get(membership.realm) ?? new Set()
+      keys.add(membership.source.slice('members:'.length))
+      invitations.set(membership.realm, keys)
+    }
+  }
+  return { subject, email, realms, realmRefs: new Set(realms.keys()), invitations }
+}
+
+/** A membership's own permissions and those of the roles it names. */
+export async function permissionsOf(
+  tx: ReadTx,
+  membership: Pick<Membership, 'realm' | 'permissions' | 'roles'>,
+): Promise<PermissionSet[]> {
+  const realm = await tx.realms.findByRef(membership.realm)
+  const sets = [membership.permissions]
+  for (const role of realm === undefined ? [] : membership.roles) {
+    sets.push(await roleIn(tx, realm?.id ?? PUBLIC_REALM, role))
+  }
+  return sets
+}
+
+/** A role of the realm itself hides the global one of the same name (design.md §5.3). */
+async function roleIn(tx: ReadTx, realmId: string, name: string): Promise<PermissionSet> {
+  const table = await tx.tables.find('roles')
+  if (table === undefined) return {}
+  const row =
+    (await tx.objects.find(table, compoundKey([realmId, name]))) ??
+    (await tx.objects.find(table, compoundKey([PUBLIC_REALM, name])))
+  return row === undefined ? {} : parsePermissions(parseStored(row.value)['permissions'])
+}

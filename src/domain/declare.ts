@@ -1,0 +1,94 @@
+import { SatchelError, quoted } from './error'
+import { idPrefixFor } from './id'
+import { startJob } from './job'
+import { type TableSchema, formatStores } from './schema'
+import type { Database, WriteTx } from './store'
+import type { Table } from './table'
+
+/** How many tables a database may have, the hidden ones included (design.md §3). */
+export const MOST_TABLES = 500
+
+/**
+ * Declares tables as a pushed schema says, all or nothing (design.md §6 schema text): new ones are
+ * made, known ones changed, `null` hides without losing anything. New indexes of a table with rows
+ * are built by a job. `now` in ms. Throws `CONFLICT` when a key path would change under existing
+ * rows, `UNPROCESSABLE` for what cannot be declared.
+ */
+export function declareTables(
+  database: Database,
+  schemas: ReadonlyMap<string, TableSchema | null>,
+  now: number,
+): Promise<void> {
+  return database.write(async (tx) => {
+    for (const [name, schema] of schemas) {
+      if (schema === null) await hide(tx, name)
+      else await declare(tx, name, schema, now)
+    }
+    const count = (await tx.tables.list()).length
+    if (count <= MOST_TABLES) return
+    throw new SatchelError(
+      'UNPROCESSABLE',
+      `A database has at most ${MOST_TABLES} tables, hidden ones included; this would make ${count}`,
+    )
+  })
+}
+
+async function hide(tx: WriteTx, name: string): Promise<void> {
+  const table = await tx.tables.find(name)
+  if (table === undefined || table.hidden) return
+  if (table.builtIn) {
+    throw new SatchelError('UNPROCESSABLE', `The table ${quoted(name)} is built in: it stays`)
+  }
+  await tx.tables.put({ ...table, hidden: true })
+}
+
+async function declare(tx: WriteTx, name: string, schema: TableSchema, now: number): Promise<void> {
+  const existing = await tx.tables.find(name)
+  if (existing !== undefined) await requireSameKey(tx, existing, schema)
+  const table = await tx.tables.put({
+    name,
+    primaryKey: schema.primaryKey,
+    compound: schema.compound,
+    generated: schema.generated,
+    idPrefix: existing?.idPrefix || (await prefixFor(tx, name, schema)),
+    stores: formatStores(schema),
+    hidden: false,
+    indexes: schema.indexes,
+  })
+  await buildIndexes(tx, table, now)
+  const isDropping = existing?.indexes.some(
+    ({ number }) => !table.indexes.some((index) => index.number === number),
+  )
+  if (isDropping === true) await startJob(tx, 'drop-index', {}, now)
+}
+
+async function requireSameKey(tx: WriteTx, table: Table, schema: TableSchema): Promise<void> {
+  const isSame =
+    table.primaryKey === null ||
+    (table.compound === schema.compound &&
+      table.primaryKey.join('\n') === schema.primaryKey.join('\n'))
+  if (isSame || (!table.builtIn && (await tx.objects.count(table)) === 0)) return
+  throw new SatchelError(
+    'CONFLICT',
+    `The primary key of ${quoted(table.name)} is ${table.stores.split(',', 1)[0] ?? ''}: it cannot change while there are rows`,
+  )
+}
+
+async function prefixFor(tx: WriteTx, name: string, schema: TableSchema): Promise<string> {
+  if (!schema.generated) return ''
+  const tables = await tx.tables.list()
+  return idPrefixFor(name, new Set(tables.map(({ idPrefix }) => idPrefix)))
+}
+
+async function buildIndexes(tx: WriteTx, table: Table, now: number): Promise<void> {
+  const building = table.indexes.filter(({ state }) => state === 'building')
+  if (building.length === 0) return
+  const total = await tx.objects.count(table)
+  const jobs = await tx.jobs.list()
+  for (const { number } of building) {
+    if (total === 0) await tx.tables.setIndexState(number, 'ready')
+    else if (!jobs.some(({ kind, state }) => kind === 'index' && state['index'] === number)) {
+      await startJob(tx, 'index', { table: table.name, index: number, after: 0 }, now, total)
+    }
+  }
+}

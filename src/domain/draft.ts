@@ -1,0 +1,73 @@
+import { SatchelError, quoted } from './error'
+import { keyOf, requireIdText } from './key'
+import type { Table } from './table'
+import { type WireObject, getOwn, requireWireObject, setOwn } from './value'
+
+/** An object on its way in: checked, serialised once, its place not yet decided. */
+export interface Draft {
+  readonly object: WireObject
+  /** Canonical text of `object`. */
+  readonly text: string
+  /** Undefined when the table makes its own. */
+  readonly key: string | undefined
+  /** Undefined when the writer leaves it open. */
+  readonly realmId: string | undefined
+  /** Undefined when the writer leaves it open; null for nobody. */
+  readonly owner: string | null | undefined
+}
+
+/** Reads one object of a request. `position` is its place in the array. Throws `UNPROCESSABLE`. */
+export function draftOf(table: Table, value: unknown, position: number | undefined): Draft {
+  const path = position === undefined ? '' : `[${position}]`
+  const object = requireWireObject(value, path)
+  const realmId = object['realmId']
+  const owner = object['owner']
+  return {
+    object,
+    text: JSON.stringify(object),
+    key: keyOf(table, object),
+    realmId: realmId === undefined ? undefined : requireIdText(realmId, 'realmId'),
+    owner: owner === undefined || owner === null ? owner : requireIdText(owner, 'owner'),
+  }
+}
+
+/** The draft with these properties set. Properties that were absent are appended to the text. */
+export function withFields(draft: Draft, fields: Readonly<Record<string, unknown>>): Draft {
+  let appended = ''
+  let isAppendOnly = true
+  let count = 0
+  const object = { ...draft.object }
+  for (const [name, value] of Object.entries(fields)) {
+    const before = getOwn(draft.object, name)
+    if (before === value && before !== undefined) continue
+    if (before !== undefined || Object.hasOwn(draft.object, name)) isAppendOnly = false
+    setOwn(object, name, value)
+    appended += `,${JSON.stringify(name)}:${JSON.stringify(value)}`
+    count += 1
+  }
+  if (count === 0) return draft
+  if (!isAppendOnly) return { ...draft, object, text: JSON.stringify(object) }
+  const text =
+    draft.text === '{}' ? `{${appended.slice(1)}}` : `${draft.text.slice(0, -1)}${appended}}`
+  return { ...draft, object, text }
+}
+
+/** A private key `#x` becomes `#x:<subject>` and stays in the private realm (protocol.md §10.3). */
+export function asPrivate(table: Table, draft: Draft, subject: string): Draft {
+  const { key } = draft
+  if (key === undefined || table.compound || !key.startsWith('#')) return draft
+  if (draft.realmId !== undefined && draft.realmId !== subject) {
+    throw new SatchelError(
+      'UNPROCESSABLE',
+      `${quoted(key)} is a private key: its object stays in the private realm of its user`,
+      { reason: 'realmId' },
+    )
+  }
+  const path = table.primaryKey?.[0] ?? ''
+  const own = privateKey(key, subject)
+  return { ...withFields(draft, { [path]: own }), key: own, realmId: subject }
+}
+
+export function privateKey(key: string, subject: string): string {
+  return key.startsWith('#') && !key.endsWith(`:${subject}`) ? `${key}:${subject}` : key
+}

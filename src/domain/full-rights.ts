@@ -1,0 +1,39 @@
+import { permissionsOf } from './access'
+import { SatchelError } from './error'
+import { FULL, mayGrant } from './permission'
+import type { RealmRef } from './realm'
+import type { WriteTx } from './store'
+import type { Writing } from './writing'
+
+/**
+ * Runs a change of who may do what in a realm. Throws `CONFLICT` when it takes away the last holder
+ * of full rights while others remain (design.md §5.4).
+ */
+export async function keepingFullRights(
+  writing: Writing,
+  realm: RealmRef,
+  change: () => Promise<void>,
+): Promise<void> {
+  if (writing.isGlobal) return change()
+  const before = await countHolders(writing.tx, realm)
+  await change()
+  const after = await countHolders(writing.tx, realm)
+  if (before.full === 0 || after.full > 0 || after.members === 0) return
+  throw new SatchelError(
+    'CONFLICT',
+    'This would leave the realm without anyone who has full rights in it: give them to another member first',
+    { reason: 'last member with full rights' },
+  )
+}
+
+async function countHolders(
+  tx: WriteTx,
+  realm: RealmRef,
+): Promise<{ members: number; full: number }> {
+  const accepted = (await tx.memberships.ofRealm(realm)).filter((member) => member.accepted)
+  let full = 0
+  for (const membership of accepted) {
+    if (mayGrant(await permissionsOf(tx, membership), FULL)) full += 1
+  }
+  return { members: new Set(accepted.map(({ userId }) => userId)).size, full }
+}

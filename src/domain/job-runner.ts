@@ -1,0 +1,86 @@
+import { SatchelError } from './error'
+import type { Job } from './job'
+import type { Database } from './store'
+import { nextTurn } from './turn'
+
+/** Does one short step of a job and says whether there is more; the job's row goes with its last. */
+export type JobStep = (database: Database, job: Job) => Promise<'more' | 'done'>
+
+export interface JobRunner extends AsyncDisposable {
+  /** Resolves when no job is left that can go on. */
+  idle(): Promise<void>
+}
+
+/** Reasons that pass: the job waits and tries the step again. */
+const PASSING: ReadonlySet<string> = new Set(['BUSY', 'STORAGE_FULL', 'READ_ONLY'])
+const PAUSE = 1_000
+
+/**
+ * Works off the jobs of a database in the order they were put down: those a crash left behind
+ * first, new ones as they come. A step that fails for good ends its job with the reason.
+ */
+export function createJobRunner(
+  database: Database,
+  steps: Readonly<Partial<Record<Job['kind'], JobStep>>>,
+  report: (job: Job, error: unknown) => void,
+): JobRunner {
+  let isStopped = false
+  let isAwake = false
+  let working = Promise.resolve()
+  const pause = Promise.withResolvers<void>()
+
+  function wake(): void {
+    if (isAwake || isStopped) return
+    isAwake = true
+    working = working.then(work).finally(() => {
+      isAwake = false
+    })
+  }
+
+  async function work(): Promise<void> {
+    for (let job = await next(); job !== undefined && !isStopped; job = await next()) {
+      await run(job)
+      await nextTurn()
+    }
+  }
+
+  async function next(): Promise<Job | undefined> {
+    const jobs = await database.read((tx) => tx.jobs.list())
+    return jobs
+      .filter(({ kind, failure }) => failure === null && steps[kind] !== undefined)
+      .toSorted((one, other) => one.created - other.created || (one.id < other.id ? -1 : 1))[0]
+  }
+
+  async function run(job: Job): Promise<void> {
+    try {
+      const outcome = await steps[job.kind]?.(database, job)
+      if (outcome === 'done')
+        await database.write(async (tx) => void (await tx.jobs.remove(job.id)))
+    } catch (error) {
+      report(job, error)
+      if (error instanceof SatchelError && PASSING.has(error.code)) {
+        await Promise.race([Bun.sleep(PAUSE), pause.promise])
+        return
+      }
+      const failure = error instanceof SatchelError ? error.message : 'It failed; see the log'
+      await database.write((tx) => tx.jobs.put({ ...job, failure }))
+    }
+  }
+
+  const unsubscribe = database.onCommit(({ jobs }) => {
+    if (jobs) wake()
+  })
+  wake()
+  return {
+    async idle() {
+      await working
+      while (isAwake) await working
+    },
+    async [Symbol.asyncDispose]() {
+      isStopped = true
+      unsubscribe()
+      pause.resolve()
+      await working
+    },
+  }
+}

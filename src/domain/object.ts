@@ -1,0 +1,57 @@
+import { type Access, accessOf, mayRead } from './access'
+import type { Actor } from './actor'
+import { privateKey } from './draft'
+import { SatchelError } from './error'
+import { keyFromPath } from './key'
+import { PUBLIC_REALM_REF } from './realm'
+import type { Database, StoredObject } from './store'
+import { type Table, requireTable } from './table'
+import type { ViewName } from './view'
+
+/**
+ * The stored text of one object (spec.md §4). `key` is the path segment, decoded. The caller has
+ * checked the scopes of the view. Throws `UNKNOWN_TABLE`, `INVALID_REQUEST`, or `UNKNOWN_OBJECT`
+ * for what is absent and for what this actor does not see alike.
+ */
+export function getObject(
+  database: Database,
+  actor: Actor,
+  view: ViewName,
+  tableName: string,
+  key: string,
+): Promise<string> {
+  return database.read(async (tx) => {
+    const table = await requireTable(tx, tableName)
+    const object = await tx.objects.find(table, keyInView(table, view, key, actor))
+    if (object === undefined) throw unknownObject()
+    if (!isShown(await accessOf(tx, actor), view, table, object)) throw unknownObject()
+    return object.value
+  })
+}
+
+/** The stored key that an address names in a view: `#x` on `/my` is the actor's own (design.md §6). */
+export function keyInView(table: Table, view: ViewName, key: string, actor: Actor): string {
+  const found = keyFromPath(table, key)
+  return view === 'my' && !table.compound ? privateKey(found, actor.subject ?? '') : found
+}
+
+export function isShown(
+  access: Access,
+  view: ViewName,
+  table: Table,
+  object: StoredObject,
+): boolean {
+  switch (view) {
+    case 'all':
+      return true
+    case 'public':
+      return object.realm === PUBLIC_REALM_REF
+    case 'my':
+      return mayRead(access, table.name, object.realm, () => object.key)
+  }
+}
+
+/** Absent and invisible get the same answer (design.md §5.6). */
+export function unknownObject(): SatchelError {
+  return new SatchelError('UNKNOWN_OBJECT', 'There is no object with this key')
+}

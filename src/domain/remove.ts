@@ -1,0 +1,68 @@
+import { accessOf } from './access'
+import type { Actor } from './actor'
+import { authorizeRemoval } from './authorize'
+import { keepingFullRights } from './full-rights'
+import { storedEntries } from './index-entries'
+import { ROW_RULES } from './row-rules'
+import { isShown, keyInView, unknownObject } from './object'
+import type { Database, StoredObject } from './store'
+import { requireTable } from './table'
+import type { ViewName } from './view'
+import type { RowRules, Writing } from './writing'
+
+/** What a removal is made of. The caller has checked the scopes of the view. */
+export interface Removal {
+  readonly actor: Actor
+  readonly view: ViewName
+  readonly table: string
+  /** The key as the address has it, decoded. */
+  readonly key: string
+  /** ms since the epoch. */
+  readonly now: number
+}
+
+/**
+ * Removes one object (spec.md §4.1 rules 5, 6). Throws `UNKNOWN_OBJECT` when there is none, or none
+ * that this view shows, and `NOT_AUTHORIZED` with the missing permission.
+ */
+export function removeObject(database: Database, removal: Removal): Promise<void> {
+  const { actor, view, now } = removal
+  return database.write(async (tx) => {
+    const table = await requireTable(tx, removal.table)
+    const access = await accessOf(tx, actor)
+    const previous = await tx.objects.find(table, keyInView(table, view, removal.key, actor))
+    if (previous === undefined || !isShown(access, view, table, previous)) {
+      throw unknownObject()
+    }
+    const writing: Writing = {
+      tx,
+      actor,
+      subject: actor.subject ?? '',
+      isGlobal: actor.scopes.has('GLOBAL_WRITE'),
+      view,
+      table,
+      access,
+      now,
+    }
+    const rules = ROW_RULES.get(table.name)
+    if (rules === undefined) await removePlain(writing, previous)
+    else await removeRow(writing, rules, previous)
+  })
+}
+
+async function removePlain(writing: Writing, previous: StoredObject): Promise<void> {
+  if (!writing.isGlobal) authorizeRemoval(writing, previous)
+  await bury(writing, previous)
+}
+
+async function removeRow(writing: Writing, rules: RowRules, previous: StoredObject): Promise<void> {
+  if (!writing.isGlobal) await rules.authorizeRemoval(writing, previous)
+  await keepingFullRights(writing, previous.realm, async () => {
+    const isDone = await rules.remove(writing, previous)
+    if (!isDone) await bury(writing, previous)
+  })
+}
+
+async function bury({ tx, table, now }: Writing, previous: StoredObject): Promise<void> {
+  await tx.objects.remove(table, [{ previous, entries: storedEntries(table, previous.value) }], now)
+}

@@ -1,0 +1,44 @@
+import type { Call } from './call'
+
+export interface AnswerOptions {
+  readonly status?: number
+  readonly headers?: Readonly<Record<string, string>>
+  /** Null for an answer without a body. */
+  readonly type?: string | null
+}
+
+const JSON_TYPE = 'application/json;charset=utf-8'
+
+/** What authorised answers may be kept by: nobody but the caller, and not for long (design.md §6). */
+const PRIVATE = 'private, no-store'
+
+/** An answer with the headers of every answer; JSON text unless `type` says otherwise. */
+export function answer(
+  call: Call,
+  body: string | ReadableStream<Uint8Array> | null,
+  { status = 200, headers, type = JSON_TYPE }: AnswerOptions = {},
+): Response {
+  call.isDressed = true
+  const all: Record<string, string> = {
+    'X-Request-Id': call.id,
+    'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'no-referrer',
+    'Cache-Control': PRIVATE,
+    Vary: 'Authorization, Origin',
+  }
+  if (type !== null) all['Content-Type'] = type
+  if (call.cors !== undefined) Object.assign(all, call.cors)
+  if (headers !== undefined) Object.assign(all, headers)
+  return new Response(body, { status, headers: all })
+}
+
+/** Gives an answer that another library made the headers of every answer. */
+export function dress(call: Call, response: Response): Response {
+  if (call.isDressed) return response
+  const headers = new Headers(response.headers)
+  headers.set('X-Request-Id', call.id)
+  headers.set('X-Content-Type-Options', 'nosniff')
+  headers.set('Referrer-Policy', 'no-referrer')
+  for (const [name, value] of Object.entries(call.cors ?? {})) headers.set(name, value)
+  return new Response(response.body, { status: response.status, headers })
+}

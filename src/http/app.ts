@@ -1,0 +1,50 @@
+import { Elysia } from 'elysia'
+import { SatchelError } from '../domain/error'
+import { type Call, callOf } from './call'
+import type { Door } from './door'
+import { errorAnswer, publicError } from './errors'
+import { createFrontDoor, type FrontDoor } from './front'
+import { objectRoutes } from './objects'
+import { serviceRoutes } from './service'
+import { tokenRoutes } from './tokens'
+
+/** The front door with all its routers (style.md §1). `domain` is that of `--domain`, or null. */
+export function createApp(door: Door, domain: string | null): FrontDoor {
+  const app = new Elysia({ name: 'satchel', normalize: false })
+    .onError(({ error, code, request }) => {
+      const call = callOf(request)
+      const told = code === 'NOT_FOUND' ? noRoute(call, methodsAt(call.path)) : publicError(error)
+      if (told.code === 'INTERNAL') door.failure(call.id, error)
+      return errorAnswer(call, told, allow(told, methodsAt(call.path)))
+    })
+    .use(serviceRoutes(door))
+    .use(tokenRoutes(door))
+    .use(objectRoutes(door))
+
+  /** The methods that a path knows. */
+  function methodsAt(path: string): string[] {
+    return METHODS.filter((method) => app.router.http.find(method, path) !== null)
+  }
+
+  app.compile()
+  return createFrontDoor(door, (request) => app.fetch(request), domain)
+}
+
+const METHODS = ['GET', 'POST', 'PUT', 'DELETE']
+
+function noRoute(call: Call, methods: readonly string[]): SatchelError {
+  if (methods.length > 0) {
+    return new SatchelError(
+      'METHOD_NOT_ALLOWED',
+      `${call.method} is not possible here: use ${methods.join(' or ')}`,
+    )
+  }
+  return new SatchelError(
+    'UNKNOWN_ROUTE',
+    'There is nothing at this address: /openapi lists what there is',
+  )
+}
+
+function allow(error: SatchelError, methods: readonly string[]): Record<string, string> {
+  return error.code === 'METHOD_NOT_ALLOWED' ? { Allow: methods.join(', ') } : {}
+}

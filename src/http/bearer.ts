@@ -1,0 +1,54 @@
+import { Elysia } from 'elysia'
+import { ANONYMOUS, type Actor, requireScopes } from '../domain/actor'
+import { SatchelError } from '../domain/error'
+import type { Scope } from '../domain/scope'
+import { type Call, callOf, segment } from './call'
+import type { Door } from './door'
+import type { Host } from './hosts'
+
+/**
+ * Finds the database that the address names and works out who is asking. A route says with
+ * `scopes` what its caller needs (null: nothing); the macro refuses with 401 or 403 before a body
+ * is read (spec.md §5.5).
+ */
+export function bearer(door: Door) {
+  return new Elysia({ name: 'bearer' })
+    .derive({ as: 'scoped' }, async ({ request }) => {
+      const call = callOf(request)
+      const host = hostOf(door, call)
+      const open = host instanceof Promise ? await host : host
+      const actor = actorOf(open, request)
+      const known = actor instanceof Promise ? await actor : actor
+      call.subject = known.subject
+      return { call, host: open, actor: known }
+    })
+    .macro({
+      scopes: (required: readonly Scope[] | null) => ({
+        transform: ({ actor }: { actor?: Actor }) => {
+          if (required !== null) requireScopes(actor ?? ANONYMOUS, required)
+        },
+      }),
+    })
+}
+
+/** The database in the first path segment. Throws `UNKNOWN_DATABASE`. */
+export function hostOf(door: Door, call: Call): Host | Promise<Host> {
+  const name = segment(call, 0)
+  return door.hosts.findOpen(name) ?? door.hosts.open(name)
+}
+
+/** No header: anonymous. Anything that is no valid token: `INVALID_TOKEN`. */
+function actorOf(host: Host, request: Request): Actor | Promise<Actor> {
+  const header = request.headers.get('authorization')
+  if (header === null) return ANONYMOUS
+  return host.authority.verify(bearerToken(header))
+}
+
+/** Throws `INVALID_TOKEN`. */
+export function bearerToken(header: string | null): string {
+  if (header !== null && /^bearer /i.test(header)) return header.slice(7).trim()
+  throw new SatchelError(
+    'INVALID_TOKEN',
+    'An access token is needed: Authorization: Bearer <token>',
+  )
+}

@@ -1,0 +1,135 @@
+import { SatchelError } from '../domain/error'
+import { type JsonLimits, parseJson } from '../domain/json-scan'
+
+export interface BodyLimits extends JsonLimits {
+  /** The largest body of one request. */
+  readonly bytes: number
+}
+
+/** All bodies that are held at the same time, whoever sent them (design.md §6). */
+const BUDGET = 64 * 1024 * 1024
+/** Bodies above this are parsed and written one after the other: parsed, they are several times larger. */
+const LARGE = 1024 * 1024
+
+/** Reads request bodies, after the actor is checked and never more than fits. */
+export interface Bodies {
+  /** Runs `work` with the parsed JSON body, whose room is held until `work` is done. */
+  json<T>(request: Request, work: (value: unknown) => Promise<T>): Promise<T>
+  /** The body as text of at most `most` bytes, for small forms. */
+  text(request: Request, most: number): Promise<string>
+}
+
+const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?(?:json|x?-?tson)\s*(?:;|$)/i
+
+export function createBodies(limits: BodyLimits): Bodies {
+  let held = 0
+  let large: Promise<unknown> = Promise.resolve()
+
+  async function withBytes<T>(
+    request: Request,
+    most: number,
+    work: (bytes: Uint8Array) => Promise<T>,
+  ): Promise<T> {
+    const declared = declaredLength(request, most)
+    const room = declared ?? Math.min(most, LARGE)
+    let reserved = 0
+    const reserve = (bytes: number) => {
+      if (held + bytes > BUDGET) {
+        throw new SatchelError(
+          'BUSY',
+          'Too many large bodies at the same time: repeat the request',
+          {
+            retryAfter: 2,
+          },
+        )
+      }
+      held += bytes
+      reserved += bytes
+    }
+    try {
+      reserve(room)
+      const bytes =
+        declared === undefined
+          ? await readChunks(request, most, (total) => {
+              if (total > reserved) reserve(total - reserved)
+            })
+          : await request.bytes()
+      return bytes.length > LARGE ? await oneByOne(() => work(bytes)) : await work(bytes)
+    } finally {
+      held -= reserved
+    }
+  }
+
+  function oneByOne<T>(work: () => Promise<T>): Promise<T> {
+    const turn = large.then(work, work)
+    large = turn.catch(() => undefined)
+    return turn
+  }
+
+  return {
+    json(request, work) {
+      requireJson(request)
+      return withBytes(request, limits.bytes, (bytes) => work(parseJson(bytes, limits)))
+    },
+    text: (request, most) =>
+      withBytes(request, Math.min(most, limits.bytes), async (bytes) => decode(bytes)),
+  }
+}
+
+function requireJson(request: Request): void {
+  const type = request.headers.get('content-type')
+  if (type !== null && !JSON_TYPE.test(type)) {
+    throw new SatchelError(
+      'UNSUPPORTED_MEDIA_TYPE',
+      'The body must be JSON: send Content-Type: application/json',
+    )
+  }
+  const encoding = request.headers.get('content-encoding')
+  if (encoding === null || encoding === 'identity') return
+  throw new SatchelError(
+    'UNSUPPORTED_MEDIA_TYPE',
+    'Compressed bodies are not taken here: send the body as it is',
+  )
+}
+
+function declaredLength(request: Request, most: number): number | undefined {
+  const header = request.headers.get('content-length')
+  if (header === null) return undefined
+  const length = Number(header)
+  if (!Number.isSafeInteger(length) || length < 0) {
+    throw new SatchelError('INVALID_REQUEST', 'Content-Length is no length')
+  }
+  if (length > most) throw tooLarge(most)
+  return length
+}
+
+async function readChunks(
+  request: Request,
+  most: number,
+  grown: (total: number) => void,
+): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let total = 0
+  for await (const chunk of request.body ?? []) {
+    total += chunk.length
+    if (total > most) throw tooLarge(most)
+    grown(total)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks, total)
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw new SatchelError('INVALID_REQUEST', 'The body is not UTF-8')
+  }
+}
+
+function tooLarge(most: number): SatchelError {
+  return new SatchelError(
+    'PAYLOAD_TOO_LARGE',
+    `The body is larger than ${most} bytes: send it in several requests`,
+  )
+}

@@ -1,0 +1,71 @@
+import { SatchelError } from '../domain/error'
+import { isLoopbackOrigin, isOriginAllowed, listOrigins } from '../domain/origin'
+import { answer } from './answer'
+import type { Call } from './call'
+import type { Host } from './hosts'
+
+const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, DELETE, OPTIONS'
+const ALLOWED_HEADERS =
+  'authorization, content-type, accept, prefer, range, if-none-match, if-range, user-agent'
+const EXPOSED_HEADERS =
+  'Link, Retry-After, X-Request-Id, ETag, Content-Range, Content-Disposition, Ratelimit-Limit, Ratelimit-Remaining, Ratelimit-Reset'
+
+/** Who may call besides the listed origins of a database. */
+export interface OriginPolicy {
+  /** Our own pages. */
+  readonly own: ReadonlySet<string>
+  /** True while pages of this machine may call without being listed (design.md §2 Development). */
+  isDevelopment(): boolean
+}
+
+/**
+ * The headers that let a page of this origin read the answer (protocol.md §11, design.md §6).
+ * Throws `ORIGIN_NOT_ALLOWED` for an origin that is not listed.
+ */
+export async function corsHeaders(
+  origin: string,
+  host: Host | undefined,
+  policy: OriginPolicy,
+): Promise<Readonly<Record<string, string>>> {
+  if (!(await isAllowed(origin, host, policy))) {
+    throw new SatchelError(
+      'ORIGIN_NOT_ALLOWED',
+      'This origin may not call this database: list it with satchel origin add <origin>',
+    )
+  }
+  return {
+    'Access-Control-Allow-Origin': origin,
+    'Access-Control-Expose-Headers': EXPOSED_HEADERS,
+    Vary: 'Authorization, Origin',
+    // A page without an origin of its own could be anybody's: no cookies for it.
+    ...(origin === 'null' ? {} : { 'Access-Control-Allow-Credentials': 'true' }),
+  }
+}
+
+export function isPreflight(request: Request): boolean {
+  return request.method === 'OPTIONS' && request.headers.has('access-control-request-method')
+}
+
+export function preflightAnswer(call: Call): Response {
+  return answer(call, null, {
+    status: 204,
+    type: null,
+    headers: {
+      'Access-Control-Allow-Methods': ALLOWED_METHODS,
+      'Access-Control-Allow-Headers': ALLOWED_HEADERS,
+      'Access-Control-Max-Age': '600',
+    },
+  })
+}
+
+async function isAllowed(
+  origin: string,
+  host: Host | undefined,
+  policy: OriginPolicy,
+): Promise<boolean> {
+  if (policy.own.has(origin)) return true
+  if (policy.isDevelopment() && isLoopbackOrigin(origin)) return true
+  if (host === undefined) return false
+  const listed = await host.database.read((tx) => tx.remember('origins', () => listOrigins(tx)))
+  return isOriginAllowed(listed, origin)
+}

@@ -1,0 +1,20 @@
+import type { Clock } from '../clock'
+import type { AccessEntry } from '../log'
+import type { Bodies } from './body'
+import type { OriginPolicy } from './cors'
+import type { Hosts } from './hosts'
+
+/** What every router of the front door works with. */
+export interface Door {
+  readonly hosts: Hosts
+  readonly clock: Clock
+  readonly bodies: Bodies
+  readonly origins: OriginPolicy
+  readonly version: string
+  /** False while the server is on its way down. */
+  isReady(): boolean
+  /** One line per request. */
+  access(entry: AccessEntry): void
+  /** The log of what callers must not be told. */
+  failure(requestId: string, error: unknown): void
+}
