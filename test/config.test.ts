@@ -1,0 +1,117 @@
+import { expect, test } from 'bun:test'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { isLoopback, readConfig, UsageError } from '../src/config'
+
+const environment = {}
+
+function settingsFile(content: string): string {
+  const file = join(mkdtempSync(join(tmpdir(), 'satchel-test-')), 'satchel.json')
+  writeFileSync(file, content)
+  return file
+}
+
+test('listens on this machine only and has no secrets unless told otherwise', () => {
+  const config = readConfig({ environment })
+  expect(config).toMatchObject({ host: '127.0.0.1', port: 7080, memory: false, durability: 'full' })
+  expect(config.data).toBe(resolve('data'))
+  expect(config.secretKey).toBeNull()
+  expect(config.development).toBe(true)
+  expect(Object.isFrozen(config)).toBe(true)
+})
+
+test('flags win over the environment, which wins over the file, which wins over the defaults', () => {
+  const file = settingsFile('{ "port": 1, "host": "0.0.0.0", "domain": "file.example" }')
+  const environment = { SATCHEL_PORT: '2', SATCHEL_DOMAIN: 'environment.example' }
+  const config = readConfig({ file, environment, flags: { port: '3' } })
+  expect(config).toMatchObject({ port: 3, domain: 'environment.example', host: '0.0.0.0' })
+  expect(config.durability).toBe('full')
+})
+
+test('an empty variable is as good as none', () => {
+  expect(readConfig({ environment: { SATCHEL_PORT: '' } }).port).toBe(7080)
+})
+
+test('names the flag, the variable or the key that is wrong, and what it should be', () => {
+  const file = settingsFile('{ "port": "seven" }')
+  const expected = 'must be a port between 0 and 65535'
+  expect(() => readConfig({ environment, flags: { port: '65536' } })).toThrow(`--port ${expected}`)
+  expect(() => readConfig({ environment: { SATCHEL_PORT: 'tcp://10.0.0.1:80' } })).toThrow(
+    `SATCHEL_PORT ${expected}`,
+  )
+  expect(() => readConfig({ environment, file })).toThrow(`port in ${file} ${expected}`)
+})
+
+test('refuses a settings file that is missing, no JSON, no object or has an unknown setting', () => {
+  expect(() => readConfig({ environment, file: '/nowhere/satchel.json' })).toThrow(UsageError)
+  expect(() => readConfig({ environment, file: settingsFile('{') })).toThrow('cannot be read')
+  expect(() => readConfig({ environment, file: settingsFile('[]') })).toThrow('one JSON object')
+  expect(() => readConfig({ environment, file: settingsFile('{"prot":1}') })).toThrow(
+    'unknown setting "prot"',
+  )
+})
+
+test.each([
+  ['durability', 'sometimes', 'full or relaxed'],
+  ['host', 'example.com', 'an IP address'],
+  ['domain', 'exa mple.com', 'a domain name'],
+  ['domain', '10.0.0.1', 'a domain name'],
+  ['publicUrl', 'ftp://example.com', 'an http(s) address'],
+  ['publicUrl', 'https://user:word@example.com', 'an http(s) address'],
+  ['publicUrl', 'https://example.com/?a=b', 'an http(s) address'],
+  ['trustProxy', '10.0.0.0', 'CIDR'],
+  ['trustProxy', '10.0.0.0/33', 'CIDR'],
+  ['trustProxy', '10.0.0.0/8,', 'CIDR'],
+  ['maxBody', '0', 'at least 1'],
+  ['data', '', 'the path of a folder'],
+])('refuses %s %p', (name, value, expected) => {
+  expect(() => readConfig({ environment, flags: { [name]: value } })).toThrow(expected)
+})
+
+test('wants the certificate and its key together', () => {
+  expect(() => readConfig({ environment, flags: { tlsCert: 'a.pem' } })).toThrow('go together')
+  const { tlsCert } = readConfig({ environment, flags: { tlsCert: 'a.pem', tlsKey: 'b.pem' } })
+  expect(tlsCert).toBe(resolve('a.pem'))
+})
+
+test('takes the key that seals secrets from the environment as 32 bytes of base64', () => {
+  const key = Buffer.alloc(32, 7)
+  for (const text of [key.toString('base64'), key.toString('base64url')]) {
+    expect(readConfig({ environment: { SATCHEL_SECRET_KEY: text } }).secretKey).toEqual(
+      new Uint8Array(key),
+    )
+  }
+  for (const text of ['short', Buffer.alloc(31).toString('base64'), `${key.toString('base64')} `]) {
+    expect(() => readConfig({ environment: { SATCHEL_SECRET_KEY: text } })).toThrow(
+      '32 random bytes',
+    )
+  }
+})
+
+test('believes the proxies of the networks it is given, in both families', () => {
+  const flags = { trustProxy: '10.0.0.0/8, fd00::/8' }
+  const { trustProxy, development } = readConfig({ environment, flags })
+  expect(trustProxy?.networks).toEqual(['10.0.0.0/8', 'fd00::/8'])
+  expect(trustProxy?.contains('10.200.3.4')).toBe(true)
+  expect(trustProxy?.contains('::ffff:10.1.2.3')).toBe(true)
+  expect(trustProxy?.contains('fd12::1')).toBe(true)
+  expect(trustProxy?.contains('11.0.0.1')).toBe(false)
+  expect(development).toBe(false)
+})
+
+test('is for development only on loopback, without a public address and without a proxy', () => {
+  const isDevelopment = (flags: object) =>
+    readConfig({ environment, flags: { ...flags } }).development
+  expect(isDevelopment({ host: '::1' })).toBe(true)
+  expect(isDevelopment({ host: '0.0.0.0' })).toBe(false)
+  expect(isDevelopment({ publicUrl: 'https://data.example.com/' })).toBe(false)
+  expect(
+    readConfig({ environment, flags: { publicUrl: 'https://data.example.com/' } }).publicUrl,
+  ).toBe('https://data.example.com')
+})
+
+test('knows the addresses that only this machine can reach', () => {
+  expect(['127.0.0.1', '127.9.9.9', '::1', 'localhost'].every(isLoopback)).toBe(true)
+  expect(['0.0.0.0', '::', '10.0.0.1', '127.evil.example'].some(isLoopback)).toBe(false)
+})
