@@ -1,0 +1,100 @@
+import { write, writeSync } from 'node:fs'
+
+/** Takes log lines without ever making the caller wait for the disk or the terminal. */
+export interface LineSink {
+  /** `line` without its line break. Lost, and counted, when the reader is too far behind. */
+  write(line: string): void
+  /** Resolves when every line written so far has left the process. */
+  flush(): Promise<void>
+  /** The same at once, for a process that is about to end. */
+  flushNow(): void
+}
+
+/** Where the batches go. */
+export interface Outlet {
+  write(bytes: Uint8Array): Promise<void>
+  writeNow(bytes: Uint8Array): void
+}
+
+const BATCH_DELAY_MS = 50
+const BATCH_CHARACTERS = 64 * 1024
+const MOST_PENDING_CHARACTERS = 8 * 1024 * 1024
+
+/**
+ * Collects lines and writes them in batches, one write under way at a time: at 75,000 requests a
+ * second a system call per line would cost more than the requests. `lost` makes the line that says
+ * how many were dropped because the outlet stood still.
+ */
+export function batchLines(outlet: Outlet, lost: (lines: number) => string): LineSink {
+  let pending = ''
+  let dropped = 0
+  let timer: Timer | undefined
+  let writing: Promise<void> | undefined
+
+  function take(): Uint8Array {
+    clearTimeout(timer)
+    timer = undefined
+    const text = dropped === 0 ? pending : `${lost(dropped)}\n${pending}`
+    pending = ''
+    dropped = 0
+    return Buffer.from(text)
+  }
+
+  async function drain(): Promise<void> {
+    // A log that cannot be written must not take the server down with it.
+    while (pending !== '') await outlet.write(take()).catch(() => undefined)
+    writing = undefined
+  }
+
+  function start(): Promise<void> {
+    writing ??= drain()
+    return writing
+  }
+
+  return {
+    write(line) {
+      if (pending.length > MOST_PENDING_CHARACTERS) {
+        dropped += 1
+        return
+      }
+      pending += `${line}\n`
+      if (pending.length >= BATCH_CHARACTERS) void start()
+      else timer ??= setTimeout(() => void start(), BATCH_DELAY_MS).unref()
+    },
+    flush: start,
+    flushNow() {
+      if (pending !== '') outlet.writeNow(take())
+    },
+  }
+}
+
+const RETRY_MS = 5
+const STANDARD_ERROR = 2
+
+/** Standard error, which may be a file, a terminal or a pipe that takes nothing for a while. */
+export const standardError: Outlet = {
+  async write(bytes) {
+    for (let rest = bytes; rest.length > 0;) {
+      const written = await writeSome(rest)
+      if (written === 0) await Bun.sleep(RETRY_MS)
+      rest = rest.subarray(written)
+    }
+  },
+  writeNow(bytes) {
+    try {
+      for (let rest = bytes; rest.length > 0;) rest = rest.subarray(writeSync(STANDARD_ERROR, rest))
+    } catch {
+      // Nobody reads it, or not now: the process is ending and there is nobody else to tell.
+    }
+  },
+}
+
+function writeSome(bytes: Uint8Array): Promise<number> {
+  return new Promise((resolve, reject) => {
+    write(STANDARD_ERROR, bytes, (error, written) => {
+      if (error?.code === 'EAGAIN') resolve(0)
+      else if (error) reject(error)
+      else resolve(written)
+    })
+  })
+}

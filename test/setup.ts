@@ -1,0 +1,83 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { readConfig } from '../src/config'
+import type { LineSink } from '../src/line-sink'
+import { openLogs } from '../src/log'
+import type { Server } from '../src/server'
+import { createTestClock, type TestClock } from './auth/setup'
+
+/** A folder that is removed when the test ends. */
+export interface TemporaryFolder extends Disposable {
+  readonly path: string
+}
+
+export function temporaryFolder(): TemporaryFolder {
+  const path = mkdtempSync(join(tmpdir(), 'satchel-test-'))
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }
+}
+
+export interface CollectedLines extends LineSink {
+  readonly lines: readonly string[]
+}
+
+export function collectLines(): CollectedLines {
+  const lines: string[] = []
+  return { lines, write: (line) => void lines.push(line), flush: async () => {}, flushNow() {} }
+}
+
+/** A server in this process, with its first client. */
+export interface TestServer extends Server {
+  readonly clock: TestClock
+  /** The log, one entry per line. */
+  readonly lines: readonly string[]
+  /** The base address of the database `main`. */
+  readonly main: string
+  readonly client: { readonly clientId: string; readonly clientSecret: string }
+  /** An access token of the first client, or of the user with the id `sub`. */
+  token(options?: { readonly sub?: string; readonly scopes?: readonly string[] }): Promise<string>
+}
+
+const EVERYTHING = ['ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE', 'IMPERSONATE', 'MANAGE_DB']
+
+/** A server on a free port with a new data folder, both gone when the test ends. */
+export async function setupServer(
+  flags: Readonly<Record<string, unknown>> = {},
+): Promise<TestServer> {
+  await using undo = new AsyncDisposableStack()
+  const clock = createTestClock()
+  const sink = collectLines()
+  const logs = openLogs({ clock, level: 'debug', format: 'json', sink })
+  const data = flags['data'] ?? undo.use(temporaryFolder()).path
+  const config = readConfig({ environment: {}, flags: { port: 0, ...flags, data } })
+  // Only here, so that tests of one room do not load them all.
+  const { startServer } = await import('../src/server')
+  const server = undo.use(await startServer(config, { clock, logs }))
+  const { client, url } = server
+  if (client === undefined) throw new Error('The data folder had a database already')
+  const parts = undo.move()
+  return {
+    ...server,
+    clock,
+    lines: sink.lines,
+    client,
+    main: `${url}/main`,
+    async token({ sub, scopes = sub === undefined ? EVERYTHING : ['ACCESS_DB'] } = {}) {
+      const answer = await fetch(`${url}/main/token`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({
+          grant_type: 'client_credentials',
+          client_id: client.clientId,
+          client_secret: client.clientSecret,
+          scopes,
+          ...(sub === undefined ? {} : { claims: { sub, email: sub, name: sub } }),
+        }),
+      })
+      if (!answer.ok) throw new Error(`No token: ${answer.status} ${await answer.text()}`)
+      const { accessToken } = (await answer.json()) as { accessToken: string }
+      return accessToken
+    },
+    [Symbol.asyncDispose]: () => parts.disposeAsync(),
+  }
+}
