@@ -1,0 +1,54 @@
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+
+/** Who has the lock of a data folder and how to reach them (design.md §2). */
+export interface Holder {
+  readonly pid: number
+  /** The machine or container. */
+  readonly host: string
+  /** Where the control listener is, `http://127.0.0.1:PORT`; null while there is none. */
+  readonly address: string | null
+  /** The bearer token of the control listener, new at every start. */
+  readonly token: string | null
+}
+
+/** This process, which answers no commands yet. */
+export function thisProcess(): Holder {
+  return { pid: process.pid, host: hostname(), address: null, token: null }
+}
+
+/** Says in `holder.json` who holds the folder. Only the holder of the lock calls this. */
+export function writeHolder(folder: string, holder: Holder): void {
+  const draft = join(folder, 'holder.json.new')
+  rmSync(draft, { force: true })
+  writeFileSync(draft, `${JSON.stringify(holder)}\n`, { mode: 0o600 })
+  renameSync(draft, join(folder, 'holder.json'))
+}
+
+export function removeHolder(folder: string): void {
+  rmSync(join(folder, 'holder.json'), { force: true })
+}
+
+/** The last process that held the folder; it may be gone. Undefined when nobody can be made out. */
+export function readHolder(folder: string): Holder | undefined {
+  let holder: unknown
+  try {
+    holder = JSON.parse(readFileSync(join(folder, 'holder.json'), 'utf8'))
+  } catch {
+    return undefined
+  }
+  if (typeof holder !== 'object' || holder === null) return undefined
+  const { pid, host, address = null, token = null } = holder as Partial<Holder>
+  return typeof pid === 'number' && typeof host === 'string'
+    ? { pid, host, address, token }
+    : undefined
+}
+
+/** "process 4711", and where when that is another machine, for a sentence about the folder. */
+export function nameHolder(holder: Holder | undefined): string {
+  if (holder === undefined) return 'another process'
+  const isHere = holder.host === hostname()
+  return `process ${holder.pid}${isHere ? '' : ` on ${holder.host}`}`
+}

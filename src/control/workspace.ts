@@ -1,0 +1,23 @@
+import type { Authority } from '../auth/authority'
+import type { Clock } from '../clock'
+import type { Database } from '../domain/store'
+
+/** A data folder that is open in this process, as operations see it. */
+export interface Workspace {
+  readonly clock: Clock
+  /** Names of the databases, sorted. */
+  list(): string[]
+  /** Throws `UNKNOWN_DATABASE`. */
+  open(name: string): Promise<OpenDatabase>
+  /** Throws `CONFLICT` or `UNPROCESSABLE`. */
+  create(name: string): Promise<OpenDatabase>
+  /** Removes the database and everything of it. Throws `UNKNOWN_DATABASE`. */
+  remove(name: string): Promise<void>
+  /** Where the database is served, or null when no server runs. */
+  url(name: string): string | null
+}
+
+export interface OpenDatabase {
+  readonly database: Database
+  readonly authority: Authority
+}

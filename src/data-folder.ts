@@ -1,0 +1,97 @@
+import { accessSync, constants, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createAuthority } from './auth/authority'
+import { openSecretKey } from './auth/secret-key'
+import type { Clock } from './clock'
+import type { Config } from './config'
+import { removeHolder, thisProcess, writeHolder } from './control/holder'
+import { SatchelError } from './domain/error'
+import type { Database } from './domain/store'
+import { createHosts, type OpenHosts } from './hosts'
+import { lockFolder } from './sqlite/lock'
+import { createSqliteStore } from './sqlite/store'
+
+/** A data folder that this process holds: nobody else opens it until it is disposed (design.md §2). */
+export interface DataFolder extends OpenHosts {
+  readonly path: string
+  readonly clock: Clock
+  /** Names of the databases, sorted. */
+  list(): string[]
+}
+
+/**
+ * Takes the data folder of `config`, made if it is not there, or returns undefined when another
+ * process holds it. Throws `READ_ONLY` or `STORAGE_FULL` for one that cannot be used.
+ */
+export function takeDataFolder(config: Config, clock: Clock): DataFolder | undefined {
+  const path = config.memory ? createMemoryFolder() : createFolder(config.data)
+  const lock = lockFolder(path)
+  if (lock === undefined) return undefined
+  writeHolder(path, thisProcess())
+  const durability = config.memory ? 'none' : config.durability
+  const store = createSqliteStore(path, { clock, durability })
+  const hosts = createHosts(store, (database) => openAuthority(database, config, clock))
+  return {
+    ...hosts,
+    path,
+    clock,
+    list: () => store.list(),
+    async [Symbol.asyncDispose]() {
+      await hosts[Symbol.asyncDispose]()
+      await store[Symbol.asyncDispose]()
+      removeHolder(path)
+      lock[Symbol.dispose]()
+      if (config.memory) rmSync(path, { recursive: true, force: true })
+    },
+  }
+}
+
+async function openAuthority(database: Database, config: Config, clock: Clock) {
+  const { maxExpiresIn, maxNotBefore } = config
+  const secretKey = await openSecretKey(database, config.secretKey)
+  return await createAuthority(database, clock, secretKey, { maxExpiresIn, maxNotBefore })
+}
+
+function createFolder(path: string): string {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+    return path
+  } catch (error) {
+    throw cannotCreate(path, error)
+  }
+}
+
+function cannotCreate(path: string, cause: unknown): unknown {
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+  if (code === 'ENOSPC') {
+    return new SatchelError('STORAGE_FULL', `There is no room for the data folder ${path}`, {
+      cause,
+    })
+  }
+  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
+    const hint = 'choose another with --data, or make its parent writable for this user'
+    return new SatchelError('READ_ONLY', `The data folder ${path} cannot be made: ${hint}`, {
+      cause,
+    })
+  }
+  if (code === 'EEXIST' || code === 'ENOTDIR') {
+    return new SatchelError('READ_ONLY', `The data folder ${path} is not a folder`, { cause })
+  }
+  return cause
+}
+
+/** A folder in memory where there is such a thing, for this process alone. */
+function createMemoryFolder(): string {
+  const parent = ['/dev/shm', tmpdir()].find(isWritable)
+  return mkdtempSync(join(parent ?? tmpdir(), 'satchel-'))
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
