@@ -1,0 +1,106 @@
+import { SatchelError } from '../domain/error'
+import { sameSecret } from '../domain/secret'
+import { serverLog } from '../log'
+import { toWire, writeEvent } from './event'
+import type { Operation } from './operation'
+import { findOperation } from './operations'
+import type { Workspace } from './workspace'
+
+export interface ControlListener {
+  /** `http://127.0.0.1:PORT` */
+  readonly address: string
+  /** Resolves when the commands under way have ended; `force` ends them. */
+  stop(force?: boolean): Promise<void>
+}
+
+/**
+ * Lets commands work on a data folder that this process holds: `POST /_control/<operation>?input=…`
+ * with the token of `holder.json`, on loopback only, answered by a line of JSON per event
+ * (design.md §2).
+ */
+export function listenForCommands(workspace: Workspace, token: string): ControlListener {
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    // Commands take as long as the files they bring, and whoever has the token may do worse.
+    idleTimeout: 0,
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    fetch: answer,
+    error: (error) => refuse(500, error),
+  })
+  const host = `127.0.0.1:${server.port}`
+
+  function answer(request: Request): Response {
+    const { pathname, searchParams } = new URL(request.url)
+    if (request.headers.get('host') !== host || request.headers.has('origin')) {
+      return refuse(
+        403,
+        new SatchelError('ORIGIN_NOT_ALLOWED', 'For commands on this machine only'),
+      )
+    }
+    if (!sameSecret(request.headers.get('authorization') ?? '', `Bearer ${token}`)) {
+      return refuse(401, new SatchelError('INVALID_TOKEN', 'The token in holder.json is needed'))
+    }
+    const operation = findOperation(pathname.replace('/_control/', ''))
+    if (operation === undefined || request.method !== 'POST') return refuse(404, otherVersion())
+    const input: unknown = JSON.parse(searchParams.get('input') ?? '{}')
+    return perform(workspace, operation, input, request.body)
+  }
+
+  return {
+    address: `http://${host}`,
+    stop: (force) => server.stop(force),
+  }
+}
+
+/** Answers at once; what happens follows line by line. */
+function perform(
+  workspace: Workspace,
+  operation: Operation<unknown, unknown>,
+  input: unknown,
+  body: ReadableStream<Uint8Array> | null,
+): Response {
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
+  const writer = writable.getWriter()
+  let isReporting = false
+
+  /** Progress that would have to wait is out of date: left out. */
+  function progress(done: number, total: number | null): void {
+    if (isReporting) return
+    isReporting = true
+    writer.write(writeEvent({ progress: { done, total } })).then(
+      () => (isReporting = false),
+      () => undefined,
+    )
+  }
+
+  async function run(): Promise<void> {
+    try {
+      const result = await operation.run(workspace, operation.read(input), {
+        upload: body ?? undefined,
+        progress,
+        download: (text) => writer.write(writeEvent({ text })),
+      })
+      await writer.write(writeEvent({ result }))
+    } catch (error) {
+      if (!(error instanceof SatchelError)) serverLog.error('A command failed', { error })
+      await writer.write(writeEvent({ error: toWire(error) }))
+    }
+    await writer.close()
+  }
+
+  // The command went away: nobody is left to be told.
+  run().catch(() => undefined)
+  return new Response(readable, { headers: { 'content-type': 'application/x-ndjson' } })
+}
+
+function otherVersion(): SatchelError {
+  return new SatchelError(
+    'UNKNOWN_ROUTE',
+    'The server that holds the data folder is of another version and does not know this command: restart it',
+  )
+}
+
+function refuse(status: number, error: unknown): Response {
+  return Response.json({ error: toWire(error) }, { status })
+}

@@ -1,0 +1,59 @@
+import { type IncomingMessage, request } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { SatchelError } from '../domain/error'
+import { fromWire, readEvents } from './event'
+import type { Holder } from './holder'
+import type { Streams } from './operation'
+
+/** True when the holder takes commands, and is the one that wrote this token. */
+export async function isAnswering(holder: Holder): Promise<boolean> {
+  if (holder.address === null) return false
+  try {
+    await callHolder(holder, 'hello', {}, {})
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Has an operation done by the process that holds the folder. Throws what it throws. */
+export async function callHolder<Output>(
+  holder: Holder,
+  name: string,
+  input: unknown,
+  streams: Streams,
+): Promise<Output> {
+  const response = await post(holder, name, input, streams.upload)
+  for await (const event of readEvents(response)) {
+    if ('text' in event) await streams.download?.(event.text)
+    else if ('progress' in event) streams.progress?.(event.progress.done, event.progress.total)
+    else if ('error' in event) throw fromWire(event.error)
+    else return event.result as Output
+  }
+  throw new SatchelError(
+    'INTERNAL',
+    `The server (process ${holder.pid}) went away before it was done: look at its log and repeat the command`,
+  )
+}
+
+/** With `node:http`, because `fetch` would hand the token to whatever proxy the environment names. */
+function post(
+  holder: Holder,
+  name: string,
+  input: unknown,
+  upload: ReadableStream<Uint8Array> | undefined,
+): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+  const query = encodeURIComponent(JSON.stringify(input))
+  const outgoing = request(`${holder.address}/_control/${name}?input=${query}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${holder.token}` },
+  })
+  outgoing.on('response', resolve)
+  outgoing.on('error', reject)
+  if (upload === undefined) outgoing.end()
+  // After a refusal the rest of the file is not wanted; the answer says why.
+  else pipeline(Readable.fromWeb(upload), outgoing).catch(reject)
+  return promise
+}

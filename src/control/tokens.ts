@@ -1,0 +1,52 @@
+import type { Client } from '../domain/client'
+import { isClientExpired } from '../domain/client'
+import { SatchelError } from '../domain/error'
+import { grantScopes, type Scope, SCOPES } from '../domain/scope'
+import { isEmail, requireUserId } from '../domain/user'
+import { number, optional, text, texts } from './fields'
+import { operation } from './operation'
+
+export const tokenOperations = {
+  /** `expiresIn` is in seconds. */
+  'token.issue': operation(
+    { database: text, subject: text, scopes: texts, expiresIn: optional(number) },
+    async (workspace, { subject, expiresIn, ...input }) => {
+      const { database, authority } = await workspace.open(input.database)
+      const scopes = grantScopes(input.scopes, SCOPES)
+      const clients = await database.read((tx) => tx.clients.list())
+      const { accessToken, accessTokenExpiration } = await authority.issue({
+        clientId: chooseClient(clients, scopes, workspace.clock.now()).id,
+        claims: personOf(subject),
+        scopes,
+        expiresIn: expiresIn === null ? undefined : expiresIn * 1000,
+      })
+      return { accessToken, accessTokenExpiration, userId: personOf(subject).id, scopes }
+    },
+  ),
+
+  'key.rotate': operation({ database: text }, async (workspace, input) => {
+    const { authority } = await workspace.open(input.database)
+    return { keyId: await authority.rotateKeys() }
+  }),
+}
+
+function personOf(subject: string) {
+  const id = requireUserId(subject)
+  return { id, email: isEmail(id) ? id : null, name: subject.trim(), extra: {} }
+}
+
+/** A token ends with its client, so it is given in the name of one that could have asked for it. */
+function chooseClient(clients: readonly Client[], scopes: readonly Scope[], now: number): Client {
+  const needed = ['IMPERSONATE' as const, ...scopes]
+  const able = clients.filter(
+    (client) =>
+      !isClientExpired(client, now) && needed.every((scope) => client.scopes.includes(scope)),
+  )
+  const client = able.find(({ expires }) => expires === null) ?? able[0]
+  if (client !== undefined) return client
+  const list = [...new Set(needed)].join(',')
+  throw new SatchelError(
+    'UNAUTHORIZED_CLIENT',
+    `No client may issue such a token: make one with satchel client create --scopes ${list}`,
+  )
+}

@@ -1,0 +1,55 @@
+import { expect, test } from 'bun:test'
+import { thisProcess, writeHolder } from '../../src/control/holder'
+import { listenForCommands } from '../../src/control/listener'
+import { openSession } from '../../src/control/session'
+import { codeOf, refusalOf } from '../auth/setup'
+import { temporaryFolder } from '../setup'
+import { setupWorkspace } from './setup'
+
+test('works directly on a folder that nobody holds, and lets go of it', async () => {
+  using folder = temporaryFolder()
+  for (const name of ['one', 'two']) {
+    await using session = await openSession(folder.path, () => setupWorkspace(folder.path))
+    await session.run('db.create', { name })
+  }
+  await using workspace = setupWorkspace(folder.path)
+  expect(workspace.list()).toEqual(['one', 'two'])
+})
+
+test('works through the holder of a folder, with the same result', async () => {
+  await using workspace = setupWorkspace()
+  const listener = listenForCommands(workspace, 'token')
+  writeHolder(workspace.path, { ...thisProcess(), address: listener.address, token: 'token' })
+  {
+    await using session = await openSession(workspace.path, () => undefined)
+    await session.run('db.create', { name: 'todo' })
+    expect(await session.run('db.list', {})).toEqual([{ name: 'todo', url: null }])
+    const unknown = () => session.run('client.list', { database: 'none' })
+    expect(await codeOf(unknown)).toBe('UNKNOWN_DATABASE')
+  }
+  expect(workspace.list()).toEqual(['todo'])
+  await listener.stop(true)
+})
+
+test('waits for a command that works on the folder', async () => {
+  using folder = temporaryFolder()
+  const other = setupWorkspace(folder.path)
+  setTimeout(() => void other[Symbol.asyncDispose](), 200)
+  const take = () => {
+    try {
+      return setupWorkspace(folder.path)
+    } catch {
+      return undefined
+    }
+  }
+  await using session = await openSession(folder.path, take)
+  expect(await session.run('db.list', {})).toEqual([])
+})
+
+test('gives up on a holder that takes no commands, naming it', async () => {
+  using folder = temporaryFolder()
+  writeHolder(folder.path, { ...thisProcess(), address: 'http://127.0.0.1:1', token: 'token' })
+  const refusal = await refusalOf(() => openSession(folder.path, () => undefined, 2))
+  expect(refusal.code).toBe('DATA_FOLDER_IN_USE')
+  expect(refusal.message).toContain(`process ${process.pid}`)
+})
