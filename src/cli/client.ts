@@ -1,0 +1,77 @@
+import { Option } from '@commander-js/extra-typings'
+import type { Command } from '@commander-js/extra-typings'
+import { SCOPES } from '../domain/scope'
+import { type Cli, example, inSession, withDatabase } from './command'
+import { list, number } from './arguments'
+import { credentials, print, table } from './output'
+
+/** `satchel client create|list|revoke|rotate` (protocol.md §9.2, §9.3). */
+export function addClientCommands(program: Command, cli: Cli): void {
+  const client = program.command('client').description('the API clients of a database')
+
+  withDatabase(client.command('create'))
+    .description('make a client and print its secret')
+    .requiredOption('--scopes <list>', `what it may do, of ${SCOPES.join(',')}`, list)
+    .option('--name <name>', 'what to call it')
+    .addHelpText(
+      'after',
+      example('satchel client create --scopes ACCESS_DB,GLOBAL_READ --name reports'),
+    )
+    .action(async (options) => {
+      const { db: database, scopes, name = null } = options
+      const created = await inSession(cli, options, (session) =>
+        session.run('client.create', { database, scopes, name }),
+      )
+      await print(cli, options, created, credentials(cli, created))
+    })
+
+  withDatabase(client.command('list'))
+    .description('list the clients, oldest first')
+    .addHelpText('after', example('satchel client list'))
+    .action(async (options) => {
+      const clients = await inSession(cli, options, (session) =>
+        session.run('client.list', { database: options.db }),
+      )
+      const rows = clients.map(({ id, name, created, expires, scopes }) => [
+        id,
+        name ?? '',
+        day(created),
+        expires === null ? '' : day(expires),
+        scopes.length === SCOPES.length ? 'all' : scopes.join(','),
+      ])
+      await print(cli, options, clients, table(['id', 'name', 'created', 'ends', 'scopes'], rows))
+    })
+
+  withDatabase(client.command('revoke'))
+    .description('end a client and its tokens')
+    .argument('<id>', 'the id of the client')
+    .addHelpText('after', example('satchel client revoke q2vR8XkFZ0m7yTn4bLw1sA'))
+    .action(async (id, options) => {
+      const revoked = await inSession(cli, options, (session) =>
+        session.run('client.revoke', { database: options.db, id }),
+      )
+      await print(cli, options, revoked, `Client ${id} is revoked and its tokens have ended`)
+    })
+
+  withDatabase(client.command('rotate'))
+    .description('replace a client by a new one with the same scopes')
+    .argument('[id]', 'the id of the client; needed when there are several')
+    .addOption(new Option('--days <number>', 'how long the old one works on').argParser(number))
+    .addHelpText(
+      'after',
+      example('satchel client rotate', 'satchel client rotate q2vR8XkFZ0m7yTn4bLw1sA --days 30'),
+    )
+    .action(async (id, options) => {
+      const { db: database, days } = options
+      const rotated = await inSession(cli, options, (session) =>
+        session.run('client.rotate', { database, id: id ?? null, days: days ?? null }),
+      )
+      const { oldClientId, oldClientExpiresAt } = rotated
+      const end = `Client ${oldClientId} works until ${new Date(oldClientExpiresAt).toISOString()}`
+      await print(cli, options, rotated, `${credentials(cli, rotated)}\n${end}`)
+    })
+}
+
+function day(time: number): string {
+  return new Date(time).toISOString().slice(0, 10)
+}

@@ -1,0 +1,57 @@
+import type { Command, OptionValues } from '@commander-js/extra-typings'
+import type { Clock } from '../clock'
+import { readConfig, SETTINGS } from '../config'
+import type { Session } from '../control/session'
+import type { Terminal } from './terminal'
+
+/** What every command is handed. */
+export interface Cli {
+  readonly terminal: Terminal
+  readonly clock: Clock
+}
+
+/** The options of every command that works on a data folder. */
+export function withFolder<Args extends unknown[], Options extends OptionValues>(
+  command: Command<Args, Options>,
+) {
+  return command
+    .option('--data <folder>', `${SETTINGS.data.help} (default: ${SETTINGS.data.fallback})`)
+    .option('--config <file>', 'read settings from this JSON file')
+    .option('--json', 'print JSON for programs')
+}
+
+/** The options of every command that works on a database. */
+export function withDatabase<Args extends unknown[], Options extends OptionValues>(
+  command: Command<Args, Options>,
+) {
+  return withFolder(command).option('--db <name>', 'the database', 'main')
+}
+
+export interface FolderOptions {
+  readonly data?: string | undefined
+  readonly config?: string | undefined
+}
+
+/** Does `work` on the data folder, through the server that holds it if there is one. */
+export async function inSession<T>(
+  { clock }: Cli,
+  { data, config: file }: FolderOptions,
+  work: (session: Session) => Promise<T>,
+): Promise<T> {
+  const config = { ...readConfig({ file, flags: { data } }), memory: false }
+  const [{ openSession }, { takeDataFolder }] = await Promise.all([
+    import('../control/session'),
+    import('../data-folder'),
+  ])
+  await using session = await openSession(config.data, () => {
+    const folder = takeDataFolder(config, clock)
+    return folder && { ...folder, url: () => null }
+  })
+  return await work(session)
+}
+
+/** An example for the help of a command. */
+export function example(...lines: readonly string[]): string {
+  const title = lines.length === 1 ? 'Example' : 'Examples'
+  return `\n${title}:\n${lines.map((line) => `  $ ${line}`).join('\n')}`
+}

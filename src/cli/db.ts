@@ -1,0 +1,49 @@
+import type { Command } from '@commander-js/extra-typings'
+import { UsageError } from '../config'
+import { type Cli, example, inSession, withFolder } from './command'
+import { credentials, print, table } from './output'
+
+/** `satchel db create|list|delete`. */
+export function addDatabaseCommands(program: Command, cli: Cli): void {
+  const db = program.command('db').description('the databases of a data folder')
+
+  withFolder(db.command('create'))
+    .description('make a database and its first client, which may do everything')
+    .argument('<name>', 'a to z, 0 to 9 and -, a letter first')
+    .addHelpText('after', example('satchel db create todo'))
+    .action(async (name, options) => {
+      const created = await inSession(cli, options, (session) => session.run('db.create', { name }))
+      const address = created.url === null ? '' : `Address         ${created.url}\n`
+      await print(cli, options, created, `${address}${credentials(cli, created.client)}`)
+    })
+
+  withFolder(db.command('list'))
+    .description('list the databases')
+    .addHelpText('after', example('satchel db list'))
+    .action(async (options) => {
+      const databases = await inSession(cli, options, (session) => session.run('db.list', {}))
+      const rows = databases.map(({ name, url }) => [name, url ?? 'not served'])
+      await print(cli, options, databases, table(['name', 'address'], rows))
+    })
+
+  withFolder(db.command('delete'))
+    .description('delete a database and everything in it, for good')
+    .argument('<name>', 'its name')
+    .option('--yes', 'do not ask')
+    .addHelpText('after', example('satchel db delete todo', 'satchel db delete todo --yes'))
+    .action(async (name, options) => {
+      if (!options.yes) await confirm(cli, name)
+      const deleted = await inSession(cli, options, (session) => session.run('db.delete', { name }))
+      await print(cli, options, deleted, `The database ${name} is deleted`)
+    })
+}
+
+async function confirm({ terminal }: Cli, name: string): Promise<void> {
+  if (!terminal.canAsk) {
+    throw new UsageError(`Nothing was deleted: repeat with --yes to delete the database ${name}`)
+  }
+  const answer = await terminal.ask(
+    `This deletes every object, user and key of ${name}. Type its name to go on: `,
+  )
+  if (answer.trim() !== name) throw new UsageError('Nothing was deleted: that is another name')
+}

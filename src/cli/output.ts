@@ -1,0 +1,44 @@
+import type { ClientCredentials } from '../domain/client'
+import type { Terminal } from './terminal'
+
+/** Writes one line of JSON, or `text` for people. */
+export function print(
+  { terminal }: { readonly terminal: Terminal },
+  options: { readonly json?: true | undefined },
+  value: unknown,
+  text: string,
+): Promise<void> {
+  return terminal.write(`${options.json ? JSON.stringify(value) : text}\n`)
+}
+
+/** Rows under headings, in columns. */
+export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [headings.map((heading) => heading.toUpperCase()), ...rows]
+  const widths = headings.map((_, column) => Math.max(...lines.map((line) => width(line[column]))))
+  return lines
+    .map((line) =>
+      line
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('   ')
+        .trimEnd(),
+    )
+    .join('\n')
+}
+
+/**
+ * The credentials of a new client. What nobody looks at may be a log, so there the secret is left
+ * out and the command that makes another one is named (design.md §4).
+ */
+export function credentials(
+  { terminal }: { readonly terminal: Terminal },
+  { clientId, clientSecret }: ClientCredentials,
+): string {
+  const secret = terminal.isWatched
+    ? `${clientSecret}   (shown only now)`
+    : `shown only on a terminal or with --json: make another with satchel client rotate ${clientId}`
+  return `Client id       ${clientId}\nClient secret   ${secret}`
+}
+
+function width(cell: string | undefined): number {
+  return cell?.length ?? 0
+}

@@ -1,0 +1,74 @@
+import { Command, CommanderError } from '@commander-js/extra-typings'
+import { version } from '../../package.json'
+import { UsageError } from '../config'
+import { SatchelError } from '../domain/error'
+import { addClientCommands } from './client'
+import type { Cli } from './command'
+import { addDatabaseCommands } from './db'
+import { addKeyCommands } from './key'
+import { addOriginCommands } from './origin'
+import { addServeCommand } from './serve'
+import { addTokenCommand } from './token'
+
+/** What the process answers its caller with. */
+export const EXIT = { done: 0, failed: 1, misused: 2 } as const
+
+/** Runs the command line `args` and returns the exit code; nothing is thrown. */
+export async function runProgram(args: readonly string[], cli: Cli): Promise<number> {
+  try {
+    const program = createProgram(cli)
+    if (args.length === 0) program.outputHelp()
+    else await program.parseAsync(args, { from: 'user' })
+    return EXIT.done
+  } catch (error) {
+    return explain(error, args.includes('--json'), cli)
+  }
+}
+
+function createProgram(cli: Cli) {
+  const { terminal } = cli
+  const program = new Command('satchel')
+    .description('An open backend for local-first applications in one executable.')
+    .version(version, '-V, --version')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void terminal.write(text),
+      writeErr: (text) => terminal.complain(text),
+    })
+    .configureHelp({ sortSubcommands: false })
+    .addHelpText('after', FIRST_STEPS)
+  addServeCommand(program, cli)
+  addDatabaseCommands(program, cli)
+  addClientCommands(program, cli)
+  addOriginCommands(program, cli)
+  addKeyCommands(program, cli)
+  addTokenCommand(program, cli)
+  return program
+}
+
+const FIRST_STEPS = `
+Examples:
+  $ satchel serve
+  $ satchel schema push schema.json
+  $ satchel token --sub alice@example.com`
+
+/** Says on standard error what went wrong and what to do; help and version are no errors. */
+function explain(error: unknown, asJson: boolean, { terminal }: Cli): number {
+  if (error instanceof CommanderError) {
+    return error.exitCode === 0 ? EXIT.done : EXIT.misused
+  }
+  const isUsage = error instanceof UsageError
+  const message = error instanceof Error ? error.message : String(error)
+  if (asJson) {
+    terminal.complain(`${JSON.stringify({ error: { code: codeOf(error), message } })}\n`)
+  } else {
+    const stack = codeOf(error) === 'INTERNAL' && error instanceof Error ? `\n${error.stack}` : ''
+    terminal.complain(`satchel: ${message}${stack}\n`)
+  }
+  return isUsage ? EXIT.misused : EXIT.failed
+}
+
+function codeOf(error: unknown): string {
+  if (error instanceof UsageError) return 'USAGE'
+  return error instanceof SatchelError ? error.code : 'INTERNAL'
+}

@@ -1,0 +1,160 @@
+import { readFile } from 'node:fs/promises'
+import { type Config, flagName, UsageError } from './config'
+import { SatchelError } from './domain/error'
+import { serverLog } from './log'
+
+/** The front door on its address. */
+export interface Listener {
+  /** Where this machine reaches it, `http://127.0.0.1:7080`. */
+  readonly url: string
+  /** Accepts nothing new; resolves when what is in flight has been answered, at once by `force`. */
+  stop(force?: boolean): Promise<void>
+}
+
+/** What answers requests. */
+export interface Application {
+  fetch(request: Request, server: Bun.Server<undefined>): Response | Promise<Response>
+}
+
+type ListenConfig = Pick<Config, 'host' | 'port' | 'tlsCert' | 'tlsKey' | 'maxBlob' | 'maxBody'>
+
+const IDLE_SECONDS = 30
+
+/**
+ * Listens as `config` says. Throws `CONFLICT` for a port in use, `NOT_AUTHORIZED` for one this user
+ * may not take, and `UsageError` for an address or a certificate that cannot be used.
+ */
+export async function listen(config: ListenConfig, application: Application): Promise<Listener> {
+  const { tlsCert, tlsKey } = config
+  if (tlsCert === null || tlsKey === null) return listenPlain(config, application)
+  return await listenTls(config, application, { cert: tlsCert, key: tlsKey })
+}
+
+function listenPlain(config: ListenConfig, application: Application): Listener {
+  const server = serve(config, application, {})
+  return {
+    url: `http://${reachable(config.host)}:${server.port}`,
+    stop: (force) => server.stop(force),
+  }
+}
+
+interface Pair {
+  readonly cert: string
+  readonly key: string
+}
+
+const LOOK_EVERY_MS = 1000
+
+/**
+ * A certificate cannot be exchanged on a socket that listens: a second one takes its place on the
+ * same port, and the first goes when it has answered what it accepted. Files are compared by what is
+ * in them once a second, because certificates are renewed behind symbolic links.
+ */
+async function listenTls(
+  config: ListenConfig,
+  application: Application,
+  paths: Pair,
+): Promise<Listener> {
+  let pair = await readPair(paths)
+  let tried = pair
+  const port = findFreePort(config, application)
+  const open = (tls: Pair) => serve({ ...config, port }, application, { tls, reusePort: true })
+  let server = open(pair)
+  const retiring = new Set<Promise<void>>()
+
+  async function look(): Promise<void> {
+    const found = await readPair(paths).catch(() => tried)
+    if (found.cert === tried.cert && found.key === tried.key) return
+    tried = found
+    try {
+      const successor = open(found)
+      const retired = server.stop().then(() => void retiring.delete(retired))
+      retiring.add(retired)
+      server = successor
+      pair = found
+      serverLog.info('The new certificate is in use')
+    } catch (error) {
+      serverLog.error('The new certificate cannot be used: the old one stays', { error })
+    }
+  }
+
+  const timer = setInterval(() => void look(), LOOK_EVERY_MS)
+  return {
+    url: `https://${reachable(config.host)}:${port}`,
+    async stop(force) {
+      clearInterval(timer)
+      await Promise.all([server.stop(force), ...(force ? [] : retiring)])
+    },
+  }
+}
+
+/** Sockets that share a port hide that it is taken, so it is asked for once without sharing. */
+function findFreePort(config: ListenConfig, application: Application): number {
+  const probe = serve(config, application, {})
+  void probe.stop(true)
+  return probe.port ?? config.port
+}
+
+async function readPair(paths: Pair): Promise<Pair> {
+  const [cert, key] = await Promise.all([read('tlsCert', paths.cert), read('tlsKey', paths.key)])
+  return { cert, key }
+}
+
+async function read(setting: 'tlsCert' | 'tlsKey', path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    throw new UsageError(`${flagName(setting)}: ${path} cannot be read`, { cause: error })
+  }
+}
+
+function serve(
+  { host, port, maxBlob, maxBody }: ListenConfig,
+  application: Application,
+  options: { readonly tls?: Pair; readonly reusePort?: boolean },
+): Bun.Server<undefined> {
+  try {
+    return Bun.serve({
+      ...options,
+      hostname: host,
+      port,
+      idleTimeout: IDLE_SECONDS,
+      // Every route has its own limit and says so; Bun's answer to this one is empty.
+      maxRequestBodySize: Math.max(maxBlob, maxBody),
+      development: false,
+      fetch: (request, server) => application.fetch(request, server),
+    })
+  } catch (error) {
+    throw cannotListen(host, port, error)
+  }
+}
+
+function cannotListen(host: string, port: number, cause: unknown): unknown {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+  const where = `port ${port} of ${host}`
+  if (code === 'EADDRINUSE') {
+    const hint = 'stop what listens there or choose another with --port (0 takes a free one)'
+    return new SatchelError('CONFLICT', `${where} is in use: ${hint}`, { cause })
+  }
+  if (code === 'EACCES') {
+    const hint = 'ports below 1024 need a right of their own; choose another with --port'
+    return new SatchelError('NOT_AUTHORIZED', `This user may not listen on ${where}: ${hint}`, {
+      cause,
+    })
+  }
+  if (code === 'EADDRNOTAVAIL') {
+    return new UsageError(`--host: ${host} is no address of this machine`, { cause })
+  }
+  if (code.startsWith('ERR_OSSL')) {
+    const reason = 'they must be PEM and belong together'
+    return new UsageError(`--tls-cert and --tls-key cannot be used: ${reason}`, { cause })
+  }
+  return cause
+}
+
+/** An address of this machine at which a server bound to `host` answers. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1'
+  if (host === '::') return '[::1]'
+  return host.includes(':') ? `[${host}]` : host
+}

@@ -1,0 +1,163 @@
+import { version } from '../package.json'
+import type { Clock } from './clock'
+import type { Config } from './config'
+import { createDefaultClient } from './control/databases'
+import { nameHolder, readHolder, thisProcess, writeHolder } from './control/holder'
+import { listenForCommands } from './control/listener'
+import { type DataFolder, takeDataFolder } from './data-folder'
+import type { ClientCredentials } from './domain/client'
+import { SatchelError } from './domain/error'
+import { newSecret } from './domain/secret'
+import { createApp } from './http/app'
+import { createBodies } from './http/body'
+import type { Hosts } from './http/hosts'
+import { type Application, listen } from './listen'
+import { httpLog, type Logs, serverLog } from './log'
+
+/** A server that answers. Disposing it stops it. */
+export interface Server extends AsyncDisposable {
+  /** `http://127.0.0.1:7080` */
+  readonly url: string
+  /** The data folder; with `memory` one that is removed when the server stops. */
+  readonly folder: string
+  /** The databases there were when it started. */
+  readonly databases: readonly { readonly name: string; readonly url: string }[]
+  /** Of the start that created the first database, never again. */
+  readonly client?: ClientCredentials
+  /**
+   * Accepts nothing new, answers what is in flight (10 s at most), writes everything back and lets
+   * go of the data folder (promises.md 45).
+   */
+  stop(): Promise<void>
+}
+
+export interface Surroundings {
+  readonly clock: Clock
+  readonly logs: Logs
+}
+
+const GRACE_MS = 10_000
+const FIRST_DATABASE = 'main'
+
+/**
+ * Serves a data folder. Throws `DATA_FOLDER_IN_USE`, `NEWER_DATA`, `READ_ONLY`, what `listen`
+ * throws, and lets go of everything when it does.
+ */
+export async function startServer(config: Config, { clock, logs }: Surroundings): Promise<Server> {
+  await using undo = new AsyncDisposableStack()
+  const folder = undo.use(await requireDataFolder(config, clock))
+  const door = createDoor(folder, config, { clock, logs })
+  // First, so that a port in use does not cost the secret of the first client.
+  const listener = await listen(config, door)
+  undo.defer(() => listener.stop(true))
+  const url = (name: string) => `${listener.url}/${name}`
+  door.reachedAt(listener.url)
+  const client = await openFirstDatabase(folder)
+  const token = newSecret()
+  const commands = listenForCommands({ ...folder, url }, token)
+  undo.defer(() => commands.stop(true))
+  writeHolder(folder.path, { ...thisProcess(), address: commands.address, token })
+  const parts = undo.move()
+
+  let stopping: Promise<void> | undefined
+  const stop = () => (stopping ??= windDown())
+  async function windDown(): Promise<void> {
+    door.close()
+    const isIdle = await isDoneWithin(GRACE_MS, Promise.all([listener.stop(), commands.stop()]))
+    if (!isIdle) serverLog.warning('Requests that took more than 10 s were cut off')
+    await parts.disposeAsync()
+    await logs.flush()
+  }
+  return {
+    url: listener.url,
+    folder: folder.path,
+    databases: folder.list().map((name) => ({ name, url: url(name) })),
+    ...(client === undefined ? {} : { client }),
+    stop,
+    [Symbol.asyncDispose]: stop,
+  }
+}
+
+const TRIES = 5
+const PAUSE_MS = 100
+
+/** A command at work lets go soon; a server does not (promises.md 10). */
+async function requireDataFolder(config: Config, clock: Clock): Promise<DataFolder> {
+  for (let tries = 1; ; tries++) {
+    const folder = takeDataFolder(config, clock)
+    if (folder !== undefined) return folder
+    const holder = readHolder(config.data)
+    if (tries === TRIES || (holder !== undefined && holder.address !== null)) {
+      throw new SatchelError(
+        'DATA_FOLDER_IN_USE',
+        `The data folder ${config.data} is in use by ${nameHolder(holder)}: stop it, or choose another folder with --data`,
+      )
+    }
+    await Bun.sleep(PAUSE_MS)
+  }
+}
+
+/** The front door, and what it is told after it was opened. */
+interface Door extends Application {
+  reachedAt(url: string): void
+  /** From now on it is not ready for more. */
+  close(): void
+}
+
+const FORWARDED = ['x-forwarded-for', 'forwarded', 'x-forwarded-host', 'x-forwarded-proto']
+
+function createDoor(hosts: Hosts, config: Config, { clock, logs }: Surroundings): Door {
+  const { maxBody: bytes, maxDepth: depth, maxValues: values } = config
+  const own = new Set(config.publicUrl === null ? [] : [new URL(config.publicUrl).origin])
+  let isReady = true
+  let isDevelopment = config.development
+  const app = createApp(
+    {
+      hosts,
+      clock,
+      bodies: createBodies({ bytes, depth, values }),
+      origins: { own, isDevelopment: () => isDevelopment },
+      version,
+      isReady: () => isReady,
+      access: (entry) => logs.access(entry),
+      failure: (requestId, error) => httpLog.error('A request failed', { requestId, error }),
+    },
+    config.domain,
+  )
+  return {
+    fetch(request, server) {
+      // A proxy nobody told us about: whoever calls may be anywhere (design.md §2).
+      if (isDevelopment && FORWARDED.some((name) => request.headers.has(name))) {
+        isDevelopment = false
+        serverLog.warning('A proxy forwards requests: pages of this machine must be listed now')
+      }
+      return app.fetch(request, server)
+    },
+    reachedAt: (url) => own.add(url),
+    close() {
+      isReady = false
+    },
+  }
+}
+
+/** Shows that the data can be read, and makes the first database where there is none. */
+async function openFirstDatabase(folder: DataFolder): Promise<ClientCredentials | undefined> {
+  const names = folder.list()
+  const [first] = names.includes(FIRST_DATABASE) ? [FIRST_DATABASE] : names
+  if (first !== undefined) {
+    await folder.open(first)
+    return undefined
+  }
+  const { database } = await folder.create(FIRST_DATABASE)
+  return await createDefaultClient(database, folder.clock)
+}
+
+async function isDoneWithin(milliseconds: number, work: Promise<unknown>): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>()
+  const timer = setTimeout(() => late.resolve(false), milliseconds)
+  try {
+    return await Promise.race([work.then(() => true), late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
