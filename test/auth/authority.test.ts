@@ -1,0 +1,166 @@
+import { describe, expect, test } from 'bun:test'
+import { decodeJwt } from 'jose'
+import { createAuthority } from '../../src/auth/authority'
+import type { Actor } from '../../src/domain/actor'
+import { revokeClient, rotateClient } from '../../src/domain/client'
+import type { Database } from '../../src/domain/store'
+import type { User } from '../../src/domain/user'
+import { asClient, codeOf, DAY, HOUR, MINUTE, setupAuthority, type TestAuthority } from './setup'
+
+const alice = { sub: 'alice@example.com', email: 'alice@example.com', name: 'Alice' }
+
+function changeUser(server: TestAuthority, changes: Partial<User>): Promise<void> {
+  return server.database.write(async (tx) => {
+    const user = await tx.users.find(alice.sub)
+    await tx.users.put({ ...user!, ...changes })
+  })
+}
+
+function isAtOnce(found: Actor | Promise<Actor>): found is Actor {
+  return !(found instanceof Promise)
+}
+
+describe('verifying a token', () => {
+  test('is done at once after the first time', async () => {
+    await using server = await setupAuthority()
+    const { accessToken } = await server.ask({ scopes: ['ACCESS_DB'], claims: alice })
+    const first = server.authority.verify(accessToken)
+    expect(isAtOnce(first)).toBe(false)
+    const actor = await first
+    expect(server.authority.verify(accessToken)).toBe(actor)
+  })
+
+  test('looks at client and user again once anyone’s rights changed', async () => {
+    await using server = await setupAuthority()
+    const { accessToken } = await server.ask({ claims: alice })
+    await server.authority.verify(accessToken)
+    await server.addClient('ACCESS_DB')
+    const again = server.authority.verify(accessToken)
+    expect(isAtOnce(again)).toBe(false)
+    await again
+    expect(isAtOnce(server.authority.verify(accessToken))).toBe(true)
+  })
+
+  test('remembers ten thousand tokens and forgets the oldest', async () => {
+    await using server = await setupAuthority()
+    const { authority, client } = server
+    const order = { clientId: client.clientId, claims: null, scopes: [] }
+    const first = (await authority.issue(order)).accessToken
+    await authority.verify(first)
+    let newest = first
+    for (let i = 0; i < 10_000; i++) {
+      newest = (await authority.issue(order)).accessToken
+      await authority.verify(newest)
+    }
+    expect(isAtOnce(authority.verify(newest))).toBe(true)
+    const again = authority.verify(first)
+    expect(isAtOnce(again)).toBe(false)
+    await again
+  })
+
+  test('fails with the store, not with the token, when the store cannot be read', async () => {
+    await using server = await setupAuthority()
+    const { accessToken } = await server.ask({})
+    const { database, clock, secretKey } = server
+    let isBroken = false
+    const failing: Database = {
+      id: database.id,
+      name: database.name,
+      folder: database.folder,
+      policy: database.policy,
+      read: (work) => (isBroken ? Promise.reject(new Error('no disk')) : database.read(work)),
+      write: (work) => database.write(work),
+      onCommit: (listener) => database.onCommit(listener),
+      [Symbol.asyncDispose]: async () => {},
+    }
+    await using authority = await createAuthority(failing, clock, secretKey)
+    isBroken = true
+    expect(async () => authority.verify(accessToken)).toThrow('no disk')
+    isBroken = false
+    await authority.verify(accessToken)
+  })
+})
+
+describe('a token ends with what it hangs on (promise 15)', () => {
+  test('its client is revoked', async () => {
+    await using server = await setupAuthority()
+    const other = await server.addClient('ACCESS_DB', 'IMPERSONATE')
+    const own = await server.ask(asClient(other))
+    const person = await server.ask({ ...asClient(other), claims: alice })
+    for (const { accessToken } of [own, person]) await server.authority.verify(accessToken)
+    await server.database.write((tx) => revokeClient(tx, other.clientId))
+    for (const { accessToken } of [own, person]) {
+      expect(await codeOf(() => server.authority.verify(accessToken))).toBe('INVALID_TOKEN')
+      expect(await codeOf(() => server.authority.verify(accessToken))).toBe('INVALID_TOKEN')
+    }
+  })
+
+  test('the key of its client runs out, though nothing changes then', async () => {
+    await using server = await setupAuthority()
+    await server.database.write((tx) => rotateClient(tx, server.clock, server.client.clientId, 1))
+    server.clock.advance(DAY - MINUTE)
+    const { accessToken } = await server.ask({})
+    await server.authority.verify(accessToken)
+    server.clock.advance(MINUTE - 1)
+    expect(isAtOnce(server.authority.verify(accessToken))).toBe(true)
+    server.clock.advance(1)
+    expect(await codeOf(() => server.authority.verify(accessToken))).toBe('INVALID_TOKEN')
+  })
+
+  test('its user is deleted, even if they come back', async () => {
+    await using server = await setupAuthority()
+    const { accessToken } = await server.ask({ claims: alice })
+    await server.authority.verify(accessToken)
+    await server.database.write((tx) => tx.users.remove(alice.sub))
+    expect(await codeOf(() => server.authority.verify(accessToken))).toBe('INVALID_TOKEN')
+    server.clock.advance(MINUTE)
+    const second = await server.ask({ claims: alice })
+    expect(await codeOf(() => server.authority.verify(accessToken))).toBe('INVALID_TOKEN')
+    await server.authority.verify(second.accessToken)
+  })
+
+  test('its user is deactivated, until they are not', async () => {
+    await using server = await setupAuthority()
+    const { accessToken } = await server.ask({ claims: alice })
+    await server.authority.verify(accessToken)
+    await changeUser(server, { deactivated: server.clock.now() })
+    expect(await codeOf(() => server.authority.verify(accessToken))).toBe('USER_DEACTIVATED')
+    await changeUser(server, { deactivated: null })
+    expect(await server.authority.verify(accessToken)).toMatchObject({ subject: alice.sub })
+  })
+})
+
+describe('the claims of a token', () => {
+  test('are those it carries, with the licence of now', async () => {
+    await using server = await setupAuthority()
+    const { accessToken } = await server.ask({ claims: { ...alice, role: 'editor' } })
+    expect(await server.authority.claims(accessToken)).toEqual({
+      ...decodeJwt(accessToken),
+      role: 'editor',
+      license: 'ok',
+    })
+    await changeUser(server, { validUntil: server.clock.now() })
+    expect((await server.authority.claims(accessToken))['license']).toBe('expired')
+  })
+
+  test('are refused as the token is', async () => {
+    await using server = await setupAuthority()
+    const { accessToken } = await server.ask({})
+    server.clock.advance(HOUR)
+    expect(await codeOf(() => server.authority.claims(accessToken))).toBe('INVALID_TOKEN')
+    expect(await codeOf(() => server.authority.claims('x'))).toBe('INVALID_TOKEN')
+  })
+})
+
+test('tokens are issued fast enough for the bar of design.md §7', async () => {
+  await using server = await setupAuthority()
+  const order = { clientId: server.client.clientId, claims: null, scopes: [] }
+  const issue = async (count: number) => {
+    const started = performance.now()
+    for (let i = 0; i < count; i++) await server.authority.issue(order)
+    return (count * 1000) / (performance.now() - started)
+  }
+  await issue(500)
+  const rates = [await issue(2000), await issue(2000), await issue(2000)]
+  expect(Math.max(...rates)).toBeGreaterThan(10_000)
+})
