@@ -7,8 +7,10 @@ import type { Clock } from './clock'
 import type { Config } from './config'
 import { removeHolder, thisProcess, writeHolder } from './control/holder'
 import { SatchelError } from './domain/error'
+import { MAINTENANCE } from './domain/maintenance'
 import type { Database } from './domain/store'
 import { createHosts, type OpenHosts } from './hosts'
+import { serverLog } from './log'
 import { lockFolder } from './sqlite/lock'
 import { createSqliteStore } from './sqlite/store'
 
@@ -31,7 +33,13 @@ export function takeDataFolder(config: Config, clock: Clock): DataFolder | undef
   writeHolder(path, thisProcess())
   const durability = config.memory ? 'none' : config.durability
   const store = createSqliteStore(path, { clock, durability })
-  const hosts = createHosts(store, (database) => openAuthority(database, config, clock))
+  const hosts = createHosts({
+    store,
+    openAuthority: (database) => openAuthority(database, config, clock),
+    jobSteps: MAINTENANCE,
+    jobFailed: (database, { kind, id }, error) =>
+      serverLog.error('A step of a job failed', { database, kind, job: id, error }),
+  })
   return {
     ...hosts,
     path,

@@ -1,4 +1,7 @@
 import type { Authority } from './auth/authority'
+import { SatchelError } from './domain/error'
+import { createJobRunner, type JobRunner, type JobStep } from './domain/job-runner'
+import type { Job } from './domain/job'
 import type { Database, Store } from './domain/store'
 import type { Host, Hosts } from './http/hosts'
 
@@ -8,10 +11,17 @@ export interface OpenHosts extends Hosts, AsyncDisposable {
   create(name: string): Promise<Host>
   /** Closes the database and removes everything of it. Throws `UNKNOWN_DATABASE`. */
   remove(name: string): Promise<void>
+  /** Opens the database and works off the jobs that an earlier process left behind. */
+  resume(name: string): Promise<void>
 }
 
-export interface HostsOptions {
-  /** How many stay open though nobody has asked for them lately. */
+export interface HostsParts {
+  readonly store: Store
+  openAuthority(database: Database): Promise<Authority>
+  readonly jobSteps: Readonly<Partial<Record<Job['kind'], JobStep>>>
+  /** Told of every step of a job that failed. */
+  jobFailed(database: string, job: Job, error: unknown): void
+  /** How many databases stay open though nobody has asked for them lately. */
   readonly kept?: number
   /** How often to look for databases to close, ms. */
   readonly sweepEvery?: number
@@ -19,26 +29,32 @@ export interface HostsOptions {
 
 interface Entry {
   readonly host: Host
-  /** How many sweeps there had been when it was used last. */
-  lastUse(): number
+  readonly jobs: JobRunner
+  readonly use: Use
+}
+
+interface Use {
+  /** Reads and writes so far. */
+  count: number
+  /** How many sweeps there had been at the last of them. */
+  sweep: number
 }
 
 /** A database used within the last two sweeps stays open: somebody may be reading a long list. */
 const QUIET_SWEEPS = 2
 
-export function createHosts(
-  store: Store,
-  openAuthority: (database: Database) => Promise<Authority>,
-  { kept = 64, sweepEvery = 60_000 }: HostsOptions = {},
-): OpenHosts {
+export function createHosts(parts: HostsParts): OpenHosts {
+  const { store, jobSteps, kept = 64, sweepEvery = 60_000 } = parts
   const entries = new Map<string, Entry>()
   const busy = new Map<string, Promise<unknown>>()
   let sweeps = 0
+  let isClosing = false
   const timer = setInterval(() => void sweep(), sweepEvery)
   timer.unref()
 
   /** Opening, closing and removing one database happen one after the other. */
   function inTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
+    if (isClosing) return Promise.reject(stopping())
     const turn = (busy.get(name) ?? Promise.resolve()).then(work, work)
     busy.set(name, turn)
     const leave = () => {
@@ -52,55 +68,83 @@ export function createHosts(
     return entries.get(name)?.host
   }
 
-  async function admit(database: Database): Promise<Host> {
-    const { name } = database
-    let lastUse = sweeps
-    const observed = observe(database, () => {
-      lastUse = sweeps
+  function open(name: string): Promise<Host> {
+    return inTurn(name, async () => findOpen(name) ?? (await admit(await store.open(name))))
+  }
+
+  async function admit(opened: Database): Promise<Host> {
+    const { name } = opened
+    const use = { count: 0, sweep: sweeps }
+    const database = observe(opened, () => {
+      use.count += 1
+      use.sweep = sweeps
     })
-    const host = { name, database: observed, authority: await openAuthority(observed) }
-    entries.set(name, { host, lastUse: () => lastUse })
-    return host
+    try {
+      const host = { name, database, authority: await parts.openAuthority(database) }
+      const jobs = createJobRunner(database, jobSteps, (job, error) =>
+        parts.jobFailed(name, job, error),
+      )
+      entries.set(name, { host, jobs, use })
+      return host
+    } catch (error) {
+      await database[Symbol.asyncDispose]()
+      throw error
+    }
   }
 
   async function close(name: string): Promise<void> {
-    const host = findOpen(name)
+    const entry = entries.get(name)
     entries.delete(name)
-    await host?.authority[Symbol.asyncDispose]()
-    await host?.database[Symbol.asyncDispose]()
+    await entry?.jobs[Symbol.asyncDispose]()
+    await entry?.host.authority[Symbol.asyncDispose]()
+    await entry?.host.database[Symbol.asyncDispose]()
   }
 
   async function sweep(): Promise<void> {
     sweeps += 1
     const quiet = [...entries]
-      .filter(([, entry]) => entry.lastUse() + QUIET_SWEEPS <= sweeps)
-      .toSorted(([, a], [, b]) => a.lastUse() - b.lastUse())
+      .filter(([, { use }]) => use.sweep + QUIET_SWEEPS <= sweeps)
+      .toSorted(([, a], [, b]) => a.use.sweep - b.use.sweep)
     const surplus = Math.max(0, entries.size - kept)
     await Promise.all(quiet.slice(0, surplus).map(([name]) => inTurn(name, () => close(name))))
   }
 
   return {
     findOpen,
-    open: (name) =>
-      inTurn(name, async () => findOpen(name) ?? (await admit(await store.open(name)))),
+    open,
     create: (name) => inTurn(name, async () => await admit(await store.create(name))),
+    remove: (name) =>
+      inTurn(name, async () => {
+        await close(name)
+        await store.remove(name)
+      }),
+    async resume(name) {
+      await open(name)
+      const entry = entries.get(name)
+      await entry?.jobs.idle()
+      const uses = entry?.use.count
+      if (entries.size <= kept) return
+      await inTurn(name, async () => {
+        if (entry?.use.count === uses) await close(name)
+      })
+    },
     async check() {
       const answers = [...entries.values()].map(({ host }) =>
         host.database.read((tx) => tx.clients.list()),
       )
       await Promise.all(answers)
     },
-    remove: (name) =>
-      inTurn(name, async () => {
-        await close(name)
-        await store.remove(name)
-      }),
     async [Symbol.asyncDispose]() {
+      isClosing = true
       clearInterval(timer)
       await Promise.allSettled(busy.values())
       for (const name of entries.keys()) await close(name)
     },
   }
+}
+
+function stopping(): SatchelError {
+  return new SatchelError('BUSY', 'The server is stopping: repeat the request', { retryAfter: 5 })
 }
 
 /** The database, with `use` called whenever it is used. */

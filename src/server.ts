@@ -58,6 +58,7 @@ export async function startServer(config: Config, { clock, logs }: Surroundings)
   undo.defer(() => commands.stop(true))
   writeHolder(folder.path, { ...thisProcess(), address: commands.address, token })
   const parts = undo.move()
+  void resumeJobs(folder)
 
   let stopping: Promise<void> | undefined
   const stop = () => (stopping ??= windDown())
@@ -150,6 +151,17 @@ async function openFirstDatabase(folder: DataFolder): Promise<ClientCredentials 
   }
   const { database } = await folder.create(FIRST_DATABASE)
   return await createDefaultClient(database, folder.clock)
+}
+
+/** Goes on with what an earlier process did not finish, one database after the other. */
+async function resumeJobs(folder: DataFolder): Promise<void> {
+  for (const name of folder.list()) {
+    try {
+      await folder.resume(name)
+    } catch (error) {
+      serverLog.error('A database cannot be opened', { database: name, error })
+    }
+  }
 }
 
 async function isDoneWithin(milliseconds: number, work: Promise<unknown>): Promise<boolean> {

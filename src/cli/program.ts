@@ -7,6 +7,7 @@ import type { Cli } from './command'
 import { addDatabaseCommands } from './db'
 import { addKeyCommands } from './key'
 import { addOriginCommands } from './origin'
+import { addSchemaCommands } from './schema'
 import { addServeCommand } from './serve'
 import { addTokenCommand } from './token'
 
@@ -40,6 +41,7 @@ function createProgram(cli: Cli) {
   addServeCommand(program, cli)
   addDatabaseCommands(program, cli)
   addClientCommands(program, cli)
+  addSchemaCommands(program, cli)
   addOriginCommands(program, cli)
   addKeyCommands(program, cli)
   addTokenCommand(program, cli)

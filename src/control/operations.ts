@@ -2,6 +2,7 @@ import { clientOperations } from './clients'
 import { databaseOperations } from './databases'
 import { operation, type Operation } from './operation'
 import { originOperations } from './origins'
+import { schemaOperations } from './schemas'
 import { tokenOperations } from './tokens'
 
 /** Everything commands can have done, by name. */
@@ -11,6 +12,7 @@ const OPERATIONS = {
   ...databaseOperations,
   ...clientOperations,
   ...originOperations,
+  ...schemaOperations,
   ...tokenOperations,
 }
 
