@@ -14,9 +14,11 @@ export interface OAuthError {
  * store is busy, …). Only `CLIENT_EXPIRED` has no `error`: the command line client reads the word
  * "expired" in its message and begins a new login (design.md §4).
  */
-export function oauthError({ code, message }: SatchelError): OAuthError | undefined {
+export function oauthError(error: SatchelError): OAuthError | undefined {
+  const { code } = error
   const row = REFUSALS[code]
   if (row === undefined) return undefined
+  const message = error.message.slice(0, LONGEST_MESSAGE)
   return { ...row, error_description: describe(message), code, message }
 }
 
@@ -31,6 +33,9 @@ const REFUSALS: Partial<Record<ErrorCode, { readonly status: number; readonly er
   CLIENT_EXPIRED: { status: 401 },
   USER_DEACTIVATED: { status: 403, error: 'access_denied' },
 }
+
+/** The message comes twice, and a body of refusal has at most 4 KiB (design.md §6). */
+const LONGEST_MESSAGE = 500
 
 /** RFC 6749 §5.2 allows printable ASCII without `"` and `\`. */
 function describe(message: string): string {

@@ -1,0 +1,126 @@
+import { type AnyElysia, Elysia } from 'elysia'
+import { oauthError } from '../auth/oauth-error'
+import type { Parameters } from '../auth/parameters'
+import { SatchelError } from '../domain/error'
+import { JSON_LIMITS, parseJson } from '../domain/json-scan'
+import { answer } from './answer'
+import { bearerToken, hostOf } from './bearer'
+import { type Call, callOf } from './call'
+import type { Door } from './door'
+
+/** Tokens: asked for, refreshed, validated, and the keys that verify them (spec.md §2.1, §4, §5). */
+export function tokenRoutes(door: Door): AnyElysia {
+  return new Elysia({ name: 'tokens' })
+    .post(
+      '/:database/token',
+      async ({ request }) => {
+        const call = callOf(request)
+        const host = await hostOf(door, call)
+        try {
+          const parameters = await readParameters(door, request)
+          const authorization = request.headers.get('authorization')
+          const tokens = await host.authority.grant({ parameters, authorization })
+          call.subject = tokens.userId
+          return answer(call, JSON.stringify(tokens), { headers: NO_STORE })
+        } catch (error) {
+          return refuse(call, error, request)
+        }
+      },
+      { parse: 'none' },
+    )
+    .get('/:database/token/validate', async ({ request }) => {
+      const call = callOf(request)
+      const host = await hostOf(door, call)
+      try {
+        const claims = await host.authority.claims(
+          bearerToken(request.headers.get('authorization')),
+        )
+        call.subject = String(claims['sub'])
+        return answer(call, JSON.stringify({ valid: true, claims }))
+      } catch (error) {
+        return invalid(call, error)
+      }
+    })
+    .get('/:database/.well-known/jwks.json', async ({ request }) => {
+      const call = callOf(request)
+      const host = await hostOf(door, call)
+      return answer(call, JSON.stringify(await host.authority.keys()), {
+        type: 'application/jwk-set+json',
+        headers: PUBLISHED,
+      })
+    })
+}
+
+const NO_STORE = { 'Cache-Control': 'no-store' }
+/** Short enough that a verifier elsewhere knows the next key before it signs. */
+const PUBLISHED = { 'Cache-Control': 'public, max-age=300' }
+/** A token request is small: claims have at most 4 KiB and a key in PEM less than 2. */
+const MAX_BYTES = 64 * 1024
+
+/** Throws `INVALID_REQUEST`, `UNPROCESSABLE`, `PAYLOAD_TOO_LARGE` and `UNSUPPORTED_MEDIA_TYPE`. */
+async function readParameters(door: Door, request: Request): Promise<Parameters> {
+  const read = readerFor(request.headers.get('content-type'))
+  return read(await door.bodies.text(request, MAX_BYTES))
+}
+
+/** JSON as the clients send it, or a form as OAuth has it (RFC 6749 §4.4.2). */
+function readerFor(type: string | null): (text: string) => Parameters {
+  const [essence = ''] = (type || 'application/json').split(';', 1)
+  const read = READERS.get(essence.trim().toLowerCase())
+  if (read !== undefined) return read
+  throw new SatchelError(
+    'UNSUPPORTED_MEDIA_TYPE',
+    'A token request is JSON or a form: send Content-Type: application/json',
+  )
+}
+
+const READERS = new Map([
+  ['application/json', readJson],
+  ['application/x-www-form-urlencoded', readForm],
+])
+
+function readJson(text: string): Parameters {
+  const value = parseJson(text, JSON_LIMITS)
+  if (isObject(value)) return value
+  throw new SatchelError('INVALID_REQUEST', 'A token request is a JSON object')
+}
+
+function readForm(text: string): Parameters {
+  const fields = [...new URLSearchParams(text)]
+  if (new Set(fields.map(([name]) => name)).size === fields.length) {
+    return Object.fromEntries(fields)
+  }
+  throw new SatchelError('INVALID_REQUEST', 'A parameter of the form comes twice')
+}
+
+function isObject(value: unknown): value is Parameters {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** In the words of OAuth when the request was the reason (RFC 6749 §5.2). */
+function refuse(call: Call, error: unknown, request: Request): Response {
+  const refusal = error instanceof SatchelError ? oauthError(error) : undefined
+  if (refusal === undefined) throw error
+  const { status, ...body } = refusal
+  call.code = body.code
+  const usedBasic = /^basic /i.test(request.headers.get('authorization') ?? '')
+  return answer(call, JSON.stringify({ ...body, requestId: call.id }), {
+    status,
+    headers: {
+      ...NO_STORE,
+      ...(status === 401 ? { 'WWW-Authenticate': usedBasic ? BASIC : 'Bearer' } : {}),
+    },
+  })
+}
+
+/** Only for who used it: a browser asks its user for a password when it reads this. */
+const BASIC = 'Basic realm="satchel", charset="UTF-8"'
+
+function invalid(call: Call, error: unknown): Response {
+  if (!(error instanceof SatchelError) || error.code !== 'INVALID_TOKEN') throw error
+  call.code = error.code
+  return answer(call, JSON.stringify({ valid: false, message: error.message }), {
+    status: 401,
+    headers: { ...NO_STORE, 'WWW-Authenticate': 'Bearer' },
+  })
+}
