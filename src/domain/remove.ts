@@ -44,10 +44,15 @@ export function removeObject(database: Database, removal: Removal): Promise<void
       access,
       now,
     }
-    const rules = ROW_RULES.get(table.name)
-    if (rules === undefined) await removePlain(writing, previous)
-    else await removeRow(writing, rules, previous)
+    await removeStored(writing, previous)
   })
+}
+
+/** Removes a stored object by the rules of its table. Throws `NOT_AUTHORIZED`. */
+export async function removeStored(writing: Writing, previous: StoredObject): Promise<void> {
+  const rules = ROW_RULES.get(writing.table.name)
+  if (rules === undefined) await removePlain(writing, previous)
+  else await removeRow(writing, rules, previous)
 }
 
 async function removePlain(writing: Writing, previous: StoredObject): Promise<void> {

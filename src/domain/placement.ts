@@ -1,0 +1,86 @@
+import { refuseRealm } from './authorize'
+import { type Draft, withFields } from './draft'
+import { SatchelError, quoted } from './error'
+import { PUBLIC_REALM, PUBLIC_REALM_REF, type Realm } from './realm'
+import { requireFreshRealm } from './realm-rows'
+import type { StoredObject, WriteTx } from './store'
+import type { Table } from './table'
+import { requireUserId } from './user'
+import type { Placement, Writing } from './writing'
+
+/** Decides realm, owner and key of a draft and writes them into it (design.md §5.1). */
+export async function place(
+  writing: Writing,
+  draft: Draft,
+  previous: StoredObject | undefined,
+): Promise<Placement> {
+  const { tx, table } = writing
+  const realm = await realmFor(writing, draft, previous)
+  const owner = draft.owner !== undefined ? draft.owner : defaultOwner(writing, realm, previous)
+  const key = draft.key ?? newKey(tx, table, realm)
+  const path = table.primaryKey?.[0] ?? ''
+  const fields = { ...(draft.key === undefined ? { [path]: key } : {}), realmId: realm.id, owner }
+  return { draft: withFields(draft, fields), key, realm, owner, previous }
+}
+
+function newKey(tx: WriteTx, table: Table, realm: Realm): string {
+  // The id of a new realm is its own realm's.
+  return table.name === 'realms' ? realm.id : tx.newId(table.idPrefix, realm.id)
+}
+
+function defaultOwner(
+  writing: Writing,
+  realm: Realm,
+  previous: StoredObject | undefined,
+): string | null {
+  if (previous !== undefined) return previous.owner
+  if (!realm.id.startsWith('rlm')) return realm.id
+  return writing.isGlobal && writing.view !== 'my' ? null : writing.subject
+}
+
+async function realmFor(
+  writing: Writing,
+  draft: Draft,
+  previous: StoredObject | undefined,
+): Promise<Realm> {
+  const { tx, table, view, subject, isGlobal } = writing
+  if (view === 'public') {
+    if (previous !== undefined && previous.realm !== PUBLIC_REALM_REF) {
+      throw new SatchelError('CONFLICT', `An object of another realm has this key`)
+    }
+    return { ref: PUBLIC_REALM_REF, id: PUBLIC_REALM }
+  }
+  if (table.name === 'realms') return realmOfRow(writing, draft, previous)
+  if (draft.realmId === undefined && previous !== undefined) {
+    const unchanged = await tx.realms.findByRef(previous.realm)
+    if (unchanged !== undefined) return unchanged
+  }
+  const id = draft.realmId ?? subject
+  if (id === subject && !id.startsWith('rlm')) return tx.realms.ensure(id)
+  if (!isGlobal) {
+    const found = await tx.realms.find(id)
+    if (found === undefined) throw refuseRealm()
+    return found
+  }
+  if (!id.startsWith('rlm')) return tx.realms.ensure(requireUserId(id))
+  const found = await tx.realms.find(id)
+  if (found !== undefined) return found
+  throw new SatchelError('UNKNOWN_REALM', `There is no realm ${quoted(id)}: create it first`, {
+    reason: 'realmId',
+  })
+}
+
+/** A row of `realms` lies in the realm that it is about, and brings it to life. */
+async function realmOfRow(
+  { tx, table, isGlobal, subject }: Writing,
+  draft: Draft,
+  previous: StoredObject | undefined,
+): Promise<Realm> {
+  if (previous !== undefined) {
+    const realm = await tx.realms.findByRef(previous.realm)
+    if (realm !== undefined) return realm
+  }
+  const id = draft.key ?? tx.newId(table.idPrefix, subject)
+  if (!isGlobal) await requireFreshRealm(tx, id)
+  return tx.realms.ensure(id)
+}

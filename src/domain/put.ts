@@ -1,0 +1,98 @@
+import { accessOf } from './access'
+import { authorizePut } from './authorize'
+import type { Draft } from './draft'
+import { keepingFullRights } from './full-rights'
+import { entriesOf, storedEntries } from './index-entries'
+import { place } from './placement'
+import { ROW_RULES } from './row-rules'
+import type { ObjectPut } from './store'
+import type { Table } from './table'
+import type { Placement, RowRules, Writing } from './writing'
+
+/** Objects of ordinary tables are looked up and written this many at a time. */
+const BATCH = 500
+
+/**
+ * Puts drafts into their table, each in its place, by the rules of the table and, for a writer
+ * without `GLOBAL_WRITE`, of access (design.md §5). Resolves to the stored texts, in order. Throws
+ * `UNKNOWN_REALM`, `CONFLICT`, `UNPROCESSABLE` or `NOT_AUTHORIZED` with the missing permission.
+ */
+export function putDrafts(writing: Writing, drafts: readonly Draft[]): Promise<string[]> {
+  const rules = ROW_RULES.get(writing.table.name)
+  return rules === undefined ? putAll(writing, drafts) : putRows(writing, rules, drafts)
+}
+
+/** Objects of ordinary tables do not change who may do what: they go in batches. */
+async function putAll(writing: Writing, drafts: readonly Draft[]): Promise<string[]> {
+  const { tx, table, now } = writing
+  const texts: string[] = []
+  for (let start = 0; start < drafts.length;) {
+    const batch = takeBatch(drafts, start)
+    start += batch.length
+    const known = batch.flatMap(({ key }) => (key === undefined ? [] : [key]))
+    const existing = await tx.objects.findMany(table, known)
+    const puts: ObjectPut[] = []
+    for (const draft of batch) {
+      const previous = draft.key === undefined ? undefined : existing.get(draft.key)
+      const placement = await place(writing, draft, previous)
+      if (!writing.isGlobal) authorizePut(writing, placement)
+      puts.push(putOf(table, placement))
+      texts.push(placement.draft.text)
+    }
+    await tx.objects.put(table, puts, now)
+    await tx.breathe()
+  }
+  return texts
+}
+
+/** As many drafts as a batch holds, and no key twice: the second one replaces the first. */
+function takeBatch(drafts: readonly Draft[], start: number): Draft[] {
+  const batch: Draft[] = []
+  const keys = new Set<string>()
+  for (let position = start; position < drafts.length && batch.length < BATCH; position += 1) {
+    const draft = drafts[position]
+    if (draft === undefined || (draft.key !== undefined && keys.has(draft.key))) break
+    if (draft.key !== undefined) keys.add(draft.key)
+    batch.push(draft)
+  }
+  return batch
+}
+
+/** Each row may change what the next one is allowed to do. */
+async function putRows(
+  given: Writing,
+  rules: RowRules,
+  drafts: readonly Draft[],
+): Promise<string[]> {
+  const { tx, table, now } = given
+  const texts: string[] = []
+  for (const draft of drafts) {
+    const writing = { ...given, access: await accessOf(tx, given.actor) }
+    const previous = draft.key === undefined ? undefined : await tx.objects.find(table, draft.key)
+    const candidate = await place(writing, draft, previous)
+    const placement = writing.isGlobal ? candidate : await rules.authorizePut(writing, candidate)
+    if (placement === undefined) {
+      texts.push(previous?.value ?? draft.text)
+      continue
+    }
+    await keepingFullRights(writing, previous?.realm ?? placement.realm.ref, async () => {
+      await tx.objects.put(table, [putOf(table, placement)], now)
+      await rules.afterPut(writing, placement)
+    })
+    texts.push(placement.draft.text)
+    await tx.breathe()
+  }
+  return texts
+}
+
+function putOf(table: Table, { draft, key, realm, owner, previous }: Placement): ObjectPut {
+  const put = {
+    key,
+    realm: realm.ref,
+    owner,
+    value: draft.text,
+    entries: entriesOf(table, draft.object),
+  }
+  if (previous === undefined) return put
+  return { ...put, previous, previousEntries: storedEntries(table, previous.value) }
+}
