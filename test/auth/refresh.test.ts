@@ -3,6 +3,7 @@ import { createHmac, generateKeyPairSync, type KeyObject, randomBytes, sign } fr
 import { decodeJwt } from 'jose'
 import { createAuthority } from '../../src/auth/authority'
 import { revokeClient } from '../../src/domain/client'
+import { hashSecret } from '../../src/domain/secret'
 import { asClient, codeOf, DAY, HOUR, refusalOf, setupAuthority, type TestAuthority } from './setup'
 
 const alice = {
@@ -254,6 +255,22 @@ describe('a refresh is refused', () => {
     server.clock.advance(180 * DAY + 1)
     expect(await codeOf(() => server.send(server.sign()))).toBe('INVALID_GRANT')
   })
+})
+
+test('refresh tokens that nobody uses are forgotten, not only refused', async () => {
+  await using server = await setupLogin()
+  const idle = await server.ask({ claims: alice, public_key: pem(device.publicKey) })
+  server.clock.advance(100 * DAY)
+  await server.send(server.sign())
+  server.clock.advance(81 * DAY)
+  const isKept = (token: string) =>
+    server.database.read(
+      async (tx) => (await tx.refreshTokens.find(hashSecret(token))) !== undefined,
+    )
+  expect(await isKept(idle.refreshToken!)).toBe(true)
+  await server.send(server.sign())
+  expect(await isKept(idle.refreshToken!)).toBe(false)
+  expect(await isKept(server.refreshToken)).toBe(true)
 })
 
 test('a deactivated user learns from the refresh that they are (design.md §4)', async () => {
