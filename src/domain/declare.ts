@@ -2,35 +2,40 @@ import { SatchelError, quoted } from './error'
 import { idPrefixFor } from './id'
 import { startJob } from './job'
 import { type TableSchema, formatStores } from './schema'
-import type { Database, WriteTx } from './store'
+import type { WriteTx } from './store'
 import type { Table } from './table'
 
 /** How many tables a database may have, the hidden ones included (design.md §3). */
 export const MOST_TABLES = 500
 
 /**
- * Declares tables as a pushed schema says, all or nothing (design.md §6 schema text): new ones are
- * made, known ones changed, `null` hides without losing anything. New indexes of a table with rows
- * are built by a job. `now` in ms. Throws `CONFLICT` when a key path would change under existing
- * rows, `UNPROCESSABLE` for what cannot be declared.
+ * Declares tables as a pushed schema says (design.md §6 schema text): new ones are made, known ones
+ * changed, `null` hides without losing anything. New indexes of a table with rows are built by a
+ * job. A new `@` table gets its prefix of `idPrefixes` unless another has it. `now` in ms. Throws
+ * `CONFLICT` when a key path would change under existing rows, `UNPROCESSABLE` for what cannot be
+ * declared.
  */
-export function declareTables(
-  database: Database,
+export async function declareTables(
+  tx: WriteTx,
   schemas: ReadonlyMap<string, TableSchema | null>,
   now: number,
+  idPrefixes: ReadonlyMap<string, string> = new Map(),
 ): Promise<void> {
-  return database.write(async (tx) => {
-    for (const [name, schema] of schemas) {
-      if (schema === null) await hide(tx, name)
-      else await declare(tx, name, schema, now)
-    }
-    const count = (await tx.tables.list()).length
-    if (count <= MOST_TABLES) return
-    throw new SatchelError(
-      'UNPROCESSABLE',
-      `A database has at most ${MOST_TABLES} tables, hidden ones included; this would make ${count}`,
-    )
-  })
+  for (const [name, schema] of schemas) {
+    if (schema === null) await hide(tx, name)
+    else await declare(tx, name, schema, { now, idPrefixes })
+  }
+  const count = (await tx.tables.list()).length
+  if (count <= MOST_TABLES) return
+  throw new SatchelError(
+    'UNPROCESSABLE',
+    `A database has at most ${MOST_TABLES} tables, hidden ones included; this would make ${count}`,
+  )
+}
+
+interface Declaring {
+  readonly now: number
+  readonly idPrefixes: ReadonlyMap<string, string>
 }
 
 async function hide(tx: WriteTx, name: string): Promise<void> {
@@ -42,7 +47,18 @@ async function hide(tx: WriteTx, name: string): Promise<void> {
   await tx.tables.put({ ...table, hidden: true })
 }
 
-async function declare(tx: WriteTx, name: string, schema: TableSchema, now: number): Promise<void> {
+async function declare(
+  tx: WriteTx,
+  name: string,
+  schema: TableSchema,
+  { now, idPrefixes }: Declaring,
+): Promise<void> {
+  if (schema.generated && schema.primaryKey[0]?.includes('.') === true) {
+    throw new SatchelError(
+      'UNPROCESSABLE',
+      `The generated key of ${quoted(name)} is a property of its own: declare it without dots`,
+    )
+  }
   const existing = await tx.tables.find(name)
   if (existing !== undefined) await requireSameKey(tx, existing, schema)
   const table = await tx.tables.put({
@@ -50,7 +66,7 @@ async function declare(tx: WriteTx, name: string, schema: TableSchema, now: numb
     primaryKey: schema.primaryKey,
     compound: schema.compound,
     generated: schema.generated,
-    idPrefix: existing?.idPrefix || (await prefixFor(tx, name, schema)),
+    idPrefix: existing?.idPrefix || (await prefixFor(tx, name, schema, idPrefixes)),
     stores: formatStores(schema),
     hidden: false,
     indexes: schema.indexes,
@@ -74,10 +90,17 @@ async function requireSameKey(tx: WriteTx, table: Table, schema: TableSchema): P
   )
 }
 
-async function prefixFor(tx: WriteTx, name: string, schema: TableSchema): Promise<string> {
+async function prefixFor(
+  tx: WriteTx,
+  name: string,
+  schema: TableSchema,
+  idPrefixes: ReadonlyMap<string, string>,
+): Promise<string> {
   if (!schema.generated) return ''
-  const tables = await tx.tables.list()
-  return idPrefixFor(name, new Set(tables.map(({ idPrefix }) => idPrefix)))
+  const taken = new Set((await tx.tables.list()).map(({ idPrefix }) => idPrefix))
+  const given = idPrefixes.get(name)
+  if (given !== undefined && !taken.has(given)) return given
+  return idPrefixFor(name, taken.union(new Set(idPrefixes.values())))
 }
 
 async function buildIndexes(tx: WriteTx, table: Table, now: number): Promise<void> {

@@ -64,6 +64,15 @@ export function asPrivate(table: Table, draft: Draft, subject: string): Draft {
     )
   }
   const path = table.primaryKey?.[0] ?? ''
+  if (path.includes('.')) {
+    throw new SatchelError(
+      'UNPROCESSABLE',
+      `Keys inside a property cannot be private (${quoted(key)})`,
+      {
+        reason: path,
+      },
+    )
+  }
   const own = privateKey(key, subject)
   return { ...withFields(draft, { [path]: own }), key: own, realmId: subject }
 }

@@ -1,4 +1,5 @@
 import { SatchelError, quoted } from './error'
+import { propertyAt } from './property'
 import type { Table } from './table'
 
 /** The longest key, in bytes of UTF-8 (design.md §6). */
@@ -26,9 +27,9 @@ export function requireIdText(value: unknown, property: string): string {
  */
 export function keyOf(table: Table, object: Readonly<Record<string, unknown>>): string | undefined {
   const paths = table.primaryKey ?? []
-  if (table.compound) return compoundKey(paths.map((path) => part(path, object[path])))
+  if (table.compound) return compoundKey(paths.map((path) => part(path, propertyAt(object, path))))
   const path = paths[0] ?? ''
-  const value = object[path]
+  const value = propertyAt(object, path)
   if (value === undefined || value === null) {
     if (table.generated) return undefined
     throw refusal(path, `is missing: objects of ${quoted(table.name)} need their primary key`)

@@ -21,6 +21,7 @@ import {
   loadTables,
 } from './state'
 import { type Group, SqliteReadTx } from './tx'
+import { createSnapshot } from './snapshot'
 import { createWriter } from './writer'
 
 export interface DatabaseOptions {
@@ -104,6 +105,7 @@ function serveDatabase(
   options: DatabaseOptions,
 ): Database {
   const reading = openConnection(file, 'read', options.durability)
+  const snapshot = createSnapshot(reading)
   const committed = loadCommitted(connection)
   const identity = connection.prepare<{ id: string }>('SELECT id FROM database').get()
   const listeners = new Set<(change: Commit) => void>()
@@ -123,6 +125,7 @@ function serveDatabase(
     }),
     seal: (group) => seal(connection, group),
     publish(group) {
+      snapshot.drop()
       publish(connection, committed, group)
       if (group.realms.size === 0 && !group.jobsTouched) return
       const change = {
@@ -147,6 +150,7 @@ function serveDatabase(
       if (!isOpen) throw closed(name)
       const tx = new SqliteReadTx(reading, committed)
       try {
+        snapshot.take()
         return await work(tx)
       } catch (error) {
         throw storageFailure(error)
@@ -164,6 +168,7 @@ function serveDatabase(
       isOpen = false
       await writer.drained()
       await checkpoints.close()
+      snapshot.drop()
       reading.close()
       connection.db.run('PRAGMA wal_checkpoint(TRUNCATE)')
       connection.close()
