@@ -113,13 +113,8 @@ function tooManyValues(limits: JsonLimits): SatchelError {
 function describeFault(text: string, { name, start }: JsonSource): string {
   const fault = findJsonFault(text)
   if (fault === undefined) return `${name} is not valid JSON`
-  const place = describePosition(within(start, positionAt(text, fault.offset)))
+  const place = describePosition(positionAt(text, fault.offset, start))
   return `${name} is not valid JSON: ${fault.expected} is expected at ${place}`
-}
-
-function within(start: Position = { line: 1, column: 1 }, inner: Position): Position {
-  const column = inner.line === 1 ? start.column + inner.column - 1 : inner.column
-  return { line: start.line + inner.line - 1, column }
 }
 
 function describePosition({ line, column }: Position): string {

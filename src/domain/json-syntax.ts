@@ -29,17 +29,20 @@ export function findJsonFault(text: string, visitor?: JsonVisitor): JsonFault | 
   }
 }
 
-/** Line and column of an offset in a text. */
-export function positionAt(text: string, offset: number): Position {
-  let line = 1
+/** Line and column of an offset in a text, which itself may begin at `start` of something greater. */
+export function positionAt(text: string, offset: number, start = BEGINNING): Position {
+  let { line } = start
   let lineStart = 0
   for (;;) {
     const newline = text.indexOf('\n', lineStart)
-    if (newline < 0 || newline >= offset) return { line, column: offset - lineStart + 1 }
+    if (newline < 0 || newline >= offset) break
     lineStart = newline + 1
     line++
   }
+  return { line, column: offset - lineStart + (lineStart === 0 ? start.column : 1) }
 }
+
+const BEGINNING: Position = { line: 1, column: 1 }
 
 /** The offset in `text` of character `index` of the string literal that begins at `start`. */
 export function offsetInString(text: string, start: number, index: number): number {

@@ -1,5 +1,6 @@
 import { JSON_LIMITS, parseJson } from './json-scan'
 import { findJsonFault, offsetInString, positionAt } from './json-syntax'
+import type { Position } from './json-syntax'
 import { parseStores } from './schema'
 import type { Locate, TableSchema } from './schema'
 
@@ -13,12 +14,25 @@ export function parseSchemaFile(text: string): Map<string, TableSchema | null> {
   const json = text.replace(/^\ufeff/, '')
   const file = parseJson(json, JSON_LIMITS, { name: 'The schema file' })
   return isRecord(file) && isRecord(file['schema'])
-    ? parseStores(file['schema'], locateIn(json, ['schema']))
-    : parseStores(file, locateIn(json, []))
+    ? parseSchemaIn(json, ['schema'], file['schema'])
+    : parseSchemaIn(json, [], file)
+}
+
+/**
+ * Parses the schema that lies, as `value`, at `path` of a JSON text, which begins at `start` of its
+ * file. Throws `INVALID_SCHEMA` with lines and columns of the file.
+ */
+export function parseSchemaIn(
+  json: string,
+  path: readonly string[],
+  value: unknown,
+  start?: Position,
+): Map<string, TableSchema | null> {
+  return parseStores(value, locateIn(json, path, start))
 }
 
 /** Finds places of the object at `path`, whose members are tables. */
-function locateIn(json: string, path: readonly string[]): Locate {
+function locateIn(json: string, path: readonly string[], start?: Position): Locate {
   const placesByTable = new Map<string, { start: number; keyStart: number }>()
   findJsonFault(json, {
     value(at, start, keyStart) {
@@ -31,8 +45,8 @@ function locateIn(json: string, path: readonly string[]): Locate {
   return (table, offset) => {
     const place = placesByTable.get(table)
     if (place === undefined) return undefined
-    const { start, keyStart } = place
-    return positionAt(json, offset === undefined ? keyStart : offsetInString(json, start, offset))
+    const at = offset === undefined ? place.keyStart : offsetInString(json, place.start, offset)
+    return positionAt(json, at, start)
   }
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { SatchelError } from '../../src/domain/error'
-import { parseSchemaFile } from '../../src/domain/schema-file'
+import { parseSchemaFile, parseSchemaIn } from '../../src/domain/schema-file'
 
 test('reads the schema of an import file and nothing else of it', () => {
   const file = { sealed: true, schema: { items: '@id, title', old: null }, data: { rlm1: {} } }
@@ -44,6 +44,13 @@ test('tells line and column where the file stops being JSON', () => {
   expect(refusal('{\n  "items": "@id"\n  "notes": "@id"\n}')).toBe(
     'INVALID_REQUEST: The schema file is not valid JSON: a comma or "}" is expected at line 3, column 3',
   )
+})
+
+test('tells the place in the file when the schema is a part of it', () => {
+  const tables = { items: '@id, ++n' }
+  const line = JSON.stringify({ type: 'schema', tables })
+  const parse = () => parseSchemaIn(line, ['tables'], tables, { line: 7, column: 3 })
+  expect(parse).toThrow('Table "items", line 7, column 44:')
 })
 
 test.each(['null', '[]', '"@id"', '7'])('refuses %s', (file) => {
