@@ -16,7 +16,7 @@ export const schemaOperations = {
   'schema.push': operation({ database: text }, async (workspace, input, { upload }) => {
     const { database } = await workspace.open(input.database)
     const schemas = parseSchemaFile(await new Response(upload ?? null).text())
-    await declareTables(database, schemas, workspace.clock.now())
+    await database.write((tx) => declareTables(tx, schemas, workspace.clock.now()))
     return await database.read((tx) => showSchema(tx, [...schemas.keys()]))
   }),
 

@@ -82,7 +82,7 @@ export function randomToken(bytes: number): string {
  */
 export function idPrefixFor(tableName: string, taken: ReadonlySet<string>): string {
   let prefix = firstPrefix(tableName)
-  while (isUsablePrefix(prefix)) {
+  while (isIdPrefix(prefix)) {
     if (!taken.has(prefix)) return prefix
     prefix = nextPrefix(prefix, taken)
   }
@@ -126,7 +126,7 @@ function firstPrefix(tableName: string): string {
 }
 
 /** Not the start of a private (`#`) or compound (`[`) key, and text that a key may hold. */
-function isUsablePrefix(prefix: string): boolean {
+export function isIdPrefix(prefix: string): boolean {
   return /^[^#[\p{Cc}][^\p{Cc}]{0,2}$/u.test(prefix) && prefix.isWellFormed()
 }
 
