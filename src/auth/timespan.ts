@@ -1,11 +1,12 @@
 import { quoted, SatchelError } from '../domain/error'
 
 /**
- * A timespan as the `ms` package reads it, in ms: `"1h"`, `"30 min"`, `"2 days"`; a bare number is
- * in ms (protocol.md §2.1). Throws `INVALID_REQUEST` naming `parameter`.
+ * A timespan, in ms: text as the `ms` package reads it, `"1h"`, `"30 min"`, `"2 days"`, or a number
+ * of seconds, as OAuth's `expires_in` is (protocol.md §2.1, RFC 6749 §5.1). Throws
+ * `INVALID_REQUEST` naming `parameter`.
  */
 export function parseTimespan(value: unknown, parameter: string): number {
-  if (typeof value === 'number' && Number.isFinite(value)) return value
+  if (typeof value === 'number' && Number.isFinite(value)) return value * SECOND
   if (typeof value === 'string' && value.length <= MAX_LENGTH) {
     const [, amount, unit = 'ms'] = SPAN.exec(value) ?? []
     const length = LENGTHS.get(unit.toLowerCase())

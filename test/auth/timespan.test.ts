@@ -17,7 +17,8 @@ describe('a timespan', () => {
     ['90 secs', 90 * SECOND],
     ['1500', 1500],
     ['1500ms', 1500],
-    [1500, 1500],
+    [1500, 1500 * SECOND],
+    [0.5, 500],
     [0, 0],
   ])('%p is %p ms', (text, length) => {
     expect(parseTimespan(text, 'expires_in')).toBe(length)
