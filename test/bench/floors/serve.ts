@@ -1,0 +1,35 @@
+import type { Floor, FloorSettings } from './floor'
+import { filterFloor, pointFloor, realmsFloor, smallListFloor, streamFloor } from './read'
+import { tokenFloor } from './token'
+import { batchFloor, groupFloor, singleFloor } from './write'
+
+/** The floor of every workload, by name. */
+export const floors = {
+  point: pointFloor,
+  realms: realmsFloor,
+  'small-list': smallListFloor,
+  stream: streamFloor,
+  filter: filterFloor,
+  group: groupFloor,
+  single: singleFloor,
+  batch: batchFloor,
+  token: tokenFloor,
+} satisfies Record<string, Floor>
+
+export type FloorName = keyof typeof floors
+
+async function serve(name: FloorName, settings: FloorSettings): Promise<void> {
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    routes: await floors[name](settings),
+    fetch: () => new Response(null, { status: 404 }),
+  })
+  const url = server.url.origin
+  process.stdout.write(
+    `${JSON.stringify({ event: 'ready', url, databases: [{ name: 'main', url: `${url}/main` }] })}\n`,
+  )
+}
+
+const [name, settings] = Bun.argv.slice(2)
+await serve(name as FloorName, JSON.parse(settings ?? '') as FloorSettings)

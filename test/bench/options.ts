@@ -1,0 +1,84 @@
+import { parseArgs } from 'node:util'
+
+export interface Options {
+  /** Rounds of every race; a single round lies by up to 40 %. */
+  readonly rounds: number
+  /** Seconds of load per contender and round. */
+  readonly seconds: number
+  /** Names of the workloads to run; empty means all. */
+  readonly only: readonly string[]
+  /** Objects in the large table. */
+  readonly rows: number
+  /** Measure the floors alone, without an executable. */
+  readonly isFloorOnly: boolean
+  /** Keep the seeded databases and use those of an earlier run. */
+  readonly isReusing: boolean
+  /** Where the results are written as JSON. */
+  readonly json: string
+  /** The executable under test. */
+  readonly satchel: string
+}
+
+export const usage = `bun run bench [options]
+
+  --only NAME      run this workload only; may be repeated
+  --rounds N       rounds of every race (5)
+  --seconds N      seconds of load per contender and round (3)
+  --rows N         objects in the large table, a multiple of 1,000 from 20,000 up (1000000)
+  --floor-only     measure the floors alone, without an executable
+  --reuse          keep the seeded databases in dist/bench-data and use those of an earlier run
+  --satchel FILE   the executable under test (dist/satchel)
+  --json FILE      where the results are written (dist/bench.json)
+  --list           print the names of the workloads
+  --help
+
+Exits with 1 when a workload fails or a bar is not met.
+`
+
+/**
+ * Reads the command line.
+ * @throws an Error whose message is for the caller.
+ */
+export function parseOptions(
+  argv: readonly string[],
+): Options & { isList: boolean; isHelp: boolean } {
+  const { values } = parseArgs({
+    args: [...argv],
+    options: {
+      only: { type: 'string', multiple: true, default: [] },
+      rounds: { type: 'string', default: '5' },
+      seconds: { type: 'string', default: '3' },
+      rows: { type: 'string', default: '1000000' },
+      'floor-only': { type: 'boolean', default: false },
+      reuse: { type: 'boolean', default: false },
+      satchel: { type: 'string', default: 'dist/satchel' },
+      json: { type: 'string', default: 'dist/bench.json' },
+      list: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  const rows = requireWhole('--rows', values.rows)
+  if (rows < 20_000 || rows % 1000 !== 0) {
+    throw new Error('--rows takes a multiple of 1,000 from 20,000 up')
+  }
+  return {
+    rounds: requireWhole('--rounds', values.rounds),
+    seconds: requireWhole('--seconds', values.seconds),
+    only: values.only,
+    rows,
+    isFloorOnly: values['floor-only'],
+    isReusing: values.reuse,
+    satchel: values.satchel,
+    json: values.json,
+    isList: values.list,
+    isHelp: values.help,
+  }
+}
+
+function requireWhole(flag: string, text: string): number {
+  const number = Number(text)
+  if (!Number.isSafeInteger(number) || number < 1) {
+    throw new Error(`${flag} takes a whole number from 1 up`)
+  }
+  return number
+}

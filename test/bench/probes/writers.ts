@@ -1,0 +1,118 @@
+import { writeFile } from 'node:fs/promises'
+
+import type { Bench, Workload } from '../bench'
+import { openEmptySatchel } from '../fixture'
+import { objectText, paceStamp } from '../requests'
+import { atMost, type Bar } from '../result'
+import { batchTexts, objectBytes, readerRealm, writerRealms } from '../rows'
+import { runCommand, type Satchel } from '../satchel'
+import { median, percentile } from '../statistics'
+
+/** What other writers wait for while one request stores as much as a body may hold. */
+export const writersDuringPost = writersDuring({
+  name: 'writers-during-post',
+  title: "Other writers' p99 during a 16 MiB POST",
+  bar: atMost(400, 200, 'ms'),
+  prepare: (_bench, round) => {
+    const count = Math.floor((16 * 1024 * 1024 - 2) / (objectBytes + 1))
+    const texts = batchTexts(count, writerRealms, `post${String(round).padStart(8, '0')}`)
+    const body = new TextEncoder().encode(`[${texts.join(',')}]`)
+    return Promise.resolve((satchel) => satchel.send('POST', '/all/items', body))
+  },
+})
+
+/** What other writers wait for while a command imports a file. */
+export const writersDuringImport = writersDuring({
+  name: 'writers-during-import',
+  title: "Other writers' p99 during an import of 100,000 objects",
+  bar: atMost(25, 12.5, 'ms'),
+  prepare: async (bench, round) => {
+    const file = bench.newPath('import.ndjson')
+    const texts = batchTexts(100_000, [readerRealm], `load${String(round).padStart(8, '0')}`)
+    await writeFile(file, `${texts.join('\n')}\n`)
+    const args = ['import', file, '--table', 'items', '--realm', readerRealm, '--data']
+    const settings = { executable: bench.options.satchel, signal: bench.signal }
+    return ({ data }) => runCommand(settings, [...args, data])
+  },
+})
+
+interface Disturbance {
+  readonly name: string
+  readonly title: string
+  readonly bar: Bar
+  /** Does what takes time beforehand. */
+  readonly prepare: (bench: Bench, round: number) => Promise<(satchel: Satchel) => Promise<void>>
+}
+
+function writersDuring({ name, title, bar, prepare }: Disturbance): Workload {
+  return {
+    name,
+    async run(bench) {
+      if (bench.options.isFloorOnly) return []
+      const values: number[] = []
+      await using satchel = await openEmptySatchel(bench)
+      const token = await satchel.issueToken('writer')
+      for (let round = 0; round < bench.options.rounds; round += 1) {
+        const disturb = await prepare(bench, round)
+        using writes = startWriting(`${satchel.url}/my/items`, token, round)
+        await Bun.sleep(500)
+        const begin = performance.now()
+        await disturb(satchel)
+        const end = performance.now()
+        const latencies = (await writes.stop())
+          .filter(({ sent, answered }) => answered > begin && sent < end)
+          .map(({ sent, answered }) => answered - sent)
+        bench.say(
+          `  round ${round + 1}: ${latencies.length} writes in ${Math.round(end - begin)} ms`,
+        )
+        values.push(percentile(latencies, 0.99))
+      }
+      return [{ title, bar, values, value: median(values) }]
+    },
+  }
+}
+
+interface Write {
+  readonly sent: number
+  readonly answered: number
+}
+
+interface Writing extends Disposable {
+  /**
+   * Ends writing and resolves to every write.
+   * @throws Error when one was refused.
+   */
+  stop(): Promise<Write[]>
+}
+
+/**
+ * Writes one object every 4 ms whether or not the last was answered, because writers who wait for
+ * their answers would be few just when answers are slow.
+ */
+function startWriting(address: string, token: string, round: number): Writing {
+  const writes: Promise<Write | Error>[] = []
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const write = async (number: number): Promise<Write | Error> => {
+    const body = objectText(paceStamp(round), number)
+    const sent = performance.now()
+    try {
+      const response = await fetch(address, { method: 'POST', headers, body })
+      const answer = await response.text()
+      if (!response.ok) return new Error(`POST ${address}: ${response.status} ${answer}`)
+    } catch (error) {
+      return new Error(`POST ${address} broke`, { cause: error })
+    }
+    return { sent, answered: performance.now() }
+  }
+  const timer = setInterval(() => writes.push(write(writes.length)), 4)
+  return {
+    async stop() {
+      clearInterval(timer)
+      return (await Promise.all(writes)).map((outcome) => {
+        if (outcome instanceof Error) throw outcome
+        return outcome
+      })
+    },
+    [Symbol.dispose]: () => clearInterval(timer),
+  }
+}

@@ -1,0 +1,47 @@
+/** What a figure must reach (design.md §7). */
+export interface Bar {
+  readonly limit: 'at least' | 'at most'
+  readonly bar: number
+  readonly goal?: number
+  readonly unit: '×' | 'ms' | 'MB' | 'units'
+}
+
+/** One figure of the benchmark, measured once per round. */
+export interface Figure {
+  readonly title: string
+  readonly bar: Bar
+  readonly values: readonly number[]
+  /** What stands for the rounds: their median, or the worst for memory and files. */
+  readonly value: number
+  /** The two that were raced, when the figure is a ratio. */
+  readonly floor?: LaneSummary
+  readonly satchel?: LaneSummary
+  /** Why there is no value. */
+  readonly skipped?: string
+}
+
+/** How a contender did: medians of its rounds, and the most memory it had after one. */
+export interface LaneSummary {
+  readonly name: string
+  readonly objectsPerSecond: number
+  /** Latencies of a request in ms. */
+  readonly p50: number
+  readonly p99: number
+  /** Resident memory in MB. */
+  readonly megabytes: number
+}
+
+/** A ratio to the floor. */
+export function ratio(bar: number, goal: number): Bar {
+  return { limit: 'at least', bar, goal, unit: '×' }
+}
+
+export function atMost(bar: number, goal: number, unit: 'ms' | 'MB'): Bar {
+  return { limit: 'at most', bar, goal, unit }
+}
+
+/** Whether the figure reaches the number; undefined when it was not measured. */
+export function reaches({ bar, value }: Figure, number: number): boolean | undefined {
+  if (Number.isNaN(value)) return undefined
+  return bar.limit === 'at least' ? value >= number : value <= number
+}
