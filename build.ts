@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises'
+import { rename } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import process from 'node:process'
 
@@ -7,8 +7,9 @@ import process from 'node:process'
  * reads nothing from the folder it is started in (promises.md 44).
  */
 const OUTFILE = join(import.meta.dir, 'dist', 'satchel')
+// Put in place when it is whole, also under a program that runs.
+const DRAFT = `${OUTFILE}.${process.pid}`
 
-await rm(OUTFILE, { force: true })
 await Bun.build({
   root: import.meta.dir,
   // Workers are entry points of their own: an executable has no files to load them from.
@@ -22,11 +23,12 @@ await Bun.build({
   minify: { whitespace: true, syntax: true, identifiers: false },
   sourcemap: 'none',
   compile: {
-    outfile: OUTFILE,
+    outfile: DRAFT,
     autoloadDotenv: false,
     autoloadBunfig: false,
     autoloadTsconfig: false,
     autoloadPackageJson: false,
   },
 })
+await rename(DRAFT, OUTFILE)
 process.stdout.write(`Made ${relative(process.cwd(), OUTFILE)}\n`)

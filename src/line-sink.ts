@@ -69,29 +69,30 @@ export function batchLines(outlet: Outlet, lost: (lines: number) => string): Lin
 }
 
 const RETRY_MS = 5
-const STANDARD_ERROR = 2
 
-/** Standard error, which may be a file, a terminal or a pipe that takes nothing for a while. */
-export const standardError: Outlet = {
-  async write(bytes) {
-    for (let rest = bytes; rest.length > 0;) {
-      const written = await writeSome(rest)
-      if (written === 0) await Bun.sleep(RETRY_MS)
-      rest = rest.subarray(written)
-    }
-  },
-  writeNow(bytes) {
-    try {
-      for (let rest = bytes; rest.length > 0;) rest = rest.subarray(writeSync(STANDARD_ERROR, rest))
-    } catch {
-      // Nobody reads it, or not now: the process is ending and there is nobody else to tell.
-    }
-  },
+/** A descriptor of this process: a file, a terminal or a pipe that takes nothing for a while. */
+export function openOutlet(descriptor: number): Outlet {
+  return {
+    async write(bytes) {
+      for (let rest = bytes; rest.length > 0;) {
+        const written = await writeSome(descriptor, rest)
+        if (written === 0) await Bun.sleep(RETRY_MS)
+        rest = rest.subarray(written)
+      }
+    },
+    writeNow(bytes) {
+      try {
+        for (let rest = bytes; rest.length > 0;) rest = rest.subarray(writeSync(descriptor, rest))
+      } catch {
+        // Nobody reads it, or not now: there is nobody else to tell.
+      }
+    },
+  }
 }
 
-function writeSome(bytes: Uint8Array): Promise<number> {
+function writeSome(descriptor: number, bytes: Uint8Array): Promise<number> {
   return new Promise((resolve, reject) => {
-    write(STANDARD_ERROR, bytes, (error, written) => {
+    write(descriptor, bytes, (error, written) => {
       if (error?.code === 'EAGAIN') resolve(0)
       else if (error) reject(error)
       else resolve(written)

@@ -1,7 +1,9 @@
+import { existsSync } from 'node:fs'
 import type { Command, OptionValues } from '@commander-js/extra-typings'
 import type { Clock } from '../clock'
 import { readConfig, SETTINGS } from '../config'
 import type { Session } from '../control/session'
+import { SatchelError } from '../domain/error'
 import type { Terminal } from './terminal'
 
 /** What every command is handed. */
@@ -32,13 +34,18 @@ export interface FolderOptions {
   readonly config?: string | undefined
 }
 
-/** Does `work` on the data folder, through the server that holds it if there is one. */
+/**
+ * Does `work` on the data folder, through the server that holds it if there is one. Throws
+ * `UNKNOWN_DATABASE` when there is no such folder.
+ */
 export async function inSession<T>(
   { clock }: Cli,
   { data, config: file }: FolderOptions,
   work: (session: Session) => Promise<T>,
+  { makesFolder = false } = {},
 ): Promise<T> {
   const config = { ...readConfig({ file, flags: { data } }), memory: false }
+  if (!makesFolder && !existsSync(config.data)) throw noFolder(config.data)
   const [{ openSession }, { takeDataFolder }] = await Promise.all([
     import('../control/session'),
     import('../data-folder'),
@@ -48,6 +55,13 @@ export async function inSession<T>(
     return folder && { ...folder, url: () => null }
   })
   return await work(session)
+}
+
+function noFolder(path: string): SatchelError {
+  return new SatchelError(
+    'UNKNOWN_DATABASE',
+    `There is no data folder ${path}: name another with --data, or make it with satchel serve`,
+  )
 }
 
 /** An example for the help of a command. */

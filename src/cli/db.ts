@@ -12,7 +12,12 @@ export function addDatabaseCommands(program: Command, cli: Cli): void {
     .argument('<name>', 'a to z, 0 to 9 and -, a letter first')
     .addHelpText('after', example('satchel db create todo'))
     .action(async (name, options) => {
-      const created = await inSession(cli, options, (session) => session.run('db.create', { name }))
+      const created = await inSession(
+        cli,
+        options,
+        (session) => session.run('db.create', { name }),
+        { makesFolder: true },
+      )
       const address = created.url === null ? '' : `Address         ${created.url}\n`
       await print(cli, options, created, `${address}${credentials(cli, created.client)}`)
     })

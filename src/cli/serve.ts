@@ -1,7 +1,7 @@
 import { type Command, Option } from '@commander-js/extra-typings'
 import process from 'node:process'
 import { environmentName, flagName, readConfig, SETTINGS } from '../config'
-import { batchLines, standardError } from '../line-sink'
+import { batchLines, openOutlet } from '../line-sink'
 import { lostLines, openLogs, serverLog } from '../log'
 import { type Cli, example } from './command'
 import { readyLine, readyText } from './ready'
@@ -35,6 +35,8 @@ function settingOptions(): Option[] {
     })
 }
 
+const STANDARD_ERROR = 2
+
 interface ServeOptions extends Readonly<Record<string, unknown>> {
   readonly config?: string
   readonly json?: true
@@ -45,8 +47,8 @@ async function runServer(
   { config: file, json, ...flags }: ServeOptions,
 ): Promise<void> {
   const config = readConfig({ file, flags })
-  const format = json || !process.stderr.isTTY ? 'json' : 'text'
-  const sink = batchLines(standardError, (lines) => lostLines(clock, format, lines))
+  const format = !json && terminal.isFollowed ? 'text' : 'json'
+  const sink = batchLines(openOutlet(STANDARD_ERROR), (lines) => lostLines(clock, format, lines))
   const logs = openLogs({ clock, level: config.logLevel, format, sink })
   const stopped = untilSignal(() => sink.flushNow())
   keepRunning()

@@ -1,6 +1,4 @@
-import { type IncomingMessage, request } from 'node:http'
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
+import type { IncomingMessage } from 'node:http'
 import { SatchelError } from '../domain/error'
 import { fromWire, readEvents } from './event'
 import type { Holder } from './holder'
@@ -37,13 +35,21 @@ export async function callHolder<Output>(
   )
 }
 
-/** With `node:http`, because `fetch` would hand the token to whatever proxy the environment names. */
-function post(
+/**
+ * With `node:http`, because `fetch` would hand the token to whatever proxy the environment names;
+ * loaded when it is needed, because a server that starts needs it not.
+ */
+async function post(
   holder: Holder,
   name: string,
   input: unknown,
   upload: ReadableStream<Uint8Array> | undefined,
 ): Promise<IncomingMessage> {
+  const [{ request }, { Readable }, { pipeline }] = await Promise.all([
+    import('node:http'),
+    import('node:stream'),
+    import('node:stream/promises'),
+  ])
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   const query = encodeURIComponent(JSON.stringify(input))
   const outgoing = request(`${holder.address}/_control/${name}?input=${query}`, {
@@ -55,5 +61,5 @@ function post(
   if (upload === undefined) outgoing.end()
   // After a refusal the rest of the file is not wanted; the answer says why.
   else pipeline(Readable.fromWeb(upload), outgoing).catch(reject)
-  return promise
+  return await promise
 }

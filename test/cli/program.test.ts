@@ -1,0 +1,90 @@
+import { expect, test } from 'bun:test'
+import { version } from '../../package.json'
+import { temporaryFolder } from '../setup'
+import { runSatchel } from './setup'
+
+const COMMANDS = [
+  ['serve'],
+  ['db', 'create'],
+  ['db', 'list'],
+  ['db', 'delete'],
+  ['client', 'create'],
+  ['client', 'list'],
+  ['client', 'revoke'],
+  ['client', 'rotate'],
+  ['schema', 'push'],
+  ['schema', 'show'],
+  ['import'],
+  ['export'],
+  ['origin', 'add'],
+  ['origin', 'remove'],
+  ['origin', 'list'],
+  ['key', 'rotate'],
+  ['token'],
+]
+
+test.each(COMMANDS)(
+  '%s %s has help with an example, and options for machines',
+  async (...command) => {
+    const words = command.filter((word) => typeof word === 'string')
+    const { exitCode, stdout, stderr } = await runSatchel([...words, '--help'])
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
+    expect(stdout).toMatch(/^Examples?:$/m)
+    expect(stdout).toContain(`$ satchel ${words.join(' ')}`)
+    expect(stdout).toContain('--data <folder>')
+    expect(stdout).toContain('--json')
+  },
+)
+
+test('without arguments it shows what there is', async () => {
+  const { exitCode, stdout } = await runSatchel([])
+  expect(exitCode).toBe(0)
+  for (const [command = ''] of COMMANDS) expect(stdout).toContain(`  ${command} `)
+})
+
+test('says its version', async () => {
+  for (const flag of ['--version', '-V']) {
+    expect(await runSatchel([flag])).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: '' })
+  }
+})
+
+test.each([
+  [['srve'], '(Did you mean serve?)'],
+  [['client', 'lst'], '(Did you mean list?)'],
+  [['client', 'list', '--jsn'], '(Did you mean --json?)'],
+  [['client', 'list', 'surplus'], 'too many arguments'],
+  [['client', 'create'], '--scopes'],
+  [['client', 'revoke'], "missing required argument 'id'"],
+  [['token', '--sub', 'alice', '--expires-in', 'soon'], 'a number is needed'],
+  [['serve', '--port'], 'argument missing'],
+  [['serve', '--port', '70000'], '--port must be a port between 0 and 65535'],
+  [['serve', '--durability', 'maybe'], '--durability must be full or relaxed'],
+  [['serve', '--config', '/nowhere.json'], '/nowhere.json cannot be read'],
+  [['schema', 'push', '/nowhere.json'], 'There is no file /nowhere.json'],
+])('%p is a mistake of usage: exit code 2 and a way out', async (args, sentence) => {
+  const { exitCode, stdout, stderr } = await runSatchel(args)
+  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' })
+  expect(stderr).toContain(sentence)
+})
+
+test('a refusal is one sentence and exit code 1, or one line of JSON', async () => {
+  using folder = temporaryFolder()
+  const data = ['--data', folder.path]
+  await runSatchel(['db', 'create', 'main', ...data])
+  const said = await runSatchel(['client', 'revoke', 'nobody', ...data])
+  expect(said).toEqual({ exitCode: 1, stdout: '', stderr: 'satchel: No client "nobody"\n' })
+  const coded = await runSatchel(['client', 'revoke', 'nobody', '--json', ...data])
+  expect(coded.exitCode).toBe(1)
+  expect(JSON.parse(coded.stderr)).toEqual({
+    error: { code: 'UNKNOWN_CLIENT', message: 'No client "nobody"' },
+  })
+})
+
+test('a data folder that is not there is not made by looking into it', async () => {
+  using folder = temporaryFolder()
+  const data = `${folder.path}/none`
+  const { exitCode, stderr } = await runSatchel(['client', 'list', '--data', data])
+  expect(exitCode).toBe(1)
+  expect(stderr).toContain(`There is no data folder ${data}`)
+  expect(await Bun.file(`${data}/lock.sqlite`).exists()).toBe(false)
+})

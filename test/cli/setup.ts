@@ -1,0 +1,54 @@
+import { runProgram } from '../../src/cli/program'
+import type { Terminal } from '../../src/cli/terminal'
+import { createTestClock } from '../auth/setup'
+
+export interface Outcome {
+  readonly exitCode: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface Scene {
+  /** Somebody looks at standard output. */
+  readonly isWatched?: boolean
+  /** What somebody answers to a question; without it nobody can be asked. */
+  readonly answer?: string
+  /** What comes from standard input. */
+  readonly input?: string
+}
+
+const clock = createTestClock()
+
+/** Runs a command line in this process. */
+export async function runSatchel(args: readonly string[], scene: Scene = {}): Promise<Outcome> {
+  const { isWatched = false, answer, input = '' } = scene
+  let stdout = ''
+  let stderr = ''
+  const terminal: Terminal = {
+    isWatched,
+    isFollowed: false,
+    canAsk: answer !== undefined,
+    async write(text) {
+      stdout += text
+    },
+    complain(text) {
+      stderr += text
+    },
+    async ask(question) {
+      stderr += question
+      return answer ?? ''
+    },
+    input: () => new Blob([input]).stream(),
+  }
+  // Nobody types two commands at the same time.
+  clock.advance(1000)
+  const exitCode = await runProgram(args, { terminal, clock })
+  return { exitCode, stdout, stderr }
+}
+
+/** A command line on a data folder, with what the command prints as JSON, which must succeed. */
+export async function runJson<T>(args: readonly string[], scene?: Scene): Promise<T> {
+  const { exitCode, stdout, stderr } = await runSatchel([...args, '--json'], scene)
+  if (exitCode !== 0) throw new Error(`satchel ${args.join(' ')} ended with ${exitCode}: ${stderr}`)
+  return JSON.parse(stdout) as T
+}
