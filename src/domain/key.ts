@@ -27,7 +27,7 @@ export function requireIdText(value: unknown, property: string): string {
  */
 export function keyOf(table: Table, object: Readonly<Record<string, unknown>>): string | undefined {
   const paths = table.primaryKey ?? []
-  if (table.compound) return compoundKey(paths.map((path) => part(path, propertyAt(object, path))))
+  if (table.compound) return compoundKeyOf(paths, object)
   const path = paths[0] ?? ''
   const value = propertyAt(object, path)
   if (value === undefined || value === null) {
@@ -46,29 +46,44 @@ export function keyFromPath(table: Table, text: string): string {
   }
   const paths = table.primaryKey ?? []
   const parts = parseParts(text)
-  if (parts?.length === paths.length) {
-    return compoundKey(paths.map((path, position) => part(path, parts[position])))
-  }
+  if (parts?.length === paths.length) return compoundKey(parts)
   throw new SatchelError(
     'INVALID_REQUEST',
     `The key in the address must be the URL-encoded JSON array of ${paths.map(quoted).join(' and ')}`,
   )
 }
 
-function parseParts(text: string): unknown[] | undefined {
-  try {
-    const parts: unknown = JSON.parse(text)
-    if (Array.isArray(parts) && parts.some((item) => typeof item === 'string')) return parts
-  } catch {
-    // Answered like any other text that is no array.
-  }
-  return undefined
+function compoundKeyOf(paths: readonly string[], object: Readonly<Record<string, unknown>>) {
+  const parts = paths.map((path) => {
+    const value = propertyAt(object, path)
+    if (isNumberPart(value)) return value
+    if (typeof value === 'string') return requireIdText(value, path)
+    throw refusal(path, 'is part of the primary key and must be a string or a finite number')
+  })
+  if (parts.some((part) => typeof part === 'string')) return compoundKey(parts)
+  throw refusal(paths[0] ?? '', 'or another part of the primary key must be a string')
 }
 
-function part(path: string, value: unknown): string | number {
-  if (typeof value === 'number' && Number.isFinite(value)) return value
-  if (typeof value === 'string') return requireIdText(value, path)
-  throw refusal(path, 'is part of the primary key and must be a string or a finite number')
+/** Undefined for what cannot be a compound key. */
+function parseParts(text: string): (string | number)[] | undefined {
+  try {
+    const parts: unknown = JSON.parse(text)
+    const isKey =
+      Array.isArray(parts) &&
+      parts.every((part) => isNumberPart(part) || isTextPart(part)) &&
+      parts.some(isTextPart)
+    return isKey ? parts : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isNumberPart(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value)
+}
+
+function isTextPart(value: unknown): value is string {
+  return typeof value === 'string' && textProblem(value) === undefined
 }
 
 /** Simple keys are strings that cannot be taken for a compound one. */

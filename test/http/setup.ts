@@ -1,0 +1,148 @@
+import { connect } from 'node:net'
+import { openSession, type Session } from '../../src/control/session'
+import { setupServer, type TestServer } from '../setup'
+
+/** What came back, read to its end. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** The parsed text; undefined when there is none. */
+  readonly body: unknown
+}
+
+export interface SendOptions {
+  /** Sent as it is when it is text or bytes, as JSON otherwise. */
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Somebody who calls the database `main`. Paths begin with a slash and follow its address. */
+export interface Caller {
+  readonly token: string | undefined
+  send(method: string, path: string, options?: SendOptions): Promise<Answer>
+  get(path: string): Promise<Answer>
+  post(path: string, body: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>
+  remove(path: string): Promise<Answer>
+}
+
+export const ALICE = 'alice@example.com'
+export const BOB = 'bob@example.com'
+
+/** The tables of `setupData`. */
+export const TABLES = {
+  items: '@id, country, *tags',
+  plain: 'id',
+  pairs: '[a+b]',
+}
+
+export interface DataServer extends TestServer {
+  /** The commands of the executable, done by this server. */
+  readonly commands: Session
+  /** Without a token. */
+  readonly anyone: Caller
+  /** The first client, with all scopes that reach data. */
+  readonly root: Caller
+  /** The user with this id and e-mail, with `ACCESS_DB` alone unless other scopes are named. */
+  as(sub: string, scopes?: readonly string[]): Promise<Caller>
+  push(schema: Readonly<Record<string, string | null>>): Promise<void>
+}
+
+/** A server whose database `main` has `TABLES`. */
+export async function setupData(
+  flags: Readonly<Record<string, unknown>> = {},
+): Promise<DataServer> {
+  const server = await setupServer(flags)
+  const commands = await openSession(server.folder, () => undefined)
+  const push = async (schema: Readonly<Record<string, string | null>>) => {
+    const upload = new Blob([JSON.stringify(schema)]).stream()
+    await commands.run('schema.push', { database: 'main' }, { upload })
+  }
+  await push(TABLES)
+  return {
+    ...server,
+    commands,
+    push,
+    anyone: callerOf(server.main),
+    root: callerOf(server.main, await server.token()),
+    as: async (sub, scopes = ['ACCESS_DB']) =>
+      callerOf(server.main, await server.token({ sub, scopes })),
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  }
+}
+
+export function callerOf(base: string, token?: string): Caller {
+  const send = async (method: string, path: string, options: SendOptions = {}) => {
+    const { body } = options
+    const headers = new Headers(options.headers)
+    if (token !== undefined) headers.set('authorization', `Bearer ${token}`)
+    const isRaw = typeof body === 'string' || body instanceof Uint8Array
+    if (body !== undefined && !headers.has('content-type')) {
+      headers.set('content-type', 'application/json')
+    }
+    return readAnswer(
+      await fetch(base + path, {
+        method,
+        headers,
+        ...(body === undefined ? {} : { body: isRaw ? (body as string) : JSON.stringify(body) }),
+      }),
+    )
+  }
+  return {
+    token,
+    send,
+    get: (path) => send('GET', path),
+    post: (path, body, headers = {}) => send('POST', path, { body, headers }),
+    remove: (path) => send('DELETE', path),
+  }
+}
+
+export async function readAnswer(response: Response): Promise<Answer> {
+  const text = await response.text()
+  const { status, headers } = response
+  return { status, headers, text, body: text === '' ? undefined : (JSON.parse(text) as unknown) }
+}
+
+/** The objects of a list, which must have been answered. */
+export function objectsOf(answer: Answer): Record<string, unknown>[] {
+  if (answer.status !== 200 || !Array.isArray(answer.body)) {
+    throw new Error(`No list: ${answer.status} ${answer.text.slice(0, 500)}`)
+  }
+  return answer.body as Record<string, unknown>[]
+}
+
+/** What one connection received. */
+export interface Received {
+  readonly text: string
+  /** The statuses of the answers in it, in order. */
+  readonly statuses: readonly number[]
+  readonly isClosed: boolean
+}
+
+/**
+ * Sends bytes as they are over a connection of its own and collects what comes until it is closed
+ * or nothing has come for `quiet` ms.
+ */
+export function exchange(url: string, bytes: string | Uint8Array, quiet = 150): Promise<Received> {
+  const { hostname, port } = new URL(url)
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), hostname)
+    const chunks: Buffer[] = []
+    const finish = (isClosed: boolean) => {
+      clearTimeout(timer)
+      socket.destroy()
+      const text = Buffer.concat(chunks).toString('latin1')
+      const statuses = [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, code]) => Number(code))
+      resolve({ text, statuses, isClosed })
+    }
+    let timer = setTimeout(() => finish(false), quiet * 10)
+    socket.on('data', (chunk) => {
+      chunks.push(chunk)
+      clearTimeout(timer)
+      timer = setTimeout(() => finish(false), quiet)
+    })
+    socket.on('error', () => undefined)
+    socket.on('close', () => finish(true))
+    socket.write(bytes)
+  })
+}
