@@ -1,4 +1,4 @@
-import { mkdir, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import type { Options } from './options'
@@ -25,26 +25,24 @@ export interface Bench extends AsyncDisposable {
 }
 
 /**
- * Makes the working folder `dist/bench-data`: on the disk of the checkout, because the temporary
- * folder is often in memory, where syncing costs nothing.
+ * Makes a working folder in `dist`: on the disk of the checkout, because the temporary folder is
+ * often in memory, where syncing costs nothing. Two runs share nothing unless both reuse the seeds.
  */
 export async function createBench(options: Options, signal: AbortSignal): Promise<Bench> {
-  const root = join(import.meta.dir, '..', '..', 'dist', 'bench-data')
-  if (!options.isReusing) await rm(root, { recursive: true, force: true })
-  const scratch = join(root, 'scratch')
-  await rm(scratch, { recursive: true, force: true })
-  await mkdir(scratch, { recursive: true })
+  const dist = join(import.meta.dir, '..', '..', 'dist')
+  const kept = join(dist, 'bench-data')
+  await mkdir(options.isReusing ? kept : dist, { recursive: true })
+  const scratch = await mkdtemp(join(dist, 'bench-run-'))
+  const folder = options.isReusing ? kept : scratch
   let paths = 0
   return {
     options,
     signal,
     say,
     wrk: createWrk(scratch, signal),
-    seeds: createSeeds({ folder: root, options, signal, say }),
+    seeds: createSeeds({ folder, options, signal, say }),
     newPath: (name) => join(scratch, `${++paths}-${name}`),
-    async [Symbol.asyncDispose]() {
-      await rm(options.isReusing ? scratch : root, { recursive: true, force: true })
-    },
+    [Symbol.asyncDispose]: () => rm(scratch, { recursive: true, force: true }),
   }
 }
 

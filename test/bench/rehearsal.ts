@@ -6,7 +6,7 @@ export interface Answer {
   readonly status: number
   /** Those the application sets, in the order they came. */
   readonly headers: Readonly<Record<string, string>>
-  /** The beginning of the body; whole when it is that of an object, a token or a short list. */
+  /** The beginning of the body; whole when it is that of an object or a token. */
   readonly text: string
   readonly bytes: number
 }
@@ -31,7 +31,7 @@ export async function rehearse(url: string, load: Load): Promise<Answer> {
       : { body: request.body.replaceAll(freshStamp, '0'.repeat(freshStamp.length)) }),
   })
   const body = await response.bytes()
-  const text = new TextDecoder().decode(body.subarray(0, 10_000))
+  const text = new TextDecoder().decode(body.subarray(0, 4000))
   if (!response.ok) {
     throw new Error(`${load.method} ${request.path}: ${response.status} ${text.slice(0, 300)}`)
   }

@@ -19,7 +19,7 @@ async function main(argv: readonly string[]): Promise<number> {
   await requireWrk()
 
   const interruption = new AbortController()
-  process.once('SIGINT', () => interruption.abort())
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => interruption.abort())
   const outcomes: Outcome[] = []
   {
     await using bench = await createBench(options, interruption.signal)
