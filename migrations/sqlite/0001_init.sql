@@ -22,6 +22,8 @@ CREATE TABLE tables (
   id_prefix TEXT NOT NULL,
   stores TEXT NOT NULL,
   hidden INTEGER NOT NULL,
+  -- An upper bound, in bytes, of the values in it.
+  largest INTEGER NOT NULL DEFAULT 0,
   built_in INTEGER NOT NULL
 ) STRICT;
 

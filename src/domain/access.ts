@@ -20,7 +20,8 @@ export interface Access {
 
 /** The actor's access, remembered until policy changes. */
 export function accessOf(tx: ReadTx, actor: Actor): Access | Promise<Access> {
-  return tx.remember(`access ${JSON.stringify([actor.subject, actor.email])}`, () =>
+  // Neither holds a line break: user ids and addresses have no control characters.
+  return tx.remember(`access\n${actor.subject ?? ''}\n${actor.email ?? ''}`, () =>
     loadAccess(tx, actor),
   )
 }

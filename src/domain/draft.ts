@@ -1,7 +1,7 @@
 import { SatchelError, quoted } from './error'
 import { keyOf, requireIdText } from './key'
 import type { Table } from './table'
-import { type WireObject, getOwn, requireWireObject, setOwn } from './value'
+import { type WireObject, requireWireObject, setOwn } from './value'
 
 /** An object on its way in: checked, serialised once, its place not yet decided. */
 export interface Draft {
@@ -35,21 +35,35 @@ export function draftOf(table: Table, value: unknown, position: number | undefin
 export function withFields(draft: Draft, fields: Readonly<Record<string, unknown>>): Draft {
   let appended = ''
   let isAppendOnly = true
-  let count = 0
-  const object = { ...draft.object }
-  for (const [name, value] of Object.entries(fields)) {
-    const before = getOwn(draft.object, name)
-    if (before === value && before !== undefined) continue
-    if (before !== undefined || Object.hasOwn(draft.object, name)) isAppendOnly = false
-    setOwn(object, name, value)
-    appended += `,${JSON.stringify(name)}:${JSON.stringify(value)}`
-    count += 1
+  for (const name of Object.keys(fields)) {
+    if (Object.hasOwn(draft.object, name)) {
+      if (draft.object[name] !== fields[name]) isAppendOnly = false
+    } else {
+      appended += `,${JSON.stringify(name)}:${JSON.stringify(fields[name])}`
+    }
   }
-  if (count === 0) return draft
-  if (!isAppendOnly) return { ...draft, object, text: JSON.stringify(object) }
-  const text =
-    draft.text === '{}' ? `{${appended.slice(1)}}` : `${draft.text.slice(0, -1)}${appended}}`
-  return { ...draft, object, text }
+  if (isAppendOnly && appended === '') return draft
+  const { key, realmId, owner } = draft
+  if (!isAppendOnly) {
+    const object = merged(draft.object, fields)
+    return { object, text: JSON.stringify(object), key, realmId, owner }
+  }
+  return {
+    // Asked for by few: only where there are indexes, or rules that compare properties.
+    get object() {
+      return merged(draft.object, fields)
+    },
+    text: draft.text === '{}' ? `{${appended.slice(1)}}` : `${draft.text.slice(0, -1)}${appended}}`,
+    key,
+    realmId,
+    owner,
+  }
+}
+
+function merged(object: WireObject, fields: Readonly<Record<string, unknown>>): WireObject {
+  const copy = { ...object }
+  for (const [name, value] of Object.entries(fields)) setOwn(copy, name, value)
+  return copy
 }
 
 /** A private key `#x` becomes `#x:<subject>` and stays in the private realm (protocol.md §10.3). */

@@ -173,6 +173,23 @@ export interface ObjectReader {
     realms?: ReadonlySet<RealmRef>,
   ): Awaitable<Chunk>
   /**
+   * The values that `scan` would give, joined by commas, with the position to go on after; undefined
+   * when they are not to be had in one go (large values, several realms).
+   */
+  scanText(
+    table: Table,
+    after: number,
+    size: ChunkSize,
+    realms?: ReadonlySet<RealmRef>,
+  ): Awaitable<{ readonly text: string; readonly next: number | undefined } | undefined>
+  /** All rows of these realms after `after`, in order of creation, when one read may take them. */
+  gather(
+    table: Table,
+    after: number,
+    size: ChunkSize,
+    realms: ReadonlySet<RealmRef>,
+  ): Awaitable<readonly StoredRow[] | undefined>
+  /**
    * Positions (`seq`, ascending) after `after`: of the rows in these realms, or of those that an
    * index look-up finds in whatever realm. Undefined when there are so many that `scan` is the
    * better way.

@@ -122,6 +122,7 @@ function serveDatabase(
       realmsTouched: false,
       jobsTouched: false,
       buried: false,
+      largest: new Map(),
     }),
     seal: (group) => seal(connection, group),
     publish(group) {
@@ -191,11 +192,14 @@ function seal(connection: Connection, group: Group): void {
     .run(counters.revision, counters.policy, counters.nextSeq, counters.idHighWater)
   const head = connection.prepare('UPDATE realm_ids SET head = ? WHERE number = ?')
   for (const realm of group.realms) head.run(counters.revision, realm)
+  const grow = connection.prepare('UPDATE tables SET largest = ? WHERE number = ?')
+  for (const [number, largest] of group.largest) grow.run(largest, number)
 }
 
 function publish(connection: Connection, committed: Committed, group: Group): void {
   committed.commits += 1
   committed.counters = group.counters
+  for (const [number, largest] of group.largest) committed.largest.set(number, largest)
   committed.hasTombstones ||= group.buried
   if (group.policyTouched) committed.memo.clear()
   if (group.tablesTouched) {

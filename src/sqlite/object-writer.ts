@@ -16,6 +16,7 @@ export function objectWriter(scope: Scope): ObjectWriter {
     put(table, puts, now) {
       if (table.builtIn) unit.group.policyTouched = true
       for (const put of puts) {
+        measure(scope, unit, table, put.value)
         if (put.previous === undefined) insert(scope, unit, table, put, now)
         else update(scope, unit, table, put, put.previous, now)
       }
@@ -37,6 +38,13 @@ export function objectWriter(scope: Scope): ObjectWriter {
     dropEntries: (limit) => dropEntries(scope, limit),
     erase: (realm, limit, entriesOf) => erase(scope, realm, limit, entriesOf),
   }
+}
+
+/** Keeps the bound that `scanText` relies on; a UTF-16 unit takes at most three bytes. */
+function measure(scope: Scope, { group }: Unit, { number }: Table, value: string): void {
+  const known = group.largest.get(number) ?? scope.committed.largest.get(number) ?? 0
+  const bytes = value.length * 3
+  if (bytes > known) group.largest.set(number, bytes)
 }
 
 function insert(scope: Scope, unit: Unit, table: Table, put: ObjectPut, now: number): void {

@@ -20,6 +20,8 @@ export function objectReader(scope: Scope): ObjectReader {
       return found
     },
     scan: (table, after, size, realms) => scan(scope, table, after, size, realms),
+    scanText: (table, after, size, realms) => scanText(scope, table, after, size, realms),
+    gather: (table, after, size, realms) => gather(scope, table, after, size, realms),
     locate: (table, after, by) => locate(scope, table, after, by),
     load: (table, positions, size) => load(scope, table, positions, size),
     count: (table) => count(scope, table),
@@ -65,6 +67,52 @@ function scan(
     if (rows.length >= size.rows || bytes <= 0 || visits <= 0) return { rows, next: row.seq }
   }
   return { rows, next: undefined }
+}
+
+/** What one text may weigh at the most, in bytes, before rows are taken one by one. */
+const MOST_TEXT = 8 * 1024 * 1024
+
+function scanText(
+  scope: Scope,
+  { number }: Table,
+  after: number,
+  size: ChunkSize,
+  realms: ReadonlySet<RealmRef> | undefined,
+): { text: string; next: number | undefined } | undefined {
+  const heaviest = size.rows * (scope.committed.largest.get(number) ?? Infinity)
+  const [realm, another] = realms ?? []
+  if (heaviest > MOST_TEXT || another !== undefined || erasing(scope).size > 0) return undefined
+  const name = objectTable(number)
+  const within = realm === undefined ? '' : 'AND realm = ?3'
+  const row = scope.connection
+    .prepare<{ text: string | null; rows: number; last: number }>(
+      `SELECT group_concat(value, ',') AS text, count(*) AS rows, max(seq) AS last FROM (SELECT seq, value FROM ${name} WHERE seq > ?1 ${within} ORDER BY seq LIMIT ?2)`,
+    )
+    .get(...(realm === undefined ? [after, size.rows] : [after, size.rows, realm]))
+  if (row === null) return undefined
+  return { text: row.text ?? '', next: row.rows < size.rows ? undefined : row.last }
+}
+
+function gather(
+  scope: Scope,
+  { number }: Table,
+  after: number,
+  size: ChunkSize,
+  realms: ReadonlySet<RealmRef>,
+): StoredRow[] | undefined {
+  if (size.rows * (scope.committed.largest.get(number) ?? Infinity) > MOST_TEXT) return undefined
+  const name = objectTable(number)
+  const statement = scope.connection.prepare<StoredRow>(
+    `SELECT seq, realm, value FROM ${name} INDEXED BY ${name}_realm WHERE realm = ? AND seq > ? LIMIT ?`,
+  )
+  const hidden = erasing(scope)
+  const rows: StoredRow[] = []
+  for (const realm of realms) {
+    if (hidden.has(realm)) continue
+    rows.push(...statement.all(realm, after, size.rows + 1 - rows.length))
+    if (rows.length > size.rows) return undefined
+  }
+  return rows.sort((one, other) => one.seq - other.seq)
 }
 
 function load(scope: Scope, table: Table, positions: Float64Array, size: ChunkSize): Chunk {

@@ -16,6 +16,7 @@ export const tables = sqliteTable('tables', {
   idPrefix: text('id_prefix').notNull(),
   stores: text().notNull(),
   hidden: integer({ mode: 'boolean' }).notNull(),
+  largest: integer().notNull().default(0),
   builtIn: integer('built_in', { mode: 'boolean' }).notNull(),
 })
 

@@ -27,6 +27,8 @@ export interface Committed {
   erasing: ReadonlySet<RealmRef>
   /** False while no object ever left a realm: then inserts need not look for tombstones. */
   hasTombstones: boolean
+  /** By table number: no value is longer, in bytes. */
+  readonly largest: Map<number, number>
   readonly realmsById: Map<string, Realm>
   readonly realmsByRef: Map<RealmRef, Realm>
   /** Values remembered under the current policy. */
@@ -41,6 +43,7 @@ export function loadCommitted(connection: Connection): Committed {
     sealed: loadSealed(connection),
     erasing: loadErasing(connection),
     hasTombstones: loadHasTombstones(connection),
+    largest: loadLargest(connection),
     realmsById: new Map(),
     realmsByRef: new Map(),
     memo: new Map(),
@@ -70,6 +73,13 @@ export function loadErasing(connection: Connection): ReadonlySet<RealmRef> {
 
 export function loadHasTombstones(connection: Connection): boolean {
   return connection.prepare('SELECT 1 FROM tombstones LIMIT 1').get() !== null
+}
+
+function loadLargest(connection: Connection): Map<number, number> {
+  const rows = connection
+    .prepare<{ number: number; largest: number }>('SELECT number, largest FROM tables')
+    .all()
+  return new Map(rows.map(({ number, largest }) => [number, largest]))
 }
 
 interface TableRow {

@@ -1,5 +1,17 @@
 import type { Ids } from '../domain/id'
-import type { Awaitable, ReadTx, WriteTx } from '../domain/store'
+import type {
+  Awaitable,
+  MembershipReader,
+  MembershipWriter,
+  ObjectReader,
+  ObjectWriter,
+  ReadTx,
+  RealmReader,
+  RealmWriter,
+  TableReader,
+  TableWriter,
+  WriteTx,
+} from '../domain/store'
 import type { RealmRef } from '../domain/realm'
 import { nextTurn } from '../domain/turn'
 import type { Connection } from './connection'
@@ -31,6 +43,8 @@ export interface Group {
   tablesTouched: boolean
   realmsTouched: boolean
   jobsTouched: boolean
+  /** By table number, for tables that got a longer value than they had. */
+  readonly largest: Map<number, number>
   /** True once this group left a tombstone. */
   buried: boolean
 }
@@ -69,6 +83,11 @@ abstract class BaseTx {
 }
 
 export class SqliteReadTx extends BaseTx implements ReadTx {
+  #tables: TableReader | undefined
+  #objects: ObjectReader | undefined
+  #realms: RealmReader | undefined
+  #memberships: MembershipReader | undefined
+
   constructor(connection: Connection, committed: Committed) {
     super(connection, committed, undefined)
   }
@@ -92,16 +111,16 @@ export class SqliteReadTx extends BaseTx implements ReadTx {
   }
 
   get tables() {
-    return tableReader(this.scope)
+    return (this.#tables ??= tableReader(this.scope))
   }
   get objects() {
-    return objectReader(this.scope)
+    return (this.#objects ??= objectReader(this.scope))
   }
   get realms() {
-    return realmReader(this.scope)
+    return (this.#realms ??= realmReader(this.scope))
   }
   get memberships() {
-    return membershipReader(this.scope)
+    return (this.#memberships ??= membershipReader(this.scope))
   }
   get users() {
     return reader(this.scope, users)
@@ -129,6 +148,10 @@ const BREATH = 4
 export class SqliteWriteTx extends BaseTx implements WriteTx {
   readonly #group: Group
   readonly #ids: Ids
+  #tables: TableWriter | undefined
+  #objects: ObjectWriter | undefined
+  #realms: RealmWriter | undefined
+  #memberships: MembershipWriter | undefined
   #breathed = performance.now()
 
   constructor(connection: Connection, committed: Committed, unit: Unit, ids: Ids) {
@@ -177,16 +200,16 @@ export class SqliteWriteTx extends BaseTx implements WriteTx {
   }
 
   get tables() {
-    return tableWriter(this.scope)
+    return (this.#tables ??= tableWriter(this.scope))
   }
   get objects() {
-    return objectWriter(this.scope)
+    return (this.#objects ??= objectWriter(this.scope))
   }
   get realms() {
-    return realmWriter(this.scope)
+    return (this.#realms ??= realmWriter(this.scope))
   }
   get memberships() {
-    return membershipWriter(this.scope)
+    return (this.#memberships ??= membershipWriter(this.scope))
   }
   get users() {
     return writer(this.scope, users)
