@@ -2,6 +2,7 @@ import { type AnyElysia, Elysia } from 'elysia'
 import { parseFilters } from '../domain/filter'
 import { listObjects } from '../domain/list'
 import { getObject } from '../domain/object'
+import { decodePercent } from '../domain/percent'
 import { removeObject } from '../domain/remove'
 import { upsertObjects } from '../domain/upsert'
 import { VIEWS, type ViewName } from '../domain/view'
@@ -28,9 +29,10 @@ function viewRoutes(door: Door, view: ViewName): AnyElysia {
       async ({ call, host, actor }) => {
         const query = parseFilters(call.query)
         const list = await listObjects(host.database, actor, view, segment(call, 2), query)
-        return answer(call, jsonArray(list), { headers: nextLink(call, list.after) })
+        const failed = (error: unknown) => door.failure(call.id, error)
+        return answer(call, jsonArray(list, { failed }), { headers: nextLink(call, list.after) })
       },
-      { scopes: read, parse: 'none' },
+      { scopes: read, parse: 'none', detail: { operationId: `${view}List` } },
     )
     .get(
       `/:database/${view}/:table/:key`,
@@ -41,7 +43,7 @@ function viewRoutes(door: Door, view: ViewName): AnyElysia {
           await getObject(database, actor, view, segment(call, 2), segment(call, 3)),
         )
       },
-      { scopes: read, parse: 'none' },
+      { scopes: read, parse: 'none', detail: { operationId: `${view}Get` } },
     )
     .post(
       `/:database/${view}/:table`,
@@ -62,7 +64,7 @@ function viewRoutes(door: Door, view: ViewName): AnyElysia {
           if (wantsMinimal(request)) return answer(call, null, { status: 204, type: null })
           return answer(call, isArray ? `[${texts.join(',')}]` : (texts[0] ?? ''))
         }),
-      { scopes: write, parse: 'none' },
+      { scopes: write, parse: 'none', detail: { operationId: `${view}Upsert` } },
     )
     .delete(
       `/:database/${view}/:table/:key`,
@@ -71,7 +73,7 @@ function viewRoutes(door: Door, view: ViewName): AnyElysia {
         await removeObject(host.database, { actor, view, table, key, now: door.clock.now() })
         return answer(call, null, { status: 204, type: null })
       },
-      { scopes: write, parse: 'none' },
+      { scopes: write, parse: 'none', detail: { operationId: `${view}Delete` } },
     )
 }
 
@@ -85,8 +87,14 @@ function wantsMinimal(request: Request): boolean {
 /** The address of the next page, relative to this one (RFC 8288, design.md §6 pages). */
 function nextLink(call: Call, after: string | undefined): Record<string, string> {
   if (after === undefined) return {}
-  const rest = call.query
-    .split('&')
-    .filter((part) => part !== '' && !/^(?:\$|%24)after=/i.test(part))
-  return { Link: `<?${[...rest, `$after=${after}`].join('&')}>; rel="next"` }
+  const rest = call.query.split('&').filter((part) => part !== '' && nameOf(part) !== '$after')
+  // What may stand in a query as it came ends the reference in this header.
+  const query = [...rest, `$after=${after}`].join('&').replaceAll(/[<>"]/g, encodeURIComponent)
+  return { Link: `<?${query}>; rel="next"` }
+}
+
+/** The name in a part of a query that was parsed before. */
+function nameOf(part: string): string {
+  const [name = ''] = part.split('=', 1)
+  return decodePercent(name)
 }
