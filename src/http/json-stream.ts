@@ -1,4 +1,5 @@
 import type { List } from '../domain/list'
+import { nextTurn } from '../domain/turn'
 
 export interface StreamOptions {
   /** Told why a list broke off, when that was not its reader's doing. */
@@ -47,6 +48,8 @@ function streamed(list: List, { failed, stall = STALL }: StreamOptions) {
         } catch (error) {
           end()
           failed(error)
+          // In the turn that began the answer, the server would print the error.
+          await nextTurn()
           controller.error(error)
         }
       },

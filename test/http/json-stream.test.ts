@@ -1,0 +1,155 @@
+import { describe, expect, test } from 'bun:test'
+import { connect, type Socket } from 'node:net'
+import type { List } from '../../src/domain/list'
+import { jsonArray } from '../../src/http/json-stream'
+
+const wait = (milliseconds: number) => Bun.sleep(milliseconds)
+
+/** A list of these chunks; `read` counts those that were asked for. */
+function listOf(chunks: readonly (readonly string[])[], read: () => void = () => undefined): List {
+  const [texts = [], ...rest] = chunks
+  const more = async () => {
+    await wait(0)
+    read()
+    return listOf(rest, read)
+  }
+  return { texts, more: rest.length === 0 ? undefined : more, after: undefined }
+}
+
+/** Chunks without end, of 64 KiB each. */
+function endless(read: () => void): List {
+  const more = async () => {
+    await wait(0)
+    read()
+    return endless(read)
+  }
+  return { texts: [JSON.stringify('x'.repeat(65_536))], more, after: undefined }
+}
+
+const failed = (error: unknown) => {
+  throw error
+}
+
+describe('a list as JSON', () => {
+  test.each([
+    [[[]], '[]'],
+    [[['1', '2']], '[1,2]'],
+    [[[], []], '[]'],
+    [[[], ['1']], '[1]'],
+    [[[], [], ['1'], [], ['2', '3'], []], '[1,2,3]'],
+    [[['1'], [], [], ['2']], '[1,2]'],
+  ])('of the chunks %j is %s', async (chunks, text) => {
+    expect(await new Response(jsonArray(listOf(chunks), { failed })).text()).toBe(text)
+  })
+
+  test('breaks off when a chunk cannot be read, and says why to the log, not to the reader', async () => {
+    const errors: unknown[] = []
+    const more = () => Promise.reject(new Error('disk on fire'))
+    const list: List = { texts: ['1'], more, after: undefined }
+    const stream = jsonArray(list, { failed: (error) => errors.push(error) })
+    using server = Bun.serve({ port: 0, development: false, fetch: () => new Response(stream) })
+    const response = await fetch(server.url)
+    const outcome = await response.text().catch(() => 'broken off')
+    expect(outcome).toBe('broken off')
+    expect(errors).toEqual([new Error('disk on fire')])
+  })
+})
+
+/** Answers every request with an endless list. */
+function serveEndless(stall: number) {
+  const state = { reads: 0, failures: 0 }
+  const server = Bun.serve({
+    port: 0,
+    development: false,
+    fetch: () =>
+      new Response(
+        jsonArray(
+          endless(() => (state.reads += 1)),
+          { stall, failed: () => (state.failures += 1) },
+        ),
+      ),
+  })
+  return { state, server, [Symbol.dispose]: () => void server.stop(true) }
+}
+
+async function request(port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1')
+  socket.on('error', () => undefined)
+  socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  await new Promise((resolve) => socket.once('data', resolve))
+  return socket
+}
+
+/** Waits until nothing was read for a while, and returns how many chunks were. */
+async function readsAtRest(state: { readonly reads: number }): Promise<number> {
+  for (;;) {
+    const before = state.reads
+    await wait(100)
+    if (state.reads === before) return before
+  }
+}
+
+describe('a reader', () => {
+  test('that goes away in the middle ends the reading', async () => {
+    using served = serveEndless(30_000)
+    for (let round = 0; round < 10; round += 1) {
+      const socket = await request(served.server.port!)
+      socket.destroy()
+    }
+    const reads = await readsAtRest(served.state)
+    expect(served.server.pendingRequests).toBe(0)
+    await wait(200)
+    expect(served.state).toEqual({ reads, failures: 0 })
+  })
+
+  test('that stops taking makes the reading wait, and is cut after a while', async () => {
+    using served = serveEndless(400)
+    const socket = await request(served.server.port!)
+    socket.pause()
+    const reads = await readsAtRest(served.state)
+    await wait(600)
+    socket.resume()
+    await new Promise((resolve) => socket.once('close', resolve))
+    expect(served.state).toEqual({ reads, failures: 0 })
+    expect(served.server.pendingRequests).toBe(0)
+  })
+
+  test('that takes slowly, but takes, is not cut', async () => {
+    using served = serveEndless(400)
+    const socket = await request(served.server.port!)
+    let bytes = 0
+    socket.on('data', (chunk) => (bytes += chunk.length))
+    for (let round = 0; round < 10; round += 1) {
+      socket.pause()
+      await wait(100)
+      socket.resume()
+      await wait(20)
+    }
+    expect(socket.destroyed).toBe(false)
+    expect(bytes).toBeGreaterThan(1024 * 1024)
+    socket.destroy()
+  })
+})
+
+test('a stalled reader that is cut leaves no trace on standard error', async () => {
+  const program = `
+    import { connect } from 'node:net'
+    import { jsonArray } from ${JSON.stringify(import.meta.resolve('../../src/http/json-stream'))}
+    const more = async () => ({ texts: ['"' + 'x'.repeat(65536) + '"'], more, after: undefined })
+    const list = { texts: ['1'], more, after: undefined }
+    const failed = (error) => console.error('failed', error)
+    const fetch = () => new Response(jsonArray(list, { stall: 200, failed }))
+    const server = Bun.serve({ port: 0, idleTimeout: 1, development: false, fetch })
+    const socket = connect(server.port, '127.0.0.1', () => socket.pause())
+    socket.on('error', () => {})
+    socket.write('GET / HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n')
+    while (server.pendingRequests === 0) await Bun.sleep(5)
+    const begun = performance.now()
+    while (server.pendingRequests > 0 && performance.now() - begun < 8000) await Bun.sleep(20)
+    console.log(server.pendingRequests === 0 ? 'cut' : 'still there')
+    process.exit(0)
+  `
+  const child = Bun.spawn([process.execPath, '-e', program], { stdout: 'pipe', stderr: 'pipe' })
+  const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()])
+  expect({ stdout, stderr }).toEqual({ stdout: 'cut\n', stderr: '' })
+})
