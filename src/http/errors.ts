@@ -39,9 +39,6 @@ export const STATUS: Readonly<Record<ErrorCode, number>> = {
   STORAGE_FULL: 507,
 }
 
-/** An error body is at most 4 KiB whatever came in; messages quote at most 100 characters each. */
-const LONGEST_MESSAGE = 1_000
-
 /** What the caller is told; anything that is no `SatchelError` is `INTERNAL` and says nothing. */
 export function publicError(error: unknown): SatchelError {
   if (error instanceof SatchelError) return error
@@ -63,12 +60,12 @@ export function errorAnswer(
   call.code = error.code
   const body = {
     code: error.code,
-    message: error.message.slice(0, LONGEST_MESSAGE),
+    message: fitting(error.message, LONGEST_MESSAGE),
     requestId: call.id,
-    ...(error.reason === undefined ? {} : { reason: error.reason.slice(0, 300) }),
+    ...(error.reason === undefined ? {} : { reason: fitting(error.reason, LONGEST_REASON) }),
   }
   const status = STATUS[error.code]
-  return answer(call, JSON.stringify(body), {
+  return answer(call, plainJson(body), {
     status,
     headers: {
       'Cache-Control': 'no-store',
@@ -77,4 +74,25 @@ export function errorAnswer(
       ...extra,
     },
   })
+}
+
+/** In bytes: with what stands beside them they stay within 4 KiB (design.md §6). */
+const LONGEST_MESSAGE = 2_600
+const LONGEST_REASON = 1_200
+
+/** The text, cut where its JSON would be longer than `most` bytes. */
+function fitting(text: string, most: number): string {
+  let shown = text.slice(0, most)
+  while (Buffer.byteLength(plainJson(shown)) > most) {
+    shown = shown.slice(0, Math.floor(shown.length * 0.9))
+  }
+  return shown
+}
+
+/** JSON that a terminal can be shown: without the control characters that JSON leaves alone. */
+function plainJson(value: unknown): string {
+  return JSON.stringify(value).replaceAll(
+    /[\u007f-\u009f\u2028\u2029]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }

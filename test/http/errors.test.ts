@@ -1,0 +1,332 @@
+import { describe, expect, test } from 'bun:test'
+import { SatchelError } from '../../src/domain/error'
+import type { Call } from '../../src/http/call'
+import { errorAnswer, publicError, STATUS } from '../../src/http/errors'
+import { ALICE, type Answer, callerOf, exchange, setupData } from './setup'
+
+interface ErrorBody {
+  readonly code: string
+  readonly message: string
+  readonly requestId: string
+  readonly reason?: string
+}
+
+/** What every refusal has, whatever it is. Returns its body. */
+function expectRefusal(answer: Answer, status: number, code: string): ErrorBody {
+  expect({ status: answer.status, body: answer.body }).toMatchObject({ status, body: { code } })
+  const body = answer.body as ErrorBody
+  expect(Object.keys(body).filter((name) => name !== 'reason')).toEqual([
+    'code',
+    'message',
+    'requestId',
+  ])
+  expect(body.message).toMatch(/^[\x20-\uffff]{10,}$/)
+  expect(body.requestId).toBe(answer.headers.get('x-request-id') ?? '')
+  expect(Buffer.byteLength(answer.text)).toBeLessThanOrEqual(4096)
+  expect(answer.headers.get('content-type')).toStartWith('application/json')
+  expect(answer.headers.get('cache-control')).toBe('no-store')
+  expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
+  expect(answer.headers.get('www-authenticate')).toBe(status === 401 ? 'Bearer' : null)
+  return body
+}
+
+describe('what is not there', () => {
+  test('an unknown database', async () => {
+    await using server = await setupData()
+    for (const name of ['nothing', 'MAIN', 'main2', '_control', '.well-known', 'x'.repeat(200)]) {
+      for (const path of ['/all/items', '/public/items', '/my/items/a']) {
+        const answer = await callerOf(`${server.url}/${name}`).get(path)
+        expectRefusal(answer, 404, 'UNKNOWN_DATABASE')
+      }
+    }
+  })
+
+  test('an unknown table, which is named and cut', async () => {
+    await using server = await setupData()
+    const { root } = server
+    for (const name of ['nothing', 'Items', 'users', 'x'.repeat(500), '$jobs', '*', "a'--"]) {
+      const path = encodeURIComponent(name)
+      for (const answer of [
+        await root.get(`/all/${path}`),
+        await root.get(`/my/${path}/key`),
+        await root.remove(`/all/${path}/key`),
+        await root.post(`/all/${path}`, { id: 'a', realmId: 'rlm-public' }),
+      ]) {
+        const body = expectRefusal(answer, 404, 'UNKNOWN_TABLE')
+        expect(body.message).toContain(JSON.stringify(name).slice(1, -1).slice(0, 100))
+        expect(body.message).toContain('satchel schema push')
+      }
+    }
+  })
+
+  test('an unknown address', async () => {
+    await using server = await setupData()
+    const database = ['', '/', '/x', '/all', '/all/', '/all/items/a/b', '/ALL/items', '/token/x/y']
+    for (const path of [...database, '/.well-known/x', '/%61ll/items']) {
+      expectRefusal(await server.root.get(path), 404, 'UNKNOWN_ROUTE')
+    }
+    const service = callerOf(server.url)
+    for (const path of ['/nothing', '/health/x', '/favicon.ico', '/../etc/passwd', '/metrics']) {
+      expect((await service.get(path)).status).toBe(404)
+    }
+  })
+
+  test('a method that the address does not know, and which it does', async () => {
+    await using server = await setupData()
+    for (const [method, path, allowed] of [
+      ['PUT', '/all/items', ['GET', 'POST']],
+      ['PATCH', '/my/items', ['GET', 'POST']],
+      ['DELETE', '/public/items', ['GET', 'POST']],
+      ['OPTIONS', '/public/items', ['GET', 'POST']],
+      ['POST', '/all/items/key', ['GET', 'DELETE']],
+      ['PUT', '/all/items/key', ['GET', 'DELETE']],
+      ['GET', '/token', ['POST']],
+      ['POST', '/token/validate', ['GET']],
+    ] as const) {
+      const answer = await server.root.send(method, path)
+      const body = expectRefusal(answer, 405, 'METHOD_NOT_ALLOWED')
+      for (const name of allowed) {
+        expect(answer.headers.get('allow')?.split(', ')).toContain(name)
+        expect(body.message).toContain(name)
+      }
+      expect(answer.headers.get('allow')).not.toContain(method)
+    }
+  })
+
+  test('an object: nothing about it is said', async () => {
+    await using server = await setupData()
+    for (const path of [
+      '/all/plain/secret-key',
+      '/my/plain/secret-key',
+      '/public/plain/secret-key',
+    ]) {
+      for (const method of ['GET', 'DELETE']) {
+        const answer = await server.root.send(method, path)
+        expectRefusal(answer, 404, 'UNKNOWN_OBJECT')
+        expect(answer.text).not.toContain('secret-key')
+      }
+    }
+  })
+
+  test('an address with malformed percent-escapes', async () => {
+    await using server = await setupData()
+    for (const raw of ['%', '%2', '%zz', '%ff', '%c0%ae', '%ed%a0%80', '%f8%a1%a1%a1%a1', 'a%']) {
+      for (const path of [`/public/${raw}`, `/public/plain/${raw}`]) {
+        expectRefusal(await server.anyone.get(path), 400, 'INVALID_REQUEST')
+      }
+      expectRefusal(await callerOf(`${server.url}/${raw}`).get('/public/x'), 400, 'INVALID_REQUEST')
+    }
+  })
+
+  test('a key in the address that cannot be one', async () => {
+    await using server = await setupData()
+    for (const key of ['%00', 'a%0D%0Ab', '%C2%85', '%7f', 'x'.repeat(1025)]) {
+      const line = `GET /main/public/plain/${key} HTTP/1.1\r\nHost: localhost\r\n\r\n`
+      const { text, statuses } = await exchange(server.url, line)
+      expect({ key, statuses }).toEqual({ key, statuses: [400] })
+      expect(text).toContain('"INVALID_REQUEST"')
+    }
+  })
+})
+
+describe('who may not', () => {
+  test('without a token, or with none of ours: 401', async () => {
+    await using server = await setupData()
+    for (const [method, path] of [
+      ['GET', '/all/plain'],
+      ['GET', '/my/plain'],
+      ['GET', '/my/plain/a'],
+      ['POST', '/all/plain'],
+      ['POST', '/my/plain'],
+      ['POST', '/public/plain'],
+      ['DELETE', '/all/plain/a'],
+      ['DELETE', '/my/plain/a'],
+      ['DELETE', '/public/plain/a'],
+    ] as const) {
+      const options = method === 'POST' ? { body: { id: 'a' } } : {}
+      expectRefusal(await server.anyone.send(method, path, options), 401, 'INVALID_TOKEN')
+      for (const authorization of ['', 'Bearer', 'Bearer x', 'Basic eDp5', 'x.y.z']) {
+        const answer = await server.anyone.send(method, path, {
+          ...options,
+          headers: { authorization },
+        })
+        expectRefusal(answer, 401, 'INVALID_TOKEN')
+      }
+    }
+    for (const path of ['/public/plain', '/public/plain/a']) {
+      const answer = await server.anyone.send('GET', path, {
+        headers: { authorization: 'Bearer x' },
+      })
+      expectRefusal(answer, 401, 'INVALID_TOKEN')
+    }
+  })
+
+  test('without the scope: 403, which is named; before the body is looked at', async () => {
+    await using server = await setupData()
+    const all = ['ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE']
+    for (const [method, path, needed] of [
+      ['GET', '/all/plain', ['ACCESS_DB', 'GLOBAL_READ']],
+      ['GET', '/all/plain/a', ['ACCESS_DB', 'GLOBAL_READ']],
+      ['POST', '/all/plain', all],
+      ['DELETE', '/all/plain/a', all],
+      ['GET', '/my/plain', ['ACCESS_DB']],
+      ['GET', '/my/plain/a', ['ACCESS_DB']],
+      ['POST', '/my/plain', ['ACCESS_DB']],
+      ['DELETE', '/my/plain/a', ['ACCESS_DB']],
+      ['GET', '/public/plain', []],
+      ['GET', '/public/plain/a', []],
+      ['POST', '/public/plain', all],
+      ['DELETE', '/public/plain/a', all],
+    ] as const) {
+      const options = method === 'POST' ? { body: '{"broken' } : {}
+      for (const missing of needed) {
+        const scopes = all.filter((scope) => scope !== missing)
+        const answer = await (await server.as(ALICE, scopes)).send(method, path, options)
+        const body = expectRefusal(answer, 403, 'NOT_AUTHORIZED')
+        expect(body.reason).toBe(`scope ${missing}`)
+        expect(body.message).toStartWith('Not authorized')
+      }
+      const enough = await (await server.as(ALICE, needed)).send(method, path, options)
+      expect([200, 400, 404]).toContain(enough.status)
+    }
+  }, 60_000)
+
+  test('with IMPERSONATE and MANAGE_DB alone nothing of the data', async () => {
+    await using server = await setupData()
+    const token = await server.token({ scopes: ['IMPERSONATE', 'MANAGE_DB', 'DELETE_DB'] })
+    const manager = callerOf(server.main, token)
+    for (const path of ['/all/plain', '/my/plain', '/my/realms']) {
+      expectRefusal(await manager.get(path), 403, 'NOT_AUTHORIZED')
+    }
+    expect((await manager.get('/public/plain')).status).toBe(200)
+  })
+
+  test('a refusal of a permission says which, and nothing of the object', async () => {
+    await using server = await setupData()
+    const alice = await server.as(ALICE)
+    await server.root.post('/public/plain', { id: 'a', title: 'untouchable' })
+    const changed = await alice.post('/my/plain', { id: 'a', title: 'mine now' })
+    const body = expectRefusal(changed, 403, 'NOT_AUTHORIZED')
+    expect(body.reason).toBe('update plain.title')
+    expect(changed.text).not.toContain('untouchable')
+    expect(changed.text).not.toContain('mine now')
+    await server.root.post('/all/plain', { id: 'b', realmId: 'bob', title: 'hers alone' })
+    const taken = await alice.post('/my/plain', { id: 'b', title: 'x' })
+    expect(expectRefusal(taken, 403, 'NOT_AUTHORIZED').reason).toBe('id')
+    expect(taken.text).not.toContain('hers')
+    expect(taken.text).not.toContain('bob')
+  })
+})
+
+describe('an error body', () => {
+  const call = { id: 'r-1', headers: {} } as unknown as Call
+
+  test('has the status of its code, and every code has one', async () => {
+    for (const [code, status] of Object.entries(STATUS)) {
+      const error = new SatchelError(code as keyof typeof STATUS, 'A sentence')
+      const answer = errorAnswer({ ...call }, error)
+      expect(answer.status).toBe(status)
+      expect(await answer.json()).toEqual({ code, message: 'A sentence', requestId: 'r-1' })
+    }
+  })
+
+  test('stays within 4 KiB and one line that a terminal may show', async () => {
+    for (const unit of ['x', '"', '\\', '用', '😀', '\u0000', '\u009b', '\u2028', '\ud800']) {
+      const text = unit.repeat(10_000)
+      const error = new SatchelError('UNPROCESSABLE', text, { reason: text })
+      const shown = await errorAnswer({ ...call }, error).text()
+      expect(Buffer.byteLength(shown)).toBeLessThanOrEqual(4096)
+      expect(shown).toMatch(/^[\x20-\x7e\xa0-\u2027\u202a-\uffff]+$/)
+      const { message, reason } = JSON.parse(shown) as ErrorBody
+      expect(text).toStartWith(message.replace(/[\ud800-\udbff]$/, ''))
+      expect(text).toStartWith(reason?.replace(/[\ud800-\udbff]$/, '') ?? '?')
+      expect(message.length).toBeGreaterThan(300)
+    }
+  })
+
+  test('says nothing of what went wrong inside', async () => {
+    const inside = new Error('SELECT secret FROM users -- /var/data')
+    const answer = errorAnswer({ ...call }, publicError(inside))
+    expect(answer.status).toBe(500)
+    const text = await answer.text()
+    expect(text).not.toMatch(/SELECT|secret|var/)
+    expect(JSON.parse(text)).toMatchObject({ code: 'INTERNAL', requestId: 'r-1' })
+  })
+
+  test('says when to come back', () => {
+    const error = new SatchelError('BUSY', 'Busy', { retryAfter: 3 })
+    expect(errorAnswer({ ...call }, error).headers.get('retry-after')).toBe('3')
+  })
+
+  test('never repeats values, tokens or bodies that came in', async () => {
+    await using server = await setupData()
+    const canary = 'c4n4ry'
+    const alice = await server.as(ALICE)
+    const bodies = [
+      `{"id":"a","x":${canary}}`,
+      `{"id":"${canary}\\u0000"}`,
+      `{"id":"a","realmId":"${canary}"}`,
+      `{"id":"a","owner":"${canary}\\n"}`,
+      `{"id":["${canary}"]}`,
+      `{"id":"a","big":1e999,"x":"${canary}"}`,
+      `{"id":"a","v":"${canary}`,
+      `"${canary}"`,
+    ]
+    for (const body of bodies) {
+      const answer = await alice.send('POST', '/my/plain', { body })
+      expect(answer.status).toBeGreaterThanOrEqual(400)
+      expect(answer.text).not.toContain(canary)
+    }
+    for (const path of [
+      `/my/plain/${canary}`,
+      `/my/plain?$limit=${canary}`,
+      `/my/pairs/${canary}`,
+    ]) {
+      expect((await alice.get(path)).text).not.toContain(canary)
+    }
+    for (const authorization of [`Bearer ${canary}`, canary, `Basic ${canary}`]) {
+      const answer = await server.anyone.send('GET', '/my/plain', { headers: { authorization } })
+      expect(answer.status).toBe(401)
+      expect(answer.text).not.toContain(canary)
+    }
+  })
+})
+
+test('every address of the documentation wants a token, except those that are open to all', async () => {
+  await using server = await setupData()
+  const open = new Set([
+    'GET /',
+    'GET /health',
+    'GET /ready',
+    'GET /openapi',
+    'GET /openapi/json',
+    'POST /{database}/token',
+    'GET /{database}/.well-known/jwks.json',
+    'GET /{database}/public/{table}',
+    'GET /{database}/public/{table}/{key}',
+  ])
+  const { body } = await callerOf(server.url).get('/openapi/json')
+  const { paths } = body as { paths: Record<string, Record<string, unknown>> }
+  const routes = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods)
+      .filter((method) => /^(?:get|put|post|delete|patch)$/.test(method))
+      .map((method) => [method.toUpperCase(), path] as const),
+  )
+  expect(routes.length).toBeGreaterThan(12)
+  let walked = 0
+  for (const [method, path] of routes) {
+    if (open.has(`${method} ${path}`) || path.startsWith('/openapi/')) continue
+    walked += 1
+    const real = path.replace('{database}', 'main').replace('{table}', 'plain')
+    const answer = await fetch(server.url + real.replaceAll(/\{\w+\}/g, 'a'), {
+      method,
+      ...(method === 'POST' || method === 'PUT' ? { body: '{"broken' } : {}),
+    })
+    expect({ route: `${method} ${path}`, status: answer.status }).toEqual({
+      route: `${method} ${path}`,
+      status: 401,
+    })
+    expect(answer.headers.get('www-authenticate')).toBe('Bearer')
+  }
+  expect(walked).toBeGreaterThanOrEqual(11)
+})
