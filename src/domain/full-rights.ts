@@ -1,6 +1,6 @@
 import { permissionsOf } from './access'
 import { SatchelError } from './error'
-import { FULL, mayGrant } from './permission'
+import { hasFullRights } from './permission'
 import type { RealmRef } from './realm'
 import type { WriteTx } from './store'
 import type { Writing } from './writing'
@@ -33,7 +33,7 @@ async function countHolders(
   const accepted = (await tx.memberships.ofRealm(realm)).filter((member) => member.accepted)
   let full = 0
   for (const membership of accepted) {
-    if (mayGrant(await permissionsOf(tx, membership), FULL)) full += 1
+    if (hasFullRights(await permissionsOf(tx, membership))) full += 1
   }
   return { members: new Set(accepted.map(({ userId }) => userId)).size, full }
 }

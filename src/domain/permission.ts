@@ -29,15 +29,24 @@ export function mayUpdate(
   return held.some(({ update }) => updates(update, table, property)) || mayManage(held, table)
 }
 
+/** Whether these permissions allow everything in the realm. */
+export function hasFullRights(held: readonly PermissionSet[]): boolean {
+  return held.some(({ manage }) => manage === '*')
+}
+
 /** Whether whoever holds `held` may grant `granted`: nobody gives more than they have (design.md §5.3). */
 export function mayGrant(held: readonly PermissionSet[], granted: PermissionSet): boolean {
-  if (held.some(({ manage }) => includes(manage, '*'))) return true
-  const tables = (list: '*' | readonly string[] | undefined) =>
-    list === '*' ? ['*'] : (list ?? [])
+  if (hasFullRights(held)) return true
+  const { add = [], update = {}, manage = [] } = granted
   return (
-    tables(granted.manage).every((table) => mayManage(held, table)) &&
-    tables(granted.add).every((table) => mayAdd(held, table)) &&
-    updatesOf(granted.update).every(([table, property]) => mayUpdate(held, table, property))
+    manage !== '*' &&
+    manage.every((table) => mayManage(held, table)) &&
+    (add === '*'
+      ? held.some((set) => set.add === '*')
+      : add.every((table) => mayAdd(held, table))) &&
+    (update === '*'
+      ? held.some((set) => set.update === '*')
+      : updatesOf(update).every(([table, property]) => mayUpdate(held, table, property)))
   )
 }
 
@@ -55,25 +64,21 @@ export function parsePermissions(value: unknown): PermissionSet {
   }
 }
 
-function includes(list: '*' | readonly string[] | undefined, name: string): boolean {
-  return list === '*' || (list !== undefined && (list.includes(name) || list.includes('*')))
+/** A star in the list is the name of a table like any other: only `"*"` alone is all of them. */
+function includes(list: '*' | readonly string[] | undefined, table: string): boolean {
+  return list === '*' || list?.includes(table) === true
 }
 
+/** In a list of properties, however, a star is all but those that must be listed. */
 function updates(update: PermissionSet['update'], table: string, property: string): boolean {
-  if (update === undefined) return false
-  if (update === '*') return !LISTED_ONLY.has(property)
-  return [ownValue(update, table), ownValue(update, '*')].some(
-    (list) =>
-      list !== undefined &&
-      ((list !== '*' && property !== '*' && list.includes(property)) ||
-        (includes(list, '*') && !LISTED_ONLY.has(property))),
-  )
+  const list = typeof update === 'object' ? ownValue(update, table) : update
+  if (list === undefined) return false
+  if ((list === '*' || list.includes('*')) && !LISTED_ONLY.has(property)) return true
+  return list !== '*' && list.includes(property)
 }
 
 /** Every (table, property) pair that an update permission names; `*` stands for itself. */
-function updatesOf(update: PermissionSet['update']): (readonly [string, string])[] {
-  if (update === undefined) return []
-  if (update === '*') return [['*', '*']]
+function updatesOf(update: Exclude<PermissionSet['update'], '*' | undefined>) {
   return Object.entries(update).flatMap(([table, list]) =>
     (list === '*' ? ['*'] : list).map((property) => [table, property] as const),
   )

@@ -1,8 +1,8 @@
 import { mayRead } from './access'
-import { authorizePut, authorizeRemoval, hasAll, refuseInvisible } from './authorize'
+import { authorizePut, authorizeRemoval, refuseInvisible } from './authorize'
 import { SatchelError, quoted } from './error'
 import { startJob } from './job'
-import { FULL, mayGrant, mayManage } from './permission'
+import { FULL, hasFullRights, mayManage } from './permission'
 import { PUBLIC_REALM } from './realm'
 import type { WriteTx } from './store'
 import { type Placement, type RowRules, type Writing, heldIn, refuse } from './writing'
@@ -33,11 +33,16 @@ export const REALM_RULES: RowRules = {
     if (!mayRead(writing.access, 'realms', previous.realm, () => previous.key)) {
       throw refuseInvisible(writing)
     }
-    // Several clients found the same tied realm with `put`: the first one made it.
-    if (placement.key.startsWith(TIED) && !hasAll(writing, previous)) return undefined
-    authorizePut(writing, placement)
-    if (owner !== previous.owner) await requireOwnerChange(writing, placement)
-    return placement
+    try {
+      authorizePut(writing, placement)
+      if (owner !== previous.owner) await requireOwnerChange(writing, placement)
+      return placement
+    } catch (error) {
+      // Several clients found the same tied realm with `put`: the first one made it.
+      const isFull = hasFullRights(heldIn(writing, previous.realm))
+      if (placement.key.startsWith(TIED) && !isFull && isRefusal(error)) return undefined
+      throw error
+    }
   },
 
   authorizeRemoval,
@@ -68,6 +73,10 @@ export const REALM_RULES: RowRules = {
 
 const TIED = 'rlm~'
 
+function isRefusal(error: unknown): boolean {
+  return error instanceof SatchelError && error.code === 'NOT_AUTHORIZED'
+}
+
 /** Throws `CONFLICT` when a new realm would take up the id of one that was, or still leaves traces. */
 export async function requireFreshRealm(tx: WriteTx, id: string): Promise<void> {
   if (!(await tx.realms.isRetired(id)) && !(await tx.objects.isRealmUsed(id))) return
@@ -96,10 +105,9 @@ async function requireTieRight(writing: Writing, id: string): Promise<void> {
 
 /** The owner has every right, so only who has every right makes one, of an accepted member. */
 async function requireOwnerChange(writing: Writing, { realm, owner }: Placement): Promise<void> {
-  if (!mayGrant(heldIn(writing, realm.ref), FULL)) {
+  if (!hasFullRights(heldIn(writing, realm.ref))) {
     throw refuse('owner', 'changing the "owner" of a realm needs full rights in it')
   }
-  if (owner === null) return
   const members = await writing.tx.memberships.ofRealm(realm.ref)
   if (members.some(({ userId, accepted }) => accepted && userId === owner)) return
   throw refuse('owner', 'a realm can only be given to an accepted member of it')
