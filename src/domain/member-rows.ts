@@ -17,6 +17,13 @@ const SYSTEM = [...ANSWERS, 'invitedDate', 'invitedBy'] as const
 export const MEMBER_RULES: RowRules = {
   complete(draft) {
     requireCustomRealm(draft, 'members')
+    if (draft.key?.startsWith('#') === true) {
+      throw new SatchelError(
+        'UNPROCESSABLE',
+        'Keys that begin with "#" stay in the private realm of a user, where no members are',
+        { reason: 'id' },
+      )
+    }
     membershipOf(draft.object, 'members:', 0)
     return draft
   },
@@ -108,7 +115,9 @@ function requireSystemProperties(
   row: WireObject,
   changed: readonly string[],
 ): void {
-  if (changed.includes('userId') && !isAbsent(row['userId']) && row['userId'] !== writing.subject) {
+  // A row that moves would take its person along to where nobody asked them.
+  const joins = changed.includes('userId') || changed.includes('realmId')
+  if (joins && !isAbsent(row['userId']) && row['userId'] !== writing.subject) {
     throw refuse('userId', 'the "userId" of a member is set by that person when they accept')
   }
   const isOwn = row['userId'] === writing.subject
