@@ -14,8 +14,15 @@ export interface Access {
   /** The realms the actor is in, each with every permission set that counts there. */
   readonly realms: ReadonlyMap<RealmRef, readonly PermissionSet[]>
   readonly realmRefs: ReadonlySet<RealmRef>
-  /** Realms with an open invitation, each with the keys of the member rows that invite. */
-  readonly invitations: ReadonlyMap<RealmRef, ReadonlySet<string>>
+  /** Realms the actor has member rows in that do not make them a member. */
+  readonly invitations: ReadonlyMap<RealmRef, Invitation>
+}
+
+export interface Invitation {
+  /** False when it was refused: then only the rows themselves are the actor's to see. */
+  readonly isOpen: boolean
+  /** The keys of the member rows. */
+  readonly keys: ReadonlySet<string>
 }
 
 /** The actor's access, remembered until policy changes. */
@@ -36,10 +43,10 @@ export function mayRead(
   if (access.realms.has(realm)) return true
   const invited = access.invitations.get(realm)
   if (invited === undefined) return false
-  if (table === 'realms') return true
+  if (table === 'realms') return invited.isOpen
   if (table !== 'members') return false
   const own = key()
-  return typeof own === 'string' && invited.has(own)
+  return typeof own === 'string' && invited.keys.has(own)
 }
 
 /** The permission sets that count in a realm; none where the actor is not a member. */
@@ -50,7 +57,7 @@ export function held(access: Access, realm: RealmRef): readonly PermissionSet[] 
 async function loadAccess(tx: ReadTx, actor: Actor): Promise<Access> {
   const { subject, email } = actor
   const realms = new Map<RealmRef, PermissionSet[]>([[PUBLIC_REALM_REF, []]])
-  const invitations = new Map<RealmRef, Set<string>>()
+  const invitations = new Map<RealmRef, Invitation>()
   if (subject !== null) {
     const own = await tx.realms.find(subject)
     if (own !== undefined) realms.set(own.ref, [FULL])
@@ -62,10 +69,12 @@ async function loadAccess(tx: ReadTx, actor: Actor): Promise<Access> {
     }
     const addressed = email === null ? [] : await tx.memberships.ofEmail(email)
     for (const membership of [...memberships, ...addressed]) {
-      if (membership.accepted || membership.rejected) continue
-      const keys = invitations.get(membership.realm) ?? new Set()
-      keys.add(membership.source.slice('members:'.length))
-      invitations.set(membership.realm, keys)
+      if (membership.accepted) continue
+      const { isOpen = false, keys = [] } = invitations.get(membership.realm) ?? {}
+      invitations.set(membership.realm, {
+        isOpen: isOpen || !membership.rejected,
+        keys: new Set([...keys, membership.source.slice('members:'.length)]),
+      })
     }
   }
   return { subject, email, realms, realmRefs: new Set(realms.keys()), invitations }
@@ -85,7 +94,7 @@ export async function permissionsOf(
 }
 
 /** A role of the realm itself hides the global one of the same name (design.md §5.3). */
-async function roleIn(tx: ReadTx, realmId: string, name: string): Promise<PermissionSet> {
+export async function roleIn(tx: ReadTx, realmId: string, name: string): Promise<PermissionSet> {
   const table = await tx.tables.find('roles')
   if (table === undefined) return {}
   const row =

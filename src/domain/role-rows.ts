@@ -1,7 +1,10 @@
-import { authorizePut, authorizeRemoval } from './authorize'
+import { roleIn } from './access'
+import { authorizePut } from './authorize'
 import type { Draft } from './draft'
 import { SatchelError, quoted } from './error'
 import { mayGrant, mayManage, parsePermissions } from './permission'
+import { PUBLIC_REALM, PUBLIC_REALM_REF } from './realm'
+import { parseStored } from './value'
 import { type RowRules, type Writing, heldIn, refuse } from './writing'
 
 /** Roles are named sets of permissions; the ones in `rlm-public` count everywhere (protocol.md §6.2). */
@@ -23,9 +26,16 @@ export const ROLE_RULES: RowRules = {
     return placement
   },
 
-  authorizeRemoval(writing, previous) {
+  async authorizeRemoval(writing, previous) {
     requireManage(writing, previous.realm)
-    authorizeRemoval(writing, previous)
+    const { name } = parseStored(previous.value)
+    if (previous.realm === PUBLIC_REALM_REF || typeof name !== 'string') return
+    const revealed = await roleIn(writing.tx, PUBLIC_REALM, name)
+    if (mayGrant(heldIn(writing, previous.realm), revealed)) return
+    throw refuse(
+      'permissions',
+      'without this role the global one of its name counts, and that holds more than you do',
+    )
   },
 
   afterPut: () => undefined,
