@@ -23,12 +23,14 @@ export function putDrafts(writing: Writing, drafts: readonly Draft[]): Promise<s
 }
 
 /** Objects of ordinary tables do not change who may do what: they go in batches. */
-async function putAll(writing: Writing, drafts: readonly Draft[]): Promise<string[]> {
-  const { tx, table, now } = writing
+async function putAll(given: Writing, drafts: readonly Draft[]): Promise<string[]> {
+  const { tx, table, now } = given
   const texts: string[] = []
   for (let start = 0; start < drafts.length;) {
     const batch = takeBatch(drafts, start)
     start += batch.length
+    // The batch before may have brought the writer's private realm to life.
+    const writing = { ...given, access: await accessOf(tx, given.actor) }
     const known = batch.flatMap(({ key }) => (key === undefined ? [] : [key]))
     const existing = await tx.objects.findMany(table, known)
     const puts: ObjectPut[] = []
