@@ -7,8 +7,12 @@ import { PUBLIC_REALM } from './realm'
 import { ROW_RULES } from './row-rules'
 import type { Database } from './store'
 import { type Table, requireTable } from './table'
+import { nextTurn } from './turn'
 import type { ViewName } from './view'
 import type { Writing } from './writing'
+
+/** Objects that are checked and serialised before others get a turn. */
+const SLICE = 1_000
 
 /** What an upsert is made of. The caller has checked the scopes of the view. */
 export interface Upsert {
@@ -30,11 +34,11 @@ export interface Upsert {
 export async function upsertObjects(database: Database, upsert: Upsert): Promise<string[]> {
   const { actor } = upsert
   const subject = actor.subject ?? ''
-  const { table, drafts } = await database.read(async (tx) => {
+  const table = await database.read(async (tx) => {
     await accessOf(tx, actor)
-    const found = await requireTable(tx, upsert.table)
-    return { table: found, drafts: readDrafts(found, upsert, subject) }
+    return requireTable(tx, upsert.table)
   })
+  const drafts = await readDrafts(table, upsert, subject)
   return database.write(async (tx) => {
     const current = await requireTable(tx, upsert.table)
     if (current.primaryKey?.join() !== table.primaryKey?.join()) {
@@ -54,38 +58,52 @@ export async function upsertObjects(database: Database, upsert: Upsert): Promise
   })
 }
 
-function readDrafts(table: Table, { view, objects, isArray }: Upsert, subject: string): Draft[] {
+async function readDrafts(table: Table, upsert: Upsert, subject: string): Promise<Draft[]> {
+  const { view, objects, isArray } = upsert
   if (table.primaryKey === null) {
     throw new SatchelError(
       'UNPROCESSABLE',
       `The primary key of ${quoted(table.name)} is not known yet: push the schema first (satchel schema push)`,
     )
   }
-  const rules = ROW_RULES.get(table.name)
   if (view === 'public' && table.name === 'realms') {
     throw new SatchelError('UNPROCESSABLE', 'A realm is not in the public realm: use /my or /all')
   }
-  return objects.map((object, position) => {
-    const raw = draftOf(table, object, isArray ? position : undefined)
-    const draft = rules === undefined ? inView(view, table, raw, subject) : rules.complete(raw)
-    if (view === 'all' && draft.realmId === undefined && table.name !== 'realms') {
-      throw new SatchelError(
-        'UNPROCESSABLE',
-        `"realmId" is missing: every object of POST /all/${table.name} needs one`,
-        { reason: 'realmId' },
-      )
-    }
-    if (view === 'public' && draft.realmId !== undefined && draft.realmId !== PUBLIC_REALM) {
-      throw new SatchelError(
-        'UNPROCESSABLE',
-        `"realmId" is not ${PUBLIC_REALM}: POST /public writes only there, use /my or /all`,
-        { reason: 'realmId' },
-      )
-    }
-    return draft
-  })
+  const drafts: Draft[] = []
+  for (const [position, object] of objects.entries()) {
+    const draft = inView(
+      table,
+      view,
+      draftOf(table, object, isArray ? position : undefined),
+      subject,
+    )
+    requireRealmOfView(table, view, draft)
+    drafts.push(draft)
+    if (drafts.length % SLICE === 0) await nextTurn()
+  }
+  return drafts
 }
 
-function inView(view: ViewName, table: Table, draft: Draft, subject: string): Draft {
+function inView(table: Table, view: ViewName, draft: Draft, subject: string): Draft {
+  const rules = ROW_RULES.get(table.name)
+  if (rules !== undefined) return rules.complete(draft)
   return view === 'my' ? asPrivate(table, draft, subject) : draft
+}
+
+/** `/all` is told the realm of every object, `/public` has only one (spec.md §4.1 rules 2, 4). */
+function requireRealmOfView(table: Table, view: ViewName, { realmId }: Draft): void {
+  if (view === 'all' && realmId === undefined && table.name !== 'realms') {
+    throw new SatchelError(
+      'UNPROCESSABLE',
+      `"realmId" is missing: every object of POST /all/${table.name} needs one`,
+      { reason: 'realmId' },
+    )
+  }
+  if (view === 'public' && realmId !== undefined && realmId !== PUBLIC_REALM) {
+    throw new SatchelError(
+      'UNPROCESSABLE',
+      `"realmId" is not ${PUBLIC_REALM}: POST /public writes only there, use /my or /all`,
+      { reason: 'realmId' },
+    )
+  }
 }

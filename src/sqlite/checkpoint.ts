@@ -1,10 +1,12 @@
-import { statSync } from 'node:fs'
-import { type Connection, WAL_KEPT } from './connection'
+import type { Connection } from './connection'
 
-/** Above this the log is restarted between two groups, whoever has to wait (design.md §3). */
-const WAL_RESTART = 32 * 1024 * 1024
+const MIB = 1024 * 1024
+/** So much that is not in the database file yet makes the worker copy it (design.md §3). */
+const WORTH_COPYING = 4 * MIB
+/** Above this the log is restarted between two groups, whoever has to wait. */
+const WAL_RESTART = 32 * MIB
 /** A restart that a reader prevented is tried again after this much growth. */
-const RETRY_STEP = 4 * 1024 * 1024
+const RETRY_STEP = 4 * MIB
 
 export interface Checkpoints {
   /** Called between transactions: starts what the size of the log asks for. */
@@ -18,15 +20,21 @@ export interface Checkpoints {
  * when it has grown in spite of that. The worker starts with the first need.
  */
 export function createCheckpoints(file: string, connection: Connection): Checkpoints {
-  const wal = `${file}-wal`
+  const pageSize =
+    connection.prepare<{ page_size: number }>('PRAGMA page_size').get()?.page_size ?? 4096
   let worker: Worker | undefined
   let isWorking = false
   let restartAt = WAL_RESTART
 
   function consider(): void {
-    const size = statSync(wal, { throwIfNoEntry: false })?.size ?? 0
+    // Asks without doing anything, and costs less than to look at the file.
+    const state = connection
+      .prepare<{ log: number; checkpointed: number }>('PRAGMA wal_checkpoint(NOOP)')
+      .get()
+    if (state === null) return
+    const size = state.log * pageSize
     if (size > restartAt) restart(size)
-    if (size > WAL_KEPT && !isWorking) askWorker()
+    else if ((state.log - state.checkpointed) * pageSize > WORTH_COPYING && !isWorking) askWorker()
   }
 
   function restart(size: number): void {

@@ -4,8 +4,8 @@ import { drizzle } from 'drizzle-orm/bun-sqlite'
 export type Durability = 'full' | 'relaxed' | 'none'
 
 const SYNCHRONOUS: Record<Durability, string> = { full: 'FULL', relaxed: 'NORMAL', none: 'OFF' }
-/** The log shrinks back to this when it restarts, so its size tells how much is not checkpointed. */
-export const WAL_KEPT = 4 * 1024 * 1024
+/** The log keeps its file: writing over it is cheaper than to make it grow again. */
+const WAL_KEPT = 48 * 1024 * 1024
 
 export type Connection = ReturnType<typeof openConnection>
 

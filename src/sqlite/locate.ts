@@ -16,10 +16,11 @@ export function locate(
   after: number,
   by: { realms: ReadonlySet<RealmRef> } | { lookup: IndexLookup },
 ): Float64Array | undefined {
-  const most = Math.max(SMALL, newest(scope, table) * GATHERED_PART)
-  return 'realms' in by
-    ? ofRealms(scope, table, by.realms, after, most)
-    : ofLookup(scope, by.lookup, after, most)
+  const within = (most: number) =>
+    'realms' in by
+      ? ofRealms(scope, table, by.realms, after, most)
+      : ofLookup(scope, by.lookup, after, most)
+  return within(SMALL) ?? within(Math.max(SMALL, Math.ceil(newest(scope, table) * GATHERED_PART)))
 }
 
 /** At most this many rows: positions only grow. */
