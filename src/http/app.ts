@@ -1,10 +1,11 @@
-import { Elysia } from 'elysia'
+import { type AnyElysia, Elysia } from 'elysia'
 import { SatchelError } from '../domain/error'
 import { type Call, callOf } from './call'
 import type { Door } from './door'
 import { errorAnswer, publicError } from './errors'
 import { createFrontDoor, type FrontDoor } from './front'
 import { objectRoutes } from './objects'
+import { openapiRoutes } from './openapi/routes'
 import { serviceRoutes } from './service'
 import { tokenRoutes } from './tokens'
 
@@ -20,6 +21,11 @@ export function createApp(door: Door, domain: string | null): FrontDoor {
     .use(serviceRoutes(door))
     .use(tokenRoutes(door))
     .use(objectRoutes(door))
+    .use(openapiRoutes(door, all))
+
+  function all(): AnyElysia {
+    return app
+  }
 
   /** The methods that a path knows. */
   function methodsAt(path: string): string[] {

@@ -26,29 +26,37 @@ export function tokenRoutes(door: Door): AnyElysia {
           return refuse(call, error, request)
         }
       },
-      { parse: 'none' },
+      { parse: 'none', detail: { operationId: 'requestToken' } },
     )
-    .get('/:database/token/validate', async ({ request }) => {
-      const call = callOf(request)
-      const host = await hostOf(door, call)
-      try {
-        const claims = await host.authority.claims(
-          bearerToken(request.headers.get('authorization')),
-        )
-        call.subject = String(claims['sub'])
-        return answer(call, JSON.stringify({ valid: true, claims }))
-      } catch (error) {
-        return invalid(call, error)
-      }
-    })
-    .get('/:database/.well-known/jwks.json', async ({ request }) => {
-      const call = callOf(request)
-      const host = await hostOf(door, call)
-      return answer(call, JSON.stringify(await host.authority.keys()), {
-        type: 'application/jwk-set+json',
-        headers: PUBLISHED,
-      })
-    })
+    .get(
+      '/:database/token/validate',
+      async ({ request }) => {
+        const call = callOf(request)
+        const host = await hostOf(door, call)
+        try {
+          const claims = await host.authority.claims(
+            bearerToken(request.headers.get('authorization')),
+          )
+          call.subject = String(claims['sub'])
+          return answer(call, JSON.stringify({ valid: true, claims }))
+        } catch (error) {
+          return invalid(call, error)
+        }
+      },
+      { detail: { operationId: 'validateToken' } },
+    )
+    .get(
+      '/:database/.well-known/jwks.json',
+      async ({ request }) => {
+        const call = callOf(request)
+        const host = await hostOf(door, call)
+        return answer(call, JSON.stringify(await host.authority.keys()), {
+          type: 'application/jwk-set+json',
+          headers: PUBLISHED,
+        })
+      },
+      { detail: { operationId: 'listPublicKeys' } },
+    )
 }
 
 const NO_STORE = { 'Cache-Control': 'no-store' }

@@ -1,0 +1,118 @@
+import type { ErrorCode } from '../../domain/error'
+import { STATUS } from '../errors'
+import { type Header, type Response, type Responses, schemaRef } from './specification'
+
+/** What each code of an error body means to a caller (design.md §6). */
+export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
+  INVALID_REQUEST: 'The request is malformed: its address, its query, a header or the JSON itself.',
+  RESERVED_CLAIM: 'A token request sets a claim that is the server’s to make.',
+  INVALID_GRANT: 'The refresh token, its signature or its time is not valid.',
+  INVALID_SCOPE: 'A token request asks for scopes that the client does not hold.',
+  UNAUTHORIZED_CLIENT: 'The client may not ask for this: `claims` need a client with IMPERSONATE.',
+  UNSUPPORTED_GRANT_TYPE: 'The `grant_type` is not one that is served.',
+  INVALID_TOKEN:
+    'No access token came, or it is invalid, expired, or of a client or user that is gone.',
+  INVALID_CLIENT: 'No client has this id and secret.',
+  CLIENT_EXPIRED: 'The key of the client has expired.',
+  NOT_AUTHORIZED: 'The token lacks a scope, or its subject a permission; `reason` names it.',
+  ORIGIN_NOT_ALLOWED:
+    'A page of an origin that is not listed called: `satchel origin add` lists it.',
+  LICENSE_EXPIRED: 'The licence of the user has expired: reading goes on, writing does not.',
+  USER_DEACTIVATED: 'The user is deactivated.',
+  UNKNOWN_DATABASE: 'There is no database of this name.',
+  UNKNOWN_ROUTE: 'There is nothing at this address.',
+  UNKNOWN_TABLE: 'There is no such table: `satchel schema push` declares it.',
+  UNKNOWN_OBJECT: 'There is no such object, or the caller cannot see it: one answer for both.',
+  UNKNOWN_CLIENT: 'There is no such client. Told by commands.',
+  UNKNOWN_REALM: 'The object names a realm that does not exist: create it first.',
+  METHOD_NOT_ALLOWED: 'The address knows other methods; the header `Allow` names them.',
+  UNSUPPORTED_MEDIA_TYPE:
+    'The body is of a media type, or compressed in a way, that is not read here.',
+  CONFLICT:
+    'What is stored contradicts the request: the key or the realm id belongs to something else.',
+  PAYLOAD_TOO_LARGE: 'The body is larger than the limit: send it in several requests.',
+  UNPROCESSABLE: 'The JSON is well-formed but cannot be stored; `reason` names the property.',
+  INVALID_SCHEMA: 'A table is declared wrongly, at this line and column. Told by commands.',
+  TOO_MANY_REQUESTS: 'Too many requests: repeat it after `Retry-After` seconds.',
+  BUSY: 'The server is busy or stopping; nothing was stored: repeat it after `Retry-After` seconds.',
+  STORAGE_FULL: 'The disk is full; nothing was stored.',
+  READ_ONLY: 'The data folder cannot be written; nothing was stored.',
+  STORAGE_FAILED: 'The storage failed; the log of the server says more.',
+  DATA_FOLDER_IN_USE: 'Another process serves the data folder. Told by commands.',
+  NEWER_DATA: 'The database was written by a newer version of Satchel.',
+  INTERNAL: 'Something went wrong; the log of the server says more, under the `requestId`.',
+}
+
+/** In the order of their statuses. */
+export const ERROR_CODES = Object.keys(STATUS) as ErrorCode[]
+
+/** How a route says one of the codes. */
+export interface Refusal {
+  readonly status: number
+  /** The name of the schema of its body. */
+  readonly schema: string
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+export type Teller = (code: ErrorCode, message: string) => Refusal
+
+export const EXAMPLE_REQUEST_ID = 'k3v0Zq1x-2a'
+
+/** The body of every route that has no manner of its own (design.md §6). */
+export const tellPlainly: Teller = (code, message) => ({
+  status: STATUS[code],
+  schema: 'Error',
+  body: { code, message, requestId: EXAMPLE_REQUEST_ID },
+})
+
+/** The answers that say these codes, one for each of their statuses. */
+export function refusals(codes: Iterable<ErrorCode>, tell: Teller = tellPlainly): Responses {
+  const told = Array.from(new Set(codes), (code) => {
+    const message = MEANINGS[code].replaceAll('`', '')
+    return { code, ...tell(code, message) }
+  })
+  const byStatus = Map.groupBy(told, ({ status }) => status)
+  return Object.fromEntries(Array.from(byStatus, ([status, group]) => [status, answer(group)]))
+}
+
+type Told = Refusal & { readonly code: ErrorCode }
+
+function answer(group: readonly Told[]): Response {
+  const headers = HEADERS.get(group[0]?.status ?? 0)
+  const schemas = [...new Set(group.map(({ schema }) => schema))].map(schemaRef)
+  const examples = group.map(({ code, body }) => [code, { summary: code, value: body }] as const)
+  return {
+    description: group.map(({ code }) => `* \`${code}\` ${MEANINGS[code]}`).join('\n'),
+    ...(headers === undefined ? {} : { headers }),
+    content: {
+      'application/json': {
+        schema: {
+          ...(schemas.length === 1 ? schemas[0] : { anyOf: schemas }),
+          properties: { code: { enum: group.map(({ code }) => code) } },
+        },
+        examples: Object.fromEntries(examples),
+      },
+    },
+  }
+}
+
+const RETRY_AFTER: Readonly<Record<string, Header>> = {
+  'Retry-After': {
+    description: 'Seconds after which a repeat may succeed, when that is known.',
+    schema: { type: 'integer', minimum: 1 },
+  },
+}
+
+const HEADERS: ReadonlyMap<number, Readonly<Record<string, Header>>> = new Map([
+  [
+    401,
+    {
+      'WWW-Authenticate': {
+        description: 'How to prove who is asking: `Bearer` (RFC 6750).',
+        schema: { type: 'string' },
+      },
+    },
+  ],
+  [429, RETRY_AFTER],
+  [503, RETRY_AFTER],
+])

@@ -1,0 +1,105 @@
+import { json, type Operations, type Schema, schemaRef } from './specification'
+
+const DOCUMENT = { type: 'object', required: ['openapi', 'info', 'paths'] }
+
+/** What belongs to no database (protocol.md §12, design.md §6). */
+export const SERVICE_OPERATIONS: Operations = {
+  describeService: {
+    tag: 'service',
+    caller: 'anybody',
+    summary: 'Name and version',
+    description: 'Who answers here.',
+    curl: 'curl "$SERVER/"',
+    responses: {
+      '200': {
+        description: 'The server.',
+        content: json(schemaRef('Service'), 'The server', {
+          name: 'satchel',
+          version: '0.1.0',
+          documentation: '/openapi',
+        }),
+      },
+    },
+  },
+  checkHealth: {
+    tag: 'service',
+    caller: 'anybody',
+    summary: 'Is the process alive?',
+    description: 'Answers as long as the process does, whatever its databases do.',
+    curl: 'curl "$SERVER/health"',
+    responses: {
+      '200': {
+        description: 'It is.',
+        content: json(status('healthy'), 'Alive', { status: 'healthy' }),
+      },
+    },
+  },
+  checkReadiness: {
+    tag: 'service',
+    caller: 'anybody',
+    summary: 'Can it serve?',
+    description: 'Asks the open databases for an answer. A server that is stopping is not ready.',
+    curl: 'curl "$SERVER/ready"',
+    responses: {
+      '200': {
+        description: 'It can.',
+        content: json(status('ready'), 'Ready', { status: 'ready' }),
+      },
+    },
+    refusals: ['BUSY', 'STORAGE_FAILED'],
+  },
+  readDocumentation: {
+    tag: 'service',
+    caller: 'anybody',
+    summary: 'This page',
+    description: 'Works without internet: everything it loads comes from this server.',
+    curl: 'curl "$SERVER/openapi"',
+    responses: {
+      '200': {
+        description: 'The page.',
+        content: { 'text/html': { schema: { type: 'string' } } },
+      },
+    },
+  },
+  describeInterface: {
+    tag: 'service',
+    caller: 'anybody',
+    summary: 'This interface as OpenAPI 3.1',
+    description: 'For generators of clients.',
+    curl: 'curl "$SERVER/openapi/json"',
+    responses: {
+      '200': {
+        description: 'The document.',
+        content: { 'application/json': { schema: DOCUMENT } },
+      },
+    },
+  },
+  loadAsset: {
+    tag: 'service',
+    caller: 'anybody',
+    summary: 'A file of the page',
+    description: 'Its name changes with its content, so it may be kept for good.',
+    responses: {
+      '200': {
+        description: 'The file.',
+        headers: {
+          'Cache-Control': {
+            description: 'For a year, without asking again.',
+            schema: { const: 'public, max-age=31536000, immutable' },
+          },
+        },
+        content: {
+          'text/javascript': { schema: { type: 'string' } },
+          'text/css': { schema: { type: 'string' } },
+          'image/svg+xml': { schema: { type: 'string' } },
+          'text/plain': { schema: { type: 'string' } },
+        },
+      },
+    },
+    refusals: ['UNKNOWN_ROUTE'],
+  },
+}
+
+function status(word: string): Schema {
+  return { type: 'object', required: ['status'], properties: { status: { const: word } } }
+}

@@ -1,0 +1,147 @@
+import { oauthError } from '../../auth/oauth-error'
+import { SatchelError } from '../../domain/error'
+import { EXAMPLE_REQUEST_ID, tellPlainly, type Teller } from './refusals'
+import { type Content, json, type Operations, schemaRef } from './specification'
+
+const CLAIMS = { sub: 'alice@example.com', email: 'alice@example.com', name: 'Alice' }
+const CLIENT = { client_id: '<CLIENT_ID>', client_secret: '<CLIENT_SECRET>' }
+
+const REQUEST: Content = {
+  'application/json': {
+    schema: schemaRef('TokenRequest'),
+    examples: {
+      user: {
+        summary: 'A token of a user, for /my',
+        value: {
+          grant_type: 'client_credentials',
+          ...CLIENT,
+          scopes: ['ACCESS_DB'],
+          claims: CLAIMS,
+        },
+      },
+      client: {
+        summary: 'A token of the client itself, for /all',
+        value: {
+          grant_type: 'client_credentials',
+          ...CLIENT,
+          scopes: ['ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE'],
+        },
+      },
+      bound: {
+        summary: 'With a refresh token that is bound to a key',
+        value: {
+          grant_type: 'client_credentials',
+          ...CLIENT,
+          scopes: ['ACCESS_DB'],
+          claims: CLAIMS,
+          public_key: '-----BEGIN PUBLIC KEY-----\n…\n-----END PUBLIC KEY-----',
+        },
+      },
+      refresh: {
+        summary: 'A new access token for a refresh token',
+        value: {
+          grant_type: 'refresh_token',
+          refresh_token: '<REFRESH_TOKEN>',
+          scopes: ['ACCESS_DB'],
+          time_stamp: 1893499200000,
+          signing_algorithm: 'RSASSA-PKCS1-v1_5',
+          signature: '<BASE64>',
+        },
+      },
+    },
+  },
+  'application/x-www-form-urlencoded': { schema: schemaRef('TokenRequest') },
+}
+
+/** A refused request says it as OAuth does; what was not the fault of the request, as all do. */
+const tellByOAuth: Teller = (code, message) => {
+  const refusal = oauthError(new SatchelError(code, message))
+  if (refusal === undefined) return tellPlainly(code, message)
+  const { status, ...body } = refusal
+  return { status, schema: 'TokenRefusal', body: { ...body, requestId: EXAMPLE_REQUEST_ID } }
+}
+
+const tellValidity: Teller = (code, message) =>
+  code === 'INVALID_TOKEN'
+    ? { status: 401, schema: 'InvalidToken', body: { valid: false, message } }
+    : tellPlainly(code, message)
+
+/** Spec.md §4, §5 and design.md §4. */
+export const TOKEN_OPERATIONS: Operations = {
+  requestToken: {
+    tag: 'tokens',
+    caller: 'client',
+    summary: 'Get an access token',
+    description:
+      'With `client_credentials` a server that knows a client id and secret gets a token for itself or, with `claims`, for one of its users, who is created when this is the first that is heard of them. With `refresh_token` a device gets a new access token for a fresh signature.\n\nA token holds the scopes that were asked for and no others. It is valid for an hour unless `expires_in` says otherwise. A refusal has the fields of OAuth, `error` and `error_description`, beside those of every refusal.',
+    curl: `curl "$DB/token" -u "$CLIENT_ID:$CLIENT_SECRET" \\
+  -d grant_type=client_credentials -d scope=ACCESS_DB`,
+    body: REQUEST,
+    responses: {
+      '200': {
+        description: 'The token.',
+        content: json(schemaRef('TokenResponse'), 'A token of a user', {
+          type: 'tokens',
+          claims: { ...CLAIMS, license: 'ok' },
+          accessToken: 'eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9…',
+          accessTokenExpiration: 1893502800000,
+          userType: 'prod',
+          data: { displayName: 'Alice', email: 'alice@example.com' },
+          userId: 'alice@example.com',
+          access_token: 'eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9…',
+          token_type: 'Bearer',
+          expires_in: 3600,
+          scope: 'ACCESS_DB',
+        }),
+      },
+    },
+    refusals: [
+      'RESERVED_CLAIM',
+      'INVALID_SCOPE',
+      'UNAUTHORIZED_CLIENT',
+      'UNSUPPORTED_GRANT_TYPE',
+      'INVALID_CLIENT',
+      'CLIENT_EXPIRED',
+      'INVALID_GRANT',
+      'USER_DEACTIVATED',
+      'PAYLOAD_TOO_LARGE',
+      'UNSUPPORTED_MEDIA_TYPE',
+      'UNPROCESSABLE',
+      'STORAGE_FULL',
+      'READ_ONLY',
+    ],
+    tell: tellByOAuth,
+  },
+  validateToken: {
+    tag: 'tokens',
+    caller: [],
+    summary: 'Validate an access token',
+    description:
+      'Says whether the token of the `Authorization` header is valid now, and what it claims.',
+    curl: `curl "$DB/token/validate" -H "Authorization: Bearer $TOKEN"`,
+    responses: {
+      '200': {
+        description: 'The token is valid.',
+        content: json(schemaRef('TokenValidation'), 'A token of a user', {
+          valid: true,
+          claims: { ...CLAIMS, scopes: ['ACCESS_DB'], exp: 1893502800, license: 'ok' },
+        }),
+      },
+    },
+    tell: tellValidity,
+  },
+  listPublicKeys: {
+    tag: 'tokens',
+    caller: 'anybody',
+    summary: 'List the keys that verify access tokens',
+    description:
+      'For whoever verifies access tokens without asking: ES256, `typ` `at+jwt`. The key that will sign next is published before it does.',
+    curl: `curl "$DB/.well-known/jwks.json"`,
+    responses: {
+      '200': {
+        description: 'The keys.',
+        content: { 'application/jwk-set+json': { schema: schemaRef('JsonWebKeySet') } },
+      },
+    },
+  },
+}

@@ -1,0 +1,125 @@
+import { describe, expect, test } from 'bun:test'
+import { ALICE } from '../setup'
+import { fill, setupDocument } from './setup'
+
+const GLOBAL = ['ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE']
+
+describe('the document of GET /openapi/json', () => {
+  test('has examples that are what it says', async () => {
+    await using server = await setupDocument()
+    for (const { operation } of server.operations) {
+      const medias = [operation.requestBody, ...Object.values(operation.responses)].flatMap(
+        (body) => Object.values(body?.content ?? {}),
+      )
+      for (const { schema, examples = {} } of medias) {
+        for (const { value } of Object.values(examples)) {
+          expect({ value, faults: server.faults(schema, value) }).toEqual({ value, faults: [] })
+        }
+      }
+    }
+  })
+
+  test('knows who may: without a token, and without one of the scopes', async () => {
+    await using server = await setupDocument()
+    for (const { path, method, operation } of server.operations) {
+      const scopes = operation['x-required-scopes']
+      const call = async (token?: string) => {
+        const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+        const answer = await fetch(server.url + fill(path), { method, headers })
+        return { status: answer.status, text: await answer.text() }
+      }
+      if (scopes === undefined) {
+        expect(operation.security.every((requirement) => !('bearer' in requirement))).toBe(true)
+        if (operation.operationId !== 'requestToken') {
+          expect([200, 404]).toContain((await call()).status)
+        }
+        continue
+      }
+      expect(operation.security).toEqual([{ bearer: scopes }, { client: scopes }])
+      expect((await call()).status).toBe(401)
+      for (const missing of scopes) {
+        expect(operation.description).toContain(`\`${missing}\``)
+        const rest = scopes.filter((scope) => scope !== missing)
+        const refused = await call(await server.token({ sub: ALICE, scopes: rest }))
+        expect(refused.status).toBe(403)
+        expect(JSON.parse(refused.text)).toMatchObject({ reason: `scope ${missing}` })
+      }
+      const served = await call(await server.token({ sub: ALICE, scopes }))
+      expect([200, 400, 404]).toContain(served.status)
+    }
+  })
+
+  test.skipIf(Bun.which('curl') === null)('has commands that work', async () => {
+    await using server = await setupDocument()
+    const environment = {
+      PATH: process.env['PATH'] ?? '',
+      SERVER: server.url,
+      DB: server.main,
+      TOKEN: await server.token({ sub: ALICE, scopes: GLOBAL }),
+      CLIENT_ID: server.client.clientId,
+      CLIENT_SECRET: server.client.clientSecret,
+    }
+    // Objects are written before they are read, and deleted last.
+    const ranks = ['POST', 'GET', 'DELETE']
+    const inOrder = server.operations.toSorted(
+      (a, b) => ranks.indexOf(a.method) - ranks.indexOf(b.method),
+    )
+    const without: string[] = []
+    for (const { operation } of inOrder) {
+      const { operationId, description, responses } = operation
+      const [, command] = /```sh\n([^]+)\n```/.exec(description) ?? []
+      if (command === undefined) {
+        without.push(operationId)
+        continue
+      }
+      const { status, type, body } = await run(command, environment)
+      expect({ command, status }).toEqual({
+        command,
+        status: operationId.endsWith('Delete') ? '204' : '200',
+      })
+      const media = responses[status]?.content?.[type]
+      if (type.endsWith('json')) {
+        const faults = server.faults(media?.schema, JSON.parse(body))
+        expect({ command, faults }).toEqual({ command, faults: [] })
+      }
+      expect(media === undefined).toBe(status === '204')
+      if (operationId.endsWith('List')) expect(body).toContain('Buy milk')
+    }
+    expect(without).toEqual(['loadAsset'])
+  })
+
+  test('describes what is answered', async () => {
+    await using server = await setupDocument()
+    const { schemas } = server.document.components
+    const rows = {
+      realms: { realmId: 'rlm-x', name: 'X' },
+      members: { realmId: 'rlm-x', email: 'bob@example.com', permissions: { add: '*' } },
+      roles: { realmId: 'rlm-x', name: 'doer', permissions: { update: { todoItems: ['done'] } } },
+    }
+    const names = { realms: 'Realm', members: 'Member', roles: 'Role' }
+    const alice = await server.as(ALICE)
+    for (const table of ['realms', 'members', 'roles'] as const) {
+      const { status, body } = await alice.post(`/my/${table}`, rows[table])
+      expect(status).toBe(200)
+      expect(server.faults(schemas[names[table]], body)).toEqual([])
+      expect(server.faults(schemas['StoredObject'], body)).toEqual([])
+    }
+    const refused = await alice.get('/all/todoItems')
+    expect(server.faults(schemas['Error'], refused.body)).toEqual([])
+    const unknown = await server.anyone.post('/token', { grant_type: 'wish' })
+    expect(unknown.status).toBe(400)
+    expect(server.faults(schemas['TokenRefusal'], unknown.body)).toEqual([])
+    const invalid = await server.anyone.get('/token/validate')
+    expect(invalid.status).toBe(401)
+    expect(server.faults(schemas['InvalidToken'], invalid.body)).toEqual([])
+  })
+})
+
+/** Runs a command in a shell whose `curl` tells status and media type after the body. */
+async function run(command: string, environment: Record<string, string>) {
+  const curl = `curl() { command curl -sS -w '\\n%{http_code}\\n%{content_type}' "$@"; }`
+  const shell = Bun.spawn(['sh', '-c', `${curl}\n${command}`], { env: environment })
+  const lines = (await shell.stdout.text()).split('\n')
+  const [status = '', type = ''] = lines.slice(-2)
+  return { status, type: type.split(';', 1)[0] ?? '', body: lines.slice(0, -2).join('\n') }
+}
