@@ -111,11 +111,13 @@ async function read(setting: 'tlsCert' | 'tlsKey', path: string): Promise<string
 function serve(
   { host, port, maxBlob, maxBody }: ListenConfig,
   application: Application,
-  options: { readonly tls?: Pair; readonly reusePort?: boolean },
+  { tls, reusePort = false }: { readonly tls?: Pair; readonly reusePort?: boolean },
 ): Bun.Server<undefined> {
   try {
     return Bun.serve({
-      ...options,
+      ...(tls === undefined ? {} : { tls }),
+      // Said aloud: outside development Bun would share the port with whoever else has it.
+      reusePort,
       hostname: host,
       port,
       idleTimeout: IDLE_SECONDS,

@@ -22,6 +22,8 @@ export function listenForCommands(workspace: Workspace, token: string): ControlL
   const server = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
+    reusePort: false,
+    development: false,
     // Commands take as long as the files they bring, and whoever has the token may do worse.
     idleTimeout: 0,
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,

@@ -1,0 +1,198 @@
+import { expect, test } from 'bun:test'
+import { Database } from 'bun:sqlite'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { temporaryFolder } from '../setup'
+import { type Ready, satchel, satchelJson, serve } from './setup'
+
+const SCHEMA = new Blob(['{"todoItems": "@id, title"}'])
+
+/** A folder with a server whose database has the table `todoItems`. */
+async function setup(args: readonly string[] = []) {
+  await using undo = new AsyncDisposableStack()
+  const folder = undo.use(temporaryFolder())
+  const surroundings = { cwd: folder.path }
+  const server = undo.use(await serve(surroundings, args))
+  await satchel(['schema', 'push', '-'], surroundings, SCHEMA)
+  const { accessToken } = await satchelJson<{ accessToken: string }>(
+    ['token', '--sub', 'alice@example.com'],
+    surroundings,
+  )
+  const parts = undo.move()
+  return {
+    surroundings,
+    server,
+    accessToken,
+    data: join(folder.path, 'data'),
+    [Symbol.asyncDispose]: () => parts.disposeAsync(),
+  }
+}
+
+/** Sends the beginning of `POST /main/my/todoItems`; `rest` is left for later. */
+async function beginPost(ready: Ready, accessToken: string) {
+  const body = '{"id": "late", "title": "Begun before the end"}'
+  const { port } = new URL(ready.url)
+  const socket = connect(Number(port), '127.0.0.1')
+  await new Promise((resolve) => socket.once('connect', resolve))
+  const head = [
+    'POST /main/my/todoItems HTTP/1.1',
+    'Host: localhost',
+    `Authorization: Bearer ${accessToken}`,
+    'Content-Type: application/json',
+    `Content-Length: ${body.length}`,
+  ]
+  socket.write(`${head.join('\r\n')}\r\n\r\n${body.slice(0, 10)}`)
+  await Bun.sleep(100)
+  return { socket, rest: body.slice(10) }
+}
+
+function answerOf(socket: Socket): Promise<string> {
+  return new Promise((resolve) => {
+    let text = ''
+    socket.on('data', (bytes) => (text += String(bytes)))
+    socket.on('error', () => resolve(text))
+    socket.on('close', () => resolve(text))
+  })
+}
+
+// promises.md 10
+test('a second server on the folder is refused in less than a second and names the first', async () => {
+  await using first = await setup()
+  const begin = performance.now()
+  const second = await satchel(['serve', '--port', '0'], first.surroundings)
+  expect(performance.now() - begin).toBeLessThan(1000)
+  expect(second).toMatchObject({ exitCode: 1, stdout: '' })
+  expect(second.stderr).toContain(`in use by process ${first.server.pid}`)
+  expect(second.stderr.trim().split('\n')).toHaveLength(1)
+  expect((await fetch(`${first.server.ready.url}/ready`)).status).toBe(200)
+})
+
+test('kill -9 frees the folder, and the token of the dead server opens nothing', async () => {
+  await using first = await setup()
+  const holder: unknown = JSON.parse(readFileSync(join(first.data, 'holder.json'), 'utf8'))
+  first.server.kill('SIGKILL')
+  await first.server.exited
+  await using second = await serve(first.surroundings)
+  expect(second.ready.databases).toHaveLength(1)
+  const replaced: unknown = JSON.parse(readFileSync(join(first.data, 'holder.json'), 'utf8'))
+  expect(replaced).toMatchObject({ pid: second.pid })
+  expect(replaced).not.toHaveProperty('token', (holder as { token: string }).token)
+})
+
+// promises.md 45
+test('SIGTERM finishes what is in flight, truncates the log of the database and exits with 0', async () => {
+  await using satchel = await setup()
+  const { server, accessToken, data } = satchel
+  const { socket, rest } = await beginPost(server.ready, accessToken)
+  const answer = answerOf(socket)
+  server.kill('SIGTERM')
+  await Bun.sleep(300)
+  expect(await fetch(`${server.ready.url}/health`).catch(() => 'refused')).toBe('refused')
+  socket.write(rest)
+  expect(await answer).toStartWith('HTTP/1.1 200')
+  expect(await server.exited).toBe(0)
+  expect(existsSync(join(data, 'holder.json'))).toBe(false)
+  const wal = join(data, 'databases/main/database.sqlite-wal')
+  expect(statSync(wal, { throwIfNoEntry: false })?.size ?? 0).toBe(0)
+  await using again = await serve(satchel.surroundings)
+  const stored = await fetch(`${again.ready.url}/main/my/todoItems/late`, {
+    headers: { authorization: `Bearer ${accessToken}` },
+  })
+  expect(await stored.json()).toMatchObject({ title: 'Begun before the end' })
+})
+
+// promises.md 45
+test('what is still in flight 10 s after SIGTERM is cut off', async () => {
+  await using satchel = await setup()
+  const { server, accessToken } = satchel
+  const { socket } = await beginPost(server.ready, accessToken)
+  const answer = answerOf(socket)
+  const begin = performance.now()
+  server.kill('SIGTERM')
+  expect(await server.exited).toBe(0)
+  const took = performance.now() - begin
+  expect(took).toBeGreaterThan(9_000)
+  expect(took).toBeLessThan(11_500)
+  expect(await answer).not.toContain('200')
+  expect(await server.log).toContain('were cut off')
+}, 20_000)
+
+// promises.md 45
+test('a second signal ends it at once', async () => {
+  await using satchel = await setup()
+  const { server, accessToken } = satchel
+  const { socket } = await beginPost(server.ready, accessToken)
+  server.kill('SIGTERM')
+  await Bun.sleep(200)
+  const begin = performance.now()
+  server.kill('SIGTERM')
+  expect(await server.exited).toBe(143)
+  expect(performance.now() - begin).toBeLessThan(1000)
+  socket.destroy()
+})
+
+test('the log is one line of JSON per request, complete at the end, without the query', async () => {
+  await using satchel = await setup()
+  const { server, accessToken } = satchel
+  const headers = { authorization: `Bearer ${accessToken}` }
+  for (let i = 0; i < 100; i++) {
+    await fetch(`${server.ready.url}/main/my/todoItems?title=secret-${i}`, { headers })
+  }
+  server.kill('SIGTERM')
+  const log = await server.log
+  const entries = log
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { path?: string })
+  expect(entries.filter(({ path }) => path === '/main/my/todoItems')).toHaveLength(100)
+  expect(log).not.toContain('secret-')
+  expect(log).not.toContain(accessToken)
+})
+
+test('a port in use is one sentence, and the first secret is not lost to it', async () => {
+  await using first = await setup()
+  using folder = temporaryFolder()
+  const { port } = new URL(first.server.ready.url)
+  const refused = await satchel(['serve', '--port', port, '--json'], { cwd: folder.path })
+  expect(refused).toMatchObject({ exitCode: 1, stdout: '' })
+  expect(JSON.parse(refused.stderr)).toMatchObject({
+    error: {
+      code: 'CONFLICT',
+      message: expect.stringContaining(`port ${port} of 127.0.0.1 is in use`),
+    },
+  })
+  await using second = await serve({ cwd: folder.path })
+  expect(second.ready.client).toBeDefined()
+})
+
+test('an address that is not of this machine is a mistake of usage', async () => {
+  using folder = temporaryFolder()
+  const refused = await satchel(['serve', '--host', '192.0.2.1', '--port', '0'], {
+    cwd: folder.path,
+  })
+  expect(refused).toMatchObject({ exitCode: 2, stdout: '' })
+  expect(refused.stderr).toBe('satchel: --host: 192.0.2.1 is no address of this machine\n')
+})
+
+test('data of a newer version is refused and left alone', async () => {
+  const older = await setup()
+  await using _ = older
+  older.server.kill('SIGTERM')
+  await older.server.exited
+  const file = join(older.data, 'databases/main/database.sqlite')
+  {
+    using db = new Database(file)
+    db.run("INSERT INTO migrations (name, hash) VALUES ('9999_future', 'x')")
+  }
+  const before = readFileSync(file)
+  const refused = await satchel(['serve', '--port', '0', '--json'], older.surroundings)
+  expect(refused).toMatchObject({ exitCode: 1, stdout: '' })
+  expect(JSON.parse(refused.stderr.trim().split('\n').at(-1) ?? '')).toMatchObject({
+    error: { code: 'NEWER_DATA', message: expect.stringContaining('9999_future') },
+  })
+  const command = await satchel(['client', 'list', '--json'], older.surroundings)
+  expect(command.exitCode).toBe(1)
+  expect(JSON.parse(command.stderr)).toMatchObject({ error: { code: 'NEWER_DATA' } })
+  expect(readFileSync(file).equals(before)).toBe(true)
+})

@@ -1,0 +1,122 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'bun:test'
+
+/** What `bun build.ts` makes. */
+export const EXECUTABLE = join(import.meta.dir, '..', '..', 'dist', 'satchel')
+
+if (!existsSync(EXECUTABLE)) throw new Error(`${EXECUTABLE} is missing: run bun build.ts first`)
+
+export interface Surroundings {
+  /** The folder it is started in. */
+  readonly cwd: string
+  readonly environment?: Readonly<Record<string, string>>
+  /** What stands before the executable on the command line. */
+  readonly wrapper?: readonly string[]
+}
+
+export interface Outcome {
+  readonly exitCode: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs a command to its end. */
+export async function satchel(
+  args: readonly string[],
+  { cwd, environment = {}, wrapper = [] }: Surroundings,
+  input?: Blob,
+): Promise<Outcome> {
+  const child = Bun.spawn([...wrapper, EXECUTABLE, ...args], {
+    cwd,
+    env: environment,
+    stdin: input ?? 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [exitCode, stdout, stderr] = await Promise.all([
+    child.exited,
+    child.stdout.text(),
+    child.stderr.text(),
+  ])
+  return { exitCode, stdout, stderr }
+}
+
+/** The JSON that a command prints, which must succeed. */
+export async function satchelJson<T>(
+  args: readonly string[],
+  surroundings: Surroundings,
+): Promise<T> {
+  const { exitCode, stdout, stderr } = await satchel([...args, '--json'], surroundings)
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
+  return JSON.parse(stdout) as T
+}
+
+export interface Ready {
+  readonly event: 'ready'
+  readonly url: string
+  readonly databases: readonly { readonly name: string; readonly url: string }[]
+  readonly client?: { readonly clientId: string; readonly clientSecret: string }
+}
+
+/** The executable at work. Disposing ends it with SIGTERM and waits. */
+export interface Served extends AsyncDisposable {
+  readonly pid: number
+  readonly ready: Ready
+  /** Everything after the ready line on standard output, and the log; complete when it has ended. */
+  readonly rest: Promise<string>
+  readonly log: Promise<string>
+  readonly exited: Promise<number>
+  kill(signal: NodeJS.Signals): void
+}
+
+/** Starts `satchel serve` on a free port and waits for its ready line. */
+export async function serve(
+  surroundings: Surroundings,
+  args: readonly string[] = [],
+): Promise<Served> {
+  const { cwd, environment = {}, wrapper = [] } = surroundings
+  const child = Bun.spawn([...wrapper, EXECUTABLE, 'serve', '--port', '0', '--json', ...args], {
+    cwd,
+    env: environment,
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const log = child.stderr.text()
+  const { line, rest } = await firstLine(child.stdout)
+  if (line === undefined) throw new Error(`satchel serve ended before it was ready: ${await log}`)
+  return {
+    pid: child.pid,
+    ready: JSON.parse(line) as Ready,
+    rest,
+    log,
+    exited: child.exited,
+    kill: (signal) => child.kill(signal),
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGTERM')
+      await child.exited
+    },
+  }
+}
+
+async function firstLine(stream: ReadableStream<Uint8Array>) {
+  const chunks = stream.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]()
+  let text = ''
+  while (!text.includes('\n')) {
+    const { value, done } = await chunks.next()
+    if (done) return { line: undefined, rest: Promise.resolve(text) }
+    text += value
+  }
+  const end = text.indexOf('\n')
+  return { line: text.slice(0, end), rest: readRest(chunks, text.slice(end + 1)) }
+}
+
+async function readRest(chunks: AsyncIterator<string>, begin: string): Promise<string> {
+  let text = begin
+  for (;;) {
+    const { value, done } = await chunks.next()
+    if (done) return text
+    text += value
+  }
+}
