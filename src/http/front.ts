@@ -51,7 +51,7 @@ export function createFrontDoor(door: Door, handle: Handle, domain: string | nul
     enterCall(routed, call)
     const origin = request.headers.get('origin')
     if (origin !== null) {
-      call.cors = await corsHeaders(origin, await findHost(call), door.origins)
+      call.cors = await corsHeaders(origin, () => findHost(call), door.origins)
       if (isPreflight(request)) return preflightAnswer(call)
     }
     return dress(call, await handle(routed))
@@ -92,23 +92,32 @@ function requestIds(): () => string {
  */
 function route(request: Request, call: Call, domain: string | null): Request {
   const { url } = request
-  const begin = url.indexOf('/', url.indexOf('://') + 3)
+  requireOneHost(request.headers.get('host'))
+  // Without a host, as HTTP/1.0 allows, the address is the path alone.
+  const begin = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3)
   const mark = url.indexOf('?', begin)
   const raw = mark === -1 ? url.slice(begin) : url.slice(begin, mark)
-  const label = domain === null ? undefined : databaseLabel(url, domain)
+  const label = domain === null || begin === 0 ? undefined : databaseLabel(url, domain)
   const named = label === undefined ? raw : `/${label}${raw}`
   call.path = named.includes('//') ? named.replaceAll(/\/{2,}/g, '/') : named
   call.query = mark === -1 ? '' : url.slice(mark + 1)
-  if (request.headers.get('host')?.includes(',') === true) {
-    throw new SatchelError('INVALID_REQUEST', 'The request has more than one Host header')
-  }
-  // Elysia looks for the path from the eleventh character on.
-  if (call.path === raw && begin >= SHORTEST_HOST) return request
+  const isHead = request.method === 'HEAD'
+  if (call.path === raw && begin >= SHORTEST_HOST && !isHead) return request
   const target = `http://localhost${call.path}${mark === -1 ? '' : url.slice(mark)}`
-  return new Request(target, request)
+  // The server leaves the body of a GET away; the router would read it first, to know its length.
+  return isHead ? new Request(target, { headers: request.headers }) : new Request(target, request)
 }
 
+/** Elysia looks for the path from the eleventh character on. */
 const SHORTEST_HOST = 11
+
+const HOST = /^(?:[\w.-]*|\[[\da-f:.]+\])(?::\d*)?$/i
+
+/** A second one passes as a list, and a path inside one would come before the path of the request. */
+function requireOneHost(host: string | null): void {
+  if (host === null || HOST.test(host)) return
+  throw new SatchelError('INVALID_REQUEST', 'The Host header must name one host')
+}
 
 function databaseLabel(url: string, domain: string): string | undefined {
   const { hostname } = new URL(url)

@@ -121,7 +121,7 @@ describe('what is not there', () => {
   test('a key in the address that cannot be one', async () => {
     await using server = await setupData()
     for (const key of ['%00', 'a%0D%0Ab', '%C2%85', '%7f', 'x'.repeat(1025)]) {
-      const line = `GET /main/public/plain/${key} HTTP/1.1\r\nHost: localhost\r\n\r\n`
+      const line = `GET /main/public/plain/${key} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`
       const { text, statuses } = await exchange(server.url, line)
       expect({ key, statuses }).toEqual({ key, statuses: [400] })
       expect(text).toContain('"INVALID_REQUEST"')
