@@ -18,16 +18,19 @@ export interface OriginPolicy {
   isDevelopment(): boolean
 }
 
+/** The database that is called, for its list of origins; undefined where the address names none. */
+type FindHost = () => Promise<Host | undefined>
+
 /**
  * The headers that let a page of this origin read the answer (protocol.md §11, design.md §6).
- * Throws `ORIGIN_NOT_ALLOWED` for an origin that is not listed.
+ * Throws `ORIGIN_NOT_ALLOWED` for an origin that is not listed, and what `findHost` throws.
  */
 export async function corsHeaders(
   origin: string,
-  host: Host | undefined,
+  findHost: FindHost,
   policy: OriginPolicy,
 ): Promise<Readonly<Record<string, string>>> {
-  if (!(await isAllowed(origin, host, policy))) {
+  if (!(await isAllowed(origin, findHost, policy))) {
     throw new SatchelError(
       'ORIGIN_NOT_ALLOWED',
       'This origin may not call this database: list it with satchel origin add <origin>',
@@ -60,11 +63,12 @@ export function preflightAnswer(call: Call): Response {
 
 async function isAllowed(
   origin: string,
-  host: Host | undefined,
+  findHost: FindHost,
   policy: OriginPolicy,
 ): Promise<boolean> {
   if (policy.own.has(origin)) return true
   if (policy.isDevelopment() && isLoopbackOrigin(origin)) return true
+  const host = await findHost()
   if (host === undefined) return false
   const listed = await host.database.read((tx) => tx.remember('origins', () => listOrigins(tx)))
   return isOriginAllowed(listed, origin)

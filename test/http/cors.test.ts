@@ -1,0 +1,205 @@
+import { describe, expect, test } from 'bun:test'
+import { ALICE, type Answer, callerOf, type DataServer, setupData } from './setup'
+
+const APP = 'https://app.example.com'
+
+async function listed(...origins: string[]) {
+  // A public address: pages of this machine have no privilege.
+  const server = await setupData({ publicUrl: 'https://data.example.com' })
+  for (const origin of origins) await list(server, origin)
+  return server
+}
+
+const list = (server: DataServer, origin: string) =>
+  server.commands.run('origin.add', { database: 'main', origin, force: true })
+
+const from = (server: DataServer, origin: string, path = '/public/plain') =>
+  server.anyone.send('GET', path, { headers: { origin } })
+
+const preflight = (server: DataServer, origin: string, path = '/my/plain', method = 'POST') =>
+  server.anyone.send('OPTIONS', path, {
+    headers: {
+      origin,
+      'access-control-request-method': method,
+      'access-control-request-headers': 'authorization, content-type',
+    },
+  })
+
+function expectAllowed({ status, headers }: Answer, origin: string): void {
+  expect(status).toBeLessThan(300)
+  expect(headers.get('access-control-allow-origin')).toBe(origin)
+  expect(headers.get('access-control-allow-credentials')).toBe('true')
+  expect(headers.get('vary')).toBe('Authorization, Origin')
+}
+
+function expectRefused({ status, headers, body }: Answer): void {
+  expect(status).toBe(403)
+  expect(body).toMatchObject({ code: 'ORIGIN_NOT_ALLOWED' })
+  const names = [...headers.keys()].filter((name) => name.startsWith('access-control-'))
+  expect(names).toEqual([])
+  expect(headers.get('vary')).toBe('Authorization, Origin')
+}
+
+describe('a page of a listed origin', () => {
+  test('may read answers, errors too', async () => {
+    await using server = await listed(APP)
+    expectAllowed(await from(server, APP), APP)
+    for (const [path, status] of [
+      ['/public/none', 404],
+      ['/my/plain', 401],
+      ['/public/%ff', 400],
+      ['/nothing', 404],
+    ] as const) {
+      const answer = await from(server, APP, path)
+      expect(answer.status).toBe(status)
+      expect(answer.headers.get('access-control-allow-origin')).toBe(APP)
+      expect(answer.headers.get('access-control-allow-credentials')).toBe('true')
+    }
+    const exposed = (await from(server, APP)).headers.get('access-control-expose-headers')
+    for (const name of ['Link', 'Retry-After', 'X-Request-Id', 'ETag', 'Ratelimit-Limit']) {
+      expect(exposed?.split(', ')).toContain(name)
+    }
+  })
+
+  test('gets every preflight it needs, without a token', async () => {
+    await using server = await listed(APP)
+    for (const method of ['GET', 'POST', 'PUT', 'DELETE']) {
+      for (const path of ['/my/plain', '/all/plain/a', '/token', '/sync', '/blob/x']) {
+        const answer = await preflight(server, APP, path, method)
+        expectAllowed(answer, APP)
+        expect(answer).toMatchObject({ status: 204, text: '' })
+        const { headers } = answer
+        expect(headers.get('access-control-allow-methods')?.split(', ')).toContain(method)
+        const allowed = headers.get('access-control-allow-headers')?.toLowerCase().split(', ')
+        for (const name of ['authorization', 'content-type', 'accept', 'prefer', 'user-agent']) {
+          expect(allowed).toContain(name)
+        }
+        expect(allowed).not.toContain('*')
+      }
+    }
+  })
+
+  test('may write with a token', async () => {
+    await using server = await listed(APP)
+    const alice = await server.as(ALICE)
+    const answer = await alice.post('/my/plain', { id: 'a' }, { origin: APP })
+    expectAllowed(answer, APP)
+  })
+
+  test('is known within a second of being listed, and forgotten as fast', async () => {
+    await using server = await listed()
+    expectRefused(await from(server, APP))
+    await list(server, APP)
+    expectAllowed(await from(server, APP), APP)
+    await server.commands.run('origin.remove', { database: 'main', origin: APP })
+    expectRefused(await from(server, APP))
+    expectRefused(await preflight(server, APP))
+  })
+
+  test('is listed for one database only', async () => {
+    await using server = await listed(APP)
+    await server.commands.run('db.create', { name: 'other' })
+    const other = callerOf(`${server.url}/other`)
+    expectRefused(await other.send('GET', '/public/realms', { headers: { origin: APP } }))
+  })
+})
+
+describe('a page of any other origin', () => {
+  test('is refused before anything happens, whatever it calls (conformance 13)', async () => {
+    await using server = await listed(APP)
+    const alice = await server.as(ALICE)
+    const evil = { origin: 'https://evil.example' }
+    expectRefused(await preflight(server, evil.origin))
+    for (const path of [
+      '/public/plain',
+      '/my/plain',
+      '/token/validate',
+      '/.well-known/jwks.json',
+    ]) {
+      expectRefused(await alice.send('GET', path, { headers: evil }))
+    }
+    expectRefused(await alice.post('/my/plain', { id: 'a' }, evil))
+    expectRefused(await alice.send('POST', '/token', { body: '{}', headers: evil }))
+    expect((await alice.get('/my/plain')).text).toBe('[]')
+    expect((await alice.post('/my/plain', { id: 'a' })).status).toBe(200)
+    expectRefused(await alice.send('DELETE', '/my/plain/a', { headers: evil }))
+    expect((await alice.get('/my/plain/a')).status).toBe(200)
+  })
+
+  test('may not call the service either', async () => {
+    await using server = await listed(APP)
+    const service = callerOf(server.url)
+    for (const path of ['/', '/health', '/ready', '/nothing/x']) {
+      const answer = await service.send('GET', path, { headers: { origin: 'https://x.example' } })
+      expect([403, 404]).toContain(answer.status)
+      expect(answer.headers.get('access-control-allow-origin')).toBeNull()
+    }
+  })
+})
+
+describe('our own pages', () => {
+  test('may call, at the public address and where the server listens', async () => {
+    await using server = await listed()
+    for (const origin of ['https://data.example.com', server.url]) {
+      expectAllowed(await from(server, origin), origin)
+      expectAllowed(await preflight(server, origin), origin)
+    }
+  })
+})
+
+describe('in development', () => {
+  const LOCAL = [
+    'http://localhost:5173',
+    'https://127.0.0.1',
+    'http://[::1]:1',
+    'http://a.localhost',
+  ]
+
+  test('pages of this machine may call without being listed', async () => {
+    await using server = await setupData()
+    for (const origin of LOCAL) {
+      expectAllowed(await from(server, origin), origin)
+      expectAllowed(await preflight(server, origin), origin)
+    }
+    expectRefused(await from(server, APP))
+    const lost = await callerOf(`${server.url}/nothing`).send('GET', '/public/x', {
+      headers: { origin: LOCAL[0]! },
+    })
+    expect(lost.status).toBe(404)
+    expect(lost.headers.get('access-control-allow-origin')).toBe(LOCAL[0]!)
+  })
+
+  test.each([
+    ['a public address', { publicUrl: 'https://data.example.com' }],
+    ['a trusted proxy', { trustProxy: '10.0.0.0/8' }],
+    ['another bind', { host: '0.0.0.0' }],
+  ])('but not with %s', async (_, flags) => {
+    await using server = await setupData(flags)
+    for (const origin of LOCAL) expectRefused(await from(server, origin))
+  })
+
+  test.each(['x-forwarded-for', 'forwarded', 'x-forwarded-host', 'x-forwarded-proto'])(
+    'and not once a request came with %s: a proxy is in between',
+    async (name) => {
+      await using server = await setupData()
+      expectAllowed(await from(server, LOCAL[0]!), LOCAL[0]!)
+      await server.anyone.send('GET', '/public/plain', { headers: { [name]: '1.2.3.4' } })
+      expectRefused(await from(server, LOCAL[0]!))
+      expect(server.lines.some((line) => line.includes('A proxy forwards requests'))).toBe(true)
+    },
+  )
+})
+
+test('a request without an origin is nobody’s page: the list does not apply (conformance 13)', async () => {
+  await using server = await listed()
+  const answer = await server.anyone.get('/public/plain')
+  expect(answer.status).toBe(200)
+  expect(answer.headers.get('access-control-allow-origin')).toBeNull()
+  expect(answer.headers.get('vary')).toBe('Authorization, Origin')
+})
+
+test('OPTIONS that is no preflight is a method like any other', async () => {
+  await using server = await listed(APP)
+  const answer = await server.anyone.send('OPTIONS', '/my/plain', { headers: { origin: APP } })
+  expect(answer.status).toBe(405)
+})
