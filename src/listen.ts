@@ -91,8 +91,9 @@ async function listenTls(
 /** Sockets that share a port hide that it is taken, so it is asked for once without sharing. */
 function findFreePort(config: ListenConfig, application: Application): number {
   const probe = serve(config, application, {})
+  const port = probe.port ?? config.port
   void probe.stop(true)
-  return probe.port ?? config.port
+  return port
 }
 
 async function readPair(paths: Pair): Promise<Pair> {

@@ -1,4 +1,5 @@
 import { Database, SQLiteError } from 'bun:sqlite'
+import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 import { SatchelError } from '../domain/error'
 
@@ -12,7 +13,11 @@ import { SatchelError } from '../domain/error'
 export function lockFolder(folder: string): Disposable | undefined {
   let db: Database | undefined
   try {
-    db = new Database(join(folder, 'lock.sqlite'), { create: true, readwrite: true })
+    const file = join(folder, 'lock.sqlite')
+    db = new Database(file, { create: true, readwrite: true })
+    // SQLite would be content to read, and then its exclusive lock excludes nobody.
+    accessSync(folder, constants.W_OK)
+    accessSync(file, constants.W_OK)
     db.run('PRAGMA busy_timeout = 0')
     db.run('PRAGMA journal_mode = MEMORY')
     db.run('BEGIN EXCLUSIVE')
@@ -30,8 +35,8 @@ function isHeld(error: unknown): boolean {
 }
 
 function cannotLock(folder: string, error: unknown): unknown {
-  const code = error instanceof SQLiteError ? (error.code ?? '') : ''
-  if (!/^SQLITE_(READONLY|CANTOPEN|PERM)/.test(code)) return error
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (!/^SQLITE_(READONLY|CANTOPEN|PERM)|^(EACCES|EPERM|EROFS)$/.test(code)) return error
   return new SatchelError(
     'READ_ONLY',
     `The data folder ${folder} cannot be written: make it writable for this user or choose another with --data`,

@@ -13,6 +13,8 @@ export interface Surroundings {
   readonly environment?: Readonly<Record<string, string>>
   /** What stands before the executable on the command line. */
   readonly wrapper?: readonly string[]
+  /** Another copy of it. */
+  readonly executable?: string
 }
 
 export interface Outcome {
@@ -24,10 +26,10 @@ export interface Outcome {
 /** Runs a command to its end. */
 export async function satchel(
   args: readonly string[],
-  { cwd, environment = {}, wrapper = [] }: Surroundings,
+  { cwd, environment = {}, wrapper = [], executable = EXECUTABLE }: Surroundings,
   input?: Blob,
 ): Promise<Outcome> {
-  const child = Bun.spawn([...wrapper, EXECUTABLE, ...args], {
+  const child = Bun.spawn([...wrapper, executable, ...args], {
     cwd,
     env: environment,
     stdin: input ?? 'ignore',
@@ -75,8 +77,8 @@ export async function serve(
   surroundings: Surroundings,
   args: readonly string[] = [],
 ): Promise<Served> {
-  const { cwd, environment = {}, wrapper = [] } = surroundings
-  const child = Bun.spawn([...wrapper, EXECUTABLE, 'serve', '--port', '0', '--json', ...args], {
+  const { cwd, environment = {} } = surroundings
+  const child = Bun.spawn([EXECUTABLE, 'serve', '--port', '0', '--json', ...args], {
     cwd,
     env: environment,
     stdin: 'ignore',

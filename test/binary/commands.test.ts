@@ -1,0 +1,171 @@
+import { afterAll, describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { SCOPES } from '../../src/domain/scope'
+import { temporaryFolder } from '../setup'
+import { type Ready, satchel, satchelJson, type Served, serve } from './setup'
+
+interface Credentials {
+  readonly clientId: string
+  readonly clientSecret: string
+}
+
+/** Commands find the server, or do without one; what they did is the same. */
+describe.each(['while a server runs', 'while no server runs'])('%s', (situation) => {
+  const folder = temporaryFolder()
+  const surroundings = { cwd: folder.path }
+  const isServed = situation === 'while a server runs'
+  let running: Served | undefined
+
+  const run = <T>(...args: string[]) => satchelJson<T>(args, surroundings)
+
+  /** Lets `look` look through a server, within a second of the command that came before. */
+  async function see(look: (ready: Ready) => Promise<void>): Promise<void> {
+    if (running !== undefined) return await look(running.ready)
+    await using server = await serve(surroundings)
+    await look(server.ready)
+  }
+
+  async function requestToken({ url }: Ready, { clientId, clientSecret }: Credentials) {
+    const response = await fetch(`${url}/main/token`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        grant_type: 'client_credentials',
+        client_id: clientId,
+        client_secret: clientSecret,
+        scopes: [...SCOPES],
+      }),
+    })
+    return { status: response.status, body: (await response.json()) as { accessToken: string } }
+  }
+
+  const validate = ({ url }: Ready, token: string) =>
+    fetch(`${url}/main/token/validate`, { headers: { authorization: `Bearer ${token}` } })
+
+  afterAll(async () => {
+    await running?.[Symbol.asyncDispose]()
+    folder[Symbol.dispose]()
+  })
+
+  test('a first start makes main', async () => {
+    const server = await serve(surroundings)
+    if (isServed) running = server
+    else await server[Symbol.asyncDispose]()
+  })
+
+  test('db', async () => {
+    const created = await run<{ url: string | null; client: Credentials }>('db', 'create', 'other')
+    expect(created.url).toBe(running === undefined ? null : `${running.ready.url}/other`)
+    await see(async ({ url }) => {
+      expect((await fetch(`${url}/other/.well-known/jwks.json`)).status).toBe(200)
+    })
+    const listed = await run<{ name: string }[]>('db', 'list')
+    expect(listed.map(({ name }) => name)).toEqual(['main', 'other'])
+    await run('db', 'delete', 'other', '--yes')
+    await see(async ({ url }) => {
+      expect((await fetch(`${url}/other/.well-known/jwks.json`)).status).toBe(404)
+    })
+  })
+
+  test('schema and token', async () => {
+    const schema = new Blob(['{"todoItems": "@id, title"}'])
+    const pushed = await satchel(['schema', 'push', '-'], surroundings, schema)
+    expect(pushed).toEqual({ exitCode: 0, stdout: 'Pushed todoItems\n', stderr: '' })
+    expect(await run<unknown>('schema', 'show')).toEqual({
+      schema: { todoItems: '@id, title' },
+      building: [],
+    })
+    const { stdout } = await satchel(['token', '--sub', 'alice@example.com'], surroundings)
+    await see(async ({ url }) => {
+      const posted = await fetch(`${url}/main/my/todoItems`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${stdout.trim()}`, 'content-type': 'application/json' },
+        body: '{"title": "Buy milk"}',
+      })
+      expect(posted.status).toBe(200)
+      expect(await posted.json()).toMatchObject({ owner: 'alice@example.com' })
+    })
+  })
+
+  test('client', async () => {
+    const scopes = ['--scopes', SCOPES.join(',')]
+    const created = await run<Credentials>('client', 'create', ...scopes, '--name', 'reports')
+    await see(async (ready) => {
+      expect((await requestToken(ready, created)).status).toBe(200)
+    })
+    const rotated = await run<Credentials>('client', 'rotate', created.clientId, '--days', '0')
+    let token = ''
+    await see(async (ready) => {
+      expect((await requestToken(ready, created)).status).toBe(401)
+      const { status, body } = await requestToken(ready, rotated)
+      expect(status).toBe(200)
+      token = body.accessToken
+      expect((await validate(ready, token)).status).toBe(200)
+    })
+    await run('client', 'revoke', rotated.clientId)
+    const ids = (await run<{ id: string }[]>('client', 'list')).map(({ id }) => id)
+    expect(ids).not.toContain(rotated.clientId)
+    await see(async (ready) => {
+      expect((await requestToken(ready, rotated)).status).toBe(401)
+      expect((await validate(ready, token)).status).toBe(401)
+    })
+  })
+
+  test('origin', async () => {
+    const origin = 'https://app.example'
+    const answer = async ({ url }: Ready) =>
+      (await fetch(`${url}/main/.well-known/jwks.json`, { headers: { origin } })).status
+    await run('origin', 'add', origin)
+    expect(await run<unknown>('origin', 'list')).toEqual([origin])
+    await see(async (ready) => expect(await answer(ready)).toBe(200))
+    await run('origin', 'remove', origin)
+    await see(async (ready) => expect(await answer(ready)).toBe(403))
+  })
+
+  test('key', async () => {
+    const { accessToken } = await run<{ accessToken: string }>('token', '--sub', 'bob@example.com')
+    const { keyId } = await run<{ keyId: string }>('key', 'rotate')
+    const next = await run<{ accessToken: string }>('token', '--sub', 'bob@example.com')
+    expect(headerOf(next.accessToken)).toMatchObject({ kid: keyId })
+    expect(headerOf(accessToken)).not.toMatchObject({ kid: keyId })
+    await see(async (ready) => {
+      for (const token of [accessToken, next.accessToken]) {
+        expect((await validate(ready, token)).status).toBe(200)
+      }
+    })
+  })
+
+  test('a refusal is the same sentence and exit code', async () => {
+    const refused = await satchel(['client', 'revoke', 'nobody'], surroundings)
+    expect(refused).toEqual({ exitCode: 1, stdout: '', stderr: 'satchel: No client "nobody"\n' })
+    const unknown = await satchel(['client', 'list', '--db', 'none', '--json'], surroundings)
+    expect(unknown.exitCode).toBe(1)
+    expect(JSON.parse(unknown.stderr)).toMatchObject({ error: { code: 'UNKNOWN_DATABASE' } })
+  })
+})
+
+test('commands at the same time wait for each other', async () => {
+  using folder = temporaryFolder()
+  const surroundings = { cwd: folder.path }
+  await satchelJson(['db', 'create', 'main'], surroundings)
+  const names = ['one', 'two', 'three', 'four']
+  await Promise.all(names.map((name) => satchelJson(['db', 'create', name], surroundings)))
+  const listed = await satchelJson<{ name: string }[]>(['db', 'list'], surroundings)
+  expect(listed.map(({ name }) => name)).toEqual(['four', 'main', 'one', 'three', 'two'])
+})
+
+test('a holder on another machine is named, and its folder is left alone', async () => {
+  using folder = temporaryFolder()
+  const surroundings = { cwd: folder.path }
+  await using server = await serve(surroundings)
+  const file = join(folder.path, 'data', 'holder.json')
+  const holder = (await Bun.file(file).json()) as object
+  await Bun.write(file, JSON.stringify({ ...holder, host: 'elsewhere', token: 'unknown' }))
+  const refused = await satchel(['client', 'list'], surroundings)
+  expect(refused).toMatchObject({ exitCode: 1, stdout: '' })
+  expect(refused.stderr).toContain(`process ${server.pid} on elsewhere`)
+}, 10_000)
+
+function headerOf(token: string): unknown {
+  return JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString())
+}

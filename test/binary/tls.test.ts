@@ -1,0 +1,101 @@
+import { expect, test } from 'bun:test'
+import { renameSync } from 'node:fs'
+import { join } from 'node:path'
+import { connect } from 'node:tls'
+import { temporaryFolder } from '../setup'
+import { satchel, serve } from './setup'
+
+const canMakeCertificates = Bun.which('openssl') !== null
+
+/** Makes `<name>.crt` and `<name>.key` for this machine, self-signed, with `name` as its common name. */
+function makeCertificate(folder: string, name: string): void {
+  const key = '-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes'
+  const content = `-days 2 -subj /CN=${name} -addext subjectAltName=IP:127.0.0.1`
+  const files = `-keyout ${name}.key -out ${name}.crt`
+  const { exitCode } = Bun.spawnSync(
+    ['openssl', 'req', '-x509', ...`${key} ${content} ${files}`.split(' ')],
+    { cwd: folder, stderr: 'ignore' },
+  )
+  expect(exitCode).toBe(0)
+}
+
+/** The common name of the certificate that the server shows. */
+function shownName(url: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const { port } = new URL(url)
+    const socket = connect({ port: Number(port), host: '127.0.0.1', rejectUnauthorized: false })
+    socket.on('secureConnect', () => {
+      resolve(String(socket.getPeerCertificate().subject.CN))
+      socket.end()
+    })
+    socket.on('error', reject)
+  })
+}
+
+async function untilShown(url: string, name: string): Promise<void> {
+  for (let tries = 0; tries < 50 && (await shownName(url)) !== name; tries++) await Bun.sleep(100)
+  expect(await shownName(url)).toBe(name)
+}
+
+test.if(canMakeCertificates)(
+  'serves https and takes a renewed certificate without refusing a connection',
+  async () => {
+    using folder = temporaryFolder()
+    makeCertificate(folder.path, 'first')
+    makeCertificate(folder.path, 'second')
+    const files = ['--tls-cert', 'first.crt', '--tls-key', 'first.key']
+    await using server = await serve({ cwd: folder.path }, files)
+    const { url } = server.ready
+    expect(url).toStartWith('https://127.0.0.1:')
+    const tls = { rejectUnauthorized: false }
+    expect((await fetch(`${url}/health`, { tls })).status).toBe(200)
+    expect(await shownName(url)).toBe('first')
+
+    renameSync(join(folder.path, 'second.crt'), join(folder.path, 'first.crt'))
+    // Between the two files the pair does not fit: the old one stays.
+    await Bun.sleep(1500)
+    expect(await shownName(url)).toBe('first')
+    renameSync(join(folder.path, 'second.key'), join(folder.path, 'first.key'))
+    await untilShown(url, 'second')
+    expect((await fetch(`${url}/health`, { tls })).status).toBe(200)
+
+    const { port } = new URL(url)
+    using other = temporaryFolder()
+    const refused = await satchel(['serve', '--port', port], { cwd: other.path })
+    expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('is in use') })
+    makeCertificate(other.path, 'third')
+    const third = ['--tls-cert', 'third.crt', '--tls-key', 'third.key']
+    const refusedTls = await satchel(['serve', '--port', port, ...third], { cwd: other.path })
+    expect(refusedTls).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('is in use') })
+
+    server.kill('SIGTERM')
+    expect(await server.exited).toBe(0)
+    const log = await server.log
+    expect(log).toContain('The new certificate cannot be used')
+    expect(log).toContain('The new certificate is in use')
+    expect(log).not.toContain('PRIVATE KEY')
+  },
+  20_000,
+)
+
+test.if(canMakeCertificates)(
+  'refuses a certificate that is missing, broken or of another key',
+  async () => {
+    using folder = temporaryFolder()
+    makeCertificate(folder.path, 'one')
+    makeCertificate(folder.path, 'two')
+    await Bun.write(join(folder.path, 'broken.crt'), 'no certificate')
+    for (const [cert, key, sentence] of [
+      ['none.crt', 'one.key', `--tls-cert: ${folder.path}/none.crt cannot be read`],
+      ['one.crt', 'none.key', `--tls-key: ${folder.path}/none.key cannot be read`],
+      ['broken.crt', 'one.key', 'must be PEM and belong together'],
+      ['one.crt', 'two.key', 'must be PEM and belong together'],
+    ] as const) {
+      const args = ['serve', '--port', '0', '--tls-cert', cert, '--tls-key', key]
+      const refused = await satchel(args, { cwd: folder.path })
+      expect(refused).toMatchObject({ exitCode: 2, stdout: '' })
+      expect(refused.stderr).toContain(sentence)
+      expect(refused.stderr.trim().split('\n')).toHaveLength(1)
+    }
+  },
+)
