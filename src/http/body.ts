@@ -35,25 +35,22 @@ export function createBodies(limits: BodyLimits): Bodies {
     let reserved = 0
     const reserve = (bytes: number) => {
       if (held + bytes > BUDGET) {
-        throw new SatchelError(
-          'BUSY',
-          'Too many large bodies at the same time: repeat the request',
-          {
-            retryAfter: 2,
-          },
-        )
+        throw new SatchelError('BUSY', 'Too many large bodies at once: repeat the request', {
+          retryAfter: 2,
+        })
       }
       held += bytes
       reserved += bytes
     }
     try {
       reserve(room)
-      const bytes =
+      const bytes = await received(
         declared === undefined
-          ? await readChunks(request, most, (total) => {
+          ? readChunks(request, most, (total) => {
               if (total > reserved) reserve(total - reserved)
             })
-          : await request.bytes()
+          : request.bytes(),
+      )
       return bytes.length > LARGE ? await oneByOne(() => work(bytes)) : await work(bytes)
     } finally {
       held -= reserved
@@ -101,6 +98,16 @@ function declaredLength(request: Request, most: number): number | undefined {
   }
   if (length > most) throw tooLarge(most)
   return length
+}
+
+/** A body that breaks off is its sender's doing, who is not there to be told. */
+async function received(reading: Promise<Uint8Array>): Promise<Uint8Array> {
+  try {
+    return await reading
+  } catch (error) {
+    if (error instanceof SatchelError) throw error
+    throw new SatchelError('INVALID_REQUEST', 'The body broke off')
+  }
 }
 
 async function readChunks(

@@ -1,0 +1,297 @@
+import { afterAll, describe, expect, test } from 'bun:test'
+import { connect, type Socket } from 'node:net'
+import { ALICE, type DataServer, exchange, setupData } from './setup'
+
+const MIB = 1024 * 1024
+const JSON_TYPE = { 'content-type': 'application/json' }
+
+const head = (token: string | undefined, ...lines: string[]) =>
+  [
+    'POST /main/my/plain HTTP/1.1',
+    'Host: localhost',
+    ...(token === undefined ? [] : [`Authorization: Bearer ${token}`]),
+    'Content-Type: application/json',
+    ...lines,
+    '',
+    '',
+  ].join('\r\n')
+
+const chunked = (text: string) => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`
+
+/** An object whose JSON has exactly this many bytes. */
+function objectOf(bytes: number): string {
+  const frame = '{"id":"a","text":""}'
+  return `{"id":"a","text":"${'x'.repeat(bytes - frame.length)}"}`
+}
+
+describe('the type of a body', () => {
+  test('is JSON, named or not', async () => {
+    await using server = await setupData()
+    const alice = await server.as(ALICE)
+    for (const type of [
+      'application/json',
+      'APPLICATION/JSON; charset=utf-8',
+      'application/json ;x=y',
+      'application/vnd.api+json',
+      'application/tson',
+      'application/x-tson',
+    ]) {
+      const answer = await alice.post('/my/plain', { id: 'a' }, { 'content-type': type })
+      expect({ type, status: answer.status }).toEqual({ type, status: 200 })
+    }
+    const body = '{"id":"b"}'
+    const untyped = await exchange(
+      server.url,
+      `POST /main/my/plain HTTP/1.1\r\nHost: x\r\nConnection: close\r\n` +
+        `Authorization: Bearer ${alice.token}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    )
+    expect(untyped.statuses).toEqual([200])
+  })
+
+  test('is nothing else: 415', async () => {
+    await using server = await setupData()
+    const alice = await server.as(ALICE)
+    for (const type of [
+      'text/plain',
+      'text/json',
+      'application/jsonx',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data; boundary=x',
+      'application/octet-stream',
+      'application/xml',
+      'json',
+    ]) {
+      const answer = await alice.post('/my/plain', { id: 'a' }, { 'content-type': type })
+      expect(answer).toMatchObject({ status: 415, body: { code: 'UNSUPPORTED_MEDIA_TYPE' } })
+    }
+    for (const encoding of ['gzip', 'br', 'deflate', 'gzip, gzip', 'x']) {
+      const headers = { ...JSON_TYPE, 'content-encoding': encoding }
+      const body = encoding === 'gzip' ? Bun.gzipSync('{"id":"a"}') : '{"id":"a"}'
+      const answer = await alice.send('POST', '/my/plain', { body, headers })
+      expect(answer).toMatchObject({ status: 415, body: { code: 'UNSUPPORTED_MEDIA_TYPE' } })
+    }
+    const plain = { ...JSON_TYPE, 'content-encoding': 'identity' }
+    expect((await alice.post('/my/plain', { id: 'a' }, plain)).status).toBe(200)
+  })
+})
+
+describe('a malformed body', () => {
+  test.each([
+    ['', 'line 1, column 1'],
+    ['   ', 'line 1, column 4'],
+    ['{', 'line 1, column 2'],
+    ['{"id":"a"', 'line 1, column 10'],
+    ['{"id":"a"}x', 'line 1, column 11'],
+    ['{"id":"a"}{"id":"b"}', 'line 1, column 11'],
+    ['[{"id":"a"},\n{"id":]', 'line 2, column 7'],
+    ['{"id":"a",}', 'line 1, column 11'],
+    ["{'id':'a'}", 'line 1, column 2'],
+    ['{"id":"a\n"}', 'line 1, column 9'],
+    ['{"id":"\\x"}', 'line 1, column 8'],
+    ['{"n":01}', 'line 1, column 7'],
+    ['{"n":NaN}', 'line 1, column 6'],
+    ['{"n":+1}', 'line 1, column 6'],
+    ['undefined', 'line 1, column 1'],
+    ['{"id":"a"}]', 'line 1, column 11'],
+    ['// x\n{}', 'line 1, column 1'],
+  ])('%j is refused with 400 and its place', async (body, place) => {
+    await using server = await setupData()
+    const alice = await server.as(ALICE)
+    const answer = await alice.send('POST', '/my/plain', { body, headers: JSON_TYPE })
+    expect(answer).toMatchObject({ status: 400, body: { code: 'INVALID_REQUEST' } })
+    expect((answer.body as { message: string }).message).toEndWith(place)
+  })
+
+  test('that is not UTF-8 is refused', async () => {
+    await using server = await setupData()
+    const alice = await server.as(ALICE)
+    for (const bytes of [
+      [0x22, 0xff, 0x22],
+      [0xc0, 0xae],
+      [0xed, 0xa0, 0x80],
+      [0x22, 0xe2, 0x82],
+    ]) {
+      const text = [0x7b, 0x22, 0x69, 0x64, 0x22, 0x3a, 0x22, ...bytes, 0x22, 0x7d]
+      const body = new Uint8Array(text)
+      const answer = await alice.send('POST', '/my/plain', { body, headers: JSON_TYPE })
+      expect(answer).toMatchObject({ status: 400, body: { code: 'INVALID_REQUEST' } })
+    }
+    const utf16 = new Uint8Array(Buffer.from('{"id":"a"}', 'utf16le'))
+    const answer = await alice.send('POST', '/my/plain', { body: utf16, headers: JSON_TYPE })
+    expect(answer.status).toBe(400)
+  })
+
+  test('that breaks off is nobody’s fault here: no error in the log, nothing stored', async () => {
+    await using server = await setupData()
+    const alice = await server.as(ALICE)
+    const parts = ['Content-Length: 100', 'Transfer-Encoding: chunked']
+    for (const part of parts) {
+      const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+      socket.write(head(alice.token, part))
+      socket.write(part.startsWith('C') ? '{"id":"a"}' : chunked('{"id":"a"}'))
+      await Bun.sleep(50)
+      socket.destroy()
+    }
+    await Bun.sleep(100)
+    const entries = server.lines.map((line) => JSON.parse(line) as { level: string })
+    expect(entries.filter(({ level }) => level === 'error' || level === 'warning')).toEqual([])
+    expect((await alice.get('/my/plain')).text).toBe('[]')
+  })
+})
+
+describe('a large body', () => {
+  test('is taken up to the limit and no further, declared or not: 413', async () => {
+    await using server = await setupData()
+    const alice = await server.as(ALICE)
+    const body = objectOf(16 * MIB)
+    expect((await alice.send('POST', '/my/plain', { body })).status).toBe(200)
+    const larger = await alice.send('POST', '/my/plain', { body: `${body} ` })
+    expect(larger).toMatchObject({ status: 413, body: { code: 'PAYLOAD_TOO_LARGE' } })
+    expect(larger.text).toContain('16777216')
+  })
+
+  test('is refused by its length alone, before a byte of it has come', async () => {
+    await using server = await setupData()
+    const alice = await server.as(ALICE)
+    const request = head(alice.token, `Content-Length: ${16 * MIB + 1}`)
+    const { text } = await exchange(server.url, request)
+    expect(text).toStartWith('HTTP/1.1 413')
+    expect(text).toContain('"PAYLOAD_TOO_LARGE"')
+  })
+
+  test('without a length is refused as soon as it is too large', async () => {
+    await using server = await setupData()
+    const alice = await server.as(ALICE)
+    const request = head(alice.token, 'Transfer-Encoding: chunked', 'Connection: close')
+    const body = objectOf(16 * MIB)
+    const parts = Array.from({ length: 16 }, (_, n) => chunked(body.slice(n * MIB, (n + 1) * MIB)))
+    const end = chunked('')
+    expect((await exchange(server.url, request + parts.join('') + end)).statuses).toEqual([200])
+    const more = request + parts.join('') + chunked(' ') + end
+    const { text } = await exchange(server.url, more)
+    expect(text).toStartWith('HTTP/1.1 413')
+    expect(text).toContain('"PAYLOAD_TOO_LARGE"')
+  })
+
+  test('may be as large as it is configured to be', async () => {
+    await using server = await setupData({ maxBody: 1000, maxDepth: 3, maxValues: 10 })
+    const alice = await server.as(ALICE)
+    const send = async (body: string) => (await alice.send('POST', '/my/plain', { body })).status
+    expect(await send(objectOf(1000))).toBe(200)
+    expect(await send(objectOf(1001))).toBe(413)
+    expect(await send('[[[1]]]')).toBe(422)
+    expect(await send('{"id":"a","x":{"y":[1]}}')).toBe(200)
+    expect(await send('{"id":"a","x":{"y":[[1]]}}')).toBe(422)
+    expect(await send('{"id":"a","x":[1,2,3,4,5,6,7]}')).toBe(200)
+    expect(await send('{"id":"a","x":[1,2,3,4,5,6,7,8]}')).toBe(422)
+  })
+})
+
+describe('a deep or wide body (promise 29)', () => {
+  const nested = (levels: number) => `{"id":"a","x":${'['.repeat(levels)}${']'.repeat(levels)}}`
+
+  test('may be 64 levels deep', async () => {
+    await using server = await setupData()
+    const alice = await server.as(ALICE)
+    expect((await alice.send('POST', '/my/plain', { body: nested(63) })).status).toBe(200)
+    const deep = await alice.send('POST', '/my/plain', { body: nested(64) })
+    expect(deep).toMatchObject({ status: 422, body: { code: 'UNPROCESSABLE' } })
+    expect(deep.text).toContain('64')
+  })
+
+  test('may have a million values', async () => {
+    await using server = await setupData()
+    const alice = await server.as(ALICE)
+    // The object, its key, the array, and what is in it.
+    const wide = (values: number) => `{"id":"a","x":[${'1,'.repeat(values - 4)}1]}`
+    expect((await alice.send('POST', '/my/plain', { body: wide(1_000_000) })).status).toBe(200)
+    const wider = await alice.send('POST', '/my/plain', { body: wide(1_000_001) })
+    expect(wider).toMatchObject({ status: 422, body: { code: 'UNPROCESSABLE' } })
+  })
+})
+
+describe('who may not write', () => {
+  test('is told so before the body is read', async () => {
+    await using server = await setupData()
+    const bare = await server.as(ALICE, [])
+    for (const [token, status] of [
+      [undefined, 401],
+      ['nonsense', 401],
+      [bare.token, 403],
+    ] as const) {
+      const request = head(token, `Content-Length: ${MIB}`)
+      const { statuses } = await exchange(server.url, request)
+      expect(statuses).toEqual([status])
+      const typed = await server.anyone.send('POST', '/my/plain', {
+        body: 'x',
+        headers: {
+          'content-type': 'text/plain',
+          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        },
+      })
+      expect(typed.status).toBe(status)
+    }
+  })
+})
+
+describe('all bodies together', () => {
+  const sockets: Socket[] = []
+  afterAll(() => sockets.forEach((socket) => socket.destroy()))
+
+  /** A request whose body has been promised and begun. Resolves to what is answered. */
+  function begin(server: DataServer, token: string | undefined, bytes: number) {
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+    sockets.push(socket)
+    socket.on('error', () => undefined)
+    let text = ''
+    const answered = new Promise<string>((resolve) => {
+      socket.on('data', (chunk) => {
+        text += chunk.toString('latin1')
+        resolve(text)
+      })
+    })
+    const body = objectOf(bytes)
+    socket.write(head(token, `Content-Length: ${bytes}`) + body.slice(0, 10))
+    return { socket, answered, finish: () => socket.write(body.slice(10)) }
+  }
+
+  test('hold at most 64 MiB; what does not fit is asked to come back', async () => {
+    await using server = await setupData()
+    const alice = await server.as(ALICE)
+    const held = Array.from({ length: 4 }, () => begin(server, alice.token, 16 * MIB))
+    await Bun.sleep(100)
+    const refused = await begin(server, alice.token, 16 * MIB).answered
+    expect(refused).toStartWith('HTTP/1.1 503')
+    expect(refused).toMatch(/\r\nRetry-After: \d+\r\n/)
+    expect(refused).toContain('"BUSY"')
+    expect((await alice.get('/my/plain')).status).toBe(200)
+    expect((await alice.post('/my/plain', { id: 'b' })).status).toBe(503)
+    held[0]?.socket.destroy()
+    held[1]?.finish()
+    expect(await held[1]?.answered).toStartWith('HTTP/1.1 200')
+    await Bun.sleep(50)
+    const next = begin(server, alice.token, 16 * MIB)
+    next.finish()
+    expect(await next.answered).toStartWith('HTTP/1.1 200')
+    expect((await alice.post('/my/plain', { id: 'b' })).status).toBe(200)
+    for (const { socket } of held) socket.destroy()
+  })
+
+  test('hold nothing after refusals of every kind', async () => {
+    await using server = await setupData()
+    const alice = await server.as(ALICE)
+    for (let round = 0; round < 20; round += 1) {
+      const body = `${objectOf(4 * MIB)}${round % 2 === 0 ? 'x' : ''}`
+      const target = round % 3 === 0 ? '/my/none' : '/my/plain'
+      await alice.send('POST', target, { body })
+      const { socket } = begin(server, alice.token, 16 * MIB)
+      await Bun.sleep(5)
+      socket.destroy()
+    }
+    await Bun.sleep(100)
+    const four = Array.from({ length: 4 }, () => begin(server, alice.token, 16 * MIB))
+    await Bun.sleep(50)
+    for (const { finish } of four) finish()
+    for (const { answered } of four) expect(await answered).toStartWith('HTTP/1.1 200')
+  })
+})
