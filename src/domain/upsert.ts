@@ -8,6 +8,7 @@ import { ROW_RULES } from './row-rules'
 import type { Database } from './store'
 import { type Table, requireTable } from './table'
 import { nextTurn } from './turn'
+import { getOwn, isWireObject } from './value'
 import type { ViewName } from './view'
 import type { Writing } from './writing'
 
@@ -71,17 +72,20 @@ async function readDrafts(table: Table, upsert: Upsert, subject: string): Promis
   }
   const drafts: Draft[] = []
   for (const [position, object] of objects.entries()) {
-    const draft = inView(
-      table,
-      view,
-      draftOf(table, object, isArray ? position : undefined),
-      subject,
-    )
+    const value = view === 'public' && table.builtIn ? inPublicRealm(object) : object
+    const raw = draftOf(table, value, isArray ? position : undefined)
+    const draft = inView(table, view, raw, subject)
     requireRealmOfView(table, view, draft)
     drafts.push(draft)
     if (drafts.length % SLICE === 0) await nextTurn()
   }
   return drafts
+}
+
+/** A row of `members` or `roles` is told by its realm, in the key or beside it: it cannot wait for one. */
+function inPublicRealm(object: unknown): unknown {
+  if (!isWireObject(object) || getOwn(object, 'realmId') !== undefined) return object
+  return { ...object, realmId: PUBLIC_REALM }
 }
 
 function inView(table: Table, view: ViewName, draft: Draft, subject: string): Draft {
