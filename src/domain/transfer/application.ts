@@ -1,0 +1,109 @@
+import { accessOf } from '../access'
+import type { Actor } from '../actor'
+import { putDrafts } from '../put'
+import { removeStored } from '../remove'
+import type { WriteTx } from '../store'
+import type { Writing } from '../writing'
+import type { Entry, ObjectEntry, UserEntry } from './entry'
+import { draftOfEntry, keyOfEntry, realmIdOf } from './entry-draft'
+
+/** Whoever may import may write everything, as on `/all`. */
+const IMPORTER: Actor = {
+  subject: null,
+  email: null,
+  name: null,
+  scopes: new Set(['ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE']),
+}
+
+/** Applies entries that were found good, in their order. `now` in ms. */
+export async function applyEntries(
+  tx: WriteTx,
+  entries: readonly Entry[],
+  now: number,
+): Promise<void> {
+  for (const run of runsOf(entries)) {
+    if ('users' in run) await applyUsers(tx, run.users, now)
+    else await applyObjects(tx, run, now)
+  }
+}
+
+interface ObjectRun {
+  readonly table: string
+  readonly isRemoval: boolean
+  readonly objects: ObjectEntry[]
+}
+
+/** Entries that follow each other and can be applied together. */
+function runsOf(entries: readonly Entry[]): (ObjectRun | { readonly users: UserEntry[] })[] {
+  const runs: ReturnType<typeof runsOf> = []
+  for (const entry of entries) {
+    const last = runs.at(-1)
+    if ('user' in entry) {
+      if (last !== undefined && 'users' in last) last.users.push(entry)
+      else runs.push({ users: [entry] })
+      continue
+    }
+    const { table } = entry
+    const isRemoval = entry.data === null
+    const isSame = last !== undefined && 'table' in last && last.table === table
+    if (isSame && last.isRemoval === isRemoval) last.objects.push(entry)
+    else runs.push({ table, isRemoval, objects: [entry] })
+  }
+  return runs
+}
+
+async function applyUsers(tx: WriteTx, entries: readonly UserEntry[], now: number): Promise<void> {
+  for (const { user: id, data: given } of entries) {
+    if (given === null) {
+      await tx.users.remove(id)
+      continue
+    }
+    const data = Object.keys(given).length === 0 ? null : given
+    const known = await tx.users.find(id)
+    const fresh = { created: now, lastLogin: null, validUntil: null, deactivated: null }
+    await tx.users.put({ ...fresh, ...known, id, type: 'demo', updated: now, data })
+  }
+}
+
+async function applyObjects(tx: WriteTx, run: ObjectRun, now: number): Promise<void> {
+  const table = await tx.tables.find(run.table)
+  // A table that was found stays, though it may be hidden by now.
+  if (table === undefined) throw new Error(`the table ${run.table} is gone`)
+  const writing: Writing = {
+    tx,
+    actor: IMPORTER,
+    subject: '',
+    isGlobal: true,
+    view: 'all',
+    table,
+    access: await accessOf(tx, IMPORTER),
+    now,
+  }
+  if (run.isRemoval) await removeAll(writing, run.objects)
+  else await putAll(writing, run.objects)
+}
+
+async function putAll(writing: Writing, entries: readonly ObjectEntry[]): Promise<void> {
+  const { table } = writing
+  const drafts = entries.flatMap((entry) =>
+    entry.data === null ? [] : [draftOfEntry(table, entry, entry.data)],
+  )
+  // A realm may come later in the file than what lies in it.
+  if (table.name !== 'realms') {
+    for (const id of new Set(drafts.map(({ realmId }) => realmId))) {
+      if (id !== undefined) await writing.tx.realms.ensure(id)
+    }
+  }
+  await putDrafts(writing, drafts)
+}
+
+/** Deletes what is there, and in the realm that the file names. */
+async function removeAll(writing: Writing, entries: readonly ObjectEntry[]): Promise<void> {
+  const { tx, table } = writing
+  for (const entry of entries) {
+    const previous = await tx.objects.find(table, keyOfEntry(table, entry))
+    if (previous === undefined) continue
+    const realm = await tx.realms.findByRef(previous.realm)
+    if (realm?.id === realmIdOf(entry.realm ?? '')) await removeStored(writing, previous)
+  }
+}

@@ -1,0 +1,88 @@
+import { type ErrorCode, SatchelError } from '../error'
+import { JSON_LIMITS, type JsonLimits, parseJson } from '../json-scan'
+import type { Position } from '../json-syntax'
+import type { TableSchema } from '../schema'
+import { type WireObject, isWireObject, requireWireObject } from '../value'
+
+/** An object of an import file, checked as far as that needs no table. */
+export interface ObjectEntry {
+  /** Where it stands in the file, for refusals: `line 12`, `"data.rlm-public.cities.x"`. */
+  readonly place: string
+  readonly table: string
+  /** Null when the object itself says it. */
+  readonly realm: string | null
+  /** The key as text, a compound one as JSON; null when the object has it or the server makes it. */
+  readonly id: string | null
+  /** Null deletes. */
+  readonly data: WireObject | null
+}
+
+/** A demo user; `data` null removes them. */
+export interface UserEntry {
+  readonly place: string
+  readonly user: string
+  readonly data: WireObject | null
+}
+
+export type Entry = ObjectEntry | UserEntry
+
+/** What a file says about the database itself; several of them add up. */
+export interface Declaration {
+  readonly schemas?: ReadonlyMap<string, TableSchema | null>
+  readonly idPrefixes?: ReadonlyMap<string, string>
+  readonly sealed?: boolean
+}
+
+export type Item = Entry | { readonly declaration: Declaration }
+
+/** What refusals call the file. */
+export const FILE = 'The file'
+/** The greatest object, line or section of a file, in bytes: four times a body (design.md §6). */
+export const PART_BYTES = 64 * 2 ** 20
+
+/** The value of an object in a file, or null. Throws `UNPROCESSABLE` naming the place. */
+export function requireData(value: unknown, place: string): WireObject | null {
+  if (value === null) return null
+  if (!isWireObject(value)) throw refuseAt(place, 'an object is expected, or null to delete it')
+  return inPlace(place, () => requireWireObject(value, ''))
+}
+
+/**
+ * Parses JSON of the file that begins at `start`. Throws `INVALID_REQUEST` with line and column, or
+ * `UNPROCESSABLE` naming the place when there is too much of it.
+ */
+export function parsePart(
+  text: string,
+  start: Position,
+  place: string,
+  limits: JsonLimits = JSON_LIMITS,
+): unknown {
+  try {
+    return parseJson(text, limits, { name: FILE, start })
+  } catch (error) {
+    throw error instanceof SatchelError && error.code === 'INVALID_REQUEST'
+      ? error
+      : namingPlace(error, place)
+  }
+}
+
+/** Runs a check of what stands at `place`; its refusal names it. */
+export function inPlace<T>(place: string, check: () => T): T {
+  try {
+    return check()
+  } catch (error) {
+    throw namingPlace(error, place)
+  }
+}
+
+export function refuseAt(
+  place: string,
+  problem: string,
+  code: ErrorCode = 'UNPROCESSABLE',
+): SatchelError {
+  return new SatchelError(code, `${place}: ${problem}`, { reason: place })
+}
+
+function namingPlace(error: unknown, place: string): unknown {
+  return error instanceof SatchelError ? refuseAt(place, error.message, error.code) : error
+}

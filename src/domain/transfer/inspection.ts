@@ -1,0 +1,100 @@
+import { SatchelError, quoted } from '../error'
+import { PUBLIC_REALM } from '../realm'
+import type { Database } from '../store'
+import type { Table } from '../table'
+import { nextTurn } from '../turn'
+import { type ObjectEntry, inPlace, refuseAt } from './entry'
+import { draftOfEntry, keyOfEntry } from './entry-draft'
+import type { Spool } from './spool'
+
+/** What an import brings. */
+export interface Contents {
+  /** Objects to create or replace. */
+  readonly objects: number
+  /** Objects to delete, where they exist. */
+  readonly deleted: number
+  readonly demoUsers: number
+}
+
+/**
+ * Makes sure that everything in a spool can be stored in these tables: every object with its key,
+ * in a realm that exists or comes with the file. Throws `UNPROCESSABLE`, `UNKNOWN_TABLE` or
+ * `UNKNOWN_REALM` naming the place in the file. `progress` is told the bytes that are done.
+ */
+export async function inspect(
+  database: Database,
+  spool: Spool,
+  tables: ReadonlyMap<string, Table>,
+  progress: (done: number) => void,
+): Promise<Contents> {
+  const contents = { objects: 0, deleted: 0, demoUsers: 0 }
+  const realms = createRealmCensus()
+  for (let offset = 0; offset < spool.size;) {
+    const { entries, next } = spool.read(offset)
+    for (const entry of entries) {
+      if ('user' in entry) {
+        contents.demoUsers += 1
+        continue
+      }
+      inPlace(entry.place, () => inspectEntry(tables, entry, realms))
+      if (entry.data === null) contents.deleted += 1
+      else contents.objects += 1
+    }
+    offset = next
+    progress(offset)
+    await nextTurn()
+  }
+  await requireRealms(database, realms)
+  return contents
+}
+
+function inspectEntry(
+  tables: ReadonlyMap<string, Table>,
+  entry: ObjectEntry,
+  realms: RealmCensus,
+): void {
+  const table = tables.get(entry.table)
+  if (table === undefined || table.hidden) {
+    throw new SatchelError(
+      'UNKNOWN_TABLE',
+      `there is no table ${quoted(entry.table)}: declare it in the "schema" of the file or with satchel schema push`,
+    )
+  }
+  const isRealm = table.name === 'realms'
+  if (entry.data === null) {
+    const key = keyOfEntry(table, entry)
+    if (isRealm) realms.removed.add(key)
+    return
+  }
+  const { key, realmId = '' } = draftOfEntry(table, entry, entry.data)
+  if (isRealm) {
+    if (key !== undefined) realms.created.add(key)
+  } else if (realmId.startsWith('rlm') && realmId !== PUBLIC_REALM) {
+    if (!realms.needed.has(realmId)) realms.needed.set(realmId, entry.place)
+  }
+}
+
+/** The realm ids of a file, which are few beside its objects. */
+interface RealmCensus {
+  readonly created: Set<string>
+  readonly removed: Set<string>
+  /** Realms that objects lie in, each with the place of the first one. */
+  readonly needed: Map<string, string>
+}
+
+function createRealmCensus(): RealmCensus {
+  return { created: new Set(), removed: new Set(), needed: new Map() }
+}
+
+async function requireRealms(database: Database, realms: RealmCensus): Promise<void> {
+  for (const [id, place] of realms.needed) {
+    if (realms.created.has(id)) continue
+    const isThere = !realms.removed.has(id) && (await database.read((tx) => tx.realms.find(id)))
+    if (isThere) continue
+    throw refuseAt(
+      place,
+      `there is no realm ${quoted(id)}: create it first, or in the same file`,
+      'UNKNOWN_REALM',
+    )
+  }
+}

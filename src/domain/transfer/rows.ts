@@ -1,0 +1,116 @@
+import { keyOf } from '../key'
+import type { RealmRef } from '../realm'
+import type { Chunk, ChunkSize, Database, ReadTx } from '../store'
+import type { Table } from '../table'
+import { nextTurn } from '../turn'
+import { parseStored } from '../value'
+
+/** An object as it leaves. */
+export interface Row {
+  readonly seq: number
+  readonly realm: string
+  readonly key: string
+  /** The stored text. */
+  readonly value: string
+}
+
+/** One short read (design.md §3 Lists). */
+const CHUNK: ChunkSize = { rows: 1_000, bytes: 256 * 1024 }
+
+/** The rows of a table in order of creation, `after` a position, read in chunks. */
+export async function* readRows(
+  database: Database,
+  table: Table,
+  after = 0,
+): AsyncGenerator<readonly Row[]> {
+  for await (const read of scanTable(database, table, after)) yield read.rows
+}
+
+/** The rows of a table that lie in one realm, in order of creation, read in chunks. */
+export async function* readRowsOfRealm(
+  database: Database,
+  table: Table,
+  realm: RealmRef,
+): AsyncGenerator<readonly Row[]> {
+  const realms = new Set([realm])
+  const positions = await database.read((tx) => tx.objects.locate(table, 0, { realms }))
+  const reads =
+    positions === undefined
+      ? scanTable(database, table, 0, realms)
+      : loadPositions(database, table, positions, realms)
+  for await (const { rows } of reads) yield rows
+}
+
+/** The tables in which each realm has objects. */
+export async function findRealms(
+  database: Database,
+  tables: readonly Table[],
+): Promise<Map<RealmRef, Table[]>> {
+  const tablesByRealm = new Map<RealmRef, Table[]>()
+  for (const table of tables) {
+    for (let after: number | undefined = 0; after !== undefined;) {
+      const from: number = after
+      const { rows, next } = await database.read((tx) => tx.objects.scan(table, from, CHUNK))
+      for (const { realm } of rows) {
+        const found = tablesByRealm.get(realm)
+        if (found === undefined) tablesByRealm.set(realm, [table])
+        else if (found.at(-1) !== table) found.push(table)
+      }
+      after = next
+      await nextTurn()
+    }
+  }
+  return tablesByRealm
+}
+
+interface Reading {
+  readonly rows: readonly Row[]
+  readonly next: number | undefined
+}
+
+async function* scanTable(
+  database: Database,
+  table: Table,
+  start: number,
+  realms?: ReadonlySet<RealmRef>,
+): AsyncGenerator<Reading> {
+  for (let after: number | undefined = start; after !== undefined;) {
+    const from: number = after
+    const reading: Reading = await database.read(async (tx) =>
+      readingOf(tx, table, await tx.objects.scan(table, from, CHUNK, realms)),
+    )
+    yield reading
+    after = reading.next
+    await nextTurn()
+  }
+}
+
+async function* loadPositions(
+  database: Database,
+  table: Table,
+  positions: Float64Array,
+  realms: ReadonlySet<RealmRef>,
+): AsyncGenerator<Reading> {
+  for (let rest = positions; rest.length > 0;) {
+    const group = rest.subarray(0, CHUNK.rows)
+    const reading = await database.read(async (tx) => {
+      const { rows, next } = await tx.objects.load(table, group, CHUNK)
+      // Some may have moved since they were located.
+      return readingOf(tx, table, { rows: rows.filter(({ realm }) => realms.has(realm)), next })
+    })
+    yield reading
+    const { next } = reading
+    rest = rest.subarray(next === undefined ? group.length : group.indexOf(next) + 1)
+    await nextTurn()
+  }
+}
+
+async function readingOf(tx: ReadTx, table: Table, chunk: Chunk): Promise<Reading> {
+  const rows: Row[] = []
+  for (const { seq, realm: ref, value } of chunk.rows) {
+    const realm = await tx.realms.findByRef(ref)
+    const key = keyOf(table, parseStored(value))
+    if (realm !== undefined && key !== undefined) rows.push({ seq, realm: realm.id, key, value })
+  }
+  return { rows, next: chunk.next }
+}

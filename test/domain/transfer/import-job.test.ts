@@ -1,0 +1,160 @@
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'bun:test'
+import type { Job } from '../../../src/domain/job'
+import type { Database } from '../../../src/domain/store'
+import { IMPORT_STEPS } from '../../../src/domain/transfer/import-job'
+import { removeStraySpools } from '../../../src/domain/transfer/spool'
+import { createSqliteStore } from '../../../src/sqlite/store'
+import { refusalOf, setupStore, type TestStore } from '../../auth/setup'
+import { dataOf, exportText, importText, lines, runJobs } from './setup'
+
+const COUNT = 6_000
+const TARGET = { table: 'todo', realm: 'rlm-public' }
+/** Without keys: an object that is applied twice is there twice. */
+const ROWS = lines(...Array.from({ length: COUNT }, (_, n) => ({ n, text: 'x'.repeat(60) })))
+
+/** A database with an import that is found good and put down as a job, which nobody works off. */
+async function setupJob(): Promise<TestStore & { database: Database; end: Promise<unknown> }> {
+  const base = await setupStore()
+  const database = await base.store.create('main')
+  await using jobs = runJobs(database)
+  await importText(database, base.clock, '{"schema":{"todo":"@id, n"}}')
+  await jobs[Symbol.asyncDispose]()
+  const isPutDown = new Promise<void>((resolve) => {
+    database.onCommit((commit) => {
+      if (commit.jobs) resolve()
+    })
+  })
+  const end = importText(database, base.clock, ROWS, { target: TARGET })
+  end.catch(() => undefined)
+  await isPutDown
+  return { ...base, database, end }
+}
+
+async function onlyJob(database: Database): Promise<Job> {
+  const [job, ...others] = await database.read((tx) => tx.jobs.list())
+  if (job === undefined || others.length > 0) throw new Error('There is not one job')
+  return job
+}
+
+async function step(database: Database): Promise<'more' | 'done' | undefined> {
+  return await IMPORT_STEPS.import?.(database, await onlyJob(database))
+}
+
+function spoolsOf({ folder }: Database): string[] {
+  return readdirSync(join(folder, 'imports'))
+}
+
+describe('an import that a crash interrupts', () => {
+  test.each([0, 1, 3])('goes on after %p units and applies every object once', async (steps) => {
+    await using base = await setupJob()
+    for (let n = 0; n < steps; n++) expect(await step(base.database)).toBe('more')
+    const { done, total } = await onlyJob(base.database)
+    expect(done === 0).toBe(steps === 0)
+    expect(done).toBeLessThan(total ?? 0)
+    await base.store[Symbol.asyncDispose]()
+
+    const options = { clock: base.clock, durability: 'relaxed' } as const
+    await using store = createSqliteStore(base.folder, options)
+    const database = await store.open('main')
+    await removeStraySpools(database)
+    await using jobs = runJobs(database)
+    await jobs.idle()
+    expect(dataOf(await exportText(database)).map(({ n }) => n)).toEqual([...Array(COUNT).keys()])
+    expect(spoolsOf(database)).toEqual([])
+    expect(await database.read((tx) => tx.jobs.list())).toEqual([])
+  })
+
+  test('takes back the unit that did not end, with what the job had moved on', async () => {
+    await using base = await setupJob()
+    const { database } = base
+    await step(database)
+    const before = await onlyJob(database)
+    const rows = dataOf(await exportText(database)).length
+    const failing: Database = {
+      ...database,
+      policy: database.policy,
+      write: (work) =>
+        database.write(async (tx) => {
+          await work(tx)
+          throw new Error('the power went')
+        }),
+    }
+    expect(IMPORT_STEPS.import?.(failing, before)).rejects.toThrow('the power went')
+    await database.read(() => undefined)
+    expect(await onlyJob(database)).toEqual(before)
+    expect(dataOf(await exportText(database))).toHaveLength(rows)
+    await using jobs = runJobs(database)
+    await jobs.idle()
+    await base.end
+    expect(dataOf(await exportText(database)).map(({ n }) => n)).toEqual([...Array(COUNT).keys()])
+  })
+
+  test('needs its spool only until everything is applied', async () => {
+    await using base = await setupJob()
+    const { database } = base
+    for (let job = await onlyJob(database); job.done !== job.total; job = await onlyJob(database)) {
+      await step(database)
+    }
+    // Twice, as after a crash between the removal of the spool and that of the job.
+    expect(await step(database)).toBe('done')
+    expect(spoolsOf(database)).toEqual([])
+    expect(await step(database)).toBe('done')
+    expect(dataOf(await exportText(database))).toHaveLength(COUNT)
+  })
+})
+
+test('a spool is for the eyes of its owner and holds what is to be applied', async () => {
+  await using base = await setupJob()
+  const [name = ''] = spoolsOf(base.database)
+  const spool = statSync(join(base.database.folder, 'imports', name))
+  expect(spool.mode & 0o777).toBe(0o600)
+  expect(statSync(join(base.database.folder, 'imports')).mode & 0o777).toBe(0o700)
+  expect(await onlyJob(base.database)).toMatchObject({
+    kind: 'import',
+    done: 0,
+    total: spool.size,
+    created: base.clock.now(),
+  })
+})
+
+test('a job that cannot go on is told to whoever waits, and nothing of it stays', async () => {
+  await using base = await setupJob()
+  const { database } = base
+  const job = await onlyJob(database)
+  const failure = 'The schema changed'
+  await database.write((tx) => tx.jobs.put({ ...job, failure }))
+  const refusal = await refusalOf(() => base.end)
+  expect(refusal.message).toBe('Work in the background stopped: The schema changed')
+  expect(await database.read((tx) => tx.jobs.list())).toEqual([])
+  expect(spoolsOf(database)).toEqual([])
+})
+
+test('a spool that is damaged ends its job with a reason', async () => {
+  await using base = await setupJob()
+  const { database } = base
+  const [name = ''] = spoolsOf(database)
+  writeFileSync(join(database.folder, 'imports', name), '{"place":')
+  expect((await refusalOf(() => step(database))).message).toContain('damaged')
+  const reasons: unknown[] = []
+  await using jobs = runJobs(database, (_job, error) => reasons.push(error))
+  await jobs.idle()
+  expect((await refusalOf(() => base.end)).message).toContain('damaged')
+  expect(reasons).toHaveLength(1)
+})
+
+test('what imports left behind that never became a job is removed, the rest is not', async () => {
+  await using base = await setupJob()
+  const { database } = base
+  const kept = spoolsOf(database)
+  const stray = join(database.folder, 'imports', 'stray.ndjson')
+  writeFileSync(stray, '{}\n')
+  await removeStraySpools(database)
+  expect(existsSync(stray)).toBe(false)
+  expect(spoolsOf(database)).toEqual(kept)
+  const job = await onlyJob(database)
+  await database.write((tx) => tx.jobs.put({ ...job, failure: 'It failed' }))
+  await removeStraySpools(database)
+  expect(spoolsOf(database)).toEqual([])
+})

@@ -1,0 +1,309 @@
+import { describe, expect, test } from 'bun:test'
+import { refusalOf } from '../../auth/setup'
+import { dataOf, expectNothingLeft, lines, setupDatabase } from './setup'
+
+describe('a file that is not good in every part is refused whole', () => {
+  const realm = { realm: 'rlm-a', table: 'realms', id: 'rlm-a', data: {} }
+  const at = (part: object) => ({ realm: 'rlm-public', table: 'todo', id: 'x', data: {}, ...part })
+  const file = (part: object) =>
+    JSON.stringify({ schema: { todo: '@id', pairs: '[a+b]' }, ...part })
+  const data = (value: unknown) => file({ data: { 'rlm-public': value } })
+  const deep = `${'['.repeat(64)}${']'.repeat(64)}`
+
+  test.each<[string, string, string, string]>([
+    ['nothing', '', 'INVALID_REQUEST', 'The file is empty'],
+    ['only space', ' \n\n', 'INVALID_REQUEST', 'The file is empty'],
+    ['a picture', '\u0089PNG', 'INVALID_REQUEST', 'neither JSON nor NDJSON'],
+    ['an archive', 'PK\u0003\u0004…', 'INVALID_REQUEST', 'unpack it'],
+    ['a list without a target', '[{}]', 'INVALID_REQUEST', '--table and --realm'],
+    [
+      'broken JSON',
+      '{"schema":{},\n"data":{"rlm-public":{"todo":{"x":{"a":}}}}}',
+      'INVALID_REQUEST',
+      'line 2, column 40',
+    ],
+    [
+      'a broken line',
+      `${lines(at({}))}{"realm":"rlm-public",`,
+      'INVALID_REQUEST',
+      'line 2, column 23',
+    ],
+    ['an unknown section', file({ date: {} }), 'UNPROCESSABLE', '"date": this is no section'],
+    ['data that is no object', file({ data: [] }), 'UNPROCESSABLE', '"data": an object'],
+    ['a realm that is no object', file({ data: { r: 1 } }), 'UNPROCESSABLE', '"data.r": an object'],
+    [
+      'a table that is no object',
+      data({ todo: [] }),
+      'UNPROCESSABLE',
+      '"data.rlm-public.todo": an object',
+    ],
+    [
+      'an object that is none',
+      data({ todo: { x: 7 } }),
+      'UNPROCESSABLE',
+      '"data.rlm-public.todo.x": an object',
+    ],
+    [
+      'a number that would not survive',
+      data({ todo: { x: { a: { b: [2 ** 60] } } } }),
+      'UNPROCESSABLE',
+      '"data.rlm-public.todo.x": ".a.b.0" is a number',
+    ],
+    [
+      'a single $',
+      data({ todo: { x: { $a: 1 } } }),
+      'UNPROCESSABLE',
+      '"data.rlm-public.todo.x": The property "$a"',
+    ],
+    [
+      'too deep',
+      `{"data":{"rlm-public":{"todo":{"x":{"a":${deep}}}}}}`,
+      'UNPROCESSABLE',
+      '"data.rlm-public.todo.x": JSON may not nest',
+    ],
+    [
+      'too deep in a line',
+      lines(at({ data: '@' })).replace('"@"', `{"a":${deep}}`),
+      'UNPROCESSABLE',
+      'line 1: JSON may not nest',
+    ],
+    [
+      'an unknown table',
+      data({ todos: { x: {} } }),
+      'UNKNOWN_TABLE',
+      '"data.rlm-public.todos.x": there is no table "todos"',
+    ],
+    [
+      'a hidden table',
+      data({ hidden: { x: {} } }),
+      'UNKNOWN_TABLE',
+      '"data.rlm-public.hidden.x": there is no table',
+    ],
+    [
+      'another key inside',
+      data({ todo: { x: { id: 'y' } } }),
+      'UNPROCESSABLE',
+      '"data.rlm-public.todo.x": "id" is not the key',
+    ],
+    [
+      'another realm inside',
+      data({ todo: { x: { realmId: 'eve' } } }),
+      'UNPROCESSABLE',
+      '"data.rlm-public.todo.x": "realmId" is not the realm',
+    ],
+    [
+      'a key of the wrong type',
+      data({ todo: { x: { id: 5 } } }),
+      'UNPROCESSABLE',
+      '"data.rlm-public.todo.x": "id" must be a string',
+    ],
+    [
+      'a compound key that is none',
+      data({ pairs: { x: {} } }),
+      'UNPROCESSABLE',
+      '"data.rlm-public.pairs.x": The key must be the JSON array of "a" and "b"',
+    ],
+    [
+      'a compound key to delete that is none',
+      data({ pairs: { '["x"]': null } }),
+      'UNPROCESSABLE',
+      'The key must be the JSON array',
+    ],
+    [
+      'a key that looks like an array',
+      data({ todo: { '["x"]': {} } }),
+      'UNPROCESSABLE',
+      'must not look like a JSON array',
+    ],
+    [
+      'a control character in a key',
+      data({ todo: { '\u0007': {} } }),
+      'UNPROCESSABLE',
+      '"data.rlm-public.todo.\\u0007": "id" must not contain control',
+    ],
+    [
+      'an owner of the wrong type',
+      data({ todo: { x: { owner: 5 } } }),
+      'UNPROCESSABLE',
+      '"data.rlm-public.todo.x": "owner" must be',
+    ],
+    [
+      'an unknown realm',
+      file({ data: { 'rlm-x': { todo: { x: {} } } } }),
+      'UNKNOWN_REALM',
+      '"data.rlm-x.todo.x": there is no realm "rlm-x"',
+    ],
+    [
+      'a realm that the file deletes',
+      lines({ ...realm, data: null }, at({ realm: 'rlm-a' })),
+      'UNKNOWN_REALM',
+      'line 2: there is no realm',
+    ],
+    [
+      'no user id as realm',
+      file({ data: { '#x': { todo: { x: {} } } } }),
+      'UNPROCESSABLE',
+      '"data.#x.todo.x": A user id must not',
+    ],
+    [
+      'the public realm as a row',
+      file({ data: { 'rlm-public': { realms: { 'rlm-public': {} } } } }),
+      'UNPROCESSABLE',
+      '"realmId" of a realm begins with "rlm"',
+    ],
+    [
+      'a realm in another realm',
+      file({ data: { 'rlm-public': { realms: { 'rlm-x': {} } } } }),
+      'UNPROCESSABLE',
+      '"realmId" is not the',
+    ],
+    [
+      'a member of a private realm',
+      file({ data: { eve: { members: { m: {} } } } }),
+      'UNPROCESSABLE',
+      '"data.eve.members.m": "realmId" of a row of "members"',
+    ],
+    [
+      'permissions that are none',
+      file({ roles: { boss: { permissions: { add: 7 } } } }),
+      'UNPROCESSABLE',
+      '"roles.boss": "permissions.add"',
+    ],
+    ['roles that are no object', file({ roles: [] }), 'UNPROCESSABLE', '"roles": an object'],
+    [
+      'a role that is no object',
+      file({ roles: { boss: 1 } }),
+      'UNPROCESSABLE',
+      '"roles.boss": an object',
+    ],
+    [
+      'a demo user elsewhere',
+      file({ demoUsers: { 'eve@example.com': {} } }),
+      'UNPROCESSABLE',
+      '"demoUsers.eve@example.com": the id of a demo user',
+    ],
+    [
+      'a demo user that is none',
+      file({ demoUsers: { 'eve@demo.local': true } }),
+      'UNPROCESSABLE',
+      '"demoUsers.eve@demo.local": an object',
+    ],
+    [
+      'sealed that is neither',
+      file({ sealed: 'yes' }),
+      'UNPROCESSABLE',
+      '"sealed": "sealed" is true or false',
+    ],
+    [
+      'a broken schema',
+      '{\n"data":{},\n "schema":{\n"todo":"@id, ++n"}}',
+      'INVALID_SCHEMA',
+      'Table "todo", line 4, column 14',
+    ],
+    [
+      'a broken schema line',
+      `\n${lines({ type: 'schema', tables: { todo: '@id,,n' } })}`,
+      'INVALID_SCHEMA',
+      'Table "todo", line 2, column 40',
+    ],
+    [
+      'a prefix that is none',
+      lines({ type: 'schema', tables: {}, idPrefixes: { todo: '#to' } }),
+      'UNPROCESSABLE',
+      'line 1, "idPrefixes.todo": an id prefix',
+    ],
+    [
+      'a key path that cannot change',
+      file({ schema: { kept: 'code' } }),
+      'CONFLICT',
+      'The primary key of "kept" is id',
+    ],
+    [
+      'a built-in table hidden',
+      file({ schema: { roles: null } }),
+      'UNPROCESSABLE',
+      'The table "roles" is built in',
+    ],
+    [
+      'too many tables',
+      file({ schema: Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`t${n}`, 'id'])) }),
+      'UNPROCESSABLE',
+      'at most 500 tables',
+    ],
+    [
+      'an unknown kind of line',
+      lines({ type: 'yjs' }),
+      'UNPROCESSABLE',
+      'line 1: a line of this "type" is not known',
+    ],
+    [
+      'an unknown older kind of line',
+      lines(at({ $type: 'realm' })),
+      'UNPROCESSABLE',
+      'line 1: "$type" is',
+    ],
+    [
+      'an export that failed',
+      lines(at({}), { type: 'error', message: 'boom' }),
+      'UNPROCESSABLE',
+      'line 2: the export that wrote this file failed here: "boom"',
+    ],
+    [
+      'a line without a table',
+      lines({ type: 'schema' }, { realm: 'rlm-public', id: 'x', data: {} }),
+      'UNPROCESSABLE',
+      'line 2: an object needs "realm", "table" and "id"',
+    ],
+    [
+      'a line without data',
+      lines(at({ data: undefined })),
+      'UNPROCESSABLE',
+      'line 1: "data" is missing',
+    ],
+    [
+      'a line that is no object',
+      lines(at({}), 7),
+      'UNPROCESSABLE',
+      'line 2: an object is expected',
+    ],
+  ])('%s', async (_, text, code, message) => {
+    await using base = await setupDatabase()
+    await base.import(JSON.stringify({ schema: { kept: 'id', hidden: 'id', todo: '@id' } }))
+    await base.import(lines(realm, at({ table: 'kept', id: 'k' })))
+    await base.import('{"schema":{"hidden":null}}')
+    const before = await base.export()
+    const first = lines(at({ id: 'first' }))
+    const whole = text.startsWith('{"realm"') || text.startsWith('{"type"') ? first + text : text
+    const shifted =
+      whole === text ? message : message.replace(/line (\d)/, (_, n) => `line ${Number(n) + 1}`)
+    const refusal = await refusalOf(() => base.import(whole))
+    expect<string>(refusal.code).toBe(code)
+    expect(refusal.message).toContain(shifted)
+    expect(await base.export()).toBe(before)
+    await expectNothingLeft(base)
+  })
+
+  test.each<[string, unknown, string]>([
+    [
+      'an object of another realm',
+      { name: 'b', realmId: 'eve' },
+      '[1]: "realmId" is not the realm',
+    ],
+    ['no object', 7, '[1]: an object'],
+    ['null', null, '[1]: an object'],
+    ['no key where none is made', {}, '[1]: "name" is missing'],
+  ])('as a plain file with %s', async (_, value, message) => {
+    await using base = await setupDatabase()
+    await base.import('{"schema":{"settings":"name"}}')
+    const target = { table: 'settings', realm: 'rlm-public' }
+    const refusal = await refusalOf(() =>
+      base.import(JSON.stringify([{ name: 'a' }, value]), { target }),
+    )
+    expect(refusal.message).toContain(message)
+    const unplaced = { table: 'settings', realm: null }
+    const missing = await refusalOf(() => base.import('[{"name":"a"}]', { target: unplaced }))
+    expect(missing.message).toContain('[0]: "realmId" is missing')
+    expect(dataOf(await base.export())).toEqual([])
+    await expectNothingLeft(base)
+  })
+})

@@ -1,0 +1,116 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'bun:test'
+import type { Job } from '../../../src/domain/job'
+import { createJobRunner, type JobRunner } from '../../../src/domain/job-runner'
+import { MAINTENANCE } from '../../../src/domain/maintenance'
+import type { Database } from '../../../src/domain/store'
+import { exportDatabase } from '../../../src/domain/transfer/export'
+import type { Selection } from '../../../src/domain/transfer/export-head'
+import type { ExportFormat } from '../../../src/domain/transfer/formats'
+import {
+  type ImportOptions,
+  type ImportResult,
+  importFile,
+} from '../../../src/domain/transfer/import'
+import { IMPORT_STEPS } from '../../../src/domain/transfer/import-job'
+import type { Clock } from '../../../src/clock'
+import { setupStore, type TestStore } from '../../auth/setup'
+import { cut } from '../chunks'
+
+export interface TestDatabase extends TestStore {
+  readonly database: Database
+  readonly jobs: JobRunner
+  import(text: string, options?: Partial<ImportOptions>): Promise<ImportResult>
+  export(format?: ExportFormat, selection?: Partial<Selection>): Promise<string>
+}
+
+/** An empty database whose jobs are worked off. */
+export async function setupDatabase(): Promise<TestDatabase> {
+  const base = await setupStore()
+  const database = await base.store.create('main')
+  const jobs = runJobs(database)
+  return {
+    ...base,
+    database,
+    jobs,
+    import: (text, options) => importText(database, base.clock, text, options),
+    export: (format, selection) => exportText(database, format, selection),
+    async [Symbol.asyncDispose]() {
+      await jobs[Symbol.asyncDispose]()
+      await base[Symbol.asyncDispose]()
+    },
+  }
+}
+
+export function runJobs(
+  database: Database,
+  report: (job: Job, error: unknown) => void = unexpected,
+): JobRunner {
+  return createJobRunner(database, { ...MAINTENANCE, ...IMPORT_STEPS }, report)
+}
+
+function unexpected(_job: Job, error: unknown): never {
+  throw error
+}
+
+const OPTIONS: ImportOptions = {
+  target: null,
+  isAtomic: false,
+  isDryRun: false,
+  size: null,
+  progress: () => undefined,
+}
+
+export function importText(
+  database: Database,
+  clock: Clock,
+  text: string,
+  options: Partial<ImportOptions> = {},
+): Promise<ImportResult> {
+  return importFile(database, clock, cut(text, 50_000), { ...OPTIONS, ...options })
+}
+
+export async function exportText(
+  database: Database,
+  format: ExportFormat = 'ndjson',
+  selection: Partial<Selection> = {},
+): Promise<string> {
+  let text = ''
+  const pieces = exportDatabase(database, format, { realm: null, table: null, ...selection })
+  for await (const piece of pieces) text += piece.text
+  return text
+}
+
+/** NDJSON of these values. */
+export function lines(...values: readonly unknown[]): string {
+  return values.map((value) => `${JSON.stringify(value)}\n`).join('')
+}
+
+/** Nothing waits to be imported, in the folder or as a job. */
+export async function expectNothingLeft({ database }: TestDatabase): Promise<void> {
+  expect(readdirSync(join(database.folder, 'imports'))).toEqual([])
+  expect(await database.read((tx) => tx.jobs.list())).toEqual([])
+}
+
+export interface ObjectLine {
+  readonly table: string
+  readonly id: string
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+export function objectLines(text: string): ObjectLine[] {
+  return text
+    .split('\n')
+    .filter((line) => line.startsWith('{"realm"'))
+    .map((line) => JSON.parse(line) as ObjectLine)
+}
+
+/** Table and key of each object of an NDJSON export. */
+export function objectsOf(text: string): string[] {
+  return objectLines(text).map(({ table, id }) => `${table} ${id}`)
+}
+
+export function dataOf(text: string) {
+  return objectLines(text).map(({ data }) => data)
+}
