@@ -21,9 +21,9 @@ export function createApp(door: Door, domain: string | null): FrontDoor {
     .use(serviceRoutes(door))
     .use(tokenRoutes(door))
     .use(objectRoutes(door))
-    .use(openapiRoutes(door, all))
+    .use(openapiRoutes(door, application))
 
-  function all(): AnyElysia {
+  function application(): AnyElysia {
     return app
   }
 

@@ -7,10 +7,6 @@ declare module '*.css' {
   const path: string
   export default path
 }
-declare module '*.LICENSE.txt' {
-  const path: string
-  export default path
-}
 declare module 'swagger-ui-dist/swagger-ui-bundle.js' {
   const path: string
   export default path

@@ -91,18 +91,19 @@ describe('the document of GET /openapi/json', () => {
   test('describes what is answered', async () => {
     await using server = await setupDocument()
     const { schemas } = server.document.components
-    const rows = {
-      realms: { realmId: 'rlm-x', name: 'X' },
-      members: { realmId: 'rlm-x', email: 'bob@example.com', permissions: { add: '*' } },
-      roles: { realmId: 'rlm-x', name: 'doer', permissions: { update: { todoItems: ['done'] } } },
-    }
-    const names = { realms: 'Realm', members: 'Member', roles: 'Role' }
     const alice = await server.as(ALICE)
-    for (const table of ['realms', 'members', 'roles'] as const) {
-      const { status, body } = await alice.post(`/my/${table}`, rows[table])
-      expect(status).toBe(200)
-      expect(server.faults(schemas[names[table]], body)).toEqual([])
-      expect(server.faults(schemas['StoredObject'], body)).toEqual([])
+    const views = { all: await server.as(ALICE, GLOBAL), my: alice }
+    const rows = { realm: 'realms', member: 'members', role: 'roles' }
+    for (const [view, caller] of Object.entries(views)) {
+      const upsert = server.document.paths[`/{database}/${view}/{table}`]?.['post']
+      const examples = upsert?.requestBody?.content['application/json']?.examples
+      for (const [name, table] of Object.entries(rows)) {
+        const { status, body } = await caller.post(`/${view}/${table}`, examples?.[name]?.value)
+        expect(status).toBe(200)
+        const schema = schemas[`${name[0]?.toUpperCase()}${name.slice(1)}`]
+        expect(server.faults(schema, body)).toEqual([])
+        expect(server.faults(schemas['StoredObject'], body)).toEqual([])
+      }
     }
     const refused = await alice.get('/all/todoItems')
     expect(server.faults(schemas['Error'], refused.body)).toEqual([])
