@@ -17,13 +17,6 @@ const SYSTEM = [...ANSWERS, 'invitedDate', 'invitedBy'] as const
 export const MEMBER_RULES: RowRules = {
   complete(draft) {
     requireCustomRealm(draft, 'members')
-    if (draft.key?.startsWith('#') === true) {
-      throw new SatchelError(
-        'UNPROCESSABLE',
-        'Keys that begin with "#" stay in the private realm of a user, where no members are',
-        { reason: 'id' },
-      )
-    }
     membershipOf(draft.object, 'members:', 0)
     return draft
   },
