@@ -1,0 +1,83 @@
+import { expect, test } from 'bun:test'
+import * as fc from 'fast-check'
+import { createJobRunner } from '../../src/domain/job-runner'
+import { MAINTENANCE } from '../../src/domain/maintenance'
+import type { Database } from '../../src/domain/store'
+import { judge } from './operation'
+import { visibleTo } from './oracle'
+import type { World } from './oracle-world'
+import { ERASURE, FIRST_ROWS, PEOPLE, type Step, steps } from './sequence'
+import {
+  act,
+  actorFor,
+  complaint,
+  expectedState,
+  inOrder,
+  list,
+  openDatabase,
+  seed,
+  stateOf,
+  TABLES,
+} from './setup'
+
+/** More with SATCHEL_RUNS=10000, others with SATCHEL_SEED. */
+const RUNS = Number(process.env['SATCHEL_RUNS'] ?? 150)
+const SEED = Number(process.env['SATCHEL_SEED'] ?? 20300101)
+
+async function eraseLeftovers(database: Database): Promise<void> {
+  await using jobs = createJobRunner(database, MAINTENANCE, (_job, error) => {
+    throw error
+  })
+  await jobs.idle()
+}
+
+/** What everybody sees, table by table. */
+async function complaintsAboutSight(database: Database, world: World): Promise<string[]> {
+  const complaints: string[] = []
+  for (const person of PEOPLE) {
+    for (const table of TABLES) {
+      const seen = await list(database, actorFor(person, 'my'), 'my', table)
+      const expected = visibleTo(world, person, table).map(({ value }) => inOrder(value))
+      if (seen.map(inOrder).join('\n') === expected.join('\n')) continue
+      complaints.push(`${person.id} sees of ${table}\n${seen.map(inOrder).join('\n')}`)
+    }
+  }
+  return complaints
+}
+
+interface Life {
+  readonly database: Database
+  world: World
+  /** What was tried, for whoever has to understand how it came to this. */
+  readonly story: string[]
+}
+
+async function take(life: Life, step: Step): Promise<void> {
+  const { database, world, story } = life
+  if (step.name === ERASURE) await eraseLeftovers(database)
+  const operation = step.operationIn(world)
+  if (operation === undefined) return
+  story.push(`${step.person.id} ${step.name} ${JSON.stringify(operation)}`)
+  const verdict = judge(world, step.person, operation)
+  const problem = complaint(verdict, await act(database, step.person, operation))
+  expect({ story, problem }).toEqual({ story, problem: undefined })
+  if (verdict.allowed) life.world = verdict.world
+  const state = await stateOf(database)
+  expect({ story, state }).toEqual({ story, state: expectedState(life.world) })
+  const complaints = await complaintsAboutSight(database, life.world)
+  expect({ story, complaints }).toEqual({ story, complaints: [] })
+}
+
+test(
+  'whatever people do to each other, everybody may do and see what the papers say',
+  async () => {
+    const property = fc.asyncProperty(steps, async (drawn) => {
+      await using opened = await openDatabase()
+      const { database } = opened
+      const life = { database, world: await seed(database, FIRST_ROWS), story: [] }
+      for (const step of drawn) await take(life, step)
+    })
+    await fc.assert(property, { numRuns: RUNS, seed: SEED })
+  },
+  60_000 + RUNS * 1_000,
+)
