@@ -1,8 +1,10 @@
 import type { Database } from '../store'
 import type { ExportPiece, Selection } from './export-head'
-import type { ExportFormat } from './formats'
 import { exportLines } from './line-export'
 import { exportSections } from './section-export'
+
+export const EXPORT_FORMATS = ['ndjson', 'json'] as const
+export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 
 /**
  * The schema, the demo users and all objects of a database, or the selected ones, as a file that

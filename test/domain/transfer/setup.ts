@@ -5,9 +5,8 @@ import type { Job } from '../../../src/domain/job'
 import { createJobRunner, type JobRunner } from '../../../src/domain/job-runner'
 import { MAINTENANCE } from '../../../src/domain/maintenance'
 import type { Database } from '../../../src/domain/store'
-import { exportDatabase } from '../../../src/domain/transfer/export'
+import { type ExportFormat, exportDatabase } from '../../../src/domain/transfer/export'
 import type { Selection } from '../../../src/domain/transfer/export-head'
-import type { ExportFormat } from '../../../src/domain/transfer/formats'
 import {
   type ImportOptions,
   type ImportResult,
