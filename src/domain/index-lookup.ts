@@ -1,14 +1,16 @@
-import type { Filter } from './filter'
+import { type Filter, matches } from './filter'
 import { ARRAY_RANGE, candidateKeys, isCutKey } from './index-key'
-import type { ReadTx } from './store'
+import type { ChunkSize, IndexLookup, ReadTx, StoredRow } from './store'
 import type { Table, TableIndex } from './table'
+import { parseStored } from './value'
 
-/** Rows that an index knows to be candidates. */
+/** What an index knows of the rows that pass the filters. */
 export interface Found {
-  /** Ascending. */
-  readonly positions: Float64Array
-  /** The filters that each row is still to be held against. */
+  /** Filters that each row is still to be held against. */
   readonly filters: readonly Filter[]
+  /** Where the candidates are, ascending; undefined when they are in `rows`. */
+  readonly positions: Float64Array | undefined
+  readonly rows: readonly StoredRow[] | undefined
 }
 
 /** Lets the first index that narrows the table down answer its filter; undefined when none does. */
@@ -16,40 +18,51 @@ export async function findByIndex(
   tx: ReadTx,
   table: Table,
   after: number,
+  size: ChunkSize,
   filters: readonly Filter[],
 ): Promise<Found | undefined> {
   for (const filter of filters) {
     const index = indexFor(table, filter)
-    const found = index && (await findOne(tx, table, after, filter, index))
-    if (found === undefined) continue
-    const { positions, isSettled } = found
-    return { positions, filters: isSettled ? filters.filter((other) => other !== filter) : filters }
+    if (index === undefined) continue
+    const rows = await findRows(tx, table, after, size, filter, index)
+    if (rows !== undefined) {
+      return { rows, positions: undefined, filters: filters.filter((other) => other !== filter) }
+    }
+    const positions = await tx.objects.locate(table, after, { lookup: lookupOf(index, filter) })
+    if (positions !== undefined) return { positions, rows: undefined, filters }
   }
   return undefined
 }
 
-async function findOne(
+/** The rows that pass this one filter, when they are few. */
+async function findRows(
   tx: ReadTx,
   table: Table,
   after: number,
+  size: ChunkSize,
   filter: Filter,
   index: TableIndex,
-): Promise<{ positions: Float64Array; isSettled: boolean } | undefined> {
+): Promise<readonly StoredRow[] | undefined> {
+  const { keys, range } = lookupOf(index, filter)
+  const isMatch = (row: StoredRow) => matches([filter], parseStored(row.value))
+  const equal = await tx.objects.gather(table, after, size, {
+    lookup: { index: index.number, keys },
+  })
+  if (equal === undefined) return undefined
+  const exact = keys.some(isCutKey) ? equal.filter(isMatch) : equal
+  if (range === undefined) return exact
+  const arrays = await tx.objects.gather(table, after, size, {
+    lookup: { index: index.number, keys: [], range },
+  })
+  if (arrays === undefined || exact.length + arrays.length > size.rows) return undefined
+  if (arrays.length === 0) return exact
+  return [...exact, ...arrays.filter(isMatch)].toSorted((one, other) => one.seq - other.seq)
+}
+
+/** Without `*` an array is indexed whole, and one of its elements may match. */
+function lookupOf(index: TableIndex, filter: Filter): IndexLookup {
   const keys = filter.texts.flatMap(candidateKeys)
-  const { number } = index
-  const equal = await tx.objects.locate(table, after, { lookup: { index: number, keys } })
-  // Without `*` an array is indexed whole, and one of its elements may match.
-  const arrays = index.multi
-    ? new Float64Array()
-    : await tx.objects.locate(table, after, {
-        lookup: { index: number, keys: [], range: ARRAY_RANGE },
-      })
-  if (equal === undefined || arrays === undefined) return undefined
-  if (arrays.length === 0) return { positions: equal, isSettled: !keys.some(isCutKey) }
-  return {
-    positions: Float64Array.from(new Set([...equal, ...arrays])).toSorted(),
-    isSettled: false,
-  }
+  return { index: index.number, keys, ...(index.multi ? {} : { range: ARRAY_RANGE }) }
 }
 
 function indexFor(table: Table, { path }: Filter): TableIndex | undefined {

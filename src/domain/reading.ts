@@ -49,23 +49,17 @@ export async function prepareReading(
     positions: undefined,
     rows: undefined,
   }
-  const found = await findByIndex(tx, table, start, filters)
-  if (found !== undefined) return readFew(tx, { ...base, ...found }, access)
+  const found = await findByIndex(tx, table, start, CHUNK, filters)
+  if (found !== undefined) {
+    const reading = { ...base, ...found }
+    return { ...reading, rows: found.rows?.filter((row) => isListed(reading, access, row)) }
+  }
   if (realms === undefined) return base
-  const rows = await tx.objects.gather(table, start, CHUNK, realms)
+  const rows = await tx.objects.gather(table, start, CHUNK, { realms })
   if (rows !== undefined) {
     return { ...base, rows: rows.filter((row) => isListed(base, access, row)) }
   }
   return { ...base, positions: await tx.objects.locate(table, start, { realms }) }
-}
-
-/** What an index found is read at once when one chunk holds it. */
-async function readFew(tx: ReadTx, reading: Reading, access: Access): Promise<Reading> {
-  const { table, positions } = reading
-  if (positions === undefined || positions.length > CHUNK.rows) return reading
-  const { rows, next } = await tx.objects.load(table, positions, CHUNK)
-  if (next !== undefined) return reading
-  return { ...reading, rows: rows.filter((row) => isListed(reading, access, row)) }
 }
 
 /** The rows of the list in the next chunk after `after`. */

@@ -161,6 +161,9 @@ export interface IndexLookup {
   readonly range?: { readonly lower: Uint8Array; readonly upper: Uint8Array }
 }
 
+/** Where rows are: in these realms, or where an index says. */
+export type Places = { readonly realms: ReadonlySet<RealmRef> } | { readonly lookup: IndexLookup }
+
 export interface ObjectReader {
   /** The objects of a realm that is being erased are not there, for any method. */
   find(table: Table, key: string): Awaitable<StoredObject | undefined>
@@ -182,23 +185,19 @@ export interface ObjectReader {
     size: ChunkSize,
     realms?: ReadonlySet<RealmRef>,
   ): Awaitable<{ readonly text: string; readonly next: number | undefined } | undefined>
-  /** All rows of these realms after `after`, in order of creation, when one read may take them. */
+  /** What `locate` finds as rows, in order of creation, when one read may take them all. */
   gather(
     table: Table,
     after: number,
     size: ChunkSize,
-    realms: ReadonlySet<RealmRef>,
+    by: Places,
   ): Awaitable<readonly StoredRow[] | undefined>
   /**
    * Positions (`seq`, ascending) after `after`: of the rows in these realms, or of those that an
    * index look-up finds in whatever realm. Undefined when there are so many that `scan` is the
    * better way.
    */
-  locate(
-    table: Table,
-    after: number,
-    by: { realms: ReadonlySet<RealmRef> } | { lookup: IndexLookup },
-  ): Awaitable<Float64Array | undefined>
+  locate(table: Table, after: number, by: Places): Awaitable<Float64Array | undefined>
   /** The rows at these positions that are still there; `next` is the position to go on after. */
   load(table: Table, positions: Float64Array, size: ChunkSize): Awaitable<Chunk>
   count(table: Table): Awaitable<number>

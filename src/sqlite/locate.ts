@@ -1,5 +1,5 @@
 import type { RealmRef } from '../domain/realm'
-import type { IndexLookup } from '../domain/store'
+import type { IndexLookup, Places } from '../domain/store'
 import type { Table } from '../domain/table'
 import { objectTable } from './object-table'
 import type { Scope } from './tx'
@@ -14,7 +14,7 @@ export function locate(
   scope: Scope,
   table: Table,
   after: number,
-  by: { realms: ReadonlySet<RealmRef> } | { lookup: IndexLookup },
+  by: Places,
 ): Float64Array | undefined {
   const within = (most: number) =>
     'realms' in by

@@ -5,7 +5,8 @@ import type { IndexEntry, ObjectPut, ObjectWriter, StoredObject } from '../domai
 import type { Table } from '../domain/table'
 import { erase } from './erase'
 import { objectTable } from './object-table'
-import { erasing, objectReader } from './objects'
+import { erasing } from './erasing'
+import { objectReader } from './objects'
 import type { Scope, Unit } from './tx'
 
 export function objectWriter(scope: Scope): ObjectWriter {

@@ -1,9 +1,10 @@
 import type { RealmRef } from '../domain/realm'
 import type { Chunk, ChunkSize, ObjectReader, StoredObject, StoredRow } from '../domain/store'
 import type { Table } from '../domain/table'
+import { erasing } from './erasing'
+import { gather, isLight } from './gather'
 import { locate } from './locate'
 import { objectTable } from './object-table'
-import { loadErasing } from './state'
 import type { Scope } from './tx'
 
 const COLUMNS = 'seq, key, realm, owner, revision, value'
@@ -21,19 +22,12 @@ export function objectReader(scope: Scope): ObjectReader {
     },
     scan: (table, after, size, realms) => scan(scope, table, after, size, realms),
     scanText: (table, after, size, realms) => scanText(scope, table, after, size, realms),
-    gather: (table, after, size, realms) => gather(scope, table, after, size, realms),
+    gather: (table, after, size, by) => gather(scope, table, after, size, by),
     locate: (table, after, by) => locate(scope, table, after, by),
     load: (table, positions, size) => load(scope, table, positions, size),
     count: (table) => count(scope, table),
     isRealmUsed: (realmId) => isRealmUsed(scope, realmId),
   }
-}
-
-/** Realms whose rows are on their way out: not there for anyone (design.md §4). */
-export function erasing(scope: Scope): ReadonlySet<RealmRef> {
-  return scope.unit?.group.realmsTouched === true
-    ? loadErasing(scope.connection)
-    : scope.committed.erasing
 }
 
 function find(scope: Scope, table: Table, key: string): StoredObject | undefined {
@@ -69,20 +63,17 @@ function scan(
   return { rows, next: undefined }
 }
 
-/** What one text may weigh at the most, in bytes, before rows are taken one by one. */
-const MOST_TEXT = 8 * 1024 * 1024
-
 function scanText(
   scope: Scope,
-  { number }: Table,
+  table: Table,
   after: number,
   size: ChunkSize,
   realms: ReadonlySet<RealmRef> | undefined,
 ): { text: string; next: number | undefined } | undefined {
-  const heaviest = size.rows * (scope.committed.largest.get(number) ?? Infinity)
   const [realm, another] = realms ?? []
-  if (heaviest > MOST_TEXT || another !== undefined || erasing(scope).size > 0) return undefined
-  const name = objectTable(number)
+  if (another !== undefined || erasing(scope).size > 0) return undefined
+  if (!isLight(scope, table, size.rows)) return undefined
+  const name = objectTable(table.number)
   const within = realm === undefined ? '' : 'AND realm = ?3'
   const row = scope.connection
     .prepare<{ text: string | null; rows: number; last: number }>(
@@ -91,28 +82,6 @@ function scanText(
     .get(...(realm === undefined ? [after, size.rows] : [after, size.rows, realm]))
   if (row === null) return undefined
   return { text: row.text ?? '', next: row.rows < size.rows ? undefined : row.last }
-}
-
-function gather(
-  scope: Scope,
-  { number }: Table,
-  after: number,
-  size: ChunkSize,
-  realms: ReadonlySet<RealmRef>,
-): StoredRow[] | undefined {
-  if (size.rows * (scope.committed.largest.get(number) ?? Infinity) > MOST_TEXT) return undefined
-  const name = objectTable(number)
-  const statement = scope.connection.prepare<StoredRow>(
-    `SELECT seq, realm, value FROM ${name} INDEXED BY ${name}_realm WHERE realm = ? AND seq > ? LIMIT ?`,
-  )
-  const hidden = erasing(scope)
-  const rows: StoredRow[] = []
-  for (const realm of realms) {
-    if (hidden.has(realm)) continue
-    rows.push(...statement.all(realm, after, size.rows + 1 - rows.length))
-    if (rows.length > size.rows) return undefined
-  }
-  return rows.sort((one, other) => one.seq - other.seq)
 }
 
 function load(scope: Scope, table: Table, positions: Float64Array, size: ChunkSize): Chunk {

@@ -12,20 +12,20 @@ export interface Snapshot {
  * Reads of one turn share a read transaction: taking the locks of the write-ahead log costs more
  * system calls than a point read does. It ends with the turn, so a slow client pins nothing.
  */
-export function createSnapshot({ prepare }: Connection): Snapshot {
+export function createSnapshot(connection: Connection): Snapshot {
   let isTaken = false
   let isEnding = false
 
   function drop(): void {
     if (!isTaken) return
     isTaken = false
-    prepare('COMMIT').run()
+    connection.prepare('COMMIT').run()
   }
 
   return {
     take() {
       if (isTaken) return
-      prepare('BEGIN').run()
+      connection.prepare('BEGIN').run()
       isTaken = true
       if (isEnding) return
       isEnding = true

@@ -1,0 +1,83 @@
+import type { RealmRef } from '../domain/realm'
+import type { ChunkSize, IndexLookup, Places, StoredRow } from '../domain/store'
+import type { Table } from '../domain/table'
+import { erasing } from './erasing'
+import { objectTable } from './object-table'
+import type { Scope } from './tx'
+
+/** The rows that realms or a look-up lead to, undefined when there are more than one read may take. */
+export function gather(
+  scope: Scope,
+  table: Table,
+  after: number,
+  size: ChunkSize,
+  by: Places,
+): StoredRow[] | undefined {
+  if (!isLight(scope, table, size.rows)) return undefined
+  const rows =
+    'realms' in by
+      ? ofRealms(scope, table, after, size.rows, by.realms)
+      : ofLookup(scope, table, after, size.rows, by.lookup)
+  if (rows === undefined || rows.length < 2) return rows
+  return inOrder(rows)
+}
+
+/** What rows read in one go may weigh at the most, in bytes; else they are taken one by one. */
+const HEAVIEST = 8 * 1024 * 1024
+
+/** Whether so many rows of this table can be read without looking at their size first. */
+export function isLight({ committed }: Scope, { number }: Table, rows: number): boolean {
+  return rows * (committed.largest.get(number) ?? Infinity) <= HEAVIEST
+}
+
+function ofRealms(
+  scope: Scope,
+  table: Table,
+  after: number,
+  most: number,
+  realms: ReadonlySet<RealmRef>,
+): StoredRow[] | undefined {
+  const name = objectTable(table.number)
+  const statement = scope.connection.prepare<StoredRow>(
+    `SELECT seq, realm, value FROM ${name} INDEXED BY ${name}_realm WHERE realm = ? AND seq > ? LIMIT ?`,
+  )
+  const hidden = erasing(scope)
+  const rows: StoredRow[] = []
+  for (const realm of realms) {
+    if (hidden.has(realm)) continue
+    rows.push(...statement.all(realm, after, most + 1 - rows.length))
+    if (rows.length > most) return undefined
+  }
+  return rows
+}
+
+function ofLookup(
+  scope: Scope,
+  table: Table,
+  after: number,
+  most: number,
+  { index, keys, range }: IndexLookup,
+): StoredRow[] | undefined {
+  const select = `SELECT o.seq, o.realm, o.value FROM index_entries e CROSS JOIN ${objectTable(table.number)} o ON o.seq = e.seq WHERE e.index_number = ?`
+  const equal = scope.connection.prepare<StoredRow>(`${select} AND e.key = ? AND e.seq > ? LIMIT ?`)
+  const rows: StoredRow[] = []
+  for (const key of keys) {
+    rows.push(...equal.all(index, key, after, most + 1 - rows.length))
+    if (rows.length > most) return undefined
+  }
+  if (range !== undefined) {
+    const between = scope.connection.prepare<StoredRow>(
+      `${select} AND e.key >= ? AND e.key < ? AND e.seq > ? LIMIT ?`,
+    )
+    rows.push(...between.all(index, range.lower, range.upper, after, most + 1 - rows.length))
+  }
+  if (rows.length > most) return undefined
+  const hidden = erasing(scope)
+  return hidden.size === 0 ? rows : rows.filter(({ realm }) => !hidden.has(realm))
+}
+
+/** By position, and a row that several keys lead to once. */
+function inOrder(rows: StoredRow[]): StoredRow[] {
+  const sorted = rows.toSorted((one, other) => one.seq - other.seq)
+  return sorted.filter((row, place) => row.seq !== sorted[place - 1]?.seq)
+}
