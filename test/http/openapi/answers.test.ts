@@ -49,6 +49,47 @@ describe('the document of GET /openapi/json', () => {
     }
   })
 
+  test('lists the refusals that a route makes', async () => {
+    await using server = await setupDocument()
+    const token = await server.token({ sub: ALICE, scopes: GLOBAL })
+    for (const { path, method, operation } of server.operations) {
+      const isWrite = method === 'POST'
+      const refusal = async (address: string, headers: Record<string, string>, body?: string) => {
+        const answer = await fetch(server.url + address, {
+          method,
+          headers: { authorization: `Bearer ${token}`, ...headers },
+          ...(isWrite && body !== undefined ? { body } : {}),
+        })
+        const { code } = (await answer.json()) as { code: string }
+        const { content } = operation.responses[answer.status] ?? {}
+        expect(Object.keys(content?.['application/json']?.examples ?? {})).toContain(code)
+        return code
+      }
+      const stranger = { origin: 'https://elsewhere.example' }
+      expect(await refusal(fill(path), stranger)).toBe('ORIGIN_NOT_ALLOWED')
+      if (path.includes('{database}')) {
+        const elsewhere = path.replace('{database}', 'elsewhere')
+        expect(await refusal(fill(elsewhere), {})).toBe('UNKNOWN_DATABASE')
+      }
+      if (path.includes('{table}')) {
+        const nowhere = path.replace('{table}', 'nowhere')
+        expect(await refusal(fill(nowhere), {}, '[{}]')).toBe('UNKNOWN_TABLE')
+      }
+      if (path.includes('{key}')) expect(await refusal(fill(path), {})).toBe('UNKNOWN_OBJECT')
+      if (!isWrite) continue
+      const text = { 'content-type': 'text/plain' }
+      expect(await refusal(fill(path), text, '{}')).toBe('UNSUPPORTED_MEDIA_TYPE')
+      expect(await refusal(fill(path), {}, '{')).toBe('INVALID_REQUEST')
+      if (operation.operationId === 'requestToken') continue
+      expect(await refusal(fill(path), {}, '[1]')).toBe('UNPROCESSABLE')
+    }
+    // What cannot be provoked from outside.
+    for (const { operation } of server.operations) {
+      const { content } = operation.responses['500'] ?? {}
+      expect(Object.keys(content?.['application/json']?.examples ?? {})).toContain('INTERNAL')
+    }
+  })
+
   test.skipIf(Bun.which('curl') === null)('has commands that work', async () => {
     await using server = await setupDocument()
     const environment = {
