@@ -107,7 +107,9 @@ function descriptionOf({ description, caller, curl }: Operation): string {
 
 function whoMay(caller: Caller): string {
   if (caller === 'anybody') return 'everybody; no token is needed.'
-  if (caller === 'client') return 'who knows the id and secret of a client.'
+  if (caller === 'client') {
+    return 'who knows the id and secret of a client, or holds the key that a refresh token is bound to.'
+  }
   if (caller.length === 0) return 'the bearer of a token; it needs no scope.'
   return `the bearer of a token with ${caller.map((scope) => `\`${scope}\``).join(' and ')}.`
 }
