@@ -9,6 +9,8 @@ import { removeHolder, thisProcess, writeHolder } from './control/holder'
 import { SatchelError } from './domain/error'
 import { MAINTENANCE } from './domain/maintenance'
 import type { Database } from './domain/store'
+import { IMPORT_STEPS } from './domain/transfer/import-job'
+import { removeStraySpools } from './domain/transfer/spool'
 import { createHosts, type OpenHosts } from './hosts'
 import { serverLog } from './log'
 import { lockFolder } from './sqlite/lock'
@@ -36,7 +38,8 @@ export function takeDataFolder(config: Config, clock: Clock): DataFolder | undef
   const hosts = createHosts({
     store,
     openAuthority: (database) => openAuthority(database, config, clock),
-    jobSteps: MAINTENANCE,
+    tidy: removeStraySpools,
+    jobSteps: { ...MAINTENANCE, ...IMPORT_STEPS },
     jobFailed: (database, { kind, id }, error) =>
       serverLog.error('A step of a job failed', { database, kind, job: id, error }),
   })

@@ -11,6 +11,8 @@ export interface OpenHosts extends Hosts, AsyncDisposable {
   create(name: string): Promise<Host>
   /** Closes the database and removes everything of it. Throws `UNKNOWN_DATABASE`. */
   remove(name: string): Promise<void>
+  /** The database, open until disposed: for work that takes longer than a request. */
+  hold(name: string): Promise<Host & Disposable>
   /** Opens the database and works off the jobs that an earlier process left behind. */
   resume(name: string): Promise<void>
 }
@@ -18,6 +20,8 @@ export interface OpenHosts extends Hosts, AsyncDisposable {
 export interface HostsParts {
   readonly store: Store
   openAuthority(database: Database): Promise<Authority>
+  /** Clears away what an earlier process left behind; nobody uses the database yet. */
+  tidy(database: Database): Promise<void>
   readonly jobSteps: Readonly<Partial<Record<Job['kind'], JobStep>>>
   /** Told of every step of a job that failed. */
   jobFailed(database: string, job: Job, error: unknown): void
@@ -38,6 +42,8 @@ interface Use {
   count: number
   /** How many sweeps there had been at the last of them. */
   sweep: number
+  /** How many are holding it open. */
+  holders: number
 }
 
 /** A database used within the last two sweeps stays open: somebody may be reading a long list. */
@@ -74,12 +80,13 @@ export function createHosts(parts: HostsParts): OpenHosts {
 
   async function admit(opened: Database): Promise<Host> {
     const { name } = opened
-    const use = { count: 0, sweep: sweeps }
+    const use: Use = { count: 0, sweep: sweeps, holders: 0 }
     const database = observe(opened, () => {
       use.count += 1
       use.sweep = sweeps
     })
     try {
+      await parts.tidy(database)
       const host = { name, database, authority: await parts.openAuthority(database) }
       const jobs = createJobRunner(database, jobSteps, (job, error) =>
         parts.jobFailed(name, job, error),
@@ -103,7 +110,7 @@ export function createHosts(parts: HostsParts): OpenHosts {
   async function sweep(): Promise<void> {
     sweeps += 1
     const quiet = [...entries]
-      .filter(([, { use }]) => use.sweep + QUIET_SWEEPS <= sweeps)
+      .filter(([, { use }]) => use.holders === 0 && use.sweep + QUIET_SWEEPS <= sweeps)
       .toSorted(([, a], [, b]) => a.use.sweep - b.use.sweep)
     const surplus = Math.max(0, entries.size - kept)
     await Promise.all(quiet.slice(0, surplus).map(([name]) => inTurn(name, () => close(name))))
@@ -118,6 +125,13 @@ export function createHosts(parts: HostsParts): OpenHosts {
         await close(name)
         await store.remove(name)
       }),
+    async hold(name) {
+      const host = await open(name)
+      const use = entries.get(name)?.use
+      if (use === undefined) throw stopping()
+      use.holders += 1
+      return { ...host, [Symbol.dispose]: () => void (use.holders -= 1) }
+    },
     async resume(name) {
       await open(name)
       const entry = entries.get(name)
@@ -125,7 +139,7 @@ export function createHosts(parts: HostsParts): OpenHosts {
       const uses = entry?.use.count
       if (entries.size <= kept) return
       await inTurn(name, async () => {
-        if (entry?.use.count === uses) await close(name)
+        if (entry?.use.count === uses && entry?.use.holders === 0) await close(name)
       })
     },
     async check() {

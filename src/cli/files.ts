@@ -1,12 +1,51 @@
 import { statSync } from 'node:fs'
+import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { UsageError } from '../config'
 import type { Cli } from './command'
 
-/** The bytes of a file, or of standard input for `-`. Throws `UsageError` when there is none. */
-export function openInput({ terminal }: Cli, path: string): ReadableStream<Uint8Array> {
-  if (path === '-') return terminal.input()
+export interface Input {
+  readonly bytes: ReadableStream<Uint8Array>
+  /** In bytes, or null when nobody knows. */
+  readonly size: number | null
+}
+
+/** A file, or standard input for `-`. Throws `UsageError` when there is none. */
+export function openInput({ terminal }: Cli, path: string): Input {
+  if (path === '-') return { bytes: terminal.input(), size: null }
   const stats = statSync(path, { throwIfNoEntry: false })
   if (stats === undefined) throw new UsageError(`There is no file ${path}`)
   if (stats.isDirectory()) throw new UsageError(`${path} is a folder, a file is needed`)
-  return Bun.file(path).stream()
+  return { bytes: Bun.file(path).stream(), size: stats.isFile() ? stats.size : null }
+}
+
+/**
+ * Lets `work` write the file `path`, which takes the place of an older one when it is whole and is
+ * not there at all before. Throws `UsageError` when it cannot be written.
+ */
+export async function writeWhole<T>(
+  path: string,
+  work: (write: (text: string) => Promise<void>) => Promise<T>,
+): Promise<T> {
+  const draft = `${path}.part`
+  const file = await openDraft(draft, path)
+  try {
+    const result = await work((text) => file.appendFile(text))
+    await file.sync()
+    await file.close()
+    await rename(draft, path)
+    return result
+  } catch (error) {
+    await file.close().catch(() => undefined)
+    await rm(draft, { force: true })
+    throw error
+  }
+}
+
+async function openDraft(draft: string, path: string): Promise<FileHandle> {
+  try {
+    return await open(draft, 'w', 0o600)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new UsageError(`${path} cannot be written: ${reason}`, { cause: error })
+  }
 }

@@ -39,6 +39,11 @@ export function credentials(
   return `Client id       ${clientId}\nClient secret   ${secret}`
 }
 
+/** `1 object`, `170,000 objects`. */
+export function counted(count: number, noun: string): string {
+  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`
+}
+
 function width(cell: string | undefined): number {
   return cell?.length ?? 0
 }

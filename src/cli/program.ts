@@ -5,6 +5,8 @@ import { SatchelError } from '../domain/error'
 import { addClientCommands } from './client'
 import type { Cli } from './command'
 import { addDatabaseCommands } from './db'
+import { addExportCommand } from './export'
+import { addImportCommand } from './import'
 import { addKeyCommands } from './key'
 import { addOriginCommands } from './origin'
 import { addSchemaCommands } from './schema'
@@ -20,6 +22,8 @@ const COMMANDS: Readonly<Record<string, (program: Command, cli: Cli) => void>> =
   db: addDatabaseCommands,
   client: addClientCommands,
   schema: addSchemaCommands,
+  import: addImportCommand,
+  export: addExportCommand,
   origin: addOriginCommands,
   key: addKeyCommands,
   token: addTokenCommand,

@@ -13,7 +13,7 @@ export function addSchemaCommands(program: Command, cli: Cli): void {
     .argument('<file>', 'the file, - for standard input; tables it does not name stay as they are')
     .addHelpText('after', example('satchel schema push schema.json'))
     .action(async (file, options) => {
-      const upload = openInput(cli, file)
+      const { bytes: upload } = openInput(cli, file)
       const pushed = await inSession(cli, options, (session) =>
         session.run('schema.push', { database: options.db }, { upload }),
       )

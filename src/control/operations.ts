@@ -4,6 +4,7 @@ import { operation, type Operation } from './operation'
 import { originOperations } from './origins'
 import { schemaOperations } from './schemas'
 import { tokenOperations } from './tokens'
+import { transferOperations } from './transfers'
 
 /** Everything commands can have done, by name. */
 const OPERATIONS = {
@@ -14,6 +15,7 @@ const OPERATIONS = {
   ...originOperations,
   ...schemaOperations,
   ...tokenOperations,
+  ...transferOperations,
 }
 
 type Operations = typeof OPERATIONS

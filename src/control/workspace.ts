@@ -9,6 +9,8 @@ export interface Workspace {
   list(): string[]
   /** Throws `UNKNOWN_DATABASE`. */
   open(name: string): Promise<OpenDatabase>
+  /** The same, open until disposed: for what may take minutes. Throws `UNKNOWN_DATABASE`. */
+  hold(name: string): Promise<OpenDatabase & Disposable>
   /** Throws `CONFLICT` or `UNPROCESSABLE`. */
   create(name: string): Promise<OpenDatabase>
   /** Removes the database and everything of it. Throws `UNKNOWN_DATABASE`. */
