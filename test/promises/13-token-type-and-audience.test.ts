@@ -1,0 +1,140 @@
+import { Database } from 'bun:sqlite'
+import { expect, test } from 'bun:test'
+import { generateKeyPairSync, sign } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { decodeJwt, decodeProtectedHeader } from 'jose'
+import { openPrivateKey } from '../../src/auth/key'
+import type { SigningKey } from '../../src/domain/credential'
+import { ALICE, callerOf, type DataServer, setupData } from '../http/setup'
+
+/**
+ * Promise 13: type and audience. Whatever is no access token of this very database is refused, even
+ * when our own key signed it (ASVS 9.2.1–9.2.4).
+ */
+
+const PATHS = ['/my/plain', '/all/plain', '/public/plain', '/token/validate']
+
+async function statuses(server: DataServer, token: string, base = server.main) {
+  const caller = callerOf(base, token)
+  return Promise.all(PATHS.map(async (path) => (await caller.get(path)).status))
+}
+
+const REFUSED = PATHS.map(() => 401)
+
+/** Signs as `main` does: with the key that a thief of its folder would have. */
+function stealSigner(server: DataServer) {
+  const folder = join(server.folder, 'databases', 'main')
+  const text = readFileSync(join(folder, 'secret.key'), 'utf8').trim()
+  const secret = new Uint8Array(Buffer.from(text, 'base64url'))
+  using database = new Database(join(folder, 'database.sqlite'), { readonly: true })
+  const row = database
+    .query<Pick<SigningKey, 'id' | 'sealedPrivateKey'>, []>(
+      "SELECT id, sealed_private_key AS sealedPrivateKey FROM keys WHERE state = 'current'",
+    )
+    .get()
+  if (row === null) throw new Error('There is no signing key')
+  const key = openPrivateKey(secret, row as SigningKey)
+  return (header: object, claims: object) => {
+    const input = [{ alg: 'ES256', typ: 'at+jwt', kid: row.id, ...header }, claims]
+      .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+      .join('.')
+    const signature = sign('sha256', Buffer.from(input), { key, dsaEncoding: 'ieee-p1363' })
+    return `${input}.${signature.toString('base64url')}`
+  }
+}
+
+test('promise 13: what our own key signed is refused when it is something else', async () => {
+  await using server = await setupData()
+  const token = await server.token({ sub: ALICE, scopes: ['ACCESS_DB', 'GLOBAL_READ'] })
+  const claims = decodeJwt(token)
+  const signAs = stealSigner(server)
+  expect(decodeProtectedHeader(signAs({}, claims))).toEqual(decodeProtectedHeader(token))
+  expect(await statuses(server, signAs({}, claims))).toEqual([200, 200, 200, 200])
+
+  const now = Math.floor(server.clock.now() / 1000)
+  const idToken = { ...claims, aud: claims['client_id'], nonce: 'n', auth_time: now }
+  const foreign: [string, object, object][] = [
+    ['an id_token', { typ: 'JWT' }, idToken],
+    ['an id_token that says it is an access token', {}, idToken],
+    ['no type', { typ: undefined }, claims],
+    ['type JWT', { typ: 'JWT' }, claims],
+    ['a refresh token', { typ: 'rt+jwt' }, claims],
+    ['a sealed state', { typ: 'state+jwt' }, claims],
+    ['another audience', {}, { ...claims, aud: 'other' }],
+    ['no audience', {}, { ...claims, aud: undefined }],
+    ['another issuer', {}, { ...claims, iss: 'urn:satchel:other' }],
+    ['no issuer', {}, { ...claims, iss: undefined }],
+    ['an expired token', {}, { ...claims, exp: now }],
+    ['a token without an end', {}, { ...claims, exp: undefined }],
+    ['an end that is text', {}, { ...claims, exp: String(claims.exp) }],
+    ['a token that begins later', {}, { ...claims, nbf: now + 60 }],
+    ['no subject', {}, { ...claims, sub: undefined }],
+    ['no client', {}, { ...claims, client_id: undefined }],
+    ['an unknown client', {}, { ...claims, client_id: 'cUnknown' }],
+    ['no scopes', {}, { ...claims, scopes: undefined }],
+    ['no id', {}, { ...claims, jti: undefined }],
+    ['no time of issue', {}, { ...claims, iat: undefined }],
+  ]
+  for (const [name, header, changed] of foreign) {
+    const answers = await statuses(server, signAs(header, changed))
+    expect({ name, answers }).toEqual({ name, answers: REFUSED })
+  }
+})
+
+test('promise 13: a token of one database opens no other, not even one of the same name', async () => {
+  await using server = await setupData()
+  const scopes = ['ACCESS_DB', 'GLOBAL_READ']
+  const token = await server.token({ sub: ALICE, scopes })
+  await server.commands.run('db.create', { name: 'other' })
+  expect(await statuses(server, token, `${server.url}/other`)).toEqual(REFUSED)
+
+  const other = await server.commands.run('db.create', { name: 'short-lived' })
+  const ask = async (client: { clientId: string; clientSecret: string }) => {
+    const answer = await callerOf(`${server.url}/short-lived`).post('/token', {
+      grant_type: 'client_credentials',
+      client_id: client.clientId,
+      client_secret: client.clientSecret,
+      scopes,
+    })
+    return (answer.body as { accessToken?: string }).accessToken
+  }
+  const before = await ask(other.client)
+  if (before === undefined) throw new Error('There is no token')
+  const known = callerOf(`${server.url}/short-lived`, before)
+  expect((await known.get('/my/members')).status).toBe(200)
+  await server.commands.run('db.delete', { name: 'short-lived' })
+  expect((await known.get('/my/members')).status).toBe(404)
+  await server.commands.run('db.create', { name: 'short-lived' })
+  expect(await statuses(server, before, `${server.url}/short-lived`)).toEqual(REFUSED)
+  expect(await ask(other.client)).toBeUndefined()
+})
+
+test('promise 13: a refresh token is no access token, an access token no refresh token', async () => {
+  await using server = await setupData()
+  const { clientId, clientSecret } = server.client
+  const device = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const login = await server.anyone.post('/token', {
+    grant_type: 'client_credentials',
+    client_id: clientId,
+    client_secret: clientSecret,
+    scopes: ['ACCESS_DB', 'GLOBAL_READ'],
+    public_key: device.publicKey.export({ type: 'spki', format: 'pem' }),
+  })
+  const { accessToken, refreshToken } = login.body as Record<string, string>
+  expect(await statuses(server, refreshToken ?? '')).toEqual(REFUSED)
+  const refresh = (text: string) => {
+    const time_stamp = server.clock.now()
+    const signature = sign('sha256', Buffer.from(`${text}${time_stamp}`), device.privateKey)
+    return server.anyone.post('/token', {
+      grant_type: 'refresh_token',
+      refresh_token: text,
+      scopes: ['ACCESS_DB'],
+      time_stamp,
+      signing_algorithm: 'RSASSA-PKCS1-v1_5',
+      signature: signature.toString('base64'),
+    })
+  }
+  expect((await refresh(accessToken ?? '')).status).toBe(401)
+  expect((await refresh(refreshToken ?? '')).status).toBe(200)
+})
