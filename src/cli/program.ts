@@ -69,6 +69,8 @@ function explain(error: unknown, asJson: boolean, { terminal }: Cli): number {
   if (error instanceof CommanderError) {
     return error.exitCode === 0 ? EXIT.done : EXIT.misused
   }
+  // Whoever read standard output has seen enough: `satchel export | head`.
+  if (error instanceof Error && 'code' in error && error.code === 'EPIPE') return EXIT.failed
   const isUsage = error instanceof UsageError
   const message = error instanceof Error ? error.message : String(error)
   if (asJson) {

@@ -1,0 +1,73 @@
+import { expect, test } from 'bun:test'
+import { showProgress } from '../../src/cli/progress'
+import { createTestClock } from '../auth/setup'
+
+const REDRAWN = '\r\u001b[2K'
+
+function setup(isFollowed = true) {
+  const clock = createTestClock()
+  const drawn: string[] = []
+  const terminal = {
+    isWatched: false,
+    isFollowed,
+    canAsk: false,
+    write: async () => {},
+    complain: (text: string) => void drawn.push(text),
+    ask: async () => '',
+    input: () => new Blob().stream(),
+  }
+  return { clock, drawn, cli: { terminal, clock } }
+}
+
+test('draws the share that is done over itself, and wipes it away in the end', () => {
+  const { cli, clock, drawn } = setup()
+  {
+    using progress = showProgress(cli, {}, 'bytes')
+    for (const done of [0, 50, 100]) {
+      progress.update(done, 100)
+      clock.advance(100)
+    }
+  }
+  expect(drawn).toEqual([
+    `${REDRAWN}${'░'.repeat(30)} 0 %`,
+    `${REDRAWN}${'█'.repeat(15)}${'░'.repeat(15)} 50 %`,
+    `${REDRAWN}${'█'.repeat(30)} 100 %`,
+    REDRAWN,
+  ])
+})
+
+test('says how much is done when nobody knows how much there is', () => {
+  for (const [unit, text] of [
+    ['bytes', '12.3 MB'],
+    ['objects', '12,345,678 objects'],
+  ] as const) {
+    const { cli, drawn } = setup()
+    showProgress(cli, {}, unit).update(12_345_678, null)
+    expect(drawn).toEqual([REDRAWN + text])
+  }
+})
+
+test('draws ten times a second at most', () => {
+  const { cli, clock, drawn } = setup()
+  const progress = showProgress(cli, {}, 'bytes')
+  for (let i = 0; i < 1000; i++) {
+    progress.update(i, 1000)
+    clock.advance(1)
+  }
+  expect(drawn).toHaveLength(10)
+})
+
+test('is silent for programs, for files and when nothing was done', () => {
+  for (const [isFollowed, options] of [
+    [true, { json: true }],
+    [false, {}],
+  ] as const) {
+    const { cli, drawn } = setup(isFollowed)
+    using progress = showProgress(cli, options, 'bytes')
+    progress.update(1, 2)
+    expect(drawn).toEqual([])
+  }
+  const { cli, drawn } = setup()
+  showProgress(cli, {}, 'bytes')[Symbol.dispose]()
+  expect(drawn).toEqual([])
+})

@@ -1,0 +1,137 @@
+import { expect, test } from 'bun:test'
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { temporaryFolder } from '../setup'
+import { runJson, runSatchel } from './setup'
+
+const SCHEMA = '{"cities": "@id, country", "pairs": "[a+b]"}'
+const CITIES = '[{"name": "Malmö", "country": "SE"}, {"name": "Oslo", "country": "NO"}]'
+
+async function setup() {
+  const folder = temporaryFolder()
+  const data = ['--data', join(folder.path, 'data')]
+  for (const name of ['main', 'copy']) await runJson(['db', 'create', name, ...data])
+  await runJson(['schema', 'push', '-', ...data], { input: SCHEMA })
+  return {
+    data,
+    file: (name: string) => join(folder.path, name),
+    path: folder.path,
+    [Symbol.dispose]: () => folder[Symbol.dispose](),
+  }
+}
+
+test('imports a plain list, exports it, imports that elsewhere, exports the same bytes', async () => {
+  using satchel = await setup()
+  const { data, file } = satchel
+  const list = ['import', '-', '--table', 'cities', '--realm', 'rlm-public', ...data]
+  const imported = await runSatchel(list, { input: CITIES })
+  expect(imported).toEqual({ exitCode: 0, stdout: 'Imported 2 objects\n', stderr: '' })
+  const exported = await runSatchel(['export', file('one.ndjson'), ...data])
+  expect(exported.stdout).toBe(`Exported 2 objects to ${file('one.ndjson')}\n`)
+  const copied = await runJson<unknown>(['import', file('one.ndjson'), '--db', 'copy', ...data])
+  expect(copied).toEqual({ objects: 2, deleted: 0, demoUsers: 0, tables: 2 })
+  const printed = await runSatchel(['export', '--db', 'copy', ...data])
+  expect(printed.stdout).toBe(readFileSync(file('one.ndjson'), 'utf8'))
+  expect(printed.stdout).toContain('Malmö')
+})
+
+test('exports the JSON file when that is what its name says, and imports it', async () => {
+  using satchel = await setup()
+  const { data, file } = satchel
+  const list = ['import', '-', '--table', 'cities', '--realm', 'rlm-public', ...data]
+  await runJson(list, { input: CITIES })
+  expect(await runJson<unknown>(['export', file('all.json'), ...data])).toEqual({ objects: 2 })
+  const content = JSON.parse(readFileSync(file('all.json'), 'utf8')) as Record<string, unknown>
+  expect(content['schema']).toEqual({ cities: '@id, country', pairs: '[a+b]' })
+  await runJson(['import', file('all.json'), '--db', 'copy', ...data])
+  const again = await runSatchel(['export', '--format', 'json', '--db', 'copy', ...data])
+  expect(again.stdout).toBe(readFileSync(file('all.json'), 'utf8'))
+})
+
+test('exports a table or a realm', async () => {
+  using satchel = await setup()
+  const { data } = satchel
+  const list = ['import', '-', '--table', 'cities', '--realm', 'rlm-public', ...data]
+  await runJson(list, { input: CITIES })
+  const linesOf = async (...selection: string[]) =>
+    (await runSatchel(['export', ...selection, ...data])).stdout
+      .split('\n')
+      .filter((line) => line.includes('"id":'))
+  expect(await linesOf('--table', 'cities')).toHaveLength(2)
+  expect(await linesOf('--table', 'pairs')).toHaveLength(0)
+  expect(await linesOf('--realm', 'rlm-public')).toHaveLength(2)
+  expect(await linesOf('--realm', 'rlm-other')).toHaveLength(0)
+  const unknown = await runSatchel(['export', '--table', 'none', ...data])
+  expect(unknown).toMatchObject({
+    exitCode: 1,
+    stdout: '',
+    stderr: expect.stringContaining('"none"'),
+  })
+})
+
+test('a file that is not good changes nothing and its place is named', async () => {
+  using satchel = await setup()
+  const { data } = satchel
+  const before = (await runSatchel(['export', ...data])).stdout
+  const list = ['import', '-', '--table', 'cities', '--realm', 'rlm-public', ...data]
+  for (const [args, input, sentence] of [
+    [list, '[{"name": "Malmö"}, {"name": 1e999}]', '[1]'],
+    [list, '[{"name": "Malmö"}, 7]', '[1]'],
+    [list, '[{"name": "Malmö"},', 'line 1'],
+    [['import', '-', ...data], CITIES, '--table'],
+    [['import', '-', ...data], '{"schema": {"bad": "++id"}}', 'bad'],
+    [['import', '-', ...data], '{"data": {"rlm-none": {"cities": {"c1": {}}}}}', 'rlm-none'],
+  ] as const) {
+    const refused = await runSatchel(args, { input })
+    expect(refused).toMatchObject({ exitCode: 1, stdout: '' })
+    expect(refused.stderr).toContain(sentence)
+  }
+  expect((await runSatchel(['export', ...data])).stdout).toBe(before)
+})
+
+test('a dry run and an atomic import say the same as a plain one', async () => {
+  using satchel = await setup()
+  const { data } = satchel
+  const list = ['import', '-', '--table', 'cities', '--realm', 'rlm-public', ...data]
+  const dry = await runSatchel([...list, '--dry-run'], { input: CITIES })
+  expect(dry.stdout).toBe('The file is good: 2 objects. Nothing was changed\n')
+  expect(await runJson<unknown>([...list, '--dry-run'], { input: CITIES })).toMatchObject({
+    objects: 2,
+  })
+  expect((await runSatchel(['export', ...data])).stdout).not.toContain('Oslo')
+  expect(await runJson<unknown>([...list, '--atomic'], { input: CITIES })).toMatchObject({
+    objects: 2,
+  })
+  expect((await runSatchel(['export', ...data])).stdout).toContain('Oslo')
+})
+
+test('an export that fails leaves neither a part of a file nor an older one damaged', async () => {
+  using satchel = await setup()
+  const { data, file } = satchel
+  writeFileSync(file('old.ndjson'), 'older')
+  const failed = await runSatchel(['export', file('old.ndjson'), '--table', 'none', ...data])
+  expect(failed.exitCode).toBe(1)
+  expect(readFileSync(file('old.ndjson'), 'utf8')).toBe('older')
+  expect(readdirSync(satchel.path).toSorted()).toEqual(['data', 'old.ndjson'])
+  const nowhere = await runSatchel(['export', file('none/out.ndjson'), ...data])
+  expect(nowhere).toMatchObject({ exitCode: 2, stdout: '' })
+  expect(nowhere.stderr).toContain(`${file('none/out.ndjson')} cannot be written`)
+  expect(existsSync(file('none'))).toBe(false)
+})
+
+test('a file that is missing or a folder, and a realm without a table, are mistakes of usage', async () => {
+  using satchel = await setup()
+  const { data, file } = satchel
+  mkdirSync(file('folder'))
+  for (const [args, sentence] of [
+    [[file('none.json')], `There is no file ${file('none.json')}`],
+    [[file('folder')], `${file('folder')} is a folder`],
+    [['-', '--realm', 'rlm-public'], '--realm needs --table'],
+  ] as const) {
+    const refused = await runSatchel(['import', ...args, ...data])
+    expect(refused).toMatchObject({ exitCode: 2, stdout: '' })
+    expect(refused.stderr).toContain(sentence)
+  }
+  const format = await runSatchel(['export', '--format', 'xml', ...data])
+  expect(format).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('ndjson, json') })
+})
