@@ -27,9 +27,12 @@ export function createApp(door: Door, domain: string | null): FrontDoor {
     return app
   }
 
-  /** The methods that a path knows. */
+  /** The methods that a path knows; literal paths are in a table of their own. */
   function methodsAt(path: string): string[] {
-    return METHODS.filter((method) => app.router.http.find(method, path) !== null)
+    const literal: Readonly<Record<string, unknown>> = app.router.static[path] ?? {}
+    return METHODS.filter(
+      (method) => Object.hasOwn(literal, method) || app.router.http.find(method, path) !== null,
+    )
   }
 
   app.compile()

@@ -46,7 +46,6 @@ describe('GET /openapi/json', () => {
   test('names the methods that the router knows at an address with parameters', async () => {
     await using server = await setupDocument()
     for (const [path, methods] of Object.entries(server.document.paths)) {
-      if (!path.includes('{')) continue
       const refused = await fetch(server.url + fill(path), { method: 'PATCH' })
       expect(refused.status).toBe(405)
       const allowed = refused.headers.get('allow')?.toLowerCase().split(', ') ?? []
