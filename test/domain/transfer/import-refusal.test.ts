@@ -164,6 +164,18 @@ describe('a file that is not good in every part is refused whole', () => {
       '"data.eve.members.m": "realmId" of a row of "members"',
     ],
     [
+      'a private key of somebody else',
+      file({ data: { eve: { todo: { '#x:ann': {} } } } }),
+      'UNPROCESSABLE',
+      '"data.eve.todo.#x:ann": "#x:ann" is a private key',
+    ],
+    [
+      'a private key outside of a private realm',
+      data({ todo: { '#x': {} } }),
+      'UNPROCESSABLE',
+      '"data.rlm-public.todo.#x": "#x" is a private key',
+    ],
+    [
       'permissions that are none',
       file({ roles: { boss: { permissions: { add: 7 } } } }),
       'UNPROCESSABLE',
