@@ -304,6 +304,7 @@ describe('a file that is not good in every part is refused whole', () => {
     ['no object', 7, '[1]: an object'],
     ['null', null, '[1]: an object'],
     ['no key where none is made', {}, '[1]: "name" is missing'],
+    ['an export', { type: 'schema', tables: {} }, '[1]: this begins an export'],
   ])('as a plain file with %s', async (_, value, message) => {
     await using base = await setupDatabase()
     await base.import('{"schema":{"settings":"name"}}')
