@@ -10,7 +10,7 @@ export const IMPORT_STEPS: Readonly<Partial<Record<Job['kind'], JobStep>>> = {
 }
 
 /** How long a unit takes on more entries, ms: other writers wait for little more than that. */
-const UNIT_MS = 4
+const UNIT_MS = 2
 
 /**
  * Applies some entries and moves the job on in the same unit, so that whatever ends the process,

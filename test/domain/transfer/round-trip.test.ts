@@ -159,7 +159,7 @@ test('what is exported, imported into an empty database and exported again is th
       await third.import(await first.export('json'))
       expect(sorted(await third.export())).toEqual(sorted(exported))
     }),
-    { numRuns: 40 },
+    { numRuns: 25 },
   )
 }, 60_000)
 
