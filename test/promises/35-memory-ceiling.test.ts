@@ -1,0 +1,177 @@
+import { describe, expect, test } from 'bun:test'
+import { connect, type Socket } from 'node:net'
+import { ALICE } from '../http/setup'
+import { type Executable, setupExecutable } from './setup'
+
+/**
+ * Promise 35: memory has a ceiling. 100 parallel posts of maximal size (anonymous ones are answered
+ * before their body is read) and 100 readers who take nothing stay < 512 MB; a slow reader is cut.
+ */
+
+const MIB = 1024 * 1024
+const LARGEST = 16 * MIB
+const MANY = 100
+const CEILING = 512
+
+/** A body of exactly the largest size, in parts that many sockets share. */
+function largestBody(): Buffer[] {
+  const frame = '{"id":"a","text":""}'
+  const text = `{"id":"a","text":"${'x'.repeat(LARGEST - frame.length)}"}`
+  const bytes = Buffer.from(text)
+  return Array.from({ length: LARGEST / (256 * 1024) }, (_, n) =>
+    bytes.subarray(n * 256 * 1024, (n + 1) * 256 * 1024),
+  )
+}
+
+interface Posted {
+  readonly status: number
+  /** How much of the body had been sent when the answer came. */
+  readonly sent: number
+}
+
+/** Posts the body, part by part as the server takes it. `patience`: how long it waits to be asked. */
+function post(executable: Executable, parts: readonly Buffer[], token?: string, patience = 0) {
+  const { hostname, port } = new URL(executable.url)
+  return new Promise<Posted>((resolve) => {
+    const socket = connect(Number(port), hostname)
+    let sent = 0
+    let next = 0
+    const send = () => {
+      while (next < parts.length) {
+        const part = parts[next++]
+        if (part === undefined) return
+        sent += part.length
+        if (!socket.write(part)) return
+      }
+    }
+    const finish = (status: number) => {
+      next = parts.length
+      socket.destroy()
+      resolve({ status, sent })
+    }
+    socket.on('connect', () => {
+      socket.write(
+        'POST /main/my/plain HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n' +
+          (token === undefined ? '' : `Authorization: Bearer ${token}\r\n`) +
+          `Content-Length: ${LARGEST}\r\n\r\n`,
+      )
+      setTimeout(send, patience)
+    })
+    socket.on('drain', send)
+    let head = ''
+    socket.on('data', (data) => {
+      head += data.toString('latin1', 0, 100)
+      const status = /^HTTP\/1\.1 (\d{3}) /.exec(head)?.[1]
+      if (status !== undefined) finish(Number(status))
+    })
+    socket.on('error', () => finish(0))
+    socket.on('close', () => finish(0))
+  })
+}
+
+async function ceilingOf<T>(executable: Executable, work: () => Promise<T>): Promise<T> {
+  const result = await work()
+  const { peak } = executable.memory()
+  if (peak >= CEILING) throw new Error(`It held ${peak} MiB`)
+  return result
+}
+
+describe('promise 35: posts of maximal size', () => {
+  test('100 at once stay below 512 MB: some are stored, the others asked to come back', async () => {
+    await using executable = await setupExecutable()
+    const alice = await executable.as(ALICE)
+    const parts = largestBody()
+    const posts = await ceilingOf(executable, () =>
+      Promise.all(Array.from({ length: MANY }, () => post(executable, parts, alice.token))),
+    )
+    const statuses = new Set(posts.map(({ status }) => status))
+    expect(statuses).toEqual(new Set([200, 503]))
+    expect((await alice.post('/my/plain', { id: 'b' })).status).toBe(200)
+    const stored = await alice.get('/my/plain/a')
+    expect(stored.text.length).toBeGreaterThan(LARGEST)
+  }, 60_000)
+
+  test('100 anonymous ones are answered before their body is read', async () => {
+    await using executable = await setupExecutable()
+    const parts = largestBody()
+    const calm = executable.memory().now
+    const patient = await Promise.all(
+      Array.from({ length: MANY }, () => post(executable, parts, undefined, 5_000)),
+    )
+    expect(patient).toEqual(Array.from({ length: MANY }, () => ({ status: 401, sent: 0 })))
+    expect(executable.memory().now - calm).toBeLessThan(64)
+    const eager = await ceilingOf(executable, () =>
+      Promise.all(Array.from({ length: MANY }, () => post(executable, parts))),
+    )
+    expect(eager.every(({ status }) => status === 401)).toBe(true)
+    expect(Math.max(...eager.map(({ sent }) => sent))).toBeLessThan(LARGEST)
+  }, 60_000)
+
+  test('posting on after the answer is nobody’s memory', async () => {
+    await using executable = await setupExecutable()
+    const parts = largestBody()
+    const { hostname, port } = new URL(executable.url)
+    const sockets = Array.from({ length: 20 }, () => connect(Number(port), hostname))
+    for (const socket of sockets) {
+      socket.on('error', () => undefined)
+      socket.write('POST /main/my/plain HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n')
+    }
+    const begun = performance.now()
+    await Promise.all(
+      sockets.map((socket) => pour(socket, parts, () => performance.now() - begun < 1_500)),
+    )
+    expect(executable.memory().peak).toBeLessThan(CEILING)
+    for (const socket of sockets) socket.destroy()
+    expect((await executable.anyone.get('/public/plain')).status).toBe(200)
+  }, 60_000)
+})
+
+/** Sends chunk after chunk while it may, whatever is answered. */
+async function pour(socket: Socket, parts: readonly Buffer[], mayGoOn: () => boolean) {
+  socket.resume()
+  const [part = Buffer.alloc(0)] = parts
+  const chunk = Buffer.concat([
+    Buffer.from(`${part.length.toString(16)}\r\n`),
+    part,
+    Buffer.from('\r\n'),
+  ])
+  while (mayGoOn() && !socket.destroyed) {
+    const isTaken = socket.write(chunk)
+    if (isTaken) await Bun.sleep(0)
+    else
+      await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), Bun.sleep(100)])
+  }
+}
+
+describe('promise 35: readers who take nothing', () => {
+  test('100 of a list of 50 MB stay below 512 MB and hold nobody up', async () => {
+    await using executable = await setupExecutable()
+    const root = await executable.root()
+    const text = 'x'.repeat(5_000)
+    for (let part = 0; part < 10; part += 1) {
+      const objects = Array.from({ length: 1_000 }, () => ({ text }))
+      await root.post('/public/items', objects, { prefer: 'return=minimal' })
+    }
+    const { hostname, port } = new URL(executable.url)
+    const sockets = Array.from({ length: MANY }, () => {
+      const socket = connect(Number(port), hostname)
+      socket.on('error', () => undefined)
+      socket.pause()
+      socket.write('GET /main/public/items HTTP/1.1\r\nHost: x\r\n\r\n')
+      return socket
+    })
+    await Bun.sleep(1_000)
+    // They fill what the network holds for them; then they wait, and cost nobody anything.
+    let slowest = Infinity
+    for (let tries = 0; slowest > 100 && tries < 50; tries += 1) {
+      const begun = performance.now()
+      expect((await root.post('/public/items', { text: 'small' })).status).toBe(200)
+      slowest = performance.now() - begun
+    }
+    expect(slowest).toBeLessThan(100)
+    expect(executable.memory().peak).toBeLessThan(CEILING)
+    for (const socket of sockets) socket.destroy()
+    await Bun.sleep(100)
+    expect((await executable.anyone.get('/public/items?$limit=1')).status).toBe(200)
+  }, 60_000)
+})
