@@ -36,13 +36,13 @@ export function openConnection(file: string, mode: 'write' | 'read', durability:
 
 function configureWriter(db: Database, durability: Durability): void {
   db.run('PRAGMA busy_timeout = 5000')
+  setDurability(db, durability)
   const journal = db.prepare<{ journal_mode: string }, []>('PRAGMA journal_mode = WAL')
   const mode = journal.get()?.journal_mode
   journal.finalize()
   if (mode !== 'wal') {
     throw new SatchelError('STORAGE_FAILED', 'This file system cannot hold a write-ahead log')
   }
-  setDurability(db, durability)
   db.run('PRAGMA temp_store = MEMORY')
   db.run('PRAGMA wal_autocheckpoint = 0')
   db.run(`PRAGMA journal_size_limit = ${WAL_KEPT}`)

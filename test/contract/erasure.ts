@@ -1,0 +1,222 @@
+import { describe, expect, test } from 'bun:test'
+import type { RealmRef } from '../../src/domain/realm'
+import type { Database } from '../../src/domain/store'
+import { type Table, requireTable } from '../../src/domain/table'
+import {
+  declareIn,
+  ensureRealm,
+  entry,
+  eraseAll,
+  find,
+  fresh,
+  inEveryLife,
+  insert,
+  keyOf,
+  keysOf,
+  NOW,
+  type OpenStore,
+  remove,
+  setupDatabase,
+  update,
+  WHOLE,
+} from './fixture'
+
+/** A realm that is marked `erasing` is gone at once; what lies there goes later, step by step. */
+export function describeErasure(openStore: OpenStore): void {
+  describe('a realm that is being erased', () => {
+    test('is not there for any method, from the commit that marked it', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const { table, realm, index } = await setupDying(database)
+      await insert(database, table, 'other')
+      expect(await viewOf(database, table, realm, index)).toEqual({
+        found: true,
+        many: ['d0', 'other'],
+        scanned: [...DYING, 'other'],
+        gathered: DYING,
+        looked: DYING,
+        loaded: [...DYING, 'other'],
+        count: DYING.length + 1,
+      })
+      await database.write((tx) => tx.realms.markErasing(realm))
+      const gone = {
+        found: false,
+        many: ['other'],
+        scanned: ['other'],
+        gathered: [],
+        looked: [],
+        loaded: ['other'],
+        count: 1,
+      }
+      await inEveryLife(fixture, async (again) => {
+        expect(await viewOf(again, table, realm, index)).toEqual(gone)
+        expect(await again.read((tx) => tx.objects.isRealmUsed('rlm-dying'))).toBe(true)
+      })
+    })
+
+    test('is not there for the unit that marked it, and is again when that fails', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const { table, realm } = await setupDying(database)
+      const failing = database.write(async (tx) => {
+        await tx.realms.markErasing(realm)
+        expect(await tx.objects.find(table, 'd0')).toBeUndefined()
+        expect(await tx.objects.count(table)).toBe(0)
+        throw new Error('expected')
+      })
+      const next = database.write((tx) => tx.objects.find(table, 'd0'))
+      await failing.catch(() => undefined)
+      expect(await next).toBeDefined()
+      expect(await keysOf(database, table)).toEqual(DYING)
+    })
+
+    test('gives its keys away to new objects', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const { table, realm, index } = await setupDying(database)
+      await database.write(async (tx) => {
+        await tx.realms.markErasing(realm)
+        await tx.objects.put(table, [fresh('d0'), fresh('d1')], NOW)
+      })
+      await insert(database, table, 'd2')
+      expect(await keysOf(database, table)).toEqual(['d0', 'd1', 'd2'])
+      expect(await eraseAll(database, realm, 4, entriesFor(index))).toBe(DYING.length)
+      expect(await keysOf(database, table)).toEqual(['d0', 'd1', 'd2'])
+      expect(await find(database, table, 'd5')).toBeUndefined()
+    })
+
+    test('is erased in steps, over all tables, with entries and tombstones', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const { table, realm, index } = await setupDying(database)
+      const other = await declareIn(database, 'others')
+      await database.write(async (tx) => {
+        const members = await requireTable(tx, 'members')
+        await tx.objects.put(other, [fresh('x', { realm }), fresh('y', { realm }), fresh('z')], NOW)
+        await tx.objects.put(members, [fresh('m', { realm })], NOW)
+      })
+      await database.write((tx) => remove(tx, other, 'y'))
+      await database.write((tx) => tx.realms.markErasing(realm))
+      // With "x", "m" and the tombstone of "y".
+      expect(await eraseAll(database, realm, 3, entriesFor(index))).toBe(DYING.length + 3)
+      expect(await database.read((tx) => tx.objects.isRealmUsed('rlm-dying'))).toBe(false)
+      const lookup = { index, keys: [Uint8Array.of(1)] }
+      expect(await database.read((tx) => tx.objects.locate(table, 0, { lookup }))).toHaveLength(0)
+      expect(await keysOf(database, other)).toEqual(['z'])
+    })
+
+    test('goes on being erased after a restart', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const { table, realm, index } = await setupDying(database)
+      await database.write((tx) => tx.realms.markErasing(realm))
+      await database.write((tx) => tx.objects.erase(realm, 2, entriesFor(index)))
+      const reopened = await (await fixture.reopen()).open('main')
+      expect(await keysOf(reopened, table)).toEqual([])
+      expect(await eraseAll(reopened, realm, 2, entriesFor(index))).toBe(DYING.length - 2)
+    })
+
+    test('is erased only when it was marked', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const { table, realm, index } = await setupDying(database)
+      expect(await eraseAll(database, realm, 10, entriesFor(index))).toBe(0)
+      expect(await keysOf(database, table)).toEqual(DYING)
+      expect(await database.read((tx) => tx.realms.findByRef(realm))).toBeDefined()
+    })
+  })
+
+  describe('tombstones', () => {
+    test('are one for each object that left, and dropped when it comes back', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things')
+      const left = await ensureRealm(database, 'rlm-l')
+      const right = await ensureRealm(database, 'rlm-r')
+      const move = (key: string, realm: RealmRef) =>
+        database.write((tx) => update(tx, table, key, { realm }))
+      const puts = ['stays', 'goes', 'returns', 'dies'].map((key) => fresh(key, { realm: left }))
+      await database.write((tx) => tx.objects.put(table, puts, NOW))
+      await move('goes', right)
+      await move('returns', right)
+      await move('returns', left)
+      await database.write((tx) => remove(tx, table, 'dies'))
+      await database.write((tx) => tx.objects.put(table, [fresh('dies', { realm: left })], NOW))
+      await move('stays', left)
+      // Left: three objects and the tombstone of "goes". Right: "goes" and the tombstone of "returns".
+      for (const [realm, count] of [
+        [left, 4],
+        [right, 2],
+      ] as const) {
+        await database.write((tx) => tx.realms.markErasing(realm))
+        expect(await eraseAll(database, realm)).toBe(count)
+      }
+    })
+
+    test('are dropped by who comes back after a restart, too', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things')
+      const realm = await ensureRealm(database, 'rlm-a')
+      await database.write((tx) => tx.objects.put(table, [fresh('a', { realm })], NOW))
+      await database.write((tx) => remove(tx, table, 'a'))
+      const again = await (await fixture.reopen()).open('main')
+      await again.write((tx) => tx.objects.put(table, [fresh('a', { realm })], NOW))
+      await again.write((tx) => tx.realms.markErasing(realm))
+      expect(await eraseAll(again, realm)).toBe(1)
+    })
+
+    test('of a unit or a part that failed are not there', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things')
+      const realm = await ensureRealm(database, 'rlm-a')
+      await database.write((tx) => tx.objects.put(table, [fresh('a', { realm })], NOW))
+      await database.write(async (tx) => {
+        const part = tx.attempt(async () => {
+          await remove(tx, table, 'a')
+          throw new Error('expected')
+        })
+        await part.catch(() => undefined)
+      })
+      await database.write((tx) => tx.realms.markErasing(realm))
+      expect(await eraseAll(database, realm)).toBe(1)
+    })
+  })
+}
+
+const DYING = Array.from({ length: 10 }, (_, n) => `d${n}`)
+
+/** A realm of ten objects, each under the key 1 of an index. */
+async function setupDying(database: Database) {
+  const table = await declareIn(database, 'things', '@id, title')
+  const index = table.indexes[0]?.number ?? 0
+  const realm = await ensureRealm(database, 'rlm-dying')
+  const puts = DYING.map((key) => fresh(key, { realm, entries: [entry(index, 1)] }))
+  await database.write((tx) => tx.objects.put(table, puts, NOW))
+  return { table, realm, index }
+}
+
+function entriesFor(index: number) {
+  return ({ name }: Table) => (name === 'things' ? [entry(index, 1)] : [])
+}
+
+/** What each method shows of the objects of `setupDying`, and of one more called `other`. */
+async function viewOf(database: Database, table: Table, realm: RealmRef, index: number) {
+  return database.read(async ({ objects }) => {
+    const lookup = { index, keys: [Uint8Array.of(1)] }
+    const keys = (rows: readonly { value: string }[] | undefined) => (rows ?? []).map(keyOf)
+    const positions = Float64Array.from({ length: 30 }, (_, n) => n + 1)
+    return {
+      found: (await objects.find(table, 'd0')) !== undefined,
+      many: [...(await objects.findMany(table, ['d0', 'other'])).keys()],
+      scanned: keys((await objects.scan(table, 0, WHOLE)).rows),
+      gathered: keys(await objects.gather(table, 0, WHOLE_CHUNK, { realms: new Set([realm]) })),
+      looked: keys(await objects.gather(table, 0, WHOLE_CHUNK, { lookup })),
+      loaded: keys((await objects.load(table, positions, WHOLE)).rows),
+      count: await objects.count(table),
+    }
+  })
+}
+
+const WHOLE_CHUNK = { rows: 1_000, bytes: 1_000_000 }

@@ -1,0 +1,177 @@
+import { expect } from 'bun:test'
+import { type ErrorCode, SatchelError } from '../../src/domain/error'
+import { PUBLIC_REALM_REF, type RealmRef } from '../../src/domain/realm'
+import { parseTable } from '../../src/domain/schema'
+import type {
+  Database,
+  IndexEntry,
+  ObjectPut,
+  ReadTx,
+  Store,
+  StoredObject,
+  StoredRow,
+  WriteTx,
+} from '../../src/domain/store'
+import type { Table } from '../../src/domain/table'
+
+/** An engine under test, with its data in a place of its own that is gone afterwards. */
+export interface StoreFixture extends AsyncDisposable {
+  readonly store: Store
+  /** Closes the store in good order and opens it again on what it left. */
+  reopen(): Promise<Store>
+  /** Another store, on what the end of the process at this moment would leave. */
+  crash(): Promise<Store>
+}
+
+export type OpenStore = () => Promise<StoreFixture>
+
+export interface DatabaseFixture extends StoreFixture {
+  readonly database: Database
+}
+
+/** A store with one database, `main`. */
+export async function setupDatabase(openStore: OpenStore): Promise<DatabaseFixture> {
+  const fixture = await openStore()
+  const database = await fixture.store.create('main')
+  return { ...fixture, database, [Symbol.asyncDispose]: () => fixture[Symbol.asyncDispose]() }
+}
+
+/** Looks at the database as it is, as a crash would leave it, and as it is after a restart. */
+export async function inEveryLife(
+  fixture: DatabaseFixture,
+  look: (database: Database) => Promise<void>,
+): Promise<void> {
+  await look(fixture.database)
+  await look(await (await fixture.crash()).open('main'))
+  await look(await (await fixture.reopen()).open('main'))
+}
+
+/** Operation time in ms; engines keep it and never look at it. */
+export const NOW = Date.UTC(2030, 0, 1)
+/** A chunk that holds everything a test has. */
+export const WHOLE = { rows: 100_000, bytes: 100_000_000 }
+
+export async function declare(tx: WriteTx, name: string, stores = '@id'): Promise<Table> {
+  const { primaryKey, compound, generated, indexes } = parseTable(name, stores)
+  return tx.tables.put({
+    name,
+    primaryKey,
+    compound,
+    generated,
+    idPrefix: 'tst',
+    stores,
+    hidden: false,
+    indexes,
+  })
+}
+
+export function declareIn(database: Database, name: string, stores?: string): Promise<Table> {
+  return database.write((tx) => declare(tx, name, stores))
+}
+
+/** A new object in the public realm. */
+export function fresh(key: string, changes: Partial<ObjectPut> = {}): ObjectPut {
+  return {
+    key,
+    realm: PUBLIC_REALM_REF,
+    owner: null,
+    value: JSON.stringify({ id: key }),
+    entries: [],
+    ...changes,
+  }
+}
+
+export function insert(database: Database, table: Table, ...keys: string[]): Promise<void> {
+  return database.write(async (tx) => {
+    await tx.objects.put(
+      table,
+      keys.map((key) => fresh(key)),
+      NOW,
+    )
+  })
+}
+
+/** Changes an object that must be there. */
+export async function update(
+  tx: WriteTx,
+  table: Table,
+  key: string,
+  changes: Partial<ObjectPut>,
+): Promise<void> {
+  const previous = await get(tx, table, key)
+  const { realm, owner, value } = previous
+  await tx.objects.put(
+    table,
+    [{ key, realm, owner, value, entries: [], previous, ...changes }],
+    NOW,
+  )
+}
+
+export async function remove(tx: WriteTx, table: Table, ...keys: string[]): Promise<void> {
+  const removals = []
+  for (const key of keys) removals.push({ previous: await get(tx, table, key), entries: [] })
+  await tx.objects.remove(table, removals, NOW)
+}
+
+export async function get(tx: ReadTx, table: Table, key: string): Promise<StoredObject> {
+  const found = await tx.objects.find(table, key)
+  if (found === undefined) throw new Error(`there is no ${key}`)
+  return found
+}
+
+export function find(
+  database: Database,
+  table: Table,
+  key: string,
+): Promise<StoredObject | undefined> {
+  return database.read((tx) => tx.objects.find(table, key))
+}
+
+export async function scanAll(database: Database, table: Table): Promise<readonly StoredRow[]> {
+  const { rows } = await database.read((tx) => tx.objects.scan(table, 0, WHOLE))
+  return rows
+}
+
+/** The keys of a table whose objects are `{"id": key, …}`, in order of creation. */
+export async function keysOf(database: Database, table: Table): Promise<string[]> {
+  return (await scanAll(database, table)).map(keyOf)
+}
+
+export function keyOf({ value }: { readonly value: string }): string {
+  return (JSON.parse(value) as { id: string }).id
+}
+
+export async function ensureRealm(database: Database, id: string): Promise<RealmRef> {
+  return (await database.write((tx) => tx.realms.ensure(id))).ref
+}
+
+export function entry(index: number, ...bytes: number[]): IndexEntry {
+  return { index, key: Uint8Array.from(bytes) }
+}
+
+/** Does all steps of the erasure of a realm; how much there was. */
+export async function eraseAll(
+  database: Database,
+  realm: RealmRef,
+  limit = 1_000,
+  entriesOf: (table: Table, value: string) => readonly IndexEntry[] = () => [],
+): Promise<number> {
+  let total = 0
+  for (;;) {
+    const erased = await database.write((tx) => tx.objects.erase(realm, limit, entriesOf))
+    expect(erased).toBeLessThanOrEqual(limit)
+    if (erased === 0) return total
+    total += erased
+  }
+}
+
+/** The code that work is refused with, or undefined when it is not. */
+export async function refusalOf(work: Promise<unknown>): Promise<ErrorCode | undefined> {
+  try {
+    await work
+    return undefined
+  } catch (error) {
+    if (error instanceof SatchelError) return error.code
+    throw error
+  }
+}

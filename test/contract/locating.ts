@@ -1,0 +1,125 @@
+import { describe, expect, test } from 'bun:test'
+import { PUBLIC_REALM_REF, type RealmRef } from '../../src/domain/realm'
+import type { Database } from '../../src/domain/store'
+import {
+  declareIn,
+  ensureRealm,
+  entry,
+  fresh,
+  keyOf,
+  NOW,
+  type OpenStore,
+  setupDatabase,
+  WHOLE,
+} from './fixture'
+import { CHUNK, chunksOf, names, setupRealms } from './lists'
+
+/** Finding rows by their realms or by an index: all of them, or word that there are too many. */
+export function describeLocating(openStore: OpenStore): void {
+  describe('locating', () => {
+    test('finds the positions of realms, also after one', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const { table, realms } = await setupRealms(database)
+      const all = (await chunksOf(database, table, WHOLE)).flat()
+      const realmsToFind = new Set(realms.slice(0, 2))
+      const wanted = all.filter(({ realm }) => realmsToFind.has(realm))
+      const by = { realms: realmsToFind }
+      for (const after of [0, wanted[5]?.seq ?? 0, wanted.at(-1)?.seq ?? 0]) {
+        const located = await database.read((tx) => tx.objects.locate(table, after, by))
+        const gathered = await database.read((tx) => tx.objects.gather(table, after, CHUNK, by))
+        const expected = wanted.filter(({ seq }) => seq > after)
+        expect([...(located ?? [])]).toEqual(expected.map(({ seq }) => seq))
+        expect(gathered).toEqual(expected)
+      }
+      const none = { realms: new Set<RealmRef>() }
+      expect(await database.read((tx) => tx.objects.locate(table, 0, none))).toHaveLength(0)
+      expect(await database.read((tx) => tx.objects.gather(table, 0, CHUNK, none))).toEqual([])
+    })
+
+    test('gives up when a realm has a large part of the table, at whatever position', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things')
+      const small = await ensureRealm(database, 'small')
+      const puts = names(5_000).map((key, n) =>
+        n % 100 === 0 ? fresh(key, { realm: small }) : fresh(key),
+      )
+      await database.write((tx) => tx.objects.put(table, puts, NOW))
+      const all = (await chunksOf(database, table, WHOLE)).flat()
+      const large = { realms: new Set([PUBLIC_REALM_REF]) }
+      for (const after of [0, all[2_500]?.seq ?? 0, all[4_990]?.seq ?? 0]) {
+        const located = await database.read((tx) => tx.objects.locate(table, after, large))
+        const expected = all.filter(({ seq, realm }) => seq > after && realm !== small)
+        if (located !== undefined) expect([...located]).toEqual(expected.map(({ seq }) => seq))
+        if (after === 0) expect(located).toBeUndefined()
+      }
+      const few = { realms: new Set([small]) }
+      expect(await database.read((tx) => tx.objects.locate(table, 0, few))).toHaveLength(50)
+      expect(await database.read((tx) => tx.objects.gather(table, 0, CHUNK, large))).toBeUndefined()
+    })
+
+    test('finds what an index holds under keys and in a range', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const { table, index, rows } = await setupIndex(database)
+      const seqs = (...keys: string[]) =>
+        rows.filter((row) => keys.includes(keyOf(row))).map(({ seq }) => seq)
+      const bytes = (...keys: number[]) => keys.map((key) => Uint8Array.of(key))
+      const range = { lower: Uint8Array.of(1), upper: Uint8Array.of(3) }
+      const cases = [
+        { keys: bytes(1), found: seqs('k1', 'k11', 'k21') },
+        { keys: bytes(1, 9, 1), found: seqs('k1', 'k9', 'k11', 'k19', 'k21', 'k29') },
+        { keys: bytes(77), found: [] },
+        { keys: [], found: [] },
+        { keys: [], range, found: seqs('k1', 'k2', 'k11', 'k12', 'k21', 'k22') },
+        {
+          keys: bytes(9),
+          range: { lower: range.lower, upper: range.lower },
+          found: seqs('k9', 'k19', 'k29'),
+        },
+      ]
+      for (const { found, ...places } of cases) {
+        const lookup = { index, ...places }
+        for (const after of [0, rows[10]?.seq ?? 0]) {
+          const expected = found.filter((seq) => seq > after)
+          const located = await database.read((tx) => tx.objects.locate(table, after, { lookup }))
+          const gathered = await database.read((tx) =>
+            tx.objects.gather(table, after, CHUNK, { lookup }),
+          )
+          expect([...(located ?? [])]).toEqual(expected)
+          expect(gathered?.map(({ seq }) => seq)).toEqual(expected)
+        }
+      }
+    })
+
+    test('finds all of it or gives up, also where rows have several entries', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things', '@id, *tags')
+      const index = table.indexes[0]?.number ?? 0
+      const puts = names(1_200).map((key) =>
+        fresh(key, { entries: [1, 2, 3].map((n) => entry(index, n)) }),
+      )
+      await database.write((tx) => tx.objects.put(table, puts, NOW))
+      const range = { lower: Uint8Array.of(0), upper: Uint8Array.of(9) }
+      for (const places of [{ keys: [], range }, { keys: [Uint8Array.of(1), Uint8Array.of(3)] }]) {
+        const lookup = { index, ...places }
+        const located = await database.read((tx) => tx.objects.locate(table, 0, { lookup }))
+        if (located !== undefined) expect(located).toHaveLength(1_200)
+        const size = { rows: 2_000, bytes: 1_000_000 }
+        const gathered = await database.read((tx) => tx.objects.gather(table, 0, size, { lookup }))
+        if (gathered !== undefined) expect(gathered).toHaveLength(1_200)
+      }
+    })
+  })
+}
+
+/** Thirty objects, `kN` under the index key N modulo 10. */
+async function setupIndex(database: Database) {
+  const table = await declareIn(database, 'things', '@id, n')
+  const index = table.indexes[0]?.number ?? 0
+  const puts = names(30).map((key, n) => fresh(key, { entries: [entry(index, n % 10)] }))
+  await database.write((tx) => tx.objects.put(table, puts, NOW))
+  return { table, index, rows: (await chunksOf(database, table, WHOLE)).flat() }
+}

@@ -1,0 +1,176 @@
+import { expect, test } from 'bun:test'
+import * as fc from 'fast-check'
+import type { RealmRef } from '../../src/domain/realm'
+import type { Database, ObjectPut, WriteTx } from '../../src/domain/store'
+import type { Table } from '../../src/domain/table'
+import {
+  declareIn,
+  ensureRealm,
+  entry,
+  NOW,
+  type OpenStore,
+  scanAll,
+  setupDatabase,
+} from './fixture'
+
+/** Random units on a few keys, held against a plain map. */
+export function describeModel(openStore: OpenStore): void {
+  test('objects are what a map would hold after any sequence of units', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(unit, { maxLength: 25 }), async (units) => {
+        await using fixture = await setupDatabase(openStore)
+        const { database } = fixture
+        const world = await setupWorld(database)
+        const before = new Map<string, Modelled>()
+        const model = units.reduce(applyUnit, before)
+        const outcomes = await Promise.allSettled(
+          units.map((one) => database.write((tx) => runUnit(tx, world, one))),
+        )
+        expect(outcomes.map(({ status }) => status)).toEqual(
+          units.map(({ fails }) => (fails ? 'rejected' : 'fulfilled')),
+        )
+        await expectSame(database, world, model)
+        await expectSame(await (await fixture.crash()).open('main'), world, model)
+        await expectSame(await (await fixture.reopen()).open('main'), world, model)
+      }),
+      { numRuns: 25, seed: 20300101 },
+    )
+  }, 30_000)
+}
+
+/** An object of the model: in which realm it is, what its value is, under which tags it is indexed. */
+interface Modelled {
+  readonly realm: number
+  readonly text: string
+  readonly tags: readonly number[]
+}
+
+interface Step {
+  readonly key: string
+  /** What the object shall be; undefined removes it. */
+  readonly object: Modelled | undefined
+}
+
+interface Part {
+  readonly steps: readonly Step[]
+  readonly fails: boolean
+}
+
+interface Unit {
+  readonly parts: readonly Part[]
+  readonly fails: boolean
+}
+
+const REALMS = 3
+const TAGS = 4
+
+const object = fc.record({
+  realm: fc.nat({ max: REALMS - 1 }),
+  text: fc.string({ maxLength: 5 }),
+  tags: fc.uniqueArray(fc.nat({ max: TAGS - 1 })),
+})
+const step = fc.record({
+  key: fc.constantFrom('a', 'b', 'c', 'd', 'e'),
+  object: fc.option(object, { nil: undefined, freq: 3 }),
+})
+const seldom = fc.nat({ max: 3 }).map((n) => n === 0)
+const part = fc.record({ steps: fc.array(step, { maxLength: 4 }), fails: seldom })
+const unit = fc.record({ parts: fc.array(part, { maxLength: 3 }), fails: seldom })
+
+type Model = ReadonlyMap<string, Modelled>
+
+function applyUnit(model: Model, { parts, fails }: Unit): Map<string, Modelled> {
+  const after = new Map(model)
+  if (fails) return after
+  for (const { steps, fails: isUndone } of parts) {
+    if (isUndone) continue
+    for (const { key, object } of steps) {
+      if (object === undefined) after.delete(key)
+      else after.set(key, object)
+    }
+  }
+  return after
+}
+
+interface World {
+  readonly table: Table
+  readonly index: number
+  readonly realms: readonly RealmRef[]
+}
+
+async function setupWorld(database: Database): Promise<World> {
+  const table = await declareIn(database, 'things', '@id, *tags')
+  const realms: RealmRef[] = []
+  for (let n = 0; n < REALMS; n += 1) realms.push(await ensureRealm(database, `realm ${n}`))
+  return { table, index: table.indexes[0]?.number ?? 0, realms }
+}
+
+async function runUnit(tx: WriteTx, world: World, { parts, fails }: Unit): Promise<void> {
+  for (const one of parts) {
+    const work = tx.attempt(async () => {
+      for (const { key, object } of one.steps) await runStep(tx, world, key, object)
+      if (one.fails) throw new Error('expected')
+    })
+    await work.catch((error: unknown) => {
+      if (!one.fails) throw error
+    })
+  }
+  if (fails) throw new Error('expected')
+}
+
+async function runStep(
+  tx: WriteTx,
+  world: World,
+  key: string,
+  wanted: Modelled | undefined,
+): Promise<void> {
+  const { table, index, realms } = world
+  const entriesOf = ({ tags }: Pick<Modelled, 'tags'>) => tags.map((tag) => entry(index, tag))
+  const previous = await tx.objects.find(table, key)
+  const before = previous && (JSON.parse(previous.value) as Modelled)
+  if (wanted === undefined) {
+    if (previous === undefined || before === undefined) return
+    await tx.objects.remove(table, [{ previous, entries: entriesOf(before) }], NOW)
+    return
+  }
+  const value = JSON.stringify(wanted)
+  const realm = realms[wanted.realm] ?? 0
+  const put: ObjectPut = { key, realm, owner: null, value, entries: entriesOf(wanted) }
+  const replaced =
+    previous === undefined || before === undefined
+      ? {}
+      : { previous, previousEntries: entriesOf(before) }
+  await tx.objects.put(table, [{ ...put, ...replaced }], NOW)
+}
+
+async function expectSame(database: Database, world: World, model: Model): Promise<void> {
+  const { table, index, realms } = world
+  const rows = await scanAll(database, table)
+  const positionsByKey = new Map<string, number>()
+  await database.read(async (tx) => {
+    expect(await tx.objects.count(table)).toBe(model.size)
+    for (const [key, wanted] of model) {
+      const found = await tx.objects.find(table, key)
+      expect(found?.value).toBe(JSON.stringify(wanted))
+      expect(found?.realm).toBe(realms[wanted.realm] ?? 0)
+      expect(found?.revision).toBeLessThanOrEqual(tx.revision)
+      positionsByKey.set(key, found?.seq ?? 0)
+    }
+  })
+  const ascending = (keys: Iterable<string>) =>
+    Array.from(keys, (key) => positionsByKey.get(key) ?? 0).toSorted((one, other) => one - other)
+  expect(rows.map(({ seq }) => seq)).toEqual(ascending(model.keys()))
+  const keysWhere = (claim: (object: Modelled) => boolean) =>
+    [...model].filter(([, object]) => claim(object)).map(([key]) => key)
+  await database.read(async (tx) => {
+    for (let tag = 0; tag < TAGS; tag += 1) {
+      const lookup = { index, keys: [Uint8Array.of(tag)] }
+      const found = await tx.objects.locate(table, 0, { lookup })
+      expect([...(found ?? [])]).toEqual(ascending(keysWhere(({ tags }) => tags.includes(tag))))
+    }
+    for (const [number, realm] of realms.entries()) {
+      const found = await tx.objects.locate(table, 0, { realms: new Set([realm]) })
+      expect([...(found ?? [])]).toEqual(ascending(keysWhere((one) => one.realm === number)))
+    }
+  })
+}

@@ -1,0 +1,239 @@
+import { describe, expect, test } from 'bun:test'
+import { PUBLIC_REALM_REF } from '../../src/domain/realm'
+import type { Database, IndexEntry } from '../../src/domain/store'
+import type { Table } from '../../src/domain/table'
+import {
+  declareIn,
+  ensureRealm,
+  entry,
+  find,
+  fresh,
+  get,
+  inEveryLife,
+  insert,
+  keyOf,
+  keysOf,
+  NOW,
+  type OpenStore,
+  refusalOf,
+  remove,
+  setupDatabase,
+  update,
+} from './fixture'
+
+/** Single objects, and the index entries they bring. */
+export function describeObjects(openStore: OpenStore): void {
+  describe('objects', () => {
+    test('are found as they were put', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things')
+      const realm = await ensureRealm(database, 'rlm-a')
+      const value = '{"id":"a","text":"\\u0000 \\ud83d \\" 😀 用户","n":1e400,"__proto__":{}}'
+      const put = { key: 'a', realm, owner: 'alice', value, entries: [] }
+      await database.write((tx) => tx.objects.put(table, [put], NOW))
+      const { key, owner } = put
+      const numbers = { seq: expect.any(Number), revision: expect.any(Number) }
+      await inEveryLife(fixture, async (again) => {
+        expect(await find(again, table, 'a')).toEqual({ ...numbers, key, realm, owner, value })
+      })
+    })
+
+    test('are found by exactly their key', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things')
+      const keys = ['a', 'A', 'a ', 'ä', 'a\u0308', '1', '01', '[1,"a"]', '%', "'", '😀', '\ufffd']
+      await insert(database, table, ...keys)
+      for (const key of keys) expect(keyOf((await find(database, table, key))!)).toBe(key)
+      for (const key of ['', 'b', 'aa', '1.0', '[1, "a"]']) {
+        expect(await find(database, table, key)).toBeUndefined()
+      }
+      const many = await database.read((tx) => tx.objects.findMany(table, ['A', 'no', '1', 'A']))
+      expect([...many.keys()].toSorted()).toEqual(['1', 'A'])
+      expect(many.get('A')?.key).toBe('A')
+    })
+
+    test('of one table are not those of another', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const one = await declareIn(database, 'one')
+      const other = await declareIn(database, 'other')
+      await insert(database, one, 'a')
+      await insert(database, other, 'a', 'b')
+      await database.write((tx) => remove(tx, other, 'a'))
+      expect(await keysOf(database, one)).toEqual(['a'])
+      expect(await keysOf(database, other)).toEqual(['b'])
+    })
+
+    test('change everything but their key and position', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things')
+      const realm = await ensureRealm(database, 'rlm-a')
+      await insert(database, table, 'a')
+      const before = (await find(database, table, 'a'))!
+      const changes = { realm, owner: 'bob', value: '"new"' }
+      await database.write((tx) => update(tx, table, 'a', changes))
+      const after = (await find(database, table, 'a'))!
+      expect(after).toEqual({ ...before, ...changes, revision: after.revision })
+      expect(after.revision).toBeGreaterThan(before.revision)
+      await database.write((tx) => update(tx, table, 'a', { owner: null }))
+      expect((await find(database, table, 'a'))?.owner).toBeNull()
+    })
+
+    test('are gone when they are removed, and their key is free', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things')
+      await insert(database, table, 'a', 'b')
+      await database.write((tx) => remove(tx, table, 'a'))
+      expect(await find(database, table, 'a')).toBeUndefined()
+      expect(await database.read((tx) => tx.objects.count(table))).toBe(1)
+      await insert(database, table, 'a')
+      expect(await keysOf(database, table)).toEqual(['b', 'a'])
+    })
+
+    test('that are new and have a taken key are refused with the unit', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things')
+      await insert(database, table, 'a')
+      expect(await refusalOf(insert(database, table, 'b', 'a'))).toBe('CONFLICT')
+      expect(await keysOf(database, table)).toEqual(['a'])
+      await database.write(async (tx) => {
+        const part = tx.attempt(() => tx.objects.put(table, [fresh('a')], NOW))
+        expect(await refusalOf(Promise.resolve(part))).toBe('CONFLICT')
+        await tx.objects.put(table, [fresh('c')], NOW)
+      })
+      expect(await keysOf(database, table)).toEqual(['a', 'c'])
+    })
+
+    test('may be large', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things')
+      const value = JSON.stringify({ text: 'ü'.repeat(8 * 1024 * 1024) })
+      await database.write((tx) => tx.objects.put(table, [fresh('a', { value })], NOW))
+      expect((await find(database, table, 'a'))?.value === value).toBe(true)
+    })
+  })
+
+  describe('index entries', () => {
+    test('come with an object, change with it and go with it', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things', '@id, *tags')
+      const index = table.indexes[0]?.number ?? 0
+      const at = (...keys: number[]) => keys.map((key) => entry(index, key))
+      const put = fresh('a', { entries: at(1, 2, 3) })
+      await database.write((tx) => tx.objects.put(table, [put], NOW))
+      expect(await keysIn(database, table, index, 5)).toEqual([1, 2, 3])
+      await database.write((tx) =>
+        update(tx, table, 'a', { entries: at(2, 4), previousEntries: at(1, 2, 3) }),
+      )
+      expect(await keysIn(database, table, index, 5)).toEqual([2, 4])
+      await database.write(async (tx) => {
+        const previous = await get(tx, table, 'a')
+        await tx.objects.remove(table, [{ previous, entries: at(2, 4) }], NOW)
+      })
+      expect(await keysIn(database, table, index, 5)).toEqual([])
+    })
+
+    test('of an object that a unit could not put are not there', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things', '@id, title')
+      const index = table.indexes[0]?.number ?? 0
+      const put = (key: string, n: number) => fresh(key, { entries: [entry(index, n)] })
+      await database.write(async (tx) => {
+        const part = tx.attempt(async () => {
+          await tx.objects.put(table, [put('a', 1)], NOW)
+          throw new Error('expected')
+        })
+        await part.catch(() => undefined)
+        await tx.objects.put(table, [put('b', 2)], NOW)
+      })
+      const failing = database.write(async (tx) => {
+        await tx.objects.put(table, [put('c', 3)], NOW)
+        throw new Error('expected')
+      })
+      await failing.catch(() => undefined)
+      expect(await keysIn(database, table, index, 5)).toEqual([2])
+    })
+
+    test('of thousands of elements change as fast as they are made', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things', '@id, *tags')
+      const index = table.indexes[0]?.number ?? 0
+      const from = (start: number): IndexEntry[] =>
+        Array.from({ length: 10_000 }, (_, n) => entry(index, (start + n) >> 8, (start + n) & 255))
+      await database.write((tx) => tx.objects.put(table, [fresh('a', { entries: from(0) })], NOW))
+      const begun = performance.now()
+      await database.write((tx) =>
+        update(tx, table, 'a', { entries: from(100), previousEntries: from(0) }),
+      )
+      expect(performance.now() - begun).toBeLessThan(1_500)
+      const keys = [Uint8Array.of(0, 99), Uint8Array.of(10_099 >> 8, 10_099 & 255)]
+      const found = await Promise.all(
+        keys.map((key) =>
+          database.read((tx) => tx.objects.locate(table, 0, { lookup: { index, keys: [key] } })),
+        ),
+      )
+      expect(found.map((positions) => positions?.length)).toEqual([0, 1])
+    })
+  })
+
+  describe('a realm', () => {
+    test('is used while it has objects', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things')
+      const realm = await ensureRealm(database, 'alice')
+      const isUsed = () => database.read((tx) => tx.objects.isRealmUsed('alice'))
+      expect(await isUsed()).toBe(false)
+      await database.write((tx) => tx.objects.put(table, [fresh('a', { realm })], NOW))
+      expect(await isUsed()).toBe(true)
+    })
+
+    test.each([
+      ['an object was removed', (table: Table) => removing(table)],
+      ['an object moved out', (table: Table) => moving(table)],
+    ])('is used after %s: it has a tombstone', async (_, change) => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things')
+      const realm = await ensureRealm(database, 'alice')
+      await database.write((tx) => tx.objects.put(table, [fresh('a', { realm })], NOW))
+      await database.write(change(table))
+      expect(await database.read((tx) => tx.objects.isRealmUsed('alice'))).toBe(true)
+      const reopened = await (await fixture.reopen()).open('main')
+      expect(await reopened.read((tx) => tx.objects.isRealmUsed('alice'))).toBe(true)
+    })
+  })
+}
+
+function removing(table: Table): Parameters<Database['write']>[0] {
+  return (tx) => remove(tx, table, 'a')
+}
+
+function moving(table: Table): Parameters<Database['write']>[0] {
+  return (tx) => update(tx, table, 'a', { realm: PUBLIC_REALM_REF })
+}
+
+/** The one-byte keys below `end` under which an index has an entry. */
+async function keysIn(
+  database: Database,
+  table: Table,
+  index: number,
+  end: number,
+): Promise<number[]> {
+  const found: number[] = []
+  for (let key = 0; key < end; key += 1) {
+    const lookup = { index, keys: [Uint8Array.of(key)] }
+    const positions = await database.read((tx) => tx.objects.locate(table, 0, { lookup }))
+    if (positions !== undefined && positions.length > 0) found.push(key)
+  }
+  return found
+}

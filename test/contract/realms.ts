@@ -1,0 +1,163 @@
+import { describe, expect, test } from 'bun:test'
+import { PUBLIC_REALM, PUBLIC_REALM_REF } from '../../src/domain/realm'
+import type { Membership } from '../../src/domain/member'
+import {
+  declareIn,
+  ensureRealm,
+  eraseAll,
+  find,
+  fresh,
+  inEveryLife,
+  NOW,
+  type OpenStore,
+  setupDatabase,
+} from './fixture'
+
+/** Realm ids, their lives, and who belongs to them. */
+export function describeRealms(openStore: OpenStore): void {
+  describe('realms', () => {
+    test('begin with the public one', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const realm = { ref: PUBLIC_REALM_REF, id: PUBLIC_REALM }
+      expect(await database.read((tx) => tx.realms.find(PUBLIC_REALM))).toEqual(realm)
+      expect(await database.read((tx) => tx.realms.findByRef(PUBLIC_REALM_REF))).toEqual(realm)
+    })
+
+    test('come to life once, and are the same for units that share a commit', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      expect(await database.read((tx) => tx.realms.find('alice'))).toBeUndefined()
+      const refs = await Promise.all(
+        Array.from({ length: 5 }, () => ensureRealm(database, 'alice')),
+      )
+      expect(new Set(refs).size).toBe(1)
+      const [ref = 0] = refs
+      await inEveryLife(fixture, async (again) => {
+        expect(await again.read((tx) => tx.realms.find('alice'))).toEqual({ ref, id: 'alice' })
+        expect(await again.read((tx) => tx.realms.findByRef(ref))).toEqual({ ref, id: 'alice' })
+        expect(await again.read((tx) => tx.realms.isRetired('alice'))).toBe(false)
+      })
+    })
+
+    test('that a failed unit brought to life are not there, for anyone', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const failing = database.write(async (tx) => {
+        await tx.realms.ensure('alice')
+        throw new Error('expected')
+      })
+      const next = database.write((tx) => tx.realms.find('alice'))
+      await failing.catch(() => undefined)
+      expect(await next).toBeUndefined()
+      expect(await database.read((tx) => tx.realms.find('alice'))).toBeUndefined()
+    })
+
+    test('that are to be erased are gone at once, and retired', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const ref = await ensureRealm(database, 'rlm-a')
+      await database.read((tx) => tx.realms.find('rlm-a'))
+      await database.write(async (tx) => {
+        await tx.realms.markErasing(ref)
+        expect(await tx.realms.find('rlm-a')).toBeUndefined()
+        expect(await tx.realms.findByRef(ref)).toBeUndefined()
+        expect(await tx.realms.isRetired('rlm-a')).toBe(true)
+        expect(await database.read((other) => other.realms.find('rlm-a'))).toBeDefined()
+      })
+      await database.read(async (tx) => {
+        expect(await tx.realms.find('rlm-a')).toBeUndefined()
+        expect(await tx.realms.findByRef(ref)).toBeUndefined()
+        expect(await tx.realms.isRetired('rlm-a')).toBe(true)
+      })
+      expect(await eraseAll(database, ref)).toBe(0)
+      expect(await database.read((tx) => tx.realms.isRetired('rlm-a'))).toBe(true)
+    })
+
+    test('that live again have another ref, and the old rows do not come back', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things')
+      const lives: number[] = []
+      for (let life = 0; life < 3; life += 1) {
+        const realm = await ensureRealm(database, 'rlm-a')
+        expect(lives).not.toContain(realm)
+        expect(await find(database, table, 'a')).toBeUndefined()
+        lives.push(realm)
+        await database.write((tx) => tx.objects.put(table, [fresh('a', { realm })], NOW))
+        await database.write((tx) => tx.realms.markErasing(realm))
+      }
+      const alive = await ensureRealm(database, 'rlm-a')
+      await database.write((tx) => tx.objects.put(table, [fresh('a', { realm: alive })], NOW))
+      for (const life of lives) expect(await eraseAll(database, life)).toBe(1)
+      expect(await find(database, table, 'a')).toMatchObject({ realm: alive })
+      for (const life of lives) {
+        await database.write((tx) => tx.realms.markErasing(life))
+        expect(await eraseAll(database, life)).toBe(0)
+      }
+      expect(await database.read((tx) => tx.realms.find('rlm-a'))).toEqual({
+        ref: alive,
+        id: 'rlm-a',
+      })
+    })
+  })
+
+  describe('memberships', () => {
+    test('are found by user, by realm, and by address while they have no user', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const alices = membership('members:1', { userId: 'alice', email: 'alice@example.com' })
+      const bobs = membership('members:2', { email: 'bob@example.com', roles: ['doer'] })
+      const seventh = membership('members:3', {
+        userId: 'bob',
+        realm: 7,
+        permissions: { add: ['a'], update: { things: ['title'] } },
+      })
+      const owners = membership('realms:rlm-a', {
+        userId: 'alice',
+        accepted: true,
+        permissions: { manage: '*' },
+      })
+      await database.write(async (tx) => {
+        for (const one of [alices, bobs, seventh, owners]) await tx.memberships.put(one)
+      })
+      await inEveryLife(fixture, (again) =>
+        again.read(async ({ memberships: reader }) => {
+          expect(sorted(await reader.ofUser('alice'))).toEqual([alices, owners])
+          expect(await reader.ofUser('bob@example.com')).toEqual([])
+          expect(await reader.ofEmail('bob@example.com')).toEqual([bobs])
+          expect(await reader.ofEmail('alice@example.com')).toEqual([])
+          expect(sorted(await reader.ofRealm(PUBLIC_REALM_REF))).toEqual([alices, bobs, owners])
+          expect(await reader.ofRealm(7)).toEqual([seventh])
+        }),
+      )
+    })
+
+    test('are replaced by their source and removed one by one or with their realm', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const invited = membership('members:1', { email: 'a@example.com' })
+      const accepted = membership('members:1', { userId: 'a', accepted: true })
+      await database.write((tx) => tx.memberships.put(invited))
+      await database.write((tx) => tx.memberships.put(accepted))
+      await database.write((tx) => tx.memberships.put(membership('members:2', { userId: 'b' })))
+      await database.write((tx) => tx.memberships.put(membership('members:3', { realm: 7 })))
+      expect(await database.read((tx) => tx.memberships.ofEmail('a@example.com'))).toEqual([])
+      expect(await database.read((tx) => tx.memberships.ofUser('a'))).toEqual([accepted])
+      await database.write((tx) => tx.memberships.remove('members:1'))
+      expect(await database.read((tx) => tx.memberships.ofUser('a'))).toEqual([])
+      await database.write((tx) => tx.memberships.removeOfRealm(PUBLIC_REALM_REF))
+      expect(await database.read((tx) => tx.memberships.ofRealm(PUBLIC_REALM_REF))).toEqual([])
+      expect(await database.read((tx) => tx.memberships.ofRealm(7))).toHaveLength(1)
+    })
+  })
+}
+
+function membership(source: string, changes: Partial<Membership>): Membership {
+  const base = { source, realm: PUBLIC_REALM_REF, userId: null, email: null }
+  return { ...base, accepted: false, rejected: false, permissions: {}, roles: [], ...changes }
+}
+
+function sorted(memberships: readonly Membership[]): Membership[] {
+  return memberships.toSorted((one, other) => (one.source < other.source ? -1 : 1))
+}

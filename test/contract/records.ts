@@ -1,0 +1,236 @@
+import { describe, expect, test } from 'bun:test'
+import type { Client } from '../../src/domain/client'
+import type { RefreshToken, SigningKey } from '../../src/domain/credential'
+import type { Job } from '../../src/domain/job'
+import type { Origin } from '../../src/domain/origin'
+import type { Database, ReadTx, Records, RecordWriter, WriteTx } from '../../src/domain/store'
+import type { User } from '../../src/domain/user'
+import { NOW, type OpenStore, setupDatabase } from './fixture'
+
+/** The small nouns, found by id and read whole. */
+export function describeRecords(openStore: OpenStore): void {
+  const users: Examples<User> = {
+    name: 'users',
+    reader: (tx) => tx.users,
+    writer: (tx) => tx.users,
+    first: {
+      id: 'alice@example.com',
+      type: 'eval',
+      created: NOW,
+      updated: NOW + 1,
+      lastLogin: NOW + 2,
+      validUntil: NOW + 3,
+      deactivated: NOW + 4,
+      data: { email: 'alice@example.com', displayName: 'Alice 😀', nested: { n: [1, null] } },
+    },
+    changed: {
+      id: 'alice@example.com',
+      type: 'prod',
+      created: NOW,
+      updated: NOW,
+      lastLogin: null,
+      validUntil: null,
+      deactivated: null,
+      data: null,
+    },
+  }
+  const clients: Examples<Client> = {
+    name: 'clients',
+    reader: (tx) => tx.clients,
+    writer: (tx) => tx.clients,
+    first: {
+      id: 'c1',
+      secretHash: 'hash',
+      scopes: ['ACCESS_DB', 'GLOBAL_READ'],
+      name: 'A client',
+      created: NOW,
+      expires: NOW + 1,
+    },
+    changed: { id: 'c1', secretHash: 'other', scopes: [], name: null, created: 0, expires: null },
+  }
+  const keys: Examples<SigningKey> = {
+    name: 'keys',
+    reader: (tx) => tx.keys,
+    writer: (tx) => tx.keys,
+    first: {
+      id: 'k1',
+      state: 'retired',
+      publicKey: '{"kty":"EC"}',
+      sealedPrivateKey: 'sealed',
+      created: NOW,
+      retired: NOW + 1,
+    },
+    changed: {
+      id: 'k1',
+      state: 'next',
+      publicKey: '{}',
+      sealedPrivateKey: '',
+      created: NOW,
+      retired: null,
+    },
+  }
+  const origins: Examples<Origin> = {
+    name: 'origins',
+    reader: (tx) => tx.origins,
+    writer: (tx) => tx.origins,
+    first: { id: 'https://a.example', created: NOW },
+    changed: { id: 'https://a.example', created: NOW + 1 },
+  }
+  const jobs: Examples<Job> = {
+    name: 'jobs',
+    reader: (tx) => tx.jobs,
+    writer: (tx) => tx.jobs,
+    first: {
+      id: 'index-1',
+      kind: 'index',
+      state: { table: 'things', after: 7 },
+      done: 7,
+      total: 100,
+      created: NOW,
+      failure: 'It failed',
+    },
+    changed: {
+      id: 'index-1',
+      kind: 'drop-index',
+      state: {},
+      done: 8,
+      total: null,
+      created: NOW,
+      failure: null,
+    },
+  }
+
+  describe('records', () => {
+    describeNoun(openStore, users)
+    describeNoun(openStore, clients)
+    describeNoun(openStore, keys)
+    describeNoun(openStore, origins)
+    describeNoun(openStore, jobs)
+  })
+
+  describe('refresh tokens', () => {
+    test('are found by their hash as they were last put', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const token = refreshToken('h1')
+      await putTokens(database, token)
+      const used = { ...token, lastUsed: NOW + 5 }
+      await putTokens(database, used)
+      const again = await (await fixture.reopen()).open('main')
+      expect(await again.read((tx) => tx.refreshTokens.find('h1'))).toEqual(used)
+      expect(await again.read((tx) => tx.refreshTokens.find('h2'))).toBeUndefined()
+    })
+
+    test('remember when a time stamp was used', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      await database.write((tx) => tx.refreshTokens.recordUse('h1', 1_000, NOW))
+      await database.write((tx) => tx.refreshTokens.recordUse('h1', 2_000, NOW + 1))
+      const useOf = (hash: string, stamp: number) =>
+        database.read((tx) => tx.refreshTokens.findUse(hash, stamp))
+      expect(await useOf('h1', 1_000)).toBe(NOW)
+      expect(await useOf('h1', 2_000)).toBe(NOW + 1)
+      expect(await useOf('h1', 3_000)).toBeUndefined()
+      expect(await useOf('h2', 1_000)).toBeUndefined()
+    })
+
+    test('go with their client', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      await putTokens(
+        database,
+        refreshToken('h1'),
+        refreshToken('h2', { clientId: 'c2' }),
+        refreshToken('h3'),
+      )
+      await database.write((tx) => tx.refreshTokens.removeOfClient('c1'))
+      expect(await hashesOf(database)).toEqual(['h2'])
+    })
+
+    test('and uses are forgotten when they are older than a time', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      await putTokens(
+        database,
+        refreshToken('h1', { lastUsed: NOW - 1 }),
+        refreshToken('h2', { lastUsed: NOW }),
+      )
+      await database.write(async (tx) => {
+        await tx.refreshTokens.recordUse('h2', 1, NOW - 11)
+        await tx.refreshTokens.recordUse('h2', 2, NOW - 10)
+        await tx.refreshTokens.prune(NOW, NOW - 10)
+      })
+      expect(await hashesOf(database)).toEqual(['h2'])
+      expect(await database.read((tx) => tx.refreshTokens.findUse('h2', 1))).toBeUndefined()
+      expect(await database.read((tx) => tx.refreshTokens.findUse('h2', 2))).toBe(NOW - 10)
+    })
+  })
+}
+
+interface Examples<T extends { readonly id: string }> {
+  readonly name: string
+  readonly reader: (tx: ReadTx) => Records<T>
+  readonly writer: (tx: WriteTx) => RecordWriter<T>
+  /** Two states of one record that differ in every property but the id. */
+  readonly first: T
+  readonly changed: T
+}
+
+function describeNoun<T extends { readonly id: string }>(
+  openStore: OpenStore,
+  { name, reader, writer, first, changed }: Examples<T>,
+): void {
+  test(`of ${name} are put, found, replaced, listed and removed`, async () => {
+    await using fixture = await setupDatabase(openStore)
+    const { database } = fixture
+    const { id } = first
+    const findIn = (from: Database) => from.read((tx) => reader(tx).find(id))
+    expect(await findIn(database)).toBeUndefined()
+    await database.write(async (tx) => {
+      await writer(tx).put(first)
+      expect(await writer(tx).find(id)).toEqual(first)
+      expect(await findIn(database)).toBeUndefined()
+    })
+    expect(await findIn(database)).toEqual(first)
+    await database.write((tx) => writer(tx).put(changed))
+    expect(await findIn(await (await fixture.crash()).open('main'))).toEqual(changed)
+    await database.write((tx) => writer(tx).put({ ...first, id: 'another' }))
+    const listed = await database.read((tx) => reader(tx).list())
+    expect(listed.map((record) => record.id).toSorted()).toEqual(['another', id].toSorted())
+    expect(listed.find((record) => record.id === id)).toEqual(changed)
+    expect(await database.write((tx) => writer(tx).remove(id))).toBe(true)
+    expect(await database.write((tx) => writer(tx).remove(id))).toBe(false)
+    const again = await (await fixture.reopen()).open('main')
+    expect(await again.read((tx) => reader(tx).list())).toEqual([{ ...first, id: 'another' }])
+  })
+}
+
+function refreshToken(hash: string, changes: Partial<RefreshToken> = {}): RefreshToken {
+  return {
+    hash,
+    clientId: 'c1',
+    subject: 'alice',
+    claims: { sub: 'alice', deep: { list: [1, 2] } },
+    scopes: ['ACCESS_DB'],
+    publicKey: '-----BEGIN PUBLIC KEY-----',
+    created: NOW,
+    lastUsed: NOW,
+    ...changes,
+  }
+}
+
+async function putTokens(database: Database, ...tokens: RefreshToken[]): Promise<void> {
+  await database.write(async (tx) => {
+    for (const token of tokens) await tx.refreshTokens.put(token)
+  })
+}
+
+async function hashesOf(database: Database): Promise<string[]> {
+  return database.read(async (tx) => {
+    const hashes: string[] = []
+    for (const hash of ['h1', 'h2', 'h3']) {
+      if ((await tx.refreshTokens.find(hash)) !== undefined) hashes.push(hash)
+    }
+    return hashes
+  })
+}

@@ -1,0 +1,237 @@
+import { describe, expect, test } from 'bun:test'
+import { PUBLIC_REALM_REF } from '../../src/domain/realm'
+import type { Database, ReadTx, WriteTx } from '../../src/domain/store'
+import type { Table } from '../../src/domain/table'
+import {
+  declareIn,
+  fresh,
+  get,
+  insert,
+  NOW,
+  type OpenStore,
+  setupDatabase,
+  update,
+  WHOLE,
+} from './fixture'
+
+/** `read`, and the life of a transaction. */
+export function describeSnapshots(openStore: OpenStore): void {
+  describe('reads', () => {
+    test('see one snapshot, whatever is written meanwhile', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'accounts')
+      await insert(database, table, 'mine', 'yours')
+      const transfer = (to: number) =>
+        database.write(async (tx) => {
+          await update(tx, table, 'mine', { value: String(to) })
+          await update(tx, table, 'yours', { value: String(-to) })
+        })
+      const balance = () =>
+        database.read(async (tx) => {
+          const mine = await get(tx, table, 'mine')
+          for (let step = 0; step < 10; step += 1) await tx.users.find('nobody')
+          const yours = await get(tx, table, 'yours')
+          const { rows } = await tx.objects.scan(table, 0, WHOLE)
+          expect(rows.map(({ value }) => value)).toEqual([mine.value, yours.value])
+          expect(Math.max(mine.revision, yours.revision)).toBeLessThanOrEqual(tx.revision)
+          return Number(mine.value) + Number(yours.value)
+        })
+      await transfer(0)
+      const transfers = Array.from({ length: 200 }, (_, amount) => transfer(amount))
+      const reading = (async () => {
+        for (let turn = 0; turn < 200; turn += 1) {
+          expect(await Promise.all([balance(), balance()])).toEqual([0, 0])
+          await new Promise((resolve) => {
+            setImmediate(resolve)
+          })
+        }
+      })()
+      await Promise.all([...transfers, reading])
+    })
+
+    test('that await something else are refused after a commit came in between', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things')
+      const read = database.read(async (tx) => {
+        await tx.objects.count(table)
+        await insert(database, table, 'a')
+        return tx.objects.count(table)
+      })
+      await expectRefused(() => read)
+    })
+
+    test('pass on what their work throws', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const failure = new Error('mine')
+      const read = fixture.database.read(() => {
+        throw failure
+      })
+      expect(await read.catch((error: unknown) => error)).toBe(failure)
+    })
+
+    test('go on while a unit breathes, and do not see it', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things')
+      let reads = 0
+      let isWriting = true
+      const writing = database
+        .write(async (tx) => {
+          const until = performance.now() + 60
+          for (let n = 0; performance.now() < until; n += 1) {
+            await tx.objects.put(table, [fresh(`k${n}`)], NOW)
+            await tx.breathe()
+          }
+        })
+        .finally(() => {
+          isWriting = false
+        })
+      while (isWriting) {
+        const count = await database.read((tx) => tx.objects.count(table))
+        if (isWriting) {
+          expect(count).toBe(0)
+          reads += 1
+        }
+        await Bun.sleep(1)
+      }
+      await writing
+      expect(reads).toBeGreaterThan(3)
+      expect(await database.read((tx) => tx.objects.count(table))).toBeGreaterThan(0)
+    })
+  })
+
+  describe('a transaction', () => {
+    test('of a read is dead when the read is over', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things')
+      const kept = await keptOf(database, (work) => database.read(work))
+      for (const use of readsOf(kept, table)) await expectRefused(use)
+    })
+
+    test('of a failed read is dead', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things')
+      const kept = await keptOf(database, (work) =>
+        database.read(async (tx) => {
+          work(tx)
+          throw new Error('expected')
+        }),
+      )
+      for (const use of readsOf(kept, table)) await expectRefused(use)
+    })
+
+    test.each(['kept', 'failed'])('of a unit that %s is dead', async (outcome) => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things', '@id, title')
+      await insert(database, table, 'a')
+      let kept: WriteTx | undefined
+      const unit = database.write(async (tx) => {
+        kept = tx
+        await tx.tables.seal(false)
+        if (outcome === 'failed') throw new Error('expected')
+      })
+      await unit.catch(() => undefined)
+      if (kept === undefined) throw new Error('the unit did not run')
+      for (const use of [...readsOf(kept, table), ...writesOf(kept, table)]) {
+        await expectRefused(use)
+      }
+      await database.read(async (tx) => {
+        expect(await tx.objects.count(table)).toBe(1)
+        expect(await tx.tables.list()).toHaveLength(4)
+      })
+    })
+  })
+}
+
+async function keptOf(
+  database: Database,
+  run: (work: (tx: ReadTx) => void) => Promise<unknown>,
+): Promise<ReadTx> {
+  let kept: ReadTx | undefined
+  await run((tx) => {
+    kept = tx
+  }).catch(() => undefined)
+  if (kept === undefined) throw new Error(`no read of ${database.name} ran`)
+  return kept
+}
+
+/** Work that throws at once or later is refused either way. */
+async function expectRefused(use: () => unknown): Promise<void> {
+  const outcome = (async () => {
+    await use()
+    return 'was let through'
+  })()
+  expect(await outcome.catch(() => 'refused'), use.toString()).toBe('refused')
+}
+
+function readsOf(tx: ReadTx, table: Table): (() => unknown)[] {
+  const realms = new Set([PUBLIC_REALM_REF])
+  return [
+    () => tx.revision,
+    () => tx.remember('something', () => 1),
+    () => tx.tables.find('things'),
+    () => tx.tables.list(),
+    () => tx.tables.isSealed(),
+    () => tx.objects.find(table, 'a'),
+    () => tx.objects.findMany(table, ['a']),
+    () => tx.objects.scan(table, 0, WHOLE),
+    () => tx.objects.scanText(table, 0, WHOLE),
+    () => tx.objects.gather(table, 0, WHOLE, { realms }),
+    () => tx.objects.locate(table, 0, { realms }),
+    () => tx.objects.load(table, Float64Array.of(1), WHOLE),
+    () => tx.objects.count(table),
+    () => tx.objects.isRealmUsed('alice'),
+    () => tx.realms.find('rlm-public'),
+    () => tx.realms.findByRef(PUBLIC_REALM_REF),
+    () => tx.realms.isRetired('rlm-public'),
+    () => tx.memberships.ofUser('alice'),
+    () => tx.memberships.ofEmail('alice@example.com'),
+    () => tx.memberships.ofRealm(PUBLIC_REALM_REF),
+    ...[tx.users, tx.clients, tx.keys, tx.origins, tx.jobs].flatMap((records) => [
+      () => records.find('a'),
+      () => records.list(),
+    ]),
+    () => tx.refreshTokens.find('hash'),
+    () => tx.refreshTokens.findUse('hash', 1),
+  ]
+}
+
+function writesOf(tx: WriteTx, table: Table): (() => unknown)[] {
+  const previous = {
+    seq: 1,
+    key: 'a',
+    realm: PUBLIC_REALM_REF,
+    owner: null,
+    revision: 1,
+    value: '',
+  }
+  const index = table.indexes[0]?.number ?? 0
+  return [
+    () => tx.newId('x', 'rlm-public'),
+    () => tx.attempt(() => 1),
+    () => tx.breathe(),
+    () => tx.tables.put({ ...table, name: 'late' }),
+    () => tx.tables.setIndexState(index, 'ready'),
+    () => tx.tables.seal(true),
+    () => tx.objects.put(table, [fresh('late')], NOW),
+    () => tx.objects.remove(table, [{ previous, entries: [] }], NOW),
+    () => tx.objects.addEntries([{ seq: 1, entries: [{ index, key: new Uint8Array(1) }] }]),
+    () => tx.objects.dropEntries(1),
+    () => tx.objects.erase(PUBLIC_REALM_REF, 1, () => []),
+    () => tx.realms.ensure('late'),
+    () => tx.realms.markErasing(PUBLIC_REALM_REF),
+    () => tx.memberships.remove('late'),
+    () => tx.memberships.removeOfRealm(PUBLIC_REALM_REF),
+    () => tx.origins.put({ id: 'late', created: NOW }),
+    () => tx.origins.remove('late'),
+    () => tx.jobs.remove('late'),
+    () => tx.refreshTokens.recordUse('late', 1, NOW),
+    () => tx.refreshTokens.removeOfClient('late'),
+    () => tx.refreshTokens.prune(NOW, NOW),
+  ]
+}

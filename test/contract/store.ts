@@ -1,0 +1,142 @@
+import { describe, expect, test } from 'bun:test'
+import { declareIn, insert, keysOf, type OpenStore, refusalOf } from './fixture'
+import { describeCommits } from './commits'
+import { describeErasure } from './erasure'
+import { describeLists } from './lists'
+import { describeLocating } from './locating'
+import { describeMemory } from './memory'
+import { describeModel } from './model'
+import { describeObjects } from './objects'
+import { describeParts } from './parts'
+import { describeRealms } from './realms'
+import { describeRecords } from './records'
+import { describeRevisions } from './revisions'
+import { describeSnapshots } from './snapshots'
+import { describeTables } from './tables'
+import { describeUnits } from './units'
+
+/**
+ * The contract of a storage engine (src/domain/store.ts, design.md §3): one that passes is done.
+ * `openStore` opens an empty store in a place of its own.
+ */
+export function describeStore(name: string, openStore: OpenStore): void {
+  describe(`${name} store`, () => {
+    describeDatabases(openStore)
+    describeUnits(openStore)
+    describeParts(openStore)
+    describeSnapshots(openStore)
+    describeRevisions(openStore)
+    describeCommits(openStore)
+    describeMemory(openStore)
+    describeTables(openStore)
+    describeObjects(openStore)
+    describeLists(openStore)
+    describeLocating(openStore)
+    describeRealms(openStore)
+    describeErasure(openStore)
+    describeRecords(openStore)
+    describeModel(openStore)
+  })
+}
+
+function describeDatabases(openStore: OpenStore): void {
+  describe('databases', () => {
+    test('are listed by name and opened once', async () => {
+      await using fixture = await openStore()
+      const { store } = fixture
+      expect(store.list()).toEqual([])
+      const two = await store.create('two')
+      await store.create('one')
+      expect(store.list()).toEqual(['one', 'two'])
+      expect([store.has('two'), store.has('three')]).toEqual([true, false])
+      expect(await store.open('two')).toBe(two)
+      expect(two.name).toBe('two')
+    })
+
+    test('keep their id over a restart, and no two share one', async () => {
+      await using fixture = await openStore()
+      const one = await fixture.store.create('one')
+      const two = await fixture.store.create('two')
+      expect(one.id).not.toBe(two.id)
+      expect(one.id).toMatch(/^[\w-]{16,}$/)
+      const reopened = await (await fixture.reopen()).open('one')
+      expect(reopened.id).toBe(one.id)
+    })
+
+    test('know nothing of each other', async () => {
+      await using fixture = await openStore()
+      const one = await fixture.store.create('one')
+      const two = await fixture.store.create('two')
+      const table = await declareIn(one, 'things')
+      await insert(one, table, 'a')
+      expect(await two.read((tx) => tx.tables.find('things'))).toBeUndefined()
+      const other = await declareIn(two, 'things')
+      expect(await keysOf(two, other)).toEqual([])
+      expect(await keysOf(one, table)).toEqual(['a'])
+    })
+
+    test('are refused when they are unknown, taken or no name', async () => {
+      await using fixture = await openStore()
+      const { store } = fixture
+      await store.create('main')
+      expect(await refusalOf(store.open('other'))).toBe('UNKNOWN_DATABASE')
+      expect(await refusalOf(store.remove('other'))).toBe('UNKNOWN_DATABASE')
+      expect(await refusalOf(store.create('main'))).toBe('CONFLICT')
+      for (const name of ['', 'Main', '1st', '../main', 'a/b', 'health', 'x'.repeat(64)]) {
+        expect(await refusalOf(store.create(name))).toBe('UNPROCESSABLE')
+        expect(await refusalOf(store.open(name))).toBe('UNKNOWN_DATABASE')
+        expect(store.has(name)).toBe(false)
+      }
+      expect(store.list()).toEqual(['main'])
+    })
+
+    test('are gone with everything when they are removed', async () => {
+      await using fixture = await openStore()
+      const { store } = fixture
+      const old = await store.create('main')
+      await insert(old, await declareIn(old, 'things'), 'a')
+      await store.remove('main')
+      expect(store.list()).toEqual([])
+      expect(await refusalOf(store.open('main'))).toBe('UNKNOWN_DATABASE')
+      const young = await store.create('main')
+      expect(young.id).not.toBe(old.id)
+      expect(await young.read((tx) => tx.tables.find('things'))).toBeUndefined()
+    })
+
+    test('cannot be opened while they are being removed', async () => {
+      await using fixture = await openStore()
+      const { store } = fixture
+      await store.create('main')
+      const removal = store.remove('main')
+      expect(await refusalOf(store.open('main'))).toBe('UNKNOWN_DATABASE')
+      await removal
+      expect(store.list()).toEqual([])
+    })
+
+    test('finish what waits before they close, and take nothing after', async () => {
+      await using fixture = await openStore()
+      const database = await fixture.store.create('main')
+      const table = await declareIn(database, 'things')
+      const waiting = ['a', 'b', 'c'].map((key) => insert(database, table, key))
+      const closing = database[Symbol.asyncDispose]()
+      expect(await refusalOf(insert(database, table, 'd'))).toBe('BUSY')
+      expect(await refusalOf(database.read((tx) => tx.tables.list()))).toBe('BUSY')
+      await Promise.all(waiting)
+      await Promise.all([closing, database[Symbol.asyncDispose]()])
+      const reopened = await fixture.store.open('main')
+      expect(await keysOf(reopened, table)).toEqual(['a', 'b', 'c'])
+    })
+
+    test('finish the reads that have begun before they close', async () => {
+      await using fixture = await openStore()
+      const database = await fixture.store.create('main')
+      const read = database.read(async (tx) => {
+        for (let step = 0; step < 20; step += 1) await tx.users.find(`user ${step}`)
+        return 'done'
+      })
+      const closing = database[Symbol.asyncDispose]()
+      expect(await read).toBe('done')
+      await closing
+    })
+  })
+}

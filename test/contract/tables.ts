@@ -1,0 +1,248 @@
+import { describe, expect, test } from 'bun:test'
+import type { Database } from '../../src/domain/store'
+import type { Table } from '../../src/domain/table'
+import {
+  declare,
+  declareIn,
+  entry,
+  fresh,
+  inEveryLife,
+  insert,
+  keysOf,
+  NOW,
+  type OpenStore,
+  scanAll,
+  setupDatabase,
+} from './fixture'
+
+/** Tables and their indexes. */
+export function describeTables(openStore: OpenStore): void {
+  describe('tables', () => {
+    test('begin with the three that are built in', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const tables = await fixture.database.read((tx) => tx.tables.list())
+      expect(tables.map(({ name, number, builtIn }) => ({ name, number, builtIn }))).toEqual([
+        { name: 'realms', number: 1, builtIn: true },
+        { name: 'members', number: 2, builtIn: true },
+        { name: 'roles', number: 3, builtIn: true },
+      ])
+    })
+
+    test('are stored as they are declared, in the order they were declared', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const zebras = await declareIn(database, 'zebras', '@id, name, *tags, [name+age]')
+      expect(zebras).toMatchObject({
+        name: 'zebras',
+        primaryKey: ['id'],
+        compound: false,
+        generated: true,
+        idPrefix: 'tst',
+        stores: '@id, name, *tags, [name+age]',
+        hidden: false,
+        builtIn: false,
+      })
+      expect(zebras.indexes.map(({ name, multi, state }) => ({ name, multi, state }))).toEqual([
+        { name: 'name', multi: false, state: 'building' },
+        { name: 'tags', multi: true, state: 'building' },
+        { name: '[name+age]', multi: false, state: 'building' },
+      ])
+      const ants = await declareIn(database, 'ants', '[a+b]')
+      const pending = await database.write((tx) =>
+        tx.tables.put({ ...ants, name: 'later', primaryKey: null }),
+      )
+      expect(pending.primaryKey).toBeNull()
+      await inEveryLife(fixture, async (again) => {
+        const names = await again.read(async (tx) => {
+          expect(await tx.tables.find('zebras')).toEqual(zebras)
+          expect(await tx.tables.find('ants')).toEqual(ants)
+          return (await tx.tables.list()).slice(3).map(({ name }) => name)
+        })
+        expect(names).toEqual(['zebras', 'ants', 'later'])
+      })
+    })
+
+    test('keep number, place and rows when they are declared again', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const before = await declareIn(database, 'first', '@id, title')
+      await declareIn(database, 'second')
+      await insert(database, before, 'a')
+      const after = await declareIn(database, 'first', '@id, title, done')
+      expect(after.number).toBe(before.number)
+      expect(after.indexes[0]).toEqual(before.indexes[0])
+      expect(after.indexes.map(({ name }) => name)).toEqual(['title', 'done'])
+      expect(await keysOf(database, after)).toEqual(['a'])
+      const names = (await database.read((tx) => tx.tables.list())).map(({ name }) => name)
+      expect(names.slice(3)).toEqual(['first', 'second'])
+    })
+
+    test('that are hidden are listed, and come back with their rows', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things', '@id, title')
+      await insert(database, table, 'a')
+      await database.write((tx) => tx.tables.put({ ...table, hidden: true }))
+      const hidden = await database.read((tx) => tx.tables.find('things'))
+      expect(hidden).toEqual({ ...table, hidden: true })
+      expect(await keysOf(database, table)).toEqual(['a'])
+      const back = await declareIn(database, 'things', '@id, title')
+      expect(back).toEqual(table)
+    })
+
+    test('have names that never reach the storage as anything but names', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const names = ['select', '"; DROP TABLE tables; --', 'users', '用户', '__proto__', 'a.b']
+      for (const name of names) await insert(database, await declareIn(database, name), 'a')
+      for (const name of names) {
+        const table = await database.read((tx) => tx.tables.find(name))
+        if (table === undefined) throw new Error(`there is no ${name}`)
+        expect(await keysOf(database, table)).toEqual(['a'])
+      }
+    })
+
+    test('may be as many as 500, declared in one unit', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const times: number[] = []
+      await database.write(async (tx) => {
+        for (let n = 0; n < 497; n += 1) {
+          if (n % 100 === 0) times.push(performance.now())
+          const table = await declare(tx, `t${n}`, '@id, a, *b, [a+b]')
+          for (const { number } of table.indexes) await tx.tables.setIndexState(number, 'ready')
+          expect(await tx.tables.find(`t${n}`)).toMatchObject({ indexes: [{}, {}, {}] })
+          expect(await tx.tables.list()).toHaveLength(n + 4)
+        }
+      })
+      // Each costs the same, however many there are: else the fourth hundred takes seven times as long.
+      const [start = 0, first = 0, , third = 0, fourth = 0] = times
+      expect((fourth - third) / (first - start)).toBeLessThan(4)
+      const tables = await database.read((tx) => tx.tables.list())
+      await Promise.all(tables.map((table) => insert(database, table, 'a')))
+      for (const table of tables) expect(await keysOf(database, table)).toEqual(['a'])
+    })
+
+    test('are sealed and unsealed', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const isSealed = () => database.read((tx) => tx.tables.isSealed())
+      expect(await isSealed()).toBe(false)
+      await database.write(async (tx) => {
+        await tx.tables.seal(true)
+        expect(await tx.tables.isSealed()).toBe(true)
+        expect(await isSealed()).toBe(false)
+      })
+      expect(await isSealed()).toBe(true)
+      const reopened = await (await fixture.reopen()).open('main')
+      expect(await reopened.read((tx) => tx.tables.isSealed())).toBe(true)
+      await reopened.write((tx) => tx.tables.seal(false))
+      expect(await reopened.read((tx) => tx.tables.isSealed())).toBe(false)
+    })
+
+    test('are seen by reads in one commit with what is put into them', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const writing = (async () => {
+        for (let n = 0; n < 30; n += 1) {
+          await database.write(async (tx) => {
+            await tx.objects.put(await declare(tx, `t${n}`), [fresh('a')], NOW)
+          })
+        }
+      })()
+      let last = 0
+      while (last < 30) {
+        await database.read(async (tx) => {
+          const tables = (await tx.tables.list()).slice(3)
+          for (const table of tables) expect(await tx.objects.count(table)).toBe(1)
+          last = tables.length
+        })
+        await new Promise((resolve) => {
+          setImmediate(resolve)
+        })
+      }
+      await writing
+    })
+  })
+
+  describe('indexes', () => {
+    test('are building until somebody says that they are ready', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things', '@id, title')
+      const [index] = table.indexes
+      if (index === undefined) throw new Error('there is no index')
+      await database.write(async (tx) => {
+        await tx.tables.setIndexState(index.number, 'ready')
+        expect(stateOf(await tx.tables.find('things'))).toBe('ready')
+        expect(stateOf(await database.read((other) => other.tables.find('things')))).toBe(
+          'building',
+        )
+      })
+      expect(stateOf(await database.read((tx) => tx.tables.find('things')))).toBe('ready')
+      const reopened = await (await fixture.reopen()).open('main')
+      expect(stateOf(await reopened.read((tx) => tx.tables.find('things')))).toBe('ready')
+    })
+
+    test('that are declared otherwise are other indexes, with numbers never used before', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const seen = new Set<number>()
+      for (const stores of ['@id, a, b', '@id, b', '@id, *a, b', '@id', '@id, a']) {
+        const { indexes } = await declareIn(database, 'things', stores)
+        const kept = indexes.filter(({ number }) => seen.has(number))
+        expect(kept.every(({ name }) => name === 'b')).toBe(true)
+        for (const { number } of indexes) seen.add(number)
+      }
+      expect(seen.size).toBe(4)
+    })
+
+    test('that are no longer declared lose their entries step by step', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things', '@id, title')
+      const number = table.indexes[0]?.number ?? 0
+      const puts = Array.from({ length: 25 }, (_, n) =>
+        fresh(`k${n}`, { entries: [entry(number, n)] }),
+      )
+      await database.write((tx) => tx.objects.put(table, puts, NOW))
+      await declareIn(database, 'things', '@id')
+      const steps: number[] = []
+      do {
+        steps.push(await database.write((tx) => tx.objects.dropEntries(10)))
+      } while (steps.at(-1) !== 0)
+      expect(steps.slice(0, 3)).toEqual([10, 10, 5])
+      expect(await entriesOf(database, table, number)).toEqual([])
+      expect(await keysOf(database, table)).toHaveLength(25)
+    })
+
+    test('declared after the rows are filled by adding entries, twice as well as once', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const plain = await declareIn(database, 'things')
+      await insert(database, plain, 'a', 'b', 'c')
+      const table = await declareIn(database, 'things', '@id, title')
+      const number = table.indexes[0]?.number ?? 0
+      const rows = (await scanAll(database, table)).map(({ seq }) => ({
+        seq,
+        entries: [entry(number, 7)],
+      }))
+      await database.write((tx) => tx.objects.addEntries(rows))
+      await database.write((tx) => tx.objects.addEntries(rows))
+      expect(await entriesOf(database, table, number)).toEqual(rows.map(({ seq }) => seq))
+    })
+  })
+}
+
+function stateOf(table: Table | undefined) {
+  return table?.indexes[0]?.state
+}
+
+/** Positions of all entries of an index. */
+async function entriesOf(database: Database, table: Table, index: number): Promise<number[]> {
+  const range = { lower: new Uint8Array(0), upper: Uint8Array.of(255, 255) }
+  const found = await database.read((tx) =>
+    tx.objects.locate(table, 0, { lookup: { index, keys: [], range } }),
+  )
+  return [...(found ?? [])]
+}

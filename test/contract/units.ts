@@ -1,0 +1,179 @@
+import { describe, expect, test } from 'bun:test'
+import {
+  declare,
+  declareIn,
+  find,
+  fresh,
+  get,
+  insert,
+  keysOf,
+  NOW,
+  type OpenStore,
+  refusalOf,
+  setupDatabase,
+  update,
+} from './fixture'
+
+/** `write`: all or nothing, one after the other. */
+export function describeUnits(openStore: OpenStore): void {
+  describe('units', () => {
+    test('keep everything or nothing', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things')
+      const failure = new Error('changed my mind')
+      const unit = database.write(async (tx) => {
+        await tx.objects.put(table, [fresh('a'), fresh('b')], NOW)
+        await tx.users.put(user('alice'))
+        await declare(tx, 'others')
+        await tx.realms.ensure('rlm-new')
+        throw failure
+      })
+      expect(await unit.catch((error: unknown) => error)).toBe(failure)
+      await database.read(async (tx) => {
+        expect(await tx.objects.count(table)).toBe(0)
+        expect(await tx.users.find('alice')).toBeUndefined()
+        expect(await tx.tables.find('others')).toBeUndefined()
+        expect(await tx.realms.find('rlm-new')).toBeUndefined()
+      })
+    })
+
+    test('return what their work returns, at once or later', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      expect(await database.write(() => 1)).toBe(1)
+      expect(await database.write(async () => 2)).toBe(2)
+    })
+
+    test('fail when their work throws at once, and others go on', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const refuse = database.write(() => {
+        throw new Error('at once')
+      })
+      const next = database.write(() => 'next')
+      expect(refuse).rejects.toThrow('at once')
+      expect(await next).toBe('next')
+    })
+
+    test('see what they wrote themselves, which no read sees before the commit', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things')
+      await database.write(async (tx) => {
+        await tx.objects.put(table, [fresh('a')], NOW)
+        expect(await tx.objects.find(table, 'a')).toBeDefined()
+        expect(await find(database, table, 'a')).toBeUndefined()
+        await update(tx, table, 'a', { value: '{"id":"a","n":1}' })
+        expect((await get(tx, table, 'a')).value).toBe('{"id":"a","n":1}')
+      })
+      expect(await find(database, table, 'a')).toMatchObject({ value: '{"id":"a","n":1}' })
+    })
+
+    test('run one after the other in the order they came', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      let running = 0
+      const order: number[] = []
+      const units = Array.from({ length: 700 }, (_, position) =>
+        database.write(async (tx) => {
+          running += 1
+          expect(running).toBe(1)
+          await tx.users.find('nobody')
+          if (position % 100 === 0) await tx.breathe()
+          order.push(position)
+          running -= 1
+        }),
+      )
+      await Promise.all(units)
+      expect(order).toEqual(units.map((_, position) => position))
+    })
+
+    test('lose no update of each other', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'counters')
+      await database.write((tx) => tx.objects.put(table, [fresh('n', { value: '0' })], NOW))
+      const increment = () =>
+        database.write(async (tx) => {
+          const { value } = await get(tx, table, 'n')
+          await update(tx, table, 'n', { value: String(Number(value) + 1) })
+        })
+      await Promise.all(Array.from({ length: 300 }, increment))
+      expect(await find(database, table, 'n')).toMatchObject({ value: '300' })
+    })
+
+    test('that fail leave their neighbours alone', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things')
+      const outcomes = await Promise.allSettled(
+        Array.from({ length: 60 }, (_, position) =>
+          database.write(async (tx) => {
+            await tx.objects.put(table, [fresh(`k${position}`)], NOW)
+            if (position % 3 === 0) throw new Error('no')
+          }),
+        ),
+      )
+      const kept = outcomes.flatMap(({ status }, at) => (status === 'fulfilled' ? [`k${at}`] : []))
+      expect(kept).toHaveLength(40)
+      expect(await keysOf(database, table)).toEqual(kept)
+    })
+
+    test('are durable when they are answered', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things')
+      await insert(database, table, 'a', 'b')
+      const crashed = await (await fixture.crash()).open('main')
+      expect(await keysOf(crashed, table)).toEqual(['a', 'b'])
+    })
+
+    test('leave nothing of themselves behind a crash in their middle', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things')
+      await insert(database, table, 'before')
+      await database.write(async (tx) => {
+        await tx.objects.put(table, [fresh('amid')], NOW)
+        const crashed = await (await fixture.crash()).open('main')
+        expect(await keysOf(crashed, table)).toEqual(['before'])
+      })
+    })
+
+    test('that waited for five seconds are refused and have not run', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const begun = performance.now()
+      const long = database.write(async (tx) => {
+        while (performance.now() - begun < 5_600) {
+          Bun.sleepSync(20)
+          await tx.breathe()
+        }
+        return performance.now() - begun
+      })
+      await Bun.sleep(20)
+      let hasRun = false
+      let refusedAfter = 0
+      const patient = database
+        .write(() => {
+          hasRun = true
+        })
+        .finally(() => {
+          refusedAfter = performance.now() - begun
+        })
+      expect(await refusalOf(patient)).toBe('BUSY')
+      const late = database.write(() => 'late')
+      expect(refusedAfter).toBeWithin(5_000, 5_500)
+      expect(await long).toBeGreaterThan(refusedAfter)
+      expect(await late).toBe('late')
+      expect(hasRun).toBe(false)
+    }, 20_000)
+  })
+}
+
+function user(id: string) {
+  const type = 'prod' as const
+  const times = { created: NOW, updated: NOW, lastLogin: null, validUntil: null }
+  return { id, type, ...times, deactivated: null, data: null }
+}
