@@ -67,7 +67,7 @@ function authorizeChanges(writing: Writing, { draft }: Placement, previous: Stor
   const { table } = writing
   const sets = heldIn(writing, previous.realm)
   for (const property of changedProperties(parseStored(previous.value), draft.object)) {
-    const isKey = table.primaryKey?.includes(property) === true && property !== 'realmId'
+    const isKey = table.primaryKey?.includes(property) === true
     if (isKey || property === '_hasBlobRefs' || mayUpdate(sets, table.name, property)) continue
     throw refuse(
       `update ${table.name}.${property.slice(0, 100)}`,
