@@ -34,6 +34,12 @@ const editOf =
     return put(table, Object.fromEntries(row.filter(([, value]) => value !== undefined)))
   }
 
+/** Two puts into one table as one request. */
+const together = (one: Operation | undefined, other: Operation): Operation | undefined =>
+  one?.verb === 'put' && other.verb === 'put'
+    ? { ...one, objects: [...one.objects, ...other.objects] }
+    : undefined
+
 const onObjects = (realm: string, edit: Edit): Attempts => {
   const item = (changes: Value) => edit('todoItems', 'tdiItem', changes)
   const added = (changes: Value = {}) =>
@@ -136,6 +142,7 @@ const onMembers = (realm: string, edit: Edit): Attempts => {
     'moves a member': dave({ realmId: 'rlmOpen' }),
     'moves a member and nothing they may do': dave({ realmId: 'rlmOpen', permissions: {} }),
     'moves an invitation': edit('members', 'mmbErin', { realmId: 'rlmOpen' }),
+    'moves a strong invitation': edit('members', 'mmbFred', { realmId: 'rlmOpen' }),
     'moves a member home': dave({ realmId: 'me' }),
     'moves their own row there': edit('members', 'mmbOpen', { realmId: realm }),
     'turns an invitation to themselves': edit('members', 'mmbFred', { email: 'me@example.com' }),
@@ -164,6 +171,10 @@ const onMembers = (realm: string, edit: Edit): Attempts => {
     'gives themselves all': mine({ permissions: { manage: '*' } }),
     'gives themselves a strong role': mine({ roles: ['strong'] }),
     leaves: remove('members', 'mmbMine'),
+    'gives up their rights and uses them': together(
+      mine({ permissions: {}, roles: [] }),
+      invited({}),
+    ),
   }
 }
 

@@ -197,6 +197,8 @@ describe('the last holder of full rights', () => {
     }
     await team.admin.put('roles', { realmId: 'rlmTeam', name: 'boss', permissions: FULL })
     await team.admin.put('members', alice)
+    expectDone(await team.alice.put('realms', { realmId: 'rlmAlice' }))
+    expectRefused(await team.alice.put('members', { ...alice, realmId: 'rlmAlice' }), 'CONFLICT')
     expectRefused(await team.alice.remove('members', 'mmbAlice'), 'CONFLICT')
     expectRefused(await team.alice.put('members', { ...alice, roles: [] }), 'CONFLICT')
     expectRefused(await team.alice.put('members', { ...alice, rejected: DATE }), 'CONFLICT')
