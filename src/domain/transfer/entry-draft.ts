@@ -40,7 +40,10 @@ export function keyOfEntry(table: Table, { id }: ObjectEntry): string {
   return table.compound ? compoundKey(partsOf(table, id ?? '')) : (id ?? '')
 }
 
-/** A realm id as it is stored: that of a private realm is a user id (design.md §4). */
+/**
+ * A realm id as it is stored: that of a private realm is a user id (design.md §4). Throws
+ * `UNPROCESSABLE`.
+ */
 export function realmIdOf(text: string): string {
   return text.startsWith('rlm') ? text : requireUserId(text)
 }

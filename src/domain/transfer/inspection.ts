@@ -4,7 +4,7 @@ import type { Database } from '../store'
 import type { Table } from '../table'
 import { nextTurn } from '../turn'
 import { type ObjectEntry, inPlace, refuseAt } from './entry'
-import { draftOfEntry, keyOfEntry } from './entry-draft'
+import { draftOfEntry, keyOfEntry, realmIdOf } from './entry-draft'
 import type { Spool } from './spool'
 
 /** What an import brings. */
@@ -62,6 +62,7 @@ function inspectEntry(
   }
   const isRealm = table.name === 'realms'
   if (entry.data === null) {
+    realmIdOf(entry.realm ?? '')
     const key = keyOfEntry(table, entry)
     if (isRealm) realms.removed.add(key)
     return

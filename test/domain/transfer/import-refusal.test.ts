@@ -146,6 +146,12 @@ describe('a file that is not good in every part is refused whole', () => {
       '"data.#x.todo.x": A user id must not',
     ],
     [
+      'no user id as realm of what is deleted',
+      file({ data: { '#x': { kept: { k: null } } } }),
+      'UNPROCESSABLE',
+      '"data.#x.kept.k": A user id must not',
+    ],
+    [
       'the public realm as a row',
       file({ data: { 'rlm-public': { realms: { 'rlm-public': {} } } } }),
       'UNPROCESSABLE',
