@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'bun:test'
-import { expectDone, expectRefused, openTeam, told } from './team'
+import { removeObject } from '../../src/domain/remove'
+import { upsertObjects } from '../../src/domain/upsert'
+import type { Value } from './oracle-world'
+import { actorFor, get } from './setup'
+import { expectDone, expectRefused, MALLORY, openTeam, told } from './team'
 
 describe('what is out of sight', () => {
   test('answers GET and DELETE like what is not there, word for word', async () => {
@@ -189,6 +193,23 @@ describe('objects', () => {
       expectDone(await team.mallory.put('todoItems', { ...item, realmId: 'mallory' }))
     },
   )
+})
+
+describe('a token with GLOBAL_WRITE on /my', () => {
+  test('writes where it says without the access rules, and reaches only what its subject sees', async () => {
+    await using team = await openTeam()
+    const actor = { ...actorFor(MALLORY, 'all'), name: 'Mallory' }
+    const request = { actor, view: 'my', table: 'todoItems', isArray: true, now: 0 } as const
+    const objects = [{ id: 'tdiNew' }, { id: 'tdiTeam', title: 'rewritten' }]
+    const texts = await upsertObjects(team.database, { ...request, objects })
+    expect(texts.map((text) => JSON.parse(text) as Value)).toEqual([
+      { id: 'tdiNew', realmId: 'mallory', owner: 'mallory' },
+      { id: 'tdiTeam', title: 'rewritten', realmId: 'rlmTeam', owner: 'alice' },
+    ])
+    expect(await get(team.database, actor, 'my', 'todoItems', 'tdiTeam')).toBe('UNKNOWN_OBJECT')
+    const removal = removeObject(team.database, { ...request, key: 'tdiTeam' })
+    expect(await removal.catch((error: unknown) => error)).toMatchObject({ code: 'UNKNOWN_OBJECT' })
+  })
 })
 
 describe('private keys', () => {
