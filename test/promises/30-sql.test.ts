@@ -130,6 +130,10 @@ async function attack({ server, alice, root }: Callers, text: string): Promise<v
   }
 }
 
+/** More with SATCHEL_RUNS=10000, others with SATCHEL_SEED. */
+const RUNS = Number(process.env['SATCHEL_RUNS'] ?? 60)
+const SEED = Number(process.env['SATCHEL_SEED'] ?? 30)
+
 describe('promise 30', () => {
   test('no name or value from a caller is ever in a statement', async () => {
     using sql = recordSql()
@@ -139,7 +143,7 @@ describe('promise 30', () => {
     for (const text of PAYLOADS) await attack(callers, `${text}${CANARY}`)
     await fc.assert(
       fc.asyncProperty(marked, (text) => attack(callers, text)),
-      { numRuns: Number(process.env['SATCHEL_RUNS'] ?? 60), seed: 30 },
+      { numRuns: RUNS, seed: SEED },
     )
     const found = [...sql.texts].filter((text) => text.includes(CANARY))
     expect(found).toEqual([])

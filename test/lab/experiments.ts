@@ -1,0 +1,106 @@
+import type { Experiment } from './experiment'
+import { killPosts } from './kill-posts'
+import { killWriters } from './kill-writers'
+import { canLosePower, losePower } from './power-loss'
+import { findSqlmap, runSqlmap } from './sqlmap'
+import { stallReaders } from './stalled-readers'
+import { runTests } from './tests'
+
+const powerObstacle = canLosePower() ? undefined : 'needs Linux and gcc'
+
+/** In the order of the promises. */
+export const experiments: readonly Experiment[] = [
+  {
+    promise: 1,
+    title: 'an acknowledged write survives kill -9 under 8 to 64 writers',
+    unit: 'kills',
+    rounds: 200,
+    async run(rounds, seed) {
+      const { acknowledged, problems } = await killWriters(rounds, seed)
+      return { facts: `${acknowledged} writes acknowledged, ${problems.length} lost`, problems }
+    },
+  },
+  {
+    promise: 2,
+    title: 'with --durability full it survives that the disk forgets what was not synced',
+    unit: 'power cuts',
+    rounds: 100,
+    obstacle: powerObstacle,
+    async run(rounds, seed) {
+      const { acknowledged, forgotten, lost, broken } = await losePower(rounds, seed, 'full')
+      const facts = `${acknowledged} writes acknowledged, ${lost.length} lost, ${forgotten} bytes forgotten`
+      return { facts, problems: [...lost, ...broken] }
+    },
+  },
+  {
+    promise: 2,
+    title: 'with --durability relaxed the database is whole afterwards',
+    unit: 'power cuts',
+    rounds: 30,
+    obstacle: powerObstacle,
+    async run(rounds, seed) {
+      const { acknowledged, lost, broken } = await losePower(rounds, seed, 'relaxed')
+      return { facts: `${lost.length} of ${acknowledged} writes lost`, problems: broken }
+    },
+  },
+  {
+    promise: 6,
+    title: 'of a POST of 1,000 objects that kill -9 hits, all or nothing is visible',
+    unit: 'kills',
+    rounds: 200,
+    async run(rounds, seed) {
+      const { nothing, everything, problems } = await killPosts(rounds, seed)
+      return { facts: `nothing of ${nothing} POSTs, all of ${everything}`, problems }
+    },
+  },
+  {
+    promise: 24,
+    title: 'random histories of members, roles, moves and deletes agree with the oracle',
+    unit: 'histories',
+    rounds: 5_000,
+    run: (rounds, seed) => runTests(['test/access', 'test/promises/24'], rounds, seed),
+  },
+  {
+    promise: 28,
+    title: 'names that mean something elsewhere are data',
+    unit: 'objects',
+    rounds: 20_000,
+    run: (rounds, seed) => runTests(['test/promises/28'], rounds, seed),
+  },
+  {
+    promise: 29,
+    title: 'no error body is larger than 4 KiB, whatever came in',
+    unit: 'inputs',
+    rounds: 2_000,
+    run: (rounds, seed) => runTests(['test/promises/29'], rounds, seed),
+  },
+  {
+    promise: 30,
+    title: 'no text of a caller is ever in a statement',
+    unit: 'names',
+    rounds: 2_000,
+    run: (rounds, seed) => runTests(['test/promises/30'], rounds, seed),
+  },
+  {
+    promise: 30,
+    title: 'sqlmap finds nothing',
+    unit: 'passes',
+    rounds: 1,
+    obstacle: findSqlmap() === undefined ? 'needs sqlmap' : undefined,
+    run: (rounds) => runSqlmap(rounds),
+  },
+  {
+    promise: 35,
+    title: '100 readers who take nothing are cut, and memory stays below 512 MB',
+    unit: 'rounds',
+    rounds: 2,
+    run: (rounds) => stallReaders(rounds),
+  },
+  {
+    promise: 35,
+    title: '100 posts of maximal size at once stay below 512 MB',
+    unit: 'rounds',
+    rounds: 10,
+    run: (rounds, seed) => runTests(['test/promises/35'], rounds, seed, rounds),
+  },
+]

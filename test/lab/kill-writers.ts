@@ -1,0 +1,57 @@
+import { temporaryFolder } from '../setup'
+import { type Executable, startExecutable } from '../promises/setup'
+import { createHistory } from './history'
+import { integrityOf } from './integrity'
+import { createRandom } from './random'
+import { type Run, readRun, writeAway } from './writers'
+
+export interface KillReport {
+  readonly rounds: number
+  readonly acknowledged: number
+  /** Acknowledged writes that were lost, and whatever else was wrong. */
+  readonly problems: readonly string[]
+}
+
+/**
+ * Promise 1: kills the executable with SIGKILL under 8 to 64 writers, starts it again on the same
+ * folder and compares what was acknowledged with what is there, round after round.
+ */
+export async function killWriters(rounds: number, seed: number): Promise<KillReport> {
+  using folder = temporaryFolder()
+  const random = createRandom(seed)
+  const problems: string[] = []
+  let acknowledged = 0
+  let executable = await startExecutable(folder.path)
+  try {
+    for (let round = 1; round <= rounds; round += 1) {
+      const run: Run = {
+        root: await executable.root(),
+        mark: `r${round}`,
+        history: createHistory(),
+      }
+      const writers = Array.from({ length: random.between(8, 64) }, (_, writer) =>
+        writeAway(run, writer, createRandom(seed + round * 1_000 + writer)),
+      )
+      const outcome = Promise.all(writers)
+      await Promise.race([outcome, Bun.sleep(random.between(20, 300))])
+      await kill(executable)
+      await outcome
+      executable = await startExecutable(folder.path, { client: executable.client })
+      const stored = await readRun(await executable.root(), run.mark)
+      const integrity = integrityOf(folder.path)
+      acknowledged += run.history.acknowledged
+      problems.push(
+        ...run.history.contradictions(stored).map((problem) => `round ${round}: ${problem}`),
+        ...(integrity === 'ok' ? [] : [`round ${round}: ${integrity}`]),
+      )
+    }
+  } finally {
+    await executable[Symbol.asyncDispose]()
+  }
+  return { rounds, acknowledged, problems }
+}
+
+export async function kill({ served }: Executable): Promise<void> {
+  served.kill('SIGKILL')
+  await served.exited
+}

@@ -1,0 +1,167 @@
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { type Executable, startExecutable } from '../promises/setup'
+import { temporaryFolder } from '../setup'
+import { createHistory } from './history'
+import { integrityOf } from './integrity'
+import { kill } from './kill-writers'
+import { createRandom, type Random } from './random'
+import { type Run, readRun, writeAway } from './writers'
+
+export interface PowerLossReport {
+  readonly rounds: number
+  readonly acknowledged: number
+  /** Writes that the disk forgot, in bytes. */
+  readonly forgotten: number
+  /** Acknowledged writes that are not there. */
+  readonly lost: readonly string[]
+  /** Files that are not whole. */
+  readonly broken: readonly string[]
+}
+
+/** True where the layer can be compiled and loaded. */
+export function canLosePower(): boolean {
+  return process.platform === 'linux' && Bun.which('gcc') !== null
+}
+
+/**
+ * Promise 2: kills the executable under writers, makes the disk forget what was not synced
+ * (`power-loss.c`), wholly or from a random write on, that one torn, and starts it again.
+ */
+export async function losePower(
+  rounds: number,
+  seed: number,
+  durability: 'full' | 'relaxed',
+): Promise<PowerLossReport> {
+  using folder = temporaryFolder()
+  using built = temporaryFolder()
+  const library = compile(built.path)
+  const random = createRandom(seed)
+  const options = { args: ['--durability', durability], environment: { LD_PRELOAD: library } }
+  const lost: string[] = []
+  const broken: string[] = []
+  let acknowledged = 0
+  let forgotten = 0
+  // Ended in order, so that the client, the schema and the keys are there whatever is forgotten.
+  const first = await startExecutable(folder.path)
+  await first[Symbol.asyncDispose]()
+  const { client } = first
+  let executable: Executable = await startExecutable(folder.path, { ...options, client })
+  try {
+    for (let round = 1; round <= rounds; round += 1) {
+      const root = await executable.root()
+      const run: Run = { root, mark: `r${round}`, history: createHistory() }
+      const writers = Array.from({ length: random.between(1, 16) }, (_, writer) =>
+        writeAway(run, writer, createRandom(seed + round * 1_000 + writer)),
+      )
+      const outcome = Promise.all(writers)
+      await Promise.race([outcome, Bun.sleep(random.between(20, 300))])
+      await kill(executable)
+      await outcome
+      forgotten += forgetUnsynced(folder.path, random)
+      executable = await startExecutable(folder.path, { ...options, client })
+      const stored = await readRun(await executable.root(), run.mark)
+      const integrity = integrityOf(folder.path)
+      acknowledged += run.history.acknowledged
+      lost.push(
+        ...run.history.contradictions(stored).map((problem) => `round ${round}: ${problem}`),
+      )
+      if (integrity !== 'ok') broken.push(`round ${round}: ${integrity}`)
+    }
+  } finally {
+    await executable[Symbol.asyncDispose]()
+  }
+  return { rounds, acknowledged, forgotten, lost, broken }
+}
+
+function compile(folder: string): string {
+  const library = join(folder, 'power-loss.so')
+  const source = join(import.meta.dir, 'power-loss.c')
+  const { success, stderr } = Bun.spawnSync([
+    'gcc',
+    '-shared',
+    '-fPIC',
+    '-O2',
+    '-o',
+    library,
+    source,
+    '-ldl',
+  ])
+  if (!success) throw new Error(`gcc: ${stderr.toString()}`)
+  return library
+}
+
+/** Undoes writes since the last sync. Returns how many bytes they had. */
+function forgetUnsynced(folder: string, random: Random): number {
+  const database = join(folder, 'databases', 'main', 'database.sqlite')
+  let bytes = 0
+  for (const file of [database, `${database}-wal`]) {
+    const journal = `${file}.undo`
+    if (!existsSync(journal)) continue
+    bytes += undo(file, readRecords(readFileSync(journal)), random)
+    rmSync(journal)
+  }
+  // Shared memory does not outlive the machine.
+  rmSync(`${database}-shm`, { force: true })
+  return bytes
+}
+
+interface UndoRecord {
+  /** Of the file before. */
+  readonly size: number
+  readonly offset: number
+  readonly before: Buffer
+}
+
+/** The last record may be torn: the process died while it wrote it, before the write it is about. */
+function readRecords(journal: Buffer): UndoRecord[] {
+  const records: UndoRecord[] = []
+  let at = 0
+  while (at + 24 <= journal.length) {
+    const [size, offset, length] = [0, 8, 16].map((place) =>
+      Number(journal.readBigInt64LE(at + place)),
+    )
+    if (size === undefined || offset === undefined || length === undefined) break
+    at += 24
+    if (at + length > journal.length) break
+    records.push({ size, offset, before: journal.subarray(at, at + length) })
+    at += length
+  }
+  return records
+}
+
+const SECTOR = 512
+
+function undo(file: string, records: readonly UndoRecord[], random: Random): number {
+  const kept = random.next() < 0.5 ? 0 : random.between(0, records.length)
+  const descriptor = openSync(file, 'r+')
+  let bytes = 0
+  try {
+    for (const [position, { size, offset, before }] of [...records.entries()].toReversed()) {
+      if (position < kept) break
+      const isTorn = position === kept && random.next() < 0.5
+      const after = Buffer.alloc(Math.max(0, fstatSync(descriptor).size - offset))
+      const length = Math.min(after.length, 128 * SECTOR)
+      readSync(descriptor, after, 0, length, offset)
+      ftruncateSync(descriptor, size)
+      writeSync(descriptor, before, 0, before.length, offset)
+      bytes += length
+      if (!isTorn || length < 2 * SECTOR) continue
+      const sectors = random.between(1, Math.floor(Math.min(length, 4096) / SECTOR) - 1)
+      writeSync(descriptor, after, 0, sectors * SECTOR, offset)
+    }
+  } finally {
+    closeSync(descriptor)
+  }
+  return bytes
+}

@@ -1,0 +1,13 @@
+import { expect, test } from 'bun:test'
+import { killWriters } from '../lab/kill-writers'
+
+/**
+ * Promise 1: an acknowledged write survives kill -9. The lab kills 200 times (`bun run lab`); this
+ * is the same with a fixed seed, 15 times.
+ */
+test('promise 1: no acknowledged write is lost by kill -9 under 8 to 64 writers, 15 times', async () => {
+  const { rounds, acknowledged, problems } = await killWriters(15, 1)
+  expect(problems).toEqual([])
+  expect(rounds).toBe(15)
+  expect(acknowledged).toBeGreaterThan(1_000)
+}, 60_000)

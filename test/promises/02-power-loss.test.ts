@@ -1,0 +1,31 @@
+import { describe, expect, test } from 'bun:test'
+import { canLosePower, losePower } from '../lab/power-loss'
+
+/**
+ * Promise 2: with `--durability full` an acknowledged write survives power loss. A layer between the
+ * executable and the kernel forgets what was not synced. It needs gcc, and file systems are taken to
+ * keep the names of files they were asked to make.
+ */
+describe('promise 2: when the disk forgets what was not synced', () => {
+  test.skipIf(!canLosePower())(
+    'no acknowledged write is lost with --durability full (needs gcc)',
+    async () => {
+      const report = await losePower(10, 2, 'full')
+      expect(report).toMatchObject({ lost: [], broken: [] })
+      expect(report.acknowledged).toBeGreaterThan(300)
+      expect(report.forgotten).toBeGreaterThan(0)
+    },
+    60_000,
+  )
+
+  test.skipIf(!canLosePower())(
+    'with --durability relaxed writes may be lost, but the database is whole (needs gcc)',
+    async () => {
+      const report = await losePower(6, 3, 'relaxed')
+      expect(report.broken).toEqual([])
+      // Or the layer forgets nothing.
+      expect(report.lost.length).toBeGreaterThan(0)
+    },
+    60_000,
+  )
+})
