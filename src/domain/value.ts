@@ -59,8 +59,8 @@ function checkMembers(object: WireObject, path: string): void {
         checkNumber(value, path, name)
         break
       case 'object':
-        if (Array.isArray(value)) checkElements(value, `${path}.${name}`)
-        else if (value !== null) checkMembers(value as WireObject, `${path}.${name}`)
+        if (Array.isArray(value)) checkElements(value, inside(path, name))
+        else if (value !== null) checkMembers(value as WireObject, inside(path, name))
         break
       default:
     }
@@ -78,9 +78,13 @@ function checkElements(elements: unknown[], path: string): void {
   }
 }
 
+function inside(path: string, name: string): string {
+  return path === '' ? name : `${path}.${name}`
+}
+
 function checkNumber(value: number, path: string, name: string): void {
   if (Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))) return
-  const place = path === '' ? name : `${path}.${name}`
+  const place = inside(path, name)
   throw new SatchelError(
     'UNPROCESSABLE',
     `${describe(place)} is a number that would not survive: integers reach to ±9007199254740991; send others as {"$t":"bigint","v":"…"} or a string`,

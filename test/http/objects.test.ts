@@ -171,7 +171,7 @@ describe('POST', () => {
       'a b',
       '%2F',
       '?',
-      '#x',
+      'x#',
       '+',
       "'; DROP TABLE x; --",
       '用'.repeat(341),

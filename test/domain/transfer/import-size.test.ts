@@ -20,12 +20,16 @@ const OPTIONS: ImportOptions = {
   progress: () => undefined,
 }
 
-/** How much more memory `work` takes at its worst, in MB; it calls what it is given now and then. */
+/**
+ * How much more memory `work` holds at its worst, in MB; it calls what it is given now and then.
+ * Garbage does not count: how long it lies about depends on everything that ran before.
+ */
 async function growth(work: (look: () => void) => Promise<void>): Promise<number> {
   Bun.gc(true)
   const before = process.memoryUsage.rss()
   let most = before
   await work(() => {
+    Bun.gc(true)
     most = Math.max(most, process.memoryUsage.rss())
   })
   return (most - before) / MEGABYTE
