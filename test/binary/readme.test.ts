@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'bun:test'
+import { readFileSync, symlinkSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { temporaryFolder } from '../setup'
+import { EXECUTABLE, serve } from './setup'
+
+const ROOT = join(import.meta.dir, '..', '..')
+const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
+
+/** The sections that a reader types from top to bottom, and what they must see. */
+const WALK = [
+  {
+    section: 'First steps',
+    seen: ['Created todoLists, todoItems', '"title":"Buy milk"', 'rel="next"', 'scope GLOBAL_READ'],
+  },
+  {
+    section: 'Share a list',
+    seen: ['"userId":"bob@example.com"', '"title":"Bread","done":true', 'update todoItems.title'],
+  },
+  {
+    section: 'Publish 170,000 cities',
+    seen: ['Imported 171,075 objects', '"country":"SE"', 'Exported 171,075 objects'],
+  },
+  { section: 'Tokens', seen: ['"type":"tokens"', '"sub":"alice@example.com"'] },
+  { section: 'Web pages', seen: ['https://app.example.com'] },
+]
+
+describe('the README', () => {
+  test('is a walk that leads where it says', async () => {
+    using folder = temporaryFolder()
+    symlinkSync(dirname(EXECUTABLE), join(folder.path, 'dist'))
+    symlinkSync(join(ROOT, 'node_modules'), join(folder.path, 'node_modules'))
+    await using server = await serve({ cwd: folder.path })
+    const script = WALK.map(({ section }) => `echo '## ${section}'\n${shellOf(section)}`).join('\n')
+    const child = Bun.spawn(
+      [
+        'bash',
+        '-euo',
+        'pipefail',
+        '-c',
+        script.replaceAll('http://127.0.0.1:7080', server.ready.url),
+      ],
+      {
+        cwd: folder.path,
+        stdin: 'ignore',
+        stdout: 'pipe',
+        stderr: 'pipe',
+      },
+    )
+    const [exitCode, output, problems] = await Promise.all([
+      child.exited,
+      child.stdout.text(),
+      child.stderr.text(),
+    ])
+    expect({ exitCode, problems: exitCode === 0 ? '' : problems }).toEqual({
+      exitCode: 0,
+      problems: '',
+    })
+    for (const { section, seen } of WALK) {
+      const shown = output.split(`## ${section}\n`)[1]?.split('\n## ')[0] ?? ''
+      for (const text of seen) expect(shown).toContain(text)
+    }
+  }, 60_000)
+
+  test('names the version of Bun that package.json pins', () => {
+    const { packageManager } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+      packageManager: string
+    }
+    const named = [...README.matchAll(/bun@(\d+\.\d+\.\d+)|Bun (\d+\.\d+\.\d+)/g)]
+    expect(named.length).toBeGreaterThan(2)
+    for (const [, spec, prose] of named) expect(`bun@${spec ?? prose}`).toBe(packageManager)
+  })
+})
+
+/** The shell blocks of a section, one after the other. */
+function shellOf(section: string): string {
+  const text = README.split(`## ${section}\n`)[1]?.split('\n## ')[0] ?? ''
+  return [...text.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block]) => block).join('\n')
+}
