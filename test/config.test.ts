@@ -2,7 +2,8 @@ import { expect, test } from 'bun:test'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { isLoopback, readConfig, UsageError } from '../src/config'
+import { readConfig, UsageError } from '../src/config'
+import { isLoopback } from '../src/setting'
 
 const environment = {}
 

@@ -1,0 +1,121 @@
+import { resolve } from 'node:path'
+import process from 'node:process'
+
+/** The reverse proxies whose forwarded headers are believed. */
+export interface TrustedProxies {
+  /** As they were given, `10.0.0.0/8`. */
+  readonly networks: readonly string[]
+  contains(address: string): boolean
+}
+
+/** True for the addresses only this machine can reach. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'))
+}
+
+/** One of a few words. Like all readers of this file it throws an error that says what is expected. */
+export function oneOf<T extends string>(...choices: readonly T[]): (text: string) => T {
+  return (text) => {
+    const choice = choices.find((candidate) => candidate === text)
+    return choice ?? expect(choices.join(' or '))
+  }
+}
+
+/** The path of a folder, as it was given. */
+export function folder(text: string): string {
+  return text === '' ? expect('the path of a folder') : text
+}
+
+/** The absolute path of a file. */
+export function file(text: string): string {
+  return text === '' ? expect('the path of a file') : resolve(text)
+}
+
+/** An IP address, without the brackets of IPv6, or `localhost`. */
+export function address(text: string): string {
+  const bare = text.replace(/^\[(.*)\]$/, '$1')
+  if (isIPv4(bare) || isIPv6(bare) || bare === 'localhost') return bare
+  return expect('an IP address of this machine, such as 127.0.0.1 or 0.0.0.0, or localhost')
+}
+
+/** A port, 0 for any free one. */
+export function port(text: string): number {
+  return wholeNumber(text, 65_535) ?? expect('a port between 0 and 65535')
+}
+
+/** A whole number from 1. */
+export function count(text: string): number {
+  return wholeNumber(text, Number.MAX_SAFE_INTEGER) || expect('a whole number, at least 1')
+}
+
+/** A domain name in lower case. */
+export function domain(text: string): string {
+  const name = text.toLowerCase()
+  const label = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
+  const isName =
+    name.length <= 253 && !isIPv4(name) && name.split('.').every((part) => label.test(part))
+  return isName ? name : expect('a domain name, such as example.com')
+}
+
+/** An http(s) address without a slash at its end. */
+export function publicUrl(text: string): string {
+  const url = URL.parse(text)
+  const isPlain =
+    url !== null &&
+    (url.protocol === 'https:' || url.protocol === 'http:') &&
+    `${url.username}${url.password}${url.search}${url.hash}` === ''
+  return isPlain
+    ? url.href.replace(/\/+$/, '')
+    : expect('an http(s) address without a query, such as https://data.example.com')
+}
+
+/** Networks in CIDR notation, separated by commas. */
+export function trustedProxies(text: string): TrustedProxies {
+  const networks = text.split(',').map((network) => network.trim())
+  // Only here: loading it would take a tenth of the time in which a server starts.
+  const { BlockList } = process.getBuiltinModule('node:net')
+  const list = new BlockList()
+  for (const network of networks) {
+    const [base = '', prefix, ...rest] = network.split('/')
+    const isKnown = isIPv4(base) || isIPv6(base)
+    const length = wholeNumber(prefix ?? '', isIPv6(base) ? 128 : 32)
+    if (!isKnown || length === undefined || rest.length > 0) {
+      return expect('networks in CIDR notation, such as 10.0.0.0/8 or ::1/128')
+    }
+    list.addSubnet(base, length, familyOf(base))
+  }
+  return Object.freeze({
+    networks,
+    contains: (address: string) => list.check(address, familyOf(address)),
+  })
+}
+
+/** 32 bytes, from base64 or base64url. */
+export function secretKey(text: string): Uint8Array {
+  const key = Buffer.from(text, 'base64')
+  const isWhole = /^[A-Za-z0-9+/_-]+={0,2}$/.test(text) && key.length === 32
+  return isWhole
+    ? new Uint8Array(key)
+    : expect('32 random bytes in base64: openssl rand -base64 32')
+}
+
+function wholeNumber(text: string, most: number): number | undefined {
+  const number = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
+  return number <= most ? number : undefined
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return address.includes(':') ? 'ipv6' : 'ipv4'
+}
+
+function isIPv4(text: string): boolean {
+  return /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/.test(text)
+}
+
+function isIPv6(text: string): boolean {
+  return text.includes(':') && /^[\da-f:.]+$/i.test(text) && URL.canParse(`http://[${text}]/`)
+}
+
+function expect(what: string): never {
+  throw new Error(what)
+}
