@@ -1,5 +1,5 @@
 import type { Database } from 'bun:sqlite'
-import { type Migration, migrations } from '../../migrations/sqlite/index'
+import type { Migration } from '../../migrations/sqlite/index'
 import { SatchelError } from '../domain/error'
 import type { Connection } from './connection'
 
@@ -11,7 +11,7 @@ import type { Connection } from './connection'
 export function migrate(
   { db }: Connection,
   backUp: (version: string) => void,
-  list: readonly Migration[] = migrations,
+  list: readonly Migration[],
 ): void {
   const applied = listApplied(db)
   requireSameHistory(applied, list)
@@ -39,8 +39,12 @@ const HISTORY =
   'CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, hash TEXT NOT NULL) STRICT'
 
 function listApplied(db: Database): Applied[] {
-  using history = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'migrations'")
-  if (history.get() === null) return []
+  using schema = db.prepare<{ name: string }, []>('SELECT name FROM sqlite_schema')
+  const names = schema.all()
+  if (names.length === 0) return []
+  if (!names.some(({ name }) => name === 'migrations')) {
+    throw new SatchelError('STORAGE_FAILED', 'The file is a database of another program')
+  }
   using applied = db.prepare<Applied, []>('SELECT name, hash FROM migrations ORDER BY number')
   return applied.all()
 }

@@ -1,6 +1,7 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
 import { platform } from 'node:os'
 import { dirname } from 'node:path'
+import { type Migration, migrations } from '../../migrations/sqlite/index'
 import type { Clock } from '../clock'
 import { SatchelError } from '../domain/error'
 import { randomToken } from '../domain/id'
@@ -15,9 +16,14 @@ import { keepPrivate } from './private-file'
 const OLDEST_SQLITE = '3.51.3'
 
 /** Makes a file, new or of an earlier version, one that this program can serve. */
-export function prepareFile(connection: Connection, file: string, clock: Clock): void {
+export function prepareFile(
+  connection: Connection,
+  file: string,
+  clock: Clock,
+  list: readonly Migration[] = migrations,
+): void {
   requireSqlite(connection)
-  migrate(connection, (version) => backUp(connection, file, `${file}.before-${version}`))
+  migrate(connection, (version) => backUp(connection, file, `${file}.before-${version}`), list)
   if (connection.prepare('SELECT 1 FROM database').get() === null) furnish(connection, clock)
 }
 
