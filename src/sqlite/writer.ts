@@ -162,6 +162,11 @@ export function createWriter(hooks: WriterHooks): Writer {
   function commit(closing: Group): void {
     const done = members
     forget()
+    // What failing units undid would be written as it was before, and synced.
+    if (done.length === 0) {
+      rollBack()
+      return
+    }
     try {
       hooks.seal(closing)
       connection.prepare('COMMIT').run()

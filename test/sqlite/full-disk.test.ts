@@ -1,0 +1,104 @@
+import { expect, test } from 'bun:test'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Database } from '../../src/domain/store'
+import type { Table } from '../../src/domain/table'
+import { createTestClock } from '../auth/setup'
+import { declareIn, fresh, keysOf, NOW, refusalOf } from '../contract/fixture'
+import { createSqliteStore } from '../../src/sqlite/store'
+import { temporaryFolder } from '../setup'
+import { openIn } from './setup'
+
+/** Only root may mount; elsewhere `writer.test.ts` has SQLite find its file full. */
+const mayMount = process.platform === 'linux' && process.getuid?.() === 0
+
+test.skipIf(!mayMount)(
+  'a full disk refuses writes, reads go on, and room is enough to go on',
+  async () => {
+    using disk = mountSmallDisk('8m')
+    await using opened = openIn(join(disk.path, 'main'), { durability: 'full' })
+    const { database } = opened
+    const table = await declareIn(database, 'things')
+    const ballast = join(disk.path, 'ballast')
+    const acknowledged: string[] = []
+    for (let round = 0; round < 3; round += 1) {
+      acknowledged.push(...(await fill(database, table, `round ${round}`)))
+      expect(await refusalOf(put(database, table, 'one more'))).toBe('STORAGE_FULL')
+      const outcomes = await Promise.all(
+        ['x', 'y', 'z'].map((key) => refusalOf(put(database, table, key))),
+      )
+      expect(outcomes).toEqual(['STORAGE_FULL', 'STORAGE_FULL', 'STORAGE_FULL'])
+      expect(await keysOf(database, table)).toEqual(acknowledged)
+      if (round === 0) rmSync(ballast)
+      else disk.grow(`${8 + 4 * round}m`)
+      acknowledged.push(`after round ${round}`)
+      await put(database, table, `after round ${round}`)
+      expect(await keysOf(database, table)).toEqual(acknowledged)
+    }
+    await database[Symbol.asyncDispose]()
+    await using again = openIn(join(disk.path, 'main'))
+    expect(await keysOf(again.database, table)).toEqual(acknowledged)
+
+    /** Fills the disk with objects; the keys of those that were stored. */
+    async function fill(into: Database, things: Table, name: string): Promise<string[]> {
+      const keys: string[] = []
+      if (name === 'round 0') writeFileSync(ballast, Buffer.alloc(3 * 1024 * 1024))
+      for (let n = 0; n < 10_000; n += 1) {
+        const key = `${name} ${n}`
+        const code = await refusalOf(put(into, things, key))
+        if (code === undefined) keys.push(key)
+        else {
+          expect(code).toBe('STORAGE_FULL')
+          return keys
+        }
+      }
+      throw new Error('the disk was never full')
+    }
+  },
+)
+
+test.skipIf(!mayMount)(
+  'a database that there is no room for is refused and leaves nothing',
+  async () => {
+    using disk = mountSmallDisk('64k')
+    await using store = createSqliteStore(disk.path, {
+      clock: createTestClock(),
+      durability: 'full',
+    })
+    expect(await refusalOf(store.create('main'))).toBe('STORAGE_FULL')
+    expect(store.list()).toEqual([])
+    disk.grow('4m')
+    await store.create('main')
+    expect(store.list()).toEqual(['main'])
+  },
+)
+
+function put(database: Database, table: Table, key: string): Promise<void> {
+  const value = JSON.stringify({ id: key, text: 'x'.repeat(20_000) })
+  return database.write(async (tx) => {
+    await tx.objects.put(table, [fresh(key, { value })], NOW)
+  })
+}
+
+interface SmallDisk extends Disposable {
+  readonly path: string
+  grow(size: string): void
+}
+
+function mountSmallDisk(size: string): SmallDisk {
+  const folder = temporaryFolder()
+  run('mount', '-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', folder.path)
+  return {
+    path: folder.path,
+    grow: (larger) => run('mount', '-o', `remount,size=${larger}`, folder.path),
+    [Symbol.dispose]() {
+      run('umount', '-l', folder.path)
+      folder[Symbol.dispose]()
+    },
+  }
+}
+
+function run(...command: string[]): void {
+  const { success, stderr } = Bun.spawnSync(command)
+  if (!success) throw new Error(`${command.join(' ')}: ${stderr.toString()}`)
+}

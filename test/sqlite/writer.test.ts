@@ -1,0 +1,193 @@
+import { Database as SqliteDatabase } from 'bun:sqlite'
+import { describe, expect, test } from 'bun:test'
+import type { WriteTx } from '../../src/domain/store'
+import type { Table } from '../../src/domain/table'
+import { declare, fresh, keyOf, NOW, refusalOf, WHOLE } from '../contract/fixture'
+import { setupWriter, type SetupWriter } from './setup'
+
+describe('units that wait at the same time', () => {
+  test('share a commit', async () => {
+    await using writer = setupWriter()
+    const table = await declareIn(writer)
+    const before = writer.groups.length
+    await Promise.all(Array.from({ length: 400 }, (_, n) => put(writer, table, `k${n}`)))
+    // A group ends after 8 ms, on a slow machine too.
+    expect(writer.groups.length - before).toBeWithin(1, 100)
+    expect(await keysOf(writer, table)).toHaveLength(400)
+  })
+
+  test('are at most 512 in one commit', async () => {
+    await using writer = setupWriter()
+    const before = writer.groups.length
+    await Promise.all(Array.from({ length: 1_025 }, () => writer.run(() => 1)))
+    expect(writer.groups.length - before).toBeGreaterThanOrEqual(3)
+  })
+
+  test('are not answered before their commit', async () => {
+    await using writer = setupWriter()
+    const table = await declareIn(writer)
+    let commits = writer.committed.commits
+    const unit = writer.run(async (tx) => {
+      await tx.objects.put(table, [fresh('a')], NOW)
+      commits = writer.committed.commits
+    })
+    await unit
+    expect(writer.committed.commits).toBe(commits + 1)
+    expect(writer.connection.db.inTransaction).toBe(false)
+  })
+
+  test('write nothing when all of them fail', async () => {
+    await using writer = setupWriter()
+    const table = await declareIn(writer)
+    const pages = pagesOf(writer)
+    const failing = Array.from({ length: 3 }, (_, n) =>
+      writer.run(async (tx) => {
+        await tx.objects.put(table, [fresh(`k${n}`)], NOW)
+        await tx.origins.put({ id: 'https://a.example', created: NOW })
+        throw new Error('expected')
+      }),
+    )
+    await Promise.allSettled(failing)
+    await writer.drained()
+    expect(pagesOf(writer)).toBe(pages)
+  })
+})
+
+describe('a full disk', () => {
+  test('refuses the unit that filled it, and the others run again', async () => {
+    await using writer = setupWriter()
+    const table = await declareIn(writer)
+    await put(writer, table, 'before')
+    limitPages(writer, 20)
+    const runs = new Map<string, number>()
+    const counted = (key: string, value = '""') =>
+      writer.run(async (tx) => {
+        runs.set(key, (runs.get(key) ?? 0) + 1)
+        await tx.objects.put(table, [fresh(key, { value: `{"id":"${key}","text":${value}}` })], NOW)
+      })
+    const huge = JSON.stringify('x'.repeat(4 * 1024 * 1024))
+    const outcomes = await Promise.all(
+      [counted('a'), counted('b'), counted('huge', huge), counted('c')].map(refusalOf),
+    )
+    expect(outcomes).toEqual([undefined, undefined, 'STORAGE_FULL', undefined])
+    expect([...runs]).toEqual([
+      ['a', 2],
+      ['b', 2],
+      ['huge', 1],
+      ['c', 1],
+    ])
+    expect(await keysOf(writer, table)).toEqual(['before', 'a', 'b', 'c'])
+    limitPages(writer, 1_000_000)
+    await counted('huge', huge)
+    expect(await keysOf(writer, table)).toEqual(['before', 'a', 'b', 'c', 'huge'])
+  })
+
+  test('stores nothing of a unit that goes on after it', async () => {
+    await using writer = setupWriter()
+    const table = await declareIn(writer)
+    limitPages(writer, 20)
+    const value = JSON.stringify({ id: 'huge', text: 'x'.repeat(4 * 1024 * 1024) })
+    const swallow = async (tx: WriteTx, work: () => unknown) => {
+      await (async () => work())().catch(() => undefined)
+      await tx.objects.put(table, [fresh('after')], NOW)
+    }
+    const units = [
+      (tx: WriteTx) =>
+        swallow(tx, () => tx.attempt(() => tx.objects.put(table, [fresh('huge', { value })], NOW))),
+      (tx: WriteTx) => swallow(tx, () => tx.objects.put(table, [fresh('huge', { value })], NOW)),
+    ]
+    const codes = []
+    for (const unit of units) codes.push(await refusalOf(writer.run(unit)))
+    expect(codes).toEqual(['STORAGE_FULL', 'STORAGE_FAILED'])
+    const quiet = writer.run(async (tx) => {
+      await (async () => tx.objects.put(table, [fresh('huge', { value })], NOW))().catch(() => 0)
+    })
+    expect(await refusalOf(quiet)).toBe('STORAGE_FAILED')
+    expect(await keysOf(writer, table)).toEqual([])
+    expect(writer.connection.db.inTransaction).toBe(false)
+  })
+
+  test('at the commit refuses every unit in it, and counters and knowledge stay', async () => {
+    await using writer = setupWriter()
+    const table = await declareIn(writer)
+    await put(writer, table, 'a')
+    const { counters, tables } = writer.committed
+    // The commit writes the counters; a trigger fails there as a full disk would.
+    writer.connection.db.run(
+      "CREATE TRIGGER full BEFORE UPDATE ON database BEGIN SELECT RAISE(ROLLBACK, 'full'); END",
+    )
+    const units = [
+      put(writer, table, 'b'),
+      writer.run((tx) => declare(tx, 'others')),
+      put(writer, table, 'c'),
+    ]
+    const outcomes = await Promise.allSettled(units)
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+    expect(writer.committed).toMatchObject({ counters, tables })
+    writer.connection.db.run('DROP TRIGGER full')
+    await put(writer, table, 'd')
+    expect(await keysOf(writer, table)).toEqual(['a', 'd'])
+    expect(writer.committed.counters.revision).toBe(counters.revision + 1)
+  })
+})
+
+describe('another process that writes', () => {
+  test('is waited for without holding up the event loop', async () => {
+    await using writer = setupWriter()
+    const table = await declareIn(writer)
+    using other = new SqliteDatabase(writer.file)
+    other.run('BEGIN IMMEDIATE')
+    const writing = Promise.all([put(writer, table, 'a'), put(writer, table, 'b')])
+    let turns = 0
+    const until = performance.now() + 100
+    while (performance.now() < until) {
+      turns += 1
+      await Bun.sleep(5)
+    }
+    expect(turns).toBeGreaterThan(5)
+    other.run('COMMIT')
+    await writing
+    expect(await keysOf(writer, table)).toEqual(['a', 'b'])
+  })
+
+  test('that does not end makes units refused after five seconds', async () => {
+    await using writer = setupWriter()
+    const table = await declareIn(writer)
+    using other = new SqliteDatabase(writer.file)
+    other.run('BEGIN IMMEDIATE')
+    const begun = performance.now()
+    expect(await refusalOf(put(writer, table, 'a'))).toBe('BUSY')
+    expect(performance.now() - begun).toBeWithin(5_000, 6_000)
+    other.run('ROLLBACK')
+    await put(writer, table, 'b')
+    expect(await keysOf(writer, table)).toEqual(['b'])
+  }, 20_000)
+})
+
+function declareIn(writer: SetupWriter): Promise<Table> {
+  return writer.run((tx) => declare(tx, 'things'))
+}
+
+function put(writer: SetupWriter, table: Table, key: string): Promise<void> {
+  return writer.run(async (tx) => {
+    await tx.objects.put(table, [fresh(key)], NOW)
+  })
+}
+
+async function keysOf(writer: SetupWriter, table: Table): Promise<string[]> {
+  const { rows } = await writer.run((tx) => tx.objects.scan(table, 0, WHOLE))
+  return rows.map(keyOf)
+}
+
+/** Makes SQLite find the disk full once the file has so many pages more. */
+function limitPages({ connection: { db } }: SetupWriter, more: number): void {
+  const [{ page_count: pages } = { page_count: 0 }] = db
+    .query<{ page_count: number }, []>('PRAGMA page_count')
+    .all()
+  db.run(`PRAGMA max_page_count = ${pages + more}`)
+}
+
+/** Pages in the write-ahead log. */
+function pagesOf({ connection: { db } }: SetupWriter): number {
+  return db.query<{ log: number }, []>('PRAGMA wal_checkpoint(NOOP)').get()?.log ?? 0
+}
