@@ -4,7 +4,7 @@ import type { Connection } from './connection'
 export interface Snapshot {
   /** Called before a read; cheap when the turn has a snapshot already. */
   take(): void
-  /** Called right after a commit and before a checkpoint that must not find a reader. */
+  /** Called right after a commit and before a checkpoint that must not find a reader. Cannot throw. */
   drop(): void
 }
 
@@ -19,8 +19,11 @@ export function createSnapshot({ db, prepare }: Connection): Snapshot {
   function drop(): void {
     if (!isTaken) return
     isTaken = false
-    // After an I/O error SQLite may have ended it already.
-    if (db.inTransaction) prepare('COMMIT').run()
+    try {
+      if (db.inTransaction) prepare('COMMIT').run()
+    } catch {
+      // It says again what a read was told that met a broken page, and ends all the same.
+    }
   }
 
   return {
