@@ -1,0 +1,225 @@
+import { Database as SqliteDatabase } from 'bun:sqlite'
+import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
+import { join } from 'node:path'
+import type { Database, WriteTx } from '../../src/domain/store'
+import type { Table } from '../../src/domain/table'
+import { createSqliteStore } from '../../src/sqlite/store'
+import { createTestClock } from '../auth/setup'
+import { declare, entry, fresh, get, NOW, update, WHOLE } from '../contract/fixture'
+import { type TemporaryFolder, temporaryFolder } from '../setup'
+
+/** Tables that are read whole, because they are small or because that is what is asked for. */
+const READ_WHOLE = [
+  /^SELECT .* FROM (sqlite_schema|database|migrations|tables|indexes)\b/,
+  /^SELECT count\(\*\) AS total FROM o_\d+$/,
+  /^select .* from "(users|clients|keys|origins|jobs)" order by/,
+  /^SELECT 1 FROM tombstones LIMIT 1$/,
+  // The index holds those that are being erased and no others.
+  /^SELECT number FROM realm_ids WHERE state = 'erasing'$/,
+  /^UPDATE database SET/,
+]
+
+/** How the statements that decide the speed find their rows. */
+const PLANS: readonly [RegExp, RegExp][] = [
+  [/FROM o_4 WHERE key = \?$/, /SEARCH o_4 USING INDEX sqlite_autoindex_o_4_1 \(key=\?\)/],
+  [/FROM o_4 WHERE seq > \? ORDER BY seq$/, /^SEARCH o_4 USING INTEGER PRIMARY KEY \(rowid>\?\)$/],
+  [/group_concat\(value, ','\) +AS/, /SEARCH o_4 USING INTEGER PRIMARY KEY \(rowid>\?\)/],
+  [/group_concat.* FILTER/, /SEARCH o_4 USING INTEGER PRIMARY KEY \(rowid>\?\)/],
+  [/FROM o_4 WHERE seq = \?$/, /SEARCH o_4 USING INTEGER PRIMARY KEY \(rowid=\?\)/],
+  [/^SELECT seq FROM o_4 INDEXED BY/, /^SEARCH o_4 USING COVERING INDEX o_4_realm \(realm=\?\)$/],
+  [/^SELECT seq, realm, value FROM o_4 INDEXED/, /^SEARCH o_4 USING INDEX o_4_realm \(realm=\?\)$/],
+  [
+    /^SELECT seq FROM index_entries .* key = \?/,
+    /PRIMARY KEY \(index_number=\? AND key=\? AND seq>\?\)/,
+  ],
+  [
+    /^SELECT seq FROM index_entries .* key < \?/,
+    /PRIMARY KEY \(index_number=\? AND key>\? AND key<\?\)/,
+  ],
+  [
+    /CROSS JOIN o_4 o .* e.key = \?/,
+    /^SEARCH e USING PRIMARY KEY \(index_number=\? AND key=\? AND seq>\?\)\nSEARCH o USING INTEGER PRIMARY KEY/,
+  ],
+  [
+    /CROSS JOIN o_4 o .* e.key < \?/,
+    /^SEARCH e USING PRIMARY KEY \(index_number=\? AND key>\? AND key<\?\)\nSEARCH o USING INTEGER PRIMARY KEY/,
+  ],
+  [/min\(seq\) FROM o_4/, /^(?!.*COVERING)(?=.*SEARCH o_4).*$/s],
+  [/^UPDATE o_4 SET realm/, /SEARCH o_4 USING INTEGER PRIMARY KEY/],
+  [/^UPDATE o_4 SET key/, /SEARCH o_4 USING INTEGER PRIMARY KEY/],
+  [/^DELETE FROM o_4/, /SEARCH o_4 USING INTEGER PRIMARY KEY/],
+  [/^SELECT seq, value FROM o_4 WHERE realm/, /SEARCH o_4 USING INDEX o_4_realm \(realm=\?\)/],
+  [/FROM o_4 WHERE realm = \? LIMIT 1/, /SEARCH o_4 USING COVERING INDEX o_4_realm \(realm=\?\)/],
+  [
+    /^DELETE FROM index_entries WHERE index_number = \? AND key/,
+    /\(index_number=\? AND key=\? AND seq=\?\)/,
+  ],
+  [/^DELETE FROM index_entries .* IN/, /\(index_number=\? AND key=\? AND seq=\?\)/],
+  [/^DELETE FROM tombstones WHERE table_number/, /\(table_number=\? AND key=\? AND realm=\?\)/],
+  [
+    /^DELETE FROM tombstones .* IN/,
+    /SEARCH tombstones USING COVERING INDEX tombstones_of_realm \(realm=\?\)/,
+  ],
+  [
+    /FROM realm_ids WHERE id = \? AND state = 'live'/,
+    /USING COVERING INDEX realm_ids_live \(id=\?\)/,
+  ],
+  [/FROM realm_ids WHERE number = \?/, /SEARCH realm_ids USING INTEGER PRIMARY KEY/],
+  [/FROM realm_ids WHERE id = \? AND state <> 'live'/, /USING INDEX realm_ids_by_id \(id=\?\)/],
+  [/FROM realm_ids WHERE id = \? AND state <> 'erased'/, /USING INDEX realm_ids_by_id \(id=\?\)/],
+  [/FROM realm_ids WHERE state = 'erasing'/, /USING COVERING INDEX realm_ids_erasing/],
+  [/^UPDATE realm_ids/, /SEARCH realm_ids USING INTEGER PRIMARY KEY/],
+  [/"memberships"."user_id" = \?/, /USING INDEX memberships_of_user \(user_id=\?\)/],
+  [/"memberships"."email" = \?/, /USING INDEX memberships_of_email \(email=\?\)/],
+  [/^select .*"memberships"."realm" = \?/, /USING INDEX memberships_of_realm \(realm=\?\)/],
+  [/^delete .*"memberships"."realm" = \?/, /USING INDEX memberships_of_realm \(realm=\?\)/],
+  [/^delete from "refresh_tokens" .*"client_id"/, /USING INDEX refresh_tokens_of_client/],
+  [/^delete from "refresh_tokens" .*"last_used"/, /USING INDEX refresh_tokens_idle/],
+  [/^delete from "refresh_uses"/, /USING (COVERING )?INDEX refresh_uses_old/],
+  [/^select .* from "refresh_uses"/, /PRIMARY KEY \(hash=\? AND time_stamp=\?\)/],
+]
+
+describe('every statement', () => {
+  let plansBySql: ReadonlyMap<string, string>
+  let folder: TemporaryFolder
+  beforeAll(async () => {
+    folder = temporaryFolder()
+    plansBySql = await planOfEverything(folder.path)
+  })
+  afterAll(() => folder[Symbol.dispose]())
+
+  test('finds its rows by a key or an index, unless it is to read them all', () => {
+    const scans = [...plansBySql]
+      .filter(
+        ([sql, plan]) => /\bSCAN (?!CONSTANT ROW|\(subquery)/.test(plan) && !mayReadWhole(sql),
+      )
+      .map(([sql, plan]) => `${sql}\n${plan}`)
+    expect(scans).toEqual([])
+  })
+
+  test('sorts nothing, unless it lists a small table', () => {
+    const sorts = [...plansBySql]
+      .filter(([sql, plan]) => plan.includes('TEMP B-TREE') && !mayReadWhole(sql))
+      .map(([sql, plan]) => `${sql}\n${plan}`)
+    expect(sorts).toEqual([])
+  })
+
+  test.each(PLANS)('like %p takes its index', (pattern, plan) => {
+    const found = [...plansBySql].filter(([sql]) => pattern.test(sql))
+    expect(found.length).toBeGreaterThan(0)
+    for (const [, actual] of found) expect(actual).toMatch(plan)
+  })
+})
+
+function mayReadWhole(sql: string): boolean {
+  return READ_WHOLE.some((pattern) => pattern.test(sql))
+}
+
+/** The plans of all statements that a life of a database prepares, by their text. */
+async function planOfEverything(folder: string): Promise<Map<string, string>> {
+  const texts = new Set<string>()
+  const prepare = spyOn(SqliteDatabase.prototype, 'prepare')
+  try {
+    await using store = createSqliteStore(folder, { clock: createTestClock(), durability: 'none' })
+    await live(await store.create('main'))
+    for (const [sql] of prepare.mock.calls) texts.add(sql)
+  } finally {
+    prepare.mockRestore()
+  }
+  using db = new SqliteDatabase(join(folder, 'databases', 'main', 'database.sqlite'))
+  return new Map(
+    [...texts]
+      .filter((sql) => /^(select|update|delete)/i.test(sql))
+      .map((sql) => [sql, planOf(db, sql)]),
+  )
+}
+
+function planOf(db: SqliteDatabase, sql: string): string {
+  using statement = db.prepare<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${sql}`)
+  return statement
+    .all()
+    .map(({ detail }) => detail)
+    .join('\n')
+}
+
+/** Calls every method of the seam. */
+async function live(database: Database): Promise<void> {
+  const table = await database.write(prepareData)
+  expect(table.number).toBe(4)
+  const index = table.indexes[0]?.number ?? 0
+  const lookups = [
+    { index, keys: [Uint8Array.of(1)] },
+    { index, keys: [], range: { lower: Uint8Array.of(0), upper: Uint8Array.of(9) } },
+  ]
+  await database.read(async (tx) => {
+    for (const realms of [new Set([1]), new Set([1, 2])]) {
+      await tx.objects.scan(table, 0, WHOLE, realms)
+      await tx.objects.scanText(table, 0, { rows: 10, bytes: 1_000 }, realms)
+      await tx.objects.gather(table, 0, { rows: 10, bytes: 1_000 }, { realms })
+      await tx.objects.locate(table, 0, { realms })
+    }
+    await tx.objects.scanText(table, 0, { rows: 10, bytes: 1_000 })
+    for (const lookup of lookups) {
+      await tx.objects.gather(table, 0, { rows: 10, bytes: 1_000 }, { lookup })
+      await tx.objects.locate(table, 0, { lookup })
+    }
+    await tx.objects.load(table, Float64Array.of(1, 2), WHOLE)
+    await tx.objects.isRealmUsed('rlm-a')
+    await tx.objects.count(table)
+    await tx.realms.findByRef(2)
+    await tx.realms.find('rlm-a')
+    await tx.realms.isRetired('rlm-a')
+    await tx.memberships.ofUser('alice')
+    await tx.memberships.ofEmail('alice@example.com')
+    await tx.memberships.ofRealm(1)
+    await tx.refreshTokens.find('hash')
+    await tx.refreshTokens.findUse('hash', 1)
+    for (const records of [tx.users, tx.clients, tx.keys, tx.origins, tx.jobs]) {
+      await records.find('a')
+      await records.list()
+    }
+  })
+  await database.write(changeData(table, index))
+  await database.write((tx) => tx.objects.dropEntries(10))
+  await database.write(eraseData)
+}
+
+async function prepareData(tx: WriteTx): Promise<Table> {
+  const table = await declare(tx, 'things', '@id, title')
+  const { ref: realm } = await tx.realms.ensure('rlm-a')
+  const index = table.indexes[0]?.number ?? 0
+  await tx.tables.setIndexState(index, 'ready')
+  // So many that giving up is the better way, and the size of the table is asked for.
+  const puts = Array.from({ length: 1_500 }, (_, n) =>
+    fresh(`k${n}`, { entries: [entry(index, 1)], realm: n % 2 === 0 ? realm : 1 }),
+  )
+  await tx.objects.put(table, puts, NOW)
+  return table
+}
+
+function changeData(table: Table, index: number) {
+  return async (tx: WriteTx) => {
+    const entries = [entry(index, 1)]
+    await update(tx, table, 'k0', { realm: 1, previousEntries: entries })
+    const previous = await get(tx, table, 'k1')
+    await tx.objects.remove(table, [{ previous, entries }], NOW)
+    await tx.objects.addEntries([{ seq: 3, entries: [entry(index, 2)] }])
+    await tx.memberships.remove('members:1')
+    await tx.memberships.removeOfRealm(1)
+    await tx.users.remove('alice')
+    await tx.refreshTokens.removeOfClient('c1')
+    await tx.refreshTokens.prune(1, 1)
+    await tx.tables.seal(true)
+    await declare(tx, 'things', '@id')
+  }
+}
+
+async function eraseData(tx: WriteTx): Promise<void> {
+  const realm = await tx.realms.find('rlm-a')
+  const table = await tx.tables.find('things')
+  if (realm === undefined || table === undefined) throw new Error('there is nothing to erase')
+  await tx.realms.markErasing(realm.ref)
+  await tx.objects.count(table)
+  await tx.objects.put(table, [fresh('k2')], NOW)
+  while ((await tx.objects.erase(realm.ref, 1_000, () => [entry(1, 1)])) > 0);
+}
