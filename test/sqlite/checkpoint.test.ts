@@ -1,0 +1,98 @@
+import { Database as SqliteDatabase } from 'bun:sqlite'
+import { describe, expect, test } from 'bun:test'
+import { statSync } from 'node:fs'
+import type { Database } from '../../src/domain/store'
+import type { Table } from '../../src/domain/table'
+import { declareIn, fresh, NOW, scanAll } from '../contract/fixture'
+import { filesIn, setupDatabase } from './setup'
+
+const MIB = 1024 * 1024
+
+describe('the write-ahead log', () => {
+  test('is copied by the worker once it has grown by some MiB', async () => {
+    await using opened = setupDatabase()
+    const { database, file, reports } = opened
+    const table = await declareIn(database, 'things')
+    const before = statSync(file).size
+    await write(database, table, 6)
+    // The next commit sees what the last one left, and asks.
+    await write(database, table, 0)
+    const until = performance.now() + 5_000
+    while (statSync(file).size < before + 5 * MIB && performance.now() < until) await Bun.sleep(10)
+    expect(statSync(file).size).toBeGreaterThan(before + 5 * MIB)
+    expect(reports).toEqual([])
+  }, 10_000)
+
+  test('stays below 64 MiB under sustained writes, with readers at work', async () => {
+    await using opened = setupDatabase()
+    const { database, file, reports } = opened
+    const table = await declareIn(database, 'things')
+    let isWriting = true
+    let largest = 0
+    const writing = (async () => {
+      for (let round = 0; round < 60; round += 1) {
+        await Promise.all([write(database, table, 2), write(database, table, 2)])
+      }
+    })().finally(() => {
+      isWriting = false
+    })
+    while (isWriting) {
+      await database.read((tx) => tx.objects.scan(table, 0, { rows: 100, bytes: MIB }))
+      largest = Math.max(largest, statSync(`${file}-wal`).size)
+      await Bun.sleep(1)
+    }
+    await writing
+    expect(largest).toBeLessThan(64 * MIB)
+    expect(largest).toBeGreaterThan(16 * MIB)
+    expect(reports).toEqual([])
+  }, 30_000)
+
+  test('is restarted after a reader of another process has gone', async () => {
+    await using opened = setupDatabase()
+    const { database, file } = opened
+    const table = await declareIn(database, 'things')
+    const reader = new SqliteDatabase(file)
+    reader.run('BEGIN')
+    reader.query('SELECT count(*) FROM o_4').get()
+    for (let round = 0; round < 12; round += 1) await write(database, table, 4)
+    const pinned = logOf(file)
+    expect(pinned).toBeGreaterThan(40 * MIB)
+    reader.run('COMMIT')
+    reader.close()
+    for (let round = 0; round < 8; round += 1) {
+      await write(database, table, 1)
+      await Bun.sleep(20)
+    }
+    expect(logOf(file)).toBeLessThan(pinned)
+  }, 30_000)
+
+  test('is empty when the database is closed, and nothing of it is lost', async () => {
+    await using opened = setupDatabase({ durability: 'full' })
+    const { database, folder } = opened
+    const table = await declareIn(database, 'things')
+    await write(database, table, 9)
+    const rows = await scanAll(database, table)
+    await database[Symbol.asyncDispose]()
+    expect(filesIn(folder)).toEqual(['database.sqlite'])
+    using file = new SqliteDatabase(opened.file, { readonly: true })
+    expect(file.query(`SELECT count(*) AS total FROM o_4`).get()).toEqual({ total: rows.length })
+    expect(file.query('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
+  })
+})
+
+/** Stores so many MiB, or at least one small object. */
+async function write(database: Database, table: Table, mib: number): Promise<void> {
+  const text = 'x'.repeat(64 * 1024)
+  const puts = Array.from({ length: Math.max(1, mib * 16) }, () => {
+    const key = crypto.randomUUID()
+    return fresh(key, { value: JSON.stringify({ id: key, text: mib === 0 ? '' : text }) })
+  })
+  await database.write((tx) => tx.objects.put(table, puts, NOW))
+}
+
+/** Bytes of the log that are in use. */
+function logOf(file: string): number {
+  using db = new SqliteDatabase(file)
+  const row = db.query<{ log: number }, []>('PRAGMA wal_checkpoint(NOOP)').get()
+  return (row?.log ?? 0) * 4096
+}

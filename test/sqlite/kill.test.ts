@@ -1,0 +1,46 @@
+import { Database as SqliteDatabase } from 'bun:sqlite'
+import { expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { declareIn, keysOf } from '../contract/fixture'
+import { temporaryFolder } from '../setup'
+import { UNIT } from './killed-writer'
+import { openIn } from './setup'
+
+const ROUNDS = 5
+
+/** Promises 1 and 6, short; `bun run lab` kills the executable. */
+test('what was answered survives kill -9, and units are there whole or not at all', async () => {
+  using folder = temporaryFolder()
+  const answered: string[] = []
+  for (let round = 0; round < ROUNDS; round += 1) {
+    answered.push(...(await writeAndKill(folder.path, round)))
+    const { database, file } = openIn(folder.path)
+    const table = await declareIn(database, 'things')
+    const partsByUnit = Map.groupBy(await keysOf(database, table), (key) => key.split(' ')[0])
+    const lost = answered.filter((unit) => !partsByUnit.has(unit))
+    const halves = [...partsByUnit].filter(([, parts]) => parts.length !== UNIT)
+    expect({ lost, halves }).toEqual({ lost: [], halves: [] })
+    await database[Symbol.asyncDispose]()
+    using db = new SqliteDatabase(file)
+    expect(db.query('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
+  }
+  expect(answered.length).toBeGreaterThan(ROUNDS * 20)
+}, 30_000)
+
+/** Kills a writer at a moment of its own after the first answers; the units that were answered. */
+async function writeAndKill(folder: string, round: number): Promise<string[]> {
+  const script = join(import.meta.dir, 'killed-writer.ts')
+  const child = Bun.spawn([process.execPath, script, folder, String(round)], {
+    stdout: 'pipe',
+    stderr: 'inherit',
+  })
+  let output = ''
+  for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
+    if (output === '') setTimeout(() => child.kill('SIGKILL'), 40 + 17 * round)
+    output += chunk
+  }
+  await child.exited
+  expect(child.signalCode).toBe('SIGKILL')
+  // The last line may be cut off.
+  return output.split('\n').slice(0, -1)
+}
