@@ -1,0 +1,250 @@
+import { describe, expect, test } from 'bun:test'
+import {
+  b64LexDecode,
+  b64LexEncode,
+  builtInTypeDefs,
+  FakeBlob,
+  fakeFileTypeDef,
+  FakeFile,
+  TypesonSimplified,
+  undefinedTypeDef,
+} from 'dexie-cloud-common'
+import { callerOf, setupData } from '../http/setup'
+import { setupExecutable } from '../promises/setup'
+
+/**
+ * conformance.md, section 0: transport and encoding, as far as the REST interface goes. The types
+ * are written and read by the clients' own library.
+ */
+
+const TSON = TypesonSimplified(builtInTypeDefs, fakeFileTypeDef, undefinedTypeDef)
+
+const ALICE = 'alice@example.com'
+const APP = 'https://app.example.com'
+
+test('3: repeated slashes are collapsed for all endpoints', async () => {
+  await using executable = await setupExecutable()
+  const { url, main } = executable
+  const token = await executable.token({ sub: ALICE })
+  // As clients build addresses from a databaseUrl that ends in a slash.
+  for (const base of [`${main}/`, `${main}//`, `${url}//main`, `${url}///main//`]) {
+    const alice = callerOf(base, token)
+    expect((await alice.get('/my/plain')).status).toBe(200)
+    expect((await alice.post('/my//plain', { id: 'a' })).status).toBe(200)
+    expect((await alice.get('/my/plain//a')).status).toBe(200)
+    expect((await alice.get('/public//plain')).status).toBe(200)
+    expect((await alice.get('/token//validate')).status).toBe(200)
+    expect((await alice.remove('//my/plain/a')).status).toBe(204)
+    expect((await alice.get('/.well-known//jwks.json')).status).toBe(200)
+    expect((await alice.post('/token', {})).body).toMatchObject({ error: 'invalid_request' })
+  }
+  expect((await callerOf(`${url}/`).get('/health')).status).toBe(200)
+})
+
+describe('typed values', () => {
+  const bytes = new Uint8Array([0, 1, 2, 250, 255, 128, 64, 32])
+  const b64 = Buffer.from(bytes).toString('base64')
+  const lex = b64LexEncode(bytes)
+
+  /** The value, and its exact wire form by table 1.2. */
+  const TABLE: Readonly<Record<string, readonly [value: unknown, wire: unknown]>> = {
+    Date: [new Date(0), { $t: 'Date', v: '1970-01-01T00:00:00.000Z' }],
+    'invalid Date': [new Date(Number.NaN), { $t: 'Date', v: 'NaN' }],
+    NaN: [Number.NaN, { $t: 'number', v: 'NaN' }],
+    Infinity: [Infinity, { $t: 'number', v: 'Infinity' }],
+    '-Infinity': [-Infinity, { $t: 'number', v: '-Infinity' }],
+    undefined: [undefined, { $t: 'undefined' }],
+    bigint: [2n ** 70n, { $t: 'bigint', v: '1180591620717411303424' }],
+    Set: [new Set([1, 'a']), { $t: 'Set', v: [1, 'a'] }],
+    Map: [new Map([['a', 1]]), { $t: 'Map', v: [['a', 1]] }],
+    ArrayBuffer: [bytes.slice().buffer, { $t: 'ArrayBuffer', v: lex }],
+    Int8Array: [new Int8Array(bytes.buffer), { $t: 'Int8Array', v: lex }],
+    Uint8Array: [bytes, { $t: 'Uint8Array', v: lex }],
+    Uint8ClampedArray: [new Uint8ClampedArray(bytes), { $t: 'Uint8ClampedArray', v: lex }],
+    Int16Array: [new Int16Array(bytes.buffer), { $t: 'Int16Array', v: lex }],
+    Uint16Array: [new Uint16Array(bytes.buffer), { $t: 'Uint16Array', v: lex }],
+    Int32Array: [new Int32Array(bytes.buffer), { $t: 'Int32Array', v: lex }],
+    Uint32Array: [new Uint32Array(bytes.buffer), { $t: 'Uint32Array', v: lex }],
+    Float32Array: [new Float32Array(bytes.buffer), { $t: 'Float32Array', v: lex }],
+    Float64Array: [new Float64Array(bytes.buffer), { $t: 'Float64Array', v: lex }],
+    BigInt64Array: [new BigInt64Array(bytes.buffer), { $t: 'BigInt64Array', v: lex }],
+    BigUint64Array: [new BigUint64Array(bytes.buffer), { $t: 'BigUint64Array', v: lex }],
+    DataView: [new DataView(bytes.buffer), { $t: 'DataView', v: lex }],
+    Blob: [new FakeBlob(bytes.slice().buffer, 'a/b'), { $t: 'Blob', v: b64, type: 'a/b' }],
+  }
+
+  test.each(Object.entries(TABLE))('4: %s round-trips exactly as in the table', async (_, row) => {
+    const [value, wire] = row
+    await using server = await setupData()
+    const alice = await server.as(ALICE)
+    const body = TSON.stringify({ id: 'a', value, inner: { value } })
+    expect(JSON.parse(body)).toEqual({ id: 'a', value: wire, inner: { value: wire } })
+    const headers = { 'content-type': 'application/json' }
+    expect((await alice.send('POST', '/my/plain', { body, headers })).status).toBe(200)
+    for (const { text } of [await alice.get('/my/plain/a'), await alice.get('/my/plain')]) {
+      const [object] = [JSON.parse(text) as unknown].flat() as [Record<string, unknown>]
+      expect(object).toMatchObject({ value: wire as object, inner: { value: wire } })
+      const revived = TSON.parse(text) as { value: unknown } | { value: unknown }[]
+      const [{ value: back }] = [revived].flat() as [{ value: unknown }]
+      if (back instanceof Blob) expect(new Uint8Array(await back.arrayBuffer())).toEqual(bytes)
+      else expect(TSON.stringify({ back })).toBe(TSON.stringify({ back: value }))
+    }
+  })
+
+  test('4: a File and a PropModification round-trip in their wire form', async () => {
+    await using executable = await setupExecutable()
+    const alice = await executable.as(ALICE)
+    const blob = new FakeBlob(bytes.slice().buffer, 'image/png')
+    const file = new FakeFile(blob, 'ü.png', new Date(0))
+    const text = TSON.stringify({ id: 'a', file })
+    const modification = { $t: 'PropModification', add: 2 }
+    const sent = { ...(JSON.parse(text) as object), modification }
+    expect(sent).toMatchObject({ file: { $t: 'File', v: b64, name: 'ü.png' } })
+    await alice.post('/my/plain', sent)
+    expect((await alice.get('/my/plain/a')).body).toMatchObject(sent)
+  })
+
+  test('5: keys of users that begin with "$" are written with one more, and come back so', async () => {
+    await using executable = await setupExecutable()
+    const alice = await executable.as(ALICE)
+    const object = { id: 'a', $ts: 1, $t: 'x', $: 2, $$x: 3, in: [{ $deep: { $t: null } }] }
+    const body = TSON.stringify(object)
+    expect(body).toContain('"$$ts":1')
+    expect(body).toContain('"$$t":"x"')
+    expect((await alice.send('POST', '/my/plain', { body })).status).toBe(200)
+    const { text } = await alice.get('/my/plain/a')
+    expect(text).toContain('"$$ts":1')
+    expect(TSON.parse(text)).toEqual({ ...object, realmId: ALICE, owner: ALICE })
+    const plain = await alice.post('/my/plain', { id: 'b', $ts: 1 })
+    expect(plain.status).toBe(422)
+    expect(plain.text).toContain('$$ts')
+  })
+
+  test('6: b64lex for buffers and arrays, standard base64 for blobs', async () => {
+    await using executable = await setupExecutable()
+    const alice = await executable.as(ALICE)
+    for (const [hex, expected] of [
+      ['01', '0G--'],
+      ['0102', '0G8-'],
+      ['0102faff', '0GBv|l--'],
+      ['000102', '0042'],
+    ] as const) {
+      const array = new Uint8Array(Buffer.from(hex, 'hex'))
+      const blob = new FakeBlob(array.slice().buffer, '')
+      const body = TSON.stringify({ id: 'a', array, buffer: array.slice().buffer, blob })
+      const stored = await alice.send('POST', '/my/plain', { body })
+      expect(stored.body).toMatchObject({
+        array: { v: expected },
+        buffer: { v: expected },
+        blob: { v: Buffer.from(hex, 'hex').toString('base64') },
+      })
+      const { array: wire } = stored.body as { array: { v: string } }
+      expect(new Uint8Array(b64LexDecode(wire.v))).toEqual(array)
+    }
+  })
+
+  test('8: no array in any response contains undefined', async () => {
+    await using executable = await setupExecutable()
+    const alice = await executable.as(ALICE)
+    const array = [1, undefined, [undefined], { x: [undefined] }, new Set([undefined])]
+    const body = TSON.stringify({ id: 'a', array, map: new Map([[undefined, undefined]]) })
+    expect(body).toContain('{"$t":"undefined"}')
+    const answers = [
+      await alice.send('POST', '/my/plain', { body: `[${body}]` }),
+      await alice.get('/my/plain'),
+      await alice.get('/my/plain/a'),
+    ]
+    for (const { status, text } of answers) {
+      expect(status).toBe(200)
+      expect(undefinedInArrays(JSON.parse(text))).toBe(0)
+      const [object] = [TSON.parse(text) as unknown].flat() as [{ array: unknown[] }]
+      // The clients' parser makes a plain object of an array that has one.
+      expect(Array.isArray(object.array)).toBe(true)
+      expect(object.array[1]).toBeNull()
+    }
+  })
+})
+
+function undefinedInArrays(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  const members = Object.values(value)
+  const here = members.filter(
+    (member) => Array.isArray(value) && (member as { $t?: string } | null)?.$t === 'undefined',
+  )
+  return here.length + members.reduce((sum: number, member) => sum + undefinedInArrays(member), 0)
+}
+
+describe('origins', () => {
+  async function setupListed() {
+    const executable = await setupExecutable({ args: ['--public-url', 'https://data.example.com'] })
+    await executable.commands.run('origin.add', { database: 'main', origin: APP, force: false })
+    return executable
+  }
+
+  test('10: a listed origin is echoed, never "*", with credentials', async () => {
+    await using executable = await setupListed()
+    const token = await executable.token({ sub: ALICE })
+    const alice = callerOf(executable.main, token)
+    for (const path of ['/my/plain', '/public/plain', '/token/validate', '/my/none']) {
+      const { headers } = await alice.send('GET', path, { headers: { origin: APP } })
+      expect(headers.get('access-control-allow-origin')).toBe(APP)
+      expect(headers.get('access-control-allow-credentials')).toBe('true')
+      expect(headers.get('vary')).toContain('Origin')
+    }
+  })
+
+  test('11: a preflight succeeds for every method with authorization and content-type', async () => {
+    await using executable = await setupListed()
+    for (const method of ['GET', 'POST', 'PUT', 'DELETE']) {
+      for (const path of ['/token', '/my/plain', '/all/plain/a', '/sync', '/blob/x', '/changes']) {
+        const { status, headers } = await executable.anyone.send('OPTIONS', path, {
+          headers: {
+            origin: APP,
+            'access-control-request-method': method,
+            'access-control-request-headers': 'authorization, content-type',
+          },
+        })
+        expect(status).toBe(204)
+        expect(headers.get('access-control-allow-origin')).toBe(APP)
+        expect(headers.get('access-control-allow-methods')).toContain(method)
+        expect(headers.get('access-control-allow-headers')).toContain('authorization')
+        expect(headers.get('access-control-allow-headers')).toContain('content-type')
+      }
+    }
+  })
+
+  test('13: an unlisted origin cannot call /token; a request without one is not blocked', async () => {
+    await using executable = await setupListed()
+    const { anyone, client } = executable
+    const body = {
+      grant_type: 'client_credentials',
+      client_id: client.clientId,
+      client_secret: client.clientSecret,
+      scopes: ['ACCESS_DB'],
+    }
+    const refused = await anyone.post('/token', body, { origin: 'https://evil.example' })
+    expect(refused.status).toBe(403)
+    expect(refused.text).not.toContain('accessToken')
+    expect(refused.headers.get('access-control-allow-origin')).toBeNull()
+    for (const path of ['/sync', '/changes']) {
+      const answer = await anyone.post(path, {}, { origin: 'https://evil.example' })
+      expect(answer.status).toBe(403)
+    }
+    expect((await anyone.post('/token', body)).status).toBe(200)
+    expect((await anyone.post('/token', body, { origin: APP })).status).toBe(200)
+  })
+})
+
+test('14: an error of /token is text for people or the documented JSON', async () => {
+  await using executable = await setupExecutable()
+  const { anyone } = executable
+  const base = { grant_type: 'client_credentials', client_id: 'x', client_secret: 'y' }
+  for (const body of [{}, { grant_type: 'x' }, { ...base, scopes: [] }, { ...base, scopes: 1 }]) {
+    const { status, text, headers } = await anyone.post('/token', body)
+    expect(status).toBeGreaterThanOrEqual(400)
+    expect(headers.get('content-type')).toStartWith('application/json')
+    const parsed = JSON.parse(text) as Record<string, string>
+    expect(parsed['error_description']).toMatch(/^[A-Z"'].{10,}/)
+    expect(parsed['message']).toMatch(/^[A-Z"].{10,}/)
+  }
+})
