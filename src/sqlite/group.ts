@@ -25,24 +25,19 @@ export interface Group {
   /** True once this group left a tombstone. */
   buried: boolean
   /** By table number, for tables that got a longer value than they had. */
-  largest: Map<number, number>
+  readonly largest: Map<number, number>
   /** What the group sees instead, once it has looked. */
   tables: Map<string, Table> | undefined
   sealed: boolean | undefined
   erasing: ReadonlySet<RealmRef> | undefined
 }
 
-/** One unit of work inside a group. */
-export interface Unit {
-  readonly group: Group
-  readonly ids: Ids
-  /** This unit's revision, taken when it first changes something (design.md §3). */
-  revision(): number
-  /** Remembers what the group is now; the function returned makes it that again. */
-  mark(): () => void
-  /** Why SQLite ended the transaction under the unit, if it did. */
-  loss: unknown
-}
+/** What a group was before a part of it, to go back to. */
+export type Mark = Readonly<
+  Counters & Pick<Group, Flag | 'buried'> & { realmCount: number; taken: number | undefined }
+>
+
+type Flag = 'policyTouched' | 'tablesTouched' | 'realmsTouched' | 'jobsTouched'
 
 export function beginGroup(committed: Committed): Group {
   return {
@@ -60,33 +55,55 @@ export function beginGroup(committed: Committed): Group {
   }
 }
 
-export function createUnit(group: Group, ids: Ids): Unit {
-  let revision: number | undefined
-  return {
-    group,
-    ids,
-    loss: undefined,
-    revision() {
-      if (revision === undefined) {
-        group.counters.revision += 1
-        revision = group.counters.revision
-      }
-      return revision
-    },
-    mark() {
-      const { counters, realms } = group
-      const before = { ...group, largest: new Map(group.largest) }
-      const countersBefore = { ...counters }
-      const realmsBefore = realms.size
-      const revisionBefore = revision
-      return () => {
-        Object.assign(counters, countersBefore)
-        for (const realm of [...realms].slice(realmsBefore)) realms.delete(realm)
-        // The views may show what is undone: the next look loads them again.
-        Object.assign(group, before, { tables: undefined, sealed: undefined, erasing: undefined })
-        revision = revisionBefore
-      }
-    },
+/** One unit of work inside a group. */
+export class Unit {
+  /** Why SQLite ended the transaction under the unit, if it did. */
+  loss: unknown = undefined
+  #taken: number | undefined
+
+  constructor(
+    readonly group: Group,
+    readonly ids: Ids,
+  ) {}
+
+  /** This unit's revision, taken when it first changes something (design.md §3). */
+  revision(): number {
+    const { counters } = this.group
+    if (this.#taken === undefined) {
+      counters.revision += 1
+      this.#taken = counters.revision
+    }
+    return this.#taken
+  }
+
+  /** What `restore` makes the group again when the part that follows fails. */
+  mark(): Mark {
+    const { counters, realms, policyTouched, tablesTouched, realmsTouched, jobsTouched, buried } =
+      this.group
+    return {
+      revision: counters.revision,
+      policy: counters.policy,
+      nextSeq: counters.nextSeq,
+      idHighWater: counters.idHighWater,
+      policyTouched,
+      tablesTouched,
+      realmsTouched,
+      jobsTouched,
+      buried,
+      realmCount: realms.size,
+      taken: this.#taken,
+    }
+  }
+
+  restore(before: Mark): void {
+    const { group } = this
+    const { realmCount, taken, revision, policy, nextSeq, idHighWater, ...flags } = before
+    Object.assign(group.counters, { revision, policy, nextSeq, idHighWater })
+    Object.assign(group, flags)
+    for (const realm of [...group.realms].slice(realmCount)) group.realms.delete(realm)
+    // These may show what is undone: the next look loads them again.
+    Object.assign(group, { tables: undefined, sealed: undefined, erasing: undefined })
+    this.#taken = taken
   }
 }
 

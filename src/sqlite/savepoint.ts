@@ -1,37 +1,30 @@
-import type { Awaitable } from '../domain/store'
 import type { Connection } from './connection'
 import { type Unit, lostTransaction } from './group'
 
-/** Runs `work` in a savepoint: when it throws, what it did is gone and the transaction goes on. */
-export async function inSavepoint<T>(
-  connection: Connection,
-  unit: Unit,
-  work: () => Awaitable<T>,
-): Promise<T> {
-  const { db, prepare } = connection
-  const rewind = unit.mark()
+/** Begins a part of the transaction that can be undone alone. */
+export function beginPart({ prepare }: Connection): void {
   prepare('SAVEPOINT part').run()
-  try {
-    const result = await work()
-    if (!db.inTransaction) throw lostTransaction()
-    prepare('RELEASE part').run()
-    return result
-  } catch (error) {
-    rewind()
-    undo(connection)
-    if (db.inTransaction) throw error
-    unit.loss ??= error
-    throw unit.loss
-  }
 }
 
-/** What cannot be undone alone is undone with everything else. */
-function undo({ db, prepare }: Connection): void {
-  if (!db.inTransaction) return
+export function keepPart({ db, prepare }: Connection): void {
+  if (!db.inTransaction) throw lostTransaction()
+  prepare('RELEASE part').run()
+}
+
+/**
+ * Undoes what the part did, alone if that is possible and with the whole transaction if not. What
+ * comes back is to be thrown: once the transaction is lost, the reason of that.
+ */
+export function undoPart({ db, prepare }: Connection, unit: Unit, error: unknown): unknown {
   try {
-    prepare('ROLLBACK TO part').run()
-    prepare('RELEASE part').run()
+    if (db.inTransaction) {
+      prepare('ROLLBACK TO part').run()
+      prepare('RELEASE part').run()
+    }
   } catch {
     if (db.inTransaction) prepare('ROLLBACK').run()
   }
+  if (db.inTransaction) return error
+  unit.loss ??= error
+  return unit.loss
 }

@@ -3,8 +3,8 @@ import type { Ids } from '../domain/id'
 import type { Awaitable, WriteTx } from '../domain/store'
 import type { Connection } from './connection'
 import { storageFailure } from './failure'
-import { type Group, beginGroup, createUnit } from './group'
-import { inSavepoint } from './savepoint'
+import { type Group, Unit, beginGroup } from './group'
+import { beginPart, keepPart, undoPart } from './savepoint'
 import type { Committed } from './state'
 import { SqliteWriteTx } from './tx'
 
@@ -150,10 +150,17 @@ export function createWriter(hooks: WriterHooks): Writer {
   }
 
   async function runUnit({ work }: Pending, current: Group): Promise<unknown> {
-    const unit = createUnit(current, ids)
+    const unit = new Unit(current, ids)
     const tx = new SqliteWriteTx(connection, committed, unit, refuseLate)
+    const before = unit.mark()
+    beginPart(connection)
     try {
-      return await inSavepoint(connection, unit, () => work(tx))
+      const result = await work(tx)
+      keepPart(connection)
+      return result
+    } catch (error) {
+      unit.restore(before)
+      throw undoPart(connection, unit, error)
     } finally {
       tx.end()
     }
