@@ -46,6 +46,7 @@ function streamed(list: List, { failed, stall = STALL }: StreamOptions) {
             controller.error(new Error('the reader took nothing for too long'))
           }, stall)
         } catch (error) {
+          if (isOver) return
           end()
           failed(error)
           // In the turn that began the answer, the server would print the error.

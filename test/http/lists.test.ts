@@ -309,6 +309,22 @@ describe('a long list', () => {
     expect((await alice.get('/my/plain')).text).toBe('[]')
   })
 
+  test('is forgotten when its reader goes away in the middle', async () => {
+    await using server = await setupData()
+    await fill(server.root, 'plain')
+    for (let round = 0; round < 20; round += 1) {
+      const abort = new AbortController()
+      const response = await fetch(`${server.main}/public/plain`, { signal: abort.signal })
+      await response.body?.getReader().read()
+      abort.abort()
+    }
+    const begun = performance.now()
+    await server.stop()
+    // Nothing is in flight any more, or it would have taken until the readers are cut.
+    expect(performance.now() - begun).toBeLessThan(2_000)
+    expect(server.lines.filter((line) => /"level":"(?:error|warning)"/.test(line))).toEqual([])
+  })
+
   test('answers HEAD like GET, without reading the list', async () => {
     await using server = await setupData()
     await fill(server.root, 'plain')
