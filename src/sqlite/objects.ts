@@ -77,11 +77,18 @@ function scanText(
   // So many rows are visited, whatever their realms: a read stays short.
   const row = scope.connection
     .prepare<{ text: string | null; rows: number; last: number }>(
-      `SELECT group_concat(value, ',') ${chosen} AS text, count(*) AS rows, max(seq) AS last FROM (SELECT seq, realm, value FROM ${objectTable(table.number)} WHERE seq > ?1 ORDER BY seq LIMIT ?2)`,
+      `SELECT group_concat(value, ',') ${chosen} AS text, count(*) AS rows, max(seq) AS last FROM (SELECT seq, value${realm === undefined ? '' : ', realm'} FROM ${objectTable(table.number)} WHERE seq > ?1 ORDER BY seq LIMIT ?2)`,
     )
     .get(after, size.rows, ...(realm === undefined ? [] : [realm]))
   if (row === null) return undefined
-  return { text: row.text ?? '', next: row.rows < size.rows ? undefined : row.last }
+  const isEnd = row.rows < size.rows || isLast(scope, table, row.last)
+  return { text: row.text ?? '', next: isEnd ? undefined : row.last }
+}
+
+/** A list that ends with its chunk is sent in one piece. */
+function isLast(scope: Scope, table: Table, seq: number): boolean {
+  const name = objectTable(table.number)
+  return scope.connection.prepare(`SELECT 1 FROM ${name} WHERE seq > ? LIMIT 1`).get(seq) === null
 }
 
 function load(scope: Scope, table: Table, positions: Float64Array, size: ChunkSize): Chunk {
