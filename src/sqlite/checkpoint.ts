@@ -13,6 +13,14 @@ const WAL_HOLD = 48 * MIB
 
 const EMPTY = { log: 0, unsaved: 0 }
 
+/** The executable has its code in one file, and the worker below that under its path (build.ts). */
+const WORKER = new URL(
+  import.meta.url.includes('/$bunfs/')
+    ? './src/sqlite/checkpoint-worker.ts'
+    : './checkpoint-worker.ts',
+  import.meta.url,
+).href
+
 export interface Checkpoints {
   /**
    * Called between transactions: starts what the size of the log asks for. A promise is what the
@@ -80,7 +88,7 @@ export function createCheckpoints(
   }
 
   function startWorker(): Worker {
-    const started = new Worker(new URL('./checkpoint-worker.ts', import.meta.url).href)
+    const started = new Worker(WORKER)
     started.unref()
     started.addEventListener('message', hasWorked)
     started.addEventListener('error', (event) => {
