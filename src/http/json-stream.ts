@@ -18,18 +18,17 @@ export function jsonArray(list: List, options: StreamOptions): string | Readable
 }
 
 /**
- * Chunk by chunk, each read when the network has taken the one before, so a reader that stalls
- * holds nothing but its socket.
+ * Chunk by chunk, each read when the network has taken the one before and let go of as soon as it is
+ * handed over, so a reader that stalls holds nothing but its socket.
  */
 function streamed(list: List, { failed, stall = STALL }: StreamOptions) {
-  const parts = partsOf(list)
+  const nextPart = partsOf(list)
   let timer: ReturnType<typeof setTimeout> | undefined
   let isOver = false
 
   function end(): void {
     clearTimeout(timer)
     isOver = true
-    void parts.return()
   }
 
   return new ReadableStream<Uint8Array>(
@@ -37,10 +36,10 @@ function streamed(list: List, { failed, stall = STALL }: StreamOptions) {
       async pull(controller) {
         clearTimeout(timer)
         try {
-          const { value, done } = await parts.next()
+          const part = await nextPart()
           if (isOver) return
-          if (done) return controller.close()
-          controller.enqueue(encoder.encode(value))
+          if (part === undefined) return controller.close()
+          controller.enqueue(encoder.encode(part))
           timer = setTimeout(() => {
             end()
             controller.error(new Error('the reader took nothing for too long'))
@@ -56,18 +55,25 @@ function streamed(list: List, { failed, stall = STALL }: StreamOptions) {
       },
       cancel: end,
     },
-    { highWaterMark: 1 },
+    { highWaterMark: 0 },
   )
 }
 
-/** The array in parts, of which none is empty. */
-async function* partsOf(first: List): AsyncGenerator<string, void> {
-  yield `[${first.texts.join(',')}`
-  let comma = first.texts.length > 0 ? ',' : ''
-  for (let list = await first.more?.(); list !== undefined; list = await list.more?.()) {
-    if (list.texts.length === 0) continue
-    yield comma + list.texts.join(',')
-    comma = ','
+/** The array in parts, of which none is empty; undefined after the last. */
+function partsOf(list: List): () => Promise<string | undefined> {
+  let next: List | List['more'] = list
+  let opening = '['
+  let comma = ''
+  return async () => {
+    while (next !== undefined) {
+      const { texts, more }: List = typeof next === 'function' ? await next() : next
+      next = more
+      const values = texts.length === 0 ? '' : comma + texts.join(',')
+      const part = opening + values + (more === undefined ? ']' : '')
+      opening = ''
+      if (values !== '') comma = ','
+      if (part !== '') return part
+    }
+    return undefined
   }
-  yield ']'
 }
