@@ -1,5 +1,6 @@
 import { SatchelError } from '../domain/error'
 import { type JsonLimits, parseJson } from '../domain/json-scan'
+import { nextTurn } from '../domain/turn'
 
 export interface BodyLimits extends JsonLimits {
   /** The largest body of one request. */
@@ -10,6 +11,8 @@ export interface BodyLimits extends JsonLimits {
 const BUDGET = 64 * 1024 * 1024
 /** Bodies above this are parsed and written one after the other: parsed, they are several times larger. */
 const LARGE = 1024 * 1024
+/** Memory is collected after so many bytes of large bodies. */
+const COLLECTED_AFTER = 16 * 1024 * 1024
 
 /** Reads request bodies, after the actor is checked and never more than fits. */
 export interface Bodies {
@@ -23,7 +26,8 @@ const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?(?:json|x?-?tson)\s*(?:;|$)/i
 
 export function createBodies(limits: BodyLimits): Bodies {
   let held = 0
-  let large: Promise<unknown> = Promise.resolve()
+  let large = Promise.resolve()
+  let uncollected = 0
 
   async function withBytes<T>(
     request: Request,
@@ -51,16 +55,28 @@ export function createBodies(limits: BodyLimits): Bodies {
             })
           : request.bytes(),
       )
-      return bytes.length > LARGE ? await oneByOne(() => work(bytes)) : await work(bytes)
+      return bytes.length > LARGE
+        ? await oneByOne(bytes.length, () => work(bytes))
+        : await work(bytes)
     } finally {
       held -= reserved
     }
   }
 
-  function oneByOne<T>(work: () => Promise<T>): Promise<T> {
-    const turn = large.then(work, work)
-    large = turn.catch(() => undefined)
+  function oneByOne<T>(bytes: number, work: () => Promise<T>): Promise<T> {
+    const turn = large.then(work)
+    const recovered = () => recover(bytes)
+    large = turn.then(recovered, recovered)
     return turn
+  }
+
+  /** What texts hold does not press the collector hard enough: a few large bodies would be 500 MB. */
+  async function recover(bytes: number): Promise<void> {
+    uncollected += bytes
+    if (uncollected < COLLECTED_AFTER) return
+    uncollected = 0
+    await nextTurn()
+    Bun.gc(true)
   }
 
   return {
