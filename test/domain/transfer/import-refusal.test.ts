@@ -47,7 +47,7 @@ describe('a file that is not good in every part is refused whole', () => {
       'a number that would not survive',
       data({ todo: { x: { a: { b: [2 ** 60] } } } }),
       'UNPROCESSABLE',
-      '"data.rlm-public.todo.x": ".a.b.0" is a number',
+      '"data.rlm-public.todo.x": "a.b.0" is a number',
     ],
     [
       'a single $',

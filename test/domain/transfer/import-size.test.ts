@@ -28,10 +28,14 @@ async function growth(work: (look: () => void) => Promise<void>): Promise<number
   Bun.gc(true)
   const before = process.memoryUsage.rss()
   let most = before
+  let looks = 0
   await work(() => {
+    looks += 1
+    if (looks % 250 !== 0) return
     Bun.gc(true)
     most = Math.max(most, process.memoryUsage.rss())
   })
+  expect(looks).toBeGreaterThan(1_000)
   return (most - before) / MEGABYTE
 }
 
