@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs'
+import { platform } from 'node:os'
 import { join } from 'node:path'
 import type { Clock } from '../clock'
 import { SatchelError } from '../domain/error'
@@ -10,7 +11,7 @@ import { type Connection, openConnection } from './connection'
 import type { Durability } from './durability'
 import { openFailure, storageFailure } from './failure'
 import { publishGroup, sealGroup } from './group'
-import { prepareFile } from './prepare'
+import { prepareFile, requireSqlite, sqliteVersion } from './prepare'
 import { createSnapshot } from './snapshot'
 import { loadCommitted, loadId } from './state'
 import { SqliteReadTx } from './tx'
@@ -21,7 +22,7 @@ export interface DatabaseOptions {
   readonly durability: Durability
   /** Called when the database was closed. */
   readonly onClose?: () => void
-  /** Told what failed beside any request: a listener, a checkpoint. */
+  /** Told what is wrong beside any request: a listener or a checkpoint failed, SQLite is old. */
   readonly report?: (database: string, error: unknown) => void
 }
 
@@ -31,13 +32,14 @@ export interface DatabaseOptions {
  */
 export function openDatabase(name: string, folder: string, options: DatabaseOptions): Database {
   const file = join(folder, 'database.sqlite')
-  const { clock, durability } = options
+  const { clock, durability, report } = options
   using connections = new DisposableStack()
   const open = (mode: 'write' | 'read') =>
     connections.adopt(openConnection(file, mode, durability), (connection) => connection.close())
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     const writing = open('write')
+    requireSqlite(sqliteVersion(writing), platform(), (sentence) => report?.(name, sentence))
     prepareFile(writing, file, clock)
     return serveDatabase({ name, folder, file }, writing, open('read'), connections, options)
   } catch (error) {

@@ -1,5 +1,4 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
-import { platform } from 'node:os'
 import { dirname } from 'node:path'
 import { type Migration, migrations } from '../../migrations/sqlite/index'
 import type { Clock } from '../clock'
@@ -22,19 +21,27 @@ export function prepareFile(
   clock: Clock,
   list: readonly Migration[] = migrations,
 ): void {
-  requireSqlite(connection)
   migrate(connection, (version) => backUp(connection, file, `${file}.before-${version}`), list)
   if (connection.prepare('SELECT 1 FROM database').get() === null) furnish(connection, clock)
 }
 
-function requireSqlite({ prepare }: Connection): void {
-  const version =
-    prepare<{ version: string }>('SELECT sqlite_version() AS version').get()?.version ?? '0'
-  if (Bun.semver.order(version, OLDEST_SQLITE) >= 0 || platform() === 'darwin') return
-  throw new SatchelError(
-    'STORAGE_FAILED',
-    `SQLite ${version} is older than ${OLDEST_SQLITE}: it may lose committed writes`,
-  )
+export function sqliteVersion({ prepare }: Connection): string {
+  return prepare<{ version: string }>('SELECT sqlite_version() AS version').get()?.version ?? '0'
+}
+
+/**
+ * Throws `STORAGE_FAILED` for a SQLite that is too old. On macOS it is Apple's, which we cannot
+ * choose: there the sentence goes to `warn` (design.md §2).
+ */
+export function requireSqlite(
+  version: string,
+  platform: NodeJS.Platform,
+  warn: (sentence: string) => void,
+): void {
+  if (Bun.semver.order(version, OLDEST_SQLITE) >= 0) return
+  const sentence = `SQLite ${version} is older than ${OLDEST_SQLITE}: it may lose committed writes`
+  if (platform !== 'darwin') throw new SatchelError('STORAGE_FAILED', sentence)
+  warn(sentence)
 }
 
 /** Either the whole copy is there under its name, safe from power loss, or none (SQLite syncs no copy). */

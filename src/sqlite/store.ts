@@ -62,6 +62,7 @@ export function createSqliteStore(folder: string, options: DatabaseOptions): Sto
         if (options.durability !== 'none') [folderOf(name), root, folder].forEach(sync)
         return database
       } catch (error) {
+        await open.get(name)?.[Symbol.asyncDispose]()
         if (isNew && existsSync(folderOf(name))) discard(name)
         throw error
       }

@@ -14,6 +14,7 @@ import { join } from 'node:path'
 import { SatchelError } from '../../src/domain/error'
 import { openConnection } from '../../src/sqlite/connection'
 import type { Durability } from '../../src/sqlite/durability'
+import { requireSqlite } from '../../src/sqlite/prepare'
 import { createSqliteStore } from '../../src/sqlite/store'
 import { createTestClock } from '../auth/setup'
 import { declareIn, insert, keysOf, refusalOf } from '../contract/fixture'
@@ -179,6 +180,23 @@ describe('a connection', () => {
     expect(prepare('SELECT 1').get()).toEqual({ 1: 1 })
     connection.close()
     expect(busy.isFinalized).toBe(true)
+  })
+})
+
+describe('SQLite', () => {
+  const warnings: string[] = []
+  const check = (version: string, platform: NodeJS.Platform) =>
+    requireSqlite(version, platform, (sentence) => warnings.push(sentence))
+
+  test('that may lose writes is refused, but on macOS, where it is not ours, warned of', () => {
+    expect(() => check('3.51.2', 'linux')).toThrow('3.51.2 is older than 3.51.3')
+    expect(warnings).toEqual([])
+    check('3.43.2', 'darwin')
+    expect(warnings).toEqual([expect.stringContaining('3.43.2')])
+  })
+
+  test('that is new enough is taken', () => {
+    for (const version of ['3.51.3', '3.54.1', '4.0.0']) check(version, 'linux')
   })
 })
 
