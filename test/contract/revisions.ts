@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { Database } from '../../src/domain/store'
 import type { Table } from '../../src/domain/table'
+import { nextTurn } from '../../src/domain/turn'
 import {
   declareIn,
   ensureRealm,
@@ -60,9 +61,7 @@ export function describeRevisions(openStore: OpenStore): void {
             ],
           })),
         )
-        await new Promise((resolve) => {
-          setImmediate(resolve)
-        })
+        await nextTurn()
       }
       await writers
       expect(new Set(seen.map(({ revision }) => revision)).size).toBeGreaterThan(10)

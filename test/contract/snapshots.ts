@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { PUBLIC_REALM_REF } from '../../src/domain/realm'
 import type { Database, ReadTx, WriteTx } from '../../src/domain/store'
 import type { Table } from '../../src/domain/table'
+import { nextTurn } from '../../src/domain/turn'
 import {
   declareIn,
   fresh,
@@ -42,12 +43,35 @@ export function describeSnapshots(openStore: OpenStore): void {
       const reading = (async () => {
         for (let turn = 0; turn < 200; turn += 1) {
           expect(await Promise.all([balance(), balance()])).toEqual([0, 0])
-          await new Promise((resolve) => {
-            setImmediate(resolve)
-          })
+          await nextTurn()
         }
       })()
       await Promise.all([...transfers, reading])
+    })
+
+    test('begun after a unit was answered see it, whatever other reads are under way', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things')
+      await insert(database, table, 'a')
+      let isDone = false
+      const others = (async () => {
+        while (!isDone) {
+          await database.read((tx) => tx.objects.find(table, 'a'))
+          await nextTurn()
+        }
+      })()
+      for (let n = 0; n < 100; n += 1) {
+        await database.write((tx) => update(tx, table, 'a', { value: String(n) }))
+        const read = database.read(async (tx) => ({
+          revision: tx.revision,
+          found: await get(tx, table, 'a'),
+        }))
+        const { revision, found } = await read
+        expect(found).toMatchObject({ value: String(n), revision })
+      }
+      isDone = true
+      await others
     })
 
     test('that await something else are refused after a commit came in between', async () => {

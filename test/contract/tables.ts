@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { Database } from '../../src/domain/store'
 import type { Table } from '../../src/domain/table'
+import { nextTurn } from '../../src/domain/turn'
 import {
   declare,
   declareIn,
@@ -157,9 +158,7 @@ export function describeTables(openStore: OpenStore): void {
           for (const table of tables) expect(await tx.objects.count(table)).toBe(1)
           last = tables.length
         })
-        await new Promise((resolve) => {
-          setImmediate(resolve)
-        })
+        await nextTurn()
       }
       await writing
     })
