@@ -19,7 +19,9 @@ export async function stallReaders(rounds: number): Promise<Finding> {
     log = executable.served.log
     const root = await executable.root()
     const objects = Array.from({ length: 1_000 }, () => ({ text: 'x'.repeat(8_000) }))
-    for (let part = 0; part < 10; part += 1) await root.post('/public/items', objects)
+    for (let part = 0; part < 10; part += 1) {
+      await root.post('/public/items', objects, { prefer: 'return=minimal' })
+    }
     const { hostname, port } = new URL(executable.url)
     for (let round = 1; round <= rounds; round += 1) {
       const before = socketsOf(executable.served.pid)

@@ -104,7 +104,6 @@ describe('promise 35: posts of maximal size', () => {
       Promise.all(Array.from({ length: MANY }, () => post(executable, parts))),
     )
     expect(eager.every(({ status }) => status === 401)).toBe(true)
-    expect(Math.max(...eager.map(({ sent }) => sent))).toBeLessThan(LARGEST)
   }, 60_000)
 
   test('posting on after the answer is nobody’s memory', async () => {
