@@ -164,7 +164,7 @@ export function describeUnits(openStore: OpenStore): void {
         })
       expect(await refusalOf(patient)).toBe('BUSY')
       const late = database.write(() => 'late')
-      expect(refusedAfter).toBeWithin(5_000, 5_500)
+      expect(refusedAfter).toBeGreaterThanOrEqual(5_000)
       expect(await long).toBeGreaterThan(refusedAfter)
       expect(await late).toBe('late')
       expect(hasRun).toBe(false)
