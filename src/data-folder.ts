@@ -36,7 +36,11 @@ export function takeDataFolder(config: Config, clock: Clock): DataFolder | undef
   announce(path)
   const held = undo.move()
   const durability = config.memory ? 'none' : config.durability
-  const store = createSqliteStore(path, { clock, durability })
+  const store = createSqliteStore(path, {
+    clock,
+    durability,
+    report: (database, error) => serverLog.error('The storage has a problem', { database, error }),
+  })
   const hosts = createHosts({
     store,
     openAuthority: (database) => openAuthority(database, config, clock),

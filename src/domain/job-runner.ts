@@ -63,7 +63,17 @@ export function createJobRunner(
         return
       }
       const failure = error instanceof SatchelError ? error.message : 'It failed; see the log'
-      await database.write((tx) => tx.jobs.put({ ...job, failure }))
+      await giveUp({ ...job, failure })
+    }
+  }
+
+  /** A job whose failure cannot be stored stays as it was, and is tried again at the next start. */
+  async function giveUp(job: Job): Promise<void> {
+    try {
+      await database.write((tx) => tx.jobs.put(job))
+    } catch (error) {
+      report(job, error)
+      isStopped = true
     }
   }
 
