@@ -106,7 +106,7 @@ export function createIssuer(parts: IssuerParts): Issuer {
     const now = Math.floor(steady.now() / SECOND)
     const begins = now + Math.ceil((granted.notBefore ?? 0) / SECOND)
     const ends = begins + Math.ceil((granted.expiresIn ?? defaultLife(limits)) / SECOND)
-    const accessToken = signToken(await keys.signer(), {
+    const accessToken = await signToken(await keys.signer(), {
       ...claims,
       iss: issuer,
       aud: audience,

@@ -10,7 +10,7 @@ type VerifyingKey = Awaited<ReturnType<typeof importJWK>>
 export interface Signer {
   /** The `kid`. */
   readonly id: string
-  readonly privateKey: KeyObject
+  readonly privateKey: CryptoKey
 }
 
 /** The keys of one database, ready for use: opened once, exact after every rotation. */
@@ -48,7 +48,8 @@ export function createKeyRing(
       const current = (await load()).find((key) => key.state === 'current')
       if (current === undefined) throw new Error(`database ${database.name} has no signing key`)
       if (opened?.id !== current.id) {
-        opened = { id: current.id, privateKey: openPrivateKey(secretKey, current) }
+        const privateKey = openPrivateKey(secretKey, current)
+        opened = { id: current.id, privateKey: await toCryptoKey(privateKey) }
       }
       return opened
     },
@@ -68,4 +69,11 @@ export function createKeyRing(
       return { keys: (await load()).map(publicJwk) }
     },
   }
+}
+
+function toCryptoKey(key: KeyObject): Promise<CryptoKey> {
+  const pkcs8 = key.export({ type: 'pkcs8', format: 'der' })
+  return crypto.subtle.importKey('pkcs8', pkcs8, { name: 'ECDSA', namedCurve: 'P-256' }, false, [
+    'sign',
+  ])
 }
