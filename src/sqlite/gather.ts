@@ -59,22 +59,30 @@ function ofLookup(
   most: number,
   { index, keys, range }: IndexLookup,
 ): StoredRow[] | undefined {
-  const select = `SELECT o.seq, o.realm, o.value FROM index_entries e CROSS JOIN ${objectTable(table.number)} o ON o.seq = e.seq WHERE e.index_number = ?`
-  const equal = scope.connection.prepare<StoredRow>(`${select} AND e.key = ? AND e.seq > ? LIMIT ?`)
+  if (!Number.isSafeInteger(index)) throw new RangeError('an index number is an integer')
+  // Every parameter is a tenth of such a look-up: our own numbers are part of its text.
+  const select = (keys: string) =>
+    scope.connection.prepare<StoredRow>(
+      `SELECT o.seq, o.realm, o.value FROM index_entries e CROSS JOIN ${objectTable(table.number)} o ON o.seq = e.seq WHERE e.index_number = ${index} AND ${keys} ${after === 0 ? '' : 'AND e.seq > ?'} LIMIT ${most + 1}`,
+    )
+  const since = after === 0 ? [] : [after]
   const rows: StoredRow[] = []
   for (const key of keys) {
-    rows.push(...equal.all(index, key, after, most + 1 - rows.length))
+    rows.push(...select('e.key = ?').all(key, ...since))
     if (rows.length > most) return undefined
   }
-  if (range !== undefined) {
-    const between = scope.connection.prepare<StoredRow>(
-      `${select} AND e.key >= ? AND e.key < ? AND e.seq > ? LIMIT ?`,
-    )
-    rows.push(...between.all(index, range.lower, range.upper, after, most + 1 - rows.length))
+  // Most properties are never arrays, and then there is nothing to look for.
+  if (range !== undefined && (range.lower[0] ?? 0) <= highestOf(scope, index)) {
+    rows.push(...select('e.key >= ? AND e.key < ?').all(range.lower, range.upper, ...since))
   }
   if (rows.length > most) return undefined
   const hidden = erasing(scope)
   return hidden.size === 0 ? rows : rows.filter(({ realm }) => !hidden.has(realm))
+}
+
+/** No key of the index begins with a greater byte. */
+export function highestOf({ committed, unit }: Scope, index: number): number {
+  return unit?.group.highest.get(index) ?? committed.highest.get(index) ?? 0
 }
 
 /** By position, and a row that several keys lead to once. */

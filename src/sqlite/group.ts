@@ -26,6 +26,8 @@ export interface Group {
   buried: boolean
   /** By table number, for tables that got a longer value than they had. */
   readonly largest: Map<number, number>
+  /** By index number, for indexes that got a key with a greater first byte than they had. */
+  readonly highest: Map<number, number>
   /** What the group sees instead, once it has looked. */
   tables: Map<string, Table> | undefined
   sealed: boolean | undefined
@@ -49,6 +51,7 @@ export function beginGroup(committed: Committed): Group {
     jobsTouched: false,
     buried: false,
     largest: new Map(),
+    highest: new Map(),
     tables: undefined,
     sealed: undefined,
     erasing: undefined,
@@ -135,6 +138,7 @@ export function publishGroup(committed: Committed, group: Group): void {
   committed.commits += 1
   committed.counters = group.counters
   for (const [number, largest] of group.largest) committed.largest.set(number, largest)
+  for (const [index, byte] of group.highest) committed.highest.set(index, byte)
   committed.tables = group.tables ?? committed.tables
   committed.sealed = group.sealed ?? committed.sealed
   if (group.policyTouched) committed.memo.clear()

@@ -5,6 +5,7 @@ import type { IndexEntry, ObjectPut, ObjectWriter, StoredObject } from '../domai
 import type { Table } from '../domain/table'
 import { erase } from './erase'
 import { erasing } from './erasing'
+import { highestOf } from './gather'
 import { objectTable } from './object-table'
 import { objectReader } from './objects'
 import type { Unit } from './group'
@@ -123,7 +124,10 @@ function putEntries(scope: Scope, seq: number, entries: readonly IndexEntry[]): 
   const statement = scope.connection.prepare(
     'INSERT OR IGNORE INTO index_entries (index_number, key, seq) VALUES (?, ?, ?)',
   )
-  for (const { index, key } of entries) statement.run(index, key, seq)
+  for (const { index, key } of entries) {
+    statement.run(index, key, seq)
+    if ((key[0] ?? 0) > highestOf(scope, index)) scope.unit?.group.highest.set(index, key[0] ?? 0)
+  }
 }
 
 function removeEntries(scope: Scope, seq: number, entries: readonly IndexEntry[]): void {

@@ -29,6 +29,8 @@ export interface Committed {
   hasTombstones: boolean
   /** By table number: no value is longer, in bytes. */
   readonly largest: Map<number, number>
+  /** By index number: no key begins with a greater byte. */
+  readonly highest: Map<number, number>
   readonly realmsById: Map<string, Realm>
   readonly realmsByRef: Map<RealmRef, Realm>
   /** Values remembered under the current policy. */
@@ -44,6 +46,7 @@ export function loadCommitted(connection: Connection): Committed {
     erasing: loadErasing(connection),
     hasTombstones: loadHasTombstones(connection),
     largest: loadLargest(connection),
+    highest: loadHighest(connection),
     realmsById: new Map(),
     realmsByRef: new Map(),
     memo: new Map(),
@@ -86,6 +89,15 @@ function loadLargest(connection: Connection): Map<number, number> {
     .prepare<{ number: number; largest: number }>('SELECT number, largest FROM tables')
     .all()
   return new Map(rows.map(({ number, largest }) => [number, largest]))
+}
+
+function loadHighest(connection: Connection): Map<number, number> {
+  const rows = connection
+    .prepare<{ number: number; key: Uint8Array | null }>(
+      'SELECT number, (SELECT max(key) FROM index_entries WHERE index_number = number) AS key FROM indexes',
+    )
+    .all()
+  return new Map(rows.map(({ number, key }) => [number, key?.[0] ?? 0]))
 }
 
 interface TableRow {

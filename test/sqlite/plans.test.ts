@@ -38,7 +38,7 @@ const PLANS: readonly [RegExp, RegExp][] = [
   ],
   [
     /CROSS JOIN o_4 o .* e.key = \?/,
-    /^SEARCH e USING PRIMARY KEY \(index_number=\? AND key=\? AND seq>\?\)\nSEARCH o USING INTEGER PRIMARY KEY/,
+    /^SEARCH e USING PRIMARY KEY \(index_number=\? AND key=\?(?: AND seq>\?)?\)\nSEARCH o USING INTEGER PRIMARY KEY/,
   ],
   [
     /CROSS JOIN o_4 o .* e.key < \?/,
