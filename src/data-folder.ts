@@ -1,6 +1,4 @@
-import { accessSync, constants, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { mkdirSync } from 'node:fs'
 import { createAuthority } from './auth/authority'
 import { openSecretKey } from './auth/secret-key'
 import type { Clock } from './clock'
@@ -13,6 +11,7 @@ import { IMPORT_STEPS } from './domain/transfer/import-job'
 import { removeStraySpools } from './domain/transfer/spool'
 import { createHosts, type OpenHosts } from './hosts'
 import { serverLog } from './log'
+import { createMemoryFolder } from './memory-folder'
 import { lockFolder } from './sqlite/lock'
 import { createSqliteStore } from './sqlite/store'
 
@@ -29,10 +28,13 @@ export interface DataFolder extends OpenHosts {
  * process holds it. Throws `READ_ONLY` or `STORAGE_FULL` for one that cannot be used.
  */
 export function takeDataFolder(config: Config, clock: Clock): DataFolder | undefined {
-  const path = config.memory ? createMemoryFolder() : createFolder(config.data)
+  using undo = new DisposableStack()
+  const path = config.memory ? undo.use(createMemoryFolder()).path : createFolder(config.data)
   const lock = lockFolder(path)
   if (lock === undefined) return undefined
-  writeHolder(path, thisProcess())
+  undo.use(lock)
+  announce(path)
+  const held = undo.move()
   const durability = config.memory ? 'none' : config.durability
   const store = createSqliteStore(path, { clock, durability })
   const hosts = createHosts({
@@ -52,9 +54,16 @@ export function takeDataFolder(config: Config, clock: Clock): DataFolder | undef
       await hosts[Symbol.asyncDispose]()
       await store[Symbol.asyncDispose]()
       removeHolder(path)
-      lock[Symbol.dispose]()
-      if (config.memory) rmSync(path, { recursive: true, force: true })
+      held.dispose()
     },
+  }
+}
+
+function announce(path: string): void {
+  try {
+    writeHolder(path, thisProcess())
+  } catch (error) {
+    throw cannotUse(path, error)
   }
 }
 
@@ -69,16 +78,20 @@ function createFolder(path: string): string {
     mkdirSync(path, { recursive: true, mode: 0o700 })
     return path
   } catch (error) {
-    throw cannotCreate(path, error)
+    throw cannotUse(path, error)
   }
 }
 
-function cannotCreate(path: string, cause: unknown): unknown {
+function cannotUse(path: string, cause: unknown): unknown {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
   if (code === 'ENOSPC') {
-    return new SatchelError('STORAGE_FULL', `There is no room for the data folder ${path}`, {
-      cause,
-    })
+    return new SatchelError(
+      'STORAGE_FULL',
+      `The disk of the data folder ${path} is full: free some space`,
+      {
+        cause,
+      },
+    )
   }
   if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
     const hint = 'choose another with --data, or make its parent writable for this user'
@@ -90,19 +103,4 @@ function cannotCreate(path: string, cause: unknown): unknown {
     return new SatchelError('READ_ONLY', `The data folder ${path} is not a folder`, { cause })
   }
   return cause
-}
-
-/** A folder in memory where there is such a thing, for this process alone. */
-function createMemoryFolder(): string {
-  const parent = ['/dev/shm', tmpdir()].find(isWritable)
-  return mkdtempSync(join(parent ?? tmpdir(), 'satchel-'))
-}
-
-function isWritable(path: string): boolean {
-  try {
-    accessSync(path, constants.W_OK)
-    return true
-  } catch {
-    return false
-  }
 }

@@ -20,6 +20,10 @@ export function addExportCommand(program: Command, cli: Cli): void {
     )
     .addHelpText(
       'after',
+      '\nLeft out are hidden tables, realms that are being erased, clients and keys, and all users but\nthe demo users.',
+    )
+    .addHelpText(
+      'after',
       example('satchel export backup.ndjson', 'satchel export --table cities | head'),
     )
     .action(async (file, options) => {

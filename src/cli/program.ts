@@ -76,7 +76,8 @@ function explain(error: unknown, asJson: boolean, { terminal }: Cli): number {
   if (asJson) {
     terminal.complain(`${JSON.stringify({ error: { code: codeOf(error), message } })}\n`)
   } else {
-    const stack = codeOf(error) === 'INTERNAL' && error instanceof Error ? `\n${error.stack}` : ''
+    const isKnown = isUsage || error instanceof SatchelError
+    const stack = !isKnown && error instanceof Error ? `\n${error.stack}` : ''
     terminal.complain(`satchel: ${message}${stack}\n`)
   }
   return isUsage ? EXIT.misused : EXIT.failed

@@ -1,5 +1,7 @@
+import { relative, resolve } from 'node:path'
+import process from 'node:process'
 import { version } from '../../package.json'
-import type { Config } from '../config'
+import { type Config, SETTINGS } from '../config'
 import type { Server } from '../server'
 import { credentials } from './output'
 import type { Terminal } from './terminal'
@@ -29,20 +31,29 @@ export function readyText(server: Server, config: Config, terminal: Terminal): s
     ...(client === undefined ? [] : ['', credentials({ terminal }, client)]),
     '',
     'Try it from another terminal:',
-    ...firstSteps(address, config.memory ? folder : null).map((line) => `  ${line}`),
+    ...firstSteps(address, folder).map((line) => `  ${line}`),
     '',
     'Ctrl-C stops it.',
     '',
   ].join('\n')
 }
 
-function firstSteps(address: string, folder: string | null): string[] {
-  const option = folder === null ? '' : ` --data ${folder}`
+/** The words that reach this server from the folder and the shell it was started in. */
+function firstSteps(address: string, folder: string): string[] {
+  const satchel = nameOfProgram()
+  const option = folder === resolve(SETTINGS.data.fallback) ? '' : ` --data ${folder}`
   return [
     `echo '{"todoItems": "@id, title"}' > schema.json`,
-    `satchel schema push schema.json${option}`,
-    `TOKEN=$(satchel token --sub alice@example.com${option})`,
+    `${satchel} schema push schema.json${option}`,
+    `TOKEN=$(${satchel} token --sub alice@example.com${option})`,
     `curl ${address}/my/todoItems -H "Authorization: Bearer $TOKEN" \\`,
     `     -H 'Content-Type: application/json' -d '{"title": "Buy milk"}'`,
   ]
+}
+
+function nameOfProgram(): string {
+  const { execPath } = process
+  if (Bun.which('satchel') === execPath) return 'satchel'
+  const path = relative('.', execPath)
+  return path.startsWith('..') ? execPath : `./${path}`
 }

@@ -1,8 +1,9 @@
 import type { Command } from '@commander-js/extra-typings'
-import type { ShownSchema } from '../control/schemas'
+import type { OutputOf } from '../control/operations'
 import { type Cli, example, inSession, withDatabase } from './command'
 import { openInput } from './files'
-import { print } from './output'
+import { counted, print } from './output'
+import { showProgress } from './progress'
 
 /** `satchel schema push|show` (protocol.md §9.4, §10). */
 export function addSchemaCommands(program: Command, cli: Cli): void {
@@ -11,36 +12,54 @@ export function addSchemaCommands(program: Command, cli: Cli): void {
   withDatabase(schema.command('push'))
     .description('declare the tables of a JSON file: {"todoItems": "@id, title", "old": null}')
     .argument('<file>', 'the file, - for standard input; tables it does not name stay as they are')
+    .option('--wait', 'until new indexes of tables with objects are complete')
     .addHelpText('after', example('satchel schema push schema.json'))
     .action(async (file, options) => {
+      const { db: database, wait = false } = options
       const { bytes: upload } = openInput(cli, file)
+      using progress = showProgress(cli, options, 'objects')
       const pushed = await inSession(cli, options, (session) =>
-        session.run('schema.push', { database: options.db }, { upload }),
+        session.run('schema.push', { database, wait }, { upload, progress: progress.update }),
       )
-      const names = Object.keys(pushed.schema).join(', ')
-      await print(cli, options, pushed, `Pushed ${names || 'nothing'}`)
-      reportBuilding(cli, options, pushed)
+      progress[Symbol.dispose]()
+      await print(cli, options, pushed, summary(pushed))
+      remark(cli, options, pushed)
     })
 
   withDatabase(schema.command('show'))
-    .description('print the tables as a file that can be pushed')
+    .description('print the tables as a file that can be pushed; hidden ones are null')
     .addHelpText('after', example('satchel schema show > schema.json'))
     .action(async (options) => {
       const shown = await inSession(cli, options, (session) =>
         session.run('schema.show', { database: options.db }),
       )
       await print(cli, options, shown, JSON.stringify(shown.schema, undefined, 2))
-      reportBuilding(cli, options, shown)
+      remark(cli, options, shown)
     })
 }
 
-function reportBuilding(
+function summary({ change }: OutputOf<'schema.push'>): string {
+  const parts = [
+    { verb: 'Created', names: change.created },
+    { verb: 'Changed', names: change.changed },
+    { verb: 'Hid', names: change.hidden },
+  ]
+  const lines = parts.filter(({ names }) => names.length > 0)
+  if (lines.length === 0) return 'Nothing changed'
+  return lines.map(({ verb, names }) => `${verb} ${names.join(', ')}`).join('\n')
+}
+
+/** What is not in the file, on standard error. */
+function remark(
   { terminal }: Cli,
   { json }: { readonly json?: true | undefined },
-  { building }: ShownSchema,
+  { building, sealed }: OutputOf<'schema.show'>,
 ): void {
   if (json) return
-  for (const { table, index } of building) {
-    terminal.complain(`The index ${index} of ${table} is being built; filters work without it\n`)
+  if (sealed) terminal.complain('The database is sealed: clients cannot add tables\n')
+  for (const { table, index, done, total } of building) {
+    terminal.complain(
+      `The index ${index} of ${table} is being built (${counted(done, 'object')} of ${total.toLocaleString('en')}); filters work without it\n`,
+    )
   }
 }

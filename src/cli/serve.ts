@@ -1,5 +1,6 @@
 import { type Command, Option } from '@commander-js/extra-typings'
 import process from 'node:process'
+import { version } from '../../package.json'
 import { environmentName, flagName, readConfig, SETTINGS } from '../config'
 import { batchLines, openOutlet } from '../line-sink'
 import { lostLines, openLogs, serverLog } from '../log'
@@ -57,7 +58,8 @@ async function runServer(
     await using server = await startServer(config, { clock, logs })
     const text = json ? readyLine(server) : readyText(server, config, terminal)
     await terminal.write(`${text}\n`)
-    serverLog.info('Ready', { url: server.url, folder: server.folder })
+    if (format === 'json')
+      serverLog.info('Ready', { version, url: server.url, folder: server.folder })
     await stopped
     serverLog.info('Stopping')
   } finally {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { SatchelError } from '../domain/error'
-import { fromWire, readEvents } from './event'
+import { type Event, fromWire, readEvents } from './event'
 import type { Holder } from './holder'
 import type { Streams } from './operation'
 
@@ -22,16 +22,33 @@ export async function callHolder<Output>(
   input: unknown,
   streams: Streams,
 ): Promise<Output> {
-  const response = await post(holder, name, input, streams.upload)
-  for await (const event of readEvents(response)) {
+  for await (const event of eventsOf(holder, name, input, streams.upload)) {
     if ('text' in event) await streams.download?.(event.text)
     else if ('progress' in event) streams.progress?.(event.progress.done, event.progress.total)
     else if ('error' in event) throw fromWire(event.error)
     else return event.result as Output
   }
-  throw new SatchelError(
+  throw wentAway(holder)
+}
+
+async function* eventsOf(
+  holder: Holder,
+  name: string,
+  input: unknown,
+  upload: ReadableStream<Uint8Array> | undefined,
+): AsyncGenerator<Event> {
+  try {
+    yield* readEvents(await post(holder, name, input, upload))
+  } catch (error) {
+    throw wentAway(holder, error)
+  }
+}
+
+function wentAway(holder: Holder, cause?: unknown): SatchelError {
+  return new SatchelError(
     'INTERNAL',
-    `The server (process ${holder.pid}) went away before it was done: look at its log and repeat the command`,
+    `The server (process ${holder.pid}) went away before it was done, its log says why; an import that it had begun goes on when it starts again`,
+    { cause },
   )
 }
 

@@ -1,42 +1,49 @@
-import { declareTables } from '../domain/declare'
+import { untilJobEnds } from '../domain/job-end'
 import { parseSchemaFile } from '../domain/schema-file'
-import type { ReadTx } from '../domain/store'
-import { text } from './fields'
-import { operation } from './operation'
-
-/** The tables of a database as a schema file has them, and the indexes that are not complete yet. */
-export interface ShownSchema {
-  /** Table name to stores text, null for a hidden table. */
-  readonly schema: Readonly<Record<string, string | null>>
-  readonly building: readonly { readonly table: string; readonly index: string }[]
-}
+import { indexJobs, pushSchema, reportSchema } from '../domain/schema-report'
+import type { Database } from '../domain/store'
+import { flag, text } from './fields'
+import { operation, type Streams } from './operation'
 
 export const schemaOperations = {
-  /** The file is the upload. */
-  'schema.push': operation({ database: text }, async (workspace, input, { upload }) => {
-    const { database } = await workspace.open(input.database)
-    const schemas = parseSchemaFile(await new Response(upload ?? null).text())
-    await database.write((tx) => declareTables(tx, schemas, workspace.clock.now()))
-    return await database.read((tx) => showSchema(tx, [...schemas.keys()]))
-  }),
+  /** The file is the upload; with `wait`, progress is in objects whose index entries are made. */
+  'schema.push': operation(
+    { database: text, wait: flag },
+    async (workspace, input, { upload, progress }) => {
+      using held = await workspace.hold(input.database)
+      const { database } = held
+      const schemas = parseSchemaFile(await new Response(upload ?? null).text())
+      const names = [...schemas.keys()]
+      const now = workspace.clock.now()
+      const change = await database.write((tx) => pushSchema(tx, schemas, now))
+      if (input.wait) await untilBuilt(database, names, progress)
+      return { change, ...(await database.read((tx) => reportSchema(tx, names))) }
+    },
+  ),
 
   'schema.show': operation({ database: text }, async (workspace, input) => {
     const { database } = await workspace.open(input.database)
-    return await database.read((tx) => showSchema(tx))
+    return await database.read((tx) => reportSchema(tx))
   }),
 }
 
-/** Of these tables, or of all but the built-in ones. */
-async function showSchema(tx: ReadTx, names?: readonly string[]): Promise<ShownSchema> {
-  const tables = (await tx.tables.list()).filter(
-    ({ name, builtIn }) => names?.includes(name) ?? !builtIn,
-  )
-  return {
-    schema: Object.fromEntries(
-      tables.map(({ name, hidden, stores }) => [name, hidden ? null : stores]),
-    ),
-    building: tables.flatMap(({ name: table, indexes }) =>
-      indexes.flatMap(({ name: index, state }) => (state === 'ready' ? [] : [{ table, index }])),
-    ),
+/** Resolves when the indexes of these tables are complete. */
+async function untilBuilt(
+  database: Database,
+  names: readonly string[],
+  progress: Streams['progress'],
+): Promise<void> {
+  const jobs = await database.read(async (tx) => {
+    const tables = await tx.tables.list()
+    return indexJobs(
+      tx,
+      tables.filter(({ name }) => names.includes(name)),
+    )
+  })
+  const total = jobs.reduce((sum, job) => sum + (job.total ?? 0), 0)
+  let ended = 0
+  for (const job of jobs) {
+    await untilJobEnds(database, job.id, ({ done }) => progress?.(ended + done, total))
+    ended += job.total ?? 0
   }
 }

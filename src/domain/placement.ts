@@ -18,16 +18,19 @@ export async function place(
   const realm = await realmFor(writing, draft, previous)
   const owner = draft.owner !== undefined ? draft.owner : defaultOwner(writing, realm, previous)
   const key = draft.key ?? newKey(tx, table, realm)
-  requirePrivatePlace(table, key, realm)
+  requirePrivatePlace(table, key, realm.id)
   const path = table.primaryKey?.[0] ?? ''
   const fields = { ...(draft.key === undefined ? { [path]: key } : {}), realmId: realm.id, owner }
   return { draft: withFields(draft, fields), key, realm, owner, previous }
 }
 
-/** `#x:<user>` stays in the private realm of that user (protocol.md §10.3), whoever writes it. */
-function requirePrivatePlace(table: Table, key: string, { id }: Realm): void {
+/**
+ * `#x:<user>` stays in the private realm of that user (protocol.md §10.3), whoever writes it. Throws
+ * `UNPROCESSABLE`.
+ */
+export function requirePrivatePlace(table: Table, key: string, realmId: string): void {
   if (!key.startsWith('#') || table.compound) return
-  if (!id.startsWith('rlm') && key.endsWith(`:${id}`)) return
+  if (!realmId.startsWith('rlm') && key.endsWith(`:${realmId}`)) return
   throw new SatchelError(
     'UNPROCESSABLE',
     `${quoted(key)} is a private key: it ends in ":" and the id of its user, and stays in the private realm of that user`,

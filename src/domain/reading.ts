@@ -79,10 +79,15 @@ export async function nextRows(
 }
 
 /** The same as one text, when every row in the realms belongs to the list as it lies there. */
-export function nextText(tx: ReadTx, reading: Reading, after: number) {
-  const { table, realms, positions, filters, view } = reading
+export async function nextText(tx: ReadTx, reading: Reading, after: number) {
+  const { table, realms, positions, filters, view, actor } = reading
   if (positions !== undefined || filters.length > 0) return undefined
-  if (view === 'my' && table.builtIn) return undefined
+  if (view === 'my') {
+    if (table.builtIn) return undefined
+    // The reader may have lost a realm since the chunk before.
+    const { realmRefs } = await accessOf(tx, actor)
+    if (realms?.isSubsetOf(realmRefs) !== true) return undefined
+  }
   return tx.objects.scanText(table, after, CHUNK, realms)
 }
 

@@ -1,21 +1,41 @@
 import { Database } from 'bun:sqlite'
+import { type Durability, setDurability } from './durability'
 
 declare const self: Worker
+
+export interface CheckpointRequest {
+  readonly file: string
+  readonly durability: Durability
+}
 
 let db: Database | undefined
 
 /** Copies what the log holds into the database file, without holding up the writer. */
-self.addEventListener('message', (event: MessageEvent<{ file: string } | 'close'>) => {
-  if (event.data === 'close') {
+self.addEventListener('message', ({ data }: MessageEvent<CheckpointRequest | 'close'>) => {
+  if (data === 'close') {
     db?.close()
     self.postMessage('closed')
     return
   }
-  db ??= new Database(event.data.file)
   try {
-    db.run('PRAGMA busy_timeout = 0')
-    db.run('PRAGMA wal_checkpoint(PASSIVE)')
-  } finally {
-    self.postMessage('done')
+    checkpoint(data)
+  } catch {
+    // A full disk, for example. The log keeps what was not copied, and the next need asks again.
   }
+  self.postMessage('done')
 })
+
+function checkpoint({ file, durability }: CheckpointRequest): void {
+  if (db === undefined) {
+    const opened = new Database(file, { readwrite: true })
+    try {
+      opened.run('PRAGMA busy_timeout = 0')
+      setDurability(opened, durability)
+    } catch (error) {
+      opened.close()
+      throw error
+    }
+    db = opened
+  }
+  db.run('PRAGMA wal_checkpoint(PASSIVE)')
+}

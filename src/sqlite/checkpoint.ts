@@ -1,16 +1,24 @@
+import type { CheckpointRequest } from './checkpoint-worker'
 import type { Connection } from './connection'
 
 const MIB = 1024 * 1024
 /** So much that is not in the database file yet makes the worker copy it (design.md §3). */
 const WORTH_COPYING = 4 * MIB
-/** Above this the log is restarted between two groups, whoever has to wait. */
+/** Above this the log is restarted between two groups. */
 const WAL_RESTART = 32 * MIB
 /** A restart that a reader prevented is tried again after this much growth. */
 const RETRY_STEP = 4 * MIB
+/** Above this writing waits for a checkpoint under way: the log has a bound, whatever the disk does. */
+const WAL_HOLD = 48 * MIB
+
+const EMPTY = { log: 0, unsaved: 0 }
 
 export interface Checkpoints {
-  /** Called between transactions: starts what the size of the log asks for. */
-  consider(): void
+  /**
+   * Called between transactions: starts what the size of the log asks for. A promise is what the
+   * next transaction has to wait for. Does not throw: what was not copied stays in the log.
+   */
+  consider(): Promise<void> | undefined
   close(): Promise<void>
 }
 
@@ -19,52 +27,86 @@ export interface Checkpoints {
  * since the log can only be reused when the writer stands still, the writer restarts it itself
  * when it has grown in spite of that. The worker starts with the first need.
  */
-export function createCheckpoints(file: string, connection: Connection): Checkpoints {
+export function createCheckpoints(
+  request: CheckpointRequest,
+  connection: Connection,
+  report: (error: unknown) => void,
+): Checkpoints {
   const pageSize =
     connection.prepare<{ page_size: number }>('PRAGMA page_size').get()?.page_size ?? 4096
   let worker: Worker | undefined
-  let isWorking = false
+  let hasFailed = false
+  /** What the worker is doing, while it is. */
+  let work: PromiseWithResolvers<void> | undefined
   let restartAt = WAL_RESTART
 
-  function consider(): void {
-    // Asks without doing anything, and costs less than to look at the file.
-    const state = connection
-      .prepare<{ log: number; checkpointed: number }>('PRAGMA wal_checkpoint(NOOP)')
-      .get()
-    if (state === null) return
-    const size = state.log * pageSize
-    if (size > restartAt) restart(size)
-    else if ((state.log - state.checkpointed) * pageSize > WORTH_COPYING && !isWorking) askWorker()
+  function consider(): Promise<void> | undefined {
+    const { log, unsaved } = measure()
+    // The worker and a restart exclude each other.
+    if (work === undefined && log > restartAt) restart(log)
+    else if (work === undefined && unsaved > WORTH_COPYING && !hasFailed) askWorker()
+    return log > WAL_HOLD ? work?.promise : undefined
+  }
+
+  /** Bytes in the log, and of these the ones that are not in the database file. */
+  function measure(): { log: number; unsaved: number } {
+    try {
+      // Asks without doing anything, and costs less than to look at the file.
+      const state = connection
+        .prepare<{ log: number; checkpointed: number }>('PRAGMA wal_checkpoint(NOOP)')
+        .get()
+      if (state === null) return EMPTY
+      return { log: state.log * pageSize, unsaved: (state.log - state.checkpointed) * pageSize }
+    } catch (error) {
+      report(error)
+      return EMPTY
+    }
   }
 
   function restart(size: number): void {
-    const row = connection.prepare<{ busy: number }>('PRAGMA wal_checkpoint(RESTART)').get()
-    restartAt = row?.busy === 0 ? WAL_RESTART : size + RETRY_STEP
+    restartAt = size + RETRY_STEP
+    try {
+      const row = connection.prepare<{ busy: number }>('PRAGMA wal_checkpoint(RESTART)').get()
+      if (row?.busy === 0) restartAt = WAL_RESTART
+    } catch (error) {
+      report(error)
+    }
   }
 
   function askWorker(): void {
-    isWorking = true
+    work = Promise.withResolvers()
     worker ??= startWorker()
-    worker.postMessage({ file })
+    worker.postMessage(request)
   }
 
   function startWorker(): Worker {
     const started = new Worker(new URL('./checkpoint-worker.ts', import.meta.url).href)
     started.unref()
-    started.addEventListener('message', ({ data }: MessageEvent<'done' | 'closed'>) => {
-      isWorking = false
-      if (data === 'closed') hasClosed.resolve()
+    started.addEventListener('message', hasWorked)
+    started.addEventListener('error', (event) => {
+      hasFailed = true
+      report(event.error ?? event.message)
+      hasWorked()
     })
     return started
   }
 
-  const hasClosed = Promise.withResolvers<void>()
+  function hasWorked(): void {
+    work?.resolve()
+    work = undefined
+  }
+
   return {
     consider,
     async close() {
       if (worker === undefined) return
-      worker.postMessage('close')
-      await Promise.race([hasClosed.promise, Bun.sleep(1_000)])
+      worker.ref()
+      await work?.promise
+      if (!hasFailed) {
+        work = Promise.withResolvers()
+        worker.postMessage('close')
+        await work.promise
+      }
       worker.terminate()
     },
   }

@@ -1,47 +1,57 @@
-import { Database, type SQLQueryBindings, type Statement } from 'bun:sqlite'
+import { Database } from 'bun:sqlite'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
+import { SatchelError } from '../domain/error'
+import { type Durability, setDurability } from './durability'
+import { keepPrivate } from './private-file'
+import { keepStatements } from './statements'
 
-export type Durability = 'full' | 'relaxed' | 'none'
-
-const SYNCHRONOUS: Record<Durability, string> = { full: 'FULL', relaxed: 'NORMAL', none: 'OFF' }
 /** The log keeps its file: writing over it is cheaper than to make it grow again. */
 const WAL_KEPT = 48 * 1024 * 1024
 
 export type Connection = ReturnType<typeof openConnection>
 
-/** One SQLite connection with statements that are prepared once and kept (bun:sqlite keeps only 20). */
+/** One SQLite connection with statements that are compiled once and kept. */
 export function openConnection(file: string, mode: 'write' | 'read', durability: Durability) {
+  if (mode === 'write') keepPrivate(file)
   const db = new Database(file, mode === 'read' ? { readonly: true } : { create: true })
-  db.run('PRAGMA busy_timeout = 5000')
-  db.run('PRAGMA temp_store = MEMORY')
-  if (mode === 'write') {
-    db.run('PRAGMA journal_mode = WAL')
-    db.run(`PRAGMA synchronous = ${SYNCHRONOUS[durability]}`)
-    db.run('PRAGMA fullfsync = ON')
-    db.run('PRAGMA checkpoint_fullfsync = ON')
-    db.run('PRAGMA wal_autocheckpoint = 0')
-    db.run(`PRAGMA journal_size_limit = ${WAL_KEPT}`)
-    db.run('PRAGMA cache_size = -16000')
-  } else {
-    db.run('PRAGMA query_only = ON')
-    db.run('PRAGMA cache_size = -32000')
+  try {
+    if (mode === 'write') configureWriter(db, durability)
+    else configureReader(db)
+  } catch (error) {
+    db.close()
+    throw error
   }
-  const statements = new Map<string, Statement>()
+  const { prepare, finalize } = keepStatements(db)
   return {
     db,
-    orm: drizzle(db),
-    prepare<Row = unknown>(sql: string): Statement<Row, SQLQueryBindings[]> {
-      let statement = statements.get(sql)
-      if (statement === undefined) {
-        statement = db.prepare(sql)
-        statements.set(sql, statement)
-      }
-      return statement as Statement<Row, SQLQueryBindings[]>
-    },
+    // drizzle asks its client for statements only, at every call: it gets the kept ones.
+    orm: drizzle({ client: { prepare } as unknown as Database }),
+    prepare,
     close() {
-      for (const statement of statements.values()) statement.finalize()
-      statements.clear()
+      finalize()
       db.close()
     },
   }
+}
+
+function configureWriter(db: Database, durability: Durability): void {
+  db.run('PRAGMA busy_timeout = 5000')
+  const journal = db.prepare<{ journal_mode: string }, []>('PRAGMA journal_mode = WAL')
+  const mode = journal.get()?.journal_mode
+  journal.finalize()
+  if (mode !== 'wal') {
+    throw new SatchelError('STORAGE_FAILED', 'This file system cannot hold a write-ahead log')
+  }
+  setDurability(db, durability)
+  db.run('PRAGMA temp_store = MEMORY')
+  db.run('PRAGMA wal_autocheckpoint = 0')
+  db.run(`PRAGMA journal_size_limit = ${WAL_KEPT}`)
+  db.run('PRAGMA cache_size = -16000')
+}
+
+function configureReader(db: Database): void {
+  db.run('PRAGMA busy_timeout = 5000')
+  db.run('PRAGMA temp_store = MEMORY')
+  db.run('PRAGMA query_only = ON')
+  db.run('PRAGMA cache_size = -32000')
 }

@@ -2,17 +2,19 @@ import type { RealmRef } from '../domain/realm'
 import type { IndexEntry } from '../domain/store'
 import type { Table } from '../domain/table'
 import { objectTable } from './object-table'
-import { loadTables } from './state'
-import type { Scope } from './tx'
+import { erasing } from './erasing'
+import type { WriteScope } from './scope'
+import { knownTables } from './tables'
 
 /** One step of the erasure of a realm: rows of its objects first, then its tombstones, then its number. */
 export function erase(
-  scope: Scope,
+  scope: WriteScope,
   realm: RealmRef,
   limit: number,
   entriesOf: (table: Table, value: string) => readonly IndexEntry[],
 ): number {
-  for (const table of loadTables(scope.connection).values()) {
+  if (!erasing(scope).has(realm)) return 0
+  for (const table of knownTables(scope).values()) {
     const erased = eraseRows(scope, table, realm, limit, entriesOf)
     if (erased > 0) return erased
   }
@@ -21,15 +23,18 @@ export function erase(
       'DELETE FROM tombstones WHERE (table_number, key, realm) IN (SELECT table_number, key, realm FROM tombstones WHERE realm = ? LIMIT ?)',
     )
     .run(realm, limit)
-  if (changes === 0) {
-    scope.connection.prepare("UPDATE realm_ids SET state = 'erased' WHERE number = ?").run(realm)
-    if (scope.unit !== undefined) scope.unit.group.realmsTouched = true
-  }
+  if (changes === 0) finish(scope, realm)
   return changes
 }
 
+function finish({ connection, unit: { group } }: WriteScope, realm: RealmRef): void {
+  connection.prepare("UPDATE realm_ids SET state = 'erased' WHERE number = ?").run(realm)
+  group.realmsTouched = true
+  group.erasing = undefined
+}
+
 function eraseRows(
-  scope: Scope,
+  scope: WriteScope,
   table: Table,
   realm: RealmRef,
   limit: number,

@@ -1,10 +1,10 @@
 import type { RealmRef } from '../domain/realm'
+import type { Scope } from './scope'
 import { loadErasing } from './state'
-import type { Scope } from './tx'
 
 /** Realms whose rows are on their way out: not there for anyone (design.md §4). */
-export function erasing(scope: Scope): ReadonlySet<RealmRef> {
-  return scope.unit?.group.realmsTouched === true
-    ? loadErasing(scope.connection)
-    : scope.committed.erasing
+export function erasing({ connection, committed, unit }: Scope): ReadonlySet<RealmRef> {
+  if (unit?.group.realmsTouched !== true) return committed.erasing
+  unit.group.erasing ??= loadErasing(connection)
+  return unit.group.erasing
 }

@@ -30,3 +30,28 @@ export function storageFailure(error: unknown): unknown {
   }
   return error
 }
+
+/** Why a database cannot be opened, said for the operator: the sentence names the file. */
+export function openFailure(error: unknown, file: string): SatchelError {
+  const failure = fileFailure(storageFailure(error))
+  if (failure instanceof SatchelError) {
+    if (failure.code === 'NEWER_DATA') return failure
+    if (failure === error || failure.code !== 'STORAGE_FAILED') {
+      return new SatchelError(failure.code, `${file}: ${failure.message}`, { cause: error })
+    }
+  }
+  const words = error instanceof Error ? error.message : String(error)
+  return new SatchelError('STORAGE_FAILED', `${file} cannot be used: ${words}`, { cause: error })
+}
+
+/** The same for what the file system says. */
+function fileFailure(error: unknown): unknown {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (code === 'ENOSPC' || code === 'EDQUOT') {
+    return new SatchelError('STORAGE_FULL', 'The disk is full: free some space', { cause: error })
+  }
+  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
+    return new SatchelError('READ_ONLY', 'The data folder cannot be written', { cause: error })
+  }
+  return error
+}

@@ -3,7 +3,7 @@ import type { ChunkSize, IndexLookup, Places, StoredRow } from '../domain/store'
 import type { Table } from '../domain/table'
 import { erasing } from './erasing'
 import { objectTable } from './object-table'
-import type { Scope } from './tx'
+import type { Scope } from './scope'
 
 /** The rows that realms or a look-up lead to, undefined when there are more than one read may take. */
 export function gather(
@@ -39,16 +39,17 @@ function ofRealms(
 ): StoredRow[] | undefined {
   const name = objectTable(table.number)
   const statement = scope.connection.prepare<StoredRow>(
-    `SELECT seq, realm, value FROM ${name} INDEXED BY ${name}_realm WHERE realm = ? AND seq > ? LIMIT ?`,
+    `SELECT seq, realm, value FROM ${name} INDEXED BY ${name}_realm WHERE realm = ? LIMIT ?`,
   )
   const hidden = erasing(scope)
   const rows: StoredRow[] = []
   for (const realm of realms) {
     if (hidden.has(realm)) continue
-    rows.push(...statement.all(realm, after, most + 1 - rows.length))
+    // Not `seq > ?`: in a large realm that passes over a large part of the index.
+    rows.push(...statement.all(realm, most + 1 - rows.length))
     if (rows.length > most) return undefined
   }
-  return rows
+  return after === 0 ? rows : rows.filter(({ seq }) => seq > after)
 }
 
 function ofLookup(

@@ -1,8 +1,9 @@
 import type { RealmRef } from '../domain/realm'
 import type { IndexLookup, Places } from '../domain/store'
 import type { Table } from '../domain/table'
+import { erasing } from './erasing'
 import { objectTable } from './object-table'
-import type { Scope } from './tx'
+import type { Scope } from './scope'
 
 /** Positions are gathered up to this part of a table; beyond, a scan is the better way (design.md §3). */
 const GATHERED_PART = 1 / 4
@@ -45,12 +46,15 @@ function ofRealms(
   const statement = scope.connection.prepare<{ seq: number }>(
     `SELECT seq FROM ${name} INDEXED BY ${name}_realm WHERE realm = ? LIMIT ?`,
   )
+  const hidden = erasing(scope)
   const found: number[] = []
+  let seen = 0
   for (const realm of realms) {
-    for (const [seq] of statement.values(realm, most + 1) as [number][]) {
-      if (seq > after) found.push(seq)
-    }
-    if (found.length > most) return undefined
+    if (hidden.has(realm)) continue
+    const rows = statement.values(realm, most + 1 - seen) as [number][]
+    seen += rows.length
+    if (seen > most) return undefined
+    for (const [seq] of rows) if (seq > after) found.push(seq)
   }
   return Float64Array.from(found).toSorted()
 }
@@ -62,9 +66,10 @@ function ofLookup(
   most: number,
 ): Float64Array | undefined {
   const found = new Set<number>()
+  /** False when rows were left out: one row may have several entries, so `found` does not tell. */
   const collect = (rows: [number][]) => {
     for (const [seq] of rows) found.add(seq)
-    return found.size <= most
+    return rows.length <= most && found.size <= most
   }
   const exact = scope.connection.prepare(
     'SELECT seq FROM index_entries WHERE index_number = ? AND key = ? AND seq > ? LIMIT ?',

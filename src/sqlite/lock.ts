@@ -2,6 +2,7 @@ import { Database, SQLiteError } from 'bun:sqlite'
 import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 import { SatchelError } from '../domain/error'
+import { keepPrivate } from './private-file'
 
 /**
  * Takes the data folder for this process until disposed, or returns undefined when another process
@@ -12,8 +13,9 @@ import { SatchelError } from '../domain/error'
  */
 export function lockFolder(folder: string): Disposable | undefined {
   let db: Database | undefined
+  const file = join(folder, 'lock.sqlite')
   try {
-    const file = join(folder, 'lock.sqlite')
+    keepPrivate(file)
     db = new Database(file, { create: true, readwrite: true })
     // SQLite would be content to read, and then its exclusive lock excludes nobody.
     accessSync(folder, constants.W_OK)

@@ -1,7 +1,7 @@
 import { and, eq, isNull } from 'drizzle-orm'
 import type { MembershipReader, MembershipWriter } from '../domain/store'
 import { memberships } from './schema'
-import type { Scope } from './tx'
+import type { Scope, WriteScope } from './scope'
 
 export function membershipReader(scope: Scope): MembershipReader {
   const select = () => scope.connection.orm.select().from(memberships)
@@ -15,9 +15,9 @@ export function membershipReader(scope: Scope): MembershipReader {
   }
 }
 
-export function membershipWriter(scope: Scope): MembershipWriter {
+export function membershipWriter(scope: WriteScope): MembershipWriter {
   const touch = () => {
-    if (scope.unit !== undefined) scope.unit.group.policyTouched = true
+    scope.unit.group.policyTouched = true
   }
   return {
     ...membershipReader(scope),

@@ -1,53 +1,28 @@
+import type { Database } from 'bun:sqlite'
 import { type Migration, migrations } from '../../migrations/sqlite/index'
 import { SatchelError } from '../domain/error'
 import type { Connection } from './connection'
 
 /**
- * Brings the file up to the newest migration, one immediate transaction each; `backUp` is called
- * before the first one that changes an existing file (design.md §3). Refuses a file written by a
- * newer program (`NEWER_DATA`) and one whose history was edited (`STORAGE_FAILED`).
+ * Brings the file up to the newest migration in one transaction, so that a failure leaves it as it
+ * was; `backUp` is called before an existing file is changed (design.md §3). Refuses a file written
+ * by a newer program (`NEWER_DATA`) and one whose history was edited (`STORAGE_FAILED`).
  */
 export function migrate(
-  connection: Connection,
+  { db }: Connection,
   backUp: (version: string) => void,
   list: readonly Migration[] = migrations,
 ): void {
-  const { db } = connection
-  db.run(
-    'CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, hash TEXT NOT NULL) STRICT',
-  )
-  const applied = db
-    .query<{ name: string; hash: string }, []>('SELECT name, hash FROM migrations ORDER BY number')
-    .all()
-  if (applied.length > list.length) {
-    const newest = applied.at(-1)?.name ?? ''
-    throw new SatchelError(
-      'NEWER_DATA',
-      `The data was written by a newer version of Satchel (migration ${newest}): use that version or a newer one`,
-    )
-  }
-  for (const [position, row] of applied.entries()) {
-    const known = list[position]
-    if (known?.name === row.name && hash(known.sql) === row.hash) continue
-    throw new SatchelError(
-      'STORAGE_FAILED',
-      `The migration ${row.name} of this data is not the one this program has: the file was written by another build`,
-    )
-  }
-  const version = applied.at(-1)?.name
+  const applied = listApplied(db)
+  requireSameHistory(applied, list)
   const pending = list.slice(applied.length)
-  if (pending.length > 0 && version !== undefined) backUp(version)
-  for (const migration of pending) apply(connection, migration)
-}
-
-function apply({ db }: Connection, migration: Migration): void {
+  if (pending.length === 0) return
+  const version = applied.at(-1)?.name
+  if (version !== undefined) backUp(version)
   db.run('BEGIN IMMEDIATE')
   try {
-    db.run(migration.sql)
-    db.query('INSERT INTO migrations (name, hash) VALUES (?, ?)').run(
-      migration.name,
-      hash(migration.sql),
-    )
+    db.run(HISTORY)
+    for (const migration of pending) apply(db, migration)
     db.run('COMMIT')
   } catch (error) {
     if (db.inTransaction) db.run('ROLLBACK')
@@ -55,6 +30,43 @@ function apply({ db }: Connection, migration: Migration): void {
   }
 }
 
-function hash(sql: string): string {
+interface Applied {
+  readonly name: string
+  readonly hash: string
+}
+
+const HISTORY =
+  'CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, hash TEXT NOT NULL) STRICT'
+
+function listApplied(db: Database): Applied[] {
+  using history = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'migrations'")
+  if (history.get() === null) return []
+  using applied = db.prepare<Applied, []>('SELECT name, hash FROM migrations ORDER BY number')
+  return applied.all()
+}
+
+function requireSameHistory(applied: readonly Applied[], list: readonly Migration[]): void {
+  for (const [position, { name, hash }] of applied.entries()) {
+    const known = list[position]
+    if (known === undefined) {
+      throw new SatchelError(
+        'NEWER_DATA',
+        `The data was written by a newer version of Satchel (migration ${applied.at(-1)?.name}): use that version or a newer one`,
+      )
+    }
+    if (known.name === name && hashOf(known.sql) === hash) continue
+    throw new SatchelError(
+      'STORAGE_FAILED',
+      `The migration ${name} of this data is not the one this program has: the file was written by another build`,
+    )
+  }
+}
+
+function apply(db: Database, { name, sql }: Migration): void {
+  db.run(sql)
+  db.run('INSERT INTO migrations (name, hash) VALUES (?, ?)', [name, hashOf(sql)])
+}
+
+function hashOf(sql: string): string {
   return new Bun.CryptoHasher('sha256').update(sql).digest('hex')
 }

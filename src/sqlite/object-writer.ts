@@ -4,14 +4,14 @@ import type { RealmRef } from '../domain/realm'
 import type { IndexEntry, ObjectPut, ObjectWriter, StoredObject } from '../domain/store'
 import type { Table } from '../domain/table'
 import { erase } from './erase'
-import { objectTable } from './object-table'
 import { erasing } from './erasing'
+import { objectTable } from './object-table'
 import { objectReader } from './objects'
-import type { Scope, Unit } from './tx'
+import type { Unit } from './group'
+import type { Scope, WriteScope } from './scope'
 
-export function objectWriter(scope: Scope): ObjectWriter {
+export function objectWriter(scope: WriteScope): ObjectWriter {
   const { unit } = scope
-  if (unit === undefined) throw new Error('a read transaction does not write')
   return {
     ...objectReader(scope),
     put(table, puts, now) {
@@ -42,7 +42,7 @@ export function objectWriter(scope: Scope): ObjectWriter {
 }
 
 /** Keeps the bound that `scanText` relies on; a UTF-16 unit takes at most three bytes. */
-function measure(scope: Scope, { group }: Unit, { number }: Table, value: string): void {
+function measure(scope: WriteScope, { group }: Unit, { number }: Table, value: string): void {
   const known = group.largest.get(number) ?? scope.committed.largest.get(number) ?? 0
   const bytes = value.length * 3
   if (bytes > known) group.largest.set(number, bytes)
@@ -98,24 +98,24 @@ function update(
     )
     .run(put.realm, put.owner, unit.revision(), now, put.value, previous.seq)
   const before = put.previousEntries ?? []
-  removeEntries(
-    scope,
-    previous.seq,
-    before.filter((entry) => !includes(put.entries, entry)),
-  )
-  putEntries(
-    scope,
-    previous.seq,
-    put.entries.filter((entry) => !includes(before, entry)),
-  )
+  removeEntries(scope, previous.seq, without(before, put.entries))
+  putEntries(scope, previous.seq, without(put.entries, before))
   if (previous.realm !== put.realm) bury(scope, unit, table, put.key, previous.realm, now)
   touchRealm(scope, unit, table, put)
 }
 
-function includes(entries: readonly IndexEntry[], wanted: IndexEntry): boolean {
-  return entries.some(
-    (entry) => entry.index === wanted.index && Buffer.compare(entry.key, wanted.key) === 0,
-  )
+/** The entries that are not among the others; an array may have made thousands of either. */
+function without(
+  entries: readonly IndexEntry[],
+  others: readonly IndexEntry[],
+): readonly IndexEntry[] {
+  if (entries.length === 0 || others.length === 0) return entries
+  const known = new Set(others.map(nameOf))
+  return entries.filter((entry) => !known.has(nameOf(entry)))
+}
+
+function nameOf({ index, key }: IndexEntry): string {
+  return `${index} ${Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1')}`
 }
 
 function putEntries(scope: Scope, seq: number, entries: readonly IndexEntry[]): void {

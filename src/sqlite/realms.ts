@@ -1,8 +1,8 @@
 import { SatchelError } from '../domain/error'
 import type { Realm, RealmRef } from '../domain/realm'
 import type { RealmReader, RealmWriter } from '../domain/store'
+import type { Scope, WriteScope } from './scope'
 import { memorizeRealm } from './state'
-import type { Scope } from './tx'
 
 export function realmReader(scope: Scope) {
   /** Committed knowledge holds until a unit of this group changes realms. */
@@ -28,33 +28,38 @@ export function realmReader(scope: Scope) {
   } satisfies RealmReader
 }
 
-export function realmWriter(scope: Scope): RealmWriter {
+export function realmWriter(scope: WriteScope): RealmWriter {
   const readerOf = realmReader(scope)
-  const touch = () => {
-    if (scope.unit !== undefined) {
-      scope.unit.group.realmsTouched = true
-      scope.unit.group.policyTouched = true
-    }
+  /** A realm that came or went is something that sync delivers. */
+  const touch = (ref: RealmRef) => {
+    const { group } = scope.unit
+    group.realms.add(ref)
+    group.realmsTouched = true
+    group.policyTouched = true
+    group.erasing = undefined
+    scope.unit.revision()
   }
   return {
     ...readerOf,
     ensure(id) {
       const found = readerOf.find(id)
       if (found !== undefined) return found
-      // A private realm comes to life with its first object; that changes nothing about who may do
-      // what, but whoever remembered that it was not there must look again.
-      touch()
       const row = scope.connection
         .prepare<Realm>(
           "INSERT INTO realm_ids (id, state, head) VALUES (?, 'live', 0) RETURNING number AS ref, id",
         )
         .get(id)
       if (row === null) throw new SatchelError('INTERNAL', 'The realm could not be stored')
+      // A private realm comes to life with its first object; that changes nothing about who may do
+      // what, but whoever remembered that it was not there must look again.
+      touch(row.ref)
       return row
     },
     markErasing(ref) {
-      touch()
-      scope.connection.prepare("UPDATE realm_ids SET state = 'erasing' WHERE number = ?").run(ref)
+      const { changes } = scope.connection
+        .prepare("UPDATE realm_ids SET state = 'erasing' WHERE number = ? AND state = 'live'")
+        .run(ref)
+      if (changes > 0) touch(ref)
     },
   }
 }

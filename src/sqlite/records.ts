@@ -2,7 +2,7 @@ import { eq } from 'drizzle-orm'
 import type { SQLiteUpdateSetSource } from 'drizzle-orm/sqlite-core'
 import type { RecordWriter, Records } from '../domain/store'
 import { type clients, jobs, type keys, type origins, type users } from './schema'
-import type { Scope } from './tx'
+import type { Scope, WriteScope } from './scope'
 
 type RecordTable = typeof clients | typeof jobs | typeof keys | typeof origins | typeof users
 
@@ -15,34 +15,33 @@ export function reader<T extends RecordTable>(scope: Scope, table: T): Records<T
 }
 
 export function writer<T extends RecordTable>(
-  scope: Scope,
+  scope: WriteScope,
   table: T,
 ): RecordWriter<T['$inferSelect']> {
   return {
     ...reader(scope, table),
     put(record) {
-      touch(scope, table)
       scope.connection.orm
         .insert(table)
         .values(record)
         .onConflictDoUpdate({ target: table.id, set: record as SQLiteUpdateSetSource<T> })
         .run()
+      touch(scope, table)
     },
     remove(id) {
-      touch(scope, table)
       const removed = scope.connection.orm
         .delete(table)
         .where(eq(table.id, id))
         .returning({ id: table.id })
         .all()
+      if (removed.length > 0) touch(scope, table)
       return removed.length > 0
     },
   }
 }
 
 /** Every one of these nouns decides who may do what, but for jobs. */
-function touch({ unit }: Scope, table: RecordTable): void {
-  if (unit === undefined) return
-  if (table === jobs) unit.group.jobsTouched = true
-  else unit.group.policyTouched = true
+function touch({ unit: { group } }: WriteScope, table: RecordTable): void {
+  if (table === jobs) group.jobsTouched = true
+  else group.policyTouched = true
 }

@@ -1,7 +1,7 @@
 import { and, eq, lt } from 'drizzle-orm'
 import type { RefreshTokenReader, RefreshTokenWriter } from '../domain/store'
 import { refreshTokens, refreshUses } from './schema'
-import type { Scope } from './tx'
+import type { Scope, WriteScope } from './scope'
 
 export function refreshTokenReader(scope: Scope): RefreshTokenReader {
   return {
@@ -16,7 +16,7 @@ export function refreshTokenReader(scope: Scope): RefreshTokenReader {
   }
 }
 
-export function refreshTokenWriter(scope: Scope): RefreshTokenWriter {
+export function refreshTokenWriter(scope: WriteScope): RefreshTokenWriter {
   return {
     ...refreshTokenReader(scope),
     put(token) {

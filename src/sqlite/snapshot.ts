@@ -12,20 +12,21 @@ export interface Snapshot {
  * Reads of one turn share a read transaction: taking the locks of the write-ahead log costs more
  * system calls than a point read does. It ends with the turn, so a slow client pins nothing.
  */
-export function createSnapshot(connection: Connection): Snapshot {
+export function createSnapshot({ db, prepare }: Connection): Snapshot {
   let isTaken = false
   let isEnding = false
 
   function drop(): void {
     if (!isTaken) return
     isTaken = false
-    connection.prepare('COMMIT').run()
+    // After an I/O error SQLite may have ended it already.
+    if (db.inTransaction) prepare('COMMIT').run()
   }
 
   return {
     take() {
       if (isTaken) return
-      connection.prepare('BEGIN').run()
+      prepare('BEGIN').run()
       isTaken = true
       if (isEnding) return
       isEnding = true

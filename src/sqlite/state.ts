@@ -60,6 +60,12 @@ export function loadCounters(connection: Connection): Counters {
   return { ...row }
 }
 
+export function loadId(connection: Connection): string {
+  const row = connection.prepare<{ id: string }>('SELECT id FROM database').get()
+  if (row === null) throw new Error('the database row is missing')
+  return row.id
+}
+
 export function loadSealed(connection: Connection): boolean {
   return connection.prepare<{ sealed: number }>('SELECT sealed FROM database').get()?.sealed === 1
 }
@@ -101,22 +107,34 @@ interface IndexRow {
   state: 'building' | 'ready'
 }
 
-export function loadTables(connection: Connection): ReadonlyMap<string, Table> {
+export function loadTables(connection: Connection): Map<string, Table> {
   const indexRows = connection
-    .prepare<IndexRow>(
-      "SELECT number, table_number AS tableNumber, name, state FROM indexes WHERE state <> 'dropped' ORDER BY number",
-    )
+    .prepare<IndexRow>(`${SELECT_INDEXES} WHERE state <> 'dropped' ORDER BY number`)
     .all()
-  const tableRows = connection
-    .prepare<TableRow>(
-      'SELECT number, name, primary_key AS primaryKey, compound, generated, id_prefix AS idPrefix, stores, hidden, built_in AS builtIn FROM tables ORDER BY number',
-    )
-    .all()
-  return new Map(tableRows.map((row) => [row.name, toTable(row, indexRows)]))
+  const indexRowsByTable = Map.groupBy(indexRows, ({ tableNumber }) => tableNumber)
+  const tableRows = connection.prepare<TableRow>(`${SELECT_TABLES} ORDER BY number`).all()
+  return new Map(
+    tableRows.map((row) => [row.name, toTable(row, indexRowsByTable.get(row.number) ?? [])]),
+  )
 }
 
-function toTable(row: TableRow, indexRows: readonly IndexRow[]): Table {
-  const declared = indexRows.filter((index) => index.tableNumber === row.number)
+/** Throws when there is no table with this number. */
+export function loadTable(connection: Connection, number: number): Table {
+  const row = connection.prepare<TableRow>(`${SELECT_TABLES} WHERE number = ?`).get(number)
+  if (row === null) throw new Error(`there is no table with number ${number}`)
+  const indexRows = connection
+    .prepare<IndexRow>(
+      `${SELECT_INDEXES} WHERE table_number = ? AND state <> 'dropped' ORDER BY number`,
+    )
+    .all(number)
+  return toTable(row, indexRows)
+}
+
+const SELECT_TABLES =
+  'SELECT number, name, primary_key AS primaryKey, compound, generated, id_prefix AS idPrefix, stores, hidden, built_in AS builtIn FROM tables'
+const SELECT_INDEXES = 'SELECT number, table_number AS tableNumber, name, state FROM indexes'
+
+function toTable(row: TableRow, declared: readonly IndexRow[]): Table {
   const schema = declared.length === 0 ? undefined : parseTable(row.name, row.stores)
   return {
     number: row.number,

@@ -1,9 +1,14 @@
-import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { SatchelError, quoted } from '../domain/error'
 import { isDatabaseName, requireDatabaseName } from '../domain/database'
+import { randomToken } from '../domain/id'
 import type { Database, Store } from '../domain/store'
 import { type DatabaseOptions, openDatabase } from './database'
+import { sync } from './prepare'
+
+/** Folders of databases that were removed, or not quite made. No database name begins like this. */
+const LEFTOVER = '.removed-'
 
 /**
  * The databases below `<folder>/databases`, one folder each (design.md §2). The caller holds the
@@ -12,9 +17,16 @@ import { type DatabaseOptions, openDatabase } from './database'
 export function createSqliteStore(folder: string, options: DatabaseOptions): Store {
   const root = join(folder, 'databases')
   const open = new Map<string, Database>()
+  const leaving = new Set<string>()
 
   const folderOf = (name: string) => join(root, name)
-  const has = (name: string) => existsSync(join(folderOf(name), 'database.sqlite'))
+  const has = (name: string) =>
+    isDatabaseName(name) && existsSync(join(folderOf(name), 'database.sqlite'))
+
+  function requireKnown(name: string): void {
+    if (has(name) && !leaving.has(name)) return
+    throw new SatchelError('UNKNOWN_DATABASE', `There is no database ${quoted(name)} here`)
+  }
 
   function opened(name: string): Database {
     const found = open.get(name)
@@ -25,30 +37,55 @@ export function createSqliteStore(folder: string, options: DatabaseOptions): Sto
     return database
   }
 
+  /** From the first step on there is no such database, whenever the last one comes. */
+  function discard(name: string): void {
+    const leftover = join(root, `${LEFTOVER}${name}-${randomToken(6)}`)
+    renameSync(folderOf(name), leftover)
+    rmSync(leftover, { recursive: true })
+  }
+
+  removeLeftovers(root)
   return {
     list: () => (existsSync(root) ? readdirSync(root).filter(has).toSorted() : []),
-    has: (name) => isDatabaseName(name) && has(name),
+    has,
     async open(name) {
-      if (!isDatabaseName(name) || !has(name)) {
-        throw new SatchelError('UNKNOWN_DATABASE', `There is no database ${quoted(name)} here`)
-      }
+      requireKnown(name)
       return opened(name)
     },
     async create(name) {
       requireDatabaseName(name)
       if (has(name)) throw new SatchelError('CONFLICT', `The database ${name} exists already`)
-      mkdirSync(root, { recursive: true, mode: 0o700 })
-      return opened(name)
+      const isNew = !existsSync(folderOf(name))
+      try {
+        const database = opened(name)
+        // What is in a new folder is safe from power loss when the names on the way to it are.
+        if (options.durability !== 'none') [folderOf(name), root, folder].forEach(sync)
+        return database
+      } catch (error) {
+        if (isNew && existsSync(folderOf(name))) discard(name)
+        throw error
+      }
     },
     async remove(name) {
-      if (!isDatabaseName(name) || !has(name)) {
-        throw new SatchelError('UNKNOWN_DATABASE', `There is no database ${quoted(name)} here`)
+      requireKnown(name)
+      leaving.add(name)
+      try {
+        await open.get(name)?.[Symbol.asyncDispose]()
+        discard(name)
+      } finally {
+        leaving.delete(name)
       }
-      await open.get(name)?.[Symbol.asyncDispose]()
-      rmSync(folderOf(name), { recursive: true })
     },
     async [Symbol.asyncDispose]() {
       for (const database of Array.from(open.values())) await database[Symbol.asyncDispose]()
     },
+  }
+}
+
+/** What a removal that was interrupted left behind. */
+function removeLeftovers(root: string): void {
+  if (!existsSync(root)) return
+  for (const name of readdirSync(root)) {
+    if (name.startsWith(LEFTOVER)) rmSync(join(root, name), { recursive: true, force: true })
   }
 }

@@ -1,4 +1,3 @@
-import type { Ids } from '../domain/id'
 import type {
   Awaitable,
   MembershipReader,
@@ -12,9 +11,9 @@ import type {
   TableWriter,
   WriteTx,
 } from '../domain/store'
-import type { RealmRef } from '../domain/realm'
 import { nextTurn } from '../domain/turn'
 import type { Connection } from './connection'
+import type { Unit } from './group'
 import { membershipReader, membershipWriter } from './memberships'
 import { objectReader } from './objects'
 import { objectWriter } from './object-writer'
@@ -22,67 +21,26 @@ import { realmReader, realmWriter } from './realms'
 import { reader, writer } from './records'
 import { refreshTokenReader, refreshTokenWriter } from './refresh-tokens'
 import { clients, jobs, keys, origins, users } from './schema'
-import { type Committed, type Counters, memorize } from './state'
+import { inSavepoint } from './savepoint'
+import { type Scope, openScope } from './scope'
+import { type Committed, memorize } from './state'
 import { tableReader, tableWriter } from './tables'
 
-/** What every noun of a transaction is given: a connection while it lives, and what is known. */
-export interface Scope {
-  /** Throws once the transaction is over, or when a commit came in between two statements. */
-  readonly connection: Connection
-  readonly committed: Committed
-  /** Undefined on reads. */
-  readonly unit: Unit | undefined
-}
-
-/** What the units of one group share: they commit together. */
-export interface Group {
-  readonly counters: Counters
-  readonly realms: Set<RealmRef>
-  /** The sets below say which committed knowledge this group must not rely on any more. */
-  policyTouched: boolean
-  tablesTouched: boolean
-  realmsTouched: boolean
-  jobsTouched: boolean
-  /** By table number, for tables that got a longer value than they had. */
-  readonly largest: Map<number, number>
-  /** True once this group left a tombstone. */
-  buried: boolean
-}
-
-/** One unit of work inside a group. */
-export interface Unit {
-  readonly group: Group
-  /** This unit's revision, taken when it first changes something (design.md §3). */
-  revision(): number
-}
-
-abstract class BaseTx {
-  protected readonly scope: Scope
-
-  constructor(connection: Connection, committed: Committed, unit: Unit | undefined) {
-    const begun = committed.commits
-    let isOver = false
-    this.end = () => {
-      isOver = true
-    }
-    this.scope = {
-      get connection() {
-        if (isOver) throw new Error('this transaction is over: its work must not outlive it')
-        if (committed.commits !== begun) {
-          throw new Error('a commit came in between: the work awaited something besides its tx')
-        }
-        return connection
-      },
-      committed,
-      unit,
-    }
-  }
-
+abstract class BaseTx<U extends Unit | undefined> {
+  protected readonly scope: Scope<U>
   /** Makes every further use of the transaction an error. */
   readonly end: () => void
+  protected readonly requireAlive: () => void
+
+  constructor(connection: Connection, committed: Committed, unit: U) {
+    const { scope, end, requireAlive } = openScope(connection, committed, unit)
+    this.scope = scope
+    this.end = end
+    this.requireAlive = requireAlive
+  }
 }
 
-export class SqliteReadTx extends BaseTx implements ReadTx {
+export class SqliteReadTx extends BaseTx<undefined> implements ReadTx {
   #tables: TableReader | undefined
   #objects: ObjectReader | undefined
   #realms: RealmReader | undefined
@@ -99,15 +57,14 @@ export class SqliteReadTx extends BaseTx implements ReadTx {
   remember<T>(name: string, load: () => Awaitable<T>): Awaitable<T> {
     const { committed } = this.scope
     if (committed.memo.has(name)) return committed.memo.get(name) as T
-    const loaded = load()
-    if (loaded instanceof Promise) {
-      return loaded.then((value) => {
-        memorize(committed, name, value)
-        return value
-      })
+    const { commits } = committed
+    const keep = (value: T): T => {
+      // Loading may have awaited something else: then the value may be one of an earlier policy.
+      if (committed.commits === commits) memorize(committed, name, value)
+      return value
     }
-    memorize(committed, name, loaded)
-    return loaded
+    const loaded = load()
+    return loaded instanceof Promise ? loaded.then(keep) : keep(loaded)
   }
 
   get tables() {
@@ -145,57 +102,60 @@ export class SqliteReadTx extends BaseTx implements ReadTx {
 /** How long a unit may run before `breathe` lets others in, ms. */
 const BREATH = 4
 
-export class SqliteWriteTx extends BaseTx implements WriteTx {
-  readonly #group: Group
-  readonly #ids: Ids
+export class SqliteWriteTx extends BaseTx<Unit> implements WriteTx {
+  readonly #onBreath: () => void
   #tables: TableWriter | undefined
   #objects: ObjectWriter | undefined
   #realms: RealmWriter | undefined
   #memberships: MembershipWriter | undefined
   #breathed = performance.now()
+  #parts = 0
 
-  constructor(connection: Connection, committed: Committed, unit: Unit, ids: Ids) {
+  /** `onBreath` is called in each turn that the unit leaves to others. */
+  constructor(connection: Connection, committed: Committed, unit: Unit, onBreath: () => void) {
     super(connection, committed, unit)
-    this.#group = unit.group
-    this.#ids = ids
+    this.#onBreath = onBreath
   }
 
   get revision() {
-    return this.#group.counters.revision
+    this.requireAlive()
+    return this.scope.unit.group.counters.revision
   }
 
   /** Only what is committed may be remembered, and only while this group has not changed it. */
   remember<T>(name: string, load: () => Awaitable<T>): Awaitable<T> {
     const { memo } = this.scope.committed
-    if (!this.#group.policyTouched && memo.has(name)) return memo.get(name) as T
+    if (!this.scope.unit.group.policyTouched && memo.has(name)) return memo.get(name) as T
     return load()
   }
 
   newId(prefix: string, realmId: string): string {
-    const id = this.#ids.newId(prefix, realmId)
-    this.#group.counters.idHighWater = this.#ids.highWater
+    this.requireAlive()
+    const { group, ids } = this.scope.unit
+    const id = ids.newId(prefix, realmId)
+    group.counters.idHighWater = ids.highWater
     return id
   }
 
   async attempt<T>(work: () => Awaitable<T>): Promise<T> {
     const { connection } = this.scope
-    connection.prepare('SAVEPOINT part').run()
+    this.#parts += 1
+    const part = this.#parts
     try {
-      const result = await work()
-      this.scope.connection.prepare('RELEASE part').run()
+      const result = await inSavepoint(connection, this.scope.unit, work)
+      // Savepoints nest: two parts side by side would end each other's.
+      if (this.#parts !== part) throw new Error('the parts of a unit run one after another')
       return result
-    } catch (error) {
-      if (connection.db.inTransaction) {
-        connection.prepare('ROLLBACK TO part').run()
-        connection.prepare('RELEASE part').run()
-      }
-      throw error
+    } finally {
+      this.#parts = part - 1
     }
   }
 
   async breathe(): Promise<void> {
+    this.requireAlive()
     if (performance.now() - this.#breathed < BREATH) return
     await nextTurn()
+    this.#onBreath()
     this.#breathed = performance.now()
   }
 

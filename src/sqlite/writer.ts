@@ -3,14 +3,18 @@ import type { Ids } from '../domain/id'
 import type { Awaitable, WriteTx } from '../domain/store'
 import type { Connection } from './connection'
 import { storageFailure } from './failure'
+import { type Group, beginGroup, createUnit } from './group'
+import { inSavepoint } from './savepoint'
 import type { Committed } from './state'
-import { type Group, SqliteWriteTx } from './tx'
+import { SqliteWriteTx } from './tx'
 
 /** A group closes at this many units or after this many ms (design.md §3). */
 const GROUP_UNITS = 512
 const GROUP_MS = 8
 /** How long a unit waits for its turn before it is refused, ms. */
 const PATIENCE = 5_000
+/** How often to look whether another process still holds the write lock, ms. */
+const LOCK_PAUSE = 20
 
 export interface Writer {
   run<T>(work: (tx: WriteTx) => Awaitable<T>): Promise<T>
@@ -33,13 +37,12 @@ export interface WriterHooks {
   readonly connection: Connection
   readonly committed: Committed
   readonly ids: Ids
-  beginGroup(): Group
-  /** Writes the counters and heads of the group, inside its transaction. */
+  /** Writes what the units of the group share, inside its transaction. */
   seal(group: Group): void
-  /** Makes the group's changes the committed state, right after its COMMIT. */
+  /** Makes the group's changes the committed state, right after its COMMIT. Must not throw. */
   publish(group: Group): void
-  /** After a group: time for a checkpoint, between transactions. */
-  between(): void
+  /** Between transactions; the next one begins when the promise has resolved. Must not throw. */
+  between(): Promise<void> | undefined
 }
 
 /**
@@ -75,16 +78,28 @@ export function createWriter(hooks: WriterHooks): Writer {
   }
 
   function turn(): void {
-    if (group !== undefined && (queue.length === 0 || isFull())) commit()
-    else if (queue.length > 0) void runUnits().finally(() => setImmediate(turn))
-    else rest()
+    if (group !== undefined && (queue.length === 0 || isFull())) {
+      commit(group)
+      setImmediate(rest)
+    } else if (queue.length > 0) {
+      void runUnits().finally(() => setImmediate(turn))
+    } else {
+      stop()
+    }
+  }
+
+  /** The answers of the group have gone out by now. */
+  function rest(): void {
+    const pause = hooks.between()
+    if (pause === undefined) turn()
+    else void pause.then(turn)
   }
 
   function isFull(): boolean {
     return members.length >= GROUP_UNITS || performance.now() - begun >= GROUP_MS
   }
 
-  function rest(): void {
+  function stop(): void {
     isRunning = false
     const waiting = idle
     idle = []
@@ -92,92 +107,86 @@ export function createWriter(hooks: WriterHooks): Writer {
   }
 
   async function runUnits(): Promise<void> {
-    while (queue.length > 0 && !(group !== undefined && isFull())) {
+    while (group === undefined || !isFull()) {
+      refuseLate()
       const pending = queue.shift()
       if (pending === undefined) return
-      if (performance.now() - pending.since > PATIENCE && !pending.isSecondRun) {
-        pending.reject(
-          new SatchelError('BUSY', 'The database is busy: nothing was stored, repeat the request', {
-            retryAfter: 1,
-          }),
-        )
-        continue
-      }
       try {
-        await runUnit(pending, begin())
+        group ??= begin()
+        pending.result = await runUnit(pending, group)
+        members.push(pending)
       } catch (error) {
-        pending.reject(storageFailure(error))
-        if (!connection.db.inTransaction) abandon(error)
+        const failure = storageFailure(error)
+        if (group === undefined && isBusy(failure)) {
+          queue.unshift(pending)
+          await Bun.sleep(LOCK_PAUSE)
+          continue
+        }
+        pending.reject(failure)
+        if (!connection.db.inTransaction) abandon(failure)
       }
     }
   }
 
-  function begin(): Group {
-    if (group !== undefined) return group
-    connection.prepare('BEGIN IMMEDIATE').run()
-    begun = performance.now()
-    group = hooks.beginGroup()
-    return group
+  /** A unit that was never run may be told to come again; others are in front of it for too long. */
+  function refuseLate(): void {
+    const now = performance.now()
+    for (let next = queue[0]; next !== undefined; next = queue[0]) {
+      if (next.isSecondRun || now - next.since <= PATIENCE) return
+      queue.shift()
+      next.reject(
+        new SatchelError('BUSY', 'The database is busy: nothing was stored, repeat the request', {
+          retryAfter: 1,
+        }),
+      )
+    }
   }
 
-  async function runUnit(pending: Pending, current: Group): Promise<void> {
-    connection.prepare('SAVEPOINT unit').run()
-    let revision: number | undefined
-    const tx = new SqliteWriteTx(
-      connection,
-      committed,
-      {
-        group: current,
-        revision() {
-          revision ??= current.counters.revision += 1
-          return revision
-        },
-      },
-      ids,
-    )
+  function begin(): Group {
+    rollBack()
+    connection.prepare('BEGIN IMMEDIATE').run()
+    begun = performance.now()
+    return beginGroup(committed)
+  }
+
+  async function runUnit({ work }: Pending, current: Group): Promise<unknown> {
+    const unit = createUnit(current, ids)
+    const tx = new SqliteWriteTx(connection, committed, unit, refuseLate)
     try {
-      pending.result = await pending.work(tx)
-      connection.prepare('RELEASE unit').run()
-      members.push(pending)
-    } catch (error) {
-      if (connection.db.inTransaction) {
-        connection.prepare('ROLLBACK TO unit').run()
-        connection.prepare('RELEASE unit').run()
-      }
-      throw error
+      return await inSavepoint(connection, unit, () => work(tx))
     } finally {
       tx.end()
     }
   }
 
-  function commit(): void {
-    const closing = group
+  function commit(closing: Group): void {
     const done = members
-    if (closing === undefined) return
+    forget()
     try {
       hooks.seal(closing)
       connection.prepare('COMMIT').run()
     } catch (error) {
-      if (connection.db.inTransaction) connection.prepare('ROLLBACK').run()
-      forget()
+      rollBack()
       for (const pending of done) pending.reject(storageFailure(error))
-      setImmediate(turn)
       return
     }
-    forget()
     hooks.publish(closing)
     for (const pending of done) pending.resolve(pending.result)
-    hooks.between()
-    setImmediate(turn)
+  }
+
+  function rollBack(): void {
+    try {
+      if (connection.db.inTransaction) connection.prepare('ROLLBACK').run()
+    } catch {
+      // Nothing was kept either way, and the next group tries again before it begins.
+    }
   }
 
   /** SQLite itself ended the transaction (full disk, I/O error): the others run again, once. */
-  function abandon(error: unknown): void {
+  function abandon(failure: unknown): void {
     const lost = members
     forget()
-    for (const pending of lost.filter(({ isSecondRun }) => isSecondRun)) {
-      pending.reject(storageFailure(error))
-    }
+    for (const pending of lost.filter(({ isSecondRun }) => isSecondRun)) pending.reject(failure)
     const again = lost.filter(({ isSecondRun }) => !isSecondRun)
     for (const pending of again) pending.isSecondRun = true
     queue.unshift(...again)
@@ -197,4 +206,8 @@ export function createWriter(hooks: WriterHooks): Writer {
           })
         : Promise.resolve(),
   }
+}
+
+function isBusy(failure: unknown): boolean {
+  return failure instanceof SatchelError && failure.code === 'BUSY'
 }

@@ -109,7 +109,6 @@ export const removeMine = (world: World, person: Person, table: string, sent: st
 export const putAnywhere = (world: World, table: string, body: Value): Verdict => {
   const realm = body['realmId']
   if (typeof realm !== 'string') return refuse([unacceptable()])
-  const isWrongId = table === 'realms' ? isPrivate(realm) || realm === PUBLIC : false
   const key = keyOf(table, body)
   const refusals: Refusal[] = []
   if (table === 'realms' && (isPrivate(realm) || realm === PUBLIC)) refusals.push(unacceptable())

@@ -1,6 +1,7 @@
 import type { Actor } from '../../src/domain/actor'
 import { declareTables } from '../../src/domain/declare'
 import { SatchelError } from '../../src/domain/error'
+import type { Filter } from '../../src/domain/filter'
 import { listObjects } from '../../src/domain/list'
 import { getObject } from '../../src/domain/object'
 import { removeObject } from '../../src/domain/remove'
@@ -11,7 +12,7 @@ import { upsertObjects } from '../../src/domain/upsert'
 import type { ViewName } from '../../src/domain/view'
 import { createSqliteStore } from '../../src/sqlite/store'
 import { temporaryFolder } from '../setup'
-import { judge, type Operation, through } from './operation'
+import { judge, type Operation, put, remove, through } from './operation'
 import type { Verdict } from './oracle'
 import type { Refusal } from './oracle-refusal'
 import { EMPTY, type Person, rowsOf, type Value, type World } from './oracle-world'
@@ -100,9 +101,10 @@ export async function list(
   actor: Actor,
   view: ViewName,
   table: string,
+  filters: readonly Filter[] = [],
 ): Promise<Value[]> {
   const texts: string[] = []
-  let part = await listObjects(database, actor, view, table, { filters: [] })
+  let part = await listObjects(database, actor, view, table, { filters })
   texts.push(...part.texts)
   while (part.more !== undefined) {
     part = await part.more()
@@ -189,3 +191,26 @@ export function complaint(verdict: Verdict, answer: Answer): string | undefined 
 
 const fits = ({ code, names }: Refusal, { code: told, reason = '' }: SatchelError): boolean =>
   code === told && names.every((name) => reason.includes(name))
+
+/** Somebody with a token for `/my`. */
+export const as = (database: Database, person: Person) => {
+  const actor = actorFor(person, 'my')
+  return {
+    put: (table: string, ...objects: readonly Value[]) =>
+      act(database, person, put(table, ...objects)),
+    remove: (table: string, key: string) => act(database, person, remove(table, key)),
+    get: (table: string, key: string) => get(database, actor, 'my', table, key),
+    list: (table: string, filters?: readonly Filter[]) =>
+      list(database, actor, 'my', table, filters),
+  }
+}
+
+/** Somebody with GLOBAL_WRITE, on `/all`. */
+export const administrator = (database: Database) => ({
+  put: (table: string, ...objects: readonly Value[]) =>
+    act(database, ADMINISTRATOR, asAdministrator(put(table, ...objects))),
+  remove: (table: string, key: string) =>
+    act(database, ADMINISTRATOR, asAdministrator(remove(table, key))),
+  get: (table: string, key: string) =>
+    get(database, actorFor(ADMINISTRATOR, 'all'), 'all', table, key),
+})

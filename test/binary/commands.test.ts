@@ -70,9 +70,11 @@ describe.each(['while a server runs', 'while no server runs'])('%s', (situation)
   test('schema and token', async () => {
     const schema = new Blob(['{"todoItems": "@id, title"}'])
     const pushed = await satchel(['schema', 'push', '-'], surroundings, schema)
-    expect(pushed).toEqual({ exitCode: 0, stdout: 'Pushed todoItems\n', stderr: '' })
+    expect(pushed).toEqual({ exitCode: 0, stdout: 'Created todoItems\n', stderr: '' })
     expect(await run<unknown>('schema', 'show')).toEqual({
       schema: { todoItems: '@id, title' },
+      hidden: {},
+      sealed: false,
       building: [],
     })
     const { stdout } = await satchel(['token', '--sub', 'alice@example.com'], surroundings)

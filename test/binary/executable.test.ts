@@ -155,7 +155,7 @@ test.if(isLinux)('--memory serves a folder that is gone afterwards, however it e
     const server = await serve({ cwd: folder.path }, ['--memory'])
     expect(server.ready.client).toBeDefined()
     const path = memoryFolderOf(server.pid)
-    expect(path).toMatch(/\/satchel-\w+$/)
+    expect(path).toMatch(/\/satchel-memory-\w+$/)
     expect(readdirSync(path)).toContain('databases')
     server.kill(signal)
     expect(await server.exited).toBe(0)

@@ -121,32 +121,6 @@ test('rotates the only client without being told which, and one of several when 
   await runJson([...rotate, second.clientId])
 })
 
-test('pushes a schema from a file or standard input and shows it so that it can be pushed again', async () => {
-  using satchel = await setup()
-  const push = ['schema', 'push', '-', ...satchel.data]
-  const tables = { todoItems: '@id, title, todoListId', pairs: '[a+b], c', old: '@id' }
-  await runJson(push, { input: JSON.stringify(tables) })
-  await runJson(push, { input: '{"schema": {"old": null}}' })
-  const shown = await runSatchel(['schema', 'show', ...satchel.data])
-  expect(JSON.parse(shown.stdout)).toEqual({ ...tables, old: null })
-  const pushed = await runSatchel(push, { input: shown.stdout })
-  expect(pushed).toEqual({ exitCode: 0, stdout: 'Pushed todoItems, pairs, old\n', stderr: '' })
-  expect(await runJson<unknown>(['schema', 'show', ...satchel.data])).toEqual({
-    schema: { ...tables, old: null },
-    building: [],
-  })
-})
-
-test('refuses a broken schema with line and column and changes nothing', async () => {
-  using satchel = await setup()
-  const push = ['schema', 'push', '-', ...satchel.data]
-  const broken = await runSatchel(push, { input: '{\n  "good": "@id",\n  "bad": "++id"\n}' })
-  expect(broken).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(/line 3.*column/) })
-  const noJson = await runSatchel(push, { input: '{"a": ' })
-  expect(noJson).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('line 1') })
-  expect((await runSatchel(['schema', 'show', ...satchel.data])).stdout).toBe('{}\n')
-})
-
 test('lists origins', async () => {
   using satchel = await setup()
   const { data } = satchel

@@ -56,7 +56,7 @@ export async function setupData(
   const commands = await openSession(server.folder, () => undefined)
   const push = async (schema: Readonly<Record<string, string | null>>) => {
     const upload = new Blob([JSON.stringify(schema)]).stream()
-    await commands.run('schema.push', { database: 'main' }, { upload })
+    await commands.run('schema.push', { database: 'main', wait: true }, { upload })
   }
   await push(TABLES)
   return {

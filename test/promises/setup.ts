@@ -59,7 +59,7 @@ export async function startExecutable(
   }
   if (served.ready.client !== undefined) {
     const upload = new Blob([JSON.stringify(TABLES)]).stream()
-    await commands.run('schema.push', { database: 'main' }, { upload })
+    await commands.run('schema.push', { database: 'main', wait: true }, { upload })
   }
   return {
     served,

@@ -1,6 +1,7 @@
 import { type Draft, draftOf } from '../draft'
 import { SatchelError, quoted } from '../error'
 import { compoundKey } from '../key'
+import { requirePrivatePlace } from '../placement'
 import { ROW_RULES } from '../row-rules'
 import type { Table } from '../table'
 import { requireUserId } from '../user'
@@ -29,6 +30,7 @@ export function draftOfEntry(table: Table, entry: ObjectEntry, data: WireObject)
   if (draft.realmId === undefined && table.name !== 'realms') {
     throw refusal('realmId', 'is missing: name it in every object, or one for all with --realm')
   }
+  requirePrivatePlace(table, draft.key ?? '', draft.realmId ?? '')
   return draft
 }
 

@@ -1,6 +1,7 @@
 import { JSON_LIMITS } from '../json-scan'
 import { splitJson } from '../json-split'
 import { splitLines } from '../ndjson'
+import { isWireObject } from '../value'
 import { type Entry, FILE, PART_BYTES, parsePart, refuseAt, requireData } from './entry'
 import { parseLine } from './line-file'
 
@@ -36,5 +37,8 @@ export async function* readObjectLines(
 function entryOf(value: unknown, place: string, { table, realm }: Target): Entry {
   const data = requireData(value, place)
   if (data === null) throw refuseAt(place, 'an object is expected')
+  if (data['type'] === 'schema' && isWireObject(data['tables'])) {
+    throw refuseAt(place, 'this begins an export, not a list of objects: leave out --table')
+  }
   return { place, table, realm, id: null, data }
 }

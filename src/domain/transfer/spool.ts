@@ -27,11 +27,13 @@ export interface SpoolWriter extends AsyncDisposable {
   keep(): void
 }
 
-/** Makes a spool in the folder of the database. Throws `STORAGE_FULL` as it is written. */
+/** Makes a spool in the folder of the database. Throws `STORAGE_FULL` or `READ_ONLY`. */
 export async function createSpool(database: Database): Promise<SpoolWriter> {
   const name = `${randomToken(12)}.ndjson`
-  await mkdir(folderOf(database), { recursive: true, mode: 0o700 })
-  const file = await open(pathOf(database, name), 'wx', 0o600)
+  const file = await onDisk(async () => {
+    await mkdir(folderOf(database), { recursive: true, mode: 0o700 })
+    return await open(pathOf(database, name), 'wx', 0o600)
+  })
   let buffered = ''
   let size = 0
   let isKept = false
@@ -40,7 +42,7 @@ export async function createSpool(database: Database): Promise<SpoolWriter> {
     const bytes = Buffer.from(buffered)
     buffered = ''
     size += bytes.length
-    await whileThereIsRoom(() => file.appendFile(bytes))
+    await onDisk(() => file.appendFile(bytes))
   }
 
   return {
@@ -54,7 +56,7 @@ export async function createSpool(database: Database): Promise<SpoolWriter> {
     },
     async finish() {
       await flush()
-      await whileThereIsRoom(() => file.sync())
+      await onDisk(() => file.sync())
       await file.close()
       await using folder = await open(folderOf(database), 'r')
       await folder.sync()
@@ -125,13 +127,22 @@ function pathOf(database: Database, name: string): string {
   return join(folderOf(database), name)
 }
 
-async function whileThereIsRoom(work: () => Promise<void>): Promise<void> {
+async function onDisk<T>(work: () => Promise<T>): Promise<T> {
   try {
-    await work()
+    return await work()
   } catch (cause) {
-    const isFull = cause instanceof Error && 'code' in cause && cause.code === 'ENOSPC'
-    if (!isFull) throw cause
-    const message = 'The disk is full: nothing was imported. Free some space and repeat it'
-    throw new SatchelError('STORAGE_FULL', message, { cause })
+    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+    const failure = FAILURES.find(({ codes }) => codes.some((known) => known === code))
+    if (failure === undefined) throw cause
+    throw new SatchelError(failure.means, `${failure.sentence}: nothing was imported`, { cause })
   }
 }
+
+const FAILURES = [
+  { codes: ['ENOSPC', 'EDQUOT'], means: 'STORAGE_FULL', sentence: 'The disk is full' },
+  {
+    codes: ['EACCES', 'EPERM', 'EROFS'],
+    means: 'READ_ONLY',
+    sentence: 'The data folder cannot be written',
+  },
+] as const

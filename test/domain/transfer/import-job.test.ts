@@ -131,6 +131,15 @@ test('a job that cannot go on is told to whoever waits, and nothing of it stays'
   expect(spoolsOf(database)).toEqual([])
 })
 
+test('whoever waits is told when the database closes; the job goes on at the next start', async () => {
+  await using base = await setupJob()
+  await base.database[Symbol.asyncDispose]()
+  expect((await refusalOf(() => base.end)).code).toBe('BUSY')
+  const database = await base.store.open('main')
+  expect(await onlyJob(database)).toMatchObject({ done: 0, failure: null })
+  expect(spoolsOf(database)).toHaveLength(1)
+})
+
 test('a spool that is damaged ends its job with a reason', async () => {
   await using base = await setupJob()
   const { database } = base

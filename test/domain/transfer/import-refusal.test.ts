@@ -164,6 +164,18 @@ describe('a file that is not good in every part is refused whole', () => {
       '"data.eve.members.m": "realmId" of a row of "members"',
     ],
     [
+      'a private key of somebody else',
+      file({ data: { eve: { todo: { '#x:ann': {} } } } }),
+      'UNPROCESSABLE',
+      '"data.eve.todo.#x:ann": "#x:ann" is a private key',
+    ],
+    [
+      'a private key outside of a private realm',
+      data({ todo: { '#x': {} } }),
+      'UNPROCESSABLE',
+      '"data.rlm-public.todo.#x": "#x" is a private key',
+    ],
+    [
       'permissions that are none',
       file({ roles: { boss: { permissions: { add: 7 } } } }),
       'UNPROCESSABLE',
@@ -292,6 +304,7 @@ describe('a file that is not good in every part is refused whole', () => {
     ['no object', 7, '[1]: an object'],
     ['null', null, '[1]: an object'],
     ['no key where none is made', {}, '[1]: "name" is missing'],
+    ['an export', { type: 'schema', tables: {} }, '[1]: this begins an export'],
   ])('as a plain file with %s', async (_, value, message) => {
     await using base = await setupDatabase()
     await base.import('{"schema":{"settings":"name"}}')

@@ -20,7 +20,7 @@ import { cut } from '../chunks'
 export interface TestDatabase extends TestStore {
   readonly database: Database
   readonly jobs: JobRunner
-  import(text: string, options?: Partial<ImportOptions>): Promise<ImportResult>
+  import(file: string | Buffer, options?: Partial<ImportOptions>): Promise<ImportResult>
   export(format?: ExportFormat, selection?: Partial<Selection>): Promise<string>
 }
 
@@ -33,7 +33,7 @@ export async function setupDatabase(): Promise<TestDatabase> {
     ...base,
     database,
     jobs,
-    import: (text, options) => importText(database, base.clock, text, options),
+    import: (file, options) => importText(database, base.clock, file, options),
     export: (format, selection) => exportText(database, format, selection),
     async [Symbol.asyncDispose]() {
       await jobs[Symbol.asyncDispose]()
@@ -64,10 +64,10 @@ const OPTIONS: ImportOptions = {
 export function importText(
   database: Database,
   clock: Clock,
-  text: string,
+  file: string | Buffer,
   options: Partial<ImportOptions> = {},
 ): Promise<ImportResult> {
-  return importFile(database, clock, cut(text, 50_000), { ...OPTIONS, ...options })
+  return importFile(database, clock, cut(file, 50_000), { ...OPTIONS, ...options })
 }
 
 export async function exportText(

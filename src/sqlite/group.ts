@@ -1,0 +1,148 @@
+import { SatchelError } from '../domain/error'
+import type { Ids } from '../domain/id'
+import type { RealmRef } from '../domain/realm'
+import type { Table } from '../domain/table'
+import type { Connection } from './connection'
+import {
+  type Committed,
+  type Counters,
+  loadErasing,
+  loadHasTombstones,
+  loadSealed,
+  loadTables,
+} from './state'
+
+/** What the units of one transaction share: they commit together. */
+export interface Group {
+  readonly counters: Counters
+  /** Where something changed that is announced. */
+  readonly realms: Set<RealmRef>
+  /** Which committed knowledge does not hold for this group, nor for anyone after its commit. */
+  policyTouched: boolean
+  tablesTouched: boolean
+  realmsTouched: boolean
+  jobsTouched: boolean
+  /** True once this group left a tombstone. */
+  buried: boolean
+  /** By table number, for tables that got a longer value than they had. */
+  largest: Map<number, number>
+  /** What the group sees instead, once it has looked. */
+  tables: Map<string, Table> | undefined
+  sealed: boolean | undefined
+  erasing: ReadonlySet<RealmRef> | undefined
+}
+
+/** One unit of work inside a group. */
+export interface Unit {
+  readonly group: Group
+  readonly ids: Ids
+  /** This unit's revision, taken when it first changes something (design.md §3). */
+  revision(): number
+  /** Remembers what the group is now; the function returned makes it that again. */
+  mark(): () => void
+  /** Why SQLite ended the transaction under the unit, if it did. */
+  loss: unknown
+}
+
+export function beginGroup(committed: Committed): Group {
+  return {
+    counters: { ...committed.counters },
+    realms: new Set(),
+    policyTouched: false,
+    tablesTouched: false,
+    realmsTouched: false,
+    jobsTouched: false,
+    buried: false,
+    largest: new Map(),
+    tables: undefined,
+    sealed: undefined,
+    erasing: undefined,
+  }
+}
+
+export function createUnit(group: Group, ids: Ids): Unit {
+  let revision: number | undefined
+  return {
+    group,
+    ids,
+    loss: undefined,
+    revision() {
+      if (revision === undefined) {
+        group.counters.revision += 1
+        revision = group.counters.revision
+      }
+      return revision
+    },
+    mark() {
+      const { counters, realms } = group
+      const before = { ...group, largest: new Map(group.largest) }
+      const countersBefore = { ...counters }
+      const realmsBefore = realms.size
+      const revisionBefore = revision
+      return () => {
+        Object.assign(counters, countersBefore)
+        for (const realm of [...realms].slice(realmsBefore)) realms.delete(realm)
+        // The views may show what is undone: the next look loads them again.
+        Object.assign(group, before, { tables: undefined, sealed: undefined, erasing: undefined })
+        revision = revisionBefore
+      }
+    },
+  }
+}
+
+/** Writes what the group's units share and looks at what its commit makes known, all in its transaction. */
+export function sealGroup(connection: Connection, committed: Committed, group: Group): void {
+  const { counters } = group
+  if (group.policyTouched) counters.policy += 1
+  if (!isSame(counters, committed.counters)) {
+    connection
+      .prepare('UPDATE database SET revision = ?, policy = ?, next_seq = ?, id_high_water = ?')
+      .run(counters.revision, counters.policy, counters.nextSeq, counters.idHighWater)
+  }
+  const head = connection.prepare('UPDATE realm_ids SET head = ? WHERE number = ?')
+  for (const realm of group.realms) head.run(counters.revision, realm)
+  const grow = connection.prepare('UPDATE tables SET largest = ? WHERE number = ?')
+  for (const [number, largest] of group.largest) grow.run(largest, number)
+  if (group.tablesTouched) {
+    group.tables ??= loadTables(connection)
+    group.sealed ??= loadSealed(connection)
+  }
+  if (group.realmsTouched) {
+    group.erasing ??= loadErasing(connection)
+    group.buried = loadHasTombstones(connection)
+  }
+}
+
+/** Makes the sealed group's changes the committed state. It cannot fail: the commit is done. */
+export function publishGroup(committed: Committed, group: Group): void {
+  committed.commits += 1
+  committed.counters = group.counters
+  for (const [number, largest] of group.largest) committed.largest.set(number, largest)
+  committed.tables = group.tables ?? committed.tables
+  committed.sealed = group.sealed ?? committed.sealed
+  if (group.policyTouched) committed.memo.clear()
+  if (group.realmsTouched) {
+    committed.realmsById.clear()
+    committed.realmsByRef.clear()
+    committed.erasing = group.erasing ?? committed.erasing
+    committed.hasTombstones = group.buried
+  } else {
+    committed.hasTombstones ||= group.buried
+  }
+}
+
+export function lostTransaction(): SatchelError {
+  return new SatchelError(
+    'STORAGE_FAILED',
+    'The storage ended the transaction: nothing of this request was stored',
+  )
+}
+
+function isSame(one: Counters, other: Counters): boolean {
+  return (
+    one.revision === other.revision &&
+    one.policy === other.policy &&
+    one.nextSeq === other.nextSeq &&
+    one.idHighWater === other.idHighWater
+  )
+}

@@ -1,0 +1,76 @@
+import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
+import { platform } from 'node:os'
+import { dirname } from 'node:path'
+import type { Clock } from '../clock'
+import { SatchelError } from '../domain/error'
+import { randomToken } from '../domain/id'
+import { PUBLIC_REALM, PUBLIC_REALM_REF } from '../domain/realm'
+import { BUILT_IN_TABLES } from '../domain/table'
+import type { Connection } from './connection'
+import { migrate } from './migrate'
+import { createObjectTable } from './object-table'
+import { keepPrivate } from './private-file'
+
+/** The oldest SQLite this engine trusts with a WAL (design.md §2). */
+const OLDEST_SQLITE = '3.51.3'
+
+/** Makes a file, new or of an earlier version, one that this program can serve. */
+export function prepareFile(connection: Connection, file: string, clock: Clock): void {
+  requireSqlite(connection)
+  migrate(connection, (version) => backUp(connection, file, `${file}.before-${version}`))
+  if (connection.prepare('SELECT 1 FROM database').get() === null) furnish(connection, clock)
+}
+
+function requireSqlite({ prepare }: Connection): void {
+  const version =
+    prepare<{ version: string }>('SELECT sqlite_version() AS version').get()?.version ?? '0'
+  if (Bun.semver.order(version, OLDEST_SQLITE) >= 0 || platform() === 'darwin') return
+  throw new SatchelError(
+    'STORAGE_FAILED',
+    `SQLite ${version} is older than ${OLDEST_SQLITE}: it may lose committed writes`,
+  )
+}
+
+/** Either the whole copy is there under its name, safe from power loss, or none (SQLite syncs no copy). */
+function backUp({ prepare }: Connection, file: string, copy: string): void {
+  const draft = `${copy}.draft`
+  rmSync(draft, { force: true })
+  keepPrivate(draft)
+  prepare('VACUUM INTO ?').run(draft)
+  sync(draft)
+  renameSync(draft, copy)
+  sync(dirname(file))
+}
+
+/** Waits until a file, or the names in a folder, are on the disk. */
+export function sync(path: string): void {
+  const descriptor = openSync(path, 'r')
+  try {
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** What every database has from its first moment: an identity, the public realm, the built-in tables. */
+function furnish(connection: Connection, clock: Clock): void {
+  const { db, prepare } = connection
+  db.run('BEGIN IMMEDIATE')
+  prepare(
+    'INSERT INTO database (only_row, id, epoch, revision, oldest_revision, policy, next_seq, id_high_water, sealed, created) VALUES (1, ?, ?, 1, 1, 1, 1, 0, 0, ?)',
+  ).run(randomToken(16), randomToken(6), clock.now())
+  prepare("INSERT INTO realm_ids (number, id, state, head) VALUES (?, ?, 'live', 0)").run(
+    PUBLIC_REALM_REF,
+    PUBLIC_REALM,
+  )
+  const insert = prepare(
+    'INSERT INTO tables (number, name, primary_key, compound, generated, id_prefix, stores, hidden, built_in) VALUES (?, ?, ?, ?, ?, ?, ?, 0, 1)',
+  )
+  for (const [position, table] of BUILT_IN_TABLES.entries()) {
+    const { name, primaryKey, compound, generated, idPrefix, stores } = table
+    const flags = [compound ? 1 : 0, generated ? 1 : 0] as const
+    insert.run(position + 1, name, JSON.stringify(primaryKey), ...flags, idPrefix, stores)
+    createObjectTable(connection, position + 1)
+  }
+  db.run('COMMIT')
+}

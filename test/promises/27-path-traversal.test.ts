@@ -1,0 +1,155 @@
+import { describe, expect, test } from 'bun:test'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { codeOf } from '../auth/setup'
+import { exchange, setupData } from '../http/setup'
+import { temporaryFolder } from '../setup'
+import { setupExecutable } from './setup'
+
+/**
+ * Promise 27: path traversal in database names, table names, keys and static files: hundreds of
+ * encodings are 400 or 404, and nothing outside the data folder is opened (ASVS 5.3.2).
+ */
+
+const DOTS = ['..', '%2e%2e', '%2E.', '.%2e', '%252e%252e', '%c0%ae%c0%ae', '%e0%80%ae', '..%00']
+const MORE_DOTS = ['..;', '....', '%uff0e%uff0e', '%ef%bc%8e%ef%bc%8e', '..%0a', '%5c..', '%09..']
+const SLASHES = [
+  '/',
+  '%2f',
+  '%2F',
+  '\\',
+  '%5c',
+  '%252f',
+  '%c0%af',
+  '%e0%80%af',
+  '//',
+  '/./',
+  '%00/',
+]
+const TARGETS = ['etc/passwd', 'secret.key', 'holder.json', 'databases/main/database.sqlite']
+
+/** Ways up, three levels each. */
+const CLIMBS = [...DOTS, ...MORE_DOTS].flatMap((dots) =>
+  SLASHES.map((slash) => `${dots}${slash}`.repeat(3)),
+)
+
+const ABSOLUTE = [
+  '/etc/passwd',
+  '%2fetc%2fpasswd',
+  'file:%2f%2f%2fetc%2fpasswd',
+  'C:%5cWindows%5cwin.ini',
+  '%5c%5cserver%5cshare%5cx',
+  '%5c%5c%3f%5cC:%5cx',
+  '~/.ssh/id_rsa',
+  '$HOME',
+  'a%00.json',
+  'secret.key%00',
+  'x'.repeat(5000),
+  `${'..%2f'.repeat(1000)}etc%2fpasswd`,
+]
+
+const HOSTILE = [...CLIMBS.map((climb, n) => `${climb}${TARGETS[n % TARGETS.length]}`), ...ABSOLUTE]
+
+/** Where a caller can put a name. */
+const PLACES = [
+  (name: string) => `/${name}/public/plain`,
+  (name: string) => `/main/public/${name}`,
+  (name: string) => `/main/public/plain/${name}`,
+  (name: string) => `/main/${name}`,
+  (name: string) => `/openapi/${name}`,
+  (name: string) => `/main/all/pairs/%5B%22${name}%22,1%5D`,
+]
+
+const request = (method: string, path: string, token: string | undefined) =>
+  `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n` +
+  `${token === undefined ? '' : `Authorization: Bearer ${token}\r\n`}\r\n`
+
+/** Sends every name to every place, several at a time. Returns what was answered otherwise. */
+async function sendAll(url: string, token: string | undefined): Promise<string[]> {
+  const wrong: string[] = []
+  const cases = HOSTILE.flatMap((name) => PLACES.map((place) => place(name)))
+  const work = cases.flatMap((path) => [
+    request('GET', path, token),
+    request('DELETE', path, token),
+  ])
+  const workers = Array.from({ length: 8 }, async () => {
+    for (let each = work.pop(); each !== undefined; each = work.pop()) {
+      const { text, statuses } = await exchange(url, each, 500)
+      const isRefused = /^(?:400|404|405|414|431)$/.test(statuses.join())
+      if (!isRefused || text.includes('root:'))
+        wrong.push(`${each.slice(0, 80)}: ${statuses.join()}`)
+    }
+  })
+  await Promise.all(workers)
+  return wrong
+}
+
+test('promise 27: hostile names in addresses are 400 or 404 in every place', async () => {
+  expect(HOSTILE.length).toBeGreaterThanOrEqual(170)
+  await using server = await setupData()
+  expect(await sendAll(server.url, server.root.token)).toEqual([])
+  const failures = server.lines.filter((line) => line.includes('"level":"error"'))
+  expect(failures).toEqual([])
+  expect((await server.anyone.get('/public/plain')).status).toBe(200)
+})
+
+test('promise 27: no command makes or removes a database outside the folder', async () => {
+  await using server = await setupData()
+  const names = ['..', '.', '../x', 'a/b', 'a\\b', '/tmp/x', 'main/../x', 'x\u0000', '', 'A', '-x']
+  for (const name of [...names, '_control', '.hidden', 'x'.repeat(64), 'service', 'ü', 'a b']) {
+    for (const operation of ['db.create', 'db.delete'] as const) {
+      const code = await codeOf(() => server.commands.run(operation, { name }))
+      expect(['UNPROCESSABLE', 'UNKNOWN_DATABASE']).toContain(code)
+    }
+  }
+  expect(await server.commands.run('db.list', {})).toMatchObject([{ name: 'main' }])
+  expect(existsSync(join(server.folder, 'databases', 'main', 'database.sqlite'))).toBe(true)
+})
+
+const strace = Bun.which('strace')
+
+/** Every path that a process names to the kernel from now on, until it is asked for. */
+async function watchFiles(pid: number, log: string) {
+  const args = ['-f', '-e', 'trace=%file', '-o', log, '-p', String(pid)]
+  const tracer = Bun.spawn([strace ?? '', ...args], { stdout: 'ignore', stderr: 'pipe' })
+  const { value } = await tracer.stderr.getReader().read()
+  if (!new TextDecoder().decode(value).includes('attached'))
+    throw new Error('strace is not allowed')
+  return {
+    async paths(): Promise<string[]> {
+      tracer.kill('SIGINT')
+      await tracer.exited
+      const calls = readFileSync(log, 'utf8').matchAll(/"((?:[^"\\]|\\.)*)"/g)
+      return [...calls].map(([, path = '']) => path)
+    },
+  }
+}
+
+/** In the folder, on the way to it, or where a process sees how much memory it has. */
+function isHarmless(path: string, folder: string): boolean {
+  return path.startsWith(folder) || folder.startsWith(`${path}/`) || path === '/proc/self/statm'
+}
+
+describe('promise 27: what the executable opens', () => {
+  test.skipIf(strace === null)(
+    'lies in its data folder, whatever is asked for (needs strace)',
+    async () => {
+      using logs = temporaryFolder()
+      await using executable = await setupExecutable()
+      const root = await executable.root()
+      // Whatever is loaded at first use is loaded now.
+      await root.post('/public/plain', { id: 'a' })
+      for (const path of ['/public/plain', '/public/plain/a', '/none/x', '/all/none']) {
+        await root.get(path)
+      }
+      const files = await watchFiles(executable.served.pid, join(logs.path, 'trace'))
+      expect(await sendAll(executable.url, root.token)).toEqual([])
+      await root.post('/public/plain', { id: 'b' })
+      await executable.commands.run('db.create', { name: 'watched' })
+      const paths = await files.paths()
+      expect(paths.some((path) => path.startsWith(executable.folder))).toBe(true)
+      expect(paths.filter((path) => !isHarmless(path, executable.folder))).toEqual([])
+    },
+    60_000,
+  )
+})

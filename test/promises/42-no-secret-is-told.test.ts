@@ -1,0 +1,189 @@
+import { expect, test } from 'bun:test'
+import { generateKeyPairSync, randomBytes, sign } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { satchel } from '../binary/setup'
+import { callerOf } from '../http/setup'
+import { temporaryFolder } from '../setup'
+import { type Executable, startExecutable } from './setup'
+
+/**
+ * Promise 42: no secret in logs, errors or what commands print. A session of the executable uses
+ * every kind of secret there is, rightly and wrongly; afterwards all of its output is searched for
+ * them (ASVS 16.2.5). Secrets are in the data folder only as hashes or sealed.
+ */
+
+const CANARY = 'c4n4ry-0f-4-v4lu3'
+
+interface Session {
+  /** Everything that must never be told, by name. */
+  readonly secrets: Map<string, string>
+  /** Everything that was told. */
+  readonly told: string[]
+}
+
+/** Uses every grant and route, keeping secrets and error bodies. */
+async function play(executable: Executable, { secrets, told }: Session): Promise<void> {
+  const { anyone, client, commands, main } = executable
+  const device = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const ask = (parameters: object, headers = {}) => anyone.post('/token', parameters, headers)
+  const base = { grant_type: 'client_credentials', scopes: ['ACCESS_DB'] }
+  const proof = { client_id: client.clientId, client_secret: client.clientSecret }
+  const login = await ask({
+    ...base,
+    ...proof,
+    claims: { sub: 'alice@example.com', password: `claim-${CANARY}` },
+    public_key: device.publicKey.export({ type: 'spki', format: 'pem' }),
+  })
+  const { accessToken = '', refreshToken = '' } = login.body as Record<string, string>
+  secrets.set('client secret', client.clientSecret)
+  secrets.set('access token', accessToken)
+  secrets.set('signature of the access token', accessToken.split('.')[2] ?? '')
+  secrets.set('refresh token', refreshToken)
+  secrets.set('claim', `claim-${CANARY}`)
+
+  const time_stamp = Date.now()
+  const text = `${refreshToken}${time_stamp}`
+  const signature = sign('sha256', Buffer.from(text), device.privateKey).toString('base64')
+  secrets.set('signature of a refresh', signature)
+  const refresh = {
+    grant_type: 'refresh_token',
+    refresh_token: refreshToken,
+    scopes: ['ACCESS_DB'],
+    time_stamp,
+    signing_algorithm: 'RSASSA-PKCS1-v1_5',
+    signature,
+  }
+  const renewed = await ask(refresh)
+  secrets.set('second access token', (renewed.body as { accessToken: string }).accessToken)
+  const rotated = await commands.run('client.rotate', { database: 'main', id: null, days: 7 })
+  secrets.set('second client secret', rotated.clientSecret)
+  await commands.run('key.rotate', { database: 'main' })
+
+  const alice = callerOf(main, accessToken)
+  const wrong = randomBytes(32).toString('base64url')
+  secrets.set('wrong secret', wrong)
+  const basic = Buffer.from(`${client.clientId}:${wrong}`).toString('base64')
+  secrets.set('Basic header', basic)
+  const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
+  const answers = [
+    await ask({ ...base, ...proof, client_secret: wrong }),
+    await ask({ ...base, client_id: wrong, client_secret: wrong }),
+    await ask(base, { authorization: `Basic ${basic}` }),
+    await ask({ ...base, ...proof, scopes: ['ROOT'] }),
+    await ask({ ...base, ...proof, claims: { sub: 'x', exp: CANARY } }),
+    await ask({ ...refresh, refresh_token: wrong }),
+    await ask({ ...refresh, signature: wrong }),
+    await ask({ ...refresh, time_stamp: 1 }),
+    await ask({ ...base, ...proof, public_key: `-----BEGIN PUBLIC KEY-----\n${CANARY}` }),
+    await anyone.send('POST', '/token', { body: `{"client_secret":"${client.clientSecret}",` }),
+    await anyone.send('POST', '/token', { body: `client_secret=${wrong}&client_secret=${wrong}` }),
+    await anyone.send('GET', '/my/plain', bearer(`${accessToken}x`)),
+    await anyone.send('GET', '/my/plain', bearer(wrong)),
+    await anyone.send('GET', '/token/validate', bearer(refreshToken)),
+    await anyone.get(`/my/plain?access_token=${accessToken}`),
+    await anyone.get(`/public/none?secret=${CANARY}`),
+    await anyone.get(`/none/x?secret=${wrong}`),
+    await alice.get(`/my/plain?$limit=${CANARY}`),
+    await alice.get(`/all/plain?secret=${CANARY}`),
+    await alice.post('/my/plain', { title: CANARY }),
+    await alice.post('/my/plain', { id: `${CANARY}\n` }),
+    await alice.post('/my/plain', { id: 'a', n: 1e300, $x: CANARY }),
+    await alice.post('/my/plain', { id: 'a', realmId: `rlm${CANARY}` }),
+    await alice.post('/all/plain', { id: 'a', title: CANARY }),
+    await alice.send('POST', '/my/plain', { body: `{"id":"a","secret":"${CANARY}"` }),
+    await alice.send('POST', '/my/plain', { body: CANARY, headers: { 'content-type': 'x/y' } }),
+    await alice.send('GET', '/my/plain', { headers: { origin: `https://${wrong}.example` } }),
+    await alice.get('/my/plain/none'),
+  ]
+  expect((await alice.post('/my/plain', { id: 'kept', title: CANARY })).status).toBe(200)
+  for (const { status, text: body } of answers) {
+    expect(status).toBeGreaterThanOrEqual(400)
+    expect(status).toBeLessThan(500)
+    told.push(body)
+  }
+  secrets.set('value', CANARY)
+  const holder = readFileSync(join(executable.folder, 'holder.json'), 'utf8')
+  secrets.set('control token', (JSON.parse(holder) as { token: string }).token)
+}
+
+/** What commands print when nobody asked for a secret. */
+async function runCommands(folder: string, told: string[], environment: Record<string, string>) {
+  const client = '--scopes ACCESS_DB'.split(' ')
+  for (const args of [
+    ['client', 'list'],
+    ['client', 'create', ...client],
+    ['client', 'rotate', 'nothing'],
+    ['origin', 'list'],
+    ['db', 'list'],
+    ['schema', 'show'],
+    ['key', 'rotate'],
+    ['token', '--sub', ''],
+    ['nothing'],
+  ]) {
+    const outcome = await satchel([...args, '--data', folder], { cwd: folder, environment })
+    told.push(outcome.stdout, outcome.stderr)
+  }
+}
+
+/** Everything in a folder, as one text per file. */
+function readFolder(folder: string): [name: string, text: string][] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => {
+      const path = join(entry.parentPath, entry.name)
+      return [path.slice(folder.length + 1), readFileSync(path, 'latin1')]
+    })
+}
+
+test('promise 42: nothing that a session tells has a secret in it', async () => {
+  using folder = temporaryFolder()
+  const session: Session = { secrets: new Map(), told: [] }
+  const key = randomBytes(32).toString('base64')
+  session.secrets.set('secret key', key)
+  const environment = { SATCHEL_SECRET_KEY: key, SATCHEL_LOG_LEVEL: 'debug' }
+  const outputs: Promise<string>[] = []
+  {
+    await using executable = await startExecutable(folder.path, { environment })
+    outputs.push(executable.served.rest, executable.served.log)
+    await play(executable, session)
+    await runCommands(folder.path, session.told, environment)
+  }
+  session.told.push(...(await Promise.all(outputs)))
+  expect(session.secrets.size).toBeGreaterThanOrEqual(13)
+  const leaks: string[] = []
+  for (const [name, secret] of session.secrets) {
+    expect(secret.length).toBeGreaterThan(10)
+    for (const form of [secret, encodeURIComponent(secret), secret.slice(0, 24)]) {
+      for (const text of session.told) if (text.includes(form)) leaks.push(`${name}: ${text}`)
+    }
+  }
+  expect(leaks).toEqual([])
+  const log = session.told.at(-1) ?? ''
+  expect(log).toContain('"INVALID_CLIENT"')
+  expect(log).toContain('/main/public/none')
+
+  const kept = ['client secret', 'second client secret', 'refresh token', 'access token']
+  const found = readFolder(folder.path).flatMap(([file, text]) =>
+    [...kept, 'secret key', 'control token', 'wrong secret']
+      .filter((name) => text.includes(session.secrets.get(name) ?? '?'))
+      .map((name) => `${name} in ${file}`),
+  )
+  expect(found).toEqual([])
+  expect(readFolder(folder.path).some(([, text]) => text.includes(CANARY))).toBe(true)
+})
+
+test('promise 42: a start says the secret of a new client once, in the ready line and nowhere else', async () => {
+  using folder = temporaryFolder()
+  let secret = ''
+  {
+    await using executable = await startExecutable(folder.path)
+    secret = executable.client.clientSecret
+    await executable.served[Symbol.asyncDispose]()
+    expect(await executable.served.rest).not.toContain(secret)
+    expect(await executable.served.log).not.toContain(secret)
+  }
+  const client = { clientId: 'unknown', clientSecret: 'unknown' }
+  await using again = await startExecutable(folder.path, { client })
+  expect(again.served.ready.client).toBeUndefined()
+})

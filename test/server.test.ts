@@ -1,0 +1,119 @@
+import { expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+import { readHolder } from '../src/control/holder'
+import { readConfig } from '../src/config'
+import { openLogs } from '../src/log'
+import { startServer } from '../src/server'
+import { createTestClock, refusalOf } from './auth/setup'
+import { collectLines, setupServer, temporaryFolder } from './setup'
+
+function surroundings() {
+  const clock = createTestClock()
+  const sink = collectLines()
+  return { clock, logs: openLogs({ clock, level: 'info', format: 'json', sink }) }
+}
+
+const configOf = (flags: Readonly<Record<string, unknown>>) =>
+  readConfig({ environment: {}, flags: { port: 0, ...flags } })
+
+test('stops once, however often it is asked to', async () => {
+  await using server = await setupServer()
+  const [first, second] = [server.stop(), server.stop()]
+  expect(first).toBe(second)
+  await first
+  expect(await fetch(`${server.url}/health`).catch(() => 'refused')).toBe('refused')
+  expect(readHolder(server.folder)).toBeUndefined()
+})
+
+test('lets go of everything when it cannot start', async () => {
+  using folder = temporaryFolder()
+  await using other = await setupServer()
+  const { port } = new URL(other.url)
+  const refusal = await refusalOf(() =>
+    startServer(configOf({ data: folder.path, port }), surroundings()),
+  )
+  expect(refusal.code).toBe('CONFLICT')
+  await using server = await startServer(configOf({ data: folder.path }), surroundings())
+  expect(server.client).toBeDefined()
+})
+
+test('refuses a folder that another server holds', async () => {
+  await using server = await setupServer()
+  const refusal = await refusalOf(() =>
+    startServer(configOf({ data: server.folder }), surroundings()),
+  )
+  expect(refusal.code).toBe('DATA_FOLDER_IN_USE')
+  expect(refusal.message).toContain(`process ${process.pid}`)
+})
+
+test('in memory it keeps nothing', async () => {
+  await using server = await startServer(configOf({ memory: true }), surroundings())
+  const { folder, client } = server
+  expect(client).toBeDefined()
+  expect(existsSync(folder)).toBe(true)
+  await server.stop()
+  expect(existsSync(folder)).toBe(false)
+})
+
+// design.md §2, Development
+test.each(['X-Forwarded-For', 'Forwarded', 'X-Forwarded-Host', 'X-Forwarded-Proto'])(
+  'pages of this machine may call until a proxy shows itself by %s',
+  async (header) => {
+    await using server = await setupServer()
+    const origin = 'http://localhost:5173'
+    const ask = async (headers: Record<string, string>) =>
+      (await fetch(`${server.main}/.well-known/jwks.json`, { headers })).status
+    expect(await ask({ origin })).toBe(200)
+    expect(await ask({ [header]: '192.0.2.1' })).toBe(200)
+    expect(await ask({ origin })).toBe(403)
+    expect(server.lines.filter((line) => line.includes('A proxy forwards requests'))).toHaveLength(
+      1,
+    )
+  },
+)
+
+test('its own pages may always call, others of this machine not when it is public', async () => {
+  await using server = await setupServer({ publicUrl: 'https://data.example.com' })
+  const ask = async (origin: string) =>
+    (await fetch(`${server.main}/.well-known/jwks.json`, { headers: { origin } })).status
+  expect(await ask(server.url)).toBe(200)
+  expect(await ask('https://data.example.com')).toBe(200)
+  expect(await ask('http://localhost:5173')).toBe(403)
+})
+
+// promises.md 42
+test('no secret is logged, whatever is asked and however wrong it is', async () => {
+  await using server = await setupServer()
+  const { client, main } = server
+  const accessToken = await server.token({ sub: 'alice@example.com' })
+  const canaries = ['canary-password', 'canary-query', 'canary-body', 'canary-cookie']
+  const secrets = [client.clientSecret, accessToken, accessToken.split('.')[2] ?? '', ...canaries]
+  const credentials = Buffer.from(`${client.clientId}:${client.clientSecret}`).toString('base64')
+  const requests: [string, RequestInit][] = [
+    [
+      '/token?client_secret=canary-query',
+      { method: 'POST', body: '{"client_secret":"canary-body"' },
+    ],
+    ['/token', { method: 'POST', body: 'client_secret=canary-password' }],
+    ['/token', { method: 'POST', headers: { authorization: `Basic ${credentials}` } }],
+    ['/token/validate', { headers: { authorization: `Bearer ${accessToken}x` } }],
+    ['/token/validate', { headers: { authorization: `Bearer ${accessToken}` } }],
+    [`/my/todoItems?token=${accessToken}`, { headers: { cookie: 'canary-cookie' } }],
+    [
+      '/my/todoItems',
+      {
+        method: 'POST',
+        body: '{"a":"canary-body"}',
+        headers: { authorization: `Bearer ${accessToken}` },
+      },
+    ],
+  ]
+  for (const [path, init] of requests) {
+    const answer = await fetch(main + path, init)
+    const text = await answer.text()
+    if (!answer.ok) for (const secret of secrets) expect(text).not.toContain(secret)
+  }
+  const log = server.lines.join('\n')
+  expect(server.lines.length).toBeGreaterThanOrEqual(requests.length)
+  for (const secret of [...secrets, credentials]) expect(log).not.toContain(secret)
+})
