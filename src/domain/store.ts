@@ -1,6 +1,8 @@
 import type { Client } from './client'
+import type { Code } from './code'
 import type { Job } from './job'
 import type { RefreshToken, SigningKey } from './credential'
+import type { MailSettings, MailTemplate, QueuedMail } from './mailer'
 import type { Membership } from './member'
 import type { Origin } from './origin'
 import type { Realm, RealmRef } from './realm'
@@ -44,7 +46,7 @@ export interface Database extends AsyncDisposable {
    * so it has no effect but through its `tx`.
    */
   write<T>(work: (tx: WriteTx) => Awaitable<T>): Promise<T>
-  /** Called once after every commit that changed objects, realms or jobs. Returns the way to stop. */
+  /** Called once after every commit that changed objects, realms, jobs or mails. Returns the way to stop. */
   onCommit(listener: (change: Commit) => void): () => void
   /** Counts every commit that changed who may do what; verified tokens are remembered under it. */
   readonly policy: number
@@ -57,6 +59,8 @@ export interface Commit {
   readonly realms: readonly RealmRef[]
   /** A job was put down, moved on or ended. */
   readonly jobs: boolean
+  /** A mail was put down or is to be tried at another time. */
+  readonly mails: boolean
 }
 
 export interface ReadTx {
@@ -70,6 +74,10 @@ export interface ReadTx {
   readonly clients: Records<Client>
   readonly keys: Records<SigningKey>
   readonly refreshTokens: RefreshTokenReader
+  readonly codes: CodeReader
+  readonly mails: MailReader
+  readonly mailTemplates: Records<MailTemplate>
+  readonly mailSettings: Records<MailSettings>
   readonly origins: Records<Origin>
   readonly jobs: Records<Job>
   /**
@@ -88,6 +96,10 @@ export interface WriteTx extends ReadTx {
   readonly clients: RecordWriter<Client>
   readonly keys: RecordWriter<SigningKey>
   readonly refreshTokens: RefreshTokenWriter
+  readonly codes: CodeWriter
+  readonly mails: MailWriter
+  readonly mailTemplates: RecordWriter<MailTemplate>
+  readonly mailSettings: RecordWriter<MailSettings>
   readonly origins: RecordWriter<Origin>
   readonly jobs: RecordWriter<Job>
   /** A new id of `createIds`, its high-water mark kept with the unit. */
@@ -289,4 +301,28 @@ export interface RefreshTokenWriter extends RefreshTokenReader {
   removeOfClient(clientId: string): Awaitable<void>
   /** Forgets tokens unused since `idleBefore` and uses made before `usedBefore`, both in ms. */
   prune(idleBefore: number, usedBefore: number): Awaitable<void>
+}
+
+export interface CodeReader {
+  find(id: string): Awaitable<Code | undefined>
+  /** The codes of one subject that were made after `since`, ms, the newest first. */
+  ofSubject(subject: string, since: number): Awaitable<Code[]>
+}
+
+export interface CodeWriter extends CodeReader {
+  put(code: Code): Awaitable<void>
+  /** Forgets codes that were over before `before`, ms. */
+  prune(before: number): Awaitable<void>
+}
+
+export interface MailReader {
+  /** Up to `limit` mails that are due at `now`, ms, the longest waiting first. */
+  due(now: number, limit: number): Awaitable<QueuedMail[]>
+  /** When the next mail is due, ms, or undefined when none waits. */
+  nextDue(): Awaitable<number | undefined>
+}
+
+export interface MailWriter extends MailReader {
+  put(mail: QueuedMail): Awaitable<void>
+  remove(id: string): Awaitable<void>
 }

@@ -5,6 +5,7 @@ import type { IndexState } from '../domain/table'
 import type { User } from '../domain/user'
 import type { Job } from '../domain/job'
 import type { SigningKey } from '../domain/credential'
+import type { Code } from '../domain/code'
 
 /** What `migrations/sqlite` made, as drizzle sees it: property names are the domain's. */
 export const tables = sqliteTable('tables', {
@@ -57,6 +58,7 @@ export const clients = sqliteTable('clients', {
   name: text(),
   created: integer().notNull(),
   expires: integer(),
+  email: text(),
 })
 
 export const keys = sqliteTable('keys', {
@@ -88,6 +90,39 @@ export const refreshUses = sqliteTable(
   },
   (table) => [primaryKey({ columns: [table.hash, table.timeStamp] })],
 )
+
+export const codes = sqliteTable('codes', {
+  id: text().primaryKey(),
+  kind: text().$type<Code['kind']>().notNull(),
+  hash: text(),
+  subject: text().notNull(),
+  scopes: text({ mode: 'json' }).$type<readonly string[]>().notNull(),
+  state: text({ mode: 'json' }).$type<Code['state']>().notNull(),
+  attempts: integer().notNull(),
+  created: integer().notNull(),
+  expires: integer().notNull(),
+  used: integer(),
+})
+
+export const mails = sqliteTable('mails', {
+  id: text().primaryKey(),
+  sealed: text().notNull(),
+  attempts: integer().notNull(),
+  created: integer().notNull(),
+  due: integer().notNull(),
+  expires: integer().notNull(),
+})
+
+export const mailTemplates = sqliteTable('mail_templates', {
+  id: text().primaryKey(),
+  content: text().notNull(),
+})
+
+export const mailSettings = sqliteTable('mail_settings', {
+  id: text().primaryKey(),
+  sender: text(),
+  sealedAddress: text('sealed_address'),
+})
 
 export const origins = sqliteTable('origins', {
   id: text().primaryKey(),

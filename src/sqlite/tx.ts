@@ -12,15 +12,17 @@ import type {
   WriteTx,
 } from '../domain/store'
 import { nextTurn } from '../domain/turn'
+import { codeReader, codeWriter } from './codes'
 import type { Connection } from './connection'
 import type { Unit } from './group'
+import { mailReader, mailWriter } from './mails'
 import { membershipReader, membershipWriter } from './memberships'
 import { objectReader } from './objects'
 import { objectWriter } from './object-writer'
 import { realmReader, realmWriter } from './realms'
 import { reader, writer } from './records'
 import { refreshTokenReader, refreshTokenWriter } from './refresh-tokens'
-import { clients, jobs, keys, origins, users } from './schema'
+import { clients, jobs, keys, mailSettings, mailTemplates, origins, users } from './schema'
 import { inSavepoint } from './savepoint'
 import { type Scope, openScope } from './scope'
 import { type Committed, memorize } from './state'
@@ -90,6 +92,18 @@ export class SqliteReadTx extends BaseTx<undefined> implements ReadTx {
   }
   get refreshTokens() {
     return refreshTokenReader(this.scope)
+  }
+  get codes() {
+    return codeReader(this.scope)
+  }
+  get mails() {
+    return mailReader(this.scope)
+  }
+  get mailTemplates() {
+    return reader(this.scope, mailTemplates)
+  }
+  get mailSettings() {
+    return reader(this.scope, mailSettings)
   }
   get origins() {
     return reader(this.scope, origins)
@@ -182,6 +196,18 @@ export class SqliteWriteTx extends BaseTx<Unit> implements WriteTx {
   }
   get refreshTokens() {
     return refreshTokenWriter(this.scope)
+  }
+  get codes() {
+    return codeWriter(this.scope)
+  }
+  get mails() {
+    return mailWriter(this.scope)
+  }
+  get mailTemplates() {
+    return writer(this.scope, mailTemplates)
+  }
+  get mailSettings() {
+    return writer(this.scope, mailSettings)
   }
   get origins() {
     return writer(this.scope, origins)

@@ -189,6 +189,7 @@ describe('POST /token refuses in the words of RFC 6749 §5.2', () => {
       database: 'main',
       scopes: ['ACCESS_DB'],
       name: null,
+      email: null,
     })
     const parameters = { client_id: client.clientId, client_secret: client.clientSecret }
     const answer = await server.ask({ ...parameters, claims: alice })
@@ -288,6 +289,7 @@ describe('GET /token/validate', () => {
       database: 'main',
       scopes: ['ACCESS_DB'],
       name: null,
+      email: null,
     })
     const token = await bodyOf(await server.ask({ client_id: id, client_secret: clientSecret }))
     const authorization = `Bearer ${token.accessToken}`
