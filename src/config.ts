@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import process from 'node:process'
+import { isIPv4, isIPv6, type Networks, parseNetworks } from './networks'
 
 /** Something the person at the keyboard can put right: bad flags, settings or arguments (exit code 2). */
 export class UsageError extends Error {
@@ -12,13 +13,6 @@ export type Durability = 'full' | 'relaxed'
 
 /** Lines below this level are not written; requests are `info`. */
 export type LogLevel = 'debug' | 'info' | 'warning' | 'error'
-
-/** The reverse proxies whose forwarded headers are believed. */
-export interface TrustedProxies {
-  /** As they were given, `10.0.0.0/8`. */
-  readonly networks: readonly string[]
-  contains(address: string): boolean
-}
 
 interface Setting<T> {
   readonly help: string
@@ -60,11 +54,17 @@ export const SETTINGS = {
     'url',
     'the address the outside world uses, for mails and logins',
   ),
-  trustProxy: setting<TrustedProxies | null>(
+  trustProxy: setting<Networks | null>(
     null,
-    trustedProxies,
+    networks,
     'cidr',
     'believe the forwarded headers of these networks, separated by commas',
+  ),
+  allowPrivateAddresses: setting<Networks | null>(
+    null,
+    networks,
+    'cidr',
+    'let logins and web hooks call these private networks, separated by commas',
   ),
   tlsCert: setting<string | null>(
     null,
@@ -264,36 +264,8 @@ function publicUrl(text: string): string {
     : expect('an http(s) address without a query, such as https://data.example.com')
 }
 
-function trustedProxies(text: string): TrustedProxies {
-  const networks = text.split(',').map((network) => network.trim())
-  // Only here: loading it would take a tenth of the time in which a server starts.
-  const { BlockList } = process.getBuiltinModule('node:net')
-  const list = new BlockList()
-  for (const network of networks) {
-    const [base = '', prefix, ...rest] = network.split('/')
-    const isKnown = isIPv4(base) || isIPv6(base)
-    const length = wholeNumber(prefix ?? '', isIPv6(base) ? 128 : 32)
-    if (!isKnown || length === undefined || rest.length > 0) {
-      return expect('networks in CIDR notation, such as 10.0.0.0/8 or ::1/128')
-    }
-    list.addSubnet(base, length, familyOf(base))
-  }
-  return Object.freeze({
-    networks,
-    contains: (address: string) => list.check(address, familyOf(address)),
-  })
-}
-
-function familyOf(address: string): 'ipv4' | 'ipv6' {
-  return address.includes(':') ? 'ipv6' : 'ipv4'
-}
-
-function isIPv4(text: string): boolean {
-  return /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/.test(text)
-}
-
-function isIPv6(text: string): boolean {
-  return text.includes(':') && /^[\da-f:.]+$/i.test(text) && URL.canParse(`http://[${text}]/`)
+function networks(text: string): Networks {
+  return parseNetworks(text) ?? expect('networks in CIDR notation, such as 10.0.0.0/8 or ::1/128')
 }
 
 function secretKey(text: string): Uint8Array {
