@@ -6,6 +6,10 @@ import type { TokenAnswer } from './token-answer'
 export interface TokenRequest {
   readonly parameters: Parameters
   readonly authorization: string | null
+  /** The page that asks, which may call: the value of its `Origin` header. */
+  readonly origin?: string | null
+  /** The address it comes from, for limits; all that are not known count as one. */
+  readonly address?: string
 }
 
 /** What it takes to get a token: one row of the table of grants. */

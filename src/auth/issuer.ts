@@ -17,6 +17,7 @@ import type { TokenAnswer } from './token-answer'
 
 /** A token that someone has a right to, as far as the grant could check. */
 export interface TokenOrder {
+  /** A client's id, or `PUBLIC_CLIENT` when people log in themselves. */
   readonly clientId: string
   /** Null when the client acts for itself. */
   readonly claims: PersonClaims | null
