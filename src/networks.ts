@@ -7,6 +7,15 @@ export interface Networks {
   contains(address: string): boolean
 }
 
+/**
+ * False for an address that belongs to this machine, to a private network or to a special purpose
+ * (the registries of RFC 6890): nothing of the open internet answers there.
+ */
+export function isPublicAddress(address: string): boolean {
+  if (isIPv4(address)) return !special().contains(address)
+  return isIPv6(address) && global().contains(address) && !special().contains(address)
+}
+
 /** Networks in CIDR notation, separated by commas; undefined when they cannot be read. */
 export function parseNetworks(text: string): Networks | undefined {
   const networks = text.split(',').map((network) => network.trim())
@@ -33,6 +42,19 @@ export function isIPv4(text: string): boolean {
 
 export function isIPv6(text: string): boolean {
   return text.includes(':') && /^[\da-f:.]+$/i.test(text) && URL.canParse(`http://[${text}]/`)
+}
+
+const special = lazily(
+  '0.0.0.0/8,10.0.0.0/8,100.64.0.0/10,127.0.0.0/8,169.254.0.0/16,172.16.0.0/12,192.0.0.0/24,' +
+    '192.0.2.0/24,192.88.99.0/24,192.168.0.0/16,198.18.0.0/15,198.51.100.0/24,203.0.113.0/24,' +
+    '224.0.0.0/4,240.0.0.0/4,2001::/23,2001:db8::/32,2002::/16,3fff::/20',
+)
+/** Everything else of version 6 is special; so an embedded address of version 4 is never public. */
+const global = lazily('2000::/3')
+
+function lazily(text: string): () => Networks {
+  let networks: Networks | undefined
+  return () => (networks ??= parseNetworks(text)!)
 }
 
 function familyOf(address: string): 'ipv4' | 'ipv6' {
