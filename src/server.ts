@@ -118,6 +118,7 @@ function createDoor(hosts: Hosts, config: Config, { clock, logs }: Surroundings)
       clock,
       bodies: createBodies({ bytes, depth, values }),
       origins: { own, isDevelopment: () => isDevelopment },
+      proxies: config.trustProxy,
       version,
       isReady: () => isReady,
       access: (entry) => logs.access(entry),

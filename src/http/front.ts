@@ -2,6 +2,7 @@ import type { Server } from 'bun'
 import { isDatabaseName } from '../domain/database'
 import { SatchelError } from '../domain/error'
 import { segment, type Call, enterCall } from './call'
+import { clientAddress } from './client-address'
 import { dress } from './answer'
 import { corsHeaders, isPreflight, preflightAnswer } from './cors'
 import type { Door } from './door'
@@ -22,9 +23,11 @@ export interface FrontDoor {
 export function createFrontDoor(door: Door, handle: Handle, domain: string | null): FrontDoor {
   const nextId = requestIds()
   return {
-    async fetch(request) {
+    async fetch(request, server) {
       const started = performance.now()
-      const call = newCall(nextId(), request.method, started)
+      const call = newCall(nextId(), request.method, started, () =>
+        clientAddress(server.requestIP(request)?.address, request.headers, door.proxies),
+      )
       let response: Response
       try {
         response = await respond(request, call)
@@ -65,12 +68,17 @@ export function createFrontDoor(door: Door, handle: Handle, domain: string | nul
   }
 }
 
-function newCall(id: string, method: string, started: number): Call {
+function newCall(id: string, method: string, started: number, findAddress: () => string): Call {
+  let address: string | undefined
   return {
     id,
     method,
     path: '',
     query: '',
+    // Few requests need it, and finding it costs all.
+    get address() {
+      return (address ??= findAddress())
+    },
     started,
     cors: undefined,
     subject: null,
