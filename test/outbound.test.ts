@@ -161,7 +161,7 @@ test('calls the open internet by https alone', async () => {
 })
 
 test('gives up on who takes too long, in the answer too', async () => {
-  const never = new Promise<Response>(() => {})
+  const never = new Promise<never>(() => {})
   using silent = setupServer(() => never)
   using stalled = setupServer(() => new Response(new ReadableStream({ pull: () => never })))
   const outbound = createOutbound({ allowed: LOOPBACK })
