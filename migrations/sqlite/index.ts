@@ -1,5 +1,6 @@
 import init from './0001_init.sql' with { type: 'text' }
 import codes from './0003_codes.sql' with { type: 'text' }
+import providers from './0004_providers.sql' with { type: 'text' }
 
 export interface Migration {
   readonly name: string
@@ -10,4 +11,5 @@ export interface Migration {
 export const migrations: readonly Migration[] = [
   { name: '0001_init', sql: init },
   { name: '0003_codes', sql: codes },
+  { name: '0004_providers', sql: providers },
 ]

@@ -151,7 +151,12 @@ function read(payload: JWTPayload): Found {
       name: textOf(payload['name']),
       scopes: new Set(scopes),
     },
-    bond: { subject: sub, clientId: String(payload['client_id']), since: iat * 1000 + 999 },
+    bond: {
+      subject: sub,
+      clientId: String(payload['client_id']),
+      login: textOf(payload['sid']),
+      since: iat * 1000 + 999,
+    },
     expires: exp * 1000,
   }
 }

@@ -22,6 +22,8 @@ export interface TokenOrder {
   /** Null when the client acts for itself. */
   readonly claims: PersonClaims | null
   readonly scopes: readonly Scope[]
+  /** The login with an outside provider that this is the answer to. */
+  readonly login?: string | null
   /** PEM. Given, a refresh token is made that only its owner can use. */
   readonly publicKey?: string | undefined
   /** How long the token is valid, ms; an hour when absent. */
@@ -68,8 +70,8 @@ export function createIssuer(parts: IssuerParts): Issuer {
       return answer({ ...granted, refreshToken: await bind(granted) })
     },
 
-    renew(refreshToken, { clientId, claims }, user, scopes) {
-      return answer({ clientId, claims, user, scopes, refreshToken })
+    renew(refreshToken, { clientId, claims, login }, user, scopes) {
+      return answer({ clientId, claims, user, scopes, refreshToken, login })
     },
   }
 
@@ -84,7 +86,7 @@ export function createIssuer(parts: IssuerParts): Issuer {
   }
 
   /** Makes a refresh token that is worth nothing without the private half of the public key. */
-  async function bind({ clientId, claims, user, scopes, publicKey }: Granted) {
+  async function bind({ clientId, claims, user, scopes, publicKey, login = null }: Granted) {
     if (publicKey === undefined) return undefined
     const refreshToken = newSecret()
     const created = Math.max(clock.now(), user?.created ?? 0)
@@ -97,13 +99,18 @@ export function createIssuer(parts: IssuerParts): Issuer {
       publicKey,
       created,
       lastUsed: created,
+      login,
     }
-    await database.write((tx) => tx.refreshTokens.put(record))
+    await database.write(async (tx) => {
+      // Its code may have come again in the meantime.
+      const isOver = login !== null && (await tx.logins.isRevoked(login))
+      if (!isOver) await tx.refreshTokens.put(record)
+    })
     return refreshToken
   }
 
   async function answer(granted: Granted): Promise<TokenAnswer> {
-    const { clientId, claims, user, scopes, refreshToken } = granted
+    const { clientId, claims, user, scopes, refreshToken, login = null } = granted
     const now = Math.floor(steady.now() / SECOND)
     const begins = now + Math.ceil((granted.notBefore ?? 0) / SECOND)
     const ends = begins + Math.ceil((granted.expiresIn ?? defaultLife(limits)) / SECOND)
@@ -113,6 +120,7 @@ export function createIssuer(parts: IssuerParts): Issuer {
       aud: audience,
       client_id: clientId,
       scopes,
+      ...(login === null ? {} : { sid: login }),
       // Never before its user, whose `created` may come from a clock that ran ahead.
       iat: Math.max(now, Math.floor((user?.created ?? 0) / SECOND)),
       ...(begins > now ? { nbf: begins } : {}),

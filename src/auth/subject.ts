@@ -14,6 +14,8 @@ export interface Bond {
   /** A user id, or the client's id when it acts for itself. */
   readonly subject: string
   readonly clientId: string
+  /** The login with an outside provider that it came of, if it came of one. */
+  readonly login?: string | null
   /** ms since the epoch: a user created later is another one with the same id. */
   readonly since: number
 }
@@ -27,7 +29,10 @@ export interface Holder {
 
 /** The living holder of a token, or undefined when its client or its user is gone. */
 export async function findHolder(tx: ReadTx, bond: Bond, now: number): Promise<Holder | undefined> {
-  if (bond.clientId === PUBLIC_CLIENT) return findPerson(tx, bond, Infinity)
+  if (bond.clientId === PUBLIC_CLIENT) {
+    const isOver = typeof bond.login === 'string' && (await tx.logins.isRevoked(bond.login))
+    return isOver ? undefined : findPerson(tx, bond, Infinity)
+  }
   const client = await findClient(tx, bond.clientId)
   if (client === undefined || isClientExpired(client, now)) return undefined
   const ends = client.expires ?? Infinity

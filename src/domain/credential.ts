@@ -31,4 +31,6 @@ export interface RefreshToken {
   /** ms since the epoch. */
   readonly created: number
   readonly lastUsed: number
+  /** The login with an outside provider that it came of, or null. */
+  readonly login: string | null
 }

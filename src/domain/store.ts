@@ -5,6 +5,8 @@ import type { RefreshToken, SigningKey } from './credential'
 import type { MailSettings, MailTemplate, QueuedMail } from './mailer'
 import type { Membership } from './member'
 import type { Origin } from './origin'
+import type { Provider } from './provider'
+import type { PublicAddress } from './public-address'
 import type { Realm, RealmRef } from './realm'
 import type { IndexState, Table } from './table'
 import type { User } from './user'
@@ -79,6 +81,9 @@ export interface ReadTx {
   readonly mailTemplates: Records<MailTemplate>
   readonly mailSettings: Records<MailSettings>
   readonly origins: Records<Origin>
+  readonly providers: Records<Provider>
+  readonly publicAddress: Records<PublicAddress>
+  readonly logins: LoginReader
   readonly jobs: Records<Job>
   /**
    * The value loaded under this name since policy last changed (users, members, roles, realms,
@@ -101,6 +106,9 @@ export interface WriteTx extends ReadTx {
   readonly mailTemplates: RecordWriter<MailTemplate>
   readonly mailSettings: RecordWriter<MailSettings>
   readonly origins: RecordWriter<Origin>
+  readonly providers: RecordWriter<Provider>
+  readonly publicAddress: RecordWriter<PublicAddress>
+  readonly logins: LoginWriter
   readonly jobs: RecordWriter<Job>
   /** A new id of `createIds`, its high-water mark kept with the unit. */
   newId(prefix: string, realmId: string): string
@@ -299,6 +307,7 @@ export interface RefreshTokenWriter extends RefreshTokenReader {
   put(token: RefreshToken): Awaitable<void>
   recordUse(hash: string, timeStamp: number, now: number): Awaitable<void>
   removeOfClient(clientId: string): Awaitable<void>
+  removeOfLogin(login: string): Awaitable<void>
   /** Forgets tokens unused since `idleBefore` and uses made before `usedBefore`, both in ms. */
   prune(idleBefore: number, usedBefore: number): Awaitable<void>
 }
@@ -325,4 +334,18 @@ export interface MailReader {
 export interface MailWriter extends MailReader {
   put(mail: QueuedMail): Awaitable<void>
   remove(id: string): Awaitable<void>
+}
+
+export interface LoginReader {
+  /** True when the tokens that a login gave have ended before their time. */
+  isRevoked(id: string): Awaitable<boolean>
+}
+
+export interface LoginWriter extends LoginReader {
+  /** False when this state was spent before; remembered until it `expires`, ms. */
+  spend(state: string, expires: number): Awaitable<boolean>
+  /** Remembered until it `expires`, ms, when the last token of the login is over. */
+  revoke(id: string, expires: number): Awaitable<void>
+  /** Forgets what expired before `before`, ms. */
+  prune(before: number): Awaitable<void>
 }

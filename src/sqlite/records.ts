@@ -8,6 +8,8 @@ import {
   type mailSettings,
   type mailTemplates,
   type origins,
+  type providers,
+  type publicAddress,
   type users,
 } from './schema'
 import type { Scope, WriteScope } from './scope'
@@ -19,6 +21,8 @@ type RecordTable =
   | typeof mailSettings
   | typeof mailTemplates
   | typeof origins
+  | typeof providers
+  | typeof publicAddress
   | typeof users
 
 /** Records whose columns are the properties of the domain's type, one for one. */

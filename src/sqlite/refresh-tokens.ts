@@ -32,6 +32,9 @@ export function refreshTokenWriter(scope: WriteScope): RefreshTokenWriter {
     removeOfClient(clientId) {
       scope.connection.orm.delete(refreshTokens).where(eq(refreshTokens.clientId, clientId)).run()
     },
+    removeOfLogin(login) {
+      scope.connection.orm.delete(refreshTokens).where(eq(refreshTokens.login, login)).run()
+    },
     prune(idleBefore, usedBefore) {
       const { orm } = scope.connection
       orm.delete(refreshTokens).where(lt(refreshTokens.lastUsed, idleBefore)).run()

@@ -6,6 +6,8 @@ import type { User } from '../domain/user'
 import type { Job } from '../domain/job'
 import type { SigningKey } from '../domain/credential'
 import type { Code } from '../domain/code'
+import type { Provider } from '../domain/provider'
+import type { PublicAddress } from '../domain/public-address'
 
 /** What `migrations/sqlite` made, as drizzle sees it: property names are the domain's. */
 export const tables = sqliteTable('tables', {
@@ -79,6 +81,7 @@ export const refreshTokens = sqliteTable('refresh_tokens', {
   publicKey: text('public_key').notNull(),
   created: integer().notNull(),
   lastUsed: integer('last_used').notNull(),
+  login: text(),
 })
 
 export const refreshUses = sqliteTable(
@@ -122,6 +125,33 @@ export const mailSettings = sqliteTable('mail_settings', {
   id: text().primaryKey(),
   sender: text(),
   sealedAddress: text('sealed_address'),
+})
+
+export const providers = sqliteTable('providers', {
+  id: text().primaryKey(),
+  type: text().$type<Provider['type']>().notNull(),
+  displayName: text('display_name').notNull(),
+  iconUrl: text('icon_url'),
+  clientId: text('client_id').notNull(),
+  sealedSecret: text('sealed_secret'),
+  scopes: text({ mode: 'json' }).$type<readonly string[]>(),
+  options: text({ mode: 'json' }).$type<Provider['options']>().notNull(),
+  created: integer().notNull(),
+})
+
+export const spentStates = sqliteTable('spent_states', {
+  id: text().primaryKey(),
+  expires: integer().notNull(),
+})
+
+export const revokedLogins = sqliteTable('revoked_logins', {
+  id: text().primaryKey(),
+  expires: integer().notNull(),
+})
+
+export const publicAddress = sqliteTable('public_address', {
+  id: text().$type<PublicAddress['id']>().primaryKey(),
+  url: text().notNull(),
 })
 
 export const origins = sqliteTable('origins', {

@@ -15,6 +15,7 @@ import { nextTurn } from '../domain/turn'
 import { codeReader, codeWriter } from './codes'
 import type { Connection } from './connection'
 import type { Unit } from './group'
+import { loginReader, loginWriter } from './logins'
 import { mailReader, mailWriter } from './mails'
 import { membershipReader, membershipWriter } from './memberships'
 import { objectReader } from './objects'
@@ -22,7 +23,17 @@ import { objectWriter } from './object-writer'
 import { realmReader, realmWriter } from './realms'
 import { reader, writer } from './records'
 import { refreshTokenReader, refreshTokenWriter } from './refresh-tokens'
-import { clients, jobs, keys, mailSettings, mailTemplates, origins, users } from './schema'
+import {
+  clients,
+  jobs,
+  keys,
+  mailSettings,
+  mailTemplates,
+  origins,
+  providers,
+  publicAddress,
+  users,
+} from './schema'
 import { inSavepoint } from './savepoint'
 import { type Scope, openScope } from './scope'
 import { type Committed, memorize } from './state'
@@ -107,6 +118,15 @@ export class SqliteReadTx extends BaseTx<undefined> implements ReadTx {
   }
   get origins() {
     return reader(this.scope, origins)
+  }
+  get providers() {
+    return reader(this.scope, providers)
+  }
+  get publicAddress() {
+    return reader(this.scope, publicAddress)
+  }
+  get logins() {
+    return loginReader(this.scope)
   }
   get jobs() {
     return reader(this.scope, jobs)
@@ -211,6 +231,15 @@ export class SqliteWriteTx extends BaseTx<Unit> implements WriteTx {
   }
   get origins() {
     return writer(this.scope, origins)
+  }
+  get providers() {
+    return writer(this.scope, providers)
+  }
+  get publicAddress() {
+    return writer(this.scope, publicAddress)
+  }
+  get logins() {
+    return loginWriter(this.scope)
   }
   get jobs() {
     return writer(this.scope, jobs)

@@ -27,6 +27,7 @@ export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
   UNKNOWN_TABLE: 'There is no such table: `satchel schema push` declares it.',
   UNKNOWN_OBJECT: 'There is no such object, or the caller cannot see it: one answer for both.',
   UNKNOWN_CLIENT: 'There is no such client. Told by commands.',
+  UNKNOWN_PROVIDER: 'The database has no login provider of this name.',
   UNKNOWN_REALM: 'The object names a realm that does not exist: create it first.',
   METHOD_NOT_ALLOWED: 'The address knows other methods; the header `Allow` names them.',
   UNSUPPORTED_MEDIA_TYPE:
@@ -40,6 +41,8 @@ export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
   BUSY: 'The server is busy or stopping; nothing was stored: repeat it after `Retry-After` seconds.',
   STORAGE_FULL: 'The disk is full; nothing was stored.',
   MAIL_NOT_CONFIGURED: 'This server has no way to send mails: its administrator sets one up.',
+  NO_PUBLIC_ADDRESS: 'This server does not know its public address: `--public-url` says it.',
+  PROVIDER_FAILED: 'The login provider cannot be reached or answers what it should not.',
   READ_ONLY: 'The data folder cannot be written; nothing was stored.',
   STORAGE_FAILED: 'The storage failed; the log of the server says more.',
   DATA_FOLDER_IN_USE: 'Another process serves the data folder. Told by commands.',
