@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import process from 'node:process'
+import { holdsSecret, parseMailAddress, usualSender } from './mail/address'
+import { parseSender } from './mail/sender'
 import { isIPv4, isIPv6, type Networks, parseNetworks } from './networks'
 
 /** Something the person at the keyboard can put right: bad flags, settings or arguments (exit code 2). */
@@ -66,6 +68,24 @@ export const SETTINGS = {
     'cidr',
     'let logins and web hooks call these private networks, separated by commas',
   ),
+  smtpUrl: setting<string | null>(
+    null,
+    smtpUrl,
+    'url',
+    'send mails through this server, smtp://user@host:port; with a password only from environment or file',
+  ),
+  mailHook: setting<string | null>(
+    null,
+    mailHook,
+    'url',
+    'let this web hook send the mails, instead of a mail server',
+  ),
+  mailFrom: setting<string | null>(
+    null,
+    mailFrom,
+    'sender',
+    'who mails come from, such as "My App <app@example.com>"',
+  ),
   tlsCert: setting<string | null>(
     null,
     file,
@@ -128,6 +148,7 @@ export function readConfig(sources: Sources = {}): Config {
   if ((settings.tlsCert === null) !== (settings.tlsKey === null)) {
     throw new UsageError('--tls-cert and --tls-key go together: give both or neither')
   }
+  requireMailSettings(settings, sources.flags?.['smtpUrl'] !== undefined)
   const data = resolve(settings.data)
   return Object.freeze({ ...settings, data, development: isDevelopment(settings) })
 }
@@ -149,6 +170,21 @@ export function isLoopback(host: string): boolean {
 
 function isDevelopment(settings: Settings): boolean {
   return isLoopback(settings.host) && settings.publicUrl === null && settings.trustProxy === null
+}
+
+function requireMailSettings({ smtpUrl, mailHook, mailFrom }: Settings, isFlag: boolean): void {
+  if (smtpUrl !== null && mailHook !== null) {
+    throw new UsageError('--smtp-url and --mail-hook exclude each other: give one of them')
+  }
+  if (smtpUrl === null) return
+  if (isFlag && holdsSecret(smtpUrl)) {
+    throw new UsageError(
+      `--smtp-url must not hold a password, which everyone on this machine could read: set ${environmentName('smtpUrl')}`,
+    )
+  }
+  if (mailFrom === null && usualSender(smtpUrl) === null) {
+    throw new UsageError('--smtp-url needs --mail-from: who the mails come from')
+  }
 }
 
 type Given = readonly [source: string, value: unknown]
@@ -262,6 +298,21 @@ function publicUrl(text: string): string {
   return isPlain
     ? url.href.replace(/\/+$/, '')
     : expect('an http(s) address without a query, such as https://data.example.com')
+}
+
+function smtpUrl(text: string): string {
+  const isServer = parseMailAddress(text).kind === 'smtp'
+  return isServer ? text : expect('the address of a mail server: smtp://… or smtps://…')
+}
+
+function mailHook(text: string): string {
+  const isHook = parseMailAddress(text).kind === 'hook'
+  return isHook ? text : expect('the https address of a web hook')
+}
+
+function mailFrom(text: string): string {
+  parseSender(text)
+  return text
 }
 
 function networks(text: string): Networks {

@@ -1,5 +1,6 @@
 import type { Authority } from '../auth/authority'
 import type { Clock } from '../clock'
+import type { Mailer } from '../domain/mailer'
 import type { Database } from '../domain/store'
 
 /** A data folder that is open in this process, as operations see it. */
@@ -22,4 +23,5 @@ export interface Workspace {
 export interface OpenDatabase {
   readonly database: Database
   readonly authority: Authority
+  readonly mailer: Mailer
 }

@@ -20,6 +20,7 @@ export type ErrorCode =
   | 'INVALID_OTP'
   | 'OTP_EXPIRED'
   | 'MAIL_NOT_CONFIGURED'
+  | 'MAIL_FAILED'
   | 'NO_PUBLIC_ADDRESS'
   | 'PROVIDER_FAILED'
   | 'UNKNOWN_DATABASE'

@@ -70,13 +70,35 @@ export interface MailSettings {
   readonly sealedAddress: string | null
 }
 
-/** The way to a person's mailbox. */
-export interface Mailer {
-  /** Whether mails of this database can be sent at all, as far as its settings say. */
+/** Where the mails of a database go. */
+export interface MailRoute {
+  /** `smtp://mail@smtp.example.com:587`, without what must not be seen. */
+  readonly to: string
+  /** `Name <address>` */
+  readonly from: string
+  /** True when the database says so, not its server. */
+  readonly isOwn: boolean
+}
+
+/** What a database sets for itself; absent stays as it is, null means as its server has it. */
+export interface MailChange {
+  readonly address?: string | null
+  readonly sender?: string | null
+}
+
+/** The mail room of one database. */
+export interface Mailer extends AsyncDisposable {
+  /** Whether mails can be sent at all, as far as the settings say. */
   isReady(tx: ReadTx): Awaitable<boolean>
   /**
    * Puts a letter down in the unit that makes it necessary, which is what it costs: it is sent after
    * the commit, and again until it has gone or expires. Throws `MAIL_NOT_CONFIGURED`.
    */
   post<Kind extends MailKind>(tx: WriteTx, letter: Letter<Kind>): Promise<void>
+  /** Undefined when mails cannot be sent. */
+  route(): Promise<MailRoute | undefined>
+  /** Throws `UNPROCESSABLE`. */
+  configure(change: MailChange): Promise<void>
+  /** Sends a letter at once and once. Throws `MAIL_FAILED` with what the other side said. */
+  trySend(letter: Letter): Promise<MailRoute>
 }

@@ -40,6 +40,7 @@ export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
   TOO_MANY_REQUESTS: 'Too many requests: repeat it after `Retry-After` seconds.',
   BUSY: 'The server is busy or stopping; nothing was stored: repeat it after `Retry-After` seconds.',
   STORAGE_FULL: 'The disk is full; nothing was stored.',
+  MAIL_FAILED: 'The mail server or hook did not take a mail. Told by commands.',
   MAIL_NOT_CONFIGURED: 'This server has no way to send mails: its administrator sets one up.',
   NO_PUBLIC_ADDRESS: 'This server does not know its public address: `--public-url` says it.',
   PROVIDER_FAILED: 'The login provider cannot be reached or answers what it should not.',
