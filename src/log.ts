@@ -125,18 +125,14 @@ const TEXT_LINES = {
     )
   },
   mail(time: string, { to, subject, text }: PrintedMail): string {
-    const title = ` ${timeOfDay(time)}  MAIL TO ${to} `
-    const lines = ['', subject, '', ...text.trimEnd().split('\n'), '']
-    const width = Math.max(MAIL_WIDTH, title.length + 2)
-    return [
-      '',
-      `╔═${title.padEnd(width - 2, '═')}╗`,
-      ...lines.map((line) => `║  ${line}`.trimEnd()),
-      `╚${'═'.repeat(width - 1)}╝`,
-      '',
+    const title = `═ ${timeOfDay(time)}  MAIL TO ${to} `
+    const words = ['', subject, '', ...text.trimEnd().split('\n'), '']
+    const frame = [
+      `╔${title.padEnd(MAIL_WIDTH, '═')}`,
+      ...words.map((line) => `║  ${line}`.trimEnd()),
+      `╚${'═'.repeat(MAIL_WIDTH)}`,
     ]
-      .map(escapeControls)
-      .join('\n')
+    return ['', ...frame, ''].map(escapeControls).join('\n')
   },
   request(time: string, { method, path, status, duration, subject, code }: AccessEntry): string {
     const who = subject === undefined || subject === null ? '' : `  ${subject}`

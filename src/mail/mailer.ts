@@ -34,7 +34,7 @@ export interface MailerParts {
   /** False for a command, which leaves what waits to the server. */
   readonly isSending: boolean
   /** Told of mails that did not go; `isFinal` when they never will. */
-  report(letter: Letter | undefined, error: unknown, isFinal: boolean): void
+  readonly report: (letter: Letter | undefined, error: unknown, isFinal: boolean) => void
 }
 
 /** The mail room of one database: its own settings and words, or those of the server. */

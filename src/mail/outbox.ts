@@ -13,9 +13,9 @@ export interface OutboxParts {
   readonly database: Database
   readonly clock: Clock
   /** Throws `DeliveryError`, and soon when `signal` aborts. */
-  deliver(mail: QueuedMail, signal: AbortSignal): Promise<void>
+  readonly deliver: (mail: QueuedMail, signal: AbortSignal) => Promise<void>
   /** Told what went wrong; `isFinal` when the mail is given up. */
-  report(mail: QueuedMail, error: unknown, isFinal: boolean): void
+  readonly report: (mail: QueuedMail, error: unknown, isFinal: boolean) => void
 }
 
 const SECOND = 1000
@@ -72,7 +72,7 @@ export function createOutbox({ database, clock, deliver, report }: OutboxParts):
       return { next, due: await tx.mails.due(by, AT_ONCE + flights.size) }
     })
     for (const mail of due) {
-      if (flights.size >= AT_ONCE) break
+      if (flights.size >= AT_ONCE || isStopping) break
       if (!flights.has(mail.id)) flights.set(mail.id, fly(mail))
     }
     return next === undefined ? undefined : Math.min(Math.max(next - now, SECOND), LOOK_EVERY)
@@ -131,7 +131,8 @@ export function createOutbox({ database, clock, deliver, report }: OutboxParts):
       unsubscribe()
       clearTimeout(timer)
       const hurry = setTimeout(() => stop.abort(), GRACE)
-      await Promise.all([looking, ...flights.values()])
+      await looking
+      await Promise.all(flights.values())
       clearTimeout(hurry)
     },
   }
