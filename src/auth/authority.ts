@@ -4,7 +4,9 @@ import type { Actor } from '../domain/actor'
 import { SatchelError } from '../domain/error'
 import { isScope } from '../domain/scope'
 import type { Database } from '../domain/store'
-import { findUser, licenseOf } from '../domain/user'
+import { licenseOf } from '../domain/license'
+import { findUser } from '../domain/user'
+import { type AskWebhook, createAdmission } from './admission'
 import { clientCredentials } from './client-credentials'
 import { answerGrant, type Grants, type TokenRequest } from './grant'
 import { createIssuer, type TokenOrder } from './issuer'
@@ -15,7 +17,7 @@ import { createLoginLog } from './login-log'
 import { refresh } from './refresh'
 import { createSteadyClock } from './steady-clock'
 import { type Bond, findHolder, requireActive } from './subject'
-import { audienceOf, verifyToken } from './token'
+import { audienceOf, USER, verifyToken } from './token'
 import type { TokenAnswer } from './token-answer'
 
 /** Issues and verifies the tokens of one database (design.md §4). Closing it writes what is pending. */
@@ -40,12 +42,17 @@ export interface Authority extends AsyncDisposable {
   issue(order: TokenOrder): Promise<TokenAnswer>
 }
 
+export interface AuthorityOptions extends Partial<TokenLimits> {
+  /** Decides about new users where the policy leaves it to a web hook. */
+  readonly askWebhook?: AskWebhook
+}
+
 /** Makes the signing keys at the first start. Throws `STORAGE_FAILED` when `secretKey` is another's. */
 export async function createAuthority(
   database: Database,
   clock: Clock,
   secretKey: Uint8Array,
-  options: Partial<TokenLimits> = {},
+  options: AuthorityOptions = {},
 ): Promise<Authority> {
   const limits = { ...DEFAULT_LIMITS, ...options }
   const reach = longestReach(limits)
@@ -54,7 +61,8 @@ export async function createAuthority(
   const keys = createKeyRing(database, steady, secretKey, reach)
   await keys.signer()
   const logins = createLoginLog(database)
-  const issuer = createIssuer({ database, clock, steady, keys, logins, limits })
+  const admission = createAdmission(database, clock, options.askWebhook)
+  const issuer = createIssuer({ database, clock, steady, keys, logins, admission, limits })
   const grants: Grants = new Map([
     ['client_credentials', clientCredentials(database, steady, issuer)],
     ['refresh_token', refresh(database, clock, steady, issuer, limits)],
@@ -142,7 +150,7 @@ interface Verified extends Found {
 const REMEMBERED = 10_000
 
 function read(payload: JWTPayload): Found {
-  const { sub = '', exp = 0, iat = 0 } = payload
+  const { sub = '', exp = 0 } = payload
   const scopes = Array.isArray(payload['scopes']) ? payload['scopes'].filter(isScope) : []
   return {
     actor: {
@@ -155,10 +163,14 @@ function read(payload: JWTPayload): Found {
       subject: sub,
       clientId: String(payload['client_id']),
       login: textOf(payload['sid']),
-      since: iat * 1000 + 999,
+      user: numberOf(payload[USER]),
     },
     expires: exp * 1000,
   }
+}
+
+function numberOf(value: unknown): number | null {
+  return typeof value === 'number' ? value : null
 }
 
 function textOf(value: unknown): string | null {

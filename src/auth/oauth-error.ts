@@ -32,6 +32,10 @@ const REFUSALS: Partial<Record<ErrorCode, { readonly status: number; readonly er
   INVALID_GRANT: { status: 401, error: 'invalid_grant' },
   CLIENT_EXPIRED: { status: 401 },
   USER_DEACTIVATED: { status: 403, error: 'access_denied' },
+  USER_NOT_REGISTERED: { status: 403, error: 'access_denied' },
+  USER_NOT_ACCEPTED: { status: 403, error: 'access_denied' },
+  NO_SEATS_AVAILABLE: { status: 403, error: 'access_denied' },
+  WEBHOOK_ERROR: { status: 403, error: 'access_denied' },
 }
 
 /** The message comes twice, and a body of refusal has at most 4 KiB (design.md §6). */

@@ -16,8 +16,8 @@ export interface Bond {
   readonly clientId: string
   /** The login with an outside provider that it came of, if it came of one. */
   readonly login?: string | null
-  /** ms since the epoch: a user created later is another one with the same id. */
-  readonly since: number
+  /** The incarnation of the user: one who came later is another one with the same id. Null: a client. */
+  readonly user: number | null
 }
 
 export interface Holder {
@@ -47,5 +47,5 @@ export function requireActive(user: User | undefined): void {
 
 async function findPerson(tx: ReadTx, bond: Bond, ends: number): Promise<Holder | undefined> {
   const user = await findUser(tx, bond.subject)
-  return user === undefined || user.created > bond.since ? undefined : { user, ends }
+  return user === undefined || user.incarnation !== bond.user ? undefined : { user, ends }
 }

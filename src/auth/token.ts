@@ -54,6 +54,9 @@ export async function verifyToken(
   }
 }
 
+/** The claim that tells one life of a user id from the next: its incarnation. */
+export const USER = 'incarnation'
+
 const ALGORITHM = 'ES256'
 const TYPE = 'at+jwt'
 const MAX_LENGTH = 16_384

@@ -4,7 +4,7 @@ import type { WriteTx } from './store'
 /** Long work in short units; what is unfinished goes on at the next start (design.md §3). */
 export interface Job {
   readonly id: string
-  readonly kind: 'index' | 'drop-index' | 'erase' | 'import'
+  readonly kind: 'index' | 'drop-index' | 'erase' | 'import' | 'leave' | 'hand-over'
   /** What the kind needs to go on, as JSON. */
   readonly state: Readonly<Record<string, unknown>>
   readonly done: number

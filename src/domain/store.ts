@@ -8,8 +8,10 @@ import type { Origin } from './origin'
 import type { Provider } from './provider'
 import type { PublicAddress } from './public-address'
 import type { Realm, RealmRef } from './realm'
+import type { Setting } from './setting'
 import type { IndexState, Table } from './table'
-import type { User } from './user'
+import type { User, UserFields } from './user'
+import type { UserFilter, UserPage, UserQuery } from './user-query'
 
 /**
  * The seam between the domain and a storage engine (design.md §3). `test/contract/store.ts` is its
@@ -72,7 +74,7 @@ export interface ReadTx {
   readonly objects: ObjectReader
   readonly realms: RealmReader
   readonly memberships: MembershipReader
-  readonly users: Records<User>
+  readonly users: UserReader
   readonly clients: Records<Client>
   readonly keys: Records<SigningKey>
   readonly refreshTokens: RefreshTokenReader
@@ -81,6 +83,7 @@ export interface ReadTx {
   readonly mailTemplates: Records<MailTemplate>
   readonly mailSettings: Records<MailSettings>
   readonly origins: Records<Origin>
+  readonly settings: Records<Setting>
   readonly providers: Records<Provider>
   readonly publicAddress: Records<PublicAddress>
   readonly logins: LoginReader
@@ -97,7 +100,7 @@ export interface WriteTx extends ReadTx {
   readonly objects: ObjectWriter
   readonly realms: RealmWriter
   readonly memberships: MembershipWriter
-  readonly users: RecordWriter<User>
+  readonly users: UserWriter
   readonly clients: RecordWriter<Client>
   readonly keys: RecordWriter<SigningKey>
   readonly refreshTokens: RefreshTokenWriter
@@ -106,6 +109,7 @@ export interface WriteTx extends ReadTx {
   readonly mailTemplates: RecordWriter<MailTemplate>
   readonly mailSettings: RecordWriter<MailSettings>
   readonly origins: RecordWriter<Origin>
+  readonly settings: RecordWriter<Setting>
   readonly providers: RecordWriter<Provider>
   readonly publicAddress: RecordWriter<PublicAddress>
   readonly logins: LoginWriter
@@ -297,6 +301,23 @@ export interface MembershipWriter extends MembershipReader {
   removeOfRealm(realm: RealmRef): Awaitable<void>
 }
 
+export interface UserReader {
+  find(id: string): Awaitable<User | undefined>
+  /** One page: in the order that is asked for, then in that of creation. */
+  list(query: UserQuery): Awaitable<UserPage>
+  /** How many users pass the filter; counting ends at `most`. */
+  count(filter: UserFilter, most: number): Awaitable<number>
+}
+
+export interface UserWriter extends UserReader {
+  /** Writes a user, who gets a new incarnation when there is none with this id. */
+  put(user: UserFields): Awaitable<User>
+  /** Notes a login at `at`, ms, of whoever has this id. It changes nothing about who may do what. */
+  noteLogin(id: string, at: number): Awaitable<void>
+  /** False when there was none. */
+  remove(id: string): Awaitable<boolean>
+}
+
 export interface RefreshTokenReader {
   find(hash: string): Awaitable<RefreshToken | undefined>
   /** When this `time_stamp` was used with this token, in ms, if it was. */
@@ -307,6 +328,7 @@ export interface RefreshTokenWriter extends RefreshTokenReader {
   put(token: RefreshToken): Awaitable<void>
   recordUse(hash: string, timeStamp: number, now: number): Awaitable<void>
   removeOfClient(clientId: string): Awaitable<void>
+  removeOfUser(incarnation: number): Awaitable<void>
   removeOfLogin(login: string): Awaitable<void>
   /** Forgets tokens unused since `idleBefore` and uses made before `usedBefore`, both in ms. */
   prune(idleBefore: number, usedBefore: number): Awaitable<void>

@@ -7,6 +7,7 @@ import { randomToken } from '../domain/id'
 import { PUBLIC_REALM, PUBLIC_REALM_REF } from '../domain/realm'
 import { BUILT_IN_TABLES } from '../domain/table'
 import type { Connection } from './connection'
+import { foldUsers } from './fold-users'
 import { migrate } from './migrate'
 import { createObjectTable } from './object-table'
 import { keepPrivate } from './private-file'
@@ -18,6 +19,7 @@ const OLDEST_SQLITE = '3.51.3'
 export function prepareFile(connection: Connection, file: string, clock: Clock): void {
   requireSqlite(connection)
   migrate(connection, (version) => backUp(connection, file, `${file}.before-${version}`))
+  foldUsers(connection)
   if (connection.prepare('SELECT 1 FROM database').get() === null) furnish(connection, clock)
 }
 

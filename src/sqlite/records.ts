@@ -10,7 +10,7 @@ import {
   type origins,
   type providers,
   type publicAddress,
-  type users,
+  type settings,
 } from './schema'
 import type { Scope, WriteScope } from './scope'
 
@@ -23,7 +23,7 @@ type RecordTable =
   | typeof origins
   | typeof providers
   | typeof publicAddress
-  | typeof users
+  | typeof settings
 
 /** Records whose columns are the properties of the domain's type, one for one. */
 export function reader<T extends RecordTable>(scope: Scope, table: T): Records<T['$inferSelect']> {

@@ -2,7 +2,7 @@ import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { PermissionSet } from '../domain/permission'
 import type { Scope } from '../domain/scope'
 import type { IndexState } from '../domain/table'
-import type { User } from '../domain/user'
+import type { Setting } from '../domain/setting'
 import type { Job } from '../domain/job'
 import type { SigningKey } from '../domain/credential'
 import type { Code } from '../domain/code'
@@ -42,17 +42,6 @@ export const memberships = sqliteTable('memberships', {
   roles: text({ mode: 'json' }).$type<readonly string[]>().notNull(),
 })
 
-export const users = sqliteTable('users', {
-  id: text().primaryKey(),
-  type: text().$type<User['type']>().notNull(),
-  created: integer().notNull(),
-  updated: integer().notNull(),
-  lastLogin: integer('last_login'),
-  validUntil: integer('valid_until'),
-  deactivated: integer(),
-  data: text({ mode: 'json' }).$type<NonNullable<User['data']>>(),
-})
-
 export const clients = sqliteTable('clients', {
   id: text().primaryKey(),
   secretHash: text('secret_hash').notNull(),
@@ -81,6 +70,7 @@ export const refreshTokens = sqliteTable('refresh_tokens', {
   publicKey: text('public_key').notNull(),
   created: integer().notNull(),
   lastUsed: integer('last_used').notNull(),
+  user: integer('user_number'),
   login: text(),
 })
 
@@ -157,6 +147,11 @@ export const publicAddress = sqliteTable('public_address', {
 export const origins = sqliteTable('origins', {
   id: text().primaryKey(),
   created: integer().notNull(),
+})
+
+export const settings = sqliteTable('settings', {
+  id: text().primaryKey(),
+  value: text({ mode: 'json' }).$type<Setting['value']>().notNull(),
 })
 
 export const jobs = sqliteTable('jobs', {

@@ -32,12 +32,13 @@ import {
   origins,
   providers,
   publicAddress,
-  users,
+  settings,
 } from './schema'
 import { inSavepoint } from './savepoint'
 import { type Scope, openScope } from './scope'
 import { type Committed, memorize } from './state'
 import { tableReader, tableWriter } from './tables'
+import { userReader, userWriter } from './users'
 
 abstract class BaseTx<U extends Unit | undefined> {
   protected readonly scope: Scope<U>
@@ -93,7 +94,7 @@ export class SqliteReadTx extends BaseTx<undefined> implements ReadTx {
     return (this.#memberships ??= membershipReader(this.scope))
   }
   get users() {
-    return reader(this.scope, users)
+    return userReader(this.scope)
   }
   get clients() {
     return reader(this.scope, clients)
@@ -118,6 +119,9 @@ export class SqliteReadTx extends BaseTx<undefined> implements ReadTx {
   }
   get origins() {
     return reader(this.scope, origins)
+  }
+  get settings() {
+    return reader(this.scope, settings)
   }
   get providers() {
     return reader(this.scope, providers)
@@ -206,7 +210,7 @@ export class SqliteWriteTx extends BaseTx<Unit> implements WriteTx {
     return (this.#memberships ??= membershipWriter(this.scope))
   }
   get users() {
-    return writer(this.scope, users)
+    return userWriter(this.scope)
   }
   get clients() {
     return writer(this.scope, clients)
@@ -231,6 +235,9 @@ export class SqliteWriteTx extends BaseTx<Unit> implements WriteTx {
   }
   get origins() {
     return writer(this.scope, origins)
+  }
+  get settings() {
+    return writer(this.scope, settings)
   }
   get providers() {
     return writer(this.scope, providers)

@@ -3,6 +3,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { decodeJwt } from 'jose'
 import { revokeClient, rotateClient } from '../../src/domain/client'
 import { SCOPES } from '../../src/domain/scope'
+import { listEveryUser } from '../../src/domain/user-list'
 import { asClient, codeOf, DAY, HOUR, MINUTE, refusalOf, SECOND, setupAuthority } from './setup'
 
 const alice = { sub: 'alice@example.com', email: 'alice@example.com', name: 'Alice' }
@@ -40,7 +41,7 @@ describe('a token for the client itself (spec.md §2.2)', () => {
     await using server = await setupAuthority()
     await server.ask({})
     await server.ask({ claims: { sub: server.client.clientId, name: 'Myself' } })
-    expect(await server.database.read((tx) => tx.users.list())).toEqual([])
+    expect(await server.database.read((tx) => listEveryUser(tx))).toEqual([])
   })
 })
 
@@ -69,7 +70,7 @@ describe('a token for a person', () => {
     await Promise.all(Array.from({ length: 20 }, () => server.ask({ claims: alice })))
     server.clock.advance(HOUR)
     await server.ask({ claims: { ...alice, name: 'Another name' } })
-    const users = await server.database.read((tx) => tx.users.list())
+    const users = await server.database.read((tx) => listEveryUser(tx))
     expect(users).toHaveLength(1)
     expect(users[0]).toMatchObject({
       id: alice.sub,
@@ -135,7 +136,7 @@ describe('a token for a person', () => {
     expect(await codeOf(() => server.ask({ claims: { ...alice, iss: 'x' } }))).toBe(
       'RESERVED_CLAIM',
     )
-    expect(await server.database.read((tx) => tx.users.list())).toEqual([])
+    expect(await server.database.read((tx) => listEveryUser(tx))).toEqual([])
   })
 })
 

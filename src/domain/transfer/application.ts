@@ -60,7 +60,13 @@ async function applyUsers(tx: WriteTx, entries: readonly UserEntry[], now: numbe
     }
     const data = Object.keys(given).length === 0 ? null : given
     const known = await tx.users.find(id)
-    const fresh = { created: now, lastLogin: null, validUntil: null, deactivated: null }
+    const fresh = {
+      created: now,
+      lastLogin: null,
+      validUntil: null,
+      evalUntil: null,
+      deactivated: null,
+    }
     await tx.users.put({ ...fresh, ...known, id, type: 'demo', updated: now, data })
   }
 }

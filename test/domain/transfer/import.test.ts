@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { accessOf } from '../../../src/domain/access'
 import type { Actor } from '../../../src/domain/actor'
 import type { Database } from '../../../src/domain/store'
+import { listEveryUser } from '../../../src/domain/user-list'
 import { dataOf, expectNothingLeft, lines, objectsOf, setupDatabase } from './setup'
 
 const FILE = {
@@ -109,7 +110,7 @@ describe('an import file', () => {
       FILE.roles.reader.permissions,
     ])
     expect(await permissions(database, 'ann@demo.local', 'rlm-list')).toEqual([{ manage: '*' }])
-    const users = await database.read((tx) => tx.users.list())
+    const users = await database.read((tx) => listEveryUser(tx))
     const now = base.clock.now()
     expect(users).toMatchObject([
       { id: 'ann@demo.local', type: 'demo', created: now, lastLogin: null, data: null },
