@@ -9,7 +9,7 @@ import { removeStraySpools } from './domain/transfer/spool'
 import { createHosts, type OpenHosts } from './hosts'
 import { serverLog } from './log'
 import { createMemoryFolder } from './memory-folder'
-import { createServices, type MailPrinter } from './services'
+import { createServerAddress, createServices, type MailPrinter } from './services'
 import { lockFolder } from './sqlite/lock'
 import { createSqliteStore } from './sqlite/store'
 
@@ -30,6 +30,7 @@ export function takeDataFolder(
   config: Config,
   clock: Clock,
   printer?: MailPrinter,
+  address = createServerAddress(config),
 ): DataFolder | undefined {
   using undo = new DisposableStack()
   const path = config.memory ? undo.use(createMemoryFolder()).path : createFolder(config.data)
@@ -42,7 +43,7 @@ export function takeDataFolder(
   const store = createSqliteStore(path, { clock, durability })
   const hosts = createHosts({
     store,
-    openServices: createServices(config, clock, printer),
+    openServices: createServices(config, clock, printer, address),
     tidy: removeStraySpools,
     jobSteps: { ...MAINTENANCE, ...IMPORT_STEPS },
     jobFailed: (database, { kind, id }, error) =>

@@ -14,7 +14,7 @@ import type { Hosts } from './http/hosts'
 import { type Application, listen } from './listen'
 import { httpLog, type Logs, serverLog } from './log'
 import type { Message } from './mail/message'
-import type { MailPrinter } from './services'
+import { createServerAddress } from './services'
 
 /** A server that answers. Disposing it stops it. */
 export interface Server extends AsyncDisposable {
@@ -48,14 +48,20 @@ const FIRST_DATABASE = 'main'
 export async function startServer(config: Config, { clock, logs }: Surroundings): Promise<Server> {
   await using undo = new AsyncDisposableStack()
   const mode = createMode(config)
-  const printer = { isPrinting: mode.isDevelopment, print: (mail: Message) => print(logs, mail) }
-  const folder = undo.use(await requireDataFolder(config, clock, printer))
+  const printer = {
+    isPrinting: () => mode.isDevelopment(),
+    print: (mail: Message) => print(logs, mail),
+  }
+  const address = createServerAddress(config)
+  const take = () => takeDataFolder(config, clock, printer, address)
+  const folder = undo.use(await requireDataFolder(config.data, take))
   const door = createDoor(folder, config, mode, { clock, logs })
   // First, so that a port in use does not cost the secret of the first client.
   const listener = await listen(config, door)
   undo.defer(() => listener.stop(true))
   const url = (name: string) => `${listener.url}/${name}`
   door.reachedAt(listener.url)
+  address.reachedAt(listener.url)
   const client = await openFirstDatabase(folder)
   const token = newSecret()
   const commands = listenForCommands({ ...folder, url }, token)
@@ -88,18 +94,17 @@ const PAUSE_MS = 100
 
 /** A command at work lets go soon; a server does not (promises.md 10). */
 async function requireDataFolder(
-  config: Config,
-  clock: Clock,
-  printer: MailPrinter,
+  path: string,
+  take: () => DataFolder | undefined,
 ): Promise<DataFolder> {
   for (let tries = 1; ; tries++) {
-    const folder = takeDataFolder(config, clock, printer)
+    const folder = take()
     if (folder !== undefined) return folder
-    const holder = readHolder(config.data)
+    const holder = readHolder(path)
     if (tries === TRIES || (holder !== undefined && holder.address !== null)) {
       throw new SatchelError(
         'DATA_FOLDER_IN_USE',
-        `The data folder ${config.data} is in use by ${nameHolder(holder)}: stop it, or choose another folder with --data`,
+        `The data folder ${path} is in use by ${nameHolder(holder)}: stop it, or choose another folder with --data`,
       )
     }
     await Bun.sleep(PAUSE_MS)
@@ -150,7 +155,7 @@ function createDoor(hosts: Hosts, config: Config, mode: Mode, { clock, logs }: S
       hosts,
       clock,
       bodies: createBodies({ bytes, depth, values }),
-      origins: { own, isDevelopment: mode.isDevelopment },
+      origins: { own, isDevelopment: () => mode.isDevelopment() },
       proxies: config.trustProxy,
       version,
       isReady: () => isReady,

@@ -1,9 +1,11 @@
 import { createAuthority } from './auth/authority'
+import { createProviders } from './auth/providers'
 import { openSecretKey } from './auth/secret-key'
 import { createVault } from './auth/vault'
 import type { Clock } from './clock'
-import type { Config } from './config'
+import { type Config, isLoopback } from './config'
 import type { Letter } from './domain/mailer'
+import { findPublicAddress } from './domain/public-address'
 import type { Database } from './domain/store'
 import type { Services } from './http/hosts'
 import { mailLog } from './log'
@@ -17,6 +19,25 @@ export interface MailPrinter {
   print(message: Message): void
 }
 
+/** Where the outside world reaches the databases of a server (design.md §2). */
+export interface ServerAddress {
+  /** Null while the server does not know. Without a slash at its end. */
+  of(database: string): string | null
+  /** Told by a server that listens. */
+  reachedAt(url: string): void
+}
+
+/** What `--public-url` says, else the address of this machine while nobody else can call. */
+export function createServerAddress({ publicUrl, host }: Config): ServerAddress {
+  let base = publicUrl
+  return {
+    of: (database) => (base === null ? null : `${base}/${database}`),
+    reachedAt(url) {
+      if (isLoopback(host)) base ??= url
+    },
+  }
+}
+
 /**
  * Opens what belongs to one database beside its data. Without a `printer` it is for a command: then
  * nothing that waits is sent.
@@ -25,12 +46,14 @@ export function createServices(
   config: Config,
   clock: Clock,
   printer?: MailPrinter,
+  address = createServerAddress(config),
 ): (database: Database) => Promise<Services> {
   const { maxExpiresIn, maxNotBefore } = config
+  const call = createOutbound({ allowed: config.allowPrivateAddresses })
   const server = {
     address: config.smtpUrl ?? config.mailHook,
     sender: config.mailFrom,
-    call: createOutbound({ allowed: config.allowPrivateAddresses }),
+    call,
     isPrinting: () => printer?.isPrinting() ?? false,
     print: (message: Message) => printer?.print(message),
   }
@@ -38,11 +61,12 @@ export function createServices(
   return async (database) => {
     await using undo = new AsyncDisposableStack()
     const secretKey = await openSecretKey(database, config.secretKey)
+    const vault = createVault(secretKey)
     const mailer = undo.use(
       createMailer({
         database,
         clock,
-        vault: createVault(secretKey),
+        vault,
         server,
         isSending: printer !== undefined,
         report: (...failure) => reportMail(database, ...failure),
@@ -50,8 +74,14 @@ export function createServices(
     )
     const limits = { maxExpiresIn, maxNotBefore }
     const authority = await createAuthority(database, clock, secretKey, limits)
+    const parts = { database, clock, secretKey, vault, outbound: call }
     undo.move()
-    return { authority, mailer }
+    return {
+      authority,
+      mailer,
+      providers: createProviders(parts),
+      address: async () => (await database.read(findPublicAddress)) ?? address.of(database.name),
+    }
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Authority } from '../auth/authority'
+import type { Providers } from '../auth/providers'
 import type { Clock } from '../clock'
 import type { Mailer } from '../domain/mailer'
 import type { Database } from '../domain/store'
@@ -24,4 +25,7 @@ export interface OpenDatabase {
   readonly database: Database
   readonly authority: Authority
   readonly mailer: Mailer
+  readonly providers: Providers
+  /** Where the outside world reaches the database, or null when that is not known (design.md §2). */
+  readonly address: () => Promise<string | null>
 }

@@ -5,6 +5,7 @@ import type { Door } from './door'
 import { errorAnswer, publicError } from './errors'
 import { createFrontDoor, type FrontDoor } from './front'
 import { objectRoutes } from './objects'
+import { oauthRoutes } from './oauth'
 import { openapiRoutes } from './openapi/routes'
 import { serviceRoutes } from './service'
 import { tokenRoutes } from './tokens'
@@ -20,6 +21,7 @@ export function createApp(door: Door, domain: string | null): FrontDoor {
     })
     .use(serviceRoutes(door))
     .use(tokenRoutes(door))
+    .use(oauthRoutes(door))
     .use(objectRoutes(door))
     .use(openapiRoutes(door, application))
 

@@ -53,7 +53,7 @@ export function createFrontDoor(door: Door, handle: Handle, domain: string | nul
     const routed = route(request, call, domain)
     enterCall(routed, call)
     const origin = request.headers.get('origin')
-    if (origin !== null) {
+    if (origin !== null && !isFormOfProvider(call)) {
       call.cors = await corsHeaders(origin, () => findHost(call), door.origins)
       if (isPreflight(request)) return preflightAnswer(call)
     }
@@ -66,6 +66,14 @@ export function createFrontDoor(door: Door, handle: Handle, domain: string | nul
     if (!isDatabaseName(name)) return undefined
     return door.hosts.findOpen(name) ?? (await door.hosts.open(name))
   }
+}
+
+/**
+ * A login provider has the browser post its answer with the provider's own origin (OAuth 2.0 Form
+ * Post Response Mode). It is a page that moves on, and nobody's script reads what comes back.
+ */
+function isFormOfProvider({ method, path }: Call): boolean {
+  return method === 'POST' && /^\/[^/]+\/oauth\/callback\/[^/]+$/.test(path)
 }
 
 function newCall(id: string, method: string, started: number, findAddress: () => string): Call {

@@ -1,4 +1,5 @@
 import type { Authority } from '../auth/authority'
+import type { Providers } from '../auth/providers'
 import type { Mailer } from '../domain/mailer'
 import type { Database } from '../domain/store'
 
@@ -13,6 +14,9 @@ export interface Services {
   /** Decides who is asking. */
   readonly authority: Authority
   readonly mailer: Mailer
+  readonly providers: Providers
+  /** Where the outside world reaches the database, or null when that is not known (design.md §2). */
+  readonly address: () => Promise<string | null>
 }
 
 /** Where the front door finds a database by the name in the address. */
