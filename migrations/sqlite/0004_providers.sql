@@ -31,9 +31,3 @@ CREATE INDEX revoked_logins_by_end ON revoked_logins (expires);
 
 ALTER TABLE refresh_tokens ADD COLUMN login TEXT;
 CREATE INDEX refresh_tokens_of_login ON refresh_tokens (login) WHERE login IS NOT NULL;
-
--- Where the outside world reaches this database, if not where it reaches the server.
-CREATE TABLE public_address (
-  id TEXT PRIMARY KEY CHECK (id = 'public'),
-  url TEXT NOT NULL
-) STRICT;

@@ -1,4 +1,5 @@
 import { SatchelError } from '../domain/error'
+import type { Intent } from '../domain/policy'
 import { grantScopes, type Scope } from '../domain/scope'
 import { hashSecret, newSecret } from '../domain/secret'
 import type { Database, WriteTx } from '../domain/store'
@@ -6,7 +7,7 @@ import { isLive, type Code } from '../domain/code'
 import type { Person } from '../domain/user'
 import type { Grant } from './grant'
 import type { Issuer } from './issuer'
-import { findScopes, requireText } from './parameters'
+import { findScopes, type Parameters, requireText } from './parameters'
 import { requirePublicKey } from './public-key'
 import type { SteadyClock } from './steady-clock'
 import { PUBLIC_CLIENT } from './subject'
@@ -27,6 +28,7 @@ export function authorizationCode(
     const scopes = grantScopes(findScopes(parameters) ?? SCOPES, SCOPES)
     const key = parameters['public_key'] ?? undefined
     const publicKey = key === undefined ? undefined : requirePublicKey(key)
+    const intent = findIntent(parameters)
     const now = steady.now()
     const code = await database.write((tx) => redeem(tx, id, now, now + keptFor))
     if (code === undefined) {
@@ -38,8 +40,16 @@ export function authorizationCode(
       scopes,
       publicKey,
       login: code.id,
+      intent,
     })
   }
+}
+
+/** Throws `INVALID_REQUEST` for an intent that nobody knows (protocol.md §2.1). */
+function findIntent({ intent }: Parameters): Intent | undefined {
+  if (intent === undefined || intent === null) return undefined
+  if (intent === 'login' || intent === 'register') return intent
+  throw new SatchelError('INVALID_REQUEST', '"intent" is "login" or "register"')
 }
 
 /** A code that stands for `person` for a few minutes. `now` in ms. */

@@ -1,29 +1,27 @@
 import { SatchelError } from './error'
 import type { ReadTx, WriteTx } from './store'
 
-/** Where the outside world reaches a database, if it said so itself (design.md §2). */
-export interface PublicAddress {
-  readonly id: 'public'
-  /** Without a slash at its end: `https://db.example.com/main`. */
-  readonly url: string
-}
-
-/** The database's own address, or undefined when it is that of its server. */
+/**
+ * Where the outside world reaches a database, if the database itself says so; undefined where its
+ * server's word counts (design.md §2).
+ */
 export async function findPublicAddress(tx: ReadTx): Promise<string | undefined> {
-  const kept = await tx.remember('public address', () => tx.publicAddress.find('public'))
-  return kept?.url
+  const kept = await tx.remember('public address', () => tx.settings.find(SETTING))
+  return typeof kept?.value['url'] === 'string' ? kept.value['url'] : undefined
 }
 
 /** Null takes it back. Returns it as it is kept. Throws `UNPROCESSABLE`. */
 export async function setPublicAddress(tx: WriteTx, text: string | null): Promise<string | null> {
   if (text === null) {
-    await tx.publicAddress.remove('public')
+    await tx.settings.remove(SETTING)
     return null
   }
   const url = canonicalAddress(text)
-  await tx.publicAddress.put({ id: 'public', url })
+  await tx.settings.put({ id: SETTING, value: { url } })
   return url
 }
+
+const SETTING = 'public-address'
 
 function canonicalAddress(text: string): string {
   const url = URL.parse(text)

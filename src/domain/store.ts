@@ -6,7 +6,6 @@ import type { MailSettings, MailTemplate, QueuedMail } from './mailer'
 import type { Membership } from './member'
 import type { Origin } from './origin'
 import type { Provider } from './provider'
-import type { PublicAddress } from './public-address'
 import type { Realm, RealmRef } from './realm'
 import type { Setting } from './setting'
 import type { IndexState, Table } from './table'
@@ -85,7 +84,6 @@ export interface ReadTx {
   readonly origins: Records<Origin>
   readonly settings: Records<Setting>
   readonly providers: Records<Provider>
-  readonly publicAddress: Records<PublicAddress>
   readonly logins: LoginReader
   readonly jobs: Records<Job>
   /**
@@ -111,7 +109,6 @@ export interface WriteTx extends ReadTx {
   readonly origins: RecordWriter<Origin>
   readonly settings: RecordWriter<Setting>
   readonly providers: RecordWriter<Provider>
-  readonly publicAddress: RecordWriter<PublicAddress>
   readonly logins: LoginWriter
   readonly jobs: RecordWriter<Job>
   /** A new id of `createIds`, its high-water mark kept with the unit. */

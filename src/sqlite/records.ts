@@ -9,7 +9,6 @@ import {
   type mailTemplates,
   type origins,
   type providers,
-  type publicAddress,
   type settings,
 } from './schema'
 import type { Scope, WriteScope } from './scope'
@@ -22,7 +21,6 @@ type RecordTable =
   | typeof mailTemplates
   | typeof origins
   | typeof providers
-  | typeof publicAddress
   | typeof settings
 
 /** Records whose columns are the properties of the domain's type, one for one. */

@@ -7,7 +7,6 @@ import type { Job } from '../domain/job'
 import type { SigningKey } from '../domain/credential'
 import type { Code } from '../domain/code'
 import type { Provider } from '../domain/provider'
-import type { PublicAddress } from '../domain/public-address'
 
 /** What `migrations/sqlite` made, as drizzle sees it: property names are the domain's. */
 export const tables = sqliteTable('tables', {
@@ -137,11 +136,6 @@ export const spentStates = sqliteTable('spent_states', {
 export const revokedLogins = sqliteTable('revoked_logins', {
   id: text().primaryKey(),
   expires: integer().notNull(),
-})
-
-export const publicAddress = sqliteTable('public_address', {
-  id: text().$type<PublicAddress['id']>().primaryKey(),
-  url: text().notNull(),
 })
 
 export const origins = sqliteTable('origins', {

@@ -31,7 +31,6 @@ import {
   mailTemplates,
   origins,
   providers,
-  publicAddress,
   settings,
 } from './schema'
 import { inSavepoint } from './savepoint'
@@ -125,9 +124,6 @@ export class SqliteReadTx extends BaseTx<undefined> implements ReadTx {
   }
   get providers() {
     return reader(this.scope, providers)
-  }
-  get publicAddress() {
-    return reader(this.scope, publicAddress)
   }
   get logins() {
     return loginReader(this.scope)
@@ -241,9 +237,6 @@ export class SqliteWriteTx extends BaseTx<Unit> implements WriteTx {
   }
   get providers() {
     return writer(this.scope, providers)
-  }
-  get publicAddress() {
-    return writer(this.scope, publicAddress)
   }
   get logins() {
     return loginWriter(this.scope)
