@@ -7,6 +7,7 @@ import type { Database } from '../domain/store'
 import { licenseOf } from '../domain/license'
 import { findUser } from '../domain/user'
 import { type AskWebhook, createAdmission } from './admission'
+import { authorizationCode } from './authorization-code'
 import { clientCredentials } from './client-credentials'
 import { answerGrant, type Grants, type TokenRequest } from './grant'
 import { createIssuer, type TokenOrder } from './issuer'
@@ -66,6 +67,7 @@ export async function createAuthority(
   const grants: Grants = new Map([
     ['client_credentials', clientCredentials(database, steady, issuer)],
     ['refresh_token', refresh(database, clock, steady, issuer, limits)],
+    ['authorization_code', authorizationCode(database, steady, issuer, reach)],
   ])
   const audience = audienceOf(database.id)
   const verified = new Map<string, Verified>()

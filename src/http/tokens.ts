@@ -1,5 +1,5 @@
 import { type AnyElysia, Elysia } from 'elysia'
-import { oauthError } from '../auth/oauth-error'
+import { loginError, oauthError } from '../auth/oauth-error'
 import type { Parameters } from '../auth/parameters'
 import { SatchelError } from '../domain/error'
 import { JSON_LIMITS, parseJson } from '../domain/json-scan'
@@ -16,14 +16,15 @@ export function tokenRoutes(door: Door): AnyElysia {
       async ({ request }) => {
         const call = callOf(request)
         const host = await hostOf(door, call)
+        let parameters: Parameters = {}
         try {
-          const parameters = await readParameters(door, request)
+          parameters = await readParameters(door, request)
           const authorization = request.headers.get('authorization')
           const tokens = await host.authority.grant({ parameters, authorization })
           call.subject = tokens.userId
           return answer(call, JSON.stringify(tokens), { headers: NO_STORE })
         } catch (error) {
-          return refuse(call, error, request)
+          return refuse(call, error, request, parameters)
         }
       },
       { parse: 'none', detail: { operationId: 'requestToken' } },
@@ -106,8 +107,9 @@ function isObject(value: unknown): value is Parameters {
 }
 
 /** In the words of OAuth when the request was the reason (RFC 6749 §5.2). */
-function refuse(call: Call, error: unknown, request: Request): Response {
-  const refusal = error instanceof SatchelError ? oauthError(error) : undefined
+function refuse(call: Call, error: unknown, request: Request, parameters: Parameters): Response {
+  const tell = parameters['grant_type'] === 'authorization_code' ? loginError : oauthError
+  const refusal = error instanceof SatchelError ? tell(error) : undefined
   if (refusal === undefined) throw error
   const { status, ...body } = refusal
   call.code = body.code
