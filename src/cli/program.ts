@@ -9,6 +9,7 @@ import { addExportCommand } from './export'
 import { addImportCommand } from './import'
 import { addKeyCommands } from './key'
 import { addOriginCommands } from './origin'
+import { addProviderCommands } from './provider'
 import { addSchemaCommands } from './schema'
 import { addServeCommand } from './serve'
 import { addTokenCommand } from './token'
@@ -25,6 +26,7 @@ const COMMANDS: Readonly<Record<string, (program: Command, cli: Cli) => void>> =
   import: addImportCommand,
   export: addExportCommand,
   origin: addOriginCommands,
+  provider: addProviderCommands,
   key: addKeyCommands,
   token: addTokenCommand,
 }

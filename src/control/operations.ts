@@ -2,6 +2,7 @@ import { clientOperations } from './clients'
 import { databaseOperations } from './databases'
 import { operation, type Operation } from './operation'
 import { originOperations } from './origins'
+import { providerOperations } from './providers'
 import { schemaOperations } from './schemas'
 import { tokenOperations } from './tokens'
 import { transferOperations } from './transfers'
@@ -13,6 +14,7 @@ const OPERATIONS = {
   ...databaseOperations,
   ...clientOperations,
   ...originOperations,
+  ...providerOperations,
   ...schemaOperations,
   ...tokenOperations,
   ...transferOperations,
