@@ -73,7 +73,10 @@ export function createServices(
       }),
     )
     const limits = { maxExpiresIn, maxNotBefore }
-    const authority = await createAuthority(database, clock, secretKey, limits)
+    const authority = await createAuthority(database, clock, secretKey, {
+      ...limits,
+      mailer,
+    })
     const parts = { database, clock, secretKey, vault, outbound: call }
     undo.move()
     return {

@@ -3,18 +3,22 @@ import type { Clock } from '../clock'
 import type { Actor } from '../domain/actor'
 import { SatchelError } from '../domain/error'
 import { isScope } from '../domain/scope'
+import type { Mailer } from '../domain/mailer'
 import type { Database } from '../domain/store'
 import { licenseOf } from '../domain/license'
 import { findUser } from '../domain/user'
 import { type AskWebhook, createAdmission } from './admission'
 import { authorizationCode } from './authorization-code'
 import { clientCredentials } from './client-credentials'
-import { answerGrant, type Grants, type TokenRequest } from './grant'
+import { answerGrant, type GrantAnswer, type Grants, type TokenRequest } from './grant'
 import { createIssuer, type TokenOrder } from './issuer'
 import { ensureKeys, rotateKeys } from './key'
+import { demo } from './demo'
 import { createKeyRing } from './key-ring'
 import { DEFAULT_LIMITS, longestReach, type TokenLimits } from './limits'
 import { createLoginLog } from './login-log'
+import { otpGrants } from './otp'
+import { OTP_LIMITS, type OtpLimits } from './otp-limits'
 import { refresh } from './refresh'
 import { createSteadyClock } from './steady-clock'
 import { type Bond, findHolder, requireActive } from './subject'
@@ -38,7 +42,7 @@ export interface Authority extends AsyncDisposable {
   /** Lets the next key sign; tokens of the old one stay valid (promise 16). Returns its `kid`. */
   rotateKeys(): Promise<string>
   /** `POST /token`. Throws what `oauthError` knows how to say. */
-  grant(request: TokenRequest): Promise<TokenAnswer>
+  grant(request: TokenRequest): Promise<GrantAnswer>
   /** A token without a request for it, for commands. Throws `INVALID_REQUEST`, `USER_DEACTIVATED`. */
   issue(order: TokenOrder): Promise<TokenAnswer>
 }
@@ -46,6 +50,9 @@ export interface Authority extends AsyncDisposable {
 export interface AuthorityOptions extends Partial<TokenLimits> {
   /** Decides about new users where the policy leaves it to a web hook. */
   readonly askWebhook?: AskWebhook
+  /** Brings one-time codes; without one nobody logs in by e-mail. */
+  readonly mailer?: Mailer
+  readonly otp?: Partial<OtpLimits>
 }
 
 /** Makes the signing keys at the first start. Throws `STORAGE_FAILED` when `secretKey` is another's. */
@@ -64,9 +71,15 @@ export async function createAuthority(
   const logins = createLoginLog(database)
   const admission = createAdmission(database, clock, options.askWebhook)
   const issuer = createIssuer({ database, clock, steady, keys, logins, admission, limits })
+  const { mailer } = options
+  const otpLimits = { ...OTP_LIMITS, ...options.otp }
+  const otpParts = { database, steady, secretKey, admission, issuer, limits: otpLimits }
+  const otp = mailer === undefined ? [] : otpGrants({ ...otpParts, mailer })
   const grants: Grants = new Map([
     ['client_credentials', clientCredentials(database, steady, issuer)],
     ['refresh_token', refresh(database, clock, steady, issuer, limits)],
+    ['demo', demo(database, issuer)],
+    ...otp,
     ['authorization_code', authorizationCode(database, steady, issuer, reach)],
   ])
   const audience = audienceOf(database.id)

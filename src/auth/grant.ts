@@ -12,14 +12,22 @@ export interface TokenRequest {
   readonly address?: string
 }
 
+/** The answer to the first step of a login by e-mail (protocol.md §2.2). */
+export interface OtpSent {
+  readonly type: 'otp-sent'
+  readonly otp_id: string
+}
+
+export type GrantAnswer = TokenAnswer | OtpSent
+
 /** What it takes to get a token: one row of the table of grants. */
-export type Grant = (request: TokenRequest) => Promise<TokenAnswer>
+export type Grant = (request: TokenRequest) => Promise<GrantAnswer>
 
 /** The handlers by `grant_type` (protocol.md §2.1). */
 export type Grants = ReadonlyMap<string, Grant>
 
 /** Throws `INVALID_REQUEST`, `UNSUPPORTED_GRANT_TYPE`, and what the grant does. */
-export function answerGrant(grants: Grants, request: TokenRequest): Promise<TokenAnswer> {
+export function answerGrant(grants: Grants, request: TokenRequest): Promise<GrantAnswer> {
   const type = requireText(request.parameters, 'grant_type')
   const grant = grants.get(type)
   if (grant !== undefined) return grant(request)

@@ -76,16 +76,28 @@ export function errorAnswer(
     requestId: call.id,
     ...(error.reason === undefined ? {} : { reason: fitting(error.reason, LONGEST_REASON) }),
   }
-  const status = STATUS[error.code]
   return answer(call, plainJson(body), {
-    status,
-    headers: {
-      'Cache-Control': 'no-store',
-      ...(status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {}),
-      ...(error.retryAfter === undefined ? {} : { 'Retry-After': String(error.retryAfter) }),
-      ...extra,
-    },
+    status: STATUS[error.code],
+    headers: { ...headersOf(error), ...extra },
   })
+}
+
+/** The message alone, as text, for clients that show it to somebody as it is (design.md §4). */
+export function errorText(call: Call, error: SatchelError): Response {
+  call.code = error.code
+  return answer(call, fitting(error.message, LONGEST_MESSAGE), {
+    status: STATUS[error.code],
+    headers: headersOf(error),
+    type: 'text/plain;charset=utf-8',
+  })
+}
+
+function headersOf({ code, retryAfter }: SatchelError): Record<string, string> {
+  return {
+    'Cache-Control': 'no-store',
+    ...(STATUS[code] === 401 ? { 'WWW-Authenticate': 'Bearer' } : {}),
+    ...(retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) }),
+  }
 }
 
 /** In bytes: with what stands beside them they stay within 4 KiB (design.md §6). */

@@ -4,7 +4,15 @@ import type { AskWebhook } from '../../src/auth/admission'
 import { createAuthority } from '../../src/auth/authority'
 import { SatchelError } from '../../src/domain/error'
 import { changePolicy, type Intent, type Policy } from '../../src/domain/policy'
-import { asClient, codeOf, DAY, SECOND, setupAuthority, type TestAuthority } from './setup'
+import {
+  asClient,
+  codeOf,
+  DAY,
+  grantTokens,
+  SECOND,
+  setupAuthority,
+  type TestAuthority,
+} from './setup'
 
 const alice = { sub: 'alice@example.com', email: 'alice@example.com', name: 'Alice' }
 
@@ -18,8 +26,7 @@ async function setup(policy: Partial<Policy>, askWebhook?: AskWebhook) {
   return {
     ...server,
     authority,
-    ask: (parameters: object) =>
-      authority.grant({ parameters: { ...asClient(client), ...parameters }, authorization: null }),
+    ask: (parameters: object) => grantTokens(authority, { ...asClient(client), ...parameters }),
     /** As the grants of people do, who say why they log in. */
     login: (intent?: Intent) =>
       authority.issue({ clientId: client.clientId, claims: person, scopes: [], intent }),
