@@ -1,14 +1,14 @@
 import { SatchelError } from '../domain/error'
-import type { Intent } from '../domain/policy'
-import { grantScopes, type Scope } from '../domain/scope'
+import { grantScopes } from '../domain/scope'
 import { hashSecret, newSecret } from '../domain/secret'
 import type { Database, WriteTx } from '../domain/store'
 import { isLive, type Code } from '../domain/code'
 import type { Person } from '../domain/user'
 import type { Grant } from './grant'
 import type { Issuer } from './issuer'
-import { findScopes, type Parameters, requireText } from './parameters'
-import { requirePublicKey } from './public-key'
+import { findScopes, requireText } from './parameters'
+import { findIntent, PERSON_SCOPES } from './person'
+import { findPublicKey } from './public-key'
 import type { SteadyClock } from './steady-clock'
 import { PUBLIC_CLIENT } from './subject'
 
@@ -25,9 +25,8 @@ export function authorizationCode(
 ): Grant {
   return async ({ parameters }) => {
     const id = hashSecret(requireText(parameters, 'code'))
-    const scopes = grantScopes(findScopes(parameters) ?? SCOPES, SCOPES)
-    const key = parameters['public_key'] ?? undefined
-    const publicKey = key === undefined ? undefined : requirePublicKey(key)
+    const scopes = grantScopes(findScopes(parameters) ?? PERSON_SCOPES, PERSON_SCOPES)
+    const publicKey = findPublicKey(parameters)
     const intent = findIntent(parameters)
     const now = steady.now()
     const code = await database.write((tx) => redeem(tx, id, now, now + keptFor))
@@ -45,13 +44,6 @@ export function authorizationCode(
   }
 }
 
-/** Throws `INVALID_REQUEST` for an intent that nobody knows (protocol.md §2.1). */
-function findIntent({ intent }: Parameters): Intent | undefined {
-  if (intent === undefined || intent === null) return undefined
-  if (intent === 'login' || intent === 'register') return intent
-  throw new SatchelError('INVALID_REQUEST', '"intent" is "login" or "register"')
-}
-
 /** A code that stands for `person` for a few minutes. `now` in ms. */
 export async function issueCode(tx: WriteTx, person: Person, now: number): Promise<string> {
   const code = newSecret()
@@ -60,21 +52,21 @@ export async function issueCode(tx: WriteTx, person: Person, now: number): Promi
     kind: 'authorization',
     hash: null,
     subject: person.id,
-    scopes: SCOPES,
+    scopes: PERSON_SCOPES,
     state: { email: person.email, name: person.name },
     attempts: 0,
     created: now,
     expires: now + CODE_LIFE,
     used: null,
   })
+  await tx.codes.prune(now - HOUR)
   return code
 }
 
 /** Five minutes (protocol.md §3.3, promise 17). */
-export const CODE_LIFE = 5 * 60 * 1000
-
-/** What a person may ask for who logs in with a provider. */
-const SCOPES: readonly Scope[] = ['ACCESS_DB']
+const CODE_LIFE = 5 * 60 * 1000
+/** Those of the last hour tell how many were asked for (promise 21). */
+const HOUR = 60 * 60 * 1000
 
 /** The code, which is used up with this unit; undefined when it is no good, or not any more. */
 async function redeem(
@@ -91,7 +83,8 @@ async function redeem(
     return undefined
   }
   if (!isLive(code, now)) return undefined
-  await tx.codes.put({ ...code, used: now })
+  // Kept as long as its tokens may live, to be known when it comes again.
+  await tx.codes.put({ ...code, used: now, expires: lastTokenEnds })
   return code
 }
 
