@@ -8,10 +8,12 @@ import { addDatabaseCommands } from './db'
 import { addExportCommand } from './export'
 import { addImportCommand } from './import'
 import { addKeyCommands } from './key'
+import { addMailCommands } from './mail'
 import { addOriginCommands } from './origin'
 import { addProviderCommands } from './provider'
 import { addSchemaCommands } from './schema'
 import { addServeCommand } from './serve'
+import { addTemplateCommands } from './template'
 import { addTokenCommand } from './token'
 
 /** What the process answers its caller with. */
@@ -27,6 +29,8 @@ const COMMANDS: Readonly<Record<string, (program: Command, cli: Cli) => void>> =
   export: addExportCommand,
   origin: addOriginCommands,
   provider: addProviderCommands,
+  mail: addMailCommands,
+  template: addTemplateCommands,
   key: addKeyCommands,
   token: addTokenCommand,
 }

@@ -1,5 +1,6 @@
 import { clientOperations } from './clients'
 import { databaseOperations } from './databases'
+import { mailOperations } from './mail'
 import { operation, type Operation } from './operation'
 import { originOperations } from './origins'
 import { providerOperations } from './providers'
@@ -13,6 +14,7 @@ const OPERATIONS = {
   hello: operation({}, async () => ({})),
   ...databaseOperations,
   ...clientOperations,
+  ...mailOperations,
   ...originOperations,
   ...providerOperations,
   ...schemaOperations,

@@ -38,7 +38,7 @@ export function describeMailAddress(text: string): string {
   const address = parseMailAddress(text)
   if (address.kind === 'hook') return `${new URL(address.url).origin}/…`
   const { host, port, user, tls } = address
-  const name = user === null ? '' : `${user}@`
+  const name = user === null ? '' : `${encodeURIComponent(user)}@`
   return `${tls === 'implicit' ? 'smtps' : 'smtp'}://${name}${host}:${port}`
 }
 
