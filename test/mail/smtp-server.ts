@@ -23,7 +23,7 @@ export interface TestSmtp extends AsyncDisposable {
 }
 
 /** A real mail server on loopback that takes everything unless `options` say otherwise. */
-export async function startSmtp(options: SMTPServerOptions = {}): Promise<TestSmtp> {
+export async function startSmtp(options: SMTPServerOptions = {}, port = 0): Promise<TestSmtp> {
   const mails: ReceivedMail[] = []
   const arrived = new EventTarget()
   let taken = 0
@@ -51,11 +51,11 @@ export async function startSmtp(options: SMTPServerOptions = {}): Promise<TestSm
   })
   // A client that goes away in the middle is the client's affair.
   server.on('error', () => undefined)
-  server.listen(0, '127.0.0.1')
+  server.listen(port, '127.0.0.1')
   await once(server.server, 'listening')
-  const { port } = server.server.address() as AddressInfo
+  const address = server.server.address() as AddressInfo
   return {
-    port,
+    port: address.port,
     mails,
     async next() {
       if (mails.length === taken) {
