@@ -32,7 +32,7 @@ export function oauthRoutes(door: Door): AnyElysia {
     .get(
       '/:database/oauth/login/:provider',
       ({ request }) =>
-        onPage(door, callOf(request), async (call, host) => {
+        onPage(door, request, async (call, host) => {
           const query = new URLSearchParams(call.query)
           const address = await requireAddress(host)
           const provider = segment(call, 3)
@@ -56,7 +56,7 @@ export function oauthRoutes(door: Door): AnyElysia {
     .get(
       '/:database/oauth/callback/:provider',
       ({ request }) =>
-        onPage(door, callOf(request), async (call, host) => {
+        onPage(door, request, async (call, host) => {
           const step = await host.providers.finish({
             provider: segment(call, 3),
             query: new URLSearchParams(call.query),
@@ -64,21 +64,23 @@ export function oauthRoutes(door: Door): AnyElysia {
           })
           return redirect(door, call, step)
         }),
-      { detail: { operationId: 'finishLogin' } },
+      { detail: HIDDEN },
     )
     .post(
       '/:database/oauth/callback/:provider',
       ({ request }) =>
-        onPage(door, callOf(request), async (call, host) => {
+        onPage(door, request, async (call, host) => {
           const address = await requireAddress(host)
           const query = await readForm(door, request)
           const callback = callbackAddress(address, encodeURIComponent(segment(call, 3)))
           return seeOther(call, `${callback}?${query.toString()}`)
         }),
-      { parse: 'none', detail: { operationId: 'receiveLogin' } },
+      { parse: 'none', detail: HIDDEN },
     )
 }
 
+/** For providers alone, who are told where it is. */
+const HIDDEN = { hide: true }
 /** Marks a browser that was sent to the public address, so that it is sent there once. */
 const MOVED = 'moved'
 /** What a provider posts: the parameters of a redirect, and who it is (Apple). */
@@ -150,15 +152,20 @@ function seeOther(call: Call, location: string): Response {
   return answer(call, null, { status: 303, type: null, headers })
 }
 
-/** A refusal as a page: whoever reads it came by a link and cannot be sent anywhere. */
+/**
+ * A refusal as a page: whoever reads it came by a link and cannot be sent anywhere. Programs that
+ * take JSON alone get JSON.
+ */
 async function onPage(
   door: Door,
-  call: Call,
+  request: Request,
   work: (call: Call, host: Host) => Promise<Response>,
 ): Promise<Response> {
+  const call = callOf(request)
   try {
     return await work(call, await hostOf(door, call))
   } catch (error) {
+    if (isProgram(request.headers.get('accept') ?? '')) throw error
     const told = publicError(error)
     if (told.code === 'INTERNAL') door.failure(call.id, error)
     call.code = told.code
@@ -168,4 +175,8 @@ async function onPage(
       headers: { 'Cache-Control': 'no-store', 'Content-Security-Policy': messagePolicy() },
     })
   }
+}
+
+function isProgram(accept: string): boolean {
+  return accept.includes('application/json') && !accept.includes('text/html')
 }

@@ -119,6 +119,15 @@ describe('GET /oauth/login/:provider', () => {
     }
   })
 
+  test('tells a program that takes JSON alone what is wrong in JSON', async () => {
+    await using server = await setupLogins()
+    const response = await fetch(server.loginUrl('nobody'), {
+      headers: { accept: 'application/json' },
+    })
+    expect(response.status).toBe(404)
+    expect(await response.json()).toMatchObject({ code: 'UNKNOWN_PROVIDER' })
+  })
+
   test('shows a page for a provider and a database that do not exist', async () => {
     await using server = await setupLogins()
     const unknown = await fetch(server.loginUrl('nobody'))

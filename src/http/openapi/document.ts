@@ -2,6 +2,8 @@ import { toOpenAPISchema } from '@elysiajs/openapi/openapi'
 import type { AnyElysia } from 'elysia'
 import type { ErrorCode } from '../../domain/error'
 import { introduction, SCOPE_MEANINGS } from './introduction'
+import { LOGIN_OPERATIONS } from './login-operations'
+import { LOGIN_SCHEMAS } from './login-schemas'
 import { OBJECT_OPERATIONS } from './object-operations'
 import { OBJECT_SCHEMAS } from './object-schemas'
 import { PATH_PARAMETERS } from './parameters'
@@ -14,10 +16,16 @@ import { TOKEN_OPERATIONS } from './token-operations'
 import { TOKEN_SCHEMAS } from './token-schemas'
 import { VALUE_SCHEMAS } from './value-schemas'
 
-const OPERATIONS: Operations = { ...TOKEN_OPERATIONS, ...OBJECT_OPERATIONS, ...SERVICE_OPERATIONS }
+const OPERATIONS: Operations = {
+  ...TOKEN_OPERATIONS,
+  ...LOGIN_OPERATIONS,
+  ...OBJECT_OPERATIONS,
+  ...SERVICE_OPERATIONS,
+}
 
 const TAGS: Readonly<Record<Tag, string>> = {
   tokens: 'Who is asking',
+  login: 'How people log in',
   my: 'What the subject of the token may see',
   all: 'The whole database',
   public: 'What everybody may read',
@@ -47,6 +55,7 @@ export function createDocument(app: AnyElysia, version: string): object {
       schemas: {
         ...SERVICE_SCHEMAS,
         ...TOKEN_SCHEMAS,
+        ...LOGIN_SCHEMAS,
         ...OBJECT_SCHEMAS,
         ...ROW_SCHEMAS,
         ...VALUE_SCHEMAS,

@@ -37,6 +37,15 @@ const REQUEST: Content = {
           public_key: '-----BEGIN PUBLIC KEY-----\n…\n-----END PUBLIC KEY-----',
         },
       },
+      code: {
+        summary: 'After a login with a provider',
+        value: {
+          grant_type: 'authorization_code',
+          code: '<CODE>',
+          scopes: ['ACCESS_DB'],
+          public_key: '-----BEGIN PUBLIC KEY-----\n…\n-----END PUBLIC KEY-----',
+        },
+      },
       refresh: {
         summary: 'A new access token for a refresh token',
         value: {
@@ -73,7 +82,7 @@ export const TOKEN_OPERATIONS: Operations = {
     caller: 'client',
     summary: 'Get an access token',
     description:
-      'With `client_credentials` a server that knows a client id and secret gets a token for itself or, with `claims`, for one of its users, who is created when this is the first that is heard of them. With `refresh_token` a device gets a new access token for a fresh signature.\n\nA token holds the scopes that were asked for and no others. It is valid for an hour unless `expires_in` says otherwise. A refusal has the fields of OAuth, `error` and `error_description`, beside those of every refusal.',
+      'With `client_credentials` a server that knows a client id and secret gets a token for itself or, with `claims`, for one of its users, who is created when this is the first that is heard of them. With `authorization_code` a person who logged in with a provider gets one. With `refresh_token` a device gets a new access token for a fresh signature.\n\nA token holds the scopes that were asked for and no others. It is valid for an hour unless `expires_in` says otherwise. A refusal has the fields of OAuth, `error` and `error_description`, beside those of every refusal.',
     curl: `curl "$DB/token" -u "$CLIENT_ID:$CLIENT_SECRET" \\
   -d grant_type=client_credentials -d scope=ACCESS_DB`,
     body: REQUEST,
@@ -103,7 +112,12 @@ export const TOKEN_OPERATIONS: Operations = {
       'INVALID_CLIENT',
       'CLIENT_EXPIRED',
       'INVALID_GRANT',
+      'INVALID_OTP',
       'USER_DEACTIVATED',
+      'USER_NOT_REGISTERED',
+      'USER_NOT_ACCEPTED',
+      'NO_SEATS_AVAILABLE',
+      'WEBHOOK_ERROR',
       'PAYLOAD_TOO_LARGE',
       'UNSUPPORTED_MEDIA_TYPE',
       'UNPROCESSABLE',

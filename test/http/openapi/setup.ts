@@ -86,4 +86,5 @@ export function fill(path: string): string {
     .replace('{table}', 'todoItems')
     .replace('{key}', 'nothing')
     .replace('{asset}', 'nothing')
+    .replace('{provider}', 'nothing')
 }
