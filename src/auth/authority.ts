@@ -5,8 +5,8 @@ import { SatchelError } from '../domain/error'
 import { isScope } from '../domain/scope'
 import type { Mailer } from '../domain/mailer'
 import type { Database } from '../domain/store'
-import { licenseOf } from '../domain/license'
-import { findUser } from '../domain/user'
+import { licensedUntil, licenseOf } from '../domain/license'
+import { findUser, type User } from '../domain/user'
 import { type AskWebhook, createAdmission } from './admission'
 import { authorizationCode } from './authorization-code'
 import { clientCredentials } from './client-credentials'
@@ -43,6 +43,8 @@ export interface Authority extends AsyncDisposable {
   rotateKeys(): Promise<string>
   /** `POST /token`. Throws what `oauthError` knows how to say. */
   grant(request: TokenRequest): Promise<GrantAnswer>
+  /** Resolves when `lastLogin` of every user is that of now, for those who are about to read it. */
+  settleLogins(): Promise<void>
   /** A token without a request for it, for commands. Throws `INVALID_REQUEST`, `USER_DEACTIVATED`. */
   issue(order: TokenOrder): Promise<TokenAnswer>
 }
@@ -115,8 +117,9 @@ export async function createAuthority(
     }
     requireActive(holder.user)
     if (verified.size >= REMEMBERED) forgetOldest()
-    verified.set(token, { ...found, policy, ends: Math.min(found.expires, holder.ends) })
-    return found.actor
+    const actor = licensed(found.bearer, holder.user)
+    verified.set(token, { ...found, actor, policy, ends: Math.min(found.expires, holder.ends) })
+    return actor
   }
 
   function forgetOldest(): void {
@@ -141,6 +144,7 @@ export async function createAuthority(
     keys: () => keys.published(),
     rotateKeys: () => rotateKeys(database, clock, secretKey, reach),
     grant: (request) => answerGrant(grants, request),
+    settleLogins: () => logins.flush(),
     issue: (order) => issuer.issue(order),
     [Symbol.asyncDispose]: () => logins.flush(),
   }
@@ -148,13 +152,15 @@ export async function createAuthority(
 
 /** What the signature of a token vouches for. */
 interface Found {
-  readonly actor: Actor
+  readonly bearer: Actor
   readonly bond: Bond
   /** ms since the epoch. */
   readonly expires: number
 }
 
 interface Verified extends Found {
+  /** The bearer with what is known of their user. */
+  readonly actor: Actor
   /** The policy under which its client and user were seen. */
   readonly policy: number
   /** When it is over, ms: it expires, or its client's key does. */
@@ -168,7 +174,7 @@ function read(payload: JWTPayload): Found {
   const { sub = '', exp = 0 } = payload
   const scopes = Array.isArray(payload['scopes']) ? payload['scopes'].filter(isScope) : []
   return {
-    actor: {
+    bearer: {
       subject: sub,
       email: textOf(payload['email']),
       name: textOf(payload['name']),
@@ -182,6 +188,11 @@ function read(payload: JWTPayload): Found {
     },
     expires: exp * 1000,
   }
+}
+
+function licensed(bearer: Actor, user: User | undefined): Actor {
+  const until = user === undefined ? Infinity : licensedUntil(user)
+  return until === Infinity ? bearer : { ...bearer, licensedUntil: until }
 }
 
 function numberOf(value: unknown): number | null {
