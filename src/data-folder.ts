@@ -6,6 +6,7 @@ import { SatchelError } from './domain/error'
 import { MAINTENANCE } from './domain/maintenance'
 import { IMPORT_STEPS } from './domain/transfer/import-job'
 import { removeStraySpools } from './domain/transfer/spool'
+import { REMOVAL_STEPS } from './domain/user-removal'
 import { createHosts, type OpenHosts } from './hosts'
 import { serverLog } from './log'
 import { createMemoryFolder } from './memory-folder'
@@ -45,7 +46,7 @@ export function takeDataFolder(
     store,
     openServices: createServices(config, clock, printer, address),
     tidy: removeStraySpools,
-    jobSteps: { ...MAINTENANCE, ...IMPORT_STEPS },
+    jobSteps: { ...MAINTENANCE, ...IMPORT_STEPS, ...REMOVAL_STEPS },
     jobFailed: (database, { kind, id }, error) =>
       serverLog.error('A step of a job failed', { database, kind, job: id, error }),
   })

@@ -57,6 +57,10 @@ DELETE FROM refresh_tokens WHERE subject <> client_id AND user_number IS NULL;
 
 CREATE INDEX refresh_tokens_of_user ON refresh_tokens (user_number) WHERE user_number IS NOT NULL;
 
+-- In this order whoever is deleted leaves their realms.
+DROP INDEX memberships_of_user;
+CREATE INDEX memberships_of_user ON memberships (user_id, realm) WHERE user_id IS NOT NULL;
+
 CREATE TABLE settings (
   id TEXT PRIMARY KEY,
   value TEXT NOT NULL

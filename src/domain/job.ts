@@ -15,6 +15,9 @@ export interface Job {
   readonly failure: string | null
 }
 
+/** Short jobs that others wait for: they go before those that were put down earlier. */
+export const URGENT: ReadonlySet<Job['kind']> = new Set(['leave', 'hand-over'])
+
 /** Puts a job down in the unit that makes it necessary. `now` in ms. */
 export async function startJob(
   tx: WriteTx,

@@ -3,7 +3,7 @@ import type { Code } from './code'
 import type { Job } from './job'
 import type { RefreshToken, SigningKey } from './credential'
 import type { MailSettings, MailTemplate, QueuedMail } from './mailer'
-import type { Membership } from './member'
+import type { Membership, Rights } from './member'
 import type { Origin } from './origin'
 import type { Provider } from './provider'
 import type { Realm, RealmRef } from './realm'
@@ -285,10 +285,16 @@ export interface RealmWriter extends RealmReader {
 }
 
 export interface MembershipReader {
-  ofUser(userId: string): Awaitable<Membership[]>
+  /** By realm; at most `limit`. */
+  ofUser(userId: string, limit?: number): Awaitable<Membership[]>
+  ofUserIn(userId: string, realm: RealmRef): Awaitable<Membership[]>
   /** Open invitations to an address: rows without a user. */
   ofEmail(email: string): Awaitable<Membership[]>
   ofRealm(realm: RealmRef): Awaitable<Membership[]>
+  /** Up to `limit` accepted members of the realm whose sources come after `after`, in order. */
+  membersOf(realm: RealmRef, after: string, limit: number): Awaitable<Membership[]>
+  /** What the accepted members of the realm are given: each combination once. */
+  rightsIn(realm: RealmRef): Awaitable<Rights[]>
 }
 
 export interface MembershipWriter extends MembershipReader {
