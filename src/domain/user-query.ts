@@ -1,7 +1,7 @@
 import { quoted, SatchelError } from './error'
 import { foldText } from './fold'
 import { decodePercent } from './percent'
-import type { User, UserType } from './user'
+import { type User, USER_TYPES, type UserType } from './user'
 
 /** What users can be sorted by (spec.md §4.2). */
 export const USER_ORDERS = [
@@ -77,7 +77,6 @@ export function pagingKeyOf({ order, isDescending }: UserQuery, end: UserPositio
 }
 
 const NAMES = ['search', 'active', 'type', 'sort', 'desc', 'limit', 'pagingKey']
-const TYPES = ['eval', 'prod', 'demo'] as const
 /** Longer than every user id and name that is searched. */
 const LONGEST_SEARCH = 1_000
 
@@ -109,9 +108,9 @@ function readFlag(name: string, text: string): boolean {
 }
 
 function readType(text: string): UserType {
-  const type = TYPES.find((known) => known === text)
+  const type = USER_TYPES.find((known) => known === text)
   if (type !== undefined) return type
-  throw refusal(`"type" is one of ${TYPES.join(', ')}`)
+  throw refusal(`"type" is one of ${USER_TYPES.join(', ')}`)
 }
 
 /** More than a page holds is a page. */

@@ -21,7 +21,9 @@ export interface User extends UserFields {
   readonly incarnation: number
 }
 
-export type UserType = 'eval' | 'prod' | 'demo'
+export const USER_TYPES = ['eval', 'prod', 'demo'] as const
+
+export type UserType = (typeof USER_TYPES)[number]
 
 /** Who a person says to be when they appear for the first time. */
 export interface Person {
@@ -44,13 +46,18 @@ export function requireUserId(value: unknown, code: ErrorCode = 'UNPROCESSABLE')
     throw new SatchelError(code, `A user id ${why}`)
   }
   if (typeof value !== 'string') return refuse('must be a string')
-  const id = isEmail(value) ? foldEmail(value) : value
+  const id = foldUserId(value)
   if (id === '' || id === '.' || id === '..') return refuse('must not be empty, "." or ".."')
   if (!id.isWellFormed()) return refuse('must be well-formed Unicode')
   if (/\p{Cc}/u.test(id)) return refuse('must have no control characters')
   if (id.startsWith('rlm') || id.startsWith('#')) return refuse('must not begin with "rlm" or "#"')
   if (Buffer.byteLength(id) > MAX_BYTES) return refuse(`must have at most ${MAX_BYTES} bytes`)
   return id
+}
+
+/** The form in which a user with this id is kept, if there is one. */
+export function foldUserId(id: string): string {
+  return isEmail(id) ? foldEmail(id) : id
 }
 
 export function isEmail(text: string): boolean {

@@ -9,6 +9,7 @@ import { oauthRoutes } from './oauth'
 import { openapiRoutes } from './openapi/routes'
 import { serviceRoutes } from './service'
 import { tokenRoutes } from './tokens'
+import { userRoutes } from './users'
 
 /** The front door with all its routers (style.md §1). `domain` is that of `--domain`, or null. */
 export function createApp(door: Door, domain: string | null): FrontDoor {
@@ -23,6 +24,7 @@ export function createApp(door: Door, domain: string | null): FrontDoor {
     .use(tokenRoutes(door))
     .use(oauthRoutes(door))
     .use(objectRoutes(door))
+    .use(userRoutes(door))
     .use(openapiRoutes(door, application))
 
   function application(): AnyElysia {

@@ -14,12 +14,15 @@ import { SERVICE_SCHEMAS } from './service-schemas'
 import type { Caller, Operation, Operations, Tag } from './specification'
 import { TOKEN_OPERATIONS } from './token-operations'
 import { TOKEN_SCHEMAS } from './token-schemas'
+import { USER_OPERATIONS } from './user-operations'
+import { USER_SCHEMAS } from './user-schemas'
 import { VALUE_SCHEMAS } from './value-schemas'
 
 const OPERATIONS: Operations = {
   ...TOKEN_OPERATIONS,
   ...LOGIN_OPERATIONS,
   ...OBJECT_OPERATIONS,
+  ...USER_OPERATIONS,
   ...SERVICE_OPERATIONS,
 }
 
@@ -29,6 +32,7 @@ const TAGS: Readonly<Record<Tag, string>> = {
   my: 'What the subject of the token may see',
   all: 'The whole database',
   public: 'What everybody may read',
+  users: 'The people who use a database',
   service: 'What belongs to no database',
 }
 
@@ -57,6 +61,7 @@ export function createDocument(app: AnyElysia, version: string): object {
         ...TOKEN_SCHEMAS,
         ...LOGIN_SCHEMAS,
         ...OBJECT_SCHEMAS,
+        ...USER_SCHEMAS,
         ...ROW_SCHEMAS,
         ...VALUE_SCHEMAS,
       },

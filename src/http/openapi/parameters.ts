@@ -28,6 +28,14 @@ export const PATH_PARAMETERS: Readonly<Record<string, Parameter>> = {
     schema: { type: 'string', minLength: 1, maxLength: KEY_BYTES },
     example: 'milk',
   },
+  user: {
+    name: 'user',
+    in: 'path',
+    required: true,
+    description: 'The user id, URL-encoded.',
+    schema: { type: 'string', minLength: 1 },
+    example: 'alice@example.com',
+  },
   provider: {
     name: 'provider',
     in: 'path',

@@ -82,7 +82,7 @@ export const TOKEN_OPERATIONS: Operations = {
     caller: 'client',
     summary: 'Get an access token',
     description:
-      'With `client_credentials` a server that knows a client id and secret gets a token for itself or, with `claims`, for one of its users, who is created when this is the first that is heard of them. With `authorization_code` a person who logged in with a provider gets one. With `refresh_token` a device gets a new access token for a fresh signature.\n\nA token holds the scopes that were asked for and no others. It is valid for an hour unless `expires_in` says otherwise. A refusal has the fields of OAuth, `error` and `error_description`, beside those of every refusal.',
+      'With `client_credentials` a server that knows a client id and secret gets a token for itself or, with `claims`, for one of its users, who is created when this is the first that is heard of them and the policy of the database lets them in. With `authorization_code` a person who logged in with a provider gets one. With `refresh_token` a device gets a new access token for a fresh signature.\n\nA token holds the scopes that were asked for and no others. It is valid for an hour unless `expires_in` says otherwise. A refusal has the fields of OAuth, `error` and `error_description`, beside those of every refusal.',
     curl: `curl "$DB/token" -u "$CLIENT_ID:$CLIENT_SECRET" \\
   -d grant_type=client_credentials -d scope=ACCESS_DB`,
     body: REQUEST,

@@ -30,6 +30,10 @@ describe('GET /openapi/json', () => {
     expect(ids.toSorted()).toEqual(
       [
         ...views,
+        'GET /{database}/users listUsers',
+        'POST /{database}/users writeUsers',
+        'GET /{database}/users/{user} getUser',
+        'DELETE /{database}/users/{user} deleteUser',
         'POST /{database}/token requestToken',
         'GET /{database}/token/validate validateToken',
         'GET /{database}/.well-known/jwks.json listPublicKeys',
