@@ -10,11 +10,13 @@ import { addImportCommand } from './import'
 import { addKeyCommands } from './key'
 import { addMailCommands } from './mail'
 import { addOriginCommands } from './origin'
+import { addPolicyCommands } from './policy'
 import { addProviderCommands } from './provider'
 import { addSchemaCommands } from './schema'
 import { addServeCommand } from './serve'
 import { addTemplateCommands } from './template'
 import { addTokenCommand } from './token'
+import { addUserCommands } from './user'
 
 /** What the process answers its caller with. */
 export const EXIT = { done: 0, failed: 1, misused: 2 } as const
@@ -28,6 +30,8 @@ const COMMANDS: Readonly<Record<string, (program: Command, cli: Cli) => void>> =
   import: addImportCommand,
   export: addExportCommand,
   origin: addOriginCommands,
+  user: addUserCommands,
+  policy: addPolicyCommands,
   provider: addProviderCommands,
   mail: addMailCommands,
   template: addTemplateCommands,

@@ -3,10 +3,12 @@ import { databaseOperations } from './databases'
 import { mailOperations } from './mail'
 import { operation, type Operation } from './operation'
 import { originOperations } from './origins'
+import { policyOperations } from './policies'
 import { providerOperations } from './providers'
 import { schemaOperations } from './schemas'
 import { tokenOperations } from './tokens'
 import { transferOperations } from './transfers'
+import { userOperations } from './users'
 
 /** Everything commands can have done, by name. */
 const OPERATIONS = {
@@ -16,6 +18,8 @@ const OPERATIONS = {
   ...clientOperations,
   ...mailOperations,
   ...originOperations,
+  ...userOperations,
+  ...policyOperations,
   ...providerOperations,
   ...schemaOperations,
   ...tokenOperations,
