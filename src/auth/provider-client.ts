@@ -1,7 +1,7 @@
 import { createPrivateKey, sign } from 'node:crypto'
 import type { ClientAuth, Configuration, CustomFetch, ServerMetadata } from 'openid-client'
 import { type Clock, systemClock } from '../clock'
-import { SatchelError } from '../domain/error'
+import { quoted, SatchelError } from '../domain/error'
 import type { Provider } from '../domain/provider'
 import type { Vault } from '../domain/vault'
 import { type Outbound, OutboundError } from '../outbound'
@@ -45,16 +45,19 @@ export function secretLabel(id: string): string {
   return `provider ${id}`
 }
 
-/** What went wrong with a provider, in a sentence for its administrator; everything else is in `cause`. */
-export function providerFailure({ displayName }: Provider, cause: unknown): SatchelError {
-  if (cause instanceof SatchelError) return cause
-  const message = `The login provider ${displayName} failed: ${reasonOf(cause)}`
-  return new SatchelError('PROVIDER_FAILED', message, { cause })
+/**
+ * What went wrong with a provider, in a sentence for its administrator. The error itself is left
+ * out: those of the library hold answers of the provider, and these hold tokens.
+ */
+export function providerFailure({ displayName }: Provider, error: unknown): SatchelError {
+  if (error instanceof SatchelError) return error
+  const reason = reasonsOf(error).join(': ')
+  return new SatchelError('PROVIDER_FAILED', `The login provider ${displayName} failed: ${reason}`)
 }
 
 /** The provider's own word for what is wrong (RFC 6749 §5.2), also where it says so with a 200. */
 export function providerError(error: unknown): string | undefined {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+  for (const cause of causes(error)) {
     const { body } = isRecord(cause.cause) ? cause.cause : {}
     const word = 'error' in cause ? cause.error : isRecord(body) ? body['error'] : undefined
     if (typeof word === 'string') return word
@@ -179,10 +182,18 @@ function fetchBy(outbound: Outbound): CustomFetch {
   }
 }
 
-/** The innermost sentence that says something. */
-function reasonOf(error: unknown): string {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if (cause instanceof OutboundError) return cause.message
-  }
-  return providerError(error) ?? (error instanceof Error ? error.message : 'unknown reason')
+/** The words of the outbound call, of the provider or of the library, whichever there are. */
+function reasonsOf(error: unknown): string[] {
+  const chain = [...causes(error)]
+  const unreached = chain.find((cause) => cause instanceof OutboundError)
+  if (unreached !== undefined) return [unreached.message]
+  const word = providerError(error)
+  if (word !== undefined) return [quoted(word)]
+  const said = chain.filter((cause) => 'code' in cause && String(cause.code).startsWith('OAUTH_'))
+  if (said.length > 0) return said.map(({ message }) => message)
+  return [error instanceof Error ? error.message : 'unknown reason']
+}
+
+function* causes(error: unknown): Generator<Error> {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) yield cause
 }

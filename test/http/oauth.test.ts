@@ -157,6 +157,56 @@ describe('GET /oauth/login/:provider', () => {
   })
 })
 
+// promises.md 42
+test('the log says what a provider did wrong, and holds no token and nothing about a person', async () => {
+  await using server = await setupLogins()
+  const header = Buffer.from('{"alg":"RS256"}').toString('base64url')
+  const claims = Buffer.from('{"sub":"private","email":"private@example.com"}').toString(
+    'base64url',
+  )
+  const answers: readonly [body: string, reason: string][] = [
+    ['{"access_token":"private","token_type":"odd"}', 'unsupported'],
+    ['{"access_token":"private","token_type":"bearer"}', 'id_token'],
+    [
+      `{"access_token":"private","token_type":"bearer","id_token":"${header}.${claims}.private"}`,
+      'claim missing',
+    ],
+    ['access_token=private', 'parsing error'],
+    ['{"error":"invalid_grant","error_description":"private"}', 'invalid_grant'],
+  ]
+  let answer = ''
+  using provider = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch(request) {
+      const issuer = new URL(request.url).origin
+      if (request.method === 'POST') {
+        return new Response(answer, { headers: { 'content-type': 'application/json' } })
+      }
+      return Response.json({
+        issuer,
+        authorization_endpoint: `${issuer}/auth`,
+        token_endpoint: `${issuer}/token`,
+        jwks_uri: `${issuer}/jwks`,
+      })
+    },
+  })
+  await addProvider(server, { type: 'google', issuer: `http://127.0.0.1:${provider.port}` })
+  for (const [body, reason] of answers) {
+    answer = body
+    const begun = await fetch(server.loginUrl('google'), { redirect: 'manual' })
+    const state = new URL(begun.headers.get('location') ?? '').searchParams.get('state') ?? ''
+    const query = new URLSearchParams({ state, code: 'private' })
+    const cookie = begun.headers.get('set-cookie')?.split(';')[0] ?? ''
+    const url = `${server.main}/oauth/callback/google?${query.toString()}`
+    const back = await fetch(url, { headers: { cookie }, redirect: 'manual' })
+    expect(answerOf(back.headers.get('location') ?? '')['error']).toContain('could not complete')
+    const told = server.lines.findLast((line) => line.includes('A request failed')) ?? ''
+    expect({ body, told }).toEqual({ body, told: expect.stringContaining(reason) })
+  }
+  expect(server.lines.join('\n')).not.toContain('private')
+})
+
 // design.md §2
 describe('the public address', () => {
   test('is what the provider hears of, and the browser comes back by', async () => {

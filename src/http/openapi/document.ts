@@ -107,7 +107,7 @@ function describe({ operationId, parameters = [] }: Route): object {
       ...(operation.parameters ?? []),
     ],
     ...(body === undefined ? {} : { requestBody: { required: true, content: body } }),
-    responses: { ...responses, ...refusals(codesOf(operation), operation.tell) },
+    responses: { ...responses, ...refusals(codesOf(operation), operation) },
     security: securityOf(caller),
     ...(typeof caller === 'string' ? {} : { 'x-required-scopes': caller }),
   }
@@ -122,7 +122,7 @@ function descriptionOf({ description, caller, curl }: Operation): string {
 function whoMay(caller: Caller): string {
   if (caller === 'anybody') return 'everybody; no token is needed.'
   if (caller === 'client') {
-    return 'who knows the id and secret of a client, or holds the key that a refresh token is bound to.'
+    return 'who knows the id and secret of a client, holds the key that a refresh token is bound to, or logs in.'
   }
   if (caller.length === 0) return 'the bearer of a token; it needs no scope.'
   return `the bearer of a token with ${caller.map((scope) => `\`${scope}\``).join(' and ')}.`

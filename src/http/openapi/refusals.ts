@@ -78,13 +78,26 @@ export const tellPlainly: Teller = (code, message) => ({
 })
 
 /** The answers that say these codes, one for each of their statuses. */
-export function refusals(codes: Iterable<ErrorCode>, tell: Teller = tellPlainly): Responses {
+export function refusals(
+  codes: Iterable<ErrorCode>,
+  { tell = tellPlainly, tellsPeople = false }: { tell?: Teller; tellsPeople?: boolean } = {},
+): Responses {
   const told = Array.from(new Set(codes), (code) => {
     const message = MEANINGS[code].replaceAll('`', '')
     return { code, ...tell(code, message) }
   })
   const byStatus = Map.groupBy(told, ({ status }) => status)
-  return Object.fromEntries(Array.from(byStatus, ([status, group]) => [status, answer(group)]))
+  return Object.fromEntries(
+    Array.from(byStatus, ([status, group]) => {
+      const said = answer(group)
+      return [status, tellsPeople && status !== 403 ? alsoInText(said) : said]
+    }),
+  )
+}
+
+function alsoInText(response: Response): Response {
+  const text = { schema: { type: 'string', description: 'The message, for people to read.' } }
+  return { ...response, content: { ...response.content, 'text/plain': text } }
 }
 
 type Told = Refusal & { readonly code: ErrorCode }

@@ -72,6 +72,8 @@ export interface Operation {
   readonly refusals?: readonly ErrorCode[]
   /** How it says them, where that is not as everywhere. */
   readonly tell?: Teller
+  /** It says them as a sentence of text too, but for 403. */
+  readonly tellsPeople?: true
 }
 
 /** The operations by the `operationId` that their routes name. */

@@ -15,17 +15,14 @@ export const TOKEN_SCHEMAS: Readonly<Record<string, Schema>> = {
     description: 'What it takes depends on `grant_type`.',
     oneOf: [
       schemaRef('ClientCredentialsRequest'),
+      schemaRef('OtpRequest'),
+      schemaRef('OtpRedemption'),
+      schemaRef('OtpEmailRequest'),
+      schemaRef('OtpTokenRequest'),
+      schemaRef('DemoRequest'),
       schemaRef('AuthorizationCodeRequest'),
       schemaRef('RefreshTokenRequest'),
     ],
-    discriminator: {
-      propertyName: 'grant_type',
-      mapping: {
-        client_credentials: '#/components/schemas/ClientCredentialsRequest',
-        authorization_code: '#/components/schemas/AuthorizationCodeRequest',
-        refresh_token: '#/components/schemas/RefreshTokenRequest',
-      },
-    },
   },
   ClientCredentialsRequest: {
     description:

@@ -155,6 +155,11 @@ describe('the document of GET /openapi/json', () => {
     const unknown = await server.anyone.post('/token', { grant_type: 'wish' })
     expect(unknown.status).toBe(400)
     expect(server.faults(schemas['TokenRefusal'], unknown.body)).toEqual([])
+    const token = server.document.paths['/{database}/token']?.['post']
+    const mail = token?.requestBody?.content['application/json']?.examples?.['otp']?.value
+    const sent = await server.anyone.post('/token', mail)
+    expect(sent.status).toBe(200)
+    expect(server.faults(schemas['OtpSent'], sent.body)).toEqual([])
     const invalid = await server.anyone.get('/token/validate')
     expect(invalid.status).toBe(401)
     expect(server.faults(schemas['InvalidToken'], invalid.body)).toEqual([])
