@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import process from 'node:process'
+import { holdsSecret, usualSender } from './mail/address'
+import type { Networks } from './networks'
 import {
   address,
   count,
@@ -8,12 +10,14 @@ import {
   file,
   folder,
   isLoopback,
+  mailFrom,
+  mailHook,
+  networks,
   oneOf,
   port,
   publicUrl,
   secretKey,
-  type TrustedProxies,
-  trustedProxies,
+  smtpUrl,
 } from './setting'
 
 /** Something the person at the keyboard can put right: bad flags, settings or arguments (exit code 2). */
@@ -67,11 +71,35 @@ export const SETTINGS = {
     'url',
     'the address the outside world uses, for mails and logins',
   ),
-  trustProxy: setting<TrustedProxies | null>(
+  trustProxy: setting<Networks | null>(
     null,
-    trustedProxies,
+    networks,
     'cidr',
     'believe the forwarded headers of these networks, separated by commas',
+  ),
+  allowPrivateAddresses: setting<Networks | null>(
+    null,
+    networks,
+    'cidr',
+    'let logins and web hooks call these private networks, separated by commas',
+  ),
+  smtpUrl: setting<string | null>(
+    null,
+    smtpUrl,
+    'url',
+    'send mails through this server, smtp://user@host:port; with a password only from environment or file',
+  ),
+  mailHook: setting<string | null>(
+    null,
+    mailHook,
+    'url',
+    'let this web hook send the mails, instead of a mail server',
+  ),
+  mailFrom: setting<string | null>(
+    null,
+    mailFrom,
+    'sender',
+    'who mails come from, such as "My App <app@example.com>"',
   ),
   tlsCert: setting<string | null>(
     null,
@@ -135,6 +163,7 @@ export function readConfig(sources: Sources = {}): Config {
   if ((settings.tlsCert === null) !== (settings.tlsKey === null)) {
     throw new UsageError('--tls-cert and --tls-key go together: give both or neither')
   }
+  requireMailSettings(settings, sources.flags?.['smtpUrl'] !== undefined)
   const data = resolve(settings.data)
   return Object.freeze({ ...settings, data, development: isDevelopment(settings) })
 }
@@ -151,6 +180,21 @@ export function flagName(setting: string): string {
 
 function isDevelopment(settings: Settings): boolean {
   return isLoopback(settings.host) && settings.publicUrl === null && settings.trustProxy === null
+}
+
+function requireMailSettings({ smtpUrl, mailHook, mailFrom }: Settings, isFlag: boolean): void {
+  if (smtpUrl !== null && mailHook !== null) {
+    throw new UsageError('--smtp-url and --mail-hook exclude each other: give one of them')
+  }
+  if (smtpUrl === null) return
+  if (isFlag && holdsSecret(smtpUrl)) {
+    throw new UsageError(
+      `--smtp-url must not hold a password, which everyone on this machine could read: set ${environmentName('smtpUrl')}`,
+    )
+  }
+  if (mailFrom === null && usualSender(smtpUrl) === null) {
+    throw new UsageError('--smtp-url needs --mail-from: who the mails come from')
+  }
 }
 
 type Given = readonly [source: string, value: unknown]

@@ -1,17 +1,16 @@
 import { mkdirSync } from 'node:fs'
-import { createAuthority } from './auth/authority'
-import { openSecretKey } from './auth/secret-key'
 import type { Clock } from './clock'
 import type { Config } from './config'
 import { removeHolder, thisProcess, writeHolder } from './control/holder'
 import { SatchelError } from './domain/error'
 import { MAINTENANCE } from './domain/maintenance'
-import type { Database } from './domain/store'
 import { IMPORT_STEPS } from './domain/transfer/import-job'
 import { removeStraySpools } from './domain/transfer/spool'
+import { REMOVAL_STEPS } from './domain/user-removal'
 import { createHosts, type OpenHosts } from './hosts'
 import { serverLog } from './log'
 import { createMemoryFolder } from './memory-folder'
+import { createServerAddress, createServices, type MailPrinter } from './services'
 import { lockFolder } from './sqlite/lock'
 import { createSqliteStore } from './sqlite/store'
 
@@ -25,9 +24,15 @@ export interface DataFolder extends OpenHosts {
 
 /**
  * Takes the data folder of `config`, made if it is not there, or returns undefined when another
- * process holds it. Throws `READ_ONLY` or `STORAGE_FULL` for one that cannot be used.
+ * process holds it. A server gives a `printer`, a command none. Throws `READ_ONLY` or `STORAGE_FULL`
+ * for one that cannot be used.
  */
-export function takeDataFolder(config: Config, clock: Clock): DataFolder | undefined {
+export function takeDataFolder(
+  config: Config,
+  clock: Clock,
+  printer?: MailPrinter,
+  address = createServerAddress(config),
+): DataFolder | undefined {
   using undo = new DisposableStack()
   const path = config.memory ? undo.use(createMemoryFolder()).path : createFolder(config.data)
   const lock = lockFolder(path)
@@ -43,9 +48,9 @@ export function takeDataFolder(config: Config, clock: Clock): DataFolder | undef
   })
   const hosts = createHosts({
     store,
-    openAuthority: (database) => openAuthority(database, config, clock),
+    openServices: createServices(config, clock, printer, address),
     tidy: removeStraySpools,
-    jobSteps: { ...MAINTENANCE, ...IMPORT_STEPS },
+    jobSteps: { ...MAINTENANCE, ...IMPORT_STEPS, ...REMOVAL_STEPS },
     jobFailed: (database, { kind, id }, error) =>
       serverLog.error('A step of a job failed', { database, kind, job: id, error }),
   })
@@ -69,12 +74,6 @@ function announce(path: string): void {
   } catch (error) {
     throw cannotUse(path, error)
   }
-}
-
-async function openAuthority(database: Database, config: Config, clock: Clock) {
-  const { maxExpiresIn, maxNotBefore } = config
-  const secretKey = await openSecretKey(database, config.secretKey)
-  return await createAuthority(database, clock, secretKey, { maxExpiresIn, maxNotBefore })
 }
 
 function createFolder(path: string): string {

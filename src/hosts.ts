@@ -1,9 +1,8 @@
-import type { Authority } from './auth/authority'
 import { SatchelError } from './domain/error'
 import { createJobRunner, type JobRunner, type JobStep } from './domain/job-runner'
 import type { Job } from './domain/job'
 import type { Database, Store } from './domain/store'
-import type { Host, Hosts } from './http/hosts'
+import type { Host, Hosts, Services } from './http/hosts'
 
 /** The databases of a store, opened when they are asked for (design.md §2). */
 export interface OpenHosts extends Hosts, AsyncDisposable {
@@ -19,7 +18,8 @@ export interface OpenHosts extends Hosts, AsyncDisposable {
 
 export interface HostsParts {
   readonly store: Store
-  openAuthority(database: Database): Promise<Authority>
+  /** What a database is served with; disposed before it. */
+  openServices(database: Database): Promise<Services>
   /** Clears away what an earlier process left behind; nobody uses the database yet. */
   tidy(database: Database): Promise<void>
   readonly jobSteps: Readonly<Partial<Record<Job['kind'], JobStep>>>
@@ -87,7 +87,7 @@ export function createHosts(parts: HostsParts): OpenHosts {
     })
     try {
       await parts.tidy(database)
-      const host = { name, database, authority: await parts.openAuthority(database) }
+      const host = { name, database, ...(await parts.openServices(database)) }
       const jobs = createJobRunner(database, jobSteps, (job, error) =>
         parts.jobFailed(name, job, error),
       )
@@ -103,6 +103,7 @@ export function createHosts(parts: HostsParts): OpenHosts {
     const entry = entries.get(name)
     entries.delete(name)
     await entry?.jobs[Symbol.asyncDispose]()
+    await entry?.host.mailer[Symbol.asyncDispose]()
     await entry?.host.authority[Symbol.asyncDispose]()
     await entry?.host.database[Symbol.asyncDispose]()
   }

@@ -8,6 +8,9 @@ export const serverLog = getLogger(['satchel', 'server'])
 /** What happens to requests, beside the line each of them gets from `Logs.access`. */
 export const httpLog = getLogger(['satchel', 'http'])
 
+/** What happens to mails: those that do not go, and those that are printed instead. */
+export const mailLog = getLogger(['satchel', 'mail'])
+
 /** What the access log says about one request. Never the query, a header or a body (design.md §6). */
 export interface AccessEntry {
   readonly requestId: string
@@ -23,10 +26,22 @@ export interface AccessEntry {
   readonly code?: string
 }
 
+/** A mail for the terminal (design.md §2 Development). */
+export interface PrintedMail {
+  readonly kind: string
+  readonly to: string
+  readonly subject: string
+  readonly text: string
+  /** What the words are made of: a program that waits for a code reads it here. */
+  readonly variables: object
+}
+
 /** The lines of one server. */
 export interface Logs {
   /** One line per request, at the speed of requests. */
   access(entry: AccessEntry): void
+  /** A mail that nobody can miss, at any level, because the terminal is all the mailbox there is. */
+  mail(mail: PrintedMail): void
   /** Resolves when every line so far has left the process. */
   flush(): Promise<void>
 }
@@ -58,6 +73,7 @@ export function openLogs({ clock, level, format, sink }: LogOptions): Logs {
   const logsRequests = level === 'debug' || level === 'info'
   return {
     access: logsRequests ? (access) => sink.write(lines.request(time(), access)) : () => undefined,
+    mail: (mail) => sink.write(lines.mail(time(), mail)),
     flush: () => sink.flush(),
   }
 }
@@ -82,6 +98,9 @@ const JSON_LINES = {
       JSON.stringify({ ...fixed, ...record.properties, ...fixed }, (_key, value) => plain(value)),
     )
   },
+  mail(time: string, mail: PrintedMail): string {
+    return escapeRest(JSON.stringify({ time, level: 'warning', logger: 'mail', ...mail }))
+  },
   // Written out by hand: this is the one line that every request pays for.
   request(time: string, access: AccessEntry): string {
     const { requestId, method, path, status, duration, subject, code } = access
@@ -94,6 +113,8 @@ const JSON_LINES = {
   },
 }
 
+const MAIL_WIDTH = 78
+
 const TEXT_LINES = {
   entry(time: string, record: LogRecord): string {
     const properties = Object.entries(record.properties).map(
@@ -102,6 +123,16 @@ const TEXT_LINES = {
     return escapeControls(
       `${timeOfDay(time)} ${record.level.padEnd(7)}  ${messageOf(record)}${properties.join('')}`,
     )
+  },
+  mail(time: string, { to, subject, text }: PrintedMail): string {
+    const title = `═ ${timeOfDay(time)}  MAIL TO ${to} `
+    const words = ['', subject, '', ...text.trimEnd().split('\n'), '']
+    const frame = [
+      `╔${title.padEnd(MAIL_WIDTH, '═')}`,
+      ...words.map((line) => `║  ${line}`.trimEnd()),
+      `╚${'═'.repeat(MAIL_WIDTH)}`,
+    ]
+    return ['', ...frame, ''].map(escapeControls).join('\n')
   },
   request(time: string, { method, path, status, duration, subject, code }: AccessEntry): string {
     const who = subject === undefined || subject === null ? '' : `  ${subject}`

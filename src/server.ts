@@ -13,6 +13,8 @@ import { createBodies } from './http/body'
 import type { Hosts } from './http/hosts'
 import { type Application, listen } from './listen'
 import { httpLog, type Logs, serverLog } from './log'
+import type { Message } from './mail/message'
+import { createServerAddress } from './services'
 
 /** A server that answers. Disposing it stops it. */
 export interface Server extends AsyncDisposable {
@@ -45,13 +47,21 @@ const FIRST_DATABASE = 'main'
  */
 export async function startServer(config: Config, { clock, logs }: Surroundings): Promise<Server> {
   await using undo = new AsyncDisposableStack()
-  const folder = undo.use(await requireDataFolder(config, clock))
-  const door = createDoor(folder, config, { clock, logs })
+  const mode = createMode(config)
+  const printer = {
+    isPrinting: () => mode.isDevelopment(),
+    print: (mail: Message) => print(logs, mail),
+  }
+  const address = createServerAddress(config)
+  const take = () => takeDataFolder(config, clock, printer, address)
+  const folder = undo.use(await requireDataFolder(config.data, take))
+  const door = createDoor(folder, config, mode, { clock, logs })
   // First, so that a port in use does not cost the secret of the first client.
   const listener = await listen(config, door)
   undo.defer(() => listener.stop(true))
   const url = (name: string) => `${listener.url}/${name}`
   door.reachedAt(listener.url)
+  address.reachedAt(listener.url)
   const client = await openFirstDatabase(folder)
   const token = newSecret()
   const commands = listenForCommands({ ...folder, url }, token)
@@ -83,15 +93,18 @@ const TRIES = 5
 const PAUSE_MS = 100
 
 /** A command at work lets go soon; a server does not (promises.md 10). */
-async function requireDataFolder(config: Config, clock: Clock): Promise<DataFolder> {
+async function requireDataFolder(
+  path: string,
+  take: () => DataFolder | undefined,
+): Promise<DataFolder> {
   for (let tries = 1; ; tries++) {
-    const folder = takeDataFolder(config, clock)
+    const folder = take()
     if (folder !== undefined) return folder
-    const holder = readHolder(config.data)
+    const holder = readHolder(path)
     if (tries === TRIES || (holder !== undefined && holder.address !== null)) {
       throw new SatchelError(
         'DATA_FOLDER_IN_USE',
-        `The data folder ${config.data} is in use by ${nameHolder(holder)}: stop it, or choose another folder with --data`,
+        `The data folder ${path} is in use by ${nameHolder(holder)}: stop it, or choose another folder with --data`,
       )
     }
     await Bun.sleep(PAUSE_MS)
@@ -107,17 +120,43 @@ interface Door extends Application {
 
 const FORWARDED = ['x-forwarded-for', 'forwarded', 'x-forwarded-host', 'x-forwarded-proto']
 
-function createDoor(hosts: Hosts, config: Config, { clock, logs }: Surroundings): Door {
+/** What may be done for someone who develops on this machine, and must not be done for the world. */
+interface Mode {
+  isDevelopment(): boolean
+  /** A proxy nobody told us about ends it: whoever calls may be anywhere (design.md §2). */
+  look(request: Request): void
+}
+
+function createMode(config: Config): Mode {
+  let isDevelopment = config.development
+  return {
+    isDevelopment: () => isDevelopment,
+    look({ headers }) {
+      if (!isDevelopment || !FORWARDED.some((name) => headers.has(name))) return
+      isDevelopment = false
+      serverLog.warning(
+        'A proxy forwards requests: pages of this machine must be listed now, and mails are not printed',
+      )
+    },
+  }
+}
+
+function print(logs: Logs, { letter, subject, text }: Message): void {
+  const { kind, to, variables } = letter
+  logs.mail({ kind, to, subject, text, variables })
+}
+
+function createDoor(hosts: Hosts, config: Config, mode: Mode, { clock, logs }: Surroundings): Door {
   const { maxBody: bytes, maxDepth: depth, maxValues: values } = config
   const own = new Set(config.publicUrl === null ? [] : [new URL(config.publicUrl).origin])
   let isReady = true
-  let isDevelopment = config.development
   const app = createApp(
     {
       hosts,
       clock,
       bodies: createBodies({ bytes, depth, values }),
-      origins: { own, isDevelopment: () => isDevelopment },
+      origins: { own, isDevelopment: () => mode.isDevelopment() },
+      proxies: config.trustProxy,
       version,
       isReady: () => isReady,
       access: (entry) => logs.access(entry),
@@ -127,11 +166,7 @@ function createDoor(hosts: Hosts, config: Config, { clock, logs }: Surroundings)
   )
   return {
     fetch(request, server) {
-      // A proxy nobody told us about: whoever calls may be anywhere (design.md §2).
-      if (isDevelopment && FORWARDED.some((name) => request.headers.has(name))) {
-        isDevelopment = false
-        serverLog.warning('A proxy forwards requests: pages of this machine must be listed now')
-      }
+      mode.look(request)
       return app.fetch(request, server)
     },
     reachedAt: (url) => own.add(url),

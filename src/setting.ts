@@ -1,12 +1,7 @@
 import { resolve } from 'node:path'
-import process from 'node:process'
-
-/** The reverse proxies whose forwarded headers are believed. */
-export interface TrustedProxies {
-  /** As they were given, `10.0.0.0/8`. */
-  readonly networks: readonly string[]
-  contains(address: string): boolean
-}
+import { parseMailAddress } from './mail/address'
+import { parseSender } from './mail/sender'
+import { isIPv4, isIPv6, type Networks, parseNetworks } from './networks'
 
 /** True for the addresses only this machine can reach. */
 export function isLoopback(host: string): boolean {
@@ -70,24 +65,26 @@ export function publicUrl(text: string): string {
 }
 
 /** Networks in CIDR notation, separated by commas. */
-export function trustedProxies(text: string): TrustedProxies {
-  const networks = text.split(',').map((network) => network.trim())
-  // Only here: loading it would take a tenth of the time in which a server starts.
-  const { BlockList } = process.getBuiltinModule('node:net')
-  const list = new BlockList()
-  for (const network of networks) {
-    const [base = '', prefix, ...rest] = network.split('/')
-    const isKnown = isIPv4(base) || isIPv6(base)
-    const length = wholeNumber(prefix ?? '', isIPv6(base) ? 128 : 32)
-    if (!isKnown || length === undefined || rest.length > 0) {
-      return expect('networks in CIDR notation, such as 10.0.0.0/8 or ::1/128')
-    }
-    list.addSubnet(base, length, familyOf(base))
-  }
-  return Object.freeze({
-    networks,
-    contains: (address: string) => list.check(address, familyOf(address)),
-  })
+export function networks(text: string): Networks {
+  return parseNetworks(text) ?? expect('networks in CIDR notation, such as 10.0.0.0/8 or ::1/128')
+}
+
+/** The address of a mail server. */
+export function smtpUrl(text: string): string {
+  const isServer = parseMailAddress(text).kind === 'smtp'
+  return isServer ? text : expect('the address of a mail server: smtp://… or smtps://…')
+}
+
+/** The address of a web hook that sends mails. */
+export function mailHook(text: string): string {
+  const isHook = parseMailAddress(text).kind === 'hook'
+  return isHook ? text : expect('the https address of a web hook')
+}
+
+/** A sender as mails name it. */
+export function mailFrom(text: string): string {
+  parseSender(text)
+  return text
 }
 
 /** 32 bytes, from base64 or base64url. */
@@ -102,18 +99,6 @@ export function secretKey(text: string): Uint8Array {
 function wholeNumber(text: string, most: number): number | undefined {
   const number = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
   return number <= most ? number : undefined
-}
-
-function familyOf(address: string): 'ipv4' | 'ipv6' {
-  return address.includes(':') ? 'ipv6' : 'ipv4'
-}
-
-function isIPv4(text: string): boolean {
-  return /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/.test(text)
-}
-
-function isIPv6(text: string): boolean {
-  return text.includes(':') && /^[\da-f:.]+$/i.test(text) && URL.canParse(`http://[${text}]/`)
 }
 
 function expect(what: string): never {

@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -66,6 +66,10 @@ test.each([
   ['trustProxy', '10.0.0.0/8,', 'CIDR'],
   ['maxBody', '0', 'at least 1'],
   ['data', '', 'the path of a folder'],
+  ['smtpUrl', 'https://example.com', 'the address of a mail server'],
+  ['smtpUrl', 'smtp://', 'smtp://user:password@host:port'],
+  ['mailHook', 'smtp://example.com', 'the https address of a web hook'],
+  ['mailFrom', 'My App', 'a name and an address'],
 ])('refuses %s %p', (name, value, expected) => {
   expect(() => readConfig({ environment, flags: { [name]: value } })).toThrow(expected)
 })
@@ -88,6 +92,34 @@ test('takes the key that seals secrets from the environment as 32 bytes of base6
       '32 random bytes',
     )
   }
+})
+
+describe('how mails are sent', () => {
+  const smtp = 'smtp://me%40example.com:secret@relay.example.com'
+
+  test('is nothing unless told, and one way when told', () => {
+    const { smtpUrl, mailHook, mailFrom } = readConfig({ environment })
+    expect({ smtpUrl, mailHook, mailFrom }).toEqual({
+      smtpUrl: null,
+      mailHook: null,
+      mailFrom: null,
+    })
+    const both = { SATCHEL_SMTP_URL: smtp, SATCHEL_MAIL_HOOK: 'https://hooks.example.com/' }
+    expect(() => readConfig({ environment: both })).toThrow('exclude each other')
+  })
+
+  test('may be said with a password, but not where everyone on the machine reads it', () => {
+    expect(readConfig({ environment: { SATCHEL_SMTP_URL: smtp } }).smtpUrl).toBe(smtp)
+    expect(() => readConfig({ environment, flags: { smtpUrl: smtp } })).toThrow('SATCHEL_SMTP_URL')
+    const flags = { smtpUrl: 'smtp://relay.example.com', mailFrom: 'app@example.com' }
+    expect(readConfig({ environment, flags }).smtpUrl).toBe(flags.smtpUrl)
+  })
+
+  test('wants to know who sends, unless the mail server knows them by name', () => {
+    expect(() => readConfig({ environment: { SATCHEL_SMTP_URL: 'smtp://a:b@c.example' } })).toThrow(
+      '--mail-from',
+    )
+  })
 })
 
 test('believes the proxies of the networks it is given, in both families', () => {

@@ -1,15 +1,17 @@
 import { expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { createAuthority } from '../src/auth/authority'
+import { readConfig } from '../src/config'
 import { startJob } from '../src/domain/job'
 import type { JobStep } from '../src/domain/job-runner'
 import { createHosts, type HostsParts } from '../src/hosts'
+import { createServices } from '../src/services'
 import { createSqliteStore } from '../src/sqlite/store'
 import { codeOf, createTestClock } from './auth/setup'
 import { temporaryFolder } from './setup'
 
-const SECRET_KEY = new Uint8Array(32)
+const SECRET_KEY = Buffer.alloc(32).toString('base64')
+const CONFIG = readConfig({ environment: { SATCHEL_SECRET_KEY: SECRET_KEY } })
 
 function setup(parts: Partial<HostsParts> = {}) {
   using undo = new DisposableStack()
@@ -19,9 +21,9 @@ function setup(parts: Partial<HostsParts> = {}) {
   const store = createSqliteStore(folder.path, { clock, durability: 'none' })
   const hosts = createHosts({
     store,
-    openAuthority(database) {
+    openServices(database) {
       opened.push(database.name)
-      return createAuthority(database, clock, SECRET_KEY)
+      return createServices(CONFIG, clock)(database)
     },
     async tidy() {},
     jobSteps: {},
@@ -134,7 +136,7 @@ test('works off the jobs of a database and closes it again when there is no room
   const store = createSqliteStore(server.folder, { clock, durability: 'none' })
   await using hosts = createHosts({
     store,
-    openAuthority: (database) => createAuthority(database, clock, SECRET_KEY),
+    openServices: createServices(CONFIG, clock),
     async tidy() {},
     jobSteps: { erase },
     jobFailed() {},

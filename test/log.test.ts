@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { SatchelError } from '../src/domain/error'
 import {
   type AccessEntry,
@@ -143,4 +143,47 @@ test('says how many lines were lost, in the format of the rest', () => {
     message: expect.stringMatching(/^5 log lines were lost/),
   })
   expect(lostLines(clock, 'text', 5)).toContain('5 log lines were lost')
+})
+
+describe('a mail that is printed (design.md §2 Development)', () => {
+  const mail = {
+    kind: 'otp',
+    to: 'alice@example.com',
+    subject: 'K7QM2XWD is your code',
+    text: 'This is the code:\n\n    K7QM2XWD\n\u001b[2Jgone\n',
+    variables: { otp: 'K7QM2XWD', otp_id: 'an-id' },
+  }
+
+  test('is a frame that nobody overlooks, whatever the level', () => {
+    const { logs, lines } = setup({ format: 'text', level: 'error' })
+    logs.mail(mail)
+    expect(lines).toEqual([
+      [
+        '',
+        '╔═ 12:00:00.007  MAIL TO alice@example.com ════════════════════════════════════',
+        '║',
+        '║  K7QM2XWD is your code',
+        '║',
+        '║  This is the code:',
+        '║',
+        '║      K7QM2XWD',
+        '║  \\u001b[2Jgone',
+        '║',
+        '╚══════════════════════════════════════════════════════════════════════════════',
+        '',
+      ].join('\n'),
+    ])
+  })
+
+  test('is a line with the code for a program', () => {
+    const { logs, lines } = setup({ level: 'error' })
+    logs.mail(mail)
+    expect(lines).toHaveLength(1)
+    expect(JSON.parse(lines[0]!)).toEqual({
+      time: '2030-01-01T12:00:00.007Z',
+      level: 'warning',
+      logger: 'mail',
+      ...mail,
+    })
+  })
 })

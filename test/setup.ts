@@ -43,9 +43,9 @@ const EVERYTHING = ['ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE', 'IMPERSONATE', '
 /** A server on a free port with a new data folder, both gone when the test ends. */
 export async function setupServer(
   flags: Readonly<Record<string, unknown>> = {},
+  clock = createTestClock(),
 ): Promise<TestServer> {
   await using undo = new AsyncDisposableStack()
-  const clock = createTestClock()
   const sink = collectLines()
   const logs = openLogs({ clock, level: 'debug', format: 'json', sink })
   const data = flags['data'] ?? undo.use(temporaryFolder()).path

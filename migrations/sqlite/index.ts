@@ -1,4 +1,7 @@
 import init from './0001_init.sql' with { type: 'text' }
+import users from './0002_users.sql' with { type: 'text' }
+import codes from './0003_codes.sql' with { type: 'text' }
+import providers from './0004_providers.sql' with { type: 'text' }
 
 export interface Migration {
   readonly name: string
@@ -6,4 +9,9 @@ export interface Migration {
 }
 
 /** In the order they run. Forward only: a line that was released is never edited. */
-export const migrations: readonly Migration[] = [{ name: '0001_init', sql: init }]
+export const migrations: readonly Migration[] = [
+  { name: '0001_init', sql: init },
+  { name: '0002_users', sql: users },
+  { name: '0003_codes', sql: codes },
+  { name: '0004_providers', sql: providers },
+]

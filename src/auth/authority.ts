@@ -3,19 +3,26 @@ import type { Clock } from '../clock'
 import type { Actor } from '../domain/actor'
 import { SatchelError } from '../domain/error'
 import { isScope } from '../domain/scope'
+import type { Mailer } from '../domain/mailer'
 import type { Database } from '../domain/store'
-import { findUser, licenseOf } from '../domain/user'
+import { licensedUntil, licenseOf } from '../domain/license'
+import { findUser, type User } from '../domain/user'
+import { type AskWebhook, createAdmission } from './admission'
+import { authorizationCode } from './authorization-code'
 import { clientCredentials } from './client-credentials'
-import { answerGrant, type Grants, type TokenRequest } from './grant'
+import { answerGrant, type GrantAnswer, type Grants, type TokenRequest } from './grant'
 import { createIssuer, type TokenOrder } from './issuer'
 import { ensureKeys, rotateKeys } from './key'
+import { demo } from './demo'
 import { createKeyRing } from './key-ring'
 import { DEFAULT_LIMITS, longestReach, type TokenLimits } from './limits'
 import { createLoginLog } from './login-log'
+import { otpGrants } from './otp'
+import { OTP_LIMITS, type OtpLimits } from './otp-limits'
 import { refresh } from './refresh'
 import { createSteadyClock } from './steady-clock'
 import { type Bond, findHolder, requireActive } from './subject'
-import { audienceOf, verifyToken } from './token'
+import { audienceOf, USER, verifyToken } from './token'
 import type { TokenAnswer } from './token-answer'
 
 /** Issues and verifies the tokens of one database (design.md §4). Closing it writes what is pending. */
@@ -35,9 +42,19 @@ export interface Authority extends AsyncDisposable {
   /** Lets the next key sign; tokens of the old one stay valid (promise 16). Returns its `kid`. */
   rotateKeys(): Promise<string>
   /** `POST /token`. Throws what `oauthError` knows how to say. */
-  grant(request: TokenRequest): Promise<TokenAnswer>
+  grant(request: TokenRequest): Promise<GrantAnswer>
+  /** Resolves when `lastLogin` of every user is that of now, for those who are about to read it. */
+  settleLogins(): Promise<void>
   /** A token without a request for it, for commands. Throws `INVALID_REQUEST`, `USER_DEACTIVATED`. */
   issue(order: TokenOrder): Promise<TokenAnswer>
+}
+
+export interface AuthorityOptions extends Partial<TokenLimits> {
+  /** Decides about new users where the policy leaves it to a web hook. */
+  readonly askWebhook?: AskWebhook
+  /** Brings one-time codes; without one nobody logs in by e-mail. */
+  readonly mailer?: Mailer
+  readonly otp?: Partial<OtpLimits>
 }
 
 /** Makes the signing keys at the first start. Throws `STORAGE_FAILED` when `secretKey` is another's. */
@@ -45,7 +62,7 @@ export async function createAuthority(
   database: Database,
   clock: Clock,
   secretKey: Uint8Array,
-  options: Partial<TokenLimits> = {},
+  options: AuthorityOptions = {},
 ): Promise<Authority> {
   const limits = { ...DEFAULT_LIMITS, ...options }
   const reach = longestReach(limits)
@@ -54,10 +71,18 @@ export async function createAuthority(
   const keys = createKeyRing(database, steady, secretKey, reach)
   await keys.signer()
   const logins = createLoginLog(database)
-  const issuer = createIssuer({ database, clock, steady, keys, logins, limits })
+  const admission = createAdmission(database, clock, options.askWebhook)
+  const issuer = createIssuer({ database, clock, steady, keys, logins, admission, limits })
+  const { mailer } = options
+  const otpLimits = { ...OTP_LIMITS, ...options.otp }
+  const otpParts = { database, steady, secretKey, admission, issuer, limits: otpLimits }
+  const otp = mailer === undefined ? [] : otpGrants({ ...otpParts, mailer })
   const grants: Grants = new Map([
     ['client_credentials', clientCredentials(database, steady, issuer)],
     ['refresh_token', refresh(database, clock, steady, issuer, limits)],
+    ['demo', demo(database, issuer)],
+    ...otp,
+    ['authorization_code', authorizationCode(database, steady, issuer, reach)],
   ])
   const audience = audienceOf(database.id)
   const verified = new Map<string, Verified>()
@@ -92,8 +117,9 @@ export async function createAuthority(
     }
     requireActive(holder.user)
     if (verified.size >= REMEMBERED) forgetOldest()
-    verified.set(token, { ...found, policy, ends: Math.min(found.expires, holder.ends) })
-    return found.actor
+    const actor = licensed(found.bearer, holder.user)
+    verified.set(token, { ...found, actor, policy, ends: Math.min(found.expires, holder.ends) })
+    return actor
   }
 
   function forgetOldest(): void {
@@ -118,6 +144,7 @@ export async function createAuthority(
     keys: () => keys.published(),
     rotateKeys: () => rotateKeys(database, clock, secretKey, reach),
     grant: (request) => answerGrant(grants, request),
+    settleLogins: () => logins.flush(),
     issue: (order) => issuer.issue(order),
     [Symbol.asyncDispose]: () => logins.flush(),
   }
@@ -125,13 +152,15 @@ export async function createAuthority(
 
 /** What the signature of a token vouches for. */
 interface Found {
-  readonly actor: Actor
+  readonly bearer: Actor
   readonly bond: Bond
   /** ms since the epoch. */
   readonly expires: number
 }
 
 interface Verified extends Found {
+  /** The bearer with what is known of their user. */
+  readonly actor: Actor
   /** The policy under which its client and user were seen. */
   readonly policy: number
   /** When it is over, ms: it expires, or its client's key does. */
@@ -142,18 +171,32 @@ interface Verified extends Found {
 const REMEMBERED = 10_000
 
 function read(payload: JWTPayload): Found {
-  const { sub = '', exp = 0, iat = 0 } = payload
+  const { sub = '', exp = 0 } = payload
   const scopes = Array.isArray(payload['scopes']) ? payload['scopes'].filter(isScope) : []
   return {
-    actor: {
+    bearer: {
       subject: sub,
       email: textOf(payload['email']),
       name: textOf(payload['name']),
       scopes: new Set(scopes),
     },
-    bond: { subject: sub, clientId: String(payload['client_id']), since: iat * 1000 + 999 },
+    bond: {
+      subject: sub,
+      clientId: String(payload['client_id']),
+      login: textOf(payload['sid']),
+      user: numberOf(payload[USER]),
+    },
     expires: exp * 1000,
   }
+}
+
+function licensed(bearer: Actor, user: User | undefined): Actor {
+  const until = user === undefined ? Infinity : licensedUntil(user)
+  return until === Infinity ? bearer : { ...bearer, licensedUntil: until }
+}
+
+function numberOf(value: unknown): number | null {
+  return typeof value === 'number' ? value : null
 }
 
 function textOf(value: unknown): string | null {

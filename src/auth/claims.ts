@@ -1,5 +1,6 @@
 import { quoted, SatchelError } from '../domain/error'
 import { foldEmail, type Person, requireUserId } from '../domain/user'
+import { USER } from './token'
 
 /** Who a token is for, as the client that asks for it says (protocol.md §2.1). */
 export interface PersonClaims extends Person {
@@ -60,6 +61,7 @@ const RESERVED = new Set([
   'userType',
   'token_use',
   'cnf',
+  USER,
   '__proto__',
 ])
 

@@ -6,16 +6,28 @@ import type { TokenAnswer } from './token-answer'
 export interface TokenRequest {
   readonly parameters: Parameters
   readonly authorization: string | null
+  /** The page that asks, which may call: the value of its `Origin` header. */
+  readonly origin?: string | null
+  /** The address it comes from, for limits; all that are not known count as one. */
+  readonly address?: string
 }
 
+/** The answer to the first step of a login by e-mail (protocol.md §2.2). */
+export interface OtpSent {
+  readonly type: 'otp-sent'
+  readonly otp_id: string
+}
+
+export type GrantAnswer = TokenAnswer | OtpSent
+
 /** What it takes to get a token: one row of the table of grants. */
-export type Grant = (request: TokenRequest) => Promise<TokenAnswer>
+export type Grant = (request: TokenRequest) => Promise<GrantAnswer>
 
 /** The handlers by `grant_type` (protocol.md §2.1). */
 export type Grants = ReadonlyMap<string, Grant>
 
 /** Throws `INVALID_REQUEST`, `UNSUPPORTED_GRANT_TYPE`, and what the grant does. */
-export function answerGrant(grants: Grants, request: TokenRequest): Promise<TokenAnswer> {
+export function answerGrant(grants: Grants, request: TokenRequest): Promise<GrantAnswer> {
   const type = requireText(request.parameters, 'grant_type')
   const grant = grants.get(type)
   if (grant !== undefined) return grant(request)

@@ -5,34 +5,43 @@ import { randomToken } from '../domain/id'
 import type { Scope } from '../domain/scope'
 import { hashSecret, newSecret } from '../domain/secret'
 import type { Database } from '../domain/store'
-import { admitUser, findUser, licenseOf, type User } from '../domain/user'
+import { alertsFor, evalDaysLeft, licenseOf } from '../domain/license'
+import type { Intent } from '../domain/policy'
+import type { User } from '../domain/user'
+import type { Admission } from './admission'
 import { flattenClaims, type PersonClaims } from './claims'
 import type { KeyRing } from './key-ring'
 import type { TokenLimits } from './limits'
 import type { LoginLog } from './login-log'
 import type { SteadyClock } from './steady-clock'
 import { requireActive } from './subject'
-import { audienceOf, signToken } from './token'
+import { audienceOf, signToken, USER } from './token'
 import type { TokenAnswer } from './token-answer'
 
 /** A token that someone has a right to, as far as the grant could check. */
 export interface TokenOrder {
+  /** A client's id, or `PUBLIC_CLIENT` when people log in themselves. */
   readonly clientId: string
   /** Null when the client acts for itself. */
   readonly claims: PersonClaims | null
   readonly scopes: readonly Scope[]
+  /** The login with an outside provider that this is the answer to. */
+  readonly login?: string | null
   /** PEM. Given, a refresh token is made that only its owner can use. */
   readonly publicKey?: string | undefined
   /** How long the token is valid, ms; an hour when absent. */
   readonly expiresIn?: number | undefined
   /** After how long it begins to be valid, ms; at once when absent. */
   readonly notBefore?: number | undefined
+  /** Why the person logs in: `login` makes no new users. */
+  readonly intent?: Intent | undefined
 }
 
 export interface Issuer {
   /**
-   * Logs the subject in: a person who appears for the first time is created. Throws
-   * `USER_DEACTIVATED`, and `INVALID_REQUEST` for a time beyond the limits.
+   * Logs the subject in: a person who appears for the first time becomes a user if the policy of
+   * the database lets them. Throws `USER_DEACTIVATED`, what `Admission.admit` throws, and
+   * `INVALID_REQUEST` for a time beyond the limits.
    */
   issue(order: TokenOrder): Promise<TokenAnswer>
   /** A new access token for who holds `refreshToken`. `user` is undefined for a client. */
@@ -50,11 +59,12 @@ export interface IssuerParts {
   readonly steady: SteadyClock
   readonly keys: KeyRing
   readonly logins: LoginLog
+  readonly admission: Admission
   readonly limits: TokenLimits
 }
 
 export function createIssuer(parts: IssuerParts): Issuer {
-  const { database, clock, steady, keys, logins, limits } = parts
+  const { database, clock, steady, keys, logins, admission, limits } = parts
   const { issuer, audience } = audienceOf(database.id)
 
   return {
@@ -67,42 +77,47 @@ export function createIssuer(parts: IssuerParts): Issuer {
       return answer({ ...granted, refreshToken: await bind(granted) })
     },
 
-    renew(refreshToken, { clientId, claims }, user, scopes) {
-      return answer({ clientId, claims, user, scopes, refreshToken })
+    renew(refreshToken, { clientId, claims, login }, user, scopes) {
+      return answer({ clientId, claims, user, scopes, refreshToken, login })
     },
   }
 
-  async function login({ clientId, claims }: TokenOrder): Promise<User | undefined> {
+  async function login({ clientId, claims, intent }: TokenOrder): Promise<User | undefined> {
     // A client that names itself is no person.
     if (claims === null || claims.id === clientId) return undefined
-    const known = await database.read((tx) => findUser(tx, claims.id))
-    const user = known ?? (await database.write((tx) => admitUser(tx, claims, clock.now())))
+    const user = await admission.admit(claims, intent)
     requireActive(user)
     logins.note(user.id, clock.now())
     return user
   }
 
   /** Makes a refresh token that is worth nothing without the private half of the public key. */
-  async function bind({ clientId, claims, user, scopes, publicKey }: Granted) {
+  async function bind({ clientId, claims, user, scopes, publicKey, login = null }: Granted) {
     if (publicKey === undefined) return undefined
     const refreshToken = newSecret()
-    const created = Math.max(clock.now(), user?.created ?? 0)
+    const created = clock.now()
     const record: RefreshToken = {
       hash: hashSecret(refreshToken),
       clientId,
       subject: user?.id ?? clientId,
+      user: user?.incarnation ?? null,
       claims,
       scopes,
       publicKey,
       created,
       lastUsed: created,
+      login,
     }
-    await database.write((tx) => tx.refreshTokens.put(record))
+    await database.write(async (tx) => {
+      // Its code may have come again in the meantime.
+      const isOver = login !== null && (await tx.logins.isRevoked(login))
+      if (!isOver) await tx.refreshTokens.put(record)
+    })
     return refreshToken
   }
 
   async function answer(granted: Granted): Promise<TokenAnswer> {
-    const { clientId, claims, user, scopes, refreshToken } = granted
+    const { clientId, claims, user, scopes, refreshToken, login = null } = granted
     const now = Math.floor(steady.now() / SECOND)
     const begins = now + Math.ceil((granted.notBefore ?? 0) / SECOND)
     const ends = begins + Math.ceil((granted.expiresIn ?? defaultLife(limits)) / SECOND)
@@ -112,8 +127,9 @@ export function createIssuer(parts: IssuerParts): Issuer {
       aud: audience,
       client_id: clientId,
       scopes,
-      // Never before its user, whose `created` may come from a clock that ran ahead.
-      iat: Math.max(now, Math.floor((user?.created ?? 0) / SECOND)),
+      iat: now,
+      ...(user === undefined ? {} : { [USER]: user.incarnation }),
+      ...(login === null ? {} : { sid: login }),
       ...(begins > now ? { nbf: begins } : {}),
       exp: ends,
       jti: randomToken(16),
@@ -125,7 +141,7 @@ export function createIssuer(parts: IssuerParts): Issuer {
       // By the clock that the caller can compare with its own.
       accessTokenExpiration: ends * SECOND - steady.lead,
       ...(refreshToken === undefined ? {} : { refreshToken, refreshTokenExpiration: null }),
-      ...describe(user),
+      ...(user === undefined ? { userType: 'client' } : describe(user, clock.now())),
       userId: user?.id ?? clientId,
       access_token: accessToken,
       token_type: 'Bearer',
@@ -144,13 +160,24 @@ interface Granted extends Omit<TokenOrder, 'claims'> {
 const SECOND = 1000
 const HOUR = 60 * 60 * SECOND
 
-function describe(
-  user: User | undefined,
-): Pick<TokenAnswer, 'userType' | 'userValidUntil' | 'data'> {
-  if (user === undefined) return { userType: 'client' }
+/** What the answer tells of the user at `now`, ms (spec.md §2.2). */
+function describe(user: User, now: number): UserPart {
   const { type, validUntil, data } = user
-  return { userType: type, data, ...(validUntil === null ? {} : { userValidUntil: validUntil }) }
+  const days = type === 'eval' ? evalDaysLeft(user, now) : undefined
+  const alerts = alertsFor(user, now)
+  return {
+    userType: type,
+    data,
+    ...(days === undefined ? {} : { evalDaysLeft: days }),
+    ...(validUntil === null ? {} : { userValidUntil: validUntil }),
+    ...(alerts.length === 0 ? {} : { alerts }),
+  }
 }
+
+type UserPart = Pick<
+  TokenAnswer,
+  'userType' | 'evalDaysLeft' | 'userValidUntil' | 'alerts' | 'data'
+>
 
 function defaultLife(limits: TokenLimits): number {
   return Math.min(HOUR, limits.maxExpiresIn * SECOND)

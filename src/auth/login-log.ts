@@ -28,12 +28,7 @@ export function createLoginLog(database: Database): LoginLog {
       for (const [userId] of logins) pending.delete(userId)
       try {
         await database.write(async (tx) => {
-          for (const [userId, at] of logins) {
-            const user = await tx.users.find(userId)
-            if (user !== undefined && (user.lastLogin ?? 0) < at) {
-              await tx.users.put({ ...user, lastLogin: at })
-            }
-          }
+          for (const [userId, at] of logins) await tx.users.noteLogin(userId, at)
         })
       } catch {
         // A full disk or a busy store: the next login of these people will be noted, this one is
@@ -54,7 +49,6 @@ export function createLoginLog(database: Database): LoginLog {
   }
 }
 
-/** ms. Each write makes verified tokens be looked at again, so not more often. The timer keeps no
- * process alive: closing writes what is pending. */
+/** ms. The timer keeps no process alive: closing writes what is pending. */
 const DELAY = 5000
 const BATCH = 500

@@ -1,5 +1,12 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'
 import { SatchelError } from '../domain/error'
+import type { Parameters } from './parameters'
+
+/** The `public_key` of a token request, if it has one. Throws `INVALID_REQUEST`. */
+export function findPublicKey(parameters: Parameters): string | undefined {
+  const given = parameters['public_key'] ?? undefined
+  return given === undefined ? undefined : requirePublicKey(given)
+}
 
 /**
  * The public key of a device in one form of PEM (SPKI): RSA from 2048 bits, or EC P-256

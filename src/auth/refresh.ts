@@ -32,8 +32,7 @@ export function refresh(
     const proof = requireProof(parameters)
     const { record, holder } = await database.read(async (tx) => {
       const record = await tx.refreshTokens.find(proof.hash)
-      const bond = record === undefined ? undefined : { ...record, since: record.created }
-      const holder = bond === undefined ? undefined : await findHolder(tx, bond, steady.now())
+      const holder = record && (await findHolder(tx, record, steady.now()))
       return { record, holder }
     })
     requireFresh(proof, clock.now(), skew)

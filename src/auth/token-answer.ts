@@ -1,3 +1,4 @@
+import type { Alert } from '../domain/license'
 import type { User } from '../domain/user'
 
 /** The answer to a token request (spec.md §2.2, protocol.md §2.2, RFC 6749 §5.1). */
@@ -11,8 +12,11 @@ export interface TokenAnswer {
   /** Null: it ends when nobody uses it, a moment that moves with every use. */
   readonly refreshTokenExpiration?: null
   readonly userType: User['type'] | 'client'
+  /** Of a user who evaluates. */
+  readonly evalDaysLeft?: number
   /** ms since the epoch. */
   readonly userValidUntil?: number
+  readonly alerts?: readonly Alert[]
   readonly data?: User['data']
   readonly userId: string
   readonly access_token: string

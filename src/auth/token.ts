@@ -50,6 +50,9 @@ export async function verifyToken(
   }
 }
 
+/** The claim that tells one life of a user id from the next: its incarnation. */
+export const USER = 'incarnation'
+
 const ALGORITHM = 'ES256'
 const ECDSA = { name: 'ECDSA', hash: 'SHA-256' }
 const TYPE = 'at+jwt'

@@ -13,14 +13,18 @@ export function addClientCommands(program: Command, cli: Cli): void {
     .description('make a client and print its secret')
     .requiredOption('--scopes <list>', `what it may do, of ${SCOPES.join(',')}`, list)
     .option('--name <name>', 'what to call it')
+    .option(
+      '--email <address>',
+      'whose it is: with GLOBAL_READ and GLOBAL_WRITE they may log in as others',
+    )
     .addHelpText(
       'after',
       example('satchel client create --scopes ACCESS_DB,GLOBAL_READ --name reports'),
     )
     .action(async (options) => {
-      const { db: database, scopes, name = null } = options
+      const { db: database, scopes, name = null, email = null } = options
       const created = await inSession(cli, options, (session) =>
-        session.run('client.create', { database, scopes, name }),
+        session.run('client.create', { database, scopes, name, email }),
       )
       await print(cli, options, created, credentials(cli, created))
     })
@@ -32,14 +36,20 @@ export function addClientCommands(program: Command, cli: Cli): void {
       const clients = await inSession(cli, options, (session) =>
         session.run('client.list', { database: options.db }),
       )
-      const rows = clients.map(({ id, name, created, expires, scopes }) => [
+      const rows = clients.map(({ id, name, email, created, expires, scopes }) => [
         id,
         name ?? '',
+        email ?? '',
         day(created),
         expires === null ? '' : day(expires),
         scopes.length === SCOPES.length ? 'all' : scopes.join(','),
       ])
-      await print(cli, options, clients, table(['id', 'name', 'created', 'ends', 'scopes'], rows))
+      await print(
+        cli,
+        options,
+        clients,
+        table(['id', 'name', 'e-mail', 'created', 'ends', 'scopes'], rows),
+      )
     })
 
   withDatabase(client.command('revoke'))

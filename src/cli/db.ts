@@ -3,7 +3,7 @@ import { UsageError } from '../config'
 import { type Cli, example, inSession, withFolder } from './command'
 import { credentials, print, table } from './output'
 
-/** `satchel db create|list|delete`. */
+/** `satchel db create|list|address|delete`. */
 export function addDatabaseCommands(program: Command, cli: Cli): void {
   const db = program.command('db').description('the databases of a data folder')
 
@@ -29,6 +29,23 @@ export function addDatabaseCommands(program: Command, cli: Cli): void {
       const databases = await inSession(cli, options, (session) => session.run('db.list', {}))
       const rows = databases.map(({ name, url }) => [name, url ?? 'not served'])
       await print(cli, options, databases, table(['name', 'address'], rows))
+    })
+
+  withFolder(db.command('address'))
+    .description('show or set where the outside world reaches a database')
+    .argument('<name>', 'its name')
+    .argument('[url]', 'its own public address, where that of the server will not do')
+    .option('--reset', 'it is where its server is')
+    .addHelpText(
+      'after',
+      example('satchel db address todo', 'satchel db address todo https://todo.example.com'),
+    )
+    .action(async (name, url, options) => {
+      const { reset = false } = options
+      const found = await inSession(cli, options, (session) =>
+        session.run('db.address', { name, url: url ?? null, reset }),
+      )
+      await print(cli, options, found, found.address ?? 'not known: serve with --public-url')
     })
 
   withFolder(db.command('delete'))

@@ -8,10 +8,15 @@ import { addDatabaseCommands } from './db'
 import { addExportCommand } from './export'
 import { addImportCommand } from './import'
 import { addKeyCommands } from './key'
+import { addMailCommands } from './mail'
 import { addOriginCommands } from './origin'
+import { addPolicyCommands } from './policy'
+import { addProviderCommands } from './provider'
 import { addSchemaCommands } from './schema'
 import { addServeCommand } from './serve'
+import { addTemplateCommands } from './template'
 import { addTokenCommand } from './token'
+import { addUserCommands } from './user'
 
 /** What the process answers its caller with. */
 export const EXIT = { done: 0, failed: 1, misused: 2 } as const
@@ -25,6 +30,11 @@ const COMMANDS: Readonly<Record<string, (program: Command, cli: Cli) => void>> =
   import: addImportCommand,
   export: addExportCommand,
   origin: addOriginCommands,
+  user: addUserCommands,
+  policy: addPolicyCommands,
+  provider: addProviderCommands,
+  mail: addMailCommands,
+  template: addTemplateCommands,
   key: addKeyCommands,
   token: addTokenCommand,
 }

@@ -5,6 +5,7 @@ import {
   revokeClient,
   rotateClient,
 } from '../domain/client'
+import { requireEmail } from '../domain/email'
 import { SatchelError } from '../domain/error'
 import { grantScopes, SCOPES } from '../domain/scope'
 import type { ReadTx } from '../domain/store'
@@ -13,15 +14,16 @@ import { operation } from './operation'
 
 export const clientOperations = {
   'client.create': operation(
-    { database: text, scopes: texts, name: optional(text) },
+    { database: text, scopes: texts, name: optional(text), email: optional(text) },
     async (workspace, input) => {
       const { database } = await workspace.open(input.database)
       const scopes = grantScopes(input.scopes, SCOPES)
       const { name } = input
+      const email = input.email === null ? null : requireEmail(input.email)
       const client = await database.write((tx) =>
-        createClient(tx, workspace.clock, { scopes, name }),
+        createClient(tx, workspace.clock, { scopes, name, email }),
       )
-      return { ...client, scopes, name }
+      return { ...client, scopes, name, email }
     },
   ),
 

@@ -1,8 +1,9 @@
 import type { Clock } from '../clock'
 import { type ClientCredentials, createClient } from '../domain/client'
+import { setPublicAddress } from '../domain/public-address'
 import { SCOPES } from '../domain/scope'
 import type { Database } from '../domain/store'
-import { text } from './fields'
+import { flag, optional, text } from './fields'
 import { operation } from './operation'
 
 export const databaseOperations = {
@@ -14,6 +15,16 @@ export const databaseOperations = {
 
   'db.list': operation({}, async (workspace) =>
     workspace.list().map((name) => ({ name, url: workspace.url(name) })),
+  ),
+
+  /** Says where the outside world reaches the database, changed before if `url` or `reset` is given. */
+  'db.address': operation(
+    { name: text, url: optional(text), reset: flag },
+    async (workspace, { name, url, reset }) => {
+      const { database, address } = await workspace.open(name)
+      if (url !== null || reset) await database.write((tx) => setPublicAddress(tx, url))
+      return { name, address: await address() }
+    },
   ),
 
   'db.delete': operation({ name: text }, async (workspace, { name }) => {

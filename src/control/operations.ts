@@ -1,10 +1,14 @@
 import { clientOperations } from './clients'
 import { databaseOperations } from './databases'
+import { mailOperations } from './mail'
 import { operation, type Operation } from './operation'
 import { originOperations } from './origins'
+import { policyOperations } from './policies'
+import { providerOperations } from './providers'
 import { schemaOperations } from './schemas'
 import { tokenOperations } from './tokens'
 import { transferOperations } from './transfers'
+import { userOperations } from './users'
 
 /** Everything commands can have done, by name. */
 const OPERATIONS = {
@@ -12,7 +16,11 @@ const OPERATIONS = {
   hello: operation({}, async () => ({})),
   ...databaseOperations,
   ...clientOperations,
+  ...mailOperations,
   ...originOperations,
+  ...userOperations,
+  ...policyOperations,
+  ...providerOperations,
   ...schemaOperations,
   ...tokenOperations,
   ...transferOperations,

@@ -1,5 +1,7 @@
 import type { Authority } from '../auth/authority'
+import type { Providers } from '../auth/providers'
 import type { Clock } from '../clock'
+import type { Mailer } from '../domain/mailer'
 import type { Database } from '../domain/store'
 
 /** A data folder that is open in this process, as operations see it. */
@@ -22,4 +24,8 @@ export interface Workspace {
 export interface OpenDatabase {
   readonly database: Database
   readonly authority: Authority
+  readonly mailer: Mailer
+  readonly providers: Providers
+  /** Where the outside world reaches the database, or null when that is not known (design.md §2). */
+  readonly address: () => Promise<string | null>
 }

@@ -1,6 +1,6 @@
 import type { Actor } from './actor'
 import { compoundKey } from './key'
-import type { Membership } from './member'
+import type { Rights } from './member'
 import { FULL, type PermissionSet, parsePermissions } from './permission'
 import { PUBLIC_REALM, PUBLIC_REALM_REF, type RealmRef } from './realm'
 import type { ReadTx } from './store'
@@ -81,10 +81,7 @@ async function loadAccess(tx: ReadTx, actor: Actor): Promise<Access> {
 }
 
 /** A membership's own permissions and those of the roles it names. */
-export async function permissionsOf(
-  tx: ReadTx,
-  membership: Pick<Membership, 'realm' | 'permissions' | 'roles'>,
-): Promise<PermissionSet[]> {
+export async function permissionsOf(tx: ReadTx, membership: Rights): Promise<PermissionSet[]> {
   const realm = await tx.realms.findByRef(membership.realm)
   const sets = [membership.permissions]
   for (const role of realm === undefined ? [] : membership.roles) {

@@ -9,11 +9,16 @@ export interface Actor {
   readonly email: string | null
   readonly name: string | null
   readonly scopes: ReadonlySet<Scope>
+  /** Until when the user's licence lets them write, ms; absent when nothing ends it. */
+  readonly licensedUntil?: number
 }
 
 export const ANONYMOUS: Actor = { subject: null, email: null, name: null, scopes: new Set() }
 
-/** Throws `INVALID_TOKEN` for an anonymous actor and `NOT_AUTHORIZED` naming the missing scope (spec.md §5.5). */
+/**
+ * Throws `INVALID_TOKEN` for an anonymous actor and `NOT_AUTHORIZED` with the missing scope as
+ * `reason`, in the words of spec.md §5.5 and §7.
+ */
 export function requireScopes(actor: Actor, required: readonly Scope[]): void {
   if (actor.subject === null) {
     throw new SatchelError(
@@ -23,8 +28,15 @@ export function requireScopes(actor: Actor, required: readonly Scope[]): void {
   }
   for (const scope of required) {
     if (actor.scopes.has(scope)) continue
-    throw new SatchelError('NOT_AUTHORIZED', `Not authorized: the token lacks the scope ${scope}`, {
-      reason: `scope ${scope}`,
-    })
+    throw new SatchelError('NOT_AUTHORIZED', 'Not authorized', { reason: `scope ${scope}` })
   }
+}
+
+/** Throws `LICENSE_EXPIRED` when the actor's licence has ended at `now`, ms (design.md §4 Licences). */
+export function requireLicense({ licensedUntil = Infinity }: Actor, now: number): void {
+  if (licensedUntil > now) return
+  throw new SatchelError(
+    'LICENSE_EXPIRED',
+    'Your licence has expired: you can read, but not change anything',
+  )
 }

@@ -4,6 +4,7 @@ import { randomToken } from './id'
 import { hasAllScopes, type Scope, SCOPES } from './scope'
 import { hashSecret, newSecret, sameSecret } from './secret'
 import type { ReadTx, WriteTx } from './store'
+import { foldEmail } from './user'
 
 /** An API client (protocol.md §9.2). Its secret is known only as its SHA-256. */
 export interface Client {
@@ -16,6 +17,8 @@ export interface Client {
   readonly created: number
   /** The moment its key stops working, ms, or null. Set on the old client by a rotation. */
   readonly expires: number | null
+  /** Whose it is: this person may log in as others if its scopes permit (protocol.md §2.1), or null. */
+  readonly email: string | null
 }
 
 /** What a client logs in with. The secret is given once and kept nowhere. */
@@ -33,13 +36,14 @@ export interface Rotation extends ClientCredentials {
 export interface NewClient {
   readonly scopes: readonly Scope[]
   readonly name?: string | null
+  readonly email?: string | null
 }
 
 /** A client with a new id and secret. Without scopes it may only ask for a token that may nothing. */
 export async function createClient(
   tx: WriteTx,
   clock: Clock,
-  { scopes, name = null }: NewClient,
+  { scopes, name = null, email = null }: NewClient,
 ): Promise<ClientCredentials> {
   const clientId = newClientId()
   const clientSecret = newSecret()
@@ -50,6 +54,7 @@ export async function createClient(
     name,
     created: clock.now(),
     expires: null,
+    email: email === null ? null : foldEmail(email),
   })
   return { clientId, clientSecret }
 }
@@ -57,8 +62,8 @@ export async function createClient(
 /** All clients in the order they were created, without what proves them. */
 export async function listClients(tx: ReadTx): Promise<Omit<Client, 'secretHash'>[]> {
   const clients = (await tx.clients.list()).toSorted((a, b) => a.created - b.created)
-  return clients.map(({ id, name, scopes, created, expires }) => {
-    return { id, name, scopes, created, expires }
+  return clients.map(({ id, name, scopes, created, expires, email }) => {
+    return { id, name, scopes, created, expires, email }
   })
 }
 

@@ -23,6 +23,8 @@ export interface RefreshToken {
   readonly clientId: string
   /** The subject: a user id, or the client's own id. */
   readonly subject: string
+  /** The incarnation of the user; null for the client itself. */
+  readonly user: number | null
   /** The claims the tokens it gives carry. */
   readonly claims: Readonly<Record<string, unknown>>
   readonly scopes: readonly Scope[]
@@ -31,4 +33,6 @@ export interface RefreshToken {
   /** ms since the epoch. */
   readonly created: number
   readonly lastUsed: number
+  /** The login with an outside provider that it came of, or null. */
+  readonly login: string | null
 }

@@ -5,7 +5,12 @@
 export function timeOfDate(value: object): number | undefined {
   if (!Object.hasOwn(value, '$t') || !Object.hasOwn(value, 'v')) return undefined
   const { $t: type, v: text } = value as { $t: unknown; v: unknown }
-  if (type !== 'Date' || typeof text !== 'string' || !ISO_DATE.test(text)) return undefined
+  return type === 'Date' && typeof text === 'string' ? timeOfText(text) : undefined
+}
+
+/** Milliseconds of an ISO 8601 text; undefined when it is none, or another time in another time zone. */
+export function timeOfText(text: string): number | undefined {
+  if (!ISO_DATE.test(text)) return undefined
   const time = Date.parse(text)
   return Number.isNaN(time) ? undefined : time
 }

@@ -1,5 +1,5 @@
 import { SatchelError } from './error'
-import type { Job } from './job'
+import { type Job, URGENT } from './job'
 import type { Database } from './store'
 import { nextTurn } from './turn'
 
@@ -16,8 +16,8 @@ const PASSING: ReadonlySet<string> = new Set(['BUSY', 'STORAGE_FULL', 'READ_ONLY
 const PAUSE = 1_000
 
 /**
- * Works off the jobs of a database in the order they were put down: those a crash left behind
- * first, new ones as they come. A step that fails for good ends its job with the reason.
+ * Works off the jobs of a database in the order they were put down, urgent ones first: those a
+ * crash left behind, and new ones as they come. A step that fails for good ends its job with the reason.
  */
 export function createJobRunner(
   database: Database,
@@ -48,7 +48,12 @@ export function createJobRunner(
     const jobs = await database.read((tx) => tx.jobs.list())
     return jobs
       .filter(({ kind, failure }) => failure === null && steps[kind] !== undefined)
-      .toSorted((one, other) => one.created - other.created || (one.id < other.id ? -1 : 1))[0]
+      .toSorted(
+        (one, other) =>
+          Number(URGENT.has(other.kind)) - Number(URGENT.has(one.kind)) ||
+          one.created - other.created ||
+          (one.id < other.id ? -1 : 1),
+      )[0]
   }
 
   async function run(job: Job): Promise<void> {

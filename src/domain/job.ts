@@ -4,7 +4,7 @@ import type { WriteTx } from './store'
 /** Long work in short units; what is unfinished goes on at the next start (design.md §3). */
 export interface Job {
   readonly id: string
-  readonly kind: 'index' | 'drop-index' | 'erase' | 'import'
+  readonly kind: 'index' | 'drop-index' | 'erase' | 'import' | 'leave' | 'hand-over'
   /** What the kind needs to go on, as JSON. */
   readonly state: Readonly<Record<string, unknown>>
   readonly done: number
@@ -14,6 +14,9 @@ export interface Job {
   /** Why it stopped for good, or null. */
   readonly failure: string | null
 }
+
+/** Short jobs that others wait for: they go before those that were put down earlier. */
+export const URGENT: ReadonlySet<Job['kind']> = new Set(['leave', 'hand-over'])
 
 /** Puts a job down in the unit that makes it necessary. `now` in ms. */
 export async function startJob(

@@ -17,3 +17,6 @@ export interface Membership {
   readonly permissions: PermissionSet
   readonly roles: readonly string[]
 }
+
+/** The part that says what somebody may do in the realm. */
+export type Rights = Pick<Membership, 'realm' | 'permissions' | 'roles'>

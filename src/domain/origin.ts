@@ -44,9 +44,9 @@ export async function listOrigins(tx: ReadTx): Promise<string[]> {
  */
 export function isOriginAllowed(origins: readonly string[], header: string): boolean {
   if (header === 'null' || header === 'file://') {
-    return origins.some((listed) => listed.startsWith(APPLICATION))
+    return origins.some(isApplication)
   }
-  return origins.some((listed) => !listed.startsWith(APPLICATION) && originOf(listed) === header)
+  return origins.some((listed) => !isApplication(listed) && originOf(listed) === header)
 }
 
 /** True for a page served from this machine: `http://localhost:5173`, `https://127.0.0.1`. */
@@ -54,6 +54,11 @@ export function isLoopbackOrigin(header: string): boolean {
   const url = URL.parse(header)
   if (url === null || url.origin !== header) return false
   return /^https?:$/.test(url.protocol) && isLoopbackHost(url.hostname)
+}
+
+/** True for an entry that names an Electron application, not an address. */
+export function isApplication(listed: string): boolean {
+  return listed.startsWith(APPLICATION)
 }
 
 const APPLICATION = 'app:'
@@ -120,7 +125,8 @@ function originOf(listed: string): string {
   return /^[^:]+:\/\/[^/]*/.exec(listed)?.[0] ?? listed
 }
 
-function isLoopbackHost(hostname: string): boolean {
+/** True for a host name that means this machine wherever it is looked up. */
+export function isLoopbackHost(hostname: string): boolean {
   return (
     hostname === 'localhost' ||
     hostname.endsWith('.localhost') ||

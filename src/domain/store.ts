@@ -1,11 +1,16 @@
 import type { Client } from './client'
+import type { Code } from './code'
 import type { Job } from './job'
 import type { RefreshToken, SigningKey } from './credential'
-import type { Membership } from './member'
+import type { MailSettings, MailTemplate, QueuedMail } from './mailer'
+import type { Membership, Rights } from './member'
 import type { Origin } from './origin'
+import type { Provider } from './provider'
 import type { Realm, RealmRef } from './realm'
+import type { Setting } from './setting'
 import type { IndexState, Table } from './table'
-import type { User } from './user'
+import type { User, UserFields } from './user'
+import type { UserFilter, UserPage, UserQuery } from './user-query'
 
 /**
  * The seam between the domain and a storage engine (design.md §3). `test/contract/store.ts` is its
@@ -44,7 +49,7 @@ export interface Database extends AsyncDisposable {
    * so it has no effect but through its `tx`.
    */
   write<T>(work: (tx: WriteTx) => Awaitable<T>): Promise<T>
-  /** Called once after every commit that changed objects, realms or jobs. Returns the way to stop. */
+  /** Called once after every commit that changed objects, realms, jobs or mails. Returns the way to stop. */
   onCommit(listener: (change: Commit) => void): () => void
   /** Counts every commit that changed who may do what; verified tokens are remembered under it. */
   readonly policy: number
@@ -57,6 +62,8 @@ export interface Commit {
   readonly realms: readonly RealmRef[]
   /** A job was put down, moved on or ended. */
   readonly jobs: boolean
+  /** A mail was put down or is to be tried at another time. */
+  readonly mails: boolean
 }
 
 export interface ReadTx {
@@ -66,11 +73,18 @@ export interface ReadTx {
   readonly objects: ObjectReader
   readonly realms: RealmReader
   readonly memberships: MembershipReader
-  readonly users: Records<User>
+  readonly users: UserReader
   readonly clients: Records<Client>
   readonly keys: Records<SigningKey>
   readonly refreshTokens: RefreshTokenReader
+  readonly codes: CodeReader
+  readonly mails: MailReader
+  readonly mailTemplates: Records<MailTemplate>
+  readonly mailSettings: Records<MailSettings>
   readonly origins: Records<Origin>
+  readonly settings: Records<Setting>
+  readonly providers: Records<Provider>
+  readonly logins: LoginReader
   readonly jobs: Records<Job>
   /**
    * The value loaded under this name since policy last changed (users, members, roles, realms,
@@ -84,11 +98,18 @@ export interface WriteTx extends ReadTx {
   readonly objects: ObjectWriter
   readonly realms: RealmWriter
   readonly memberships: MembershipWriter
-  readonly users: RecordWriter<User>
+  readonly users: UserWriter
   readonly clients: RecordWriter<Client>
   readonly keys: RecordWriter<SigningKey>
   readonly refreshTokens: RefreshTokenWriter
+  readonly codes: CodeWriter
+  readonly mails: MailWriter
+  readonly mailTemplates: RecordWriter<MailTemplate>
+  readonly mailSettings: RecordWriter<MailSettings>
   readonly origins: RecordWriter<Origin>
+  readonly settings: RecordWriter<Setting>
+  readonly providers: RecordWriter<Provider>
+  readonly logins: LoginWriter
   readonly jobs: RecordWriter<Job>
   /** A new id of `createIds`, its high-water mark kept with the unit. */
   newId(prefix: string, realmId: string): string
@@ -264,10 +285,16 @@ export interface RealmWriter extends RealmReader {
 }
 
 export interface MembershipReader {
-  ofUser(userId: string): Awaitable<Membership[]>
+  /** By realm; at most `limit`. */
+  ofUser(userId: string, limit?: number): Awaitable<Membership[]>
+  ofUserIn(userId: string, realm: RealmRef): Awaitable<Membership[]>
   /** Open invitations to an address: rows without a user. */
   ofEmail(email: string): Awaitable<Membership[]>
   ofRealm(realm: RealmRef): Awaitable<Membership[]>
+  /** Up to `limit` accepted members of the realm whose sources come after `after`, in order. */
+  membersOf(realm: RealmRef, after: string, limit: number): Awaitable<Membership[]>
+  /** What the accepted members of the realm are given: each combination once. */
+  rightsIn(realm: RealmRef): Awaitable<Rights[]>
 }
 
 export interface MembershipWriter extends MembershipReader {
@@ -275,6 +302,23 @@ export interface MembershipWriter extends MembershipReader {
   put(membership: Membership): Awaitable<void>
   remove(source: string): Awaitable<void>
   removeOfRealm(realm: RealmRef): Awaitable<void>
+}
+
+export interface UserReader {
+  find(id: string): Awaitable<User | undefined>
+  /** One page: in the order that is asked for, then in that of creation. */
+  list(query: UserQuery): Awaitable<UserPage>
+  /** How many users pass the filter; counting ends at `most`. */
+  count(filter: UserFilter, most: number): Awaitable<number>
+}
+
+export interface UserWriter extends UserReader {
+  /** Writes a user, who gets a new incarnation when there is none with this id. */
+  put(user: UserFields): Awaitable<User>
+  /** Notes a login at `at`, ms, of whoever has this id. It changes nothing about who may do what. */
+  noteLogin(id: string, at: number): Awaitable<void>
+  /** False when there was none. */
+  remove(id: string): Awaitable<boolean>
 }
 
 export interface RefreshTokenReader {
@@ -287,6 +331,46 @@ export interface RefreshTokenWriter extends RefreshTokenReader {
   put(token: RefreshToken): Awaitable<void>
   recordUse(hash: string, timeStamp: number, now: number): Awaitable<void>
   removeOfClient(clientId: string): Awaitable<void>
+  removeOfUser(incarnation: number): Awaitable<void>
+  removeOfLogin(login: string): Awaitable<void>
   /** Forgets tokens unused since `idleBefore` and uses made before `usedBefore`, both in ms. */
   prune(idleBefore: number, usedBefore: number): Awaitable<void>
+}
+
+export interface CodeReader {
+  find(id: string): Awaitable<Code | undefined>
+  /** The codes of one subject that were made after `since`, ms, the newest first. */
+  ofSubject(subject: string, since: number): Awaitable<Code[]>
+}
+
+export interface CodeWriter extends CodeReader {
+  put(code: Code): Awaitable<void>
+  /** Forgets codes that were over before `before`, ms. */
+  prune(before: number): Awaitable<void>
+}
+
+export interface MailReader {
+  /** Up to `limit` mails that are due at `now`, ms, the longest waiting first. */
+  due(now: number, limit: number): Awaitable<QueuedMail[]>
+  /** When the next mail is due, ms, or undefined when none waits. */
+  nextDue(): Awaitable<number | undefined>
+}
+
+export interface MailWriter extends MailReader {
+  put(mail: QueuedMail): Awaitable<void>
+  remove(id: string): Awaitable<void>
+}
+
+export interface LoginReader {
+  /** True when the tokens that a login gave have ended before their time. */
+  isRevoked(id: string): Awaitable<boolean>
+}
+
+export interface LoginWriter extends LoginReader {
+  /** False when this state was spent before; remembered until it `expires`, ms. */
+  spend(state: string, expires: number): Awaitable<boolean>
+  /** Remembered until it `expires`, ms, when the last token of the login is over. */
+  revoke(id: string, expires: number): Awaitable<void>
+  /** Forgets what expired before `before`, ms. */
+  prune(before: number): Awaitable<void>
 }

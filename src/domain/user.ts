@@ -1,19 +1,29 @@
 import { type ErrorCode, SatchelError } from './error'
-import type { Awaitable, ReadTx, WriteTx } from './store'
+import type { Awaitable, ReadTx } from './store'
 
-/** A person who uses the database (spec.md §2.3). */
-export interface User {
+/** What is kept of a person who uses the database (spec.md §2.3). Times in ms since the epoch. */
+export interface UserFields {
   readonly id: string
-  readonly type: 'eval' | 'prod' | 'demo'
-  /** ms since the epoch. */
+  readonly type: UserType
   readonly created: number
   readonly updated: number
   readonly lastLogin: number | null
   readonly validUntil: number | null
+  /** When the evaluation is over. It counts while the type is `eval`. */
+  readonly evalUntil: number | null
   readonly deactivated: number | null
   /** Free-form; `email` and `displayName` are known. */
   readonly data: Readonly<Record<string, unknown>> | null
 }
+
+export interface User extends UserFields {
+  /** One life of a user id: who is deleted and comes back is another one (design.md §3). */
+  readonly incarnation: number
+}
+
+export const USER_TYPES = ['eval', 'prod', 'demo'] as const
+
+export type UserType = (typeof USER_TYPES)[number]
 
 /** Who a person says to be when they appear for the first time. */
 export interface Person {
@@ -22,36 +32,9 @@ export interface Person {
   readonly name: string | null
 }
 
-/** What a token says about its subject's right to go on (protocol.md §2.5). */
-export type License = 'ok' | 'expired' | 'deactivated'
-
 /** The user as it is since policy last changed: remembered, for it is asked for with every token. */
 export function findUser(tx: ReadTx, id: string): Awaitable<User | undefined> {
   return tx.remember(`user ${id}`, () => tx.users.find(id))
-}
-
-/** The user, who is created when this is the first that is heard of them (design.md §4). */
-export async function admitUser(tx: WriteTx, person: Person, now: number): Promise<User> {
-  const known = await tx.users.find(person.id)
-  if (known !== undefined) return known
-  const user: User = {
-    id: person.id,
-    type: 'prod',
-    created: now,
-    updated: now,
-    lastLogin: now,
-    validUntil: null,
-    deactivated: null,
-    data: dataOf(person),
-  }
-  await tx.users.put(user)
-  return user
-}
-
-/** The user's licence at `now`, ms. */
-export function licenseOf(user: User, now: number): License {
-  if (user.deactivated !== null) return 'deactivated'
-  return user.validUntil !== null && user.validUntil <= now ? 'expired' : 'ok'
 }
 
 /**
@@ -63,13 +46,18 @@ export function requireUserId(value: unknown, code: ErrorCode = 'UNPROCESSABLE')
     throw new SatchelError(code, `A user id ${why}`)
   }
   if (typeof value !== 'string') return refuse('must be a string')
-  const id = isEmail(value) ? foldEmail(value) : value
+  const id = foldUserId(value)
   if (id === '' || id === '.' || id === '..') return refuse('must not be empty, "." or ".."')
   if (!id.isWellFormed()) return refuse('must be well-formed Unicode')
   if (/\p{Cc}/u.test(id)) return refuse('must have no control characters')
   if (id.startsWith('rlm') || id.startsWith('#')) return refuse('must not begin with "rlm" or "#"')
   if (Buffer.byteLength(id) > MAX_BYTES) return refuse(`must have at most ${MAX_BYTES} bytes`)
   return id
+}
+
+/** The form in which a user with this id is kept, if there is one. */
+export function foldUserId(id: string): string {
+  return isEmail(id) ? foldEmail(id) : id
 }
 
 export function isEmail(text: string): boolean {
@@ -82,11 +70,3 @@ export function foldEmail(email: string): string {
 }
 
 const MAX_BYTES = 256
-
-function dataOf({ email, name }: Person): User['data'] {
-  if (email === null && name === null) return null
-  return {
-    ...(name === null ? {} : { displayName: name }),
-    ...(email === null ? {} : { email }),
-  }
-}

@@ -5,9 +5,11 @@ import type { Door } from './door'
 import { errorAnswer, publicError } from './errors'
 import { createFrontDoor, type FrontDoor } from './front'
 import { objectRoutes } from './objects'
+import { oauthRoutes } from './oauth'
 import { openapiRoutes } from './openapi/routes'
 import { serviceRoutes } from './service'
 import { tokenRoutes } from './tokens'
+import { userRoutes } from './users'
 
 /** The front door with all its routers (style.md §1). `domain` is that of `--domain`, or null. */
 export function createApp(door: Door, domain: string | null): FrontDoor {
@@ -20,7 +22,9 @@ export function createApp(door: Door, domain: string | null): FrontDoor {
     })
     .use(serviceRoutes(door))
     .use(tokenRoutes(door))
+    .use(oauthRoutes(door))
     .use(objectRoutes(door))
+    .use(userRoutes(door))
     .use(openapiRoutes(door, application))
 
   function application(): AnyElysia {

@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia'
-import { ANONYMOUS, type Actor, requireScopes } from '../domain/actor'
+import { ANONYMOUS, type Actor, requireLicense, requireScopes } from '../domain/actor'
 import { SatchelError } from '../domain/error'
 import type { Scope } from '../domain/scope'
 import { type Call, callOf, segment } from './call'
@@ -8,8 +8,8 @@ import type { Host } from './hosts'
 
 /**
  * Finds the database that the address names and works out who is asking. A route says with
- * `scopes` what its caller needs (null: nothing); the macro refuses with 401 or 403 before a body
- * is read (spec.md §5.5).
+ * `scopes` what its caller needs (null: nothing), or with `writes`, which asks for a licence
+ * besides; the macros refuse with 401 or 403 before a body is read (spec.md §5.5).
  */
 export function bearer(door: Door) {
   return new Elysia({ name: 'bearer' })
@@ -26,6 +26,12 @@ export function bearer(door: Door) {
       scopes: (required: readonly Scope[] | null) => ({
         transform: ({ actor }: { actor?: Actor }) => {
           if (required !== null) requireScopes(actor ?? ANONYMOUS, required)
+        },
+      }),
+      writes: (required: readonly Scope[]) => ({
+        transform: ({ actor = ANONYMOUS }: { actor?: Actor }) => {
+          requireScopes(actor, required)
+          requireLicense(actor, door.clock.now())
         },
       }),
     })

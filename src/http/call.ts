@@ -9,6 +9,8 @@ export interface Call {
   path: string
   /** The raw query without its question mark. */
   query: string
+  /** The IP address of the caller, for limits; empty when it is gone already. */
+  readonly address: string
   /** `performance.now()` at the start. */
   readonly started: number
   /** Headers that let the calling page read the answer, when a page calls. */

@@ -71,5 +71,11 @@ async function isAllowed(
   const host = await findHost()
   if (host === undefined) return false
   const listed = await host.database.read((tx) => tx.remember('origins', () => listOrigins(tx)))
-  return isOriginAllowed(listed, origin)
+  return isOriginAllowed(listed, origin) || (await isOwnAddress(host, origin))
+}
+
+/** Our own pages, where a database has an address of its own (design.md §2). */
+async function isOwnAddress(host: Host, origin: string): Promise<boolean> {
+  const address = await host.address()
+  return address !== null && new URL(address).origin === origin
 }

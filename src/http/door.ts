@@ -1,5 +1,6 @@
 import type { Clock } from '../clock'
 import type { AccessEntry } from '../log'
+import type { Networks } from '../networks'
 import type { Bodies } from './body'
 import type { OriginPolicy } from './cors'
 import type { Hosts } from './hosts'
@@ -10,6 +11,8 @@ export interface Door {
   readonly clock: Clock
   readonly bodies: Bodies
   readonly origins: OriginPolicy
+  /** Whose forwarded headers are believed, or null. */
+  readonly proxies: Networks | null
   readonly version: string
   /** False while the server is on its way down. */
   isReady(): boolean

@@ -13,15 +13,23 @@ export const STATUS: Readonly<Record<ErrorCode, number>> = {
   INVALID_TOKEN: 401,
   INVALID_CLIENT: 401,
   CLIENT_EXPIRED: 401,
+  INVALID_OTP: 401,
   NOT_AUTHORIZED: 403,
   ORIGIN_NOT_ALLOWED: 403,
   LICENSE_EXPIRED: 403,
   USER_DEACTIVATED: 403,
+  USER_NOT_REGISTERED: 403,
+  USER_NOT_ACCEPTED: 403,
+  NO_SEATS_AVAILABLE: 403,
+  WEBHOOK_ERROR: 403,
+  OTP_EXPIRED: 403,
   UNKNOWN_DATABASE: 404,
   UNKNOWN_ROUTE: 404,
   UNKNOWN_TABLE: 404,
   UNKNOWN_OBJECT: 404,
   UNKNOWN_CLIENT: 404,
+  UNKNOWN_USER: 404,
+  UNKNOWN_PROVIDER: 404,
   METHOD_NOT_ALLOWED: 405,
   CONFLICT: 409,
   PAYLOAD_TOO_LARGE: 413,
@@ -33,6 +41,10 @@ export const STATUS: Readonly<Record<ErrorCode, number>> = {
   INTERNAL: 500,
   STORAGE_FAILED: 500,
   NEWER_DATA: 500,
+  MAIL_FAILED: 502,
+  MAIL_NOT_CONFIGURED: 503,
+  NO_PUBLIC_ADDRESS: 503,
+  PROVIDER_FAILED: 502,
   READ_ONLY: 503,
   BUSY: 503,
   DATA_FOLDER_IN_USE: 503,
@@ -64,16 +76,28 @@ export function errorAnswer(
     requestId: call.id,
     ...(error.reason === undefined ? {} : { reason: fitting(error.reason, LONGEST_REASON) }),
   }
-  const status = STATUS[error.code]
   return answer(call, plainJson(body), {
-    status,
-    headers: {
-      'Cache-Control': 'no-store',
-      ...(status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {}),
-      ...(error.retryAfter === undefined ? {} : { 'Retry-After': String(error.retryAfter) }),
-      ...extra,
-    },
+    status: STATUS[error.code],
+    headers: { ...headersOf(error), ...extra },
   })
+}
+
+/** The message alone, as text, for clients that show it to somebody as it is (design.md §4). */
+export function errorText(call: Call, error: SatchelError): Response {
+  call.code = error.code
+  return answer(call, fitting(error.message, LONGEST_MESSAGE), {
+    status: STATUS[error.code],
+    headers: headersOf(error),
+    type: 'text/plain;charset=utf-8',
+  })
+}
+
+function headersOf({ code, retryAfter }: SatchelError): Record<string, string> {
+  return {
+    'Cache-Control': 'no-store',
+    ...(STATUS[code] === 401 ? { 'WWW-Authenticate': 'Bearer' } : {}),
+    ...(retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) }),
+  }
 }
 
 /** In bytes: with what stands beside them they stay within 4 KiB (design.md §6). */

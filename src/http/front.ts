@@ -2,6 +2,7 @@ import type { Server } from 'bun'
 import { isDatabaseName } from '../domain/database'
 import { SatchelError } from '../domain/error'
 import { segment, type Call, enterCall } from './call'
+import { clientAddress } from './client-address'
 import { dress } from './answer'
 import { corsHeaders, isPreflight, preflightAnswer } from './cors'
 import type { Door } from './door'
@@ -22,9 +23,11 @@ export interface FrontDoor {
 export function createFrontDoor(door: Door, handle: Handle, domain: string | null): FrontDoor {
   const nextId = requestIds()
   return {
-    async fetch(request) {
+    async fetch(request, server) {
       const started = performance.now()
-      const call = newCall(nextId(), request.method, started)
+      const call = newCall(nextId(), request.method, started, () =>
+        clientAddress(server.requestIP(request)?.address, request.headers, door.proxies),
+      )
       let response: Response
       try {
         response = await respond(request, call)
@@ -50,7 +53,7 @@ export function createFrontDoor(door: Door, handle: Handle, domain: string | nul
     const routed = route(request, call, domain)
     enterCall(routed, call)
     const origin = request.headers.get('origin')
-    if (origin !== null) {
+    if (origin !== null && !isFormOfProvider(call)) {
       call.cors = await corsHeaders(origin, () => findHost(call), door.origins)
       if (isPreflight(request)) return preflightAnswer(call)
     }
@@ -65,12 +68,25 @@ export function createFrontDoor(door: Door, handle: Handle, domain: string | nul
   }
 }
 
-function newCall(id: string, method: string, started: number): Call {
+/**
+ * A login provider has the browser post its answer with the provider's own origin (OAuth 2.0 Form
+ * Post Response Mode). It is a page that moves on, and nobody's script reads what comes back.
+ */
+function isFormOfProvider({ method, path }: Call): boolean {
+  return method === 'POST' && /^\/[^/]+\/oauth\/callback\/[^/]+$/.test(path)
+}
+
+function newCall(id: string, method: string, started: number, findAddress: () => string): Call {
+  let address: string | undefined
   return {
     id,
     method,
     path: '',
     query: '',
+    // Few requests need it, and finding it costs all.
+    get address() {
+      return (address ??= findAddress())
+    },
     started,
     cors: undefined,
     subject: null,

@@ -1,11 +1,22 @@
 import type { Authority } from '../auth/authority'
+import type { Providers } from '../auth/providers'
+import type { Mailer } from '../domain/mailer'
 import type { Database } from '../domain/store'
 
-/** A database that is open and served, with what decides who is asking. */
-export interface Host {
+/** A database that is open and served. */
+export interface Host extends Services {
   readonly name: string
   readonly database: Database
+}
+
+/** What belongs to one database beside its data. */
+export interface Services {
+  /** Decides who is asking. */
   readonly authority: Authority
+  readonly mailer: Mailer
+  readonly providers: Providers
+  /** Where the outside world reaches the database, or null when that is not known (design.md §2). */
+  readonly address: () => Promise<string | null>
 }
 
 /** Where the front door finds a database by the name in the address. */

@@ -64,7 +64,7 @@ function viewRoutes(door: Door, view: ViewName): AnyElysia {
           if (wantsMinimal(request)) return answer(call, null, { status: 204, type: null })
           return answer(call, isArray ? `[${texts.join(',')}]` : (texts[0] ?? ''))
         }),
-      { scopes: write, parse: 'none', detail: { operationId: `${view}Upsert` } },
+      { writes: write, parse: 'none', detail: { operationId: `${view}Upsert` } },
     )
     .delete(
       `/:database/${view}/:table/:key`,
@@ -73,7 +73,7 @@ function viewRoutes(door: Door, view: ViewName): AnyElysia {
         await removeObject(host.database, { actor, view, table, key, now: door.clock.now() })
         return answer(call, null, { status: 204, type: null })
       },
-      { scopes: write, parse: 'none', detail: { operationId: `${view}Delete` } },
+      { writes: write, parse: 'none', detail: { operationId: `${view}Delete` } },
     )
 }
 

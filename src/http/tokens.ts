@@ -1,5 +1,4 @@
 import { type AnyElysia, Elysia } from 'elysia'
-import { oauthError } from '../auth/oauth-error'
 import type { Parameters } from '../auth/parameters'
 import { SatchelError } from '../domain/error'
 import { JSON_LIMITS, parseJson } from '../domain/json-scan'
@@ -7,6 +6,7 @@ import { answer } from './answer'
 import { bearerToken, hostOf } from './bearer'
 import { type Call, callOf } from './call'
 import type { Door } from './door'
+import { refuseToken } from './token-refusal'
 
 /** Tokens: asked for, refreshed, validated, and the keys that verify them (spec.md §2.1, §4, §5). */
 export function tokenRoutes(door: Door): AnyElysia {
@@ -16,14 +16,19 @@ export function tokenRoutes(door: Door): AnyElysia {
       async ({ request }) => {
         const call = callOf(request)
         const host = await hostOf(door, call)
+        let parameters: Parameters = {}
         try {
-          const parameters = await readParameters(door, request)
-          const authorization = request.headers.get('authorization')
-          const tokens = await host.authority.grant({ parameters, authorization })
-          call.subject = tokens.userId
-          return answer(call, JSON.stringify(tokens), { headers: NO_STORE })
+          parameters = await readParameters(door, request)
+          const given = await host.authority.grant({
+            parameters,
+            authorization: request.headers.get('authorization'),
+            origin: request.headers.get('origin'),
+            address: call.address,
+          })
+          if (given.type === 'tokens') call.subject = given.userId
+          return answer(call, JSON.stringify(given), { headers: NO_STORE })
         } catch (error) {
-          return refuse(call, error, request)
+          return refuseToken(door, { call, request, grantType: parameters['grant_type'], error })
         }
       },
       { parse: 'none', detail: { operationId: 'requestToken' } },
@@ -104,25 +109,6 @@ function readForm(text: string): Parameters {
 function isObject(value: unknown): value is Parameters {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
-
-/** In the words of OAuth when the request was the reason (RFC 6749 §5.2). */
-function refuse(call: Call, error: unknown, request: Request): Response {
-  const refusal = error instanceof SatchelError ? oauthError(error) : undefined
-  if (refusal === undefined) throw error
-  const { status, ...body } = refusal
-  call.code = body.code
-  const usedBasic = /^basic /i.test(request.headers.get('authorization') ?? '')
-  return answer(call, JSON.stringify({ ...body, requestId: call.id }), {
-    status,
-    headers: {
-      ...NO_STORE,
-      ...(status === 401 ? { 'WWW-Authenticate': usedBasic ? BASIC : 'Bearer' } : {}),
-    },
-  })
-}
-
-/** Only for who used it: a browser asks its user for a password when it reads this. */
-const BASIC = 'Basic realm="satchel", charset="UTF-8"'
 
 function invalid(call: Call, error: unknown): Response {
   if (!(error instanceof SatchelError) || error.code !== 'INVALID_TOKEN') throw error

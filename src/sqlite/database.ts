@@ -74,9 +74,9 @@ function serveDatabase(
     publish(group) {
       snapshot.drop()
       publishGroup(committed, group)
-      const { realms, counters, jobsTouched: jobs } = group
-      if (realms.size === 0 && !jobs) return
-      announce({ database: name, revision: counters.revision, realms: [...realms], jobs })
+      const { realms, counters, jobsTouched: jobs, mailsTouched: mails } = group
+      if (realms.size === 0 && !jobs && !mails) return
+      announce({ database: name, revision: counters.revision, realms: [...realms], jobs, mails })
     },
     between() {
       snapshot.drop()

@@ -22,6 +22,7 @@ export interface Group {
   tablesTouched: boolean
   realmsTouched: boolean
   jobsTouched: boolean
+  mailsTouched: boolean
   /** True once this group left a tombstone. */
   buried: boolean
   /** By table number, for tables that got a longer value than they had. */
@@ -49,6 +50,7 @@ export function beginGroup(committed: Committed): Group {
     tablesTouched: false,
     realmsTouched: false,
     jobsTouched: false,
+    mailsTouched: false,
     buried: false,
     largest: new Map(),
     highest: new Map(),

@@ -1,4 +1,4 @@
-import { and, eq, isNull } from 'drizzle-orm'
+import { and, eq, gt, isNull } from 'drizzle-orm'
 import type { MembershipReader, MembershipWriter } from '../domain/store'
 import { memberships } from './schema'
 import type { Scope, WriteScope } from './scope'
@@ -6,12 +6,43 @@ import type { Scope, WriteScope } from './scope'
 export function membershipReader(scope: Scope): MembershipReader {
   const select = () => scope.connection.orm.select().from(memberships)
   return {
-    ofUser: (userId) => select().where(eq(memberships.userId, userId)).all(),
+    ofUser: (userId, limit = -1) =>
+      select()
+        .where(eq(memberships.userId, userId))
+        .orderBy(memberships.realm, memberships.source)
+        .limit(limit)
+        .all(),
+    ofUserIn: (userId, realm) =>
+      select()
+        .where(and(eq(memberships.userId, userId), eq(memberships.realm, realm)))
+        .all(),
     ofEmail: (email) =>
       select()
         .where(and(eq(memberships.email, email), isNull(memberships.userId)))
         .all(),
     ofRealm: (realm) => select().where(eq(memberships.realm, realm)).all(),
+    membersOf: (realm, after, limit) =>
+      select()
+        .where(
+          and(
+            eq(memberships.realm, realm),
+            gt(memberships.source, after),
+            eq(memberships.accepted, true),
+          ),
+        )
+        .orderBy(memberships.source)
+        .limit(limit)
+        .all(),
+    rightsIn: (realm) =>
+      scope.connection.orm
+        .selectDistinct({
+          realm: memberships.realm,
+          permissions: memberships.permissions,
+          roles: memberships.roles,
+        })
+        .from(memberships)
+        .where(and(eq(memberships.realm, realm), eq(memberships.accepted, true)))
+        .all(),
   }
 }
 

@@ -7,6 +7,7 @@ import { randomToken } from '../domain/id'
 import { PUBLIC_REALM, PUBLIC_REALM_REF } from '../domain/realm'
 import { BUILT_IN_TABLES } from '../domain/table'
 import type { Connection } from './connection'
+import { foldUsers } from './fold-users'
 import { migrate } from './migrate'
 import { createObjectTable } from './object-table'
 import { keepPrivate } from './private-file'
@@ -22,6 +23,7 @@ export function prepareFile(
   list: readonly Migration[] = migrations,
 ): void {
   migrate(connection, (version) => backUp(connection, file, `${file}.before-${version}`), list)
+  foldUsers(connection)
   if (connection.prepare('SELECT 1 FROM database').get() === null) furnish(connection, clock)
 }
 

@@ -1,16 +1,36 @@
 import { eq } from 'drizzle-orm'
 import type { SQLiteUpdateSetSource } from 'drizzle-orm/sqlite-core'
 import type { RecordWriter, Records } from '../domain/store'
-import { type clients, jobs, type keys, type origins, type users } from './schema'
+import {
+  type clients,
+  jobs,
+  type keys,
+  type mailSettings,
+  type mailTemplates,
+  type origins,
+  type providers,
+  type settings,
+} from './schema'
 import type { Scope, WriteScope } from './scope'
 
-type RecordTable = typeof clients | typeof jobs | typeof keys | typeof origins | typeof users
+type RecordTable =
+  | typeof clients
+  | typeof jobs
+  | typeof keys
+  | typeof mailSettings
+  | typeof mailTemplates
+  | typeof origins
+  | typeof providers
+  | typeof settings
 
 /** Records whose columns are the properties of the domain's type, one for one. */
 export function reader<T extends RecordTable>(scope: Scope, table: T): Records<T['$inferSelect']> {
+  // The compiler gives up on what a query of so many tables selects: the rows of the one it is.
+  type Row = T['$inferSelect']
   return {
-    find: (id) => scope.connection.orm.select().from(table).where(eq(table.id, id)).get(),
-    list: () => scope.connection.orm.select().from(table).orderBy(table.id).all(),
+    find: (id) =>
+      scope.connection.orm.select().from(table).where(eq(table.id, id)).get() as Row | undefined,
+    list: () => scope.connection.orm.select().from(table).orderBy(table.id).all() as Row[],
   }
 }
 
@@ -40,7 +60,7 @@ export function writer<T extends RecordTable>(
   }
 }
 
-/** Every one of these nouns decides who may do what, but for jobs. */
+/** Every one of these nouns decides who may do what, or is remembered as if it did; but for jobs. */
 function touch({ unit: { group } }: WriteScope, table: RecordTable): void {
   if (table === jobs) group.jobsTouched = true
   else group.policyTouched = true

@@ -32,6 +32,12 @@ export function refreshTokenWriter(scope: WriteScope): RefreshTokenWriter {
     removeOfClient(clientId) {
       scope.connection.orm.delete(refreshTokens).where(eq(refreshTokens.clientId, clientId)).run()
     },
+    removeOfUser(incarnation) {
+      scope.connection.orm.delete(refreshTokens).where(eq(refreshTokens.user, incarnation)).run()
+    },
+    removeOfLogin(login) {
+      scope.connection.orm.delete(refreshTokens).where(eq(refreshTokens.login, login)).run()
+    },
     prune(idleBefore, usedBefore) {
       const { orm } = scope.connection
       orm.delete(refreshTokens).where(lt(refreshTokens.lastUsed, idleBefore)).run()

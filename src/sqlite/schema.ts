@@ -2,9 +2,11 @@ import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { PermissionSet } from '../domain/permission'
 import type { Scope } from '../domain/scope'
 import type { IndexState } from '../domain/table'
-import type { User } from '../domain/user'
+import type { Setting } from '../domain/setting'
 import type { Job } from '../domain/job'
 import type { SigningKey } from '../domain/credential'
+import type { Code } from '../domain/code'
+import type { Provider } from '../domain/provider'
 
 /** What `migrations/sqlite` made, as drizzle sees it: property names are the domain's. */
 export const tables = sqliteTable('tables', {
@@ -39,17 +41,6 @@ export const memberships = sqliteTable('memberships', {
   roles: text({ mode: 'json' }).$type<readonly string[]>().notNull(),
 })
 
-export const users = sqliteTable('users', {
-  id: text().primaryKey(),
-  type: text().$type<User['type']>().notNull(),
-  created: integer().notNull(),
-  updated: integer().notNull(),
-  lastLogin: integer('last_login'),
-  validUntil: integer('valid_until'),
-  deactivated: integer(),
-  data: text({ mode: 'json' }).$type<NonNullable<User['data']>>(),
-})
-
 export const clients = sqliteTable('clients', {
   id: text().primaryKey(),
   secretHash: text('secret_hash').notNull(),
@@ -57,6 +48,7 @@ export const clients = sqliteTable('clients', {
   name: text(),
   created: integer().notNull(),
   expires: integer(),
+  email: text(),
 })
 
 export const keys = sqliteTable('keys', {
@@ -77,6 +69,8 @@ export const refreshTokens = sqliteTable('refresh_tokens', {
   publicKey: text('public_key').notNull(),
   created: integer().notNull(),
   lastUsed: integer('last_used').notNull(),
+  user: integer('user_number'),
+  login: text(),
 })
 
 export const refreshUses = sqliteTable(
@@ -89,9 +83,69 @@ export const refreshUses = sqliteTable(
   (table) => [primaryKey({ columns: [table.hash, table.timeStamp] })],
 )
 
+export const codes = sqliteTable('codes', {
+  id: text().primaryKey(),
+  kind: text().$type<Code['kind']>().notNull(),
+  hash: text(),
+  subject: text().notNull(),
+  scopes: text({ mode: 'json' }).$type<readonly string[]>().notNull(),
+  state: text({ mode: 'json' }).$type<Code['state']>().notNull(),
+  attempts: integer().notNull(),
+  created: integer().notNull(),
+  expires: integer().notNull(),
+  used: integer(),
+})
+
+export const mails = sqliteTable('mails', {
+  id: text().primaryKey(),
+  sealed: text().notNull(),
+  attempts: integer().notNull(),
+  created: integer().notNull(),
+  due: integer().notNull(),
+  expires: integer().notNull(),
+})
+
+export const mailTemplates = sqliteTable('mail_templates', {
+  id: text().primaryKey(),
+  content: text().notNull(),
+})
+
+export const mailSettings = sqliteTable('mail_settings', {
+  id: text().primaryKey(),
+  sender: text(),
+  sealedAddress: text('sealed_address'),
+})
+
+export const providers = sqliteTable('providers', {
+  id: text().primaryKey(),
+  type: text().$type<Provider['type']>().notNull(),
+  displayName: text('display_name').notNull(),
+  iconUrl: text('icon_url'),
+  clientId: text('client_id').notNull(),
+  sealedSecret: text('sealed_secret'),
+  scopes: text({ mode: 'json' }).$type<readonly string[]>(),
+  options: text({ mode: 'json' }).$type<Provider['options']>().notNull(),
+  created: integer().notNull(),
+})
+
+export const spentStates = sqliteTable('spent_states', {
+  id: text().primaryKey(),
+  expires: integer().notNull(),
+})
+
+export const revokedLogins = sqliteTable('revoked_logins', {
+  id: text().primaryKey(),
+  expires: integer().notNull(),
+})
+
 export const origins = sqliteTable('origins', {
   id: text().primaryKey(),
   created: integer().notNull(),
+})
+
+export const settings = sqliteTable('settings', {
+  id: text().primaryKey(),
+  value: text({ mode: 'json' }).$type<Setting['value']>().notNull(),
 })
 
 export const jobs = sqliteTable('jobs', {

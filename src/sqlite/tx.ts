@@ -12,19 +12,32 @@ import type {
   WriteTx,
 } from '../domain/store'
 import { nextTurn } from '../domain/turn'
+import { codeReader, codeWriter } from './codes'
 import type { Connection } from './connection'
 import type { Unit } from './group'
+import { loginReader, loginWriter } from './logins'
+import { mailReader, mailWriter } from './mails'
 import { membershipReader, membershipWriter } from './memberships'
 import { objectReader } from './objects'
 import { objectWriter } from './object-writer'
 import { realmReader, realmWriter } from './realms'
 import { reader, writer } from './records'
 import { refreshTokenReader, refreshTokenWriter } from './refresh-tokens'
-import { clients, jobs, keys, origins, users } from './schema'
+import {
+  clients,
+  jobs,
+  keys,
+  mailSettings,
+  mailTemplates,
+  origins,
+  providers,
+  settings,
+} from './schema'
 import { beginPart, keepPart, undoPart } from './savepoint'
 import { type Scope, openScope } from './scope'
 import { type Committed, memorize } from './state'
 import { tableReader, tableWriter } from './tables'
+import { userReader, userWriter } from './users'
 
 abstract class BaseTx<U extends Unit | undefined> {
   protected readonly scope: Scope<U>
@@ -80,7 +93,7 @@ export class SqliteReadTx extends BaseTx<undefined> implements ReadTx {
     return (this.#memberships ??= membershipReader(this.scope))
   }
   get users() {
-    return reader(this.scope, users)
+    return userReader(this.scope)
   }
   get clients() {
     return reader(this.scope, clients)
@@ -91,8 +104,29 @@ export class SqliteReadTx extends BaseTx<undefined> implements ReadTx {
   get refreshTokens() {
     return refreshTokenReader(this.scope)
   }
+  get codes() {
+    return codeReader(this.scope)
+  }
+  get mails() {
+    return mailReader(this.scope)
+  }
+  get mailTemplates() {
+    return reader(this.scope, mailTemplates)
+  }
+  get mailSettings() {
+    return reader(this.scope, mailSettings)
+  }
   get origins() {
     return reader(this.scope, origins)
+  }
+  get settings() {
+    return reader(this.scope, settings)
+  }
+  get providers() {
+    return reader(this.scope, providers)
+  }
+  get logins() {
+    return loginReader(this.scope)
   }
   get jobs() {
     return reader(this.scope, jobs)
@@ -178,7 +212,7 @@ export class SqliteWriteTx extends BaseTx<Unit> implements WriteTx {
     return (this.#memberships ??= membershipWriter(this.scope))
   }
   get users() {
-    return writer(this.scope, users)
+    return userWriter(this.scope)
   }
   get clients() {
     return writer(this.scope, clients)
@@ -189,8 +223,29 @@ export class SqliteWriteTx extends BaseTx<Unit> implements WriteTx {
   get refreshTokens() {
     return refreshTokenWriter(this.scope)
   }
+  get codes() {
+    return codeWriter(this.scope)
+  }
+  get mails() {
+    return mailWriter(this.scope)
+  }
+  get mailTemplates() {
+    return writer(this.scope, mailTemplates)
+  }
+  get mailSettings() {
+    return writer(this.scope, mailSettings)
+  }
   get origins() {
     return writer(this.scope, origins)
+  }
+  get settings() {
+    return writer(this.scope, settings)
+  }
+  get providers() {
+    return writer(this.scope, providers)
+  }
+  get logins() {
+    return loginWriter(this.scope)
   }
   get jobs() {
     return writer(this.scope, jobs)

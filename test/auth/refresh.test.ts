@@ -4,7 +4,16 @@ import { decodeJwt } from 'jose'
 import { createAuthority } from '../../src/auth/authority'
 import { revokeClient } from '../../src/domain/client'
 import { hashSecret } from '../../src/domain/secret'
-import { asClient, codeOf, DAY, HOUR, refusalOf, setupAuthority, type TestAuthority } from './setup'
+import {
+  asClient,
+  codeOf,
+  DAY,
+  grantTokens,
+  HOUR,
+  refusalOf,
+  setupAuthority,
+  type TestAuthority,
+} from './setup'
 
 const alice = {
   sub: 'alice@example.com',
@@ -39,7 +48,7 @@ async function setupLogin() {
 }
 
 function send(server: TestAuthority, parameters: Readonly<Record<string, unknown>>) {
-  return server.authority.grant({ parameters, authorization: null })
+  return grantTokens(server.authority, parameters)
 }
 
 function signed(

@@ -83,13 +83,23 @@ export async function setupAuthority(
     secretKey,
     client,
     addClient,
-    ask: (parameters) =>
-      authority.grant({ parameters: { ...asClient(client), ...parameters }, authorization: null }),
+    ask: (parameters) => grantTokens(authority, { ...asClient(client), ...parameters }),
     async [Symbol.asyncDispose]() {
       await authority[Symbol.asyncDispose]()
       await base[Symbol.asyncDispose]()
     },
   }
+}
+
+/** What `POST /token` answers to these parameters, which must be tokens. */
+export async function grantTokens(
+  authority: Authority,
+  parameters: Readonly<Record<string, unknown>>,
+  authorization: string | null = null,
+): Promise<TokenAnswer> {
+  const answer = await authority.grant({ parameters, authorization })
+  if (answer.type === 'tokens') return answer
+  throw new Error(`no tokens: ${answer.type}`)
 }
 
 /** The parameters with which a client proves itself, and no scopes. */

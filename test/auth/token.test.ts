@@ -3,7 +3,15 @@ import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:cryp
 import { CompactSign, exportJWK, type JWTHeaderParameters, SignJWT, UnsecuredJWT } from 'jose'
 import { createAuthority } from '../../src/auth/authority'
 import { openPrivateKey } from '../../src/auth/key'
-import { codeOf, DAY, HOUR, refusalOf, setupAuthority, type TestAuthority } from './setup'
+import {
+  codeOf,
+  DAY,
+  grantTokens,
+  HOUR,
+  refusalOf,
+  setupAuthority,
+  type TestAuthority,
+} from './setup'
 
 const foreign = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 
@@ -270,7 +278,7 @@ describe('a server clock that jumps back (promise 11)', () => {
     await using again = await createAuthority(server.database, server.clock, server.secretKey)
     expect((await refusalOf(() => again.verify(accessToken))).message).toContain('our time')
     const request = { grant_type: 'client_credentials', scopes: [], ...asBody(server) }
-    const fresh = await again.grant({ parameters: request, authorization: null })
+    const fresh = await grantTokens(again, request)
     await again.verify(fresh.accessToken)
   })
 
@@ -281,10 +289,7 @@ describe('a server clock that jumps back (promise 11)', () => {
     server.clock.advance(-30 * DAY)
     await using again = await createAuthority(server.database, server.clock, server.secretKey)
     const request = { ...asBody(server), scopes: [], claims: { sub: 'alice' } }
-    const fresh = await again.grant({
-      parameters: { grant_type: 'client_credentials', ...request },
-      authorization: null,
-    })
+    const fresh = await grantTokens(again, { grant_type: 'client_credentials', ...request })
     expect(await again.verify(fresh.accessToken)).toMatchObject({ subject: 'alice' })
   })
 })

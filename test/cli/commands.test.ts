@@ -93,7 +93,7 @@ test('makes, lists and revokes clients', async () => {
   ])
   const shown = await runSatchel(['client', 'list', ...satchel.data])
   expect(shown.stdout).toMatch(
-    /^ID +NAME +CREATED +ENDS +SCOPES\n.+ default .+ all\n.+ reports .+ ACCESS_DB,GLOBAL_READ\n$/,
+    /^ID +NAME +E-MAIL +CREATED +ENDS +SCOPES\n.+ default .+ all\n.+ reports .+ ACCESS_DB,GLOBAL_READ\n$/,
   )
   expect(shown.stdout).not.toContain('ecret')
   await runJson(['client', 'revoke', created.clientId, ...satchel.data])

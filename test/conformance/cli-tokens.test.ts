@@ -37,7 +37,7 @@ function readAsCli({ status, body }: Answer): 'token' | 'login again' | 'failed'
 }
 
 const addClient = (server: DataServer, scopes: readonly string[]) =>
-  server.commands.run('client.create', { database: 'main', scopes, name: null })
+  server.commands.run('client.create', { database: 'main', scopes, name: null, email: null })
 
 test('47: client_credentials with no scopes succeeds, and the token opens nothing', async () => {
   await using server = await setupData()

@@ -42,6 +42,7 @@ describe('tokens', () => {
       database: 'main',
       scopes: ['ACCESS_DB', 'GLOBAL_READ'],
       name: null,
+      email: null,
     })
     const known = { client_id: few.clientId, client_secret: few.clientSecret }
     const beyond = await ask(executable, { ...known, scopes: ['ACCESS_DB', 'GLOBAL_WRITE'] })
@@ -60,6 +61,7 @@ describe('tokens', () => {
       database: 'main',
       scopes: ['ACCESS_DB'],
       name: null,
+      email: null,
     })
     const claims = { sub: ALICE, email: ALICE, name: 'Alice' }
     const known = { client_id: few.clientId, client_secret: few.clientSecret }

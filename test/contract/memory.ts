@@ -205,7 +205,15 @@ function origin(n: number) {
 }
 
 function client() {
-  return { id: 'c1', secretHash: '', scopes: [], name: null, created: NOW, expires: null }
+  return {
+    id: 'c1',
+    secretHash: '',
+    scopes: [],
+    name: null,
+    email: null,
+    created: NOW,
+    expires: null,
+  }
 }
 
 function key() {
@@ -214,6 +222,6 @@ function key() {
 }
 
 function user() {
-  const times = { created: NOW, updated: NOW, lastLogin: null, validUntil: null }
+  const times = { created: NOW, updated: NOW, lastLogin: null, validUntil: null, evalUntil: null }
   return { id: 'alice', type: 'prod' as const, ...times, deactivated: null, data: null }
 }

@@ -4,36 +4,10 @@ import type { RefreshToken, SigningKey } from '../../src/domain/credential'
 import type { Job } from '../../src/domain/job'
 import type { Origin } from '../../src/domain/origin'
 import type { Database, ReadTx, Records, RecordWriter, WriteTx } from '../../src/domain/store'
-import type { User } from '../../src/domain/user'
 import { NOW, type OpenStore, setupDatabase } from './fixture'
 
 /** The small nouns, found by id and read whole. */
 export function describeRecords(openStore: OpenStore): void {
-  const users: Examples<User> = {
-    name: 'users',
-    reader: (tx) => tx.users,
-    writer: (tx) => tx.users,
-    first: {
-      id: 'alice@example.com',
-      type: 'eval',
-      created: NOW,
-      updated: NOW + 1,
-      lastLogin: NOW + 2,
-      validUntil: NOW + 3,
-      deactivated: NOW + 4,
-      data: { email: 'alice@example.com', displayName: 'Alice 😀', nested: { n: [1, null] } },
-    },
-    changed: {
-      id: 'alice@example.com',
-      type: 'prod',
-      created: NOW,
-      updated: NOW,
-      lastLogin: null,
-      validUntil: null,
-      deactivated: null,
-      data: null,
-    },
-  }
   const clients: Examples<Client> = {
     name: 'clients',
     reader: (tx) => tx.clients,
@@ -43,10 +17,19 @@ export function describeRecords(openStore: OpenStore): void {
       secretHash: 'hash',
       scopes: ['ACCESS_DB', 'GLOBAL_READ'],
       name: 'A client',
+      email: null,
       created: NOW,
       expires: NOW + 1,
     },
-    changed: { id: 'c1', secretHash: 'other', scopes: [], name: null, created: 0, expires: null },
+    changed: {
+      id: 'c1',
+      secretHash: 'other',
+      scopes: [],
+      name: null,
+      email: null,
+      created: 0,
+      expires: null,
+    },
   }
   const keys: Examples<SigningKey> = {
     name: 'keys',
@@ -101,7 +84,6 @@ export function describeRecords(openStore: OpenStore): void {
   }
 
   describe('records', () => {
-    describeNoun(openStore, users)
     describeNoun(openStore, clients)
     describeNoun(openStore, keys)
     describeNoun(openStore, origins)
@@ -213,6 +195,8 @@ function refreshToken(hash: string, changes: Partial<RefreshToken> = {}): Refres
     claims: { sub: 'alice', deep: { list: [1, 2] } },
     scopes: ['ACCESS_DB'],
     publicKey: '-----BEGIN PUBLIC KEY-----',
+    user: null,
+    login: null,
     created: NOW,
     lastUsed: NOW,
     ...changes,

@@ -174,6 +174,6 @@ export function describeUnits(openStore: OpenStore): void {
 
 function user(id: string) {
   const type = 'prod' as const
-  const times = { created: NOW, updated: NOW, lastLogin: null, validUntil: null }
+  const times = { created: NOW, updated: NOW, lastLogin: null, validUntil: null, evalUntil: null }
   return { id, type, ...times, deactivated: null, data: null }
 }

@@ -48,6 +48,7 @@ describe('a client', () => {
       name: 'a name',
       created: clients.clock.now(),
       expires: null,
+      email: null,
     })
   })
 

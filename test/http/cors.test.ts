@@ -138,6 +138,17 @@ describe('a page of any other origin', () => {
 })
 
 describe('our own pages', () => {
+  test('are those of the address of a database too, for that database', async () => {
+    await using server = await listed()
+    const own = 'https://todo.example.com'
+    await server.commands.run('db.create', { name: 'other' })
+    await server.commands.run('db.address', { name: 'main', url: own, reset: false })
+    expectAllowed(await from(server, own), own)
+    const other = await fetch(`${server.url}/other/public/realms`, { headers: { origin: own } })
+    expect(other.status).toBe(403)
+    expectAllowed(await from(server, 'https://data.example.com'), 'https://data.example.com')
+  })
+
   test('may call, at the public address and where the server listens', async () => {
     await using server = await listed()
     for (const origin of ['https://data.example.com', server.url]) {

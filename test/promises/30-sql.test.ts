@@ -173,7 +173,7 @@ describe('promise 30', () => {
       await run('origin.add', { database: 'main', origin: name, force: true }).catch(
         () => undefined,
       )
-      const created = { database: 'main', scopes: ['ACCESS_DB'], name }
+      const created = { database: 'main', scopes: ['ACCESS_DB'], name, email: null }
       await run('client.create', created).catch(() => undefined)
     }
     expect(declared.length).toBeGreaterThan(10)

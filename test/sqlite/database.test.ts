@@ -51,7 +51,7 @@ describe('the files of a database', () => {
     await using opened = setupDatabase()
     const { database, folder } = opened
     await insert(database, await declareIn(database, 'things'), 'a')
-    await database.read((tx) => tx.users.list())
+    await database.read((tx) => tx.clients.list())
     expect(openedIn(folder).length).toBeGreaterThan(2)
     await database[Symbol.asyncDispose]()
     expect(openedIn(folder)).toEqual([])

@@ -174,7 +174,7 @@ async function live(database: Database): Promise<void> {
     await tx.memberships.ofRealm(1)
     await tx.refreshTokens.find('hash')
     await tx.refreshTokens.findUse('hash', 1)
-    for (const records of [tx.users, tx.clients, tx.keys, tx.origins, tx.jobs]) {
+    for (const records of [tx.clients, tx.keys, tx.origins, tx.jobs]) {
       await records.find('a')
       await records.list()
     }

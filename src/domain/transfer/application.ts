@@ -3,6 +3,7 @@ import type { Actor } from '../actor'
 import { putDrafts } from '../put'
 import { removeStored } from '../remove'
 import type { WriteTx } from '../store'
+import { removeUser } from '../user-removal'
 import type { Writing } from '../writing'
 import type { Entry, ObjectEntry, UserEntry } from './entry'
 import { draftOfEntry, keyOfEntry, realmIdOf } from './entry-draft'
@@ -55,12 +56,18 @@ function runsOf(entries: readonly Entry[]): (ObjectRun | { readonly users: UserE
 async function applyUsers(tx: WriteTx, entries: readonly UserEntry[], now: number): Promise<void> {
   for (const { user: id, data: given } of entries) {
     if (given === null) {
-      await tx.users.remove(id)
+      if ((await tx.users.find(id)) !== undefined) await removeUser(tx, id, now)
       continue
     }
     const data = Object.keys(given).length === 0 ? null : given
     const known = await tx.users.find(id)
-    const fresh = { created: now, lastLogin: null, validUntil: null, deactivated: null }
+    const fresh = {
+      created: now,
+      lastLogin: null,
+      validUntil: null,
+      evalUntil: null,
+      deactivated: null,
+    }
     await tx.users.put({ ...fresh, ...known, id, type: 'demo', updated: now, data })
   }
 }

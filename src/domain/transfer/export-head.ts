@@ -1,6 +1,7 @@
 import type { RealmRef } from '../realm'
 import type { Database } from '../store'
 import { BUILT_IN_TABLES, type Table, requireTable } from '../table'
+import { listEveryUser } from '../user-list'
 
 /** What an export holds, when not everything. */
 export interface Selection {
@@ -50,8 +51,8 @@ export function readHead(database: Database, selection: Selection): Promise<Expo
       demoUsers: isPart
         ? null
         : Object.fromEntries(
-            (await tx.users.list())
-              .filter(({ id, type }) => type === 'demo' && id.endsWith('@demo.local'))
+            (await listEveryUser(tx, { type: 'demo' }))
+              .filter(({ id }) => id.endsWith('@demo.local'))
               .map(({ id, data }) => [id, data ?? {}]),
           ),
       tables: selection.realm !== null && realm === undefined ? [] : tables,

@@ -2,6 +2,8 @@ import { toOpenAPISchema } from '@elysiajs/openapi/openapi'
 import type { AnyElysia } from 'elysia'
 import type { ErrorCode } from '../../domain/error'
 import { introduction, SCOPE_MEANINGS } from './introduction'
+import { LOGIN_OPERATIONS } from './login-operations'
+import { LOGIN_SCHEMAS } from './login-schemas'
 import { OBJECT_OPERATIONS } from './object-operations'
 import { OBJECT_SCHEMAS } from './object-schemas'
 import { PATH_PARAMETERS } from './parameters'
@@ -12,15 +14,25 @@ import { SERVICE_SCHEMAS } from './service-schemas'
 import type { Caller, Operation, Operations, Tag } from './specification'
 import { TOKEN_OPERATIONS } from './token-operations'
 import { TOKEN_SCHEMAS } from './token-schemas'
+import { USER_OPERATIONS } from './user-operations'
+import { USER_SCHEMAS } from './user-schemas'
 import { VALUE_SCHEMAS } from './value-schemas'
 
-const OPERATIONS: Operations = { ...TOKEN_OPERATIONS, ...OBJECT_OPERATIONS, ...SERVICE_OPERATIONS }
+const OPERATIONS: Operations = {
+  ...TOKEN_OPERATIONS,
+  ...LOGIN_OPERATIONS,
+  ...OBJECT_OPERATIONS,
+  ...USER_OPERATIONS,
+  ...SERVICE_OPERATIONS,
+}
 
 const TAGS: Readonly<Record<Tag, string>> = {
   tokens: 'Who is asking',
+  login: 'How people log in',
   my: 'What the subject of the token may see',
   all: 'The whole database',
   public: 'What everybody may read',
+  users: 'The people who use a database',
   service: 'What belongs to no database',
 }
 
@@ -47,7 +59,9 @@ export function createDocument(app: AnyElysia, version: string): object {
       schemas: {
         ...SERVICE_SCHEMAS,
         ...TOKEN_SCHEMAS,
+        ...LOGIN_SCHEMAS,
         ...OBJECT_SCHEMAS,
+        ...USER_SCHEMAS,
         ...ROW_SCHEMAS,
         ...VALUE_SCHEMAS,
       },
@@ -93,7 +107,7 @@ function describe({ operationId, parameters = [] }: Route): object {
       ...(operation.parameters ?? []),
     ],
     ...(body === undefined ? {} : { requestBody: { required: true, content: body } }),
-    responses: { ...responses, ...refusals(codesOf(operation), operation.tell) },
+    responses: { ...responses, ...refusals(codesOf(operation), operation) },
     security: securityOf(caller),
     ...(typeof caller === 'string' ? {} : { 'x-required-scopes': caller }),
   }
@@ -108,7 +122,7 @@ function descriptionOf({ description, caller, curl }: Operation): string {
 function whoMay(caller: Caller): string {
   if (caller === 'anybody') return 'everybody; no token is needed.'
   if (caller === 'client') {
-    return 'who knows the id and secret of a client, or holds the key that a refresh token is bound to.'
+    return 'who knows the id and secret of a client, holds the key that a refresh token is bound to, or logs in.'
   }
   if (caller.length === 0) return 'the bearer of a token; it needs no scope.'
   return `the bearer of a token with ${caller.map((scope) => `\`${scope}\``).join(' and ')}.`

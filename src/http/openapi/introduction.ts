@@ -17,7 +17,8 @@ export function introduction(): string {
   return [
     'Each database has its own address, `/{database}`, and there:',
     '* `POST /token` gives bearer tokens,',
-    '* `/all`, `/my` and `/public` are three views on the same tables: the whole database, what the subject of the token may see, and what everybody may read.',
+    '* `/all`, `/my` and `/public` are three views on the same tables: the whole database, what the subject of the token may see, and what everybody may read,',
+    '* `/users` are the people who use it.',
     '',
     'The examples work in a shell with these variables, and a table that has been declared:',
     '',

@@ -50,6 +50,7 @@ const TEXTS: Readonly<Record<ViewName, ViewText>> = {
 
 const WRITE_REFUSALS: readonly ErrorCode[] = [
   'NOT_AUTHORIZED',
+  'LICENSE_EXPIRED',
   'CONFLICT',
   'STORAGE_FULL',
   'READ_ONLY',

@@ -28,6 +28,22 @@ export const PATH_PARAMETERS: Readonly<Record<string, Parameter>> = {
     schema: { type: 'string', minLength: 1, maxLength: KEY_BYTES },
     example: 'milk',
   },
+  user: {
+    name: 'user',
+    in: 'path',
+    required: true,
+    description: 'The user id, URL-encoded.',
+    schema: { type: 'string', minLength: 1 },
+    example: 'alice@example.com',
+  },
+  provider: {
+    name: 'provider',
+    in: 'path',
+    required: true,
+    description: 'The `name` of a login provider.',
+    schema: { type: 'string', pattern: '^[a-z][a-z0-9-]{0,62}$' },
+    example: 'google',
+  },
   asset: {
     name: 'asset',
     in: 'path',

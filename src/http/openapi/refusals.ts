@@ -14,16 +14,24 @@ export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
     'No access token came, or it is invalid, expired, or of a client or user that is gone.',
   INVALID_CLIENT: 'No client has this id and secret.',
   CLIENT_EXPIRED: 'The key of the client has expired.',
+  INVALID_OTP: 'The one-time code is wrong; it may be tried again a few times.',
   NOT_AUTHORIZED: 'The token lacks a scope, or its subject a permission; `reason` names it.',
   ORIGIN_NOT_ALLOWED:
     'A page of an origin that is not listed called: `satchel origin add` lists it.',
   LICENSE_EXPIRED: 'The licence of the user has expired: reading goes on, writing does not.',
   USER_DEACTIVATED: 'The user is deactivated.',
+  USER_NOT_REGISTERED: 'Nobody is registered under this address, and a login does not register it.',
+  USER_NOT_ACCEPTED: 'New users are not accepted: the policy of the database says so.',
+  NO_SEATS_AVAILABLE: 'There are as many users as the database has seats.',
+  WEBHOOK_ERROR: 'The web hook that decides about new users could not be asked.',
+  OTP_EXPIRED: 'The one-time code is over, used up or was tried too often: ask for a new one.',
   UNKNOWN_DATABASE: 'There is no database of this name.',
   UNKNOWN_ROUTE: 'There is nothing at this address.',
   UNKNOWN_TABLE: 'There is no such table: `satchel schema push` declares it.',
   UNKNOWN_OBJECT: 'There is no such object, or the caller cannot see it: one answer for both.',
   UNKNOWN_CLIENT: 'There is no such client. Told by commands.',
+  UNKNOWN_USER: 'There is no user with this id.',
+  UNKNOWN_PROVIDER: 'The database has no login provider of this name.',
   UNKNOWN_REALM: 'The object names a realm that does not exist: create it first.',
   METHOD_NOT_ALLOWED: 'The address knows other methods; the header `Allow` names them.',
   UNSUPPORTED_MEDIA_TYPE:
@@ -36,6 +44,10 @@ export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
   TOO_MANY_REQUESTS: 'Too many requests: repeat it after `Retry-After` seconds.',
   BUSY: 'The server is busy or stopping; nothing was stored: repeat it after `Retry-After` seconds.',
   STORAGE_FULL: 'The disk is full; nothing was stored.',
+  MAIL_FAILED: 'The mail server or hook did not take a mail. Told by commands.',
+  MAIL_NOT_CONFIGURED: 'This server has no way to send mails: its administrator sets one up.',
+  NO_PUBLIC_ADDRESS: 'This server does not know its public address: `--public-url` says it.',
+  PROVIDER_FAILED: 'The login provider cannot be reached or answers what it should not.',
   READ_ONLY: 'The data folder cannot be written; nothing was stored.',
   STORAGE_FAILED: 'The storage failed; the log of the server says more.',
   DATA_FOLDER_IN_USE: 'Another process serves the data folder. Told by commands.',
@@ -66,13 +78,26 @@ export const tellPlainly: Teller = (code, message) => ({
 })
 
 /** The answers that say these codes, one for each of their statuses. */
-export function refusals(codes: Iterable<ErrorCode>, tell: Teller = tellPlainly): Responses {
+export function refusals(
+  codes: Iterable<ErrorCode>,
+  { tell = tellPlainly, tellsPeople = false }: { tell?: Teller; tellsPeople?: boolean } = {},
+): Responses {
   const told = Array.from(new Set(codes), (code) => {
     const message = MEANINGS[code].replaceAll('`', '')
     return { code, ...tell(code, message) }
   })
   const byStatus = Map.groupBy(told, ({ status }) => status)
-  return Object.fromEntries(Array.from(byStatus, ([status, group]) => [status, answer(group)]))
+  return Object.fromEntries(
+    Array.from(byStatus, ([status, group]) => {
+      const said = answer(group)
+      return [status, tellsPeople && status !== 403 ? alsoInText(said) : said]
+    }),
+  )
+}
+
+function alsoInText(response: Response): Response {
+  const text = { schema: { type: 'string', description: 'The message, for people to read.' } }
+  return { ...response, content: { ...response.content, 'text/plain': text } }
 }
 
 type Told = Refusal & { readonly code: ErrorCode }

@@ -47,7 +47,7 @@ export interface Response {
 export type Responses = Readonly<Record<string, Response>>
 
 /** The groups in which the document shows the operations. */
-export type Tag = 'tokens' | 'all' | 'my' | 'public' | 'service'
+export type Tag = 'tokens' | 'login' | 'all' | 'my' | 'public' | 'users' | 'service'
 
 /**
  * Whose call it is: a bearer of a token with these scopes (spec.md §5.5), anybody, who may show a
@@ -72,6 +72,8 @@ export interface Operation {
   readonly refusals?: readonly ErrorCode[]
   /** How it says them, where that is not as everywhere. */
   readonly tell?: Teller
+  /** It says them as a sentence of text too, but for 403. */
+  readonly tellsPeople?: true
 }
 
 /** The operations by the `operationId` that their routes name. */

@@ -37,6 +37,33 @@ const REQUEST: Content = {
           public_key: '-----BEGIN PUBLIC KEY-----\n…\n-----END PUBLIC KEY-----',
         },
       },
+      otp: {
+        summary: 'A mail with a code',
+        value: { grant_type: 'otp', email: 'alice@example.com', scopes: ['ACCESS_DB'] },
+      },
+      otpCode: {
+        summary: 'The code of the mail',
+        value: {
+          grant_type: 'otp',
+          email: 'alice@example.com',
+          scopes: ['ACCESS_DB'],
+          otp_id: '<OTP_ID>',
+          otp: '<OTP>',
+        },
+      },
+      demo: {
+        summary: 'A demo user',
+        value: { grant_type: 'demo', demo_user: 'foo@demo.local', scopes: ['ACCESS_DB'] },
+      },
+      code: {
+        summary: 'After a login with a provider',
+        value: {
+          grant_type: 'authorization_code',
+          code: '<CODE>',
+          scopes: ['ACCESS_DB'],
+          public_key: '-----BEGIN PUBLIC KEY-----\n…\n-----END PUBLIC KEY-----',
+        },
+      },
       refresh: {
         summary: 'A new access token for a refresh token',
         value: {
@@ -73,26 +100,40 @@ export const TOKEN_OPERATIONS: Operations = {
     caller: 'client',
     summary: 'Get an access token',
     description:
-      'With `client_credentials` a server that knows a client id and secret gets a token for itself or, with `claims`, for one of its users, who is created when this is the first that is heard of them. With `refresh_token` a device gets a new access token for a fresh signature.\n\nA token holds the scopes that were asked for and no others. It is valid for an hour unless `expires_in` says otherwise. A refusal has the fields of OAuth, `error` and `error_description`, beside those of every refusal.',
+      'With `client_credentials` a server that knows a client id and secret gets a token for itself or, with `claims`, for one of its users, who is created when this is the first that is heard of them and the policy of the database lets them in. With `otp` a person logs in by e-mail in two steps: the first sends a code, the second brings it. With `authorization_code` a person who logged in with a provider gets a token, with `demo` anybody one of a demo user. With `refresh_token` a device gets a new access token for a fresh signature.\n\nA token holds the scopes that were asked for and no others. It is valid for an hour unless `expires_in` says otherwise. A refusal has the fields of OAuth, `error` and `error_description`, beside those of every refusal. To people who log in by e-mail or as demo users a refusal is a sentence of text that may be shown to them, but JSON with `code` and `message` when it is 403.',
     curl: `curl "$DB/token" -u "$CLIENT_ID:$CLIENT_SECRET" \\
   -d grant_type=client_credentials -d scope=ACCESS_DB`,
     body: REQUEST,
     responses: {
       '200': {
-        description: 'The token.',
-        content: json(schemaRef('TokenResponse'), 'A token of a user', {
-          type: 'tokens',
-          claims: { ...CLAIMS, license: 'ok' },
-          accessToken: 'eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9…',
-          accessTokenExpiration: 1893502800000,
-          userType: 'prod',
-          data: { displayName: 'Alice', email: 'alice@example.com' },
-          userId: 'alice@example.com',
-          access_token: 'eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9…',
-          token_type: 'Bearer',
-          expires_in: 3600,
-          scope: 'ACCESS_DB',
-        }),
+        description: 'The token, or which code is on its way.',
+        content: {
+          'application/json': {
+            schema: { oneOf: [schemaRef('TokenResponse'), schemaRef('OtpSent')] },
+            examples: {
+              user: {
+                summary: 'A token of a user',
+                value: {
+                  type: 'tokens',
+                  claims: { ...CLAIMS, license: 'ok' },
+                  accessToken: 'eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9…',
+                  accessTokenExpiration: 1893502800000,
+                  userType: 'prod',
+                  data: { displayName: 'Alice', email: 'alice@example.com' },
+                  userId: 'alice@example.com',
+                  access_token: 'eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9…',
+                  token_type: 'Bearer',
+                  expires_in: 3600,
+                  scope: 'ACCESS_DB',
+                },
+              },
+              mail: {
+                summary: 'A mail with a code is on its way',
+                value: { type: 'otp-sent', otp_id: 'q2vR8XkFZ0m7yTn4bLw1sA' },
+              },
+            },
+          },
+        },
       },
     },
     refusals: [
@@ -103,7 +144,16 @@ export const TOKEN_OPERATIONS: Operations = {
       'INVALID_CLIENT',
       'CLIENT_EXPIRED',
       'INVALID_GRANT',
+      'INVALID_OTP',
+      'OTP_EXPIRED',
+      'NOT_AUTHORIZED',
       'USER_DEACTIVATED',
+      'USER_NOT_REGISTERED',
+      'USER_NOT_ACCEPTED',
+      'NO_SEATS_AVAILABLE',
+      'WEBHOOK_ERROR',
+      'MAIL_NOT_CONFIGURED',
+      'TOO_MANY_REQUESTS',
       'PAYLOAD_TOO_LARGE',
       'UNSUPPORTED_MEDIA_TYPE',
       'UNPROCESSABLE',
@@ -111,6 +161,7 @@ export const TOKEN_OPERATIONS: Operations = {
       'READ_ONLY',
     ],
     tell: tellByOAuth,
+    tellsPeople: true,
   },
   validateToken: {
     tag: 'tokens',

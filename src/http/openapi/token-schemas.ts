@@ -13,14 +13,16 @@ export const TOKEN_SCHEMAS: Readonly<Record<string, Schema>> = {
   Scope: { type: 'string', enum: SCOPES, description: 'What a token may be used for.' },
   TokenRequest: {
     description: 'What it takes depends on `grant_type`.',
-    oneOf: [schemaRef('ClientCredentialsRequest'), schemaRef('RefreshTokenRequest')],
-    discriminator: {
-      propertyName: 'grant_type',
-      mapping: {
-        client_credentials: '#/components/schemas/ClientCredentialsRequest',
-        refresh_token: '#/components/schemas/RefreshTokenRequest',
-      },
-    },
+    oneOf: [
+      schemaRef('ClientCredentialsRequest'),
+      schemaRef('OtpRequest'),
+      schemaRef('OtpRedemption'),
+      schemaRef('OtpEmailRequest'),
+      schemaRef('OtpTokenRequest'),
+      schemaRef('DemoRequest'),
+      schemaRef('AuthorizationCodeRequest'),
+      schemaRef('RefreshTokenRequest'),
+    ],
   },
   ClientCredentialsRequest: {
     description:
@@ -52,6 +54,24 @@ export const TOKEN_SCHEMAS: Readonly<Record<string, Schema>> = {
       not_before: {
         ...TIMESPAN,
         description: 'How long it takes until the token is valid, at most 24 hours.',
+      },
+    },
+  },
+  AuthorizationCodeRequest: {
+    description: 'Who comes back from a login provider exchanges the code for a token, once.',
+    type: 'object',
+    required: ['grant_type', 'code'],
+    properties: {
+      grant_type: { const: 'authorization_code' },
+      code: { type: 'string', description: 'Of `dxc-auth`, good for five minutes.' },
+      scopes: { type: 'array', items: { const: 'ACCESS_DB' } },
+      public_key: {
+        type: 'string',
+        description: 'PEM (SPKI): the answer then has a refresh token that is bound to it.',
+      },
+      intent: {
+        enum: ['login', 'register'],
+        description: '`login` makes no new user, whatever the policy of the database.',
       },
     },
   },

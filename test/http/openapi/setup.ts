@@ -85,5 +85,7 @@ export function fill(path: string): string {
     .replace('{database}', 'main')
     .replace('{table}', 'todoItems')
     .replace('{key}', 'nothing')
+    .replace('{user}', 'alice@example.com')
     .replace('{asset}', 'nothing')
+    .replace('{provider}', 'nothing')
 }

@@ -1,0 +1,31 @@
+import { listOrigins } from '../domain/origin'
+import type { ReadTx } from '../domain/store'
+
+/** What a mail calls the page that asked for it. */
+export interface OriginName {
+  readonly originName: string
+  /** A page that a link can lead to, or empty. */
+  readonly origin: string
+}
+
+/**
+ * The page with this `Origin` header, which may call the database: by its host, or by the name of the
+ * Electron application that is listed (protocol.md §11). Who calls without a page is named after the
+ * database.
+ */
+export async function describeOrigin(
+  tx: ReadTx,
+  origin: string | null,
+  databaseName: string,
+): Promise<OriginName> {
+  const url = origin === null ? null : URL.parse(origin)
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    const listed = origin === null ? [] : await tx.remember('origins', () => listOrigins(tx))
+    const applications = listed.filter((entry) => entry.startsWith(APPLICATION))
+    const name = applications.map((entry) => entry.slice(APPLICATION.length)).join(', ')
+    return { originName: name || databaseName, origin: '' }
+  }
+  return { originName: url.host, origin: url.origin }
+}
+
+const APPLICATION = 'app:'

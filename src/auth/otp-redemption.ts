@@ -1,0 +1,153 @@
+import { type Code, isLive } from '../domain/code'
+import { SatchelError } from '../domain/error'
+import type { Intent } from '../domain/policy'
+import { grantScopes, isScope, type Scope } from '../domain/scope'
+import { sameSecret } from '../domain/secret'
+import type { ReadTx, WriteTx } from '../domain/store'
+import { createCap } from './cap'
+import type { Grant, TokenRequest } from './grant'
+import { isSameName, type LoginName, requireLoginName } from './login-name'
+import type { OtpParts } from './otp'
+import { foldOtp, type OtpHash } from './otp-code'
+import { findScopes, type Parameters, requireText } from './parameters'
+import { claimsOf, findIntent, requireWelcome } from './person'
+import { findPublicKey } from './public-key'
+import { PUBLIC_CLIENT } from './subject'
+import type { TokenAnswer } from './token-answer'
+
+/** Step 2 of a login by e-mail: whoever knows the code has the mailbox. */
+export interface OtpRedemption {
+  /** With the `otp_id` of step 1, and without its address when a link was followed. */
+  readonly byId: Grant
+  /** With the address alone, for codes that were asked for so. */
+  readonly byAddress: Grant
+}
+
+/** Finds the codes that are meant, in the unit that decides about them. */
+type FindCodes = (tx: ReadTx, now: number) => Promise<readonly Code[]>
+
+/**
+ * The code is good once, and every try counts, in one unit: of a hundred at the same time one gets in
+ * (promise 21). What the policy says of the person comes afterwards. Throws `INVALID_OTP` while the
+ * code may be tried again, `OTP_EXPIRED` when it is over.
+ */
+export function createOtpRedemption(parts: OtpParts, hash: OtpHash): OtpRedemption {
+  const { database, steady, limits } = parts
+  const cap = createCap(steady, limits.perNetwork)
+
+  async function redeem({ parameters, address = '' }: TokenRequest, find: FindCodes) {
+    const attempt = readAttempt(parameters)
+    const now = steady.now()
+    cap.spend(address)
+    const { redeemed, left } = await database.write(async (tx) => {
+      const live = (await find(tx, now)).filter((code) => isLive(code, now, limits.tries))
+      return await tryCodes(tx, live, attempt, now)
+    })
+    if (redeemed === undefined) throw refusal(left)
+    cap.refund(address)
+    return await welcome(parts, redeemed, attempt, now)
+  }
+
+  /** The one that fits is used up, else each has been tried once more. */
+  async function tryCodes(
+    tx: WriteTx,
+    codes: readonly Code[],
+    { otp, name, scopes }: Attempt,
+    now: number,
+  ): Promise<Outcome> {
+    for (const code of codes) {
+      const granted = grantScopes(scopes ?? code.scopes, code.scopes.filter(isScope))
+      const isRight = sameSecret(hash(code.id, otp), code.hash ?? '')
+      if (!isRight || (name !== undefined && !isSameName(name, nameOf(code)))) continue
+      await tx.codes.put({ ...code, used: now })
+      return { redeemed: { code, scopes: granted }, left: 0 }
+    }
+    for (const code of codes) await tx.codes.put({ ...code, attempts: code.attempts + 1 })
+    return { redeemed: undefined, left: Math.max(0, ...codes.map(triesLeft)) }
+  }
+
+  function triesLeft({ attempts }: Code): number {
+    return limits.tries - attempts - 1
+  }
+
+  return {
+    byId(request) {
+      const otpId = requireText(request.parameters, 'otp_id')
+      return redeem(request, async (tx) => {
+        const code = await tx.codes.find(otpId)
+        return code?.kind === 'otp' ? [code] : []
+      })
+    },
+
+    byAddress(request) {
+      const { email } = requireLoginName(request.parameters['email'])
+      return redeem(request, async (tx, now) => {
+        const codes = await tx.codes.ofSubject(email, now - limits.life)
+        return codes.filter(({ kind, state }) => kind === 'otp' && state['isByAddress'] === true)
+      })
+    },
+  }
+}
+
+interface Attempt {
+  readonly otp: string
+  /** Absent when a link was followed. */
+  readonly name: LoginName | undefined
+  readonly scopes: readonly string[] | undefined
+  readonly publicKey: string | undefined
+  readonly intent: Intent | undefined
+}
+
+interface Redeemed {
+  readonly code: Code
+  readonly scopes: readonly Scope[]
+}
+
+interface Outcome {
+  readonly redeemed: Redeemed | undefined
+  /** How often one of the codes may be tried yet. */
+  readonly left: number
+}
+
+/** Whatever is malformed is said before the code is touched. Throws `INVALID_REQUEST`. */
+function readAttempt(parameters: Parameters): Attempt {
+  const email = parameters['email'] ?? undefined
+  return {
+    otp: foldOtp(requireText(parameters, 'otp')),
+    name: email === undefined ? undefined : requireLoginName(email),
+    scopes: findScopes(parameters),
+    publicKey: findPublicKey(parameters),
+    intent: findIntent(parameters),
+  }
+}
+
+/** Lets in who has proven the address: as themselves, or as the user they may act for. */
+async function welcome(
+  { database, admission, issuer }: OtpParts,
+  { code, scopes }: Redeemed,
+  attempt: Attempt,
+  now: number,
+): Promise<TokenAnswer> {
+  const name = nameOf(code)
+  const intent = attempt.intent ?? findIntent(code.state)
+  await database.read((tx) => requireWelcome(tx, name, intent, now))
+  const email = name.as ?? name.email
+  const why = name.as === null ? intent : 'login'
+  const user = await admission.admit({ id: email, email, name: null }, why)
+  const { publicKey } = attempt
+  const claims = claimsOf(user, email)
+  return await issuer.issue({ clientId: PUBLIC_CLIENT, claims, scopes, publicKey, intent: why })
+}
+
+function nameOf({ subject, state }: Code): LoginName {
+  const as = state['as']
+  return { email: subject, as: typeof as === 'string' ? as : null }
+}
+
+function refusal(left: number): SatchelError {
+  if (left === 0) {
+    return new SatchelError('OTP_EXPIRED', 'This code is no longer valid: ask for a new one')
+  }
+  const tries = left === 1 ? 'once more' : `${left} more times`
+  return new SatchelError('INVALID_OTP', `This code is not right: you can try ${tries}`)
+}

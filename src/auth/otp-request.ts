@@ -1,0 +1,115 @@
+import type { Code } from '../domain/code'
+import { SatchelError } from '../domain/error'
+import { randomToken } from '../domain/id'
+import type { Letter } from '../domain/mailer'
+import type { Intent } from '../domain/policy'
+import { grantScopes } from '../domain/scope'
+import type { ReadTx } from '../domain/store'
+import { createCap, tooMany } from './cap'
+import type { OtpSent, TokenRequest } from './grant'
+import { type LoginName, requireLoginName } from './login-name'
+import { describeOrigin } from './origin-name'
+import type { OtpParts } from './otp'
+import { newOtp, type OtpHash } from './otp-code'
+import { findScopes, requireScopes } from './parameters'
+import { findIntent, PERSON_SCOPES, requireWelcome } from './person'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+
+/**
+ * Step 1: puts down a code and the mail that brings it. Whoever the address belongs to, the same
+ * work is done and the same answer given; what stands in the owner's way is for the mail to say, and
+ * for step 2 (design.md §4 Enumeration, promise 22). `isByAddress`: the code may be redeemed without
+ * its id, as the SDK does.
+ */
+export function createOtpRequest(
+  { database, steady, mailer, limits }: OtpParts,
+  hash: OtpHash,
+): (request: TokenRequest, isByAddress: boolean) => Promise<OtpSent> {
+  const cap = createCap(steady, limits.perNetwork)
+
+  return async ({ parameters, origin = null, address = '' }, isByAddress) => {
+    const name = requireLoginName(parameters['email'])
+    const asked = isByAddress
+      ? (findScopes(parameters) ?? PERSON_SCOPES)
+      : requireScopes(parameters)
+    const scopes = grantScopes(asked, PERSON_SCOPES)
+    const intent = findIntent(parameters)
+    cap.spend(address)
+    const otpId = randomToken(16)
+    const otp = newOtp()
+    const now = steady.now()
+    const code: Code = {
+      id: otpId,
+      kind: 'otp',
+      hash: hash(otpId, otp),
+      subject: name.email,
+      scopes,
+      state: { as: name.as, intent: intent ?? null, isByAddress },
+      attempts: 0,
+      created: now,
+      expires: now + limits.life,
+      used: null,
+    }
+    await database.write(async (tx) => {
+      const recent = (await tx.codes.ofSubject(name.email, now - HOUR)).filter(isOtp)
+      const oldest = recent.at(-1)
+      if (oldest !== undefined && recent.length >= limits.perAddress) {
+        throw tooMany(oldest.created + HOUR - now)
+      }
+      const letter = await compose(tx, name, intent, code, otp, origin)
+      await mailer.post(tx, letter)
+      await tx.codes.put(code)
+      await tx.codes.prune(now - HOUR)
+    })
+    return { type: 'otp-sent', otp_id: otpId }
+  }
+
+  async function compose(
+    tx: ReadTx,
+    name: LoginName,
+    intent: Intent | undefined,
+    code: Code,
+    otp: string,
+    origin: string | null,
+  ): Promise<Letter<'otp'>> {
+    const page = await describeOrigin(tx, origin, database.name)
+    const variables = {
+      otp,
+      otp_id: code.id,
+      email: name.as ?? name.email,
+      ...page,
+      link: page.origin === '' ? '' : linkTo(page.origin, code.id, otp),
+      minutes: Math.floor(limits.life / MINUTE),
+      notice: await findNotice(tx, name, intent, code.created),
+    }
+    // Nobody waits for a mail whose code is over.
+    return { kind: 'otp', to: name.email, variables, expires: code.expires }
+  }
+}
+
+function isOtp({ kind }: Code): boolean {
+  return kind === 'otp'
+}
+
+/** With the parameters that `db.cloud.login()` of the clients takes (protocol.md §2.1). */
+function linkTo(origin: string, otpId: string, otp: string): string {
+  return `${origin}/?${new URLSearchParams({ otpId, otp }).toString()}`
+}
+
+/** What the owner of the address should know, because the code will not log them in. */
+async function findNotice(
+  tx: ReadTx,
+  name: LoginName,
+  intent: Intent | undefined,
+  now: number,
+): Promise<string> {
+  try {
+    await requireWelcome(tx, name, intent, now)
+    return ''
+  } catch (error) {
+    if (!(error instanceof SatchelError)) throw error
+    return `The code will not log you in: ${error.message}.`
+  }
+}

@@ -1,0 +1,63 @@
+import { findClient, isClientExpired } from '../domain/client'
+import { SatchelError } from '../domain/error'
+import { findPolicy, type Intent, rejection, verdictOn } from '../domain/policy'
+import type { Scope } from '../domain/scope'
+import type { ReadTx } from '../domain/store'
+import { findUser, type User } from '../domain/user'
+import type { PersonClaims } from './claims'
+import type { LoginName } from './login-name'
+import type { Parameters } from './parameters'
+import { requireActive } from './subject'
+
+/** What a token may be asked for by someone who logs in themselves. */
+export const PERSON_SCOPES: readonly Scope[] = ['ACCESS_DB']
+
+/** Why the person logs in, if the request says so (protocol.md §2.1). Throws `INVALID_REQUEST`. */
+export function findIntent(parameters: Parameters): Intent | undefined {
+  const intent = parameters['intent'] ?? undefined
+  if (intent === undefined || intent === 'login' || intent === 'register') return intent
+  throw new SatchelError('INVALID_REQUEST', '"intent" must be "login" or "register"')
+}
+
+/**
+ * Throws what stands in the way of a person whose address is proven, as far as can be told without
+ * asking a web hook: `USER_DEACTIVATED`, `USER_NOT_REGISTERED`, `USER_NOT_ACCEPTED`, and
+ * `NOT_AUTHORIZED` for who may not log in as another. `now` in ms.
+ */
+export async function requireWelcome(
+  tx: ReadTx,
+  { email, as }: LoginName,
+  intent: Intent | undefined,
+  now: number,
+): Promise<void> {
+  if (as !== null) await requireImpersonator(tx, email, now)
+  const user = await findUser(tx, as ?? email)
+  requireActive(user)
+  if (user !== undefined) return
+  // Nobody becomes a user by the word of another.
+  const why = as === null ? intent : 'login'
+  if (verdictOn(await findPolicy(tx), why) === 'reject') throw rejection(why)
+}
+
+/** The claims of someone who logged in with this address. */
+export function claimsOf(user: User, email: string): PersonClaims {
+  const name = user.data?.['displayName']
+  return { id: user.id, email, name: typeof name === 'string' ? name : null, extra: {} }
+}
+
+/**
+ * Only the owner of a client that may read and write everything anyway logs in as somebody else
+ * (protocol.md §2.1).
+ */
+async function requireImpersonator(tx: ReadTx, email: string, now: number): Promise<void> {
+  const owned = await tx.remember(`clients of ${email}`, async () => {
+    const clients = await tx.clients.list()
+    return clients.filter((client) => client.email === email).map(({ id }) => id)
+  })
+  for (const id of owned) {
+    const client = await findClient(tx, id)
+    const mayAll = client?.scopes.includes('GLOBAL_READ') && client.scopes.includes('GLOBAL_WRITE')
+    if (client !== undefined && mayAll && !isClientExpired(client, now)) return
+  }
+  throw new SatchelError('NOT_AUTHORIZED', 'Not authorized to log in as somebody else')
+}

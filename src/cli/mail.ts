@@ -1,0 +1,100 @@
+import type { Command } from '@commander-js/extra-typings'
+import { UsageError } from '../config'
+import type { OutputOf } from '../control/operations'
+import { holdsSecret } from '../mail/address'
+import { type Cli, example, inSession, withDatabase } from './command'
+import { openInput } from './files'
+import { print } from './output'
+
+/** `satchel mail show|set|reset|test`: how the mails of a database are sent. */
+export function addMailCommands(program: Command, cli: Cli): void {
+  const mail = program.command('mail').description('how the mails of a database are sent')
+
+  withDatabase(mail.command('show'))
+    .description('print where mails go')
+    .addHelpText('after', example('satchel mail show'))
+    .action(async (options) => {
+      const route = await inSession(cli, options, (session) =>
+        session.run('mail.show', { database: options.db }),
+      )
+      await print(cli, options, route, describe(route))
+    })
+
+  withDatabase(mail.command('set'))
+    .description('send the mails of this database in its own way')
+    .argument('[address]', 'smtp://host:port, smtps://… or the https address of a web hook')
+    .option(
+      '--address-file <file>',
+      'read an address with a password from here; - for standard input',
+    )
+    .option('--from <sender>', 'who they come from: "My App <app@example.com>"')
+    .addHelpText(
+      'after',
+      example(
+        'satchel mail set smtp://relay.example.com --from "My App <app@example.com>"',
+        'echo smtps://app%40example.com:PASSWORD@smtp.example.com | satchel mail set --address-file -',
+      ),
+    )
+    .action(async (given, options) => {
+      const { db: database, addressFile, from = null } = options
+      const upload = readAddress(cli, given, addressFile)
+      if (upload === undefined && from === null) throw new UsageError('Give an address or --from')
+      const route = await inSession(cli, options, (session) =>
+        session.run('mail.set', { database, sender: from }, { upload }),
+      )
+      await print(cli, options, route, describe(route))
+    })
+
+  withDatabase(mail.command('reset'))
+    .description('send them as the server does')
+    .addHelpText('after', example('satchel mail reset'))
+    .action(async (options) => {
+      const route = await inSession(cli, options, (session) =>
+        session.run('mail.reset', { database: options.db }),
+      )
+      await print(cli, options, route, describe(route))
+    })
+
+  withDatabase(mail.command('test'))
+    .description('send a mail now and tell what became of it')
+    .requiredOption('--to <address>', 'whose mailbox')
+    .option('--kind <kind>', 'which templates to use: otp or invite', 'otp')
+    .addHelpText('after', example('satchel mail test --to me@example.com'))
+    .action(async (options) => {
+      const { db: database, to, kind } = options
+      const route = await inSession(cli, options, (session) =>
+        session.run('mail.test', { database, to, kind }),
+      )
+      await print(cli, options, route, `${route.to} took a mail from ${route.from} to ${to}`)
+    })
+}
+
+function describe(route: OutputOf<'mail.show'>): string {
+  if (route === null) return 'Mail is not configured'
+  const whose = route.isOwn ? '' : ', as the server has it'
+  return `Mails go to ${route.to}${whose}\nThey come from ${route.from}`
+}
+
+function readAddress(
+  cli: Cli,
+  given: string | undefined,
+  file: string | undefined,
+): ReadableStream<Uint8Array> | undefined {
+  if (given === undefined) return file === undefined ? undefined : openInput(cli, file).bytes
+  if (file !== undefined) throw new UsageError('Give the address once: as it is or in a file')
+  if (isSecret(given)) {
+    throw new UsageError(
+      'Everyone on this machine could read the password: give the address with --address-file',
+    )
+  }
+  return new Blob([given]).stream()
+}
+
+function isSecret(address: string): boolean {
+  try {
+    return holdsSecret(address)
+  } catch {
+    // What is wrong with it is said by who has to use it.
+    return false
+  }
+}

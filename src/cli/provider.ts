@@ -1,0 +1,144 @@
+import type { Command } from '@commander-js/extra-typings'
+import { PROVIDER_TYPES } from '../domain/provider'
+import type { OutputOf } from '../control/operations'
+import { list } from './arguments'
+import { type Cli, example, inSession, withDatabase } from './command'
+import { openInput } from './files'
+import { print, table } from './output'
+
+/** `satchel provider add|list|remove|test`: who says who people are (spec.md §2.4). */
+export function addProviderCommands(program: Command, cli: Cli): void {
+  const provider = program
+    .command('provider')
+    .description('the login providers of a database: Google, Microsoft, GitHub, Apple, OpenID')
+
+  addAddCommand(provider, cli)
+
+  withDatabase(provider.command('list'))
+    .description('list the providers')
+    .addHelpText('after', example('satchel provider list'))
+    .action(async (options) => {
+      const providers = await inSession(cli, options, (session) =>
+        session.run('provider.list', { database: options.db }),
+      )
+      const rows = providers.map(({ name, type, displayName, clientId, callbackUrl }) => [
+        name,
+        type,
+        displayName,
+        clientId,
+        callbackUrl ?? '',
+      ])
+      const headings = ['name', 'type', 'shown as', 'client id', 'callback address']
+      await print(cli, options, providers, table(headings, rows))
+    })
+
+  withDatabase(provider.command('remove'))
+    .description('let nobody log in with a provider any more')
+    .argument('<name>', 'as satchel provider list shows it')
+    .addHelpText('after', example('satchel provider remove google'))
+    .action(async (name, options) => {
+      const removed = await inSession(cli, options, (session) =>
+        session.run('provider.remove', { database: options.db, name }),
+      )
+      await print(cli, options, removed, `Nobody can log in with ${name} any more`)
+    })
+
+  withDatabase(provider.command('test'))
+    .description('ask a provider whether it knows this database')
+    .argument('<name>', 'as satchel provider list shows it')
+    .addHelpText('after', example('satchel provider test google'))
+    .action(async (name, options) => {
+      const check = await inSession(cli, options, (session) =>
+        session.run('provider.test', { database: options.db, name }),
+      )
+      await print(cli, options, check, reportOf(name, check))
+    })
+}
+
+function addAddCommand(provider: Command, cli: Cli): void {
+  withDatabase(provider.command('add'))
+    .description('let people log in with a provider, or change how they do')
+    .argument('<type>', PROVIDER_TYPES.join(', '))
+    .requiredOption('--client-id <id>', 'what the provider calls this database')
+    .option(
+      '--secret-file <file>',
+      'the client secret, or the private key that Apple gave (.p8); - for standard input',
+    )
+    .option('--public', 'the provider gave no secret')
+    .option('--name <name>', 'its name in addresses; its type unless given')
+    .option('--display-name <text>', 'what people read on its button')
+    .option('--icon <url>', 'a picture for its button')
+    .option('--scopes <list>', 'what to ask the provider for', list)
+    .option('--tenant <tenant>', 'Microsoft: a tenant, or common, organizations or consumers')
+    .option('--team-id <id>', 'Apple: the team')
+    .option('--key-id <id>', 'Apple: the id of the private key')
+    .option('--issuer <url>', 'where its OpenID discovery document is')
+    .option('--authorization-url <url>', 'without a discovery document: its login page')
+    .option('--token-url <url>', 'and where codes become tokens')
+    .option('--user-info-url <url>', 'and where it describes a user')
+    .option('--trust-email', 'its e-mail addresses are verified although it does not say so')
+    .addHelpText(
+      'after',
+      example(
+        'satchel provider add google --client-id 1234.apps.googleusercontent.com',
+        'satchel provider add custom-oauth2 --name acme --issuer https://login.acme.example --client-id todo',
+      ),
+    )
+    .action(async (type, options) => {
+      const { name = null, displayName = null, icon: iconUrl = null, scopes = null } = options
+      const upload = options.public ? undefined : await readSecret(cli, options.secretFile)
+      const input = {
+        database: options.db,
+        type,
+        name,
+        displayName,
+        iconUrl,
+        clientId: options.clientId,
+        scopes,
+        tenant: options.tenant ?? null,
+        teamId: options.teamId ?? null,
+        keyId: options.keyId ?? null,
+        issuer: options.issuer ?? null,
+        authorizationUrl: options.authorizationUrl ?? null,
+        tokenUrl: options.tokenUrl ?? null,
+        userInfoUrl: options.userInfoUrl ?? null,
+        trustsEmail: options.trustEmail ?? false,
+      }
+      const added = await inSession(cli, options, (session) =>
+        session.run('provider.add', input, { upload }),
+      )
+      await print(cli, options, added, nextSteps(options.db, added))
+    })
+}
+
+/** Never from the command line itself, which everyone on the machine can read. */
+async function readSecret(cli: Cli, file: string | undefined): Promise<ReadableStream<Uint8Array>> {
+  const { terminal } = cli
+  if (file !== undefined) return openInput(cli, file).bytes
+  if (!terminal.canAsk) return terminal.input()
+  return new Blob([await terminal.ask('Client secret: ')]).stream()
+}
+
+function nextSteps(database: string, added: OutputOf<'provider.add'>): string {
+  const { name, displayName, callbackUrl } = added
+  const callback = callbackUrl ?? `<public address of ${database}>/oauth/callback/${name}`
+  return [
+    `People can log in with ${displayName}, once it knows this callback address:`,
+    `  ${callback}`,
+    `satchel provider test ${name} asks whether it accepts the client id and secret`,
+  ].join('\n')
+}
+
+function reportOf(name: string, check: OutputOf<'provider.test'>): string {
+  const { issuer, authorizationUrl, client, answer, callbackUrl } = check
+  const verdict =
+    client === 'accepted'
+      ? 'accepts the client id and secret'
+      : `refuses the client id or secret (${answer})`
+  return [
+    `Issuer             ${issuer}`,
+    `Login page         ${authorizationUrl ?? 'none'}`,
+    `Callback address   ${callbackUrl ?? 'not known: set --public-url'}`,
+    `${name} ${verdict}`,
+  ].join('\n')
+}

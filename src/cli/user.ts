@@ -1,0 +1,185 @@
+import {
+  type Command,
+  InvalidArgumentError,
+  Option,
+  type OptionValues,
+} from '@commander-js/extra-typings'
+import { UsageError } from '../config'
+import { USER_TYPES } from '../domain/user'
+import { USER_ORDERS } from '../domain/user-query'
+import { number } from './arguments'
+import { type Cli, example, type FolderOptions, inSession, withDatabase } from './command'
+import { print } from './output'
+import { describeUser, tableOfUsers } from './user-output'
+
+/** `satchel user list|show|add|set|deactivate|reactivate|delete` (spec.md §2.3, §3, §4.2, §4.3). */
+export function addUserCommands(program: Command, cli: Cli): void {
+  const user = program.command('user').description('the people who use a database')
+
+  withDatabase(user.command('list'))
+    .description('list users')
+    .option('--search <text>', 'those whose id, e-mail or name has this in it')
+    .addOption(new Option('--type <type>', 'those of this type').choices(USER_TYPES))
+    .option('--active', 'those who are not deactivated')
+    .addOption(new Option('--inactive', 'those who are').conflicts('active'))
+    .addOption(new Option('--sort <by>', 'what to sort by').choices(USER_ORDERS))
+    .option('--desc', 'the last first')
+    .option('--limit <number>', 'how many at the most', number, 100)
+    .option('--after <key>', 'go on where the list before ended')
+    .addHelpText(
+      'after',
+      example('satchel user list --search smith', 'satchel user list --sort lastLogin --desc'),
+    )
+    .action(async (options) => {
+      const { db: database, active, inactive } = options
+      const query = new URLSearchParams({ limit: String(options.limit) })
+      if (active || inactive) query.set('active', String(active === true))
+      if (options.desc) query.set('desc', 'true')
+      const texts = {
+        search: options.search,
+        type: options.type,
+        sort: options.sort,
+        pagingKey: options.after,
+      }
+      for (const [name, text] of Object.entries(texts)) if (text) query.set(name, text)
+      const list = await inSession(cli, options, (session) =>
+        session.run('user.list', { database, query: query.toString() }),
+      )
+      const more = list.hasMore ? `\nThere are more: add --after ${list.pagingKey}` : ''
+      await print(cli, options, list, `${tableOfUsers(list.data, cli.clock.now())}${more}`)
+    })
+
+  withDatabase(user.command('show'))
+    .description('show one user')
+    .argument('<id>', 'the user id, usually an e-mail address')
+    .addHelpText('after', example('satchel user show alice@example.com'))
+    .action(async (id, options) => {
+      const shown = await inSession(cli, options, (session) =>
+        session.run('user.show', { database: options.db, id }),
+      )
+      await print(cli, options, shown, describeUser(shown))
+    })
+
+  withFields(withDatabase(user.command('add')))
+    .description('make a user')
+    .argument('<id>', 'the user id, usually an e-mail address')
+    .addHelpText(
+      'after',
+      example(
+        'satchel user add alice@example.com --name Alice',
+        'satchel user add bob@example.com --type eval --eval-days 14',
+      ),
+    )
+    .action((id, options) => write(cli, options, id, { type: 'prod' }, true))
+
+  withFields(withDatabase(user.command('set')))
+    .description('change a user; what is not named stays')
+    .argument('<id>', 'the user id')
+    .addHelpText(
+      'after',
+      example(
+        'satchel user set alice@example.com --type prod',
+        'satchel user set alice@example.com --valid-until 2031-01-01',
+      ),
+    )
+    .action((id, options) => write(cli, options, id, {}))
+
+  withDatabase(user.command('deactivate'))
+    .description('lock a user out; nothing is deleted')
+    .argument('<id>', 'the user id')
+    .addHelpText('after', example('satchel user deactivate alice@example.com'))
+    .action((id, options) => write(cli, options, id, { deactivated: true }))
+
+  withDatabase(user.command('reactivate'))
+    .description('let a user in again')
+    .argument('<id>', 'the user id')
+    .addHelpText('after', example('satchel user reactivate alice@example.com'))
+    .action((id, options) => write(cli, options, id, { deactivated: false }))
+
+  withDatabase(user.command('delete'))
+    .description('delete a user and everything that only they could see, for good')
+    .argument('<id>', 'the user id')
+    .option('--yes', 'do not ask')
+    .addHelpText('after', example('satchel user delete alice@example.com --yes'))
+    .action(async (id, options) => {
+      if (!options.yes) await confirm(cli, id)
+      const deleted = await inSession(cli, options, (session) =>
+        session.run('user.delete', { database: options.db, id }),
+      )
+      await print(cli, options, deleted, `The user ${deleted.id} is deleted`)
+    })
+}
+
+/** What there is to say of a user. */
+function withFields<Args extends unknown[], Options extends OptionValues>(
+  command: Command<Args, Options>,
+) {
+  return command
+    .addOption(new Option('--type <type>', 'what kind of user').choices(USER_TYPES))
+    .option('--name <name>', 'the name to show')
+    .option('--email <address>', 'the e-mail address, when the id is another one')
+    .option('--valid-until <time>', 'when the account ends (ISO 8601), or never')
+    .option('--eval-days <number>', 'how many days of evaluation are left', number)
+    .option('--properties <json>', 'what else to keep: a JSON object', object)
+}
+
+interface WriteOptions extends FolderOptions {
+  readonly db: string
+  readonly json?: true | undefined
+  readonly type?: string | undefined
+  readonly name?: string | undefined
+  readonly email?: string | undefined
+  readonly validUntil?: string | undefined
+  readonly evalDays?: number | undefined
+  readonly properties?: object | undefined
+}
+
+/** Writes one user, with what is given besides the options, and shows what came of it. */
+async function write(
+  cli: Cli,
+  options: WriteOptions,
+  userId: string,
+  given: object,
+  isNew = false,
+): Promise<void> {
+  const { db: database, type, name, email, validUntil, evalDays, properties } = options
+  const user = {
+    userId,
+    ...given,
+    ...(type === undefined ? {} : { type }),
+    ...(validUntil === undefined ? {} : { validUntil: validUntil === 'never' ? null : validUntil }),
+    ...(evalDays === undefined ? {} : { evalDaysLeft: evalDays }),
+    ...(properties === undefined ? {} : { data: properties }),
+  }
+  const written = await inSession(cli, options, (session) =>
+    session.run('user.write', {
+      database,
+      user: JSON.stringify(user),
+      isNew,
+      displayName: name ?? null,
+      email: email ?? null,
+    }),
+  )
+  await print(cli, options, written, describeUser(written))
+}
+
+async function confirm({ terminal }: Cli, id: string): Promise<void> {
+  if (!terminal.canAsk) {
+    throw new UsageError(`Nothing was deleted: repeat with --yes to delete the user ${id}`)
+  }
+  const answer = await terminal.ask(
+    `This deletes the user and everything that only they could see. Type ${id} to go on: `,
+  )
+  if (answer.trim() !== id) throw new UsageError('Nothing was deleted: that is another user')
+}
+
+/** Throws `InvalidArgumentError` for what is no JSON object. */
+function object(text: string): object {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
+  } catch {
+    // Refused like every other text that is no object.
+  }
+  throw new InvalidArgumentError('a JSON object is needed.')
+}

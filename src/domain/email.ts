@@ -1,0 +1,21 @@
+import { type ErrorCode, SatchelError } from './error'
+import { foldEmail } from './user'
+
+/**
+ * An e-mail address that a mail can be sent to, in the form in which addresses are stored and
+ * compared. Stricter than a user id that looks like one: nothing in it means something in a header.
+ * Throws `code`.
+ */
+export function requireEmail(value: unknown, code: ErrorCode = 'INVALID_REQUEST'): string {
+  if (typeof value === 'string') {
+    const email = foldEmail(value)
+    if (email.length <= MAX_LENGTH && ADDRESS.test(email) && email.isWellFormed()) return email
+  }
+  throw new SatchelError(code, 'That is no e-mail address')
+}
+
+/** RFC 5321 §4.5.3.1.3. */
+const MAX_LENGTH = 254
+/** Local part of RFC 5322 without quotes and comments, in any script; a domain of labels. */
+const ADDRESS =
+  /^(?!\.)(?!.*\.\.)[\p{L}\p{M}\p{N}.!#$%&'*+/=?^_`{|}~-]{1,64}(?<!\.)@[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}])?(?:\.[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}])?)*$/u

@@ -1,0 +1,135 @@
+import { permissionsOf } from './access'
+import { entriesOf, storedEntries } from './index-entries'
+import { startJob } from './job'
+import type { Membership, Rights } from './member'
+import { FULL, hasFullRights } from './permission'
+import { PUBLIC_REALM_REF, type RealmRef } from './realm'
+import type { StoredObject, WriteTx } from './store'
+import type { Table } from './table'
+import { parseStored, setOwn, type WireObject } from './value'
+
+/** How long a unit takes on more realms, ms: other writers wait for little more than that. */
+const UNIT_MS = 4
+/** Realms that are looked up, and members that are written, at once. */
+const BATCH = 50
+
+/**
+ * Takes a deleted user out of the realms they are in, one after the other, until the unit has
+ * lasted long enough; true when none is left. Each realm is left wholly or not at all.
+ */
+export async function leaveRealms(tx: WriteTx, userId: string, now: number): Promise<boolean> {
+  const end = performance.now() + UNIT_MS
+  for (;;) {
+    const memberships = await tx.memberships.ofUser(userId, BATCH)
+    if (memberships.length === 0) return true
+    for (const realm of new Set(memberships.map((membership) => membership.realm))) {
+      await leaveRealm(tx, userId, realm, now)
+      if (performance.now() > end) return (await tx.memberships.ofUser(userId, 1)).length === 0
+    }
+  }
+}
+
+/**
+ * Gives full rights to a batch of the members of a realm (spec.md §3). Resolves to where to go on,
+ * undefined when all of them have them.
+ */
+export async function handOver(
+  tx: WriteTx,
+  realm: RealmRef,
+  after: string,
+  now: number,
+): Promise<string | undefined> {
+  const table = await builtIn(tx, 'members')
+  const members = await tx.memberships.membersOf(realm, after, BATCH)
+  for (const membership of members) {
+    const permissions = { ...membership.permissions, ...FULL }
+    const row = await rowOf(tx, table, membership)
+    if (row !== undefined) await rewrite(tx, table, row, { permissions }, now)
+    await tx.memberships.put({ ...membership, permissions })
+  }
+  return members.length < BATCH ? undefined : members.at(-1)?.source
+}
+
+async function leaveRealm(
+  tx: WriteTx,
+  userId: string,
+  realm: RealmRef,
+  now: number,
+): Promise<void> {
+  const own = await tx.memberships.ofUserIn(userId, realm)
+  const hadFullRights = await isAnyFull(
+    tx,
+    own.filter(({ accepted }) => accepted),
+  )
+  for (const { source } of own) await tx.memberships.remove(source)
+  const rights = await tx.memberships.rightsIn(realm)
+  const isOwner = own.some(({ source }) => source.startsWith('realms:'))
+  if (isOwner && rights.length === 0 && !(await hasInvitations(tx, realm))) {
+    // Nobody else could ever see it: it is as private as the private realm.
+    await tx.memberships.removeOfRealm(realm)
+    await tx.realms.markErasing(realm)
+    await startJob(tx, 'erase', { realm }, now)
+    return
+  }
+  for (const membership of own) await removeRow(tx, membership, now)
+  // Who manages the public realm is for those to say who may write everything.
+  if (!hadFullRights || realm === PUBLIC_REALM_REF || (await isAnyFull(tx, rights))) return
+  const next = await handOver(tx, realm, '', now)
+  if (next !== undefined) await startJob(tx, 'hand-over', { realm, after: next }, now)
+}
+
+/** The row of a member goes; a realm that belonged to the user belongs to nobody. */
+async function removeRow(tx: WriteTx, membership: Membership, now: number): Promise<void> {
+  const isOwnership = membership.source.startsWith('realms:')
+  const table = await builtIn(tx, isOwnership ? 'realms' : 'members')
+  const row = await rowOf(tx, table, membership)
+  if (row === undefined) return
+  if (isOwnership) await rewrite(tx, table, row, { owner: null }, now)
+  else await tx.objects.remove(table, [{ previous: row, entries: entriesIn(table, row) }], now)
+}
+
+async function rewrite(
+  tx: WriteTx,
+  table: Table,
+  previous: StoredObject,
+  fields: WireObject,
+  now: number,
+): Promise<void> {
+  const object = parseStored(previous.value)
+  for (const [name, value] of Object.entries(fields)) setOwn(object, name, value)
+  const { key, realm } = previous
+  const owner = 'owner' in fields ? null : previous.owner
+  const entries = entriesOf(table, object)
+  const value = JSON.stringify(object)
+  const previousEntries = entriesIn(table, previous)
+  await tx.objects.put(
+    table,
+    [{ key, realm, owner, value, entries, previous, previousEntries }],
+    now,
+  )
+}
+
+function rowOf(tx: WriteTx, table: Table, { source }: Membership) {
+  return tx.objects.find(table, source.slice(source.indexOf(':') + 1))
+}
+
+function entriesIn(table: Table, { value }: StoredObject) {
+  return storedEntries(table, value)
+}
+
+async function builtIn(tx: WriteTx, name: string): Promise<Table> {
+  const table = await tx.tables.find(name)
+  if (table === undefined) throw new Error(`the table ${name} is missing`)
+  return table
+}
+
+async function hasInvitations(tx: WriteTx, realm: RealmRef): Promise<boolean> {
+  return (await tx.memberships.ofRealm(realm)).some(({ rejected }) => !rejected)
+}
+
+async function isAnyFull(tx: WriteTx, rights: readonly Rights[]): Promise<boolean> {
+  for (const one of rights) {
+    if (hasFullRights(await permissionsOf(tx, one))) return true
+  }
+  return false
+}

@@ -1,0 +1,54 @@
+import type { User } from './user'
+
+/** What a token says about its subject's right to go on (protocol.md §2.5). */
+export type License = 'ok' | 'expired' | 'deactivated'
+
+/** Something a person should know when they get a token (spec.md §2.2). */
+export interface Alert {
+  readonly type: 'warning' | 'info'
+  readonly messageCode: string
+  readonly message: string
+  readonly messageParams?: Readonly<Record<string, string>>
+}
+
+type Term = Pick<User, 'type' | 'validUntil' | 'evalUntil' | 'deactivated'>
+
+/** The user's licence at `now`, ms (design.md §4 Licences). */
+export function licenseOf(user: Term, now: number): License {
+  if (user.deactivated !== null) return 'deactivated'
+  return licensedUntil(user) <= now ? 'expired' : 'ok'
+}
+
+/** Until when the user may write, ms; infinity when nothing ends it. */
+export function licensedUntil({ type, validUntil, evalUntil }: Term): number {
+  const evaluation = type === 'eval' ? evalUntil : null
+  return Math.min(validUntil ?? Infinity, evaluation ?? Infinity)
+}
+
+/** Days of evaluation that are left at `now`, a begun day counted as one; undefined without a term. */
+export function evalDaysLeft({ evalUntil }: Pick<User, 'evalUntil'>, now: number) {
+  return evalUntil === null ? undefined : Math.max(0, Math.ceil((evalUntil - now) / DAY))
+}
+
+/** What to tell the user at `now`: that the licence has ended, or will in a week. */
+export function alertsFor(user: Term, now: number): Alert[] {
+  const until = licensedUntil(user)
+  if (user.deactivated !== null || until - now > SOON) return []
+  const what = user.type === 'eval' && until === user.evalUntil ? 'evaluation' : 'account'
+  if (until <= now) {
+    const message = `Your ${what} has ended: you can read, but not change anything.`
+    return [{ type: 'warning', messageCode: 'LICENSE_EXPIRED', message }]
+  }
+  const days = Math.ceil((until - now) / DAY)
+  return [
+    {
+      type: 'info',
+      messageCode: 'LICENSE_ENDS_SOON',
+      message: `Your ${what} ends in ${days === 1 ? 'one day' : `${days} days`}.`,
+      messageParams: { days: String(days) },
+    },
+  ]
+}
+
+export const DAY = 24 * 60 * 60 * 1000
+const SOON = 7 * DAY

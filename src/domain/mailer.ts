@@ -1,0 +1,104 @@
+import type { Awaitable, ReadTx, WriteTx } from './store'
+
+/** What the templates of each kind of mail are filled with (protocol.md §13.2). */
+export interface MailVariables {
+  readonly otp: {
+    readonly otp: string
+    readonly otp_id: string
+    readonly email: string
+    /** What asks for the code: the name or the host of an application, or the database. */
+    readonly originName: string
+    /** The page that asks, `https://app.example.com`, or empty. */
+    readonly origin: string
+    /** Logs in without the code being typed; empty when no page asks. */
+    readonly link: string
+    /** How long the code is good for. */
+    readonly minutes: number
+    /** Why the code will not log this address in, for its owner alone; empty when it will. */
+    readonly notice: string
+  }
+  readonly invite: {
+    readonly email: string
+    /** The invited person's name, or empty. */
+    readonly name: string
+    readonly realmName: string
+    readonly inviterName: string
+    readonly inviterEmail: string
+    readonly originName: string
+    /** Where the invitation is accepted or rejected. */
+    readonly link: string
+  }
+}
+
+export type MailKind = keyof MailVariables
+
+/** A mail as the domain sees it: what it is about and for whom. */
+export interface Letter<Kind extends MailKind = MailKind> {
+  readonly kind: Kind
+  /** One address. */
+  readonly to: string
+  readonly variables: MailVariables[Kind]
+  /** When it is not worth sending any more, ms since the epoch. */
+  readonly expires: number
+}
+
+/** A letter that waits to be sent. Only who holds the secret key of the database can read it. */
+export interface QueuedMail {
+  readonly id: string
+  readonly sealed: string
+  /** How often it was tried. */
+  readonly attempts: number
+  /** ms since the epoch. */
+  readonly created: number
+  /** When to try next. */
+  readonly due: number
+  readonly expires: number
+}
+
+/** A part of a mail that a database words itself: `otp-subject` in Handlebars. */
+export interface MailTemplate {
+  readonly id: string
+  readonly content: string
+}
+
+/** How one database sends, where it differs from its server. */
+export interface MailSettings {
+  readonly id: string
+  /** `Name <address>`, or null for the server's. */
+  readonly sender: string | null
+  /** `smtp://…`, `smtps://…` or the https address of a web hook, sealed; null for the server's. */
+  readonly sealedAddress: string | null
+}
+
+/** Where the mails of a database go. */
+export interface MailRoute {
+  /** `smtp://mail@smtp.example.com:587`, without what must not be seen. */
+  readonly to: string
+  /** `Name <address>` */
+  readonly from: string
+  /** True when the database says so, not its server. */
+  readonly isOwn: boolean
+}
+
+/** What a database sets for itself; absent stays as it is, null means as its server has it. */
+export interface MailChange {
+  readonly address?: string | null
+  readonly sender?: string | null
+}
+
+/** The mail room of one database. */
+export interface Mailer extends AsyncDisposable {
+  /** Whether mails can be sent at all, as far as the settings say. */
+  isReady(tx: ReadTx): Awaitable<boolean>
+  /**
+   * Puts a letter down in the unit that makes it necessary, which is what it costs: it is sent after
+   * the commit, and again until it has gone or expires. Throws `MAIL_NOT_CONFIGURED`.
+   */
+  post<Kind extends MailKind>(tx: WriteTx, letter: Letter<Kind>): Promise<void>
+  /** Undefined when mails cannot be sent. */
+  route(): Promise<MailRoute | undefined>
+  /** Throws `UNPROCESSABLE`. */
+  configure(change: MailChange): Promise<void>
+  /** Sends a letter at once and once. Throws `MAIL_FAILED` with what the other side said. */
+  trySend(letter: Letter): Promise<MailRoute>
+}

@@ -1,0 +1,83 @@
+import { quoted, SatchelError } from './error'
+import { isApplication, isLoopbackHost } from './origin'
+
+export interface RedirectRules {
+  /** The listed origins (`listOrigins`). */
+  readonly listed: readonly string[]
+  /** Pages of this machine need not be listed (design.md §2 Development). */
+  readonly isDevelopment: boolean
+}
+
+/**
+ * Where a login may send the browser back to (design.md §6): a page of a listed origin, exactly,
+ * by https or on this machine; an address of a listed scheme, `myapp:`; and nothing but the path of
+ * an entry that has one. The address is parsed here once and never read as text again (promise 19).
+ * Throws `INVALID_REQUEST` for what is no
+ * address and `ORIGIN_NOT_ALLOWED` for one that is not listed.
+ */
+export function requireRedirect(
+  text: string | null,
+  { listed, isDevelopment }: RedirectRules,
+): URL {
+  if (text === null || text === '') throw malformed('is missing')
+  const url = PLAIN.test(text) && text.length <= MAX_LENGTH ? URL.parse(text) : null
+  if (url === null) throw malformed('is no address')
+  if (url.username !== '' || url.password !== '') throw malformed('names a user')
+  const isAllowed = isWeb(url)
+    ? isAllowedPage(url, listed, isDevelopment)
+    : listed.some((entry) => !isApplication(entry) && isCustomMatch(url, entry))
+  if (isAllowed) return url
+  const shown = quoted(isWeb(url) ? url.origin : url.protocol)
+  throw new SatchelError(
+    'ORIGIN_NOT_ALLOWED',
+    `The login may not return to ${shown}: list it with satchel origin add`,
+  )
+}
+
+/**
+ * The address with one more parameter at the end of its query, whose other parts stay as they are
+ * (protocol.md §3.3). One that was there by that name before is gone: whoever reads the first would
+ * take it for ours.
+ */
+export function withParameter(url: URL, name: string, value: string): string {
+  const kept = url.search
+    .slice(1)
+    .split('&')
+    .filter((pair) => pair !== '' && !new URLSearchParams(pair).has(name))
+  const result = new URL(url)
+  result.search = [...kept, `${name}=${value}`].join('&')
+  return result.href
+}
+
+/** What a parser would leave out or turn round is no part of an address. */
+const PLAIN = /^[^\p{Cc}\s\\]+$/u
+const MAX_LENGTH = 2048
+
+function isWeb({ protocol }: URL): boolean {
+  return protocol === 'https:' || protocol === 'http:'
+}
+
+function isAllowedPage(url: URL, listed: readonly string[], isDevelopment: boolean): boolean {
+  const isLoopback = isLoopbackHost(url.hostname)
+  if (url.protocol === 'http:' && !isLoopback) return false
+  if (isDevelopment && isLoopback) return true
+  return listed.some((entry) => {
+    const page = URL.parse(entry)
+    return page !== null && page.origin === url.origin && hasPathOf(url, page)
+  })
+}
+
+/** `myapp:` stands for all its addresses, `myapp://login` for those of that host. */
+function isCustomMatch(url: URL, entry: string): boolean {
+  const allowed = URL.parse(entry)
+  if (allowed === null || isWeb(allowed) || allowed.protocol !== url.protocol) return false
+  return entry === allowed.protocol || (allowed.host === url.host && hasPathOf(url, allowed))
+}
+
+function hasPathOf(url: URL, { pathname }: URL): boolean {
+  return pathname === '/' || pathname === '' || pathname === url.pathname
+}
+
+function malformed(what: string): SatchelError {
+  return new SatchelError('INVALID_REQUEST', `The address to return to, redirect_uri, ${what}`)
+}

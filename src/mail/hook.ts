@@ -1,0 +1,53 @@
+import type { Outbound } from '../outbound'
+import { DeliveryError, type Transport } from './message'
+import { parseSender } from './sender'
+
+/** A hook that takes longer would hold up the mails behind it, and the end of the process. */
+const TIMEOUT = 5_000
+
+/**
+ * Hands messages to a web hook, as `POST` of `{type, to, from, subject, text, html, variables}`; a
+ * 2xx means that it takes care of it. It may use the words of the templates or its own.
+ */
+export function hookTransport(url: string, call: Outbound): Transport {
+  return async ({ letter, from, subject, text, html }, signal) => {
+    const { kind: type, to, variables } = letter
+    const body = JSON.stringify({
+      type,
+      to,
+      from: parseSender(from),
+      subject,
+      text,
+      html,
+      variables,
+    })
+    const headers = { 'content-type': 'application/json' }
+    const request = call(url, { method: 'POST', headers, body, timeout: TIMEOUT })
+    const { status } = await unlessAborted(signal, request).catch((error: unknown) => {
+      throw explain(error)
+    })
+    if (status >= 200 && status < 300) return
+    throw new DeliveryError(`The mail hook answered ${status}`, isFinal(status))
+  }
+}
+
+/** It understood and declines; not: it does not know us, is busy, or is not there today. */
+function isFinal(status: number): boolean {
+  return status === 400 || status === 410 || status === 413 || status === 422
+}
+
+function explain(error: unknown): DeliveryError {
+  const message = error instanceof Error ? error.message : 'The mail hook failed'
+  return new DeliveryError(message, false, error)
+}
+
+async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const stopped = Promise.withResolvers<never>()
+  const stop = () => stopped.reject(new Error('The server is stopping'))
+  signal.addEventListener('abort', stop, { once: true })
+  try {
+    return await Promise.race([work, stopped.promise])
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}

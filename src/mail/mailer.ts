@@ -1,0 +1,199 @@
+import type { Clock } from '../clock'
+import { SatchelError } from '../domain/error'
+import { randomToken } from '../domain/id'
+import type { Letter, Mailer, MailRoute, MailSettings, QueuedMail } from '../domain/mailer'
+import type { Database, ReadTx } from '../domain/store'
+import type { Vault } from '../domain/vault'
+import type { Outbound } from '../outbound'
+import { describeMailAddress, NOBODY, parseMailAddress, usualSender } from './address'
+import { hookTransport } from './hook'
+import { DeliveryError, type Message, type Transport } from './message'
+import { createOutbox, type Outbox } from './outbox'
+import { parseSender } from './sender'
+import { smtpTransport } from './smtp'
+import { listTemplates, wordMail } from './templates'
+
+/** How the server sends for every database that does not say otherwise. */
+export interface ServerMail {
+  /** As `parseMailAddress` reads it, or null. */
+  readonly address: string | null
+  /** As `parseSender` reads it, or null. */
+  readonly sender: string | null
+  /** Calls web hooks. */
+  readonly call: Outbound
+  /** True while mails without an address are printed (design.md §2 Development). */
+  isPrinting(): boolean
+  print(message: Message): void
+}
+
+export interface MailerParts {
+  readonly database: Database
+  readonly clock: Clock
+  readonly vault: Vault
+  readonly server: ServerMail
+  /** False for a command, which leaves what waits to the server. */
+  readonly isSending: boolean
+  /** Told of mails that did not go; `isFinal` when they never will. */
+  readonly report: (letter: Letter | undefined, error: unknown, isFinal: boolean) => void
+}
+
+/** The mail room of one database: its own settings and words, or those of the server. */
+export function createMailer(parts: MailerParts): Mailer & Outbox {
+  const { database, clock, vault, server, report } = parts
+  const outbox = parts.isSending
+    ? createOutbox({
+        database,
+        clock,
+        deliver: async (mail, signal) => void (await deliver(openLetter(vault, mail), signal)),
+        report: (mail, error, isFinal) => report(findLetter(vault, mail), error, isFinal),
+      })
+    : NO_OUTBOX
+
+  async function deliver(letter: Letter, signal: AbortSignal): Promise<Way> {
+    const { way, templates } = await database.read(async (tx) => {
+      return { way: await findWay(tx), templates: await listTemplates(tx) }
+    })
+    if (way === undefined) throw new DeliveryError(NOT_CONFIGURED, false)
+    const wording = await wordMail(templates, letter.kind, { ...letter.variables }).catch(
+      (error: unknown) => {
+        throw new DeliveryError('The templates cannot be filled in', false, error)
+      },
+    )
+    const { from } = way.route
+    await way.transport({ letter, from, ...wording, date: clock.now() }, signal)
+    return way
+  }
+
+  /** How mails leave now: as the database says, as the server says, or to the terminal. */
+  async function findWay(tx: ReadTx): Promise<Way | undefined> {
+    const { address, sender, isOwn } = addressing(await settings(tx))
+    if (address !== null) return wayTo(address, sender ?? usualSender(address), isOwn)
+    if (!server.isPrinting()) return undefined
+    return { transport: print, route: { to: 'this terminal', from: sender ?? NOBODY, isOwn } }
+  }
+
+  function addressing(own: MailSettings | undefined): Addressing {
+    const isOwn = (own?.sealedAddress ?? null) !== null
+    const address = isOwn ? vault.open(own!.sealedAddress!, ADDRESS_LABEL) : server.address
+    return { address, sender: own?.sender ?? server.sender, isOwn }
+  }
+
+  function wayTo(address: string, from: string | null, isOwn: boolean): Way {
+    const target = parseMailAddress(address)
+    const route = { to: describeMailAddress(address), from: from ?? NOBODY, isOwn }
+    const transport =
+      target.kind === 'hook' ? hookTransport(target.url, server.call) : smtpTransport(target)
+    return { transport, route }
+  }
+
+  async function print(message: Message): Promise<void> {
+    server.print(message)
+  }
+
+  return {
+    ...outbox,
+
+    async isReady(tx) {
+      return (await findWay(tx)) !== undefined
+    },
+
+    async post(tx, letter) {
+      if ((await findWay(tx)) === undefined) {
+        throw new SatchelError('MAIL_NOT_CONFIGURED', NOT_CONFIGURED, { retryAfter: 60 })
+      }
+      const id = randomToken(12)
+      const now = clock.now()
+      const sealed = vault.seal(JSON.stringify(letter), labelOf(id))
+      await tx.mails.put({
+        id,
+        sealed,
+        attempts: 0,
+        created: now,
+        due: now,
+        expires: letter.expires,
+      })
+    },
+
+    route: () => database.read(async (tx) => (await findWay(tx))?.route),
+
+    configure: (change) =>
+      database.write(async (tx) => {
+        const before = await tx.mailSettings.find('mail')
+        const { address, sender = before?.sender ?? null } = change
+        const sealedAddress =
+          address === undefined
+            ? (before?.sealedAddress ?? null)
+            : address && vault.seal(address, ADDRESS_LABEL)
+        const after: MailSettings = { id: 'mail', sender, sealedAddress }
+        requireUsable(addressing(after))
+        await tx.mailSettings.put(after)
+      }),
+
+    async trySend(letter) {
+      try {
+        const { route } = await deliver(letter, AbortSignal.timeout(TRY_TIMEOUT))
+        return route
+      } catch (error) {
+        if (!(error instanceof DeliveryError)) throw error
+        throw new SatchelError('MAIL_FAILED', error.message, { cause: error })
+      }
+    },
+  }
+}
+
+/** Where mails go and by which way. */
+interface Way {
+  readonly route: MailRoute
+  readonly transport: Transport
+}
+
+interface Addressing {
+  readonly address: string | null
+  readonly sender: string | null
+  /** True when the database names the address itself. */
+  readonly isOwn: boolean
+}
+
+const NO_OUTBOX: Outbox = { async idle() {}, async [Symbol.asyncDispose]() {} }
+const ADDRESS_LABEL = 'mail address'
+const TRY_TIMEOUT = 30_000
+const NOT_CONFIGURED =
+  'Mail is not configured here: the administrator names a mail server, with SATCHEL_SMTP_URL or satchel mail set'
+
+/** Throws `UNPROCESSABLE`. */
+function requireUsable({ address, sender }: Addressing): void {
+  try {
+    if (sender !== null) parseSender(sender)
+    if (address === null || sender !== null || usualSender(address) !== null) return
+  } catch (error) {
+    const expected = error instanceof Error ? error.message : String(error)
+    throw new SatchelError('UNPROCESSABLE', `A mail setting must be ${expected}`)
+  }
+  throw new SatchelError('UNPROCESSABLE', 'This mail server needs to know who sends: --from')
+}
+
+/** As it is since it last changed: remembered, for every login asks. */
+async function settings(tx: ReadTx): Promise<MailSettings | undefined> {
+  return await tx.remember('mail settings', () => tx.mailSettings.find('mail'))
+}
+
+/** Throws a final `DeliveryError` when it was sealed with another key. */
+function openLetter(vault: Vault, mail: QueuedMail): Letter {
+  try {
+    return JSON.parse(vault.open(mail.sealed, labelOf(mail.id))) as Letter
+  } catch (error) {
+    throw new DeliveryError('It was sealed with another key', true, error)
+  }
+}
+
+function findLetter(vault: Vault, mail: QueuedMail): Letter | undefined {
+  try {
+    return openLetter(vault, mail)
+  } catch {
+    return undefined
+  }
+}
+
+function labelOf(id: string): string {
+  return `mail ${id}`
+}

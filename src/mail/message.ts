@@ -1,0 +1,30 @@
+import type { Letter } from '../domain/mailer'
+
+/** A mail as it is handed to whoever sends it. */
+export interface Message {
+  readonly letter: Letter
+  /** `Name <address>` */
+  readonly from: string
+  readonly subject: string
+  readonly text: string
+  readonly html: string
+  /** ms since the epoch. */
+  readonly date: number
+}
+
+/** One way for a message to leave. Throws `DeliveryError`, and at once when `signal` aborts. */
+export type Transport = (message: Message, signal: AbortSignal) => Promise<void>
+
+/** Why a message has not gone. */
+export class DeliveryError extends Error {
+  override readonly name = 'DeliveryError'
+
+  constructor(
+    message: string,
+    /** True when it is of no use to try again. */
+    readonly isFinal: boolean,
+    cause?: unknown,
+  ) {
+    super(message, cause === undefined ? undefined : { cause })
+  }
+}

@@ -1,0 +1,147 @@
+import type { Clock } from '../clock'
+import type { QueuedMail } from '../domain/mailer'
+import type { Database } from '../domain/store'
+import { DeliveryError } from './message'
+
+/** Sends the mails that wait in a database, a few at a time, until each has gone or expired. */
+export interface Outbox extends AsyncDisposable {
+  /** Resolves when no mail is on its way and none is due. */
+  idle(): Promise<void>
+}
+
+export interface OutboxParts {
+  readonly database: Database
+  readonly clock: Clock
+  /** Throws `DeliveryError`, and soon when `signal` aborts. */
+  readonly deliver: (mail: QueuedMail, signal: AbortSignal) => Promise<void>
+  /** Told what went wrong; `isFinal` when the mail is given up. */
+  readonly report: (mail: QueuedMail, error: unknown, isFinal: boolean) => void
+}
+
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+/** How long to wait after each try; the longest from then on. */
+const PAUSES = [2 * SECOND, 10 * SECOND, 30 * SECOND, 2 * MINUTE, 5 * MINUTE]
+const LONGEST_PAUSE = 15 * MINUTE
+const AT_ONCE = 4
+/** How often to look while mails wait, whatever the clock says: it may jump. */
+const LOOK_EVERY = MINUTE
+/** How long a mail that is on its way may take when the database closes. */
+const GRACE = SECOND
+
+/**
+ * The mails lie in the database, put there by the unit that made them necessary: a crash loses none,
+ * and whoever waits for that unit waits for no mail server. A mail may come twice after a crash.
+ */
+export function createOutbox({ database, clock, deliver, report }: OutboxParts): Outbox {
+  const flights = new Map<string, Promise<void>>()
+  /** Gone, though the disk could not be told yet. */
+  const gone = new Set<string>()
+  const stop = new AbortController()
+  let isStopping = false
+  let looking: Promise<void> | undefined
+  let isAsked = false
+  let timer: Timer | undefined
+
+  function wake(): void {
+    isAsked = true
+    if (isStopping || looking !== undefined) return
+    looking = look().finally(() => {
+      looking = undefined
+    })
+  }
+
+  async function look(): Promise<void> {
+    clearTimeout(timer)
+    let pause: number | undefined
+    while (isAsked && !isStopping) {
+      isAsked = false
+      // The store may be in trouble; what waits is safe in it.
+      pause = await depart().catch(() => LOOK_EVERY)
+    }
+    if (pause !== undefined && !isStopping) timer = setTimeout(wake, pause).unref()
+  }
+
+  /** Lets mails that are due depart while there is room. Returns in how many ms to look again. */
+  async function depart(): Promise<number | undefined> {
+    const now = clock.now()
+    const { due, next } = await database.read(async (tx) => {
+      const next = await tx.mails.nextDue()
+      // Later than any pause: the clock jumped back since.
+      const by = next !== undefined && next > now + LONGEST_PAUSE ? next : now
+      return { next, due: await tx.mails.due(by, AT_ONCE + flights.size) }
+    })
+    for (const mail of due) {
+      if (flights.size >= AT_ONCE || isStopping) break
+      if (!flights.has(mail.id)) flights.set(mail.id, fly(mail))
+    }
+    return next === undefined ? undefined : Math.min(Math.max(next - now, SECOND), LOOK_EVERY)
+  }
+
+  async function fly(mail: QueuedMail): Promise<void> {
+    try {
+      if (gone.has(mail.id) || (await isDone(mail))) {
+        gone.add(mail.id)
+        await database.write((tx) => tx.mails.remove(mail.id))
+        gone.delete(mail.id)
+      }
+    } catch (error) {
+      if (stop.signal.aborted) return
+      report(mail, error, false)
+      // The store could not be told: without a pause the mail would depart again at once.
+      await pauseUnless(stop.signal, LOOK_EVERY)
+    } finally {
+      flights.delete(mail.id)
+      wake()
+    }
+  }
+
+  /** True when the mail has gone or is given up; else it is put back for later. */
+  async function isDone(mail: QueuedMail): Promise<boolean> {
+    try {
+      if (mail.expires <= clock.now()) throw new DeliveryError('It is too late to send it', true)
+      await deliver(mail, stop.signal)
+      return true
+    } catch (error) {
+      if (stop.signal.aborted) throw error
+      const isFinal = error instanceof DeliveryError && error.isFinal
+      report(mail, error, isFinal)
+      if (!isFinal) await postpone(mail)
+      return isFinal
+    }
+  }
+
+  async function postpone(mail: QueuedMail): Promise<void> {
+    const due = clock.now() + (PAUSES[mail.attempts] ?? LONGEST_PAUSE)
+    await database.write((tx) => tx.mails.put({ ...mail, attempts: mail.attempts + 1, due }))
+  }
+
+  const unsubscribe = database.onCommit(({ mails }) => {
+    if (mails) wake()
+  })
+  wake()
+  return {
+    async idle() {
+      while (looking !== undefined || flights.size > 0) {
+        await Promise.all([looking, ...flights.values()])
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      isStopping = true
+      unsubscribe()
+      clearTimeout(timer)
+      const hurry = setTimeout(() => stop.abort(), GRACE)
+      await looking
+      await Promise.all(flights.values())
+      clearTimeout(hurry)
+    },
+  }
+}
+
+async function pauseUnless(signal: AbortSignal, ms: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, ms)
+  signal.addEventListener('abort', () => resolve(), { once: true })
+  await promise
+  clearTimeout(timer)
+}

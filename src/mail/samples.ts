@@ -1,0 +1,32 @@
+import type { Letter, MailKind, MailVariables } from '../domain/mailer'
+
+/** A letter that shows what the templates of a kind make of it (protocol.md §13.2). */
+export function sampleLetter(kind: MailKind, to: string, database: string, now: number): Letter {
+  return { kind, to, variables: samples(to, database)[kind], expires: now + DAY }
+}
+
+const DAY = 24 * 60 * 60 * 1000
+
+function samples(email: string, database: string): MailVariables {
+  return {
+    otp: {
+      otp: 'ABCD1234',
+      otp_id: 'none',
+      email,
+      originName: database,
+      origin: '',
+      link: '',
+      minutes: 10,
+      notice: 'This is a test: the code in it logs nobody in.',
+    },
+    invite: {
+      email,
+      name: '',
+      realmName: 'a test list',
+      inviterName: 'Satchel',
+      inviterEmail: email,
+      originName: database,
+      link: 'https://example.com/this-is-a-test',
+    },
+  }
+}

@@ -1,0 +1,76 @@
+import { readFile } from 'node:fs/promises'
+import type { SmtpAddress } from './address'
+import { DeliveryError, type Message, type Transport } from './message'
+import { parseSender } from './sender'
+
+const SECOND = 1000
+
+/** Hands messages to a mail server, each over a connection of its own. */
+export function smtpTransport(address: SmtpAddress): Transport {
+  return async (message, signal) => {
+    const { host, port, tls, user, password } = address
+    // Only here: few processes send mails, and all start.
+    const { createTransport } = await import('nodemailer')
+    const transporter = createTransport({
+      host,
+      port,
+      secure: tls === 'implicit',
+      requireTLS: tls === 'required',
+      ignoreTLS: tls === 'off',
+      opportunisticTLS: tls === 'offered',
+      tls: { ...(await trust(address)), minVersion: 'TLSv1.2' },
+      ...(user === null || password === null ? {} : { auth: { user, pass: password } }),
+      connectionTimeout: 10 * SECOND,
+      greetingTimeout: 10 * SECOND,
+      socketTimeout: 20 * SECOND,
+      dnsTimeout: 5 * SECOND,
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    })
+    try {
+      await transporter.sendMail({ ...mailOf(message), signal })
+    } catch (error) {
+      throw explain(error)
+    } finally {
+      transporter.close()
+    }
+  }
+}
+
+/** Without a name and password there is nothing to keep from who sits in between: any TLS is better. */
+async function trust({ tls, ca }: SmtpAddress) {
+  if (ca === null) return { rejectUnauthorized: tls !== 'offered' }
+  try {
+    return { ca: await readFile(ca, 'utf8') }
+  } catch (cause) {
+    throw new DeliveryError(`The certificate ${ca} cannot be read`, false, cause)
+  }
+}
+
+function mailOf({ letter, from, subject, text, html, date }: Message) {
+  return {
+    from: parseSender(from),
+    to: { name: '', address: letter.to },
+    subject,
+    text,
+    html,
+    date: new Date(date),
+    // Nobody's holiday notice is wanted in answer (RFC 3834).
+    headers: { 'Auto-Submitted': 'auto-generated' },
+  }
+}
+
+/** Final is what the server says about the recipient or the text, not about us or about today. */
+function explain(error: unknown): DeliveryError {
+  const { command = '', responseCode = 0, message = '' } = error as Partial<SmtpError>
+  const isFinal = responseCode >= 500 && /^(?:RCPT|DATA)/.test(command)
+  return new DeliveryError(message || 'The mail server failed', isFinal, error)
+}
+
+/** What nodemailer adds to its errors. */
+interface SmtpError extends Error {
+  /** What the server answered to. */
+  readonly command: string
+  /** Its reply code. */
+  readonly responseCode: number
+}

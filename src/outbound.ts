@@ -1,0 +1,146 @@
+import type { LookupAddress } from 'node:dns'
+import type { IncomingMessage } from 'node:http'
+import type { LookupFunction } from 'node:net'
+import { isIPv4, isIPv6, isPublicAddress, type Networks } from './networks'
+
+/** What a request to an address that somebody configured ends with when there is no answer to use. */
+export class OutboundError extends Error {
+  override readonly name = 'OutboundError'
+}
+
+export interface OutboundRequest {
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+  /** How long it may take in all, ms. */
+  readonly timeout?: number
+}
+
+/**
+ * Requests to addresses that somebody configured: login providers and web hooks (promise 32). An
+ * answer has at most 1 MiB and is there as a whole. Throws `OutboundError` with a sentence for the
+ * administrator: the address is private and not allowed, it is http in the open, it redirects, it
+ * takes too long or nobody answers.
+ */
+export type Outbound = (url: string | URL, request?: OutboundRequest) => Promise<Response>
+
+export interface OutboundOptions {
+  /** The private networks that may be called. */
+  readonly allowed: Networks | null
+  /** Finds the addresses of a host name. */
+  readonly resolve?: (host: string) => Promise<readonly LookupAddress[]>
+}
+
+export function createOutbound({ allowed, resolve = resolveName }: OutboundOptions): Outbound {
+  return async (address, request = {}) => {
+    const url = requireWebAddress(address)
+    const stop = new AbortController()
+    const late = Promise.withResolvers<never>()
+    const { timeout = TIMEOUT } = request
+    const timer = setTimeout(() => late.reject(tooLate(url, timeout)), timeout)
+    try {
+      return await Promise.race([answer(url, request, stop.signal), late.promise])
+    } catch (error) {
+      throw error instanceof OutboundError ? error : unreachable(url, error)
+    } finally {
+      clearTimeout(timer)
+      stop.abort()
+    }
+  }
+
+  async function answer(url: URL, request: OutboundRequest, signal: AbortSignal) {
+    const addresses = await findAddresses(url)
+    for (const { address } of addresses) requireAllowed(url, address, allowed)
+    return await receive(url, await send(url, request, addresses, signal))
+  }
+
+  async function findAddresses({ hostname }: URL): Promise<readonly LookupAddress[]> {
+    const literal = hostname.replace(/^\[(.*)\]$/, '$1')
+    if (isIPv4(literal)) return [{ address: literal, family: 4 }]
+    return isIPv6(literal) ? [{ address: literal, family: 6 }] : await resolve(hostname)
+  }
+}
+
+const TIMEOUT = 10_000
+const LONGEST_ANSWER = 1024 * 1024
+
+function requireWebAddress(address: string | URL): URL {
+  const url = URL.parse(String(address))
+  if (url === null) throw new OutboundError('The address to call is no address')
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
+    throw new OutboundError(`${url.protocol}// is no address of the web`)
+  }
+  if (url.username === '' && url.password === '') return url
+  throw new OutboundError(`The address of ${url.host} holds a user name, which is not sent`)
+}
+
+/** Throws for an IP address at which this host may not be called. */
+function requireAllowed({ host, protocol }: URL, ip: string, allowed: Networks | null): void {
+  if (allowed?.contains(ip)) return
+  if (!isPublicAddress(ip)) {
+    const where = host.includes(ip) ? '' : ` (${ip})`
+    throw new OutboundError(
+      `${host}${where} is no public address; --allow-private-addresses says which others may be called`,
+    )
+  }
+  if (protocol !== 'https:') throw new OutboundError(`${host} must be called by https`)
+}
+
+/**
+ * Connects to the addresses that were checked: a name that means another one at the next look-up
+ * leads nowhere else. Not by `fetch`, which cannot be given addresses and would go through whatever
+ * proxy the environment names.
+ */
+async function send(
+  url: URL,
+  { method = 'GET', headers = {}, body }: OutboundRequest,
+  addresses: readonly LookupAddress[],
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const isSecure = url.protocol === 'https:'
+  const { request } = await (isSecure ? import('node:https') : import('node:http'))
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+  const lookup: LookupFunction = (_host, _options, done) => done(null, [...addresses])
+  const outgoing = request(url, { method, headers, signal, lookup })
+  outgoing.on('response', resolve)
+  outgoing.on('error', reject)
+  outgoing.end(body)
+  return await promise
+}
+
+async function receive(url: URL, incoming: IncomingMessage): Promise<Response> {
+  const { statusCode: status = 0, rawHeaders } = incoming
+  if (status >= 300 && status < 400) {
+    throw new OutboundError(`${url.host} sends elsewhere (${status}), where nothing is sent`)
+  }
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of incoming as AsyncIterable<Buffer>) {
+    length += chunk.length
+    if (length > LONGEST_ANSWER) throw new OutboundError(`${url.host} answers too much`)
+    chunks.push(chunk)
+  }
+  const isEmpty = status === 204 || status === 205
+  return new Response(isEmpty ? null : Buffer.concat(chunks), {
+    status,
+    headers: pairs(rawHeaders),
+  })
+}
+
+function pairs(raw: readonly string[]): [string, string][] {
+  return raw.flatMap((name, at) => (at % 2 === 0 ? [[name, raw[at + 1] ?? '']] : []))
+}
+
+async function resolveName(host: string): Promise<readonly LookupAddress[]> {
+  const { lookup } = await import('node:dns/promises')
+  return await lookup(host, { all: true })
+}
+
+function tooLate({ host }: URL, timeout: number): OutboundError {
+  return new OutboundError(`${host} did not answer within ${timeout / 1000} s`)
+}
+
+function unreachable({ host }: URL, cause: unknown): OutboundError {
+  const why = cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : ''
+  return new OutboundError(`${host} cannot be reached${why}`, { cause })
+}

@@ -1,0 +1,101 @@
+import { createAuthority } from './auth/authority'
+import { createProviders } from './auth/providers'
+import { openSecretKey } from './auth/secret-key'
+import { createVault } from './auth/vault'
+import type { Clock } from './clock'
+import { type Config } from './config'
+import { isLoopback } from './setting'
+import type { Letter } from './domain/mailer'
+import { findPublicAddress } from './domain/public-address'
+import type { Database } from './domain/store'
+import type { Services } from './http/hosts'
+import { mailLog } from './log'
+import { createMailer } from './mail/mailer'
+import type { Message } from './mail/message'
+import { createOutbound } from './outbound'
+
+/** What a server does with mails while nobody has said how to send them (design.md §2 Development). */
+export interface MailPrinter {
+  isPrinting(): boolean
+  print(message: Message): void
+}
+
+/** Where the outside world reaches the databases of a server (design.md §2). */
+export interface ServerAddress {
+  /** Null while the server does not know. Without a slash at its end. */
+  of(database: string): string | null
+  /** Told by a server that listens. */
+  reachedAt(url: string): void
+}
+
+/** What `--public-url` says, else the address of this machine while nobody else can call. */
+export function createServerAddress({ publicUrl, host }: Config): ServerAddress {
+  let base = publicUrl
+  return {
+    of: (database) => (base === null ? null : `${base}/${database}`),
+    reachedAt(url) {
+      if (isLoopback(host)) base ??= url
+    },
+  }
+}
+
+/**
+ * Opens what belongs to one database beside its data. Without a `printer` it is for a command: then
+ * nothing that waits is sent.
+ */
+export function createServices(
+  config: Config,
+  clock: Clock,
+  printer?: MailPrinter,
+  address = createServerAddress(config),
+): (database: Database) => Promise<Services> {
+  const { maxExpiresIn, maxNotBefore } = config
+  const call = createOutbound({ allowed: config.allowPrivateAddresses })
+  const server = {
+    address: config.smtpUrl ?? config.mailHook,
+    sender: config.mailFrom,
+    call,
+    isPrinting: () => printer?.isPrinting() ?? false,
+    print: (message: Message) => printer?.print(message),
+  }
+
+  return async (database) => {
+    await using undo = new AsyncDisposableStack()
+    const secretKey = await openSecretKey(database, config.secretKey)
+    const vault = createVault(secretKey)
+    const mailer = undo.use(
+      createMailer({
+        database,
+        clock,
+        vault,
+        server,
+        isSending: printer !== undefined,
+        report: (...failure) => reportMail(database, ...failure),
+      }),
+    )
+    const limits = { maxExpiresIn, maxNotBefore }
+    const authority = await createAuthority(database, clock, secretKey, {
+      ...limits,
+      mailer,
+    })
+    const parts = { database, clock, secretKey, vault, outbound: call }
+    undo.move()
+    return {
+      authority,
+      mailer,
+      providers: createProviders(parts),
+      address: async () => (await database.read(findPublicAddress)) ?? address.of(database.name),
+    }
+  }
+}
+
+function reportMail(
+  { name }: Database,
+  letter: Letter | undefined,
+  error: unknown,
+  isFinal: boolean,
+): void {
+  const about = { database: name, to: letter?.to, kind: letter?.kind, error }
+  if (isFinal) mailLog.error('A mail was given up', about)
+  else mailLog.warning('A mail did not go and is tried again', about)
+}

@@ -1,0 +1,41 @@
+import { asc, eq, lte } from 'drizzle-orm'
+import type { MailReader, MailWriter } from '../domain/store'
+import { mails } from './schema'
+import type { Scope, WriteScope } from './scope'
+
+export function mailReader(scope: Scope): MailReader {
+  return {
+    due: (now, limit) =>
+      scope.connection.orm
+        .select()
+        .from(mails)
+        .where(lte(mails.due, now))
+        .orderBy(asc(mails.due), asc(mails.id))
+        .limit(limit)
+        .all(),
+    nextDue: () =>
+      scope.connection.orm
+        .select({ due: mails.due })
+        .from(mails)
+        .orderBy(asc(mails.due))
+        .limit(1)
+        .get()?.due,
+  }
+}
+
+export function mailWriter(scope: WriteScope): MailWriter {
+  return {
+    ...mailReader(scope),
+    put(mail) {
+      scope.connection.orm
+        .insert(mails)
+        .values(mail)
+        .onConflictDoUpdate({ target: mails.id, set: mail })
+        .run()
+      scope.unit.group.mailsTouched = true
+    },
+    remove(id) {
+      scope.connection.orm.delete(mails).where(eq(mails.id, id)).run()
+    },
+  }
+}

@@ -1,0 +1,94 @@
+import type { UserReader, UserWriter } from '../domain/store'
+import type { User, UserFields } from '../domain/user'
+import { textsOf } from '../domain/user-search'
+import type { Scope, WriteScope } from './scope'
+import { countUsers, listUsers } from './user-list'
+import { toUser, USER_COLUMNS, type UserRow } from './user-row'
+
+export function userReader(scope: Scope): UserReader {
+  return {
+    find: (id) => find(scope, id),
+    list: (query) => listUsers(scope, query),
+    count: (filter, most) => countUsers(scope, filter, most),
+  }
+}
+
+export function userWriter(scope: WriteScope): UserWriter {
+  const touch = () => {
+    scope.unit.group.policyTouched = true
+  }
+  return {
+    ...userReader(scope),
+    put(fields) {
+      touch()
+      return put(scope, fields)
+    },
+    noteLogin(id, at) {
+      scope.connection
+        .prepare(
+          'UPDATE users SET last_login = ?2 WHERE id = ?1 AND ifnull(last_login, created - 1) < ?2',
+        )
+        .run(id, at)
+    },
+    remove(id) {
+      const row = scope.connection
+        .prepare<{ number: number }>('DELETE FROM users WHERE id = ? RETURNING number')
+        .get(id)
+      if (row === null) return false
+      touch()
+      forget(scope, row.number)
+      return true
+    },
+  }
+}
+
+function find({ connection }: Scope, id: string): User | undefined {
+  const row = connection.prepare<UserRow>(`SELECT ${USER_COLUMNS} FROM users WHERE id = ?`).get(id)
+  return row === null ? undefined : toUser(row)
+}
+
+function put(scope: WriteScope, user: UserFields): User {
+  const { prepare } = scope.connection
+  const { name, search } = textsOf(user)
+  const data = user.data === null ? null : JSON.stringify(user.data)
+  const values = [
+    user.id,
+    user.type,
+    user.created,
+    user.updated,
+    user.lastLogin,
+    user.validUntil,
+    user.evalUntil,
+    user.deactivated,
+    data,
+    name,
+    search,
+  ]
+  const known = prepare<{ number: number; search: string | null }>(
+    'SELECT number, search FROM users WHERE id = ?',
+  ).get(user.id)
+  if (known === null) {
+    const { lastInsertRowid } = prepare(
+      'INSERT INTO users (id, type, created, updated, last_login, valid_until, eval_until, deactivated, data, name, search) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    ).run(...values)
+    const incarnation = Number(lastInsertRowid)
+    learn(scope, incarnation, search)
+    return { ...user, incarnation }
+  }
+  prepare(
+    'UPDATE users SET type = ?2, created = ?3, updated = ?4, last_login = ?5, valid_until = ?6, eval_until = ?7, deactivated = ?8, data = ?9, name = ?10, search = ?11 WHERE id = ?1',
+  ).run(...values)
+  if (known.search !== search) {
+    forget(scope, known.number)
+    learn(scope, known.number, search)
+  }
+  return { ...user, incarnation: known.number }
+}
+
+function learn({ connection }: Pick<Scope, 'connection'>, number: number, search: string): void {
+  connection.prepare('INSERT INTO user_search (rowid, text) VALUES (?, ?)').run(number, search)
+}
+
+function forget({ connection }: Scope, number: number): void {
+  connection.prepare('DELETE FROM user_search WHERE rowid = ?').run(number)
+}

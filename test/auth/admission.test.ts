@@ -1,0 +1,183 @@
+import { describe, expect, test } from 'bun:test'
+import { decodeJwt } from 'jose'
+import type { AskWebhook } from '../../src/auth/admission'
+import { createAuthority } from '../../src/auth/authority'
+import { SatchelError } from '../../src/domain/error'
+import { changePolicy, type Intent, type Policy } from '../../src/domain/policy'
+import {
+  asClient,
+  codeOf,
+  DAY,
+  grantTokens,
+  SECOND,
+  setupAuthority,
+  type TestAuthority,
+} from './setup'
+
+const alice = { sub: 'alice@example.com', email: 'alice@example.com', name: 'Alice' }
+
+async function setup(policy: Partial<Policy>, askWebhook?: AskWebhook) {
+  const server = await setupAuthority()
+  const { database, clock, secretKey, client } = server
+  await database.write((tx) => changePolicy(tx, policy))
+  const options = askWebhook === undefined ? {} : { askWebhook }
+  const authority = await createAuthority(database, clock, secretKey, options)
+  const person = { id: alice.sub, email: alice.email, name: alice.name, extra: {} }
+  return {
+    ...server,
+    authority,
+    ask: (parameters: object) => grantTokens(authority, { ...asClient(client), ...parameters }),
+    /** As the grants of people do, who say why they log in. */
+    login: (intent?: Intent) =>
+      authority.issue({ clientId: client.clientId, claims: person, scopes: [], intent }),
+    [Symbol.asyncDispose]: async () => {
+      await authority[Symbol.asyncDispose]()
+      await server[Symbol.asyncDispose]()
+    },
+  }
+}
+
+const findAlice = ({ database }: TestAuthority) =>
+  database.read((tx) => tx.users.find('alice@example.com'))
+
+describe('whoever appears for the first time (protocol.md §2.3)', () => {
+  test.each([
+    ['prod', undefined, 'prod'],
+    ['prod', 'register', 'prod'],
+    ['prod', 'login', 'USER_NOT_REGISTERED'],
+    ['eval', undefined, 'eval'],
+    ['eval', 'register', 'eval'],
+    ['eval', 'login', 'USER_NOT_REGISTERED'],
+    ['reject', undefined, 'USER_NOT_REGISTERED'],
+    ['reject', 'register', 'USER_NOT_ACCEPTED'],
+    ['reject', 'login', 'USER_NOT_REGISTERED'],
+    ['webhook', undefined, 'WEBHOOK_ERROR'],
+    ['webhook', 'register', 'WEBHOOK_ERROR'],
+    ['webhook', 'login', 'USER_NOT_REGISTERED'],
+  ] as const)('under the policy %s with the intent %p: %s', async (newUsers, intent, outcome) => {
+    await using server = await setup({ newUsers })
+    if (outcome === 'prod' || outcome === 'eval') {
+      expect(await server.login(intent)).toMatchObject({ userType: outcome })
+      expect(await findAlice(server)).toMatchObject({ type: outcome })
+    } else {
+      expect(await codeOf(() => server.login(intent))).toBe(outcome)
+      expect(await findAlice(server)).toBeUndefined()
+    }
+  })
+
+  test('is what the web hook says, asked once', async () => {
+    const asked: unknown[] = []
+    await using server = await setup({ newUsers: 'webhook' }, async (person) => {
+      asked.push(person)
+      return { action: 'eval', data: { displayName: 'Hooked' } }
+    })
+    expect(await server.login('register')).toMatchObject({
+      userType: 'eval',
+      evalDaysLeft: 30,
+      data: { displayName: 'Hooked' },
+    })
+    expect(await server.login()).toMatchObject({ userType: 'eval' })
+    expect(asked).toMatchObject([{ id: alice.sub, email: alice.email }])
+  })
+
+  test('is no user when the web hook rejects them, fails, or they only log in', async () => {
+    let isBroken = false
+    let asked = 0
+    await using server = await setup({ newUsers: 'webhook' }, async () => {
+      asked += 1
+      if (isBroken) throw new SatchelError('WEBHOOK_ERROR', 'no answer')
+      return { action: 'reject' }
+    })
+    expect(await codeOf(() => server.login())).toBe('USER_NOT_REGISTERED')
+    expect(await codeOf(() => server.login('register'))).toBe('USER_NOT_ACCEPTED')
+    isBroken = true
+    expect(await codeOf(() => server.login())).toBe('WEBHOOK_ERROR')
+    expect(asked).toBe(3)
+    expect(await codeOf(() => server.login('login'))).toBe('USER_NOT_REGISTERED')
+    expect(asked).toBe(3)
+    expect(await findAlice(server)).toBeUndefined()
+  })
+
+  test('is under the policy too when a client vouches for them', async () => {
+    await using server = await setup({ newUsers: 'reject' })
+    expect(await codeOf(() => server.ask({ claims: alice }))).toBe('USER_NOT_REGISTERED')
+    await server.database.write((tx) => changePolicy(tx, { newUsers: 'prod', seats: 0 }))
+    expect(await codeOf(() => server.ask({ claims: alice }))).toBe('NO_SEATS_AVAILABLE')
+    await server.database.write((tx) => changePolicy(tx, { newUsers: 'eval', seats: 0 }))
+    expect(await server.ask({ claims: alice })).toMatchObject({ userType: 'eval' })
+  })
+
+  test('once known, the policy is about others', async () => {
+    await using server = await setup({})
+    await server.login()
+    await server.database.write((tx) => changePolicy(tx, { newUsers: 'reject', seats: 0 }))
+    expect(await server.login('login')).toMatchObject({ userType: 'prod' })
+    expect(await server.login('register')).toMatchObject({ userType: 'prod' })
+  })
+})
+
+describe('what a token says of its user', () => {
+  test('is true by the clock of the server', async () => {
+    await using server = await setup({ newUsers: 'eval' })
+    const { clock, database } = server
+    expect(await server.login()).toMatchObject({
+      userType: 'eval',
+      evalDaysLeft: 30,
+      claims: { license: 'ok' },
+    })
+    clock.advance(1)
+    expect(await server.login()).toMatchObject({ evalDaysLeft: 30 })
+    clock.advance(25 * DAY)
+    expect(await server.login()).toMatchObject({
+      evalDaysLeft: 5,
+      alerts: [{ type: 'info', messageCode: 'LICENSE_ENDS_SOON', messageParams: { days: '5' } }],
+    })
+    clock.advance(5 * DAY)
+    expect(await server.login()).toMatchObject({
+      evalDaysLeft: 0,
+      claims: { license: 'expired' },
+      alerts: [{ type: 'warning', messageCode: 'LICENSE_EXPIRED' }],
+    })
+    const user = (await findAlice(server))!
+    const validUntil = clock.now() + 100 * DAY
+    await database.write((tx) => tx.users.put({ ...user, type: 'prod', validUntil }))
+    const answer = await server.login()
+    expect(answer).toMatchObject({
+      userType: 'prod',
+      userValidUntil: validUntil,
+      claims: { license: 'ok' },
+    })
+    expect(answer).not.toHaveProperty('evalDaysLeft')
+    expect(answer).not.toHaveProperty('alerts')
+  })
+
+  test('ends with this life of the user, however fast the next one begins', async () => {
+    await using server = await setup({})
+    const { authority, database } = server
+    const first = await server.login()
+    const { subject } = await authority.verify(first.accessToken)
+    expect(subject).toBe(alice.sub)
+    // In the same millisecond.
+    await database.write((tx) => tx.users.remove(alice.sub))
+    const second = await server.login()
+    expect(await codeOf(() => authority.verify(first.accessToken))).toBe('INVALID_TOKEN')
+    expect(await authority.verify(second.accessToken)).toMatchObject({ subject: alice.sub })
+    const [old, now] = [first, second].map(({ accessToken }) => decodeJwt(accessToken))
+    expect(old?.iat).toBe(now?.iat)
+  })
+
+  test('cannot be claimed by a client', async () => {
+    await using server = await setup({})
+    const claims = { ...alice, incarnation: 1 }
+    expect(await codeOf(() => server.ask({ claims }))).toBe('RESERVED_CLAIM')
+  })
+
+  test('holds though the clock jumps back to before the user came', async () => {
+    await using server = await setup({})
+    const { authority, clock } = server
+    await server.login()
+    clock.advance(-10 * SECOND)
+    const { accessToken } = await server.login()
+    expect(await authority.verify(accessToken)).toMatchObject({ subject: alice.sub })
+  })
+})

@@ -1,0 +1,86 @@
+import { expect, test } from 'bun:test'
+import { connectOpenId, setupLogins } from '../oauth/setup'
+import { openBrowser } from './chromium'
+
+/** What a web application does, without a library: log in, exchange the code, read. */
+const APPLICATION = `<!doctype html>
+<button hidden>Continue</button><output></output>
+<script type="module">
+  const database = new URL(location).searchParams.get('database')
+  const [button, output] = [document.querySelector('button'), document.querySelector('output')]
+  const found = new URL(location).searchParams.get('dxc-auth')
+  if (found === null) {
+    const { providers } = await (await fetch(database + '/auth-providers')).json()
+    button.textContent = 'Continue with ' + providers[0].displayName
+    button.hidden = false
+    button.onclick = () => {
+      const back = new URLSearchParams({ redirect_uri: location.href })
+      location.href = database + '/oauth/login/' + providers[0].name + '?' + back
+    }
+  } else {
+    const { code, error } = JSON.parse(atob(found.replaceAll('-', '+').replaceAll('_', '/')))
+    output.textContent = error ?? (await show(code))
+  }
+
+  async function show(code) {
+    const body = JSON.stringify({ grant_type: 'authorization_code', code, scopes: ['ACCESS_DB'] })
+    const headers = { 'content-type': 'application/json' }
+    const answer = await fetch(database + '/token', { method: 'POST', headers, body })
+    const { claims, accessToken } = await answer.json()
+    const authorization = 'Bearer ' + accessToken
+    const realms = await fetch(database + '/my/realms', { headers: { authorization } })
+    return claims.sub + ' ' + claims.name + ' ' + realms.status
+  }
+</script>`
+
+async function setup() {
+  await using undo = new AsyncDisposableStack()
+  const server = undo.use(await setupLogins())
+  await connectOpenId(server, { type: 'google' })
+  const application = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: () => new Response(APPLICATION, { headers: { 'content-type': 'text/html' } }),
+  })
+  undo.defer(() => application.stop(true))
+  const { page } = undo.use(await openBrowser())
+  // Both by their usual names: the provider knows the server by another one.
+  const database = server.main.replace('127.0.0.1', 'localhost')
+  const query = new URLSearchParams({ database }).toString()
+  await page.goto(`http://localhost:${application.port}/todo?${query}#list`)
+  await page.getByRole('button', { name: 'Continue with Google' }).click()
+  const parts = undo.move()
+  return { server, page, [Symbol.asyncDispose]: () => parts.disposeAsync() }
+}
+
+test('a person logs in at the page of the provider and comes back to the application', async () => {
+  await using scene = await setup()
+  const { page } = scene
+  await page.getByPlaceholder('Enter any login').fill('alice')
+  await page.getByPlaceholder('and password').fill('any')
+  await page.getByRole('button', { name: 'Sign-in' }).click()
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByText('alice@example.com Alice Ångström 200').waitFor()
+  expect(page.url()).toMatch(/\/todo\?database=[^&]+&dxc-auth=[\w-]+#list$/)
+})
+
+test('a person turns back at the page of the provider and is told so in the application', async () => {
+  await using scene = await setup()
+  await scene.page.getByRole('link', { name: /Cancel/ }).click()
+  await scene.page.getByText('access_denied: the login was cancelled').waitFor()
+})
+
+test('the page of a refused login says why, runs nothing and fits a phone', async () => {
+  await using server = await setupLogins()
+  await using browser = await openBrowser({ width: 360, height: 640 })
+  const { page } = browser
+  const complaints: string[] = []
+  page.on('console', (message) => complaints.push(message.text()))
+  const evil = 'https://evil.example/"><script>document.title="evil"</script>'
+  await page.goto(server.loginUrl('google', evil))
+  await page.getByText('The login may not return to "https://evil.example"').waitFor()
+  expect(await page.title()).toBe('You are not logged in')
+  const width = await page.evaluate('document.documentElement.scrollWidth')
+  expect(width).toBeLessThanOrEqual(360)
+  expect(complaints.filter((text) => text.includes('Content Security Policy'))).toEqual([])
+})

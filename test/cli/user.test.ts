@@ -1,0 +1,191 @@
+import { describe, expect, test } from 'bun:test'
+import type { UserJson } from '../../src/domain/user-json'
+import { temporaryFolder } from '../setup'
+import { type Outcome, runJson, runSatchel } from './setup'
+
+interface List {
+  readonly data: readonly UserJson[]
+  readonly hasMore: boolean
+  readonly pagingKey?: string
+}
+
+async function setup() {
+  const folder = temporaryFolder()
+  const data = ['--data', folder.path]
+  await runJson(['db', 'create', 'main', ...data])
+  return {
+    data,
+    user: (...args: string[]) => runJson<UserJson>(['user', ...args, ...data]),
+    list: (...args: string[]) => runJson<List>(['user', 'list', ...args, ...data]),
+    say: (...args: string[]) => runSatchel([...args, ...data]),
+    [Symbol.dispose]: () => folder[Symbol.dispose](),
+  }
+}
+
+function expectRefused({ exitCode, stderr }: Outcome, text: string, code = 1): void {
+  expect({ exitCode, stderr }).toEqual({ exitCode: code, stderr: expect.stringContaining(text) })
+}
+
+describe('satchel user', () => {
+  test('makes, shows, changes and deletes a user', async () => {
+    using satchel = await setup()
+    const { user } = satchel
+    const alice = await user('add', 'Alice@Example.com', '--name', 'Alice')
+    expect(alice).toMatchObject({
+      userId: 'alice@example.com',
+      type: 'prod',
+      lastLogin: null,
+      deactivated: null,
+      data: { displayName: 'Alice' },
+    })
+    expect(await user('show', 'alice@example.com')).toEqual(alice)
+    const set = (options: string) => user('set', 'alice@example.com', ...options.split(' '))
+    const changed = await set(
+      '--type eval --eval-days 14 --email a@example.com --valid-until 2031-01-01',
+    )
+    expect(changed).toMatchObject({
+      type: 'eval',
+      evalDaysLeft: 14,
+      validUntil: '2031-01-01T00:00:00.000Z',
+      data: { displayName: 'Alice', email: 'a@example.com' },
+    })
+    const endless = await set('--valid-until never')
+    expect(endless).not.toHaveProperty('validUntil')
+    const replaced = await set('--properties {"team":"x"} --name Al')
+    expect(replaced.data).toEqual({ team: 'x', displayName: 'Al' })
+    expect((await user('deactivate', 'alice@example.com')).deactivated).not.toBeNull()
+    expect((await user('reactivate', 'alice@example.com')).deactivated).toBeNull()
+    const deleted = await runJson(['user', 'delete', 'ALICE@example.com', '--yes', ...satchel.data])
+    expect(deleted).toEqual({ id: 'alice@example.com' })
+    expectRefused(await satchel.say('user', 'show', 'alice@example.com'), 'no user with this id')
+  })
+
+  test('lists users as they are wanted, page by page', async () => {
+    using satchel = await setup()
+    const { user, list } = satchel
+    for (const [id, ...rest] of [
+      ['zed', '--name', 'Åke'],
+      ['bob@example.com', '--name', 'Bob', '--type', 'eval'],
+      ['carl@demo.local', '--type', 'demo'],
+    ]) {
+      await user('add', id!, ...rest)
+    }
+    await user('deactivate', 'zed')
+    const ids = async (...args: string[]) => (await list(...args)).data.map(({ userId }) => userId)
+    expect(await ids()).toEqual(['bob@example.com', 'carl@demo.local', 'zed'])
+    expect(await ids('--search', 'ake')).toEqual(['zed'])
+    expect(await ids('--type', 'demo')).toEqual(['carl@demo.local'])
+    expect(await ids('--inactive')).toEqual(['zed'])
+    expect(await ids('--active', '--desc')).toEqual(['carl@demo.local', 'bob@example.com'])
+    expect(await ids('--sort', 'displayName', '--desc')).toEqual([
+      'bob@example.com',
+      'zed',
+      'carl@demo.local',
+    ])
+    const first = await list('--limit', '2')
+    expect(first.hasMore).toBe(true)
+    expect(await ids('--limit', '2', '--after', first.pagingKey ?? '')).toEqual(['zed'])
+    const { stdout } = await satchel.say('user', 'list', '--limit', '2')
+    expect(stdout).toBe(
+      [
+        'ID                TYPE   STATE    ENDS         LAST LOGIN   NAME',
+        'bob@example.com   eval   active   in 30 days   never        Bob',
+        'carl@demo.local   demo   active                never',
+        `There are more: add --after ${first.pagingKey}`,
+        '',
+      ].join('\n'),
+    )
+    expect((await satchel.say('user', 'list', '--search', 'nobody')).stdout).toBe(
+      'No user is found\n',
+    )
+  })
+
+  test('says in a table who has been let in and who has not', async () => {
+    using satchel = await setup()
+    const { user } = satchel
+    await user('add', 'a', '--type', 'eval', '--eval-days', '0')
+    await user('add', 'b', '--valid-until', '2029-01-01')
+    await user('add', 'c', '--valid-until', '2040-01-01')
+    await user('add', 'd')
+    await user('deactivate', 'd')
+    const { stdout } = await satchel.say('user', 'list')
+    const states = stdout.trim().split('\n').slice(1)
+    expect(states.map((line) => line.split(/\s{2,}/).slice(0, 4))).toEqual([
+      ['a', 'eval', 'expired', 'in 0 days'],
+      ['b', 'prod', 'expired', '2029-01-01'],
+      ['c', 'prod', 'active', '2040-01-01'],
+      ['d', 'prod', 'deactivated', 'never'],
+    ])
+    const shown = await satchel.say('user', 'show', 'c')
+    expect(shown.stdout).toMatch(/^User id +c\nType +prod\nValid until +2040-01-01T00:00:00.000Z\n/)
+  })
+
+  test('refuses what is wrong and says so', async () => {
+    using satchel = await setup()
+    const { say, user } = satchel
+    await user('add', 'alice@example.com')
+    expectRefused(await say('user', 'add', 'alice@example.com'), 'already')
+    expectRefused(await say('user', 'set', 'nobody', '--type', 'prod'), 'no user')
+    expectRefused(await say('user', 'deactivate', 'nobody'), 'no user')
+    expectRefused(await say('user', 'delete', 'nobody', '--yes'), 'no user')
+    expectRefused(await say('user', 'add', 'rlm-x'), 'user id')
+    expectRefused(await say('user', 'add', 'x', '--valid-until', 'soon'), 'validUntil')
+    expectRefused(await say('user', 'add', 'x', '--eval-days', '31'), 'at most 30')
+    expectRefused(await say('user', 'add', 'x', '--type', 'root'), 'Allowed choices', 2)
+    expectRefused(await say('user', 'add', 'x', '--properties', '[1]'), 'JSON object', 2)
+    expectRefused(await say('user', 'list', '--active', '--inactive'), 'cannot be used with', 2)
+    expectRefused(await say('user', 'list', '--after', 'x'), 'pagingKey')
+    expectRefused(await say('user', 'list', '--limit', '0'), 'limit')
+  })
+
+  test('asks before it deletes a user, and takes nothing but the id for yes', async () => {
+    using satchel = await setup()
+    await satchel.user('add', 'alice@example.com')
+    const command = ['user', 'delete', 'alice@example.com', ...satchel.data]
+    expectRefused(await runSatchel(command), 'repeat with --yes', 2)
+    expectRefused(await runSatchel(command, { answer: 'y' }), 'another user', 2)
+    expect((await satchel.list()).data).toHaveLength(1)
+    expect(await runSatchel(command, { answer: 'alice@example.com' })).toMatchObject({
+      exitCode: 0,
+      stdout: 'The user alice@example.com is deleted\n',
+    })
+    expect((await satchel.list()).data).toEqual([])
+  })
+})
+
+describe('satchel policy', () => {
+  test('is shown and set', async () => {
+    using satchel = await setup()
+    const policy = (...args: string[]) => runJson<unknown>(['policy', ...args, ...satchel.data])
+    expect(await policy('show')).toEqual({ newUsers: 'prod', evalDays: 30, seats: null })
+    expect(await policy('set', '--new-users', 'eval', '--eval-days', '14', '--seats', '5')).toEqual(
+      {
+        newUsers: 'eval',
+        evalDays: 14,
+        seats: 5,
+      },
+    )
+    expect(await policy('set', '--seats', 'none')).toEqual({
+      newUsers: 'eval',
+      evalDays: 14,
+      seats: null,
+    })
+    expect((await satchel.say('policy', 'show')).stdout).toBe(
+      'New people      eval: they may evaluate\nEvaluations     last 14 days\nSeats           any number\n',
+    )
+    expectRefused(await satchel.say('policy', 'set', '--new-users', 'all'), 'Allowed choices', 2)
+    expectRefused(await satchel.say('policy', 'set', '--eval-days', '0'), '1 to')
+    expectRefused(await satchel.say('policy', 'set', '--seats', '-1'), 'none', 2)
+  })
+
+  test('holds for tokens that commands issue', async () => {
+    using satchel = await setup()
+    await runJson(['policy', 'set', '--new-users', 'reject', ...satchel.data])
+    const command = ['token', '--sub', 'alice@example.com']
+    expectRefused(await satchel.say(...command), 'not registered')
+    await satchel.user('add', 'alice@example.com')
+    expect((await satchel.say(...command)).exitCode).toBe(0)
+    const { lastLogin } = await satchel.user('show', 'alice@example.com')
+    expect(lastLogin).not.toBeNull()
+  })
+})

@@ -1,0 +1,312 @@
+import { describe, expect, test } from 'bun:test'
+import { randomBytes } from 'node:crypto'
+import { createVault } from '../../src/auth/vault'
+import { codeOf, DAY, HOUR, MINUTE, refusalOf, SECOND } from '../auth/setup'
+import { ALICE, otpLetter, setupMailer } from './setup'
+import { startSmtp } from './smtp-server'
+
+describe('a mail', () => {
+  test('goes after the unit that made it necessary', async () => {
+    await using smtp = await startSmtp()
+    await using server = await setupMailer({ address: `smtp://127.0.0.1:${smtp.port}` })
+    await server.post()
+    const mail = await smtp.next()
+    expect(mail.from).toBe('test@example.com')
+    expect(mail.to).toEqual([ALICE])
+    expect(mail.headers.get('subject')).toBe('K7QM2XWD is your code for app.example.com')
+    expect(mail.text).toContain('    K7QM2XWD\n')
+    expect(mail.html).toContain('>K7QM2XWD</p>')
+    await server.mailer.idle()
+    expect(await server.waiting()).toBe(0)
+    expect(server.failures).toEqual([])
+  })
+
+  test('does not go when its unit fails', async () => {
+    await using server = await setupMailer({ isPrinting: () => true })
+    const failing = server.database.write(async (tx) => {
+      await server.mailer.post(tx, otpLetter(server.clock))
+      throw new Error('changed my mind')
+    })
+    expect(failing).rejects.toThrow('changed my mind')
+    await server.post()
+    await server.mailer.idle()
+    expect(server.printed).toHaveLength(1)
+  })
+
+  test('lies in the database file so that only the secret key opens it', async () => {
+    await using server = await setupMailer({ address: 'smtp://127.0.0.1:1' })
+    await server.post()
+    const [mail] = await server.database.read((tx) => tx.mails.due(server.clock.now(), 1))
+    expect(JSON.stringify(mail)).not.toMatch(/K7QM2XWD|alice/)
+  })
+
+  test('is tried again, less and less often, until it goes', async () => {
+    await using smtp = await startSmtp()
+    const { port } = smtp
+    await smtp[Symbol.asyncDispose]()
+    await using server = await setupMailer({ address: `smtp://127.0.0.1:${port}` })
+    await server.post(otpLetter(server.clock, { expires: server.clock.now() + DAY }))
+    const pauses: number[] = []
+    for (let tries = 0; tries < 7; tries++) {
+      await server.mailer.idle()
+      const due = await server.database.read((tx) => tx.mails.nextDue())
+      pauses.push((due ?? 0) - server.clock.now())
+      server.clock.advance(due! - server.clock.now())
+      if (tries < 6) await lookAgain(server)
+    }
+    expect(pauses).toEqual([
+      2 * SECOND,
+      10 * SECOND,
+      30 * SECOND,
+      2 * MINUTE,
+      5 * MINUTE,
+      15 * MINUTE,
+      15 * MINUTE,
+    ])
+    expect(server.failures.every(({ isFinal, to }) => !isFinal && to === ALICE)).toBe(true)
+  })
+
+  test('is given up when the mail server will not have it', async () => {
+    await using smtp = await startSmtp({
+      onRcptTo: (_address, _session, done) =>
+        done(Object.assign(new Error('No such mailbox'), { responseCode: 550 })),
+    })
+    await using server = await setupMailer({ address: `smtp://127.0.0.1:${smtp.port}` })
+    await server.post()
+    await server.mailer.idle()
+    expect(server.failures).toEqual([
+      { to: ALICE, message: expect.stringContaining('No such mailbox'), isFinal: true },
+    ])
+    expect(await server.waiting()).toBe(0)
+  })
+
+  test('is given up when it is too late for it', async () => {
+    await using server = await setupMailer({ address: 'smtp://127.0.0.1:1' })
+    await server.post()
+    await server.mailer.idle()
+    server.clock.advance(10 * MINUTE)
+    await lookAgain(server)
+    expect(server.failures.at(-1)).toEqual({
+      to: ALICE,
+      message: 'It is too late to send it',
+      isFinal: true,
+    })
+    expect(await server.waiting()).toBe(0)
+  })
+
+  test('is not lost when the process ends before it went', async () => {
+    await using server = await setupMailer({ address: 'smtp://127.0.0.1:1' })
+    await server.post()
+    await server.mailer[Symbol.asyncDispose]()
+    server.clock.advance(MINUTE)
+    await using smtp = await startSmtp()
+    await using _ = server.open({ server: serverAt(smtp.port) })
+    expect((await smtp.next()).to).toEqual([ALICE])
+  })
+
+  test('goes although the clock was set back a year', async () => {
+    await using server = await setupMailer({ address: 'smtp://127.0.0.1:1' })
+    await server.post()
+    await server.mailer[Symbol.asyncDispose]()
+    server.clock.advance(-365 * DAY)
+    await using smtp = await startSmtp()
+    await using _ = server.open({ server: serverAt(smtp.port) })
+    expect((await smtp.next()).to).toEqual([ALICE])
+  })
+
+  test('that another key sealed is given up', async () => {
+    await using server = await setupMailer({ address: 'smtp://127.0.0.1:1' })
+    await server.post()
+    await server.mailer[Symbol.asyncDispose]()
+    server.clock.advance(MINUTE)
+    await using other = server.open({ vault: createVault(randomBytes(32)) })
+    await other.idle()
+    expect(server.failures.at(-1)).toMatchObject({ to: undefined, isFinal: true })
+  })
+
+  test('waits for no slow mail beyond four at a time, and holds up no end', async () => {
+    let connections = 0
+    await using smtp = await startSmtp({
+      onConnect(_session, done) {
+        connections += 1
+        if (connections > 4) done()
+      },
+    })
+    await using server = await setupMailer({ address: `smtp://127.0.0.1:${smtp.port}` })
+    for (let i = 0; i < 6; i++) await server.post()
+    await Bun.sleep(300)
+    expect(connections).toBe(4)
+    const begin = performance.now()
+    await server.mailer[Symbol.asyncDispose]()
+    expect(performance.now() - begin).toBeLessThan(3000)
+    expect(await server.waiting()).toBe(6)
+  })
+
+  test('is left to the server by a command', async () => {
+    await using server = await setupMailer({ isPrinting: () => true })
+    await server.mailer[Symbol.asyncDispose]()
+    await using command = server.open({ isSending: false })
+    await server.database.write((tx) => command.post(tx, otpLetter(server.clock)))
+    await command.idle()
+    expect(await server.waiting()).toBe(1)
+  })
+})
+
+describe('where mails go', () => {
+  test('is the terminal in development, and nowhere elsewhere', async () => {
+    let isDevelopment = true
+    await using server = await setupMailer({ isPrinting: () => isDevelopment, sender: null })
+    expect(await server.database.read((tx) => server.mailer.isReady(tx))).toBe(true)
+    expect(await server.mailer.route()).toEqual({
+      to: 'this terminal',
+      from: 'Satchel <noreply@localhost>',
+      isOwn: false,
+    })
+    await server.post()
+    await server.mailer.idle()
+    expect(server.printed).toMatchObject([{ letter: { to: ALICE } }])
+    isDevelopment = false
+    expect(await server.database.read((tx) => server.mailer.isReady(tx))).toBe(false)
+    expect(await server.mailer.route()).toBeUndefined()
+    expect(await refusalOf(() => server.post())).toMatchObject({
+      code: 'MAIL_NOT_CONFIGURED',
+      message: expect.stringContaining('satchel mail set'),
+    })
+  })
+
+  test('is what the database says, before what the server says', async () => {
+    await using ours = await startSmtp()
+    await using theirs = await startSmtp()
+    await using server = await setupMailer({ address: `smtp://127.0.0.1:${theirs.port}` })
+    await server.mailer.configure({
+      address: `smtp://127.0.0.1:${ours.port}`,
+      sender: 'Ours <ours@example.com>',
+    })
+    await server.post()
+    expect((await ours.next()).from).toBe('ours@example.com')
+    expect(await server.mailer.route()).toMatchObject({ isOwn: true })
+    await server.mailer.configure({ address: null })
+    await server.post()
+    expect((await theirs.next()).from).toBe('ours@example.com')
+    await server.mailer.configure({ sender: null })
+    expect(await server.mailer.route()).toEqual({
+      to: `smtp://127.0.0.1:${theirs.port}`,
+      from: 'Test <test@example.com>',
+      isOwn: false,
+    })
+  })
+
+  test('is kept sealed, and shown without a password', async () => {
+    await using server = await setupMailer()
+    await server.mailer.configure({ address: 'smtp://me:secret@relay.example.com' })
+    const kept = await server.database.read((tx) => tx.mailSettings.find('mail'))
+    expect(JSON.stringify(kept)).not.toContain('secret')
+    expect(await server.mailer.route()).toMatchObject({ to: 'smtp://me@relay.example.com:587' })
+  })
+
+  test.each([
+    { address: 'relay.example.com' },
+    { sender: 'nobody' },
+    { address: 'smtp://relay.example.com', sender: null },
+  ])('cannot be %p', async (change) => {
+    await using server = await setupMailer({ sender: null })
+    expect(await codeOf(() => server.mailer.configure(change))).toBe('UNPROCESSABLE')
+    expect(await server.mailer.route()).toBeUndefined()
+  })
+
+  test('is tried at once, and the answer of the mail server told', async () => {
+    await using smtp = await startSmtp()
+    await using server = await setupMailer({ address: `smtp://127.0.0.1:${smtp.port}` })
+    const letter = otpLetter(server.clock)
+    expect(await server.mailer.trySend(letter)).toMatchObject({
+      to: `smtp://127.0.0.1:${smtp.port}`,
+    })
+    expect(smtp.mails).toHaveLength(1)
+    await server.mailer.configure({ address: 'smtp://127.0.0.1:1' })
+    expect(await refusalOf(() => server.mailer.trySend(letter))).toMatchObject({
+      code: 'MAIL_FAILED',
+      message: expect.stringContaining('ECONNREFUSED'),
+    })
+    expect(await server.waiting()).toBe(0)
+  })
+})
+
+describe('a web hook', () => {
+  test('gets the mail, its words and what they are made of', async () => {
+    const requests: unknown[] = []
+    await using hook = startHook(async (request) => {
+      requests.push({ type: request.headers.get('content-type'), body: await request.json() })
+      return new Response(null, { status: 202 })
+    })
+    await using server = await setupMailer({ address: hook.url })
+    const letter = otpLetter(server.clock)
+    await server.post(letter)
+    await server.mailer.idle()
+    expect(requests).toEqual([
+      {
+        type: 'application/json',
+        body: {
+          type: 'otp',
+          to: ALICE,
+          from: { name: 'Test', address: 'test@example.com' },
+          subject: 'K7QM2XWD is your code for app.example.com',
+          text: expect.stringContaining('K7QM2XWD'),
+          html: expect.stringContaining('K7QM2XWD'),
+          variables: letter.variables,
+        },
+      },
+    ])
+    expect(await server.waiting()).toBe(0)
+  })
+
+  test.each([
+    [422, true],
+    [401, false],
+    [429, false],
+    [500, false],
+  ])('that answers %d ends it: %p', async (status, isFinal) => {
+    await using hook = startHook(() => new Response(null, { status }))
+    await using server = await setupMailer({ address: hook.url })
+    await server.post()
+    await server.mailer.idle()
+    expect(server.failures).toEqual([
+      { to: ALICE, message: `The mail hook answered ${status}`, isFinal },
+    ])
+    expect(await server.waiting()).toBe(isFinal ? 0 : 1)
+  })
+})
+
+function startHook(fetch: (request: Request) => Response | Promise<Response>) {
+  const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch })
+  return {
+    url: `http://127.0.0.1:${server.port}/mail`,
+    [Symbol.asyncDispose]: () => server.stop(true),
+  }
+}
+
+function serverAt(port: number) {
+  return {
+    address: `smtp://127.0.0.1:${port}`,
+    sender: 'test@example.com',
+    call: () => Promise.reject(new Error('no hook here')),
+    isPrinting: () => false,
+    print: () => undefined,
+  }
+}
+
+/** The alarm clock of the outbox runs on real time: another mail wakes it. */
+async function lookAgain(server: Awaited<ReturnType<typeof setupMailer>>): Promise<void> {
+  const { clock, database } = server
+  await database.write((tx) =>
+    tx.mails.put({
+      id: 'alarm',
+      sealed: '',
+      attempts: 0,
+      created: clock.now(),
+      due: clock.now() + HOUR,
+      expires: clock.now() + DAY,
+    }),
+  )
+  await database.write((tx) => tx.mails.remove('alarm'))
+  await server.mailer.idle()
+}

@@ -1,0 +1,166 @@
+import { describe, expect, test } from 'bun:test'
+import type { MailKind, MailVariables } from '../../src/domain/mailer'
+import type { Database } from '../../src/domain/store'
+import {
+  getTemplate,
+  listTemplates,
+  requireTemplate,
+  resetTemplate,
+  TEMPLATE_NAMES,
+  wordMail,
+} from '../../src/mail/templates'
+import { codeOf, refusalOf, setupStore } from '../auth/setup'
+
+const OTP: MailVariables['otp'] = {
+  otp: 'K7QM2XWD',
+  otp_id: 'an-id',
+  email: 'alice@example.com',
+  originName: 'Tom & <b>Jerry</b>',
+  origin: 'https://app.example.com',
+  link: 'https://app.example.com/?otpId=an-id&otp=K7QM2XWD',
+  minutes: 10,
+  notice: '',
+}
+
+const INVITE: MailVariables['invite'] = {
+  email: 'bob@example.com',
+  name: '',
+  realmName: 'Groceries',
+  inviterName: 'Alice',
+  inviterEmail: 'alice@example.com',
+  originName: 'app.example.com',
+  link: 'https://db.example.com/main/invitation',
+}
+
+async function setupTemplates() {
+  const base = await setupStore()
+  const database = await base.store.create('main')
+  return {
+    ...base,
+    database,
+    set: async (id: string, content: string) => {
+      const template = await requireTemplate(id, content)
+      await database.write((tx) => tx.mailTemplates.put(template))
+    },
+    word: (kind: MailKind, variables: object) => word(database, kind, { ...variables }),
+    [Symbol.asyncDispose]: () => base[Symbol.asyncDispose](),
+  }
+}
+
+async function word(database: Database, kind: MailKind, variables: Record<string, unknown>) {
+  return await wordMail(await database.read(listTemplates), kind, variables)
+}
+
+describe('the templates that come with the program', () => {
+  test('have the names of the clients’ files (protocol.md §13.2)', () => {
+    expect(TEMPLATE_NAMES).toEqual([
+      'otp-subject',
+      'otp-body-txt',
+      'otp-body-html',
+      'invite-subject',
+      'invite-body-txt',
+      'invite-body-html',
+    ])
+  })
+
+  test('word a code, in text as it is and in HTML escaped', async () => {
+    await using server = await setupTemplates()
+    const { subject, text, html } = await server.word('otp', OTP)
+    expect(subject).toBe('K7QM2XWD is your code for Tom & <b>Jerry</b>')
+    expect(text).toBe(
+      [
+        'This is the code to log in to Tom & <b>Jerry</b> as alice@example.com:',
+        '',
+        '    K7QM2XWD',
+        '',
+        'It is good once, within 10 minutes.',
+        '',
+        'On the device that you log in on, this address does the same:',
+        'https://app.example.com/?otpId=an-id&otp=K7QM2XWD',
+        '',
+        'You did not ask for a code? Then ignore this mail: nobody gets in without it.',
+        '',
+      ].join('\n'),
+    )
+    expect(html).toStartWith('<!doctype html>\n')
+    expect(html).toContain('Tom &amp; &lt;b&gt;Jerry&lt;/b&gt;')
+    expect(html).not.toContain('<b>Jerry')
+    expect(html).toContain('href="https://app.example.com/?otpId&#x3D;an-id&amp;otp&#x3D;K7QM2XWD"')
+  })
+
+  test('say what stands in the way, and leave out a link that is none', async () => {
+    await using server = await setupTemplates()
+    const notice = 'This address is not registered.'
+    const { text, html } = await server.word('otp', { ...OTP, link: '', notice })
+    expect(text).toStartWith(`${notice}\n\nThis is the code`)
+    expect(text).not.toContain('On the device')
+    expect(html).toContain(notice)
+    expect(html).not.toContain('href')
+  })
+
+  test('word an invitation, with a name or without', async () => {
+    await using server = await setupTemplates()
+    const { subject, text, html } = await server.word('invite', INVITE)
+    expect(subject).toBe('Alice invites you to Groceries')
+    expect(text).toStartWith(
+      'Hello,\n\nAlice (alice@example.com) invites you to share Groceries in',
+    )
+    expect(text).toContain(`\n${INVITE.link}\n`)
+    expect(html).toContain('Look at the invitation')
+    expect((await server.word('invite', { ...INVITE, name: 'Bob' })).text).toStartWith('Hello Bob,')
+  })
+})
+
+describe('a template of a database', () => {
+  test('takes the place of the one that comes with the program, until it is reset', async () => {
+    await using server = await setupTemplates()
+    await server.set('otp-subject', 'Kod: {{otp}} för {{originName}}')
+    expect((await server.word('otp', OTP)).subject).toBe('Kod: K7QM2XWD för Tom & <b>Jerry</b>')
+    expect(await server.database.read((tx) => getTemplate(tx, 'otp-subject'))).toMatchObject({
+      isOwn: true,
+    })
+    const reset = () => server.database.write((tx) => resetTemplate(tx, 'otp-subject'))
+    expect(await reset()).toBe(true)
+    expect(await reset()).toBe(false)
+    expect((await server.word('otp', OTP)).subject).toBe(
+      'K7QM2XWD is your code for Tom & <b>Jerry</b>',
+    )
+  })
+
+  test('cannot begin another header', async () => {
+    await using server = await setupTemplates()
+    await server.set('otp-subject', 'One\r\nBcc: mallory@example.com\n{{{originName}}}')
+    const { subject } = await server.word('otp', { ...OTP, originName: 'x\r\nX-Evil: 1' })
+    expect(subject).toBe('One Bcc: mallory@example.com x X-Evil: 1')
+  })
+
+  test('reaches nothing but the variables', async () => {
+    await using server = await setupTemplates()
+    const content = '[{{constructor.name}}|{{__proto__}}|{{otp.constructor.name}}|{{@root.otp}}]'
+    await server.set('otp-body-txt', content)
+    expect((await server.word('otp', OTP)).text).toBe('[|||K7QM2XWD]')
+  })
+
+  test.each([
+    ['{{#if otp}}', 'Parse error on line 1'],
+    ['one\ntwo {{#each}', 'Parse error on line 2'],
+    ['{{shout otp}}', 'shout'],
+    ['{{> footer}}', 'footer'],
+    ['{{log otp}}', 'log'],
+    ['x'.repeat(200_000), 'bytes'],
+  ])('is refused with its mistake: %p', async (content, mistake) => {
+    const refusal = await refusalOf(() => requireTemplate('otp-body-txt', content))
+    expect(refusal.code).toBe('UNPROCESSABLE')
+    expect(refusal.message).toContain(mistake)
+  })
+
+  test('has one of six names', async () => {
+    expect(await codeOf(() => requireTemplate('otp-footer', ''))).toBe('UNPROCESSABLE')
+    await using server = await setupTemplates()
+    const { database } = server
+    expect(await codeOf(() => database.read((tx) => getTemplate(tx, 'none')))).toBe('UNPROCESSABLE')
+    expect(await codeOf(() => database.write((tx) => resetTemplate(tx, 'none')))).toBe(
+      'UNPROCESSABLE',
+    )
+  })
+})

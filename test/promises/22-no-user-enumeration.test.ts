@@ -1,0 +1,54 @@
+import { expect, test } from 'bun:test'
+import { setupOtp } from '../auth/otp-setup'
+import { startSmtp } from '../mail/smtp-server'
+import { setupServer } from '../setup'
+
+/** Whose addresses are asked about, and what their owners are told. */
+const PEOPLE = [
+  ['known@example.com', ''],
+  ['unknown@example.com', 'You are not registered here'],
+  ['deactivated@example.com', 'This user is deactivated'],
+  ['unknown@example.com as known@example.com', 'Not authorized'],
+  ['unknown@example.com as nobody@example.com', 'Not authorized'],
+] as const
+
+test.each([undefined, 'login', 'register'])(
+  'promise 22: step 1 with the intent %p tells nobody who is registered; the mail tells its owner',
+  async (intent) => {
+    await using server = await setupOtp()
+    await server.addUser('known@example.com')
+    await server.addUser('deactivated@example.com', { deactivated: server.clock.now() })
+    await server.setPolicy({ newUsers: intent === 'register' ? 'prod' : 'reject' })
+    for (const [email, notice] of PEOPLE) {
+      const request = { grant_type: 'otp', email, scopes: ['ACCESS_DB'], intent }
+      const answer = await server.send(request)
+      expect(Object.keys(answer)).toEqual(['type', 'otp_id'])
+      expect(JSON.stringify(answer)).toMatch(/^\{"type":"otp-sent","otp_id":"[\w-]{22}"\}$/)
+      const mail = await server.mail()
+      expect(mail.otp).toHaveLength(8)
+      if (intent === 'register' && email === 'unknown@example.com') expect(mail.notice).toBe('')
+      else expect(mail.notice).toContain(notice)
+    }
+  },
+)
+
+test('promise 22: the answers over HTTP are the same, and none waits for its mail', async () => {
+  await using smtp = await startSmtp()
+  const smtpUrl = `smtp://127.0.0.1:${smtp.port}`
+  await using server = await setupServer({ smtpUrl, mailFrom: 'app@example.com' })
+  await server.token({ sub: 'known@example.com' })
+  const answers: unknown[] = []
+  for (const email of ['known@example.com', 'unknown@example.com', 'unknown@x.example']) {
+    const answer = await fetch(`${server.main}/token`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ grant_type: 'otp', email, scopes: ['ACCESS_DB'] }),
+    })
+    expect(smtp.mails.some(({ to }) => to.includes(email))).toBe(false)
+    const headers = [...answer.headers].filter(([name]) => !/^(?:date|x-request-id)$/.test(name))
+    const text = (await answer.text()).replace(/"otp_id":"[\w-]{22}"/, '"otp_id":""')
+    answers.push({ status: answer.status, headers, text })
+    expect((await smtp.next()).to).toEqual([email])
+  }
+  expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1)
+})

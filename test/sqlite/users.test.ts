@@ -1,0 +1,4 @@
+import { setupStore } from '../auth/setup'
+import { describeUsers } from '../contract/users'
+
+describeUsers(() => setupStore())
