@@ -138,7 +138,7 @@ async function createAuthentication(
   const { id, type, sealedSecret, clientId, options } = provider
   if (sealedSecret === null) return None()
   const secret = vault.open(sealedSecret, secretLabel(id))
-  if (PROVIDER_FACTS[type].secret === 'key') {
+  if (PROVIDER_FACTS[type].credential === 'key') {
     return (server, ...rest) => {
       const signed = signClientSecret(secret, clientId, options, server.issuer, clock.now())
       ClientSecretPost(signed)(server, ...rest)

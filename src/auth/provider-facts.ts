@@ -11,7 +11,7 @@ import {
 export interface ProviderFacts {
   readonly displayName: string
   /** What it proves itself with: a client secret, or a key that signs one (Apple). */
-  readonly secret: 'text' | 'key'
+  readonly credential: 'text' | 'key'
   /** The options it cannot do without. */
   readonly requires: readonly (keyof ProviderOptions)[]
   /** Whose discovery document says where everything is; undefined where there is no such document. */
@@ -37,7 +37,7 @@ export interface Endpoints {
 }
 
 const OPENID = {
-  secret: 'text',
+  credential: 'text',
   requires: [],
   scopes: ['openid', 'email', 'profile'],
   needed: [],
@@ -74,7 +74,7 @@ export const PROVIDER_FACTS: Readonly<Record<ProviderType, ProviderFacts>> = {
   apple: {
     ...OPENID,
     displayName: 'Apple',
-    secret: 'key',
+    credential: 'key',
     requires: ['teamId', 'keyId'],
     issuer: () => 'https://appleid.apple.com',
     scopes: ['openid', 'email', 'name'],

@@ -144,7 +144,7 @@ function requireWebAddress(text: string, what: string): void {
 
 function requireSecret(type: ProviderType, secret: string | null): string | null {
   const text = secret?.trim() ?? ''
-  if (PROVIDER_FACTS[type].secret === 'text') {
+  if (PROVIDER_FACTS[type].credential === 'text') {
     if (text !== '' || type === 'custom-oauth2') return text || null
     throw refusal(`${type} needs a client secret`)
   }

@@ -302,6 +302,10 @@ test('every address of the documentation wants a token, except those that are op
     'GET /openapi/json',
     'POST /{database}/token',
     'GET /{database}/.well-known/jwks.json',
+    'GET /{database}/auth-providers',
+    'GET /{database}/oauth/login/{provider}',
+    'GET /{database}/oauth/callback/{provider}',
+    'POST /{database}/oauth/callback/{provider}',
     'GET /{database}/public/{table}',
     'GET /{database}/public/{table}/{key}',
   ])
