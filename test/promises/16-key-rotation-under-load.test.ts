@@ -20,7 +20,7 @@ test('promise 16: rotating keys under load fails no request', async () => {
     database: 'main',
     subject: ALICE,
     scopes: ['ACCESS_DB'],
-    expiresIn: SECONDS + 1,
+    expiresIn: SECONDS + 3,
   })
 
   const failures: string[] = []
