@@ -2,6 +2,7 @@ import init from './0001_init.sql' with { type: 'text' }
 import users from './0002_users.sql' with { type: 'text' }
 import codes from './0003_codes.sql' with { type: 'text' }
 import providers from './0004_providers.sql' with { type: 'text' }
+import mailSettings from './0005_mail_settings.sql' with { type: 'text' }
 
 export interface Migration {
   readonly name: string
@@ -14,4 +15,5 @@ export const migrations: readonly Migration[] = [
   { name: '0002_users', sql: users },
   { name: '0003_codes', sql: codes },
   { name: '0004_providers', sql: providers },
+  { name: '0005_mail_settings', sql: mailSettings },
 ]

@@ -2,7 +2,13 @@ import { requireEmail } from '../domain/email'
 import { SatchelError } from '../domain/error'
 import type { MailKind } from '../domain/mailer'
 import { sampleLetter } from '../mail/samples'
-import { getTemplate, listTemplates, requireTemplate, resetTemplate } from '../mail/templates'
+import {
+  getTemplate,
+  listTemplates,
+  requireTemplate,
+  resetTemplate,
+  setTemplate,
+} from '../mail/templates'
 import { optional, text } from './fields'
 import { operation } from './operation'
 
@@ -62,7 +68,7 @@ export const mailOperations = {
     async (workspace, { name, ...input }, { upload }) => {
       const { database } = await workspace.open(input.database)
       const template = await requireTemplate(name, await new Response(upload ?? null).text())
-      await database.write((tx) => tx.mailTemplates.put(template))
+      await database.write((tx) => setTemplate(tx, template))
       return { name }
     },
   ),

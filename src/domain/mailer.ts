@@ -55,21 +55,6 @@ export interface QueuedMail {
   readonly expires: number
 }
 
-/** A part of a mail that a database words itself: `otp-subject` in Handlebars. */
-export interface MailTemplate {
-  readonly id: string
-  readonly content: string
-}
-
-/** How one database sends, where it differs from its server. */
-export interface MailSettings {
-  readonly id: string
-  /** `Name <address>`, or null for the server's. */
-  readonly sender: string | null
-  /** `smtp://…`, `smtps://…` or the https address of a web hook, sealed; null for the server's. */
-  readonly sealedAddress: string | null
-}
-
 /** Where the mails of a database go. */
 export interface MailRoute {
   /** `smtp://mail@smtp.example.com:587`, without what must not be seen. */

@@ -2,7 +2,7 @@ import type { Client } from './client'
 import type { Code } from './code'
 import type { Job } from './job'
 import type { RefreshToken, SigningKey } from './credential'
-import type { MailSettings, MailTemplate, QueuedMail } from './mailer'
+import type { QueuedMail } from './mailer'
 import type { Membership, Rights } from './member'
 import type { Origin } from './origin'
 import type { Provider } from './provider'
@@ -79,8 +79,6 @@ export interface ReadTx {
   readonly refreshTokens: RefreshTokenReader
   readonly codes: CodeReader
   readonly mails: MailReader
-  readonly mailTemplates: Records<MailTemplate>
-  readonly mailSettings: Records<MailSettings>
   readonly origins: Records<Origin>
   readonly settings: Records<Setting>
   readonly providers: Records<Provider>
@@ -104,8 +102,6 @@ export interface WriteTx extends ReadTx {
   readonly refreshTokens: RefreshTokenWriter
   readonly codes: CodeWriter
   readonly mails: MailWriter
-  readonly mailTemplates: RecordWriter<MailTemplate>
-  readonly mailSettings: RecordWriter<MailSettings>
   readonly origins: RecordWriter<Origin>
   readonly settings: RecordWriter<Setting>
   readonly providers: RecordWriter<Provider>

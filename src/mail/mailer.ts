@@ -1,7 +1,7 @@
 import type { Clock } from '../clock'
 import { SatchelError } from '../domain/error'
 import { randomToken } from '../domain/id'
-import type { Letter, Mailer, MailRoute, MailSettings, QueuedMail } from '../domain/mailer'
+import type { Letter, Mailer, MailRoute, QueuedMail } from '../domain/mailer'
 import type { Database, ReadTx } from '../domain/store'
 import type { Vault } from '../domain/vault'
 import type { Outbound } from '../outbound'
@@ -10,6 +10,7 @@ import { hookTransport } from './hook'
 import { DeliveryError, type Message, type Transport } from './message'
 import { createOutbox, type Outbox } from './outbox'
 import { parseSender } from './sender'
+import { findMailSettings, type MailSettings, putMailSettings } from './settings'
 import { smtpTransport } from './smtp'
 import { listTemplates, wordMail } from './templates'
 
@@ -66,16 +67,16 @@ export function createMailer(parts: MailerParts): Mailer & Outbox {
 
   /** How mails leave now: as the database says, as the server says, or to the terminal. */
   async function findWay(tx: ReadTx): Promise<Way | undefined> {
-    const { address, sender, isOwn } = addressing(await settings(tx))
+    const { address, sender, isOwn } = addressing(await findMailSettings(tx))
     if (address !== null) return wayTo(address, sender ?? usualSender(address), isOwn)
     if (!server.isPrinting()) return undefined
     return { transport: print, route: { to: 'this terminal', from: sender ?? NOBODY, isOwn } }
   }
 
-  function addressing(own: MailSettings | undefined): Addressing {
-    const isOwn = (own?.sealedAddress ?? null) !== null
-    const address = isOwn ? vault.open(own!.sealedAddress!, ADDRESS_LABEL) : server.address
-    return { address, sender: own?.sender ?? server.sender, isOwn }
+  function addressing(own: MailSettings): Addressing {
+    const sender = own.sender ?? server.sender
+    if (own.sealedAddress === null) return { address: server.address, sender, isOwn: false }
+    return { address: vault.open(own.sealedAddress, ADDRESS_LABEL), sender, isOwn: true }
   }
 
   function wayTo(address: string, from: string | null, isOwn: boolean): Way {
@@ -118,15 +119,15 @@ export function createMailer(parts: MailerParts): Mailer & Outbox {
 
     configure: (change) =>
       database.write(async (tx) => {
-        const before = await tx.mailSettings.find('mail')
-        const { address, sender = before?.sender ?? null } = change
+        const before = await findMailSettings(tx)
+        const { address, sender = before.sender } = change
         const sealedAddress =
           address === undefined
-            ? (before?.sealedAddress ?? null)
+            ? before.sealedAddress
             : address && vault.seal(address, ADDRESS_LABEL)
-        const after: MailSettings = { id: 'mail', sender, sealedAddress }
+        const after = { sender, sealedAddress }
         requireUsable(addressing(after))
-        await tx.mailSettings.put(after)
+        await putMailSettings(tx, after)
       }),
 
     async trySend(letter) {
@@ -170,11 +171,6 @@ function requireUsable({ address, sender }: Addressing): void {
     throw new SatchelError('UNPROCESSABLE', `A mail setting must be ${expected}`)
   }
   throw new SatchelError('UNPROCESSABLE', 'This mail server needs to know who sends: --from')
-}
-
-/** As it is since it last changed: remembered, for every login asks. */
-async function settings(tx: ReadTx): Promise<MailSettings | undefined> {
-  return await tx.remember('mail settings', () => tx.mailSettings.find('mail'))
 }
 
 /** Throws a final `DeliveryError` when it was sealed with another key. */

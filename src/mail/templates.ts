@@ -1,5 +1,5 @@
-import type { MailKind, MailTemplate } from '../domain/mailer'
 import { quoted, SatchelError } from '../domain/error'
+import type { MailKind } from '../domain/mailer'
 import type { ReadTx, WriteTx } from '../domain/store'
 import inviteHtml from './email-templates/invite-body-html.handlebars' with { type: 'text' }
 import inviteText from './email-templates/invite-body-txt.handlebars' with { type: 'text' }
@@ -30,6 +30,12 @@ export const TEMPLATE_NAMES: readonly string[] = [...BUILT_IN.keys()]
 
 const MAX_BYTES = 128 * 1024
 
+/** A part of a mail: `otp-subject` in Handlebars. */
+export interface MailTemplate {
+  readonly id: string
+  readonly content: string
+}
+
 export interface ListedTemplate extends MailTemplate {
   /** True when the database words it itself. */
   readonly isOwn: boolean
@@ -39,7 +45,7 @@ export interface ListedTemplate extends MailTemplate {
 export async function listTemplates(tx: ReadTx): Promise<ListedTemplate[]> {
   const own = await ownTemplates(tx)
   return [...BUILT_IN].map(([id, content]) => {
-    return { id, content: own.get(id) ?? content, isOwn: own.has(id) }
+    return { id, content: own[id] ?? content, isOwn: own[id] !== undefined }
   })
 }
 
@@ -64,10 +70,19 @@ export async function requireTemplate(id: string, content: string): Promise<Mail
   throw new SatchelError('UNPROCESSABLE', `The template ${id} cannot be used: ${mistake}`)
 }
 
+/** From now on these words are used, which `requireTemplate` has seen. */
+export async function setTemplate(tx: WriteTx, { id, content }: MailTemplate): Promise<void> {
+  const own = await ownTemplates(tx)
+  await tx.settings.put({ id: SETTING, value: { ...own, [id]: content } })
+}
+
 /** From now on the built-in words are used. False when they were. Throws `UNPROCESSABLE`. */
 export async function resetTemplate(tx: WriteTx, id: string): Promise<boolean> {
   requireName(id)
-  return await tx.mailTemplates.remove(id)
+  const { [id]: removed, ...value } = await ownTemplates(tx)
+  if (removed === undefined) return false
+  await tx.settings.put({ id: SETTING, value })
+  return true
 }
 
 /** The words of a mail of this kind, filled in. */
@@ -89,10 +104,15 @@ export async function wordMail(
   }
 }
 
-async function ownTemplates(tx: ReadTx): Promise<ReadonlyMap<string, string>> {
-  return await tx.remember('mail templates', async () => {
-    const templates = await tx.mailTemplates.list()
-    return new Map(templates.map(({ id, content }) => [id, content]))
+/** By name, the words that the database has of its own. */
+type OwnTemplates = Readonly<Record<string, string>>
+
+const SETTING = 'mail templates'
+
+async function ownTemplates(tx: ReadTx): Promise<OwnTemplates> {
+  return await tx.remember(SETTING, async () => {
+    const setting = await tx.settings.find(SETTING)
+    return (setting?.value ?? {}) as OwnTemplates
   })
 }
 

@@ -5,8 +5,6 @@ import {
   type clients,
   jobs,
   type keys,
-  type mailSettings,
-  type mailTemplates,
   type origins,
   type providers,
   type settings,
@@ -17,8 +15,6 @@ type RecordTable =
   | typeof clients
   | typeof jobs
   | typeof keys
-  | typeof mailSettings
-  | typeof mailTemplates
   | typeof origins
   | typeof providers
   | typeof settings

@@ -105,17 +105,6 @@ export const mails = sqliteTable('mails', {
   expires: integer().notNull(),
 })
 
-export const mailTemplates = sqliteTable('mail_templates', {
-  id: text().primaryKey(),
-  content: text().notNull(),
-})
-
-export const mailSettings = sqliteTable('mail_settings', {
-  id: text().primaryKey(),
-  sender: text(),
-  sealedAddress: text('sealed_address'),
-})
-
 export const providers = sqliteTable('providers', {
   id: text().primaryKey(),
   type: text().$type<Provider['type']>().notNull(),

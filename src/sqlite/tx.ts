@@ -23,16 +23,7 @@ import { objectWriter } from './object-writer'
 import { realmReader, realmWriter } from './realms'
 import { reader, writer } from './records'
 import { refreshTokenReader, refreshTokenWriter } from './refresh-tokens'
-import {
-  clients,
-  jobs,
-  keys,
-  mailSettings,
-  mailTemplates,
-  origins,
-  providers,
-  settings,
-} from './schema'
+import { clients, jobs, keys, origins, providers, settings } from './schema'
 import { beginPart, keepPart, undoPart } from './savepoint'
 import { type Scope, openScope } from './scope'
 import { type Committed, memorize } from './state'
@@ -109,12 +100,6 @@ export class SqliteReadTx extends BaseTx<undefined> implements ReadTx {
   }
   get mails() {
     return mailReader(this.scope)
-  }
-  get mailTemplates() {
-    return reader(this.scope, mailTemplates)
-  }
-  get mailSettings() {
-    return reader(this.scope, mailSettings)
   }
   get origins() {
     return reader(this.scope, origins)
@@ -228,12 +213,6 @@ export class SqliteWriteTx extends BaseTx<Unit> implements WriteTx {
   }
   get mails() {
     return mailWriter(this.scope)
-  }
-  get mailTemplates() {
-    return writer(this.scope, mailTemplates)
-  }
-  get mailSettings() {
-    return writer(this.scope, mailSettings)
   }
   get origins() {
     return writer(this.scope, origins)

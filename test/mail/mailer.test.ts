@@ -199,7 +199,7 @@ describe('where mails go', () => {
   test('is kept sealed, and shown without a password', async () => {
     await using server = await setupMailer()
     await server.mailer.configure({ address: 'smtp://me:secret@relay.example.com' })
-    const kept = await server.database.read((tx) => tx.mailSettings.find('mail'))
+    const kept = await server.database.read((tx) => tx.settings.find('mail'))
     expect(JSON.stringify(kept)).not.toContain('secret')
     expect(await server.mailer.route()).toMatchObject({ to: 'smtp://me@relay.example.com:587' })
   })

@@ -6,6 +6,7 @@ import {
   listTemplates,
   requireTemplate,
   resetTemplate,
+  setTemplate,
   TEMPLATE_NAMES,
   wordMail,
 } from '../../src/mail/templates'
@@ -40,7 +41,7 @@ async function setupTemplates() {
     database,
     set: async (id: string, content: string) => {
       const template = await requireTemplate(id, content)
-      await database.write((tx) => tx.mailTemplates.put(template))
+      await database.write((tx) => setTemplate(tx, template))
     },
     word: (kind: MailKind, variables: object) => word(database, kind, { ...variables }),
     [Symbol.asyncDispose]: () => base[Symbol.asyncDispose](),

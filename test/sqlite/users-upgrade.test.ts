@@ -1,38 +1,17 @@
 import { expect, test } from 'bun:test'
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
-import { migrations } from '../../migrations/sqlite/index'
 import { listEveryUser } from '../../src/domain/user-list'
-import { openConnection } from '../../src/sqlite/connection'
-import { migrate } from '../../src/sqlite/migrate'
-import { createSqliteStore } from '../../src/sqlite/store'
-import { createTestClock, DAY } from '../auth/setup'
-import { temporaryFolder } from '../setup'
-
-/** A database as the first migration made it, with these statements run on it. */
-function writeOldDatabase(folder: string, ...statements: string[]): void {
-  const place = join(folder, 'databases', 'main')
-  mkdirSync(place, { recursive: true })
-  const connection = openConnection(join(place, 'database.sqlite'), 'write', 'none')
-  migrate(connection, () => undefined, migrations.slice(0, 1))
-  for (const statement of statements) connection.db.run(statement)
-  connection.close()
-}
+import { DAY } from '../auth/setup'
+import { openOldDatabase } from './old-database'
 
 test('users of an earlier version are listed, searched and sorted like others', async () => {
-  using folder = temporaryFolder()
-  writeOldDatabase(
-    folder.path,
+  await using old = await openOldDatabase(
+    '0001_init',
     `INSERT INTO users VALUES
       ('zoe@example.com', 'prod', 2000, 2001, 2002, NULL, NULL, '{"displayName":"Zoë"}'),
       ('asa@example.com', 'prod', 1000, 1001, NULL, 9000, 8000, NULL),
       ('eva', 'eval', 3000, 3001, NULL, NULL, NULL, '{"email":"Éva@example.com"}')`,
   )
-  await using store = createSqliteStore(folder.path, {
-    clock: createTestClock(),
-    durability: 'none',
-  })
-  const database = await store.open('main')
+  const { database } = old
   await database.read(async (tx) => {
     const users = await listEveryUser(tx)
     const rest = { lastLogin: null, validUntil: null, evalUntil: null, deactivated: null }
@@ -98,11 +77,10 @@ test('users of an earlier version are listed, searched and sorted like others', 
 })
 
 test('refresh tokens of an earlier version stay with the user they were made for', async () => {
-  using folder = temporaryFolder()
   const token = (hash: string, subject: string, created: number) =>
     `('${hash}', 'client', '${subject}', '{}', '[]', 'pem', ${created}, ${created})`
-  writeOldDatabase(
-    folder.path,
+  await using old = await openOldDatabase(
+    '0001_init',
     `INSERT INTO users VALUES ('alice', 'prod', 2000, 2000, NULL, NULL, NULL, NULL)`,
     `INSERT INTO refresh_tokens VALUES ${[
       token('hers', 'alice', 2000),
@@ -111,11 +89,7 @@ test('refresh tokens of an earlier version stay with the user they were made for
       token('of the client', 'client', 1000),
     ].join(', ')}`,
   )
-  await using store = createSqliteStore(folder.path, {
-    clock: createTestClock(),
-    durability: 'none',
-  })
-  const database = await store.open('main')
+  const { database } = old
   const user = async (hash: string) =>
     (await database.read((tx) => tx.refreshTokens.find(hash)))?.user
   expect(await user('hers')).toBe(1)

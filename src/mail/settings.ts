@@ -1,0 +1,24 @@
+import type { Awaitable, ReadTx, WriteTx } from '../domain/store'
+
+/** How one database sends, where it differs from its server. */
+export interface MailSettings {
+  /** `Name <address>`, or null for the server's. */
+  readonly sender: string | null
+  /** `smtp://…`, `smtps://…` or the https address of a web hook, sealed; null for the server's. */
+  readonly sealedAddress: string | null
+}
+
+/** As they are since they last changed: remembered, for every login asks. */
+export function findMailSettings(tx: ReadTx): Awaitable<MailSettings> {
+  return tx.remember('mail settings', async () => {
+    const setting = await tx.settings.find(SETTING)
+    return { ...DEFAULT, ...setting?.value }
+  })
+}
+
+export async function putMailSettings(tx: WriteTx, settings: MailSettings): Promise<void> {
+  await tx.settings.put({ id: SETTING, value: { ...settings } })
+}
+
+const SETTING = 'mail'
+const DEFAULT: MailSettings = { sender: null, sealedAddress: null }
