@@ -61,19 +61,25 @@ function ofLookup(
 ): StoredRow[] | undefined {
   if (!Number.isSafeInteger(index)) throw new RangeError('an index number is an integer')
   // Every parameter is a tenth of such a look-up: our own numbers are part of its text.
-  const select = (keys: string) =>
-    scope.connection.prepare<StoredRow>(
-      `SELECT o.seq, o.realm, o.value FROM index_entries e CROSS JOIN ${objectTable(table.number)} o ON o.seq = e.seq WHERE e.index_number = ${index} AND ${keys} ${after === 0 ? '' : 'AND e.seq > ?'} LIMIT ${most + 1}`,
-    )
-  const since = after === 0 ? [] : [after]
+  const since = after === 0 ? '' : 'AND seq > ?'
+  const parameters = after === 0 ? [] : [after]
+  const name = objectTable(table.number)
   const rows: StoredRow[] = []
+  // Not a join, which takes nearly twice as long for a single row.
+  const equal = scope.connection.prepare<StoredRow>(
+    `SELECT seq, realm, value FROM ${name} WHERE seq IN (SELECT seq FROM index_entries WHERE index_number = ${index} AND key = ? ${since} LIMIT ${most + 1})`,
+  )
   for (const key of keys) {
-    rows.push(...select('e.key = ?').all(key, ...since))
+    rows.push(...equal.all(key, ...parameters))
     if (rows.length > most) return undefined
   }
   // Most properties are never arrays, and then there is nothing to look for.
   if (range !== undefined && (range.lower[0] ?? 0) <= highestOf(scope, index)) {
-    rows.push(...select('e.key >= ? AND e.key < ?').all(range.lower, range.upper, ...since))
+    // A join, because a row with several entries in the range is to count as often.
+    const between = scope.connection.prepare<StoredRow>(
+      `SELECT seq, realm, value FROM index_entries CROSS JOIN ${name} USING (seq) WHERE index_number = ${index} AND index_entries.key >= ? AND index_entries.key < ? ${since} LIMIT ${most + 1}`,
+    )
+    rows.push(...between.all(range.lower, range.upper, ...parameters))
   }
   if (rows.length > most) return undefined
   const hidden = erasing(scope)

@@ -39,12 +39,12 @@ const PLANS: readonly [RegExp, RegExp][] = [
     /PRIMARY KEY \(index_number=\? AND key>\? AND key<\?\)/,
   ],
   [
-    /CROSS JOIN o_4 o .* e.key = \?/,
-    /^SEARCH e USING PRIMARY KEY \(index_number=\? AND key=\?(?: AND seq>\?)?\)\nSEARCH o USING INTEGER PRIMARY KEY/,
+    /FROM o_4 WHERE seq IN \(.* key = \?/,
+    /^SEARCH o_4 USING INTEGER PRIMARY KEY \(rowid=\?\)\nLIST SUBQUERY.*\nSEARCH index_entries USING PRIMARY KEY \(index_number=\? AND key=\?(?: AND seq>\?)?\)$/,
   ],
   [
-    /CROSS JOIN o_4 o .* e.key < \?/,
-    /^SEARCH e USING PRIMARY KEY \(index_number=\? AND key>\? AND key<\?\)\nSEARCH o USING INTEGER PRIMARY KEY/,
+    /CROSS JOIN o_4 USING .*\.key < \?/,
+    /^SEARCH index_entries USING PRIMARY KEY \(index_number=\? AND key>\? AND key<\?\)\nSEARCH o_4 USING INTEGER PRIMARY KEY/,
   ],
   [/min\(seq\) FROM o_4/, /^(?!.*COVERING)(?=.*SEARCH o_4).*$/s],
   [/^UPDATE o_4 SET realm/, /SEARCH o_4 USING INTEGER PRIMARY KEY/],
