@@ -11,6 +11,8 @@ export interface Access {
   /** Null for an anonymous actor. */
   readonly subject: string | null
   readonly email: string | null
+  /** The actor's private realm, where there is one. */
+  readonly ownRealm: RealmRef | null
   /** The realms the actor is in, each with every permission set that counts there. */
   readonly realms: ReadonlyMap<RealmRef, readonly PermissionSet[]>
   readonly realmRefs: ReadonlySet<RealmRef>
@@ -58,8 +60,8 @@ async function loadAccess(tx: ReadTx, actor: Actor): Promise<Access> {
   const { subject, email } = actor
   const realms = new Map<RealmRef, PermissionSet[]>([[PUBLIC_REALM_REF, []]])
   const invitations = new Map<RealmRef, Invitation>()
+  const own = subject === null ? undefined : await tx.realms.find(subject)
   if (subject !== null) {
-    const own = await tx.realms.find(subject)
     if (own !== undefined) realms.set(own.ref, [FULL])
     const memberships = await tx.memberships.ofUser(subject)
     for (const membership of memberships.filter(({ accepted }) => accepted)) {
@@ -77,7 +79,14 @@ async function loadAccess(tx: ReadTx, actor: Actor): Promise<Access> {
       })
     }
   }
-  return { subject, email, realms, realmRefs: new Set(realms.keys()), invitations }
+  return {
+    subject,
+    email,
+    ownRealm: own?.ref ?? null,
+    realms,
+    realmRefs: new Set(realms.keys()),
+    invitations,
+  }
 }
 
 /** A membership's own permissions and those of the roles it names. */

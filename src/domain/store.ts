@@ -1,3 +1,4 @@
+import type { Blob } from './blob'
 import type { Client } from './client'
 import type { Code } from './code'
 import type { Job } from './job'
@@ -71,6 +72,7 @@ export interface ReadTx {
   readonly revision: number
   readonly tables: TableReader
   readonly objects: ObjectReader
+  readonly blobs: BlobReader
   readonly realms: RealmReader
   readonly memberships: MembershipReader
   readonly users: UserReader
@@ -94,6 +96,7 @@ export interface ReadTx {
 export interface WriteTx extends ReadTx {
   readonly tables: TableWriter
   readonly objects: ObjectWriter
+  readonly blobs: BlobWriter
   readonly realms: RealmWriter
   readonly memberships: MembershipWriter
   readonly users: UserWriter
@@ -263,6 +266,34 @@ export interface ObjectWriter extends ObjectReader {
     limit: number,
     entriesOf: (table: Table, value: string) => readonly IndexEntry[],
   ): Awaitable<number>
+}
+
+export interface BlobUsage {
+  readonly bytes: number
+  readonly blobs: number
+}
+
+export interface BlobReader {
+  find(id: string): Awaitable<Blob | undefined>
+  /**
+   * The blob, if it was brought by whoever `uploader` is the private realm of, or an object in one of
+   * these realms references it; realms that are being erased hold nothing.
+   */
+  findFor(
+    id: string,
+    uploader: RealmRef | null,
+    realms: ReadonlySet<RealmRef>,
+  ): Awaitable<Blob | undefined>
+  isUploadedBy(id: string, uploader: RealmRef | null): Awaitable<boolean>
+  /** True when an object in another realm than this one references the blob, be it there or not. */
+  isReferencedOutside(id: string, realm: RealmRef | null): Awaitable<boolean>
+  /** What one uploader brought, or with null the whole database holds: blobs that are equal count each. */
+  usage(uploader: RealmRef | null): Awaitable<BlobUsage>
+}
+
+export interface BlobWriter extends BlobReader {
+  /** Notes a blob, and one more who brought it; its grace before it is collected begins anew. */
+  put(blob: Blob, uploader: RealmRef | null): Awaitable<void>
 }
 
 export interface RealmReader {

@@ -16,6 +16,7 @@ export const STATUS: Readonly<Record<ErrorCode, number>> = {
   INVALID_OTP: 401,
   NOT_AUTHORIZED: 403,
   ORIGIN_NOT_ALLOWED: 403,
+  BLOB_NOT_READABLE: 403,
   LICENSE_EXPIRED: 403,
   USER_DEACTIVATED: 403,
   USER_NOT_REGISTERED: 403,
@@ -30,6 +31,7 @@ export const STATUS: Readonly<Record<ErrorCode, number>> = {
   UNKNOWN_CLIENT: 404,
   UNKNOWN_USER: 404,
   UNKNOWN_PROVIDER: 404,
+  UNKNOWN_BLOB: 404,
   METHOD_NOT_ALLOWED: 405,
   CONFLICT: 409,
   PAYLOAD_TOO_LARGE: 413,
@@ -49,6 +51,7 @@ export const STATUS: Readonly<Record<ErrorCode, number>> = {
   BUSY: 503,
   DATA_FOLDER_IN_USE: 503,
   STORAGE_FULL: 507,
+  QUOTA_EXCEEDED: 507,
 }
 
 /** What the caller is told; anything that is no `SatchelError` is `INTERNAL` and says nothing. */

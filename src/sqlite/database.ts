@@ -70,6 +70,7 @@ function serveDatabase(
     connection: writing,
     committed,
     ids: createIds(clock, { highWater: committed.counters.idHighWater }),
+    clock,
     seal: (group) => sealGroup(writing, committed, group),
     publish(group) {
       snapshot.drop()

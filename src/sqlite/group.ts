@@ -1,3 +1,4 @@
+import type { Clock } from '../clock'
 import { SatchelError } from '../domain/error'
 import type { Ids } from '../domain/id'
 import type { RealmRef } from '../domain/realm'
@@ -69,6 +70,7 @@ export class Unit {
   constructor(
     readonly group: Group,
     readonly ids: Ids,
+    readonly clock: Clock,
   ) {}
 
   /** This unit's revision, taken when it first changes something (design.md §3). */

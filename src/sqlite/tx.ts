@@ -1,5 +1,7 @@
 import type {
   Awaitable,
+  BlobReader,
+  BlobWriter,
   MembershipReader,
   MembershipWriter,
   ObjectReader,
@@ -12,6 +14,7 @@ import type {
   WriteTx,
 } from '../domain/store'
 import { nextTurn } from '../domain/turn'
+import { blobReader, blobWriter } from './blobs'
 import { codeReader, codeWriter } from './codes'
 import type { Connection } from './connection'
 import type { Unit } from './group'
@@ -76,6 +79,9 @@ export class SqliteReadTx extends BaseTx<undefined> implements ReadTx {
   }
   get objects() {
     return (this.#objects ??= objectReader(this.scope))
+  }
+  get blobs(): BlobReader {
+    return blobReader(this.scope)
   }
   get realms() {
     return (this.#realms ??= realmReader(this.scope))
@@ -189,6 +195,9 @@ export class SqliteWriteTx extends BaseTx<Unit> implements WriteTx {
   }
   get objects() {
     return (this.#objects ??= objectWriter(this.scope))
+  }
+  get blobs(): BlobWriter {
+    return blobWriter(this.scope)
   }
   get realms() {
     return (this.#realms ??= realmWriter(this.scope))

@@ -1,3 +1,4 @@
+import type { Clock } from '../clock'
 import { SatchelError } from '../domain/error'
 import type { Ids } from '../domain/id'
 import type { Awaitable, WriteTx } from '../domain/store'
@@ -37,6 +38,7 @@ export interface WriterHooks {
   readonly connection: Connection
   readonly committed: Committed
   readonly ids: Ids
+  readonly clock: Clock
   /** Writes what the units of the group share, inside its transaction. */
   seal(group: Group): void
   /** Makes the group's changes the committed state, right after its COMMIT. Must not throw. */
@@ -52,7 +54,7 @@ export interface WriterHooks {
  * microtasks, therefore never sees half of before and half of after.
  */
 export function createWriter(hooks: WriterHooks): Writer {
-  const { connection, committed, ids } = hooks
+  const { connection, committed, ids, clock } = hooks
   const queue: Pending[] = []
   let idle: (() => void)[] = []
   let isRunning = false
@@ -150,7 +152,7 @@ export function createWriter(hooks: WriterHooks): Writer {
   }
 
   async function runUnit({ work }: Pending, current: Group): Promise<unknown> {
-    const unit = new Unit(current, ids)
+    const unit = new Unit(current, ids, clock)
     const tx = new SqliteWriteTx(connection, committed, unit, refuseLate)
     const before = unit.mark()
     beginPart(connection)

@@ -73,6 +73,7 @@ export function setupWriter(): SetupWriter {
     connection,
     committed,
     ids: createIds(createTestClock()),
+    clock: createTestClock(),
     seal: (group) => sealGroup(connection, committed, group),
     publish(group) {
       groups.push(group)

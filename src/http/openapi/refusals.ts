@@ -18,6 +18,8 @@ export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
   NOT_AUTHORIZED: 'The token lacks a scope, or its subject a permission; `reason` names it.',
   ORIGIN_NOT_ALLOWED:
     'A page of an origin that is not listed called: `satchel origin add` lists it.',
+  BLOB_NOT_READABLE:
+    'The object references a blob that its writer may not read; `reason` names the property.',
   LICENSE_EXPIRED: 'The licence of the user has expired: reading goes on, writing does not.',
   USER_DEACTIVATED: 'The user is deactivated.',
   USER_NOT_REGISTERED: 'Nobody is registered under this address, and a login does not register it.',
@@ -32,6 +34,7 @@ export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
   UNKNOWN_CLIENT: 'There is no such client. Told by commands.',
   UNKNOWN_USER: 'There is no user with this id.',
   UNKNOWN_PROVIDER: 'The database has no login provider of this name.',
+  UNKNOWN_BLOB: 'There is no such blob, or the caller may not read it: one answer for both.',
   UNKNOWN_REALM: 'The object names a realm that does not exist: create it first.',
   METHOD_NOT_ALLOWED: 'The address knows other methods; the header `Allow` names them.',
   UNSUPPORTED_MEDIA_TYPE:
@@ -44,6 +47,7 @@ export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
   TOO_MANY_REQUESTS: 'Too many requests: repeat it after `Retry-After` seconds.',
   BUSY: 'The server is busy or stopping; nothing was stored: repeat it after `Retry-After` seconds.',
   STORAGE_FULL: 'The disk is full; nothing was stored.',
+  QUOTA_EXCEEDED: 'The blobs of the user or of the database would take more room than they have.',
   MAIL_FAILED: 'The mail server or hook did not take a mail. Told by commands.',
   MAIL_NOT_CONFIGURED: 'This server has no way to send mails: its administrator sets one up.',
   NO_PUBLIC_ADDRESS: 'This server does not know its public address: `--public-url` says it.',
