@@ -3,7 +3,7 @@ import { SatchelError } from '../domain/error'
 import type { Provider } from '../domain/provider'
 import type { LoginProof } from './login-state'
 import { providerFailure } from './provider-client'
-import { isOpenId, PROVIDER_FACTS } from './provider-facts'
+import { isOpenId, locate, PROVIDER_FACTS, usualScopes } from './provider-facts'
 import { type Claims, type Identity, isRecord } from './provider-identity'
 
 /** One login at one provider. */
@@ -24,10 +24,11 @@ export async function beginAtProvider(
 ): Promise<string> {
   const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await import('openid-client')
   const facts = PROVIDER_FACTS[provider.type]
+  const scope = chooseScopes(provider, scopes)
   const url = buildAuthorizationUrl(client, {
     ...facts.parameters,
     redirect_uri: callback,
-    scope: chooseScopes(provider, scopes),
+    ...(scope === '' ? {} : { scope }),
     state,
     ...(isOpenId(provider) ? { nonce: proof.nonce } : {}),
     ...(usesPkce(provider, client)
@@ -82,6 +83,8 @@ async function exchange(call: ProviderCall, query: URLSearchParams) {
   const { provider, client, callback, state, proof } = call
   const returned = new URL(callback)
   returned.search = query.toString()
+  // Held against nothing, it would only be in the way; the callback and the state are the provider's own.
+  if (!isNamed(provider)) returned.searchParams.delete('iss')
   return await authorizationCodeGrant(client, returned, {
     expectedState: state,
     ...(usesPkce(provider, client) ? { pkceCodeVerifier: proof.verifier } : {}),
@@ -119,15 +122,23 @@ async function loadFrom(client: Configuration, tokens: Tokens, path: string): Pr
   throw new Error(`${url.host}${url.pathname} answers ${response.status}`)
 }
 
+/** False for a provider of which nobody said what it calls itself. */
+function isNamed(provider: Provider): boolean {
+  const whereabouts = locate(provider)
+  return typeof whereabouts === 'string' || whereabouts.issuer !== null
+}
+
 function usesPkce({ type }: Provider, client: Configuration): boolean {
   return PROVIDER_FACTS[type].knowsPkce || client.serverMetadata().supportsPKCE()
 }
 
-/** What was asked for, else what is configured; always with what tells who it is. */
+/** What was asked for, else what is configured; always with what tells who it is. Maybe nothing. */
 function chooseScopes(provider: Provider, scopes: readonly string[] | null): string {
-  const facts = PROVIDER_FACTS[provider.type]
-  const needed = isOpenId(provider) ? ['openid', 'email'] : facts.needed
-  return [...new Set([...needed, ...(scopes ?? provider.scopes ?? facts.scopes)])].join(' ')
+  const { needed: own } = PROVIDER_FACTS[provider.type]
+  const needed = isOpenId(provider) ? ['openid', 'email'] : own
+  return [...new Set([...needed, ...(scopes ?? provider.scopes ?? usualScopes(provider))])].join(
+    ' ',
+  )
 }
 
 /** Apple tells a person's name once, beside the code. */

@@ -110,7 +110,7 @@ async function connect(
   )
   openid.allowInsecureRequests(client)
   client.timeout = TIMEOUT
-  client[openid.customFetch] = fetch
+  client[openid.customFetch] = withoutIdTokens(fetch)
   return client
 }
 
@@ -121,7 +121,8 @@ function toMetadata({
   userInfoUrl,
 }: Endpoints): ServerMetadata {
   return {
-    issuer,
+    // The library needs one.
+    issuer: issuer ?? new URL(authorizationUrl).origin,
     authorization_endpoint: authorizationUrl,
     token_endpoint: tokenUrl,
     userinfo_endpoint: userInfoUrl,
@@ -179,6 +180,24 @@ function fetchBy(outbound: Outbound): CustomFetch {
       return outbound(url, { method, headers, ...(isEmpty ? {} : { body: String(body) }) })
     }
     throw new TypeError('a body of this kind is not sent to providers')
+  }
+}
+
+/**
+ * Who is asked for no OpenID may still give id tokens. They say nothing that is used, and there is
+ * nothing known that they could be checked by.
+ */
+function withoutIdTokens(fetch: CustomFetch): CustomFetch {
+  return async (url, options) => {
+    const response = await fetch(url, options)
+    const body: unknown = await response
+      .clone()
+      .json()
+      .catch(() => undefined)
+    if (!isRecord(body) || !Object.hasOwn(body, 'id_token')) return response
+    const { status, headers } = response
+    const { id_token: _, ...rest } = body
+    return Response.json(rest, { status, headers })
   }
 }
 

@@ -18,7 +18,7 @@ export interface ProviderFacts {
   readonly issuer?: (options: ProviderOptions) => string
   /** Where everything is, without a document. */
   readonly endpoints?: Endpoints
-  /** The scopes that are asked for unless others are configured. */
+  /** The scopes that are asked for unless others are configured: see `usualScopes`. */
   readonly scopes: readonly string[]
   /** Those that are asked for always, where `openid` and `email` are unknown. */
   readonly needed: readonly string[]
@@ -30,7 +30,8 @@ export interface ProviderFacts {
 }
 
 export interface Endpoints {
-  readonly issuer: string
+  /** What it calls itself, or null when nobody said. */
+  readonly issuer: string | null
   readonly authorizationUrl: string
   readonly tokenUrl: string
   readonly userInfoUrl: string
@@ -93,8 +94,7 @@ export function locate({ type, options }: Pick<Provider, 'type' | 'options'>): s
   const facts = PROVIDER_FACTS[type]
   const { issuer, authorizationUrl, tokenUrl, userInfoUrl } = { ...facts.endpoints, ...options }
   if (authorizationUrl !== undefined && tokenUrl !== undefined && userInfoUrl !== undefined) {
-    const name = issuer ?? new URL(authorizationUrl).origin
-    return { issuer: name, authorizationUrl, tokenUrl, userInfoUrl }
+    return { issuer: issuer ?? null, authorizationUrl, tokenUrl, userInfoUrl }
   }
   const found = issuer ?? facts.issuer?.(options)
   if (found !== undefined) return found
@@ -108,3 +108,12 @@ export function locate({ type, options }: Pick<Provider, 'type' | 'options'>): s
 export function isOpenId(provider: Pick<Provider, 'type' | 'options'>): boolean {
   return typeof locate(provider) === 'string'
 }
+
+/** What a provider is asked for unless somebody says otherwise. */
+export function usualScopes(provider: Pick<Provider, 'type' | 'options'>): readonly string[] {
+  const { endpoints, scopes } = PROVIDER_FACTS[provider.type]
+  return isOpenId(provider) || endpoints !== undefined ? scopes : PLAIN_SCOPES
+}
+
+/** The words of OpenID would be refused by who speaks OAuth alone; this one most of them know. */
+const PLAIN_SCOPES = ['email']

@@ -1,5 +1,5 @@
 import { type AnyElysia, Elysia } from 'elysia'
-import { PROVIDER_FACTS } from '../auth/provider-facts'
+import { usualScopes } from '../auth/provider-facts'
 import type { LoginStep } from '../auth/provider-login'
 import { callbackAddress } from '../auth/provider-login'
 import { SatchelError } from '../domain/error'
@@ -87,13 +87,14 @@ const MOVED = 'moved'
 const POSTED = ['state', 'code', 'error', 'error_description', 'iss', 'user']
 const LONGEST_FORM = 16 * 1024
 
-function describe({ id, type, displayName, iconUrl, scopes }: Provider) {
+function describe(provider: Provider) {
+  const { id, type, displayName, iconUrl, scopes } = provider
   return {
     type,
     name: id,
     displayName,
     ...(iconUrl === null ? {} : { iconUrl }),
-    scopes: scopes ?? PROVIDER_FACTS[type].scopes,
+    scopes: scopes ?? usualScopes(provider),
   }
 }
 

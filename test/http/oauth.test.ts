@@ -14,6 +14,8 @@ import {
   logIn,
   setupLogins,
 } from '../oauth/setup'
+import { startPlainProvider } from '../oauth/plain'
+import { createVisitor } from '../oauth/visitor'
 
 const { publicKey: PUBLIC_KEY } = generateKeyPairSync('rsa', {
   modulusLength: 2048,
@@ -637,22 +639,56 @@ describe('the types of providers', () => {
     expect(sent?.parameters.get('response_mode')).toBe('form_post')
   })
 
-  test('custom-oauth2: without a discovery document, by the description of the user', async () => {
+  test('custom-oauth2: without a discovery document, by OAuth alone', async () => {
     await using server = await setupLogins()
-    const provider = await connectOpenId(server, { type: 'google' })
+    const sent: string[] = []
+    using provider = startPlainProvider((request) => void sent.push(request))
+    await addProvider(server, {
+      type: 'custom-oauth2',
+      name: 'plain',
+      authorizationUrl: `${provider.url}/auth`,
+      tokenUrl: `${provider.url}/token`,
+      userInfoUrl: `${provider.url}/me`,
+    })
+    const listed = [{ type: 'custom-oauth2', name: 'plain', scopes: ['email'] }]
+    expect(await providersOf(server)).toMatchObject({ providers: listed })
+    const { url } = await server.visitor().go(server.loginUrl('plain'))
+    const { body } = await server.exchange(answerOf(url)['code'] ?? '')
+    expect(body['claims']).toMatchObject({ sub: 'alice@example.com', name: 'Alice' })
+    const asked = new URL(sent[0] ?? '').searchParams
+    expect([asked.get('scope'), asked.has('nonce')]).toEqual(['email', false])
+    expect(asked.get('code_challenge_method')).toBe('S256')
+    expect(sent.map((request) => new URL(request).pathname)).toEqual(['/auth', '/token', '/me'])
+
+    await server.visitor().go(server.loginUrl('plain', APP, { scopes: '' }))
+    expect(new URL(sent[3] ?? '').searchParams.has('scope')).toBe(false)
+  })
+
+  test('custom-oauth2: what an OpenID provider says that nobody can check is not in the way', async () => {
+    await using server = await setupLogins({ allowPrivateAddresses: '127.0.0.0/8,::1/128' })
+    const openid = await connectOpenId(server, { type: 'google' })
+    const elsewhere = openid.issuer.replace('127.0.0.1', 'localhost')
     const plain = {
       type: 'custom-oauth2',
-      authorizationUrl: `${provider.issuer}/auth`,
-      tokenUrl: `${provider.issuer}/token`,
-      userInfoUrl: `${provider.issuer}/me`,
+      name: 'google',
+      authorizationUrl: `${elsewhere}/auth`,
+      tokenUrl: `${openid.issuer}/token`,
+      userInfoUrl: `${openid.issuer}/me`,
       scopes: ['openid', 'email'],
     }
-    await addProvider(server, { ...plain, name: 'google', displayName: 'Plain' })
-    const { body } = await server.exchange(await codeOfLogin(server, 'google'))
+    await addProvider(server, plain)
+    const goTo = async () => {
+      const visitor = createVisitor((url) => url.origin === APP)
+      return answerOf((await logIn(visitor, server.loginUrl('google'))).url)
+    }
+    const { code = '' } = await goTo()
+    const { body } = await server.exchange(code)
     expect(body['claims']).toMatchObject({ sub: 'alice@example.com' })
-    const sent = provider.requests.find(({ path }) => path === '/auth')
-    expect(sent?.parameters.has('nonce')).toBe(false)
-    expect(sent?.parameters.get('code_challenge_method')).toBe('S256')
+    const begun = openid.requests.find(({ path }) => path === '/auth')
+    expect(begun?.parameters.has('nonce')).toBe(false)
+    // With a name it is held to it.
+    await addProvider(server, { ...plain, issuer: elsewhere })
+    expect((await goTo())['error']).toContain('could not complete')
   })
 
   test('custom-oauth2: who does not say whether it verified is believed only when told to', async () => {
