@@ -16,8 +16,8 @@ export function createApp(door: Door, domain: string | null): FrontDoor {
   const app = new Elysia({ name: 'satchel', normalize: false })
     .onError(({ error, code, request }) => {
       const call = callOf(request)
-      const told = code === 'NOT_FOUND' ? noRoute(call, methodsAt(call.path)) : publicError(error)
-      if (told.code === 'INTERNAL') door.failure(call.id, error)
+      const isNowhere = code === 'NOT_FOUND'
+      const told = isNowhere ? noRoute(call, methodsAt(call.path)) : publicError(door, call, error)
       return errorAnswer(call, told, allow(told, methodsAt(call.path)))
     })
     .use(serviceRoutes(door))

@@ -1,6 +1,7 @@
 import { type ErrorCode, SatchelError } from '../domain/error'
 import { answer } from './answer'
 import type { Call } from './call'
+import type { Door } from './door'
 
 /** Every code and its status (design.md §6). */
 export const STATUS: Readonly<Record<ErrorCode, number>> = {
@@ -54,16 +55,36 @@ export const STATUS: Readonly<Record<ErrorCode, number>> = {
   QUOTA_EXCEEDED: 507,
 }
 
-/** What the caller is told; anything that is no `SatchelError` is `INTERNAL` and says nothing. */
-export function publicError(error: unknown): SatchelError {
-  if (error instanceof SatchelError) return error
-  return new SatchelError(
-    'INTERNAL',
-    'Something went wrong here; the log of the server says more',
-    {
-      cause: error,
-    },
-  )
+/**
+ * What the caller is told of an error, while the log is told the rest. What is no `SatchelError` is
+ * `INTERNAL` and says nothing.
+ */
+export function publicError(
+  door: Pick<Door, 'failure'>,
+  call: Pick<Call, 'id'>,
+  error: unknown,
+): SatchelError {
+  const told = tell(error)
+  const isWhole = told === error && (told.cause === undefined || told.code === 'INVALID_TOKEN')
+  if (!isWhole) door.failure(call.id, error)
+  return told
+}
+
+function tell(error: unknown): SatchelError {
+  const known = error instanceof SatchelError ? error : new SatchelError('INTERNAL', '')
+  const sentence = SENTENCES[known.code]
+  return sentence === undefined ? known : new SatchelError(known.code, sentence)
+}
+
+/** In place of sentences for operators, which name files. */
+const SENTENCES: Partial<Record<ErrorCode, string>> = {
+  INTERNAL: 'Something went wrong here; the log of the server says more',
+  STORAGE_FAILED:
+    'The storage failed: nothing of this request was stored. The log of the server says more',
+  STORAGE_FULL:
+    'The disk is full: nothing of this request was stored. Free some space and repeat it',
+  READ_ONLY: 'The data folder cannot be written: nothing of this request was stored',
+  NEWER_DATA: 'This database was written by a newer version of Satchel, which has to serve it',
 }
 
 /** `{code, message, requestId, reason?}` with the status of its code (design.md §6). */

@@ -32,9 +32,7 @@ export function createFrontDoor(door: Door, handle: Handle, domain: string | nul
       try {
         response = await respond(request, call)
       } catch (error) {
-        const told = publicError(error)
-        if (told.code === 'INTERNAL' || told.cause !== undefined) door.failure(call.id, error)
-        response = errorAnswer(call, told)
+        response = errorAnswer(call, publicError(door, call, error))
       }
       door.access({
         requestId: call.id,

@@ -167,8 +167,7 @@ async function onPage(
     return await work(call, await hostOf(door, call))
   } catch (error) {
     if (isProgram(request.headers.get('accept') ?? '')) throw error
-    const told = publicError(error)
-    if (told.code === 'INTERNAL') door.failure(call.id, error)
+    const told = publicError(door, call, error)
     call.code = told.code
     return answer(call, messagePage('You are not logged in', told.message), {
       status: STATUS[told.code],

@@ -1,5 +1,5 @@
 import { loginError, type OAuthError, oauthError } from '../auth/oauth-error'
-import { SatchelError } from '../domain/error'
+import type { SatchelError } from '../domain/error'
 import { answer } from './answer'
 import type { Call } from './call'
 import type { Door } from './door'
@@ -14,10 +14,7 @@ export interface RefusedToken {
   readonly error: unknown
 }
 
-/**
- * Refuses a token request as the clients of its grant expect (design.md §4, protocol.md §2.3). Throws
- * what is refused as everywhere else.
- */
+/** Refuses a token request as the clients of its grant expect (design.md §4, protocol.md §2.3). */
 export function refuseToken(door: Door, refused: RefusedToken): Response {
   const tell = TELLERS.get(refused.grantType) ?? CLIENT
   return tell(refused, door)
@@ -27,9 +24,10 @@ type Teller = (refused: RefusedToken, door: Door) => Response
 
 /** In the words of OAuth when the request was the reason (RFC 6749 §5.2). */
 function inWords(find: (error: SatchelError) => OAuthError | undefined): Teller {
-  return ({ call, request, error }) => {
-    const refusal = error instanceof SatchelError ? find(error) : undefined
-    if (refusal === undefined) throw error
+  return ({ call, request, error }, door) => {
+    const told = publicError(door, call, error)
+    const refusal = find(told)
+    if (refusal === undefined) return errorAnswer(call, told)
     const { status, ...body } = refusal
     call.code = body.code
     const usedBasic = /^basic /i.test(request.headers.get('authorization') ?? '')
@@ -50,8 +48,7 @@ const CLIENT = inWords(oauthError)
  * the code again; any other answer is shown as it is: one sentence of text.
  */
 const tellPerson: Teller = ({ call, error }, door) => {
-  const told = publicError(error)
-  if (told.code === 'INTERNAL' || told.cause !== undefined) door.failure(call.id, error)
+  const told = publicError(door, call, error)
   return STATUS[told.code] === 403 ? errorAnswer(call, told) : errorText(call, told)
 }
 

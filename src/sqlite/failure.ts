@@ -36,6 +36,7 @@ export function openFailure(error: unknown, file: string): SatchelError {
   const failure = fileFailure(storageFailure(error))
   if (failure instanceof SatchelError) {
     if (failure.code === 'NEWER_DATA') return failure
+    if (failure.code === 'BUSY') return failure
     if (failure === error || failure.code !== 'STORAGE_FAILED') {
       return new SatchelError(failure.code, `${file}: ${failure.message}`, { cause: error })
     }

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'bun:test'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { SatchelError } from '../../src/domain/error'
 import type { Call } from '../../src/http/call'
 import { errorAnswer, publicError, STATUS } from '../../src/http/errors'
@@ -245,12 +247,57 @@ describe('an error body', () => {
   })
 
   test('says nothing of what went wrong inside', async () => {
-    const inside = new Error('SELECT secret FROM users -- /var/data')
-    const answer = errorAnswer({ ...call }, publicError(inside))
-    expect(answer.status).toBe(500)
-    const text = await answer.text()
-    expect(text).not.toMatch(/SELECT|secret|var/)
-    expect(JSON.parse(text)).toMatchObject({ code: 'INTERNAL', requestId: 'r-1' })
+    const failures: unknown[] = []
+    const door = { failure: (...failure: unknown[]) => void failures.push(failure) }
+    const words = 'SELECT secret FROM users -- /var/data'
+    const inside: [Error, string, number][] = [
+      [new Error(words), 'INTERNAL', 500],
+      [new SatchelError('INTERNAL', words), 'INTERNAL', 500],
+      [new SatchelError('STORAGE_FAILED', words), 'STORAGE_FAILED', 500],
+      [new SatchelError('NEWER_DATA', words), 'NEWER_DATA', 500],
+      [new SatchelError('READ_ONLY', words), 'READ_ONLY', 503],
+      [new SatchelError('STORAGE_FULL', words), 'STORAGE_FULL', 507],
+      [new SatchelError('WEBHOOK_ERROR', 'x', { cause: new Error(words) }), 'WEBHOOK_ERROR', 403],
+    ]
+    for (const [error, code, status] of inside) {
+      const answer = errorAnswer({ ...call }, publicError(door, call, error))
+      expect(answer.status).toBe(status)
+      const text = await answer.text()
+      expect(text).not.toMatch(/SELECT|secret|var/)
+      expect(JSON.parse(text)).toMatchObject({ code, requestId: 'r-1' })
+    }
+    expect(failures).toEqual(inside.map(([error]) => ['r-1', error]))
+  })
+
+  test('leaves out of the log what its caller is told whole', () => {
+    const door = { failure: () => expect.unreachable() }
+    const cause = new Error('jose says so')
+    for (const error of [
+      new SatchelError('UNKNOWN_TABLE', 'No such table'),
+      new SatchelError('INVALID_TOKEN', 'Not valid', { cause }),
+    ]) {
+      expect(publicError(door, call, error)).toBe(error)
+    }
+  })
+
+  test('names no file of the server when a database cannot be opened, which the log does', async () => {
+    await using server = await setupData()
+    const folder = join(server.folder, 'databases', 'broken')
+    mkdirSync(folder)
+    writeFileSync(join(folder, 'database.sqlite'), 'no database'.repeat(1000))
+    const paths = ['/my/plain', '/auth-providers', '/oauth/login/google', '/oauth/callback/google']
+    for (const path of paths) {
+      const response = await fetch(`${server.url}/broken${path}`)
+      expect({ path, status: response.status }).toEqual({ path, status: 500 })
+      const text = await response.text()
+      expect(text).not.toContain(server.folder)
+      expect(text).toContain('The log of the server says more')
+    }
+    const token = await fetch(`${server.url}/broken/token`, { method: 'POST', body: '{}' })
+    expect([token.status, await token.text()]).toEqual([500, expect.not.stringContaining('/')])
+    const told = server.lines.filter((line) => line.includes('A request failed'))
+    expect(told).toHaveLength(paths.length + 1)
+    for (const line of told) expect(line).toContain(`${folder}/database.sqlite cannot be used`)
   })
 
   test('says when to come back', () => {
