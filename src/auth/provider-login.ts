@@ -1,5 +1,5 @@
 import { requireEmail } from '../domain/email'
-import { SatchelError } from '../domain/error'
+import { type ErrorCode, SatchelError } from '../domain/error'
 import { listOrigins } from '../domain/origin'
 import { getProvider, type Provider } from '../domain/provider'
 import { requireRedirect, withParameter } from '../domain/redirect'
@@ -151,15 +151,25 @@ function toAscii(json: string): string {
   )
 }
 
-/** Back with what the person can be told; what a provider did wrong is for the administrator. */
+/** What somebody who logs in did, or can do something about. */
+const ABOUT_THE_LOGIN: readonly ErrorCode[] = [
+  'INVALID_REQUEST',
+  'NOT_AUTHORIZED',
+  'UNKNOWN_PROVIDER',
+]
+
+/** Back with what the person can be told; what a provider or the storage did is for the administrator. */
 function failed(
   redirect: URL,
   state: Pick<LoginState, 'id' | 'provider'>,
   error: unknown,
 ): LoginStep {
-  const isPublic = error instanceof SatchelError && error.code !== 'PROVIDER_FAILED'
-  if (isPublic) return { location: answer(redirect, state, { error: error.message }) }
-  const message = 'The login failed: the login provider or the server could not complete it'
+  const code = error instanceof SatchelError ? error.code : 'INTERNAL'
+  if (error instanceof SatchelError && ABOUT_THE_LOGIN.includes(code)) {
+    return { location: answer(redirect, state, { error: error.message }) }
+  }
+  const culprit = code === 'PROVIDER_FAILED' ? 'login provider' : 'server'
+  const message = `The login failed: the ${culprit} could not complete it. Try again later`
   return { location: answer(redirect, state, { error: message }), failure: error }
 }
 

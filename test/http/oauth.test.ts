@@ -149,7 +149,7 @@ describe('GET /oauth/login/:provider', () => {
     const { url } = await server.visitor().go(server.loginUrl('google', `${APP}/?x=1`))
     expect(url).toStartWith(`${APP}/?x=1&dxc-auth=`)
     expect(answerOf(url)).toEqual({
-      error: 'The login failed: the login provider or the server could not complete it',
+      error: 'The login failed: the login provider could not complete it. Try again later',
       provider: 'google',
       state: expect.stringMatching(/^[\w-]{22}$/),
     })

@@ -1,5 +1,5 @@
 /** A provider that knows OAuth and nothing of OpenID. Everybody who comes is Alice. */
-export function startPlainProvider(note: (request: string) => void) {
+export function startPlainProvider(note: (request: string) => void = () => {}) {
   const server = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
