@@ -1,4 +1,5 @@
 import { expect } from 'bun:test'
+import type { RefreshToken } from '../../src/domain/credential'
 import { type ErrorCode, SatchelError } from '../../src/domain/error'
 import { PUBLIC_REALM_REF, type RealmRef } from '../../src/domain/realm'
 import { parseTable } from '../../src/domain/schema'
@@ -67,6 +68,23 @@ export async function declare(tx: WriteTx, name: string, stores = '@id'): Promis
 
 export function declareIn(database: Database, name: string, stores?: string): Promise<Table> {
   return database.write((tx) => declare(tx, name, stores))
+}
+
+/** Bound to a key, for Alice by the client `c1`. */
+export function refreshToken(hash: string, changes: Partial<RefreshToken> = {}): RefreshToken {
+  return {
+    hash,
+    clientId: 'c1',
+    subject: 'alice',
+    claims: { sub: 'alice', deep: { list: [1, 2] } },
+    scopes: ['ACCESS_DB'],
+    publicKey: '-----BEGIN PUBLIC KEY-----',
+    user: null,
+    login: null,
+    created: NOW,
+    lastUsed: NOW,
+    ...changes,
+  }
 }
 
 /** A new object in the public realm. */

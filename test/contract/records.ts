@@ -3,8 +3,10 @@ import type { Client } from '../../src/domain/client'
 import type { RefreshToken, SigningKey } from '../../src/domain/credential'
 import type { Job } from '../../src/domain/job'
 import type { Origin } from '../../src/domain/origin'
+import type { Provider } from '../../src/domain/provider'
+import type { Setting } from '../../src/domain/setting'
 import type { Database, ReadTx, Records, RecordWriter, WriteTx } from '../../src/domain/store'
-import { NOW, type OpenStore, setupDatabase } from './fixture'
+import { NOW, type OpenStore, refreshToken, setupDatabase } from './fixture'
 
 /** The small nouns, found by id and read whole. */
 export function describeRecords(openStore: OpenStore): void {
@@ -59,6 +61,40 @@ export function describeRecords(openStore: OpenStore): void {
     first: { id: 'https://a.example', created: NOW },
     changed: { id: 'https://a.example', created: NOW + 1 },
   }
+  const providers: Examples<Provider> = {
+    name: 'providers',
+    reader: (tx) => tx.providers,
+    writer: (tx) => tx.providers,
+    first: {
+      id: 'acme',
+      type: 'custom-oauth2',
+      displayName: 'Äcme',
+      iconUrl: 'https://acme.example/icon.png',
+      clientId: 'satchel',
+      sealedSecret: 'sealed',
+      scopes: ['openid', 'email'],
+      options: { issuer: 'https://acme.example', trustsEmail: true },
+      created: NOW,
+    },
+    changed: {
+      id: 'acme',
+      type: 'github',
+      displayName: 'GitHub',
+      iconUrl: null,
+      clientId: 'other',
+      sealedSecret: null,
+      scopes: null,
+      options: {},
+      created: NOW + 1,
+    },
+  }
+  const settings: Examples<Setting> = {
+    name: 'settings',
+    reader: (tx) => tx.settings,
+    writer: (tx) => tx.settings,
+    first: { id: 'policy', value: { newUsers: 'eval', deep: { list: [1, null] } } },
+    changed: { id: 'policy', value: {} },
+  }
   const jobs: Examples<Job> = {
     name: 'jobs',
     reader: (tx) => tx.jobs,
@@ -87,6 +123,8 @@ export function describeRecords(openStore: OpenStore): void {
     describeNoun(openStore, clients)
     describeNoun(openStore, keys)
     describeNoun(openStore, origins)
+    describeNoun(openStore, providers)
+    describeNoun(openStore, settings)
     describeNoun(openStore, jobs)
   })
 
@@ -185,22 +223,6 @@ function describeNoun<T extends { readonly id: string }>(
     const again = await (await fixture.reopen()).open('main')
     expect(await again.read((tx) => reader(tx).list())).toEqual([{ ...first, id: 'another' }])
   })
-}
-
-function refreshToken(hash: string, changes: Partial<RefreshToken> = {}): RefreshToken {
-  return {
-    hash,
-    clientId: 'c1',
-    subject: 'alice',
-    claims: { sub: 'alice', deep: { list: [1, 2] } },
-    scopes: ['ACCESS_DB'],
-    publicKey: '-----BEGIN PUBLIC KEY-----',
-    user: null,
-    login: null,
-    created: NOW,
-    lastUsed: NOW,
-    ...changes,
-  }
 }
 
 async function putTokens(database: Database, ...tokens: RefreshToken[]): Promise<void> {

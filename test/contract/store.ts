@@ -4,6 +4,7 @@ import { describeCommits } from './commits'
 import { describeErasure } from './erasure'
 import { describeLists } from './lists'
 import { describeLocating } from './locating'
+import { describeLogins } from './logins'
 import { describeMemory } from './memory'
 import { describeModel } from './model'
 import { describeObjects } from './objects'
@@ -35,6 +36,7 @@ export function describeStore(name: string, openStore: OpenStore): void {
     describeRealms(openStore)
     describeErasure(openStore)
     describeRecords(openStore)
+    describeLogins(openStore)
     describeModel(openStore)
   })
 }

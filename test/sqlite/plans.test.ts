@@ -12,7 +12,7 @@ import { type TemporaryFolder, temporaryFolder } from '../setup'
 const READ_WHOLE = [
   /^SELECT .* FROM (sqlite_schema|database|migrations|tables|indexes)\b/,
   /^SELECT count\(\*\) AS total FROM o_\d+$/,
-  /^select .* from "(users|clients|keys|origins|jobs)" order by/,
+  /^select .* from "(users|clients|keys|origins|providers|settings|jobs)" order by/,
   /^SELECT 1 FROM tombstones LIMIT 1$/,
   // The index holds those that are being erased and no others.
   /^SELECT number FROM realm_ids WHERE state = 'erasing'$/,
@@ -78,6 +78,18 @@ const PLANS: readonly [RegExp, RegExp][] = [
   [/^delete from "refresh_tokens" .*"client_id"/, /USING INDEX refresh_tokens_of_client/],
   [/^delete from "refresh_tokens" .*"last_used"/, /USING INDEX refresh_tokens_idle/],
   [/^delete from "refresh_uses"/, /USING (COVERING )?INDEX refresh_uses_old/],
+  [/^delete from "refresh_tokens" .*"login"/, /USING INDEX refresh_tokens_of_login \(login=\?\)/],
+  [/^select .* from "revoked_logins"/, /SEARCH revoked_logins USING PRIMARY KEY \(id=\?\)/],
+  [/^delete from "revoked_logins"/, /USING COVERING INDEX revoked_logins_by_end \(expires<\?\)/],
+  [/^delete from "spent_states"/, /USING COVERING INDEX spent_states_by_end \(expires<\?\)/],
+  [/^select .* from "providers" where/, /INDEX sqlite_autoindex_providers_1 \(id=\?\)/],
+  [/^delete from "providers"/, /INDEX sqlite_autoindex_providers_1 \(id=\?\)/],
+  [/^select .* from "codes" where "codes"."id"/, /sqlite_autoindex_codes_1 \(id=\?\)/],
+  [
+    /^select .* from "codes" where .*"subject"/,
+    /USING INDEX codes_of_subject \(subject=\? AND created>\?\)/,
+  ],
+  [/^delete from "codes"/, /INDEX codes_by_end \(expires<\?\)/],
   [/^select .* from "refresh_uses"/, /PRIMARY KEY \(hash=\? AND time_stamp=\?\)/],
 ]
 
@@ -176,7 +188,10 @@ async function live(database: Database): Promise<void> {
     await tx.memberships.ofRealm(1)
     await tx.refreshTokens.find('hash')
     await tx.refreshTokens.findUse('hash', 1)
-    for (const records of [tx.clients, tx.keys, tx.origins, tx.jobs]) {
+    await tx.codes.find('code')
+    await tx.codes.ofSubject('alice@example.com', NOW)
+    await tx.logins.isRevoked('login')
+    for (const records of [tx.clients, tx.keys, tx.origins, tx.providers, tx.settings, tx.jobs]) {
       await records.find('a')
       await records.list()
     }
@@ -210,7 +225,14 @@ function changeData(table: Table, index: number) {
     await tx.memberships.removeOfRealm(1)
     await tx.users.remove('alice')
     await tx.refreshTokens.removeOfClient('c1')
+    await tx.refreshTokens.removeOfLogin('login')
     await tx.refreshTokens.prune(1, 1)
+    await tx.logins.spend('state', NOW)
+    await tx.logins.revoke('login', NOW)
+    await tx.logins.prune(NOW)
+    await tx.codes.prune(NOW)
+    await tx.providers.remove('google')
+    await tx.settings.remove('policy')
     await tx.tables.seal(true)
     await declare(tx, 'things', '@id')
   }

@@ -1,0 +1,130 @@
+import { describe, expect, test } from 'bun:test'
+import type { Database } from '../../src/domain/store'
+import { inEveryLife, NOW, type OpenStore, refreshToken, setupDatabase } from './fixture'
+
+/** What logins with outside providers leave behind: states that are spent, logins that are revoked. */
+export function describeLogins(openStore: OpenStore): void {
+  describe('the state of a login', () => {
+    test('is spent once, whatever becomes of the process', async () => {
+      await using fixture = await setupDatabase(openStore)
+      expect(await spend(fixture.database, 'one')).toBe(true)
+      await inEveryLife(fixture, async (database) => {
+        expect(await spend(database, 'one')).toBe(false)
+      })
+      const again = await (await fixture.reopen()).open('main')
+      expect(await spend(again, 'two')).toBe(true)
+    })
+
+    test('is spent once by a hundred at the same time', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const spent = await Promise.all(Array.from({ length: 100 }, () => spend(database, 'one')))
+      expect(spent.filter(Boolean)).toHaveLength(1)
+    })
+
+    test('is not spent by a unit that fails', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const failing = database.write(async (tx) => {
+        expect(await tx.logins.spend('one', NOW)).toBe(true)
+        expect(await tx.logins.spend('one', NOW)).toBe(false)
+        throw new Error('changed my mind')
+      })
+      expect(await failing.catch(({ message }: Error) => message)).toBe('changed my mind')
+      expect(await spend(database, 'one')).toBe(true)
+    })
+
+    test('is forgotten when it expired before a time, and not sooner', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      await spend(database, 'old', NOW - 1)
+      await spend(database, 'young', NOW)
+      await database.write((tx) => tx.logins.prune(NOW))
+      expect(await spend(database, 'young')).toBe(false)
+      expect(await spend(database, 'old')).toBe(true)
+    })
+
+    test('is no policy: what is remembered stays', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const { policy } = database
+      await spend(database, 'one')
+      expect(database.policy).toBe(policy)
+    })
+  })
+
+  describe('a login that is revoked', () => {
+    test('stays so, and is no other', async () => {
+      await using fixture = await setupDatabase(openStore)
+      await revoke(fixture.database, 'one')
+      await revoke(fixture.database, 'one')
+      await inEveryLife(fixture, async (database) => {
+        expect(await isRevoked(database, 'one')).toBe(true)
+        expect(await isRevoked(database, 'two')).toBe(false)
+      })
+    })
+
+    test('is seen by its unit at once, and by others from the commit on', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      await database.write(async (tx) => {
+        await tx.logins.revoke('one', NOW)
+        expect(await tx.logins.isRevoked('one')).toBe(true)
+        expect(await isRevoked(database, 'one')).toBe(false)
+      })
+      expect(await isRevoked(database, 'one')).toBe(true)
+    })
+
+    test('changes policy, so that nobody goes on with a token that was verified before', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const { policy } = database
+      await revoke(database, 'one')
+      expect(database.policy).toBeGreaterThan(policy)
+    })
+
+    test('is forgotten when it expired before a time, and not sooner', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      await revoke(database, 'old', NOW - 1)
+      await revoke(database, 'young', NOW)
+      await database.write((tx) => tx.logins.prune(NOW))
+      expect(await isRevoked(database, 'old')).toBe(false)
+      expect(await isRevoked(database, 'young')).toBe(true)
+    })
+
+    test('takes its refresh tokens along and leaves the others', async () => {
+      await using fixture = await setupDatabase(openStore)
+      await fixture.database.write(async (tx) => {
+        await tx.refreshTokens.put(refreshToken('h1', { login: 'one' }))
+        await tx.refreshTokens.put(refreshToken('h2', { login: 'two' }))
+        await tx.refreshTokens.put(refreshToken('h3', { login: null }))
+        await tx.refreshTokens.put(refreshToken('h4', { login: 'one' }))
+        await tx.refreshTokens.removeOfLogin('one')
+      })
+      await inEveryLife(fixture, async (database) => {
+        const found = await database.read(async (tx) => {
+          const tokens = []
+          for (const hash of ['h1', 'h2', 'h3', 'h4']) {
+            tokens.push(await tx.refreshTokens.find(hash))
+          }
+          return tokens
+        })
+        expect(found.map((token) => token?.hash)).toEqual([undefined, 'h2', 'h3', undefined])
+        expect(found.map((token) => token?.login)).toEqual([undefined, 'two', null, undefined])
+      })
+    })
+  })
+}
+
+function spend(database: Database, state: string, expires = NOW): Promise<boolean> {
+  return database.write((tx) => tx.logins.spend(state, expires))
+}
+
+function revoke(database: Database, login: string, expires = NOW): Promise<void> {
+  return database.write((tx) => tx.logins.revoke(login, expires))
+}
+
+function isRevoked(database: Database, login: string): Promise<boolean> {
+  return database.read((tx) => tx.logins.isRevoked(login))
+}
