@@ -1,6 +1,7 @@
 import type { User } from '../domain/user'
 import type { UserFilter, UserOrder, UserPage, UserPosition, UserQuery } from '../domain/user-query'
 import type { Scope } from './scope'
+import { type Condition, condition, lookup, where } from './user-lookup'
 import { toUser, USER_COLUMNS, type UserRow } from './user-row'
 
 /** One page: the places of its users first, along an index or from a look-up, then their rows. */
@@ -15,39 +16,78 @@ export function listUsers(scope: Scope, query: UserQuery): UserPage {
 
 /** How many users pass the filter, up to `most`. */
 export function countUsers(scope: Scope, filter: UserFilter, most: number): number {
-  const { sql, parameters } = where(narrow(scope, filter).conditions)
+  const { sql, parameters } = where(conditionsOf(filter))
   const statement = `SELECT count(*) AS total FROM (SELECT 1 FROM users ${sql} LIMIT ?)`
   return scope.connection.prepare<{ total: number }>(statement).get(...parameters, most)!.total
 }
 
+/** So many for each place of the page are looked up and sorted before anything else is tried. */
+const FEW = 3
+/** How many to walk past, and how many more for each place, before that may be the better way. */
+const NEAR = { page: 5_000, place: 20 }
+/** To look up and sort so many takes as long as to walk past a hundred thousand. */
+const MANY = 10_000
+
 /** Up to one place more than the page holds, in order. */
 function findPlaces(scope: Scope, query: UserQuery): UserPosition[] {
-  const { isDescending, limit, after } = query
-  const { index, expression } = ORDERS[query.order]
-  const { isFew, conditions } = narrow(scope, query)
-  const places: UserPosition[] = []
-  const collect = (from: string, seek: readonly Condition[], by: readonly string[]) => {
-    const { sql, parameters } = where([...seek, ...conditions])
-    const sorted = by.map((column) => `${column} ${isDescending ? 'DESC' : 'ASC'}`).join(', ')
-    const statement = scope.connection.prepare<UserPosition>(
-      `SELECT ${expression} AS value, number AS incarnation FROM ${from} ${sql} ORDER BY ${sorted} LIMIT ?`,
+  const candidates = lookup(query)
+  if (candidates === undefined) return walk(scope, query)
+  const few = numbersOf(scope, candidates, FEW * query.limit)
+  if (few !== undefined) return sort(scope, query, few)
+  // Where many match, the next ones are near in any order, unless they are all together elsewhere.
+  const near = walk(scope, query, NEAR.page + NEAR.place * query.limit)
+  if (near.length > query.limit) return near
+  const many = numbersOf(scope, candidates, MANY)
+  return many === undefined ? walk(scope, query) : sort(scope, query, many)
+}
+
+/** The numbers that a look-up finds as JSON; undefined when they are more than `most`. */
+function numbersOf({ connection }: Scope, { sql, parameters }: Condition, most: number) {
+  const found = connection
+    .prepare<{ total: number; numbers: string }>(
+      `SELECT count(*) AS total, json_group_array(number ORDER BY number) AS numbers FROM (${sql} LIMIT ?)`,
     )
-    places.push(...statement.all(...parameters, limit + 1 - places.length))
-  }
+    .get(...parameters, most + 1)!
+  return found.total > most ? undefined : found.numbers
+}
+
+/** The places of those of these users who pass the filter. */
+function sort({ connection }: Scope, query: UserQuery, numbers: string): UserPosition[] {
+  const { expression } = ORDERS[query.order]
+  const columns = [expression, 'number']
+  const seek = query.after === undefined ? [] : [beyond(query, columns, query.after)]
+  const { sql, parameters } = where([...seek, ...conditionsOf(query)])
+  return connection
+    .prepare<UserPosition>(
+      `SELECT ${expression} AS value, number AS incarnation FROM (SELECT value AS found FROM json_each(?)) CROSS JOIN users NOT INDEXED ON number = found ${sql} ORDER BY ${sorted(query, columns)} LIMIT ?`,
+    )
+    .all(numbers, ...parameters, query.limit + 1)
+}
+
+/** Along the index of the order, past `most` users at the most, or past everybody. */
+function walk(scope: Scope, query: UserQuery, most = -1): UserPosition[] {
+  const { index, expression } = ORDERS[query.order]
   const both = [expression, 'number']
-  if (isFew) {
-    collect('users NOT INDEXED', after === undefined ? [] : [beyond(query, both, after)], both)
-    return places
+  const { sql: filter, parameters: filtered } = where(conditionsOf(query))
+  const places: UserPosition[] = []
+  const collect = (seek: readonly Condition[], columns: readonly string[]) => {
+    const { sql, parameters } = where(seek)
+    const passed = `SELECT ${expression} AS value, number AS incarnation, type, deactivated, search FROM users INDEXED BY ${index} ${sql} ORDER BY ${sorted(query, columns)} LIMIT ?`
+    const statement = scope.connection.prepare<UserPosition>(
+      `SELECT value, incarnation FROM (${passed}) ${filter} LIMIT ?`,
+    )
+    const room = query.limit + 1 - places.length
+    places.push(...statement.all(...parameters, most, ...filtered, room))
   }
-  const along = `users INDEXED BY ${index}`
+  const { after } = query
   if (after === undefined) {
-    collect(along, [], both)
+    collect([], both)
     return places
   }
   // Two seeks, because one over both columns would pass over all that have the same value.
   const tied = condition(`${expression} = ?`, after.value)
-  collect(along, [tied, beyond(query, ['number'], after)], ['number'])
-  if (places.length <= limit) collect(along, [beyond(query, [expression], after)], both)
+  collect([tied, beyond(query, ['number'], after)], ['number'])
+  if (places.length <= query.limit) collect([beyond(query, [expression], after)], both)
   return places
 }
 
@@ -84,21 +124,8 @@ function timeOrNever(column: string): string {
   return `ifnull(${column}, -9007199254740992)`
 }
 
-interface Condition {
-  readonly sql: string
-  readonly parameters: readonly (string | number)[]
-}
-
-function condition(sql: string, ...parameters: (string | number)[]): Condition {
-  return { sql, parameters }
-}
-
-function where(conditions: readonly Condition[]): Condition {
-  if (conditions.length === 0) return condition('')
-  return {
-    sql: `WHERE ${conditions.map(({ sql }) => sql).join(' AND ')}`,
-    parameters: conditions.flatMap(({ parameters }) => parameters),
-  }
+function sorted({ isDescending }: UserQuery, columns: readonly string[]): string {
+  return columns.map((column) => `${column} ${isDescending ? 'DESC' : 'ASC'}`).join(', ')
 }
 
 /** What comes after a position, compared by these columns. */
@@ -111,48 +138,11 @@ function beyond({ isDescending }: UserQuery, columns: readonly string[], after: 
   )
 }
 
-interface Narrowed {
-  /** So few users are left that they are looked up and sorted, whatever the order. */
-  readonly isFew: boolean
-  readonly conditions: readonly Condition[]
-}
-
-/** So many matches are found and sorted in less time than it takes to walk along an order. */
-const FEW = 5_000
-
-function narrow(scope: Scope, { search, active, type }: UserFilter): Narrowed {
-  const conditions: Condition[] = []
-  if (type !== undefined) conditions.push(condition('type = ?', type))
-  if (active !== undefined) {
-    conditions.push(condition(`deactivated IS ${active ? '' : 'NOT '}NULL`))
-  }
-  if (search === undefined) return { isFew: false, conditions }
-  const found = lookup(search)
-  const isFew = count(scope, found) < FEW
-  // Where many match, the next one is near in any order: the index holds what is searched.
-  conditions.push(
-    isFew
-      ? condition(`number IN (${found.sql})`, ...found.parameters)
-      : condition('instr(search, ?) > 0', search),
-  )
-  return { isFew, conditions }
-}
-
-const TRIGRAM = /.{3}/su
-
-/** The numbers of the users in whose texts the search is. */
-function lookup(search: string): Condition {
-  if (TRIGRAM.test(search)) {
-    const phrase = `"${search.replaceAll('"', '""')}"`
-    return condition('SELECT rowid FROM user_search WHERE user_search MATCH ?', phrase)
-  }
-  // Every letter of a text begins a trigram: one or two are the beginning of one.
-  const trigrams = 'SELECT DISTINCT doc FROM user_trigrams WHERE term >= ? AND term < ?'
-  return condition(trigrams, search, `${search}\u{10ffff}`)
-}
-
-function count(scope: Scope, { sql, parameters }: Condition): number {
-  return scope.connection
-    .prepare<{ total: number }>(`SELECT count(*) AS total FROM (${sql} LIMIT ${FEW})`)
-    .get(...parameters)!.total
+/** What every user of the list must fulfil. */
+function conditionsOf({ search, active, type }: UserFilter): Condition[] {
+  return [
+    ...(type === undefined ? [] : [condition('type = ?', type)]),
+    ...(active === undefined ? [] : [condition(`deactivated IS ${active ? '' : 'NOT '}NULL`)]),
+    ...(search === undefined ? [] : [condition('instr(search, ?) > 0', search)]),
+  ]
 }

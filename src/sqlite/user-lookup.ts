@@ -1,0 +1,71 @@
+import type { UserFilter } from '../domain/user-query'
+
+/** A part of a statement, with what it is to be run with. */
+export interface Condition {
+  readonly sql: string
+  readonly parameters: readonly (string | number)[]
+}
+
+export function condition(sql: string, ...parameters: (string | number)[]): Condition {
+  return { sql, parameters }
+}
+
+export function where(conditions: readonly Condition[]): Condition {
+  if (conditions.length === 0) return condition('')
+  return {
+    sql: `WHERE ${conditions.map(({ sql }) => sql).join(' AND ')}`,
+    parameters: conditions.flatMap(({ parameters }) => parameters),
+  }
+}
+
+/**
+ * Selects the numbers of the users who may pass a filter, and of hardly anybody else; undefined when
+ * there is no index that would find them.
+ */
+export function lookup({ search, type, active }: UserFilter): Condition | undefined {
+  if (search !== undefined) return lookupText(search)
+  if (type !== undefined) {
+    const state = active === undefined ? '' : ` AND deactivated IS ${active ? '' : 'NOT '}NULL`
+    return condition(
+      `SELECT number FROM users INDEXED BY users_by_type WHERE type = ?${state}`,
+      type,
+    )
+  }
+  if (active === false) {
+    return condition(
+      'SELECT number FROM users INDEXED BY users_inactive WHERE deactivated IS NOT NULL',
+    )
+  }
+  return undefined
+}
+
+/** Enough of them to find hardly anybody else. */
+const MOST_TRIGRAMS = 16
+
+function lookupText(search: string): Condition {
+  // Code points, as the tokenizer counts them.
+  const letters = Array.from(search)
+  if (letters.length < 3) {
+    // Every letter of a text begins a trigram: one or two are the beginning of one.
+    return condition(
+      'SELECT DISTINCT doc AS number FROM user_trigrams WHERE term >= ? AND term < ?',
+      search,
+      `${search}\u{10ffff}`,
+    )
+  }
+  // One beside the other, and the last: as a phrase all of them would be compared place by place.
+  const places = Array.from({ length: Math.ceil(letters.length / 3) }, (_, at) =>
+    Math.min(at * 3, letters.length - 3),
+  )
+  const phrases = places.slice(0, MOST_TRIGRAMS).map(
+    (at) =>
+      `"${letters
+        .slice(at, at + 3)
+        .join('')
+        .replaceAll('"', '""')}"`,
+  )
+  return condition(
+    'SELECT rowid AS number FROM user_search WHERE user_search MATCH ?',
+    phrases.join(' AND '),
+  )
+}
