@@ -8,7 +8,9 @@ CREATE TABLE blobs (
   type TEXT NOT NULL,
   created INTEGER NOT NULL,
   -- Since when nothing references it, ms; null while something does.
-  idle_since INTEGER
+  idle_since INTEGER,
+  -- 1: everyone who brought it was erased, and it goes with the last place that references it.
+  is_left INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX blobs_of_hash ON blobs (hash);

@@ -1,4 +1,4 @@
-import { accessOf } from './access'
+import { type Access, accessOf } from './access'
 import type { Actor } from './actor'
 import { type Blob, parseRef } from './blob'
 import { SatchelError } from './error'
@@ -31,16 +31,16 @@ export async function findReadableBlob(
   )
 }
 
-function readableBlob(tx: ReadTx, actor: Actor, id: string): Awaitable<Blob | undefined> {
-  return actor.scopes.has('GLOBAL_READ') ? tx.blobs.find(id) : findSharedBlob(tx, actor, id)
+async function readableBlob(tx: ReadTx, actor: Actor, id: string): Promise<Blob | undefined> {
+  if (actor.scopes.has('GLOBAL_READ')) return await tx.blobs.find(id)
+  return await findSharedBlob(tx, await accessOf(tx, actor), id)
 }
 
-/** The blob, if the actor brought it or reads a realm with an object that references it. */
-export async function findSharedBlob(
+/** The blob, if they brought it or read a realm with an object that references it. */
+export function findSharedBlob(
   tx: ReadTx,
-  actor: Actor,
+  { ownRealm, realmRefs }: Access,
   id: string,
-): Promise<Blob | undefined> {
-  const { realmRefs, ownRealm } = await accessOf(tx, actor)
-  return await tx.blobs.findFor(id, ownRealm, realmRefs)
+): Awaitable<Blob | undefined> {
+  return tx.blobs.findFor(id, ownRealm, realmRefs)
 }

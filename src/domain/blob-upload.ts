@@ -50,10 +50,10 @@ export function roomForBlob(
 ): Promise<Room> {
   requireBlobId(id)
   return database.read(async (tx) => {
-    const known = await findSharedBlob(tx, actor, id)
+    const access = await accessOf(tx, actor)
+    const known = await findSharedBlob(tx, access, id)
     if (known !== undefined) return { bytes: known.size, refuse: idTaken }
-    const { ownRealm } = await accessOf(tx, actor)
-    const rooms = await roomsFor(tx, actor, undefined, id, ownRealm, limits)
+    const rooms = await roomsFor(tx, actor, undefined, id, access.ownRealm, limits)
     return rooms.reduce((least, room) => (room.bytes < least.bytes ? room : least))
   })
 }
@@ -108,12 +108,20 @@ async function requireFreeId(
 }
 
 async function requireSame(tx: ReadTx, actor: Actor, known: Blob, blob: Blob): Promise<void> {
-  const isSame = known.hash === blob.hash && known.size === blob.size
+  const isSame = contentOf(known) === contentOf(blob)
   if (isSame && known.type === blob.type) return
-  if (isSame && (actor.scopes.has('GLOBAL_WRITE') || (await findSharedBlob(tx, actor, blob.id)))) {
+  if (isSame && (actor.scopes.has('GLOBAL_WRITE') || (await isShared(tx, actor, known)))) {
     return
   }
   throw idTaken()
+}
+
+async function isShared(tx: ReadTx, actor: Actor, { id }: Blob): Promise<boolean> {
+  return (await findSharedBlob(tx, await accessOf(tx, actor), id)) !== undefined
+}
+
+function contentOf({ hash, size }: Blob): string {
+  return `${hash} ${size}`
 }
 
 function idTaken(): SatchelError {

@@ -1,11 +1,11 @@
 import { permissionsOf } from './access'
-import { entriesOf, storedEntries } from './index-entries'
 import { startJob } from './job'
 import type { Membership, Rights } from './member'
 import { FULL, hasFullRights } from './permission'
 import { PUBLIC_REALM_REF, type RealmRef } from './realm'
 import type { StoredObject, WriteTx } from './store'
 import type { Table } from './table'
+import { storedTraces, tracesOf } from './traces'
 import { parseStored, setOwn, type WireObject } from './value'
 
 /** How long a unit takes on more realms, ms: other writers wait for little more than that. */
@@ -85,7 +85,7 @@ async function removeRow(tx: WriteTx, membership: Membership, now: number): Prom
   const row = await rowOf(tx, table, membership)
   if (row === undefined) return
   if (isOwnership) await rewrite(tx, table, row, { owner: null }, now)
-  else await tx.objects.remove(table, [{ previous: row, entries: entriesIn(table, row) }], now)
+  else await tx.objects.remove(table, [{ previous: row, ...storedTraces(table, row.value) }], now)
 }
 
 async function rewrite(
@@ -99,22 +99,18 @@ async function rewrite(
   for (const [name, value] of Object.entries(fields)) setOwn(object, name, value)
   const { key, realm } = previous
   const owner = 'owner' in fields ? null : previous.owner
-  const entries = entriesOf(table, object)
   const value = JSON.stringify(object)
-  const previousEntries = entriesIn(table, previous)
+  const traces = tracesOf(table, { text: value, object: () => object })
+  const previousTraces = storedTraces(table, previous.value)
   await tx.objects.put(
     table,
-    [{ key, realm, owner, value, entries, previous, previousEntries }],
+    [{ key, realm, owner, value, ...traces, previous, previousTraces }],
     now,
   )
 }
 
 function rowOf(tx: WriteTx, table: Table, { source }: Membership) {
   return tx.objects.find(table, source.slice(source.indexOf(':') + 1))
-}
-
-function entriesIn(table: Table, { value }: StoredObject) {
-  return storedEntries(table, value)
 }
 
 async function builtIn(tx: WriteTx, name: string): Promise<Table> {

@@ -1,6 +1,6 @@
-import { entriesOf, storedEntries } from './index-entries'
 import type { Job } from './job'
 import type { JobStep } from './job-runner'
+import { entriesOf, storedTraces } from './traces'
 import { parseStored } from './value'
 
 /** Objects per unit: short enough for nobody to notice (design.md §3). */
@@ -38,7 +38,7 @@ function buildIndex(...[database, job]: Parameters<JobStep>): ReturnType<JobStep
 
 function eraseRealm(...[database, job]: Parameters<JobStep>): ReturnType<JobStep> {
   return database.write(async (tx) => {
-    const erased = await tx.objects.erase(Number(job.state['realm']), STEP.rows, storedEntries)
+    const erased = await tx.objects.erase(Number(job.state['realm']), STEP.rows, storedTraces)
     if (erased === 0) return 'done'
     await tx.jobs.put({ ...job, done: job.done + erased })
     return 'more'

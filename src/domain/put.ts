@@ -2,10 +2,11 @@ import { accessOf } from './access'
 import { authorizePut } from './authorize'
 import type { Draft } from './draft'
 import { keepingFullRights } from './full-rights'
-import { entriesOf, storedEntries } from './index-entries'
+import { requireReadableRefs } from './blob-refs'
 import { place } from './placement'
 import { ROW_RULES } from './row-rules'
 import type { ObjectPut } from './store'
+import { storedTraces, tracesOf } from './traces'
 import type { Table } from './table'
 import type { Placement, RowRules, Writing } from './writing'
 
@@ -15,7 +16,8 @@ const BATCH = 500
 /**
  * Puts drafts into their table, each in its place, by the rules of the table and, for a writer
  * without `GLOBAL_WRITE`, of access (design.md §5). Resolves to the stored texts, in order. Throws
- * `UNKNOWN_REALM`, `CONFLICT`, `UNPROCESSABLE` or `NOT_AUTHORIZED` with the missing permission.
+ * `UNKNOWN_REALM`, `CONFLICT`, `UNPROCESSABLE`, `BLOB_NOT_READABLE` naming the property, or
+ * `NOT_AUTHORIZED` with the missing permission.
  */
 export function putDrafts(writing: Writing, drafts: readonly Draft[]): Promise<string[]> {
   const rules = ROW_RULES.get(writing.table.name)
@@ -38,6 +40,7 @@ async function putAll(given: Writing, drafts: readonly Draft[]): Promise<string[
       const previous = draft.key === undefined ? undefined : existing.get(draft.key)
       const placement = await place(writing, draft, previous)
       if (!writing.isGlobal) authorizePut(writing, placement)
+      await requireReadableRefs(writing, placement)
       puts.push(putOf(table, placement))
       texts.push(placement.draft.text)
     }
@@ -77,6 +80,7 @@ async function putRows(
       texts.push(previous?.value ?? draft.text)
       continue
     }
+    await requireReadableRefs(writing, placement)
     await keepingFullRights(writing, previous?.realm ?? placement.realm.ref, async () => {
       await tx.objects.put(table, [putOf(table, placement)], now)
       await rules.afterPut(writing, placement)
@@ -93,8 +97,8 @@ function putOf(table: Table, { draft, key, realm, owner, previous }: Placement):
     realm: realm.ref,
     owner,
     value: draft.text,
-    entries: entriesOf(table, draft.object),
+    ...tracesOf(table, { text: draft.text, object: () => draft.object }),
   }
   if (previous === undefined) return put
-  return { ...put, previous, previousEntries: storedEntries(table, previous.value) }
+  return { ...put, previous, previousTraces: storedTraces(table, previous.value) }
 }

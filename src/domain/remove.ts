@@ -2,12 +2,12 @@ import { accessOf } from './access'
 import type { Actor } from './actor'
 import { authorizeRemoval } from './authorize'
 import { keepingFullRights } from './full-rights'
-import { storedEntries } from './index-entries'
 import { ROW_RULES } from './row-rules'
 import { isShown, keyInView, unknownObject } from './object'
 import type { Database, StoredObject } from './store'
 import { requireTable } from './table'
 import type { ViewName } from './view'
+import { storedTraces } from './traces'
 import type { RowRules, Writing } from './writing'
 
 /** What a removal is made of. The caller has checked the scopes of the view. */
@@ -69,5 +69,5 @@ async function removeRow(writing: Writing, rules: RowRules, previous: StoredObje
 }
 
 async function bury({ tx, table, now }: Writing, previous: StoredObject): Promise<void> {
-  await tx.objects.remove(table, [{ previous, entries: storedEntries(table, previous.value) }], now)
+  await tx.objects.remove(table, [{ previous, ...storedTraces(table, previous.value) }], now)
 }

@@ -230,15 +230,25 @@ export interface IndexEntry {
   readonly key: Uint8Array
 }
 
-export interface ObjectPut {
+/** What an object leaves behind where objects are looked up. */
+export interface Traces {
+  readonly entries: readonly IndexEntry[]
+  /** The ids of the blobs that it references, each once, be they there or not. */
+  readonly blobs: readonly string[]
+}
+
+export interface ObjectPut extends Traces {
   readonly key: string
   readonly realm: RealmRef
   readonly owner: string | null
   readonly value: string
-  readonly entries: readonly IndexEntry[]
-  /** What this put replaces, with the index entries it had; absent for a new object. */
+  /** What this put replaces, with the traces it left; absent for a new object. */
   readonly previous?: StoredObject
-  readonly previousEntries?: readonly IndexEntry[]
+  readonly previousTraces?: Traces
+}
+
+export interface ObjectRemoval extends Traces {
+  readonly previous: StoredObject
 }
 
 export interface ObjectWriter extends ObjectReader {
@@ -248,24 +258,34 @@ export interface ObjectWriter extends ObjectReader {
    */
   put(table: Table, puts: readonly ObjectPut[], now: number): Awaitable<void>
   /** Removes objects, leaving tombstones. */
-  remove(
-    table: Table,
-    removals: readonly { previous: StoredObject; entries: readonly IndexEntry[] }[],
-    now: number,
-  ): Awaitable<void>
+  remove(table: Table, removals: readonly ObjectRemoval[], now: number): Awaitable<void>
   /** Adds the entries of a new index for rows that were there before it was declared. */
   addEntries(rows: readonly { seq: number; entries: readonly IndexEntry[] }[]): Awaitable<void>
   /** Drops up to `limit` entries of indexes that are no longer declared; how many it dropped. */
   dropEntries(limit: number): Awaitable<number>
   /**
-   * Erases up to `limit` rows and tombstones of a realm marked `erasing`, with the index entries
-   * that `entriesOf` their values; how many it erased. 0: nothing is left, its ref is done with.
+   * Erases up to `limit` rows, tombstones and uploads of a realm marked `erasing`, with the traces
+   * of their values; how many it erased. 0: nothing is left, its ref is done with. A blob that was
+   * brought by nobody else and that nothing else references goes with the last of them.
    */
   erase(
     realm: RealmRef,
     limit: number,
-    entriesOf: (table: Table, value: string) => readonly IndexEntry[],
+    tracesOf: (table: Table, value: string) => Traces,
   ): Awaitable<number>
+}
+
+/** A blob as the one who keeps the storage in order sees it. */
+export interface BlobState extends Blob {
+  /** Since when nothing references it, ms; null while something does. */
+  readonly idleSince: number | null
+}
+
+/** An object that references a blob. */
+export interface BlobReference {
+  readonly table: string
+  readonly realm: RealmRef
+  readonly key: string
 }
 
 export interface BlobUsage {
@@ -289,11 +309,27 @@ export interface BlobReader {
   isReferencedOutside(id: string, realm: RealmRef | null): Awaitable<boolean>
   /** What one uploader brought, or with null the whole database holds: blobs that are equal count each. */
   usage(uploader: RealmRef | null): Awaitable<BlobUsage>
+  /** Up to `limit` blobs whose ids come after `after`, in order. */
+  list(after: string, limit: number): Awaitable<BlobState[]>
+  /** Up to `limit` blobs that nothing references since `until` or before, ms, the longest waiting first. */
+  idle(until: number, limit: number): Awaitable<Blob[]>
+  /** Up to `limit` objects that reference the blob; not those of realms that are being erased. */
+  references(id: string, limit: number): Awaitable<BlobReference[]>
+  /** The private realms of those who brought the blob. */
+  uploaders(id: string): Awaitable<RealmRef[]>
+  /** True while some blob has this content. */
+  isStored(hash: string): Awaitable<boolean>
+  /** Up to `limit` hashes that no blob has any more and that are not done with. */
+  spent(limit: number): Awaitable<string[]>
 }
 
 export interface BlobWriter extends BlobReader {
   /** Notes a blob, and one more who brought it; its grace before it is collected begins anew. */
   put(blob: Blob, uploader: RealmRef | null): Awaitable<void>
+  /** Forgets a blob and who brought it. When no other has its content, its hash is spent. */
+  remove(id: string): Awaitable<void>
+  /** What lay under this hash is gone. */
+  settle(hash: string): Awaitable<void>
 }
 
 export interface RealmReader {

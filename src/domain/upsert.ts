@@ -30,7 +30,8 @@ export interface Upsert {
 /**
  * Creates or replaces each object by its primary key, all in one unit (spec.md §4.1, design.md §5).
  * Resolves to the stored texts in the order of the request. Throws `UNKNOWN_TABLE`,
- * `UNPROCESSABLE`, `UNKNOWN_REALM`, `CONFLICT` or `NOT_AUTHORIZED` with the missing permission.
+ * `UNPROCESSABLE`, `UNKNOWN_REALM`, `CONFLICT`, `BLOB_NOT_READABLE` or `NOT_AUTHORIZED` with the
+ * missing permission.
  */
 export async function upsertObjects(database: Database, upsert: Upsert): Promise<string[]> {
   const { actor } = upsert

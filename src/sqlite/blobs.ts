@@ -1,40 +1,60 @@
 import type { Blob } from '../domain/blob'
 import type { RealmRef } from '../domain/realm'
-import type { BlobReader, BlobUsage, BlobWriter } from '../domain/store'
+import type { BlobReader, BlobReference, BlobState, BlobUsage, BlobWriter } from '../domain/store'
+import { putBlob, removeBlob, WHOLE } from './blob-rows'
 import { erasing } from './erasing'
+import { objectTable } from './object-table'
 import type { Scope, WriteScope } from './scope'
+import { knownTables } from './tables'
 
 const COLUMNS = 'id, hash, size, type, created'
-/** The row of the whole database among those of its uploaders. */
-const WHOLE = 0
 
 export function blobReader(scope: Scope): BlobReader {
+  const prepare = <Row>(sql: string) => scope.connection.prepare<Row>(sql)
   return {
-    find: (id) =>
-      scope.connection.prepare<Blob>(`SELECT ${COLUMNS} FROM blobs WHERE id = ?`).get(id) ??
-      undefined,
+    find: (id) => prepare<Blob>(`SELECT ${COLUMNS} FROM blobs WHERE id = ?`).get(id) ?? undefined,
     findFor: (id, uploader, realms) => findFor(scope, id, uploader, realms),
     isUploadedBy: (id, uploader) =>
-      scope.connection
-        .prepare('SELECT 1 FROM blob_uploads WHERE realm = ? AND blob = ?')
-        .get(uploader ?? WHOLE, id) !== null,
+      prepare('SELECT 1 FROM blob_uploads WHERE realm = ? AND blob = ?').get(
+        uploader ?? WHOLE,
+        id,
+      ) !== null,
     isReferencedOutside: (id, realm) =>
-      scope.connection
-        .prepare(
-          'SELECT 1 WHERE EXISTS (SELECT 1 FROM blob_refs WHERE blob = ?1 AND realm < ?2) OR EXISTS (SELECT 1 FROM blob_refs WHERE blob = ?1 AND realm > ?2)',
-        )
-        .get(id, realm ?? WHOLE) !== null,
+      prepare(
+        'SELECT 1 WHERE EXISTS (SELECT 1 FROM blob_refs WHERE blob = ?1 AND realm < ?2) OR EXISTS (SELECT 1 FROM blob_refs WHERE blob = ?1 AND realm > ?2)',
+      ).get(id, realm ?? WHOLE) !== null,
     usage: (uploader) =>
-      scope.connection
-        .prepare<BlobUsage>('SELECT bytes, blobs FROM blob_usage WHERE realm = ?')
-        .get(uploader ?? WHOLE) ?? { bytes: 0, blobs: 0 },
+      prepare<BlobUsage>('SELECT bytes, blobs FROM blob_usage WHERE realm = ?').get(
+        uploader ?? WHOLE,
+      ) ?? { bytes: 0, blobs: 0 },
+    list: (after, limit) =>
+      prepare<BlobState>(
+        `SELECT ${COLUMNS}, idle_since AS idleSince FROM blobs WHERE id > ? ORDER BY id LIMIT ?`,
+      ).all(after, limit),
+    idle: (until, limit) =>
+      prepare<Blob>(
+        `SELECT ${COLUMNS} FROM blobs WHERE idle_since <= ? ORDER BY idle_since LIMIT ?`,
+      ).all(until, limit),
+    references: (id, limit) => references(scope, id, limit),
+    uploaders: (id) =>
+      prepare<{ realm: RealmRef }>('SELECT realm FROM blob_uploads WHERE blob = ? ORDER BY realm')
+        .all(id)
+        .map(({ realm }) => realm),
+    isStored: (hash) => prepare('SELECT 1 FROM blobs WHERE hash = ? LIMIT 1').get(hash) !== null,
+    spent: (limit) =>
+      prepare<{ hash: string }>('SELECT hash FROM spent_hashes LIMIT ?')
+        .all(limit)
+        .map(({ hash }) => hash),
   }
 }
 
 export function blobWriter(scope: WriteScope): BlobWriter {
   return {
     ...blobReader(scope),
-    put: (blob, uploader) => put(scope, blob, uploader),
+    put: (blob, uploader) => putBlob(scope, blob, uploader),
+    remove: (id) => removeBlob(scope, id),
+    settle: (hash) =>
+      void scope.connection.prepare('DELETE FROM spent_hashes WHERE hash = ?').run(hash),
   }
 }
 
@@ -57,28 +77,21 @@ function findFor(
   return row ?? undefined
 }
 
-function put(scope: WriteScope, blob: Blob, uploader: RealmRef | null): void {
+function references(scope: Scope, id: string, limit: number): BlobReference[] {
   const { prepare } = scope.connection
-  const { id, hash, size, type, created } = blob
-  const { changes } = prepare(
-    'INSERT INTO blobs (id, hash, size, type, created) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
-  ).run(id, hash, size, type, created)
-  if (changes > 0) count(scope, WHOLE, size, 1)
-  prepare('DELETE FROM spent_hashes WHERE hash = ?').run(hash)
-  prepare(
-    'UPDATE blobs SET idle_since = ?2 WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM blob_refs WHERE blob = ?1)',
-  ).run(id, scope.unit.clock.now())
-  if (uploader === null) return
-  const added = prepare(
-    'INSERT INTO blob_uploads (realm, blob) VALUES (?, ?) ON CONFLICT DO NOTHING',
-  ).run(uploader, id)
-  if (added.changes > 0) count(scope, uploader, size, 1)
-}
-
-function count({ connection }: Scope, realm: RealmRef, bytes: number, blobs: number): void {
-  connection
-    .prepare(
-      'INSERT INTO blob_usage (realm, bytes, blobs) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET bytes = bytes + ?2, blobs = blobs + ?3',
-    )
-    .run(realm, bytes, blobs)
+  const names = new Map([...knownTables(scope).values()].map(({ number, name }) => [number, name]))
+  const hidden = erasing(scope)
+  const found: BlobReference[] = []
+  const rows = prepare<{ realm: RealmRef; seq: number; number: number }>(
+    'SELECT realm, seq, table_number AS number FROM blob_refs WHERE blob = ?',
+  )
+  for (const { realm, seq, number } of rows.iterate(id)) {
+    if (hidden.has(realm)) continue
+    if (found.length === limit) break
+    const object = prepare<{ key: string }>(
+      `SELECT key FROM ${objectTable(number)} WHERE seq = ?`,
+    ).get(seq)
+    found.push({ table: names.get(number) ?? '', realm, key: object?.key ?? '' })
+  }
+  return found
 }

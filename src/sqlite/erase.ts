@@ -1,30 +1,31 @@
 import type { RealmRef } from '../domain/realm'
-import type { IndexEntry } from '../domain/store'
+import type { Traces } from '../domain/store'
 import type { Table } from '../domain/table'
-import { objectTable } from './object-table'
+import { removeRefs } from './blob-refs'
+import { eraseUploads, removeIfLeft } from './blob-rows'
 import { erasing } from './erasing'
+import { objectTable } from './object-table'
 import type { WriteScope } from './scope'
 import { knownTables } from './tables'
 
-/** One step of the erasure of a realm: rows of its objects first, then its tombstones, then its number. */
+/**
+ * One step of the erasure of a realm: rows of its objects first, then its tombstones and, where it is
+ * somebody's private realm, their uploads, then its number.
+ */
 export function erase(
   scope: WriteScope,
   realm: RealmRef,
   limit: number,
-  entriesOf: (table: Table, value: string) => readonly IndexEntry[],
+  tracesOf: (table: Table, value: string) => Traces,
 ): number {
   if (!erasing(scope).has(realm)) return 0
   for (const table of knownTables(scope).values()) {
-    const erased = eraseRows(scope, table, realm, limit, entriesOf)
+    const erased = eraseRows(scope, table, realm, limit, tracesOf)
     if (erased > 0) return erased
   }
-  const { changes } = scope.connection
-    .prepare(
-      'DELETE FROM tombstones WHERE (table_number, key, realm) IN (SELECT table_number, key, realm FROM tombstones WHERE realm = ? LIMIT ?)',
-    )
-    .run(realm, limit)
-  if (changes === 0) finish(scope, realm)
-  return changes
+  const erased = eraseTombstones(scope, realm, limit) || eraseUploads(scope, realm, limit)
+  if (erased === 0) finish(scope, realm)
+  return erased
 }
 
 function finish({ connection, unit: { group } }: WriteScope, realm: RealmRef): void {
@@ -38,7 +39,7 @@ function eraseRows(
   table: Table,
   realm: RealmRef,
   limit: number,
-  entriesOf: (table: Table, value: string) => readonly IndexEntry[],
+  tracesOf: (table: Table, value: string) => Traces,
 ): number {
   const name = objectTable(table.number)
   const rows = scope.connection
@@ -51,8 +52,19 @@ function eraseRows(
     'DELETE FROM index_entries WHERE index_number = ? AND key = ? AND seq = ?',
   )
   for (const { seq, value } of rows) {
-    for (const { index, key } of entriesOf(table, value)) removeEntry.run(index, key, seq)
+    const { entries, blobs } = tracesOf(table, value)
+    for (const { index, key } of entries) removeEntry.run(index, key, seq)
+    removeRefs(scope, seq, { realm, blobs })
+    for (const blob of blobs) removeIfLeft(scope, blob)
     removeRow.run(seq)
   }
   return rows.length
+}
+
+function eraseTombstones({ connection }: WriteScope, realm: RealmRef, limit: number): number {
+  return connection
+    .prepare(
+      'DELETE FROM tombstones WHERE (table_number, key, realm) IN (SELECT table_number, key, realm FROM tombstones WHERE realm = ? LIMIT ?)',
+    )
+    .run(realm, limit).changes
 }

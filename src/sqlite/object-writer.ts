@@ -3,6 +3,7 @@ import { SatchelError, quoted } from '../domain/error'
 import type { RealmRef } from '../domain/realm'
 import type { IndexEntry, ObjectPut, ObjectWriter, StoredObject } from '../domain/store'
 import type { Table } from '../domain/table'
+import { putRefs, removeRefs } from './blob-refs'
 import { erase } from './erase'
 import { erasing } from './erasing'
 import { highestOf } from './gather'
@@ -28,9 +29,10 @@ export function objectWriter(scope: WriteScope): ObjectWriter {
       const statement = scope.connection.prepare(
         `DELETE FROM ${objectTable(table.number)} WHERE seq = ?`,
       )
-      for (const { previous, entries } of removals) {
+      for (const { previous, entries, blobs } of removals) {
         statement.run(previous.seq)
         removeEntries(scope, previous.seq, entries)
+        removeRefs(scope, previous.seq, { realm: previous.realm, blobs })
         bury(scope, unit, table, previous.key, previous.realm, now)
       }
     },
@@ -38,7 +40,7 @@ export function objectWriter(scope: WriteScope): ObjectWriter {
       for (const { seq, entries } of rows) putEntries(scope, seq, entries)
     },
     dropEntries: (limit) => dropEntries(scope, limit),
-    erase: (realm, limit, entriesOf) => erase(scope, realm, limit, entriesOf),
+    erase: (realm, limit, tracesOf) => erase(scope, realm, limit, tracesOf),
   }
 }
 
@@ -49,7 +51,7 @@ function measure(scope: WriteScope, { group }: Unit, { number }: Table, value: s
   if (bytes > known) group.largest.set(number, bytes)
 }
 
-function insert(scope: Scope, unit: Unit, table: Table, put: ObjectPut, now: number): void {
+function insert(scope: WriteScope, unit: Unit, table: Table, put: ObjectPut, now: number): void {
   const statement = scope.connection.prepare(
     `INSERT INTO ${objectTable(table.number)} (seq, key, realm, owner, revision, updated_at, value) VALUES (?, ?, ?, ?, ?, ?, ?)`,
   )
@@ -65,6 +67,7 @@ function insert(scope: Scope, unit: Unit, table: Table, put: ObjectPut, now: num
     run()
   }
   putEntries(scope, seq, put.entries)
+  putRefs(scope, table.number, seq, put)
   touchRealm(scope, unit, table, put)
 }
 
@@ -86,7 +89,7 @@ function makeWay(scope: Scope, table: Table, key: string): void {
 }
 
 function update(
-  scope: Scope,
+  scope: WriteScope,
   unit: Unit,
   table: Table,
   put: ObjectPut,
@@ -98,9 +101,10 @@ function update(
       `UPDATE ${objectTable(table.number)} SET realm = ?, owner = ?, revision = ?, updated_at = ?, stamps = NULL, value = ? WHERE seq = ?`,
     )
     .run(put.realm, put.owner, unit.revision(), now, put.value, previous.seq)
-  const before = put.previousEntries ?? []
-  removeEntries(scope, previous.seq, without(before, put.entries))
-  putEntries(scope, previous.seq, without(put.entries, before))
+  const { entries = [], blobs = [] } = put.previousTraces ?? {}
+  removeEntries(scope, previous.seq, without(entries, put.entries))
+  putEntries(scope, previous.seq, without(put.entries, entries))
+  putRefs(scope, table.number, previous.seq, put, { realm: previous.realm, blobs })
   if (previous.realm !== put.realm) bury(scope, unit, table, put.key, previous.realm, now)
   touchRealm(scope, unit, table, put)
 }

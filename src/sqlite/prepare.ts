@@ -8,6 +8,7 @@ import { PUBLIC_REALM, PUBLIC_REALM_REF } from '../domain/realm'
 import { BUILT_IN_TABLES } from '../domain/table'
 import type { Connection } from './connection'
 import { foldUsers } from './fold-users'
+import { readBlobRefs } from './read-blob-refs'
 import { migrate } from './migrate'
 import { createObjectTable } from './object-table'
 import { keepPrivate } from './private-file'
@@ -24,6 +25,7 @@ export function prepareFile(
 ): void {
   migrate(connection, (version) => backUp(connection, file, `${file}.before-${version}`), list)
   foldUsers(connection)
+  readBlobRefs(connection)
   if (connection.prepare('SELECT 1 FROM database').get() === null) furnish(connection, clock)
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { RealmRef } from '../../src/domain/realm'
-import type { Database } from '../../src/domain/store'
+import type { Database, Traces } from '../../src/domain/store'
 import { type Table, requireTable } from '../../src/domain/table'
 import {
   declareIn,
@@ -13,6 +13,7 @@ import {
   insert,
   keyOf,
   keysOf,
+  NO_TRACES,
   NOW,
   type OpenStore,
   remove,
@@ -80,7 +81,7 @@ export function describeErasure(openStore: OpenStore): void {
       })
       await insert(database, table, 'd2')
       expect(await keysOf(database, table)).toEqual(['d0', 'd1', 'd2'])
-      expect(await eraseAll(database, realm, 4, entriesFor(index))).toBe(DYING.length)
+      expect(await eraseAll(database, realm, 4, tracesFor(index))).toBe(DYING.length)
       expect(await keysOf(database, table)).toEqual(['d0', 'd1', 'd2'])
       expect(await find(database, table, 'd5')).toBeUndefined()
     })
@@ -98,7 +99,7 @@ export function describeErasure(openStore: OpenStore): void {
       await database.write((tx) => remove(tx, other, 'y'))
       await database.write((tx) => tx.realms.markErasing(realm))
       // With "x", "m" and the tombstone of "y".
-      expect(await eraseAll(database, realm, 3, entriesFor(index))).toBe(DYING.length + 3)
+      expect(await eraseAll(database, realm, 3, tracesFor(index))).toBe(DYING.length + 3)
       expect(await database.read((tx) => tx.objects.isRealmUsed('rlm-dying'))).toBe(false)
       const lookup = { index, keys: [Uint8Array.of(1)] }
       expect(await database.read((tx) => tx.objects.locate(table, 0, { lookup }))).toHaveLength(0)
@@ -110,17 +111,17 @@ export function describeErasure(openStore: OpenStore): void {
       const { database } = fixture
       const { table, realm, index } = await setupDying(database)
       await database.write((tx) => tx.realms.markErasing(realm))
-      await database.write((tx) => tx.objects.erase(realm, 2, entriesFor(index)))
+      await database.write((tx) => tx.objects.erase(realm, 2, tracesFor(index)))
       const reopened = await (await fixture.reopen()).open('main')
       expect(await keysOf(reopened, table)).toEqual([])
-      expect(await eraseAll(reopened, realm, 2, entriesFor(index))).toBe(DYING.length - 2)
+      expect(await eraseAll(reopened, realm, 2, tracesFor(index))).toBe(DYING.length - 2)
     })
 
     test('is erased only when it was marked', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const { table, realm, index } = await setupDying(database)
-      expect(await eraseAll(database, realm, 10, entriesFor(index))).toBe(0)
+      expect(await eraseAll(database, realm, 10, tracesFor(index))).toBe(0)
       expect(await keysOf(database, table)).toEqual(DYING)
       expect(await database.read((tx) => tx.realms.findByRef(realm))).toBeDefined()
     })
@@ -197,8 +198,9 @@ async function setupDying(database: Database) {
   return { table, realm, index }
 }
 
-function entriesFor(index: number) {
-  return ({ name }: Table) => (name === 'things' ? [entry(index, 1)] : [])
+function tracesFor(index: number) {
+  return ({ name }: Table): Traces =>
+    name === 'things' ? { ...NO_TRACES, entries: [entry(index, 1)] } : NO_TRACES
 }
 
 /** What each method shows of the objects of `setupDying`, and of one more called `other`. */

@@ -11,13 +11,16 @@ import type {
   Store,
   StoredObject,
   StoredRow,
+  Traces,
   WriteTx,
 } from '../../src/domain/store'
 import type { Table } from '../../src/domain/table'
+import type { TestClock } from '../auth/setup'
 
 /** An engine under test, with its data in a place of its own that is gone afterwards. */
 export interface StoreFixture extends AsyncDisposable {
   readonly store: Store
+  readonly clock: TestClock
   /** Closes the store in good order and opens it again on what it left. */
   reopen(): Promise<Store>
   /** Another store, on what the end of the process at this moment would leave. */
@@ -49,6 +52,8 @@ export async function inEveryLife(
 
 /** Operation time in ms; engines keep it and never look at it. */
 export const NOW = Date.UTC(2030, 0, 1)
+/** Of an object that no look-up leads to. */
+export const NO_TRACES: Traces = { entries: [], blobs: [] }
 /** A chunk that holds everything a test has. */
 export const WHOLE = { rows: 100_000, bytes: 100_000_000 }
 
@@ -95,6 +100,7 @@ export function fresh(key: string, changes: Partial<ObjectPut> = {}): ObjectPut 
     owner: null,
     value: JSON.stringify({ id: key }),
     entries: [],
+    blobs: [],
     ...changes,
   }
 }
@@ -120,14 +126,14 @@ export async function update(
   const { realm, owner, value } = previous
   await tx.objects.put(
     table,
-    [{ key, realm, owner, value, entries: [], previous, ...changes }],
+    [{ key, realm, owner, value, ...NO_TRACES, previous, ...changes }],
     NOW,
   )
 }
 
 export async function remove(tx: WriteTx, table: Table, ...keys: string[]): Promise<void> {
   const removals = []
-  for (const key of keys) removals.push({ previous: await get(tx, table, key), entries: [] })
+  for (const key of keys) removals.push({ previous: await get(tx, table, key), ...NO_TRACES })
   await tx.objects.remove(table, removals, NOW)
 }
 
@@ -172,11 +178,11 @@ export async function eraseAll(
   database: Database,
   realm: RealmRef,
   limit = 1_000,
-  entriesOf: (table: Table, value: string) => readonly IndexEntry[] = () => [],
+  tracesOf: (table: Table, value: string) => Traces = () => NO_TRACES,
 ): Promise<number> {
   let total = 0
   for (;;) {
-    const erased = await database.write((tx) => tx.objects.erase(realm, limit, entriesOf))
+    const erased = await database.write((tx) => tx.objects.erase(realm, limit, tracesOf))
     expect(erased).toBeLessThanOrEqual(limit)
     if (erased === 0) return total
     total += erased

@@ -130,16 +130,16 @@ async function runStep(
   const before = previous && (JSON.parse(previous.value) as Modelled)
   if (wanted === undefined) {
     if (previous === undefined || before === undefined) return
-    await tx.objects.remove(table, [{ previous, entries: entriesOf(before) }], NOW)
+    await tx.objects.remove(table, [{ previous, entries: entriesOf(before), blobs: [] }], NOW)
     return
   }
   const value = JSON.stringify(wanted)
   const realm = realms[wanted.realm] ?? 0
-  const put: ObjectPut = { key, realm, owner: null, value, entries: entriesOf(wanted) }
+  const put: ObjectPut = { key, realm, owner: null, value, entries: entriesOf(wanted), blobs: [] }
   const replaced =
     previous === undefined || before === undefined
       ? {}
-      : { previous, previousEntries: entriesOf(before) }
+      : { previous, previousTraces: { entries: entriesOf(before), blobs: [] } }
   await tx.objects.put(table, [{ ...put, ...replaced }], NOW)
 }
 

@@ -13,6 +13,7 @@ import {
   insert,
   keyOf,
   keysOf,
+  NO_TRACES,
   NOW,
   type OpenStore,
   refusalOf,
@@ -30,7 +31,7 @@ export function describeObjects(openStore: OpenStore): void {
       const table = await declareIn(database, 'things')
       const realm = await ensureRealm(database, 'rlm-a')
       const value = '{"id":"a","text":"\\u0000 \\ud83d \\" 😀 用户","n":1e400,"__proto__":{}}'
-      const put = { key: 'a', realm, owner: 'alice', value, entries: [] }
+      const put = { key: 'a', realm, owner: 'alice', value, ...NO_TRACES }
       await database.write((tx) => tx.objects.put(table, [put], NOW))
       const { key, owner } = put
       const numbers = { seq: expect.any(Number), revision: expect.any(Number) }
@@ -130,12 +131,15 @@ export function describeObjects(openStore: OpenStore): void {
       await database.write((tx) => tx.objects.put(table, [put], NOW))
       expect(await keysIn(database, table, index, 5)).toEqual([1, 2, 3])
       await database.write((tx) =>
-        update(tx, table, 'a', { entries: at(2, 4), previousEntries: at(1, 2, 3) }),
+        update(tx, table, 'a', {
+          entries: at(2, 4),
+          previousTraces: { entries: at(1, 2, 3), blobs: [] },
+        }),
       )
       expect(await keysIn(database, table, index, 5)).toEqual([2, 4])
       await database.write(async (tx) => {
         const previous = await get(tx, table, 'a')
-        await tx.objects.remove(table, [{ previous, entries: at(2, 4) }], NOW)
+        await tx.objects.remove(table, [{ previous, entries: at(2, 4), blobs: [] }], NOW)
       })
       expect(await keysIn(database, table, index, 5)).toEqual([])
     })
@@ -172,7 +176,10 @@ export function describeObjects(openStore: OpenStore): void {
       await database.write((tx) => tx.objects.put(table, [fresh('a', { entries: from(0) })], NOW))
       const begun = performance.now()
       await database.write((tx) =>
-        update(tx, table, 'a', { entries: from(100), previousEntries: from(0) }),
+        update(tx, table, 'a', {
+          entries: from(100),
+          previousTraces: { entries: from(0), blobs: [] },
+        }),
       )
       expect(performance.now() - begun).toBeLessThan(1_500)
       const keys = [Uint8Array.of(0, 99), Uint8Array.of(10_099 >> 8, 10_099 & 255)]

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { declareIn, insert, keysOf, type OpenStore, refusalOf } from './fixture'
+import { describeBlobs } from './blobs'
+import { describeIdleBlobs } from './idle-blobs'
 import { describeCommits } from './commits'
 import { describeErasure } from './erasure'
 import { describeLists } from './lists'
@@ -33,6 +35,8 @@ export function describeStore(name: string, openStore: OpenStore): void {
     describeObjects(openStore)
     describeLists(openStore)
     describeLocating(openStore)
+    describeBlobs(openStore)
+    describeIdleBlobs(openStore)
     describeRealms(openStore)
     describeErasure(openStore)
     describeRecords(openStore)

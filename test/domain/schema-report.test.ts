@@ -45,6 +45,7 @@ test('reports stores texts, what is hidden, and how far indexes are', async () =
       owner: null,
       value: JSON.stringify({ id: `k${n}`, title: `T${n}` }),
       entries: [],
+      blobs: [],
     }))
     await tx.objects.put(table, puts, 1)
     await tx.tables.seal(true)

@@ -18,6 +18,10 @@ const READ_WHOLE = [
   /^SELECT number FROM realm_ids WHERE state = 'erasing'$/,
   // The index holds those that wait to be folded and no others.
   /FROM users INDEXED BY users_to_fold WHERE search IS NULL LIMIT 1000$/,
+  // The realms that are asked for, which are no table; and what waits to be removed.
+  /json_each\(\?3\) place CROSS JOIN blob_refs/,
+  /^SELECT hash FROM spent_hashes LIMIT \?$/,
+  /^SELECT number FROM unread_tables LIMIT 1$/,
   /^UPDATE database SET/,
 ]
 
@@ -71,6 +75,21 @@ const PLANS: readonly [RegExp, RegExp][] = [
   [/FROM realm_ids WHERE id = \? AND state <> 'erased'/, /USING INDEX realm_ids_by_id \(id=\?\)/],
   [/FROM realm_ids WHERE state = 'erasing'/, /USING COVERING INDEX realm_ids_erasing/],
   [/^UPDATE realm_ids/, /SEARCH realm_ids USING INTEGER PRIMARY KEY/],
+  [
+    /^SELECT id, .* FROM blobs .* EXISTS/,
+    /SEARCH blobs USING PRIMARY KEY \(id=\?\)\n.*SEARCH blob_uploads USING PRIMARY KEY \(realm=\? AND blob=\?\)\n.*SCAN place VIRTUAL TABLE.*\nSEARCH ref USING PRIMARY KEY \(blob=\? AND realm=\?\)/s,
+  ],
+  [/FROM blobs WHERE idle_since <= \?/, /USING INDEX blobs_idle \(idle_since<\?\)/],
+  [/FROM blobs WHERE id > \?/, /SEARCH blobs USING PRIMARY KEY \(id>\?\)/],
+  [/FROM blobs WHERE hash = \?/, /USING COVERING INDEX blobs_of_hash \(hash=\?\)/],
+  [/FROM blob_refs WHERE blob = \?1 AND realm </, /PRIMARY KEY \(blob=\? AND realm<\?\)/],
+  [/^DELETE FROM blob_refs/, /PRIMARY KEY \(blob=\? AND realm=\? AND seq=\?\)/],
+  [
+    /^UPDATE blobs SET idle_since = \?2 .* AND idle_since IS NULL/,
+    /SEARCH blobs USING PRIMARY KEY/,
+  ],
+  [/^SELECT blob FROM blob_uploads/, /SEARCH blob_uploads USING PRIMARY KEY \(realm=\?\)/],
+  [/^DELETE FROM blob_uploads WHERE blob/, /USING (COVERING )?INDEX blob_uploads_of_blob/],
   [/"memberships"."user_id" = \?/, /USING INDEX memberships_of_user \(user_id=\?\)/],
   [/"memberships"."email" = \?/, /USING INDEX memberships_of_email \(email=\?\)/],
   [/^select .*"memberships"."realm" = \?/, /USING INDEX memberships_of_realm \(realm=\?\)/],
@@ -180,6 +199,17 @@ async function live(database: Database): Promise<void> {
     await tx.objects.load(table, Float64Array.of(1, 2), WHOLE)
     await tx.objects.isRealmUsed('rlm-a')
     await tx.objects.count(table)
+    await tx.blobs.find('one')
+    await tx.blobs.findFor('one', 2, new Set([1, 2]))
+    await tx.blobs.isUploadedBy('one', 2)
+    await tx.blobs.isReferencedOutside('one', 2)
+    await tx.blobs.usage(null)
+    await tx.blobs.list('', 10)
+    await tx.blobs.idle(NOW, 10)
+    await tx.blobs.references('one', 10)
+    await tx.blobs.uploaders('one')
+    await tx.blobs.isStored('hash')
+    await tx.blobs.spent(10)
     await tx.realms.findByRef(2)
     await tx.realms.find('rlm-a')
     await tx.realms.isRetired('rlm-a')
@@ -208,8 +238,11 @@ async function prepareData(tx: WriteTx): Promise<Table> {
   await tx.tables.setIndexState(index, 'ready')
   // So many that giving up is the better way, and the size of the table is asked for.
   const puts = Array.from({ length: 1_500 }, (_, n) =>
-    fresh(`k${n}`, { entries: [entry(index, 1)], realm: n % 2 === 0 ? realm : 1 }),
+    fresh(`k${n}`, { entries: [entry(index, 1)], realm: n % 2 === 0 ? realm : 1, blobs: ['one'] }),
   )
+  for (const id of ['one', 'two']) {
+    await tx.blobs.put({ id, hash: id, size: 1, type: 'text/plain', created: NOW }, realm)
+  }
   await tx.objects.put(table, puts, NOW)
   return table
 }
@@ -217,10 +250,12 @@ async function prepareData(tx: WriteTx): Promise<Table> {
 function changeData(table: Table, index: number) {
   return async (tx: WriteTx) => {
     const entries = [entry(index, 1)]
-    await update(tx, table, 'k0', { realm: 1, previousEntries: entries })
+    await update(tx, table, 'k0', { realm: 1, previousTraces: { entries, blobs: [] } })
     const previous = await get(tx, table, 'k1')
-    await tx.objects.remove(table, [{ previous, entries }], NOW)
+    await tx.objects.remove(table, [{ previous, entries, blobs: ['one'] }], NOW)
     await tx.objects.addEntries([{ seq: 3, entries: [entry(index, 2)] }])
+    await tx.blobs.remove('two')
+    await tx.blobs.settle('two')
     await tx.memberships.remove('members:1')
     await tx.memberships.removeOfRealm(1)
     await tx.users.remove('alice')
@@ -245,5 +280,8 @@ async function eraseData(tx: WriteTx): Promise<void> {
   await tx.realms.markErasing(realm.ref)
   await tx.objects.count(table)
   await tx.objects.put(table, [fresh('k2')], NOW)
-  while ((await tx.objects.erase(realm.ref, 1_000, () => [entry(1, 1)])) > 0);
+  while (
+    (await tx.objects.erase(realm.ref, 1_000, () => ({ entries: [entry(1, 1)], blobs: ['one'] }))) >
+    0
+  );
 }

@@ -10,12 +10,14 @@ describeStore('SQLite', async () => {
   const owned = new AsyncDisposableStack()
   const { path } = owned.use(temporaryFolder())
   const [live, crashed] = [join(path, 'live'), join(path, 'crashed')]
+  const clock = createTestClock()
   const open = (folder: string) =>
-    owned.use(createSqliteStore(folder, { clock: createTestClock(), durability: 'none' }))
+    owned.use(createSqliteStore(folder, { clock, durability: 'none' }))
   mkdirSync(live)
   const store = open(live)
   return {
     store,
+    clock,
     async reopen() {
       await store[Symbol.asyncDispose]()
       return open(live)

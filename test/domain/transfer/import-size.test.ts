@@ -52,7 +52,14 @@ test('170,000 real places come in from an array without keys, while others write
       await database.write(async (tx) => {
         const realm = await tx.realms.ensure('eve')
         const table = await requireTable(tx, 'other')
-        const put = { key: `k${n}`, realm: realm.ref, owner: null, value: '{}', entries: [] }
+        const put = {
+          key: `k${n}`,
+          realm: realm.ref,
+          owner: null,
+          value: '{}',
+          entries: [],
+          blobs: [],
+        }
         await tx.objects.put(table, [put], 1)
       })
       waits.push(performance.now() - begun)

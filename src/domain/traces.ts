@@ -1,0 +1,31 @@
+import { blobsIn, mentionsBlobs } from './blob-refs'
+import { indexEntries } from './index-key'
+import type { IndexEntry, Traces } from './store'
+import type { Table } from './table'
+import { type WireObject, parseStored } from './value'
+
+const NONE: readonly never[] = []
+
+/** What an object leaves in the look-ups of a store. Its properties are asked for only where they matter. */
+export function tracesOf(
+  table: Table,
+  { text, object }: { readonly text: string; readonly object: () => WireObject },
+): Traces {
+  return {
+    entries: table.indexes.length === 0 ? NONE : entriesOf(table, object()),
+    blobs: mentionsBlobs(text) ? blobsIn(object()) : NONE,
+  }
+}
+
+/** The same for a stored value, parsed only when there is something to find. */
+export function storedTraces(table: Table, value: string): Traces {
+  let parsed: WireObject | undefined
+  return tracesOf(table, { text: value, object: () => (parsed ??= parseStored(value)) })
+}
+
+/** The entries an object has in the declared indexes of its table. */
+export function entriesOf(table: Table, object: WireObject): readonly IndexEntry[] {
+  return table.indexes.flatMap((index) =>
+    indexEntries(index, object).map((key) => ({ index: index.number, key })),
+  )
+}
