@@ -6,6 +6,15 @@ import { isIPv4, isIPv6, isPublicAddress, type Networks } from './networks'
 /** What a request to an address that somebody configured ends with when there is no answer to use. */
 export class OutboundError extends Error {
   override readonly name = 'OutboundError'
+
+  constructor(
+    message: string,
+    /** Nobody answers: the same request may be answered in a moment. */
+    readonly isTransient = false,
+    cause?: unknown,
+  ) {
+    super(message, cause === undefined ? undefined : { cause })
+  }
 }
 
 export interface OutboundRequest {
@@ -14,11 +23,13 @@ export interface OutboundRequest {
   readonly body?: string
   /** How long it may take in all, ms. */
   readonly timeout?: number
+  /** How much the answer may hold, bytes; 1 MiB unless it is less. */
+  readonly longest?: number
 }
 
 /**
  * Requests to addresses that somebody configured: login providers and web hooks (promise 32). An
- * answer has at most 1 MiB and is there as a whole. Throws `OutboundError` with a sentence for the
+ * answer is there as a whole. Throws `OutboundError` with a sentence for the
  * administrator: the address is private and not allowed, it is http in the open, it redirects, it
  * takes too long or nobody answers.
  */
@@ -51,7 +62,8 @@ export function createOutbound({ allowed, resolve = resolveName }: OutboundOptio
   async function answer(url: URL, request: OutboundRequest, signal: AbortSignal) {
     const addresses = await findAddresses(url)
     for (const { address } of addresses) requireAllowed(url, address, allowed)
-    return await receive(url, await send(url, request, addresses, signal))
+    const incoming = await send(url, request, addresses, signal)
+    return await receive(url, incoming, request.longest ?? LONGEST_ANSWER)
   }
 
   async function findAddresses({ hostname }: URL): Promise<readonly LookupAddress[]> {
@@ -108,7 +120,7 @@ async function send(
   return await promise
 }
 
-async function receive(url: URL, incoming: IncomingMessage): Promise<Response> {
+async function receive(url: URL, incoming: IncomingMessage, longest: number): Promise<Response> {
   const { statusCode: status = 0, rawHeaders } = incoming
   if (status >= 300 && status < 400) {
     throw new OutboundError(`${url.host} sends elsewhere (${status}), where nothing is sent`)
@@ -117,7 +129,7 @@ async function receive(url: URL, incoming: IncomingMessage): Promise<Response> {
   let length = 0
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
     length += chunk.length
-    if (length > LONGEST_ANSWER) throw new OutboundError(`${url.host} answers too much`)
+    if (length > longest) throw new OutboundError(`${url.host} answers too much`)
     chunks.push(chunk)
   }
   const isEmpty = status === 204 || status === 205
@@ -137,10 +149,10 @@ async function resolveName(host: string): Promise<readonly LookupAddress[]> {
 }
 
 function tooLate({ host }: URL, timeout: number): OutboundError {
-  return new OutboundError(`${host} did not answer within ${timeout / 1000} s`)
+  return new OutboundError(`${host} did not answer within ${timeout / 1000} s`, true)
 }
 
 function unreachable({ host }: URL, cause: unknown): OutboundError {
   const why = cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : ''
-  return new OutboundError(`${host} cannot be reached${why}`, { cause })
+  return new OutboundError(`${host} cannot be reached${why}`, true, cause)
 }

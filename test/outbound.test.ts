@@ -160,6 +160,22 @@ test('calls the open internet by https alone', async () => {
   )
 })
 
+test('says who may answer in a moment and who will not', async () => {
+  using elsewhere = setupServer(() => Response.redirect('https://example.com', 301))
+  using silent = setupServer(() => new Promise<never>(() => {}))
+  const outbound = createOutbound({ allowed: LOOPBACK })
+  const isTransient = async (work: Promise<Response>) => {
+    const error = await work.catch((reason: unknown) => reason)
+    return error instanceof OutboundError ? error.isTransient : undefined
+  }
+  expect(await isTransient(outbound(elsewhere.url))).toBe(false)
+  expect(await isTransient(outbound('http://10.0.0.1'))).toBe(false)
+  expect(await isTransient(outbound('http://a:b@127.0.0.1'))).toBe(false)
+  expect(await isTransient(outbound(silent.url, { timeout: 50 }))).toBe(true)
+  silent[Symbol.dispose]()
+  expect(await isTransient(outbound(silent.url))).toBe(true)
+})
+
 test('gives up on who takes too long, in the answer too', async () => {
   const never = new Promise<never>(() => {})
   using silent = setupServer(() => never)
@@ -181,4 +197,7 @@ test('says that nobody answers, and takes no answer without end', async () => {
   expect(await refusalOf(outbound(server.url))).toContain('cannot be reached (')
   using talker = setupServer(() => new Response('x'.repeat(2 * 1024 * 1024)))
   expect(await refusalOf(outbound(talker.url))).toContain('answers too much')
+  using brief = setupServer(() => new Response('x'.repeat(101)))
+  expect(await refusalOf(outbound(brief.url, { longest: 100 }))).toContain('answers too much')
+  expect((await outbound(brief.url, { longest: 101 })).status).toBe(200)
 })
