@@ -2,6 +2,7 @@ import { createAuthority } from './auth/authority'
 import { createProviders } from './auth/providers'
 import { openSecretKey } from './auth/secret-key'
 import { createVault } from './auth/vault'
+import { createWebhook } from './auth/webhook'
 import type { Clock } from './clock'
 import { type Config } from './config'
 import { isLoopback } from './setting'
@@ -74,9 +75,11 @@ export function createServices(
       }),
     )
     const limits = { maxExpiresIn, maxNotBefore }
+    const webhook = createWebhook({ database, clock, vault, call })
     const authority = await createAuthority(database, clock, secretKey, {
       ...limits,
       mailer,
+      askWebhook: (person) => webhook.ask(person),
     })
     const parts = { database, clock, secretKey, vault, outbound: call }
     undo.move()
@@ -84,6 +87,7 @@ export function createServices(
       authority,
       mailer,
       providers: createProviders(parts),
+      webhook,
       address: async () => (await database.read(findPublicAddress)) ?? address.of(database.name),
     }
   }

@@ -11,7 +11,10 @@ import {
 import type { Database } from '../domain/store'
 import { findUser, type Person, type User } from '../domain/user'
 
-/** Asks the web hook of a database about a person (protocol.md §13.1). Throws `WEBHOOK_ERROR`. */
+/**
+ * Asks the web hook of a database about a person (protocol.md §13.1): outside every unit, because it
+ * may take seconds. Throws `WEBHOOK_ERROR`.
+ */
 export type AskWebhook = (person: Person) => Promise<Verdict>
 
 /** Lets people in: those who are known, and others as the policy of the database says. */
@@ -29,18 +32,44 @@ export function createAdmission(
   clock: Clock,
   askWebhook: AskWebhook = noWebhook,
 ): Admission {
+  const asking = new Map<string, Promise<User | undefined>>()
+
+  /** The user that a verdict makes of a person; undefined when it rejects them. */
+  async function decide(person: Person, verdict: Verdict): Promise<User | undefined> {
+    const { action, ...rest } = verdict
+    if (action === 'reject') return undefined
+    return await database.write((tx) => admitUser(tx, person, { action, ...rest }, clock.now()))
+  }
+
+  /** Who asks the same while it is being asked gets the same answer. */
+  function decideByWebhook(person: Person): Promise<User | undefined> {
+    const question = JSON.stringify([person.id, person.email])
+    const asked = asking.get(question)
+    if (asked !== undefined) return asked
+    const answer = askOnce(person).finally(() => asking.delete(question))
+    asking.set(question, answer)
+    return answer
+  }
+
+  async function askOnce(person: Person): Promise<User | undefined> {
+    // Somebody may have asked, and got an answer, since the caller looked.
+    const known = await database.read((tx) => findUser(tx, person.id))
+    return known ?? (await decide(person, await askWebhook(person)))
+  }
+
   return {
     async admit(person, intent) {
-      const { user, policy } = await database.read(async (tx) => ({
-        user: await findUser(tx, person.id),
+      const { known, policy } = await database.read(async (tx) => ({
+        known: await findUser(tx, person.id),
         policy: await findPolicy(tx),
       }))
-      if (user !== undefined) return user
-      const said = verdictOn(policy, intent)
-      const { action, ...rest } = said === 'webhook' ? await askWebhook(person) : { action: said }
-      if (action === 'reject') throw rejection(intent)
-      const verdict = { action, ...rest }
-      return await database.write((tx) => admitUser(tx, person, verdict, clock.now()))
+      if (known !== undefined) return known
+      const action = verdictOn(policy, intent)
+      const user = await (action === 'webhook'
+        ? decideByWebhook(person)
+        : decide(person, { action }))
+      if (user === undefined) throw rejection(intent)
+      return user
     },
   }
 }

@@ -82,7 +82,7 @@ export async function createAuthority(
     ['refresh_token', refresh(database, clock, steady, issuer, limits)],
     ['demo', demo(database, issuer)],
     ...otp,
-    ['authorization_code', authorizationCode(database, steady, issuer, reach)],
+    ['authorization_code', authorizationCode(database, steady, admission, issuer, reach)],
   ])
   const audience = audienceOf(database.id)
   const verified = new Map<string, Verified>()

@@ -4,10 +4,11 @@ import { hashSecret, newSecret } from '../domain/secret'
 import type { Database, WriteTx } from '../domain/store'
 import { isLive, type Code } from '../domain/code'
 import type { Person } from '../domain/user'
+import type { Admission } from './admission'
 import type { Grant } from './grant'
 import type { Issuer } from './issuer'
 import { findScopes, requireText } from './parameters'
-import { findIntent, PERSON_SCOPES } from './person'
+import { claimsOf, findIntent, PERSON_SCOPES } from './person'
 import { findPublicKey } from './public-key'
 import type { SteadyClock } from './steady-clock'
 import { PUBLIC_CLIENT } from './subject'
@@ -20,6 +21,7 @@ import { PUBLIC_CLIENT } from './subject'
 export function authorizationCode(
   database: Database,
   steady: SteadyClock,
+  admission: Admission,
   issuer: Issuer,
   keptFor: number,
 ): Grant {
@@ -33,14 +35,11 @@ export function authorizationCode(
     if (code === undefined) {
       throw new SatchelError('INVALID_OTP', 'This login is over or was used already: log in again')
     }
-    return await issuer.issue({
-      clientId: PUBLIC_CLIENT,
-      claims: { ...personOf(code), extra: {} },
-      scopes,
-      publicKey,
-      login: code.id,
-      intent,
-    })
+    const person = personOf(code)
+    const user = await admission.admit(person, intent)
+    const claims = claimsOf(user, person.email, person.name)
+    const order = { clientId: PUBLIC_CLIENT, claims, scopes, publicKey, intent }
+    return await issuer.issue({ ...order, login: code.id })
   }
 }
 

@@ -39,10 +39,14 @@ export async function requireWelcome(
   if (verdictOn(await findPolicy(tx), why) === 'reject') throw rejection(why)
 }
 
-/** The claims of someone who logged in with this address. */
-export function claimsOf(user: User, email: string): PersonClaims {
-  const name = user.data?.['displayName']
-  return { id: user.id, email, name: typeof name === 'string' ? name : null, extra: {} }
+/** The claims of someone who logged in with this address, and whom others may call `name`. */
+export function claimsOf(
+  user: User,
+  email: string | null,
+  name: string | null = null,
+): PersonClaims {
+  const own = user.data?.['displayName']
+  return { id: user.id, email, name: typeof own === 'string' ? own : name, extra: {} }
 }
 
 /**

@@ -11,6 +11,7 @@ import {
 } from '../domain/provider'
 import type { Database } from '../domain/store'
 import type { Vault } from '../domain/vault'
+import { isWebAddress } from '../domain/web-address'
 import type { Outbound } from '../outbound'
 import { createLoginStates } from './login-state'
 import { checkAtProvider, type ProviderCheck } from './provider-check'
@@ -136,9 +137,7 @@ function requireAddresses(type: ProviderType, options: ProviderOptions): void {
 }
 
 function requireWebAddress(text: string, what: string): void {
-  const url = URL.parse(text)
-  const isWeb = url?.protocol === 'https:' || url?.protocol === 'http:'
-  if (url !== null && isWeb && url.username === '' && url.password === '' && url.hash === '') return
+  if (isWebAddress(text)) return
   throw refusal(`${what} must be an https address`)
 }
 

@@ -25,18 +25,27 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
     .join('\n')
 }
 
-/**
- * The credentials of a new client. What nobody looks at may be a log, so there the secret is left
- * out and the command that makes another one is named (design.md §4).
- */
+/** The credentials of a new client. */
 export function credentials(
-  { terminal }: { readonly terminal: Terminal },
+  cli: { readonly terminal: Terminal },
   { clientId, clientSecret }: ClientCredentials,
 ): string {
-  const secret = terminal.isWatched
-    ? `${clientSecret}   (shown only now)`
-    : `shown only on a terminal or with --json: make another with satchel client rotate ${clientId}`
+  const secret = shownOnce(cli, clientSecret, `satchel client rotate ${clientId}`)
   return `Client id       ${clientId}\nClient secret   ${secret}`
+}
+
+/**
+ * A new secret. What nobody looks at may be a log, so there it is left out and the command that
+ * makes another one is named (design.md §4).
+ */
+export function shownOnce(
+  { terminal }: { readonly terminal: Terminal },
+  secret: string,
+  command: string,
+): string {
+  return terminal.isWatched
+    ? `${secret}   (shown only now)`
+    : `shown only on a terminal or with --json: make another with ${command}`
 }
 
 /** `1 object`, `170,000 objects`. */

@@ -1,10 +1,14 @@
 import { type Command, InvalidArgumentError, Option } from '@commander-js/extra-typings'
+import type { OutputOf } from '../control/operations'
 import { NEW_USERS, type Policy } from '../domain/policy'
 import { number } from './arguments'
 import { type Cli, example, inSession, withDatabase } from './command'
-import { print } from './output'
+import { print, shownOnce } from './output'
 
-/** `satchel policy show|set`: what happens to people whom a database does not know (protocol.md §7). */
+/**
+ * `satchel policy show|set|test|rotate-secret`: what happens to people whom a database does not know
+ * (protocol.md §7, §13.1).
+ */
 export function addPolicyCommands(program: Command, cli: Cli): void {
   const policy = program.command('policy').description('who becomes a user of a database')
 
@@ -25,20 +29,47 @@ export function addPolicyCommands(program: Command, cli: Cli): void {
     )
     .option('--eval-days <number>', 'how many days an evaluation lasts', number)
     .option('--seats <number>', 'how many active prod users there may be, or none for any', seats)
+    .option('--hook-url <url>', 'where the web hook is asked about them, or none')
     .addHelpText(
       'after',
       example(
         'satchel policy set --new-users eval --eval-days 14',
         'satchel policy set --new-users reject',
         'satchel policy set --seats 25',
+        'satchel policy set --new-users webhook --hook-url https://app.example.com/new-user',
       ),
     )
     .action(async (options) => {
       const { db: database, newUsers = null, evalDays = null, seats = null } = options
-      const changed = await inSession(cli, options, (session) =>
-        session.run('policy.set', { database, newUsers, evalDays, seats }),
+      const input = { database, newUsers, evalDays, seats, hookUrl: options.hookUrl ?? null }
+      const changed = await inSession(cli, options, (session) => session.run('policy.set', input))
+      const { hookSecret } = changed
+      const secret = hookSecret === undefined ? [] : [describeSecret(cli, hookSecret), TRY]
+      await print(cli, options, changed, [describe(changed), ...secret].join('\n'))
+    })
+
+  withDatabase(policy.command('test'))
+    .description('ask the web hook about somebody, who becomes no user by that')
+    .argument('<email>', 'whom to ask about')
+    .addHelpText('after', example('satchel policy test someone@example.com'))
+    .action(async (email, options) => {
+      const answer = await inSession(cli, options, (session) =>
+        session.run('policy.test', { database: options.db, email }),
       )
-      await print(cli, options, changed, describe(changed))
+      await print(cli, options, answer, describeAnswer(answer))
+    })
+
+  withDatabase(policy.command('rotate-secret'))
+    .description('replace the secret that signs what the web hook is asked')
+    .option('--days <number>', 'how long the old one signs as well (default: 7)', number)
+    .addHelpText('after', example('satchel policy rotate-secret'))
+    .action(async (options) => {
+      const { db: database, days = null } = options
+      const rotated = await inSession(cli, options, (session) =>
+        session.run('policy.rotate-secret', { database, days }),
+      )
+      const end = `The old secret signs as well until ${new Date(rotated.oldSecretUntil).toISOString()}`
+      await print(cli, options, rotated, `${describeSecret(cli, rotated.hookSecret)}\n${end}`)
     })
 }
 
@@ -49,11 +80,30 @@ const MEANINGS: Readonly<Record<Policy['newUsers'], string>> = {
   webhook: 'are what the web hook says',
 }
 
-function describe({ newUsers, evalDays, seats }: Policy): string {
+function describe({ newUsers, evalDays, seats, hookUrl }: Policy): string {
+  const unused = newUsers === 'webhook' ? '' : ' (not asked)'
   return [
     `New people      ${newUsers}: they ${MEANINGS[newUsers]}`,
+    ...(hookUrl === null ? [] : [`Web hook        ${hookUrl}${unused}`]),
     `Evaluations     last ${evalDays} ${evalDays === 1 ? 'day' : 'days'}`,
     `Seats           ${seats ?? 'any number'}`,
+  ].join('\n')
+}
+
+const TRY = 'satchel policy test someone@example.com asks it'
+
+function describeSecret(cli: Cli, secret: string): string {
+  return `Hook secret     ${shownOnce(cli, secret, 'satchel policy rotate-secret')}`
+}
+
+function describeAnswer(answer: OutputOf<'policy.test'>): string {
+  const { email, url, duration, action, data } = answer
+  const outcome =
+    action === 'reject' ? 'would be rejected' : `would become a user of type ${action}`
+  return [
+    `${url} answered within ${Math.ceil(duration)} ms`,
+    `${email} ${outcome}`,
+    ...(data === undefined ? [] : [`User data       ${JSON.stringify(data)}`]),
   ].join('\n')
 }
 

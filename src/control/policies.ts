@@ -1,5 +1,6 @@
 import { SatchelError } from '../domain/error'
-import { changePolicy, findPolicy, NEW_USERS, type Policy } from '../domain/policy'
+import { requireEmail } from '../domain/email'
+import { findPolicy, NEW_USERS, type Policy } from '../domain/policy'
 import { number, optional, text } from './fields'
 import { operation } from './operation'
 
@@ -9,23 +10,43 @@ export const policyOperations = {
     return await database.read(findPolicy)
   }),
 
-  /** What is null stays; `seats` is a number of seats or `none` for any number. */
+  /**
+   * What is null stays; `seats` is a number of seats or `none` for any number, `hookUrl` an address
+   * or `none`. With the first address comes the secret of the web hook, which is told only now.
+   */
   'policy.set': operation(
     {
       database: text,
       newUsers: optional(newUsers),
       evalDays: optional(number),
       seats: optional(seats),
+      hookUrl: optional(text),
     },
-    async (workspace, { newUsers, evalDays, seats, ...input }) => {
-      const { database } = await workspace.open(input.database)
-      return await database.write((tx) =>
-        changePolicy(tx, {
-          ...(newUsers === null ? {} : { newUsers }),
-          ...(evalDays === null ? {} : { evalDays }),
-          ...(seats === null ? {} : { seats: seats === 'none' ? null : seats }),
-        }),
-      )
+    async (workspace, { newUsers, evalDays, seats, hookUrl, ...input }) => {
+      const { webhook } = await workspace.open(input.database)
+      const { policy, hookSecret } = await webhook.setPolicy({
+        ...(newUsers === null ? {} : { newUsers }),
+        ...(evalDays === null ? {} : { evalDays }),
+        ...(seats === null ? {} : { seats: seats === 'none' ? null : seats }),
+        ...(hookUrl === null ? {} : { hookUrl: hookUrl === 'none' ? null : hookUrl }),
+      })
+      return { ...policy, ...(hookSecret === null ? {} : { hookSecret }) }
+    },
+  ),
+
+  /** Asks the web hook about somebody, who becomes no user by that. */
+  'policy.test': operation({ database: text, email: text }, async (workspace, input) => {
+    const { webhook } = await workspace.open(input.database)
+    const email = requireEmail(input.email)
+    return { email, ...(await webhook.test({ id: email, email, name: null })) }
+  }),
+
+  /** `days`: how long the old secret signs besides. */
+  'policy.rotate-secret': operation(
+    { database: text, days: optional(number) },
+    async (workspace, { days, ...input }) => {
+      const { webhook } = await workspace.open(input.database)
+      return await webhook.rotate(days ?? undefined)
     },
   ),
 }

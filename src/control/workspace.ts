@@ -1,5 +1,6 @@
 import type { Authority } from '../auth/authority'
 import type { Providers } from '../auth/providers'
+import type { Webhook } from '../auth/webhook'
 import type { Clock } from '../clock'
 import type { Mailer } from '../domain/mailer'
 import type { Database } from '../domain/store'
@@ -26,6 +27,7 @@ export interface OpenDatabase {
   readonly authority: Authority
   readonly mailer: Mailer
   readonly providers: Providers
+  readonly webhook: Webhook
   /** Where the outside world reaches the database, or null when that is not known (design.md §2). */
   readonly address: () => Promise<string | null>
 }

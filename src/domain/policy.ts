@@ -2,6 +2,7 @@ import { SatchelError } from './error'
 import { DAY } from './license'
 import type { Awaitable, ReadTx, WriteTx } from './store'
 import type { Person, User } from './user'
+import { isWebAddress } from './web-address'
 
 /** What a database does with people it does not know yet (protocol.md §7, design.md §4 Licences). */
 export interface Policy {
@@ -11,6 +12,8 @@ export interface Policy {
   readonly evalDays: number
   /** How many active users of type `prod` there may be for another one to come; null: any number. */
   readonly seats: number | null
+  /** Where the web hook is asked, or null when there is none. */
+  readonly hookUrl: string | null
 }
 
 export const NEW_USERS = ['prod', 'eval', 'reject', 'webhook'] as const
@@ -36,7 +39,7 @@ export function findPolicy(tx: ReadTx): Awaitable<Policy> {
 /** Changes the policy; what is absent stays. Throws `UNPROCESSABLE`. */
 export async function changePolicy(tx: WriteTx, changes: Partial<Policy>): Promise<Policy> {
   const policy = { ...(await findPolicy(tx)), ...changes }
-  const { newUsers, evalDays, seats } = policy
+  const { newUsers, evalDays, seats, hookUrl } = policy
   if (!NEW_USERS.includes(newUsers)) {
     throw unprocessable(`New users are one of ${NEW_USERS.join(', ')}`)
   }
@@ -46,7 +49,13 @@ export async function changePolicy(tx: WriteTx, changes: Partial<Policy>): Promi
   if (seats !== null && !isCount(seats)) {
     throw unprocessable('Seats are a whole number from 0, or none for any number')
   }
-  await tx.settings.put({ id: SETTING, value: { newUsers, evalDays, seats } })
+  if (hookUrl !== null && !isWebAddress(hookUrl)) {
+    throw unprocessable('A web hook has an https address without a user name and a fragment')
+  }
+  if (newUsers === 'webhook' && hookUrl === null) {
+    throw unprocessable('A web hook that decides about new users needs an address: --hook-url')
+  }
+  await tx.settings.put({ id: SETTING, value: { newUsers, evalDays, seats, hookUrl } })
   return policy
 }
 
@@ -54,7 +63,10 @@ export async function changePolicy(tx: WriteTx, changes: Partial<Policy>): Promi
  * What the policy itself says about someone who is not known; `webhook` leaves it to the hook.
  * `login` is no wish to become a user (protocol.md §2.1).
  */
-export function verdictOn({ newUsers }: Policy, intent?: Intent): Policy['newUsers'] {
+export function verdictOn(
+  { newUsers }: Pick<Policy, 'newUsers'>,
+  intent?: Intent,
+): Policy['newUsers'] {
   return intent === 'login' ? 'reject' : newUsers
 }
 
@@ -109,7 +121,7 @@ export async function requireFreeId(tx: WriteTx, id: string): Promise<void> {
 }
 
 const SETTING = 'policy'
-const DEFAULT: Policy = { newUsers: 'prod', evalDays: 30, seats: null }
+const DEFAULT: Policy = { newUsers: 'prod', evalDays: 30, seats: null, hookUrl: null }
 const MAX_EVAL_DAYS = 36_500
 
 async function requireSeat(tx: WriteTx, { seats }: Policy): Promise<void> {

@@ -67,12 +67,13 @@ function readChange(value: unknown, place: string): UserChange {
       flagOrTime,
       `must be true, false, ${AN_ISO_TIME} or null`,
     ),
-    data: read(given, 'data', dataOrNull, DATA),
+    data: read(given, 'data', userDataOf, USER_DATA),
   }
 }
 
 const AN_ISO_TIME = 'an ISO time such as 2030-01-31T12:00:00.000Z'
-const DATA = `must be null or an object of at most ${MAX_DATA / 1024} KiB, whose displayName and email are texts`
+/** What `userDataOf` takes. */
+export const USER_DATA = `must be null or an object of at most ${MAX_DATA / 1024} KiB, whose displayName and email are texts`
 
 function readId(given: unknown, place: string): string {
   if (given === undefined) throw refuseUser(place, 'userId', 'is missing')
@@ -117,7 +118,8 @@ function flagOrTime(given: unknown): number | boolean | null | undefined {
   return typeof given === 'boolean' ? given : timeOrNull(given)
 }
 
-function dataOrNull(given: unknown): User['data'] | undefined {
+/** What may be kept of a user, or undefined when that is something else. */
+export function userDataOf(given: unknown): User['data'] | undefined {
   if (given === null) return null
   if (!isWireObject(given) || !['displayName', 'email'].every((name) => isTextIn(given, name))) {
     return undefined

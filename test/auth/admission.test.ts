@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 import { decodeJwt } from 'jose'
-import type { AskWebhook } from '../../src/auth/admission'
+import { type AskWebhook, createAdmission } from '../../src/auth/admission'
 import { createAuthority } from '../../src/auth/authority'
 import { SatchelError } from '../../src/domain/error'
-import { changePolicy, type Intent, type Policy } from '../../src/domain/policy'
+import { changePolicy, type Intent, type Policy, type Verdict } from '../../src/domain/policy'
+import type { Database } from '../../src/domain/store'
 import {
   asClient,
   codeOf,
@@ -15,6 +16,9 @@ import {
 } from './setup'
 
 const alice = { sub: 'alice@example.com', email: 'alice@example.com', name: 'Alice' }
+
+const HOOK = 'https://app.example.com/hook'
+const BY_WEBHOOK = { newUsers: 'webhook', hookUrl: HOOK } as const
 
 async function setup(policy: Partial<Policy>, askWebhook?: AskWebhook) {
   const server = await setupAuthority()
@@ -55,7 +59,7 @@ describe('whoever appears for the first time (protocol.md §2.3)', () => {
     ['webhook', 'register', 'WEBHOOK_ERROR'],
     ['webhook', 'login', 'USER_NOT_REGISTERED'],
   ] as const)('under the policy %s with the intent %p: %s', async (newUsers, intent, outcome) => {
-    await using server = await setup({ newUsers })
+    await using server = await setup({ newUsers, hookUrl: HOOK })
     if (outcome === 'prod' || outcome === 'eval') {
       expect(await server.login(intent)).toMatchObject({ userType: outcome })
       expect(await findAlice(server)).toMatchObject({ type: outcome })
@@ -67,7 +71,7 @@ describe('whoever appears for the first time (protocol.md §2.3)', () => {
 
   test('is what the web hook says, asked once', async () => {
     const asked: unknown[] = []
-    await using server = await setup({ newUsers: 'webhook' }, async (person) => {
+    await using server = await setup(BY_WEBHOOK, async (person) => {
       asked.push(person)
       return { action: 'eval', data: { displayName: 'Hooked' } }
     })
@@ -83,7 +87,7 @@ describe('whoever appears for the first time (protocol.md §2.3)', () => {
   test('is no user when the web hook rejects them, fails, or they only log in', async () => {
     let isBroken = false
     let asked = 0
-    await using server = await setup({ newUsers: 'webhook' }, async () => {
+    await using server = await setup(BY_WEBHOOK, async () => {
       asked += 1
       if (isBroken) throw new SatchelError('WEBHOOK_ERROR', 'no answer')
       return { action: 'reject' }
@@ -113,6 +117,87 @@ describe('whoever appears for the first time (protocol.md §2.3)', () => {
     await server.database.write((tx) => changePolicy(tx, { newUsers: 'reject', seats: 0 }))
     expect(await server.login('login')).toMatchObject({ userType: 'prod' })
     expect(await server.login('register')).toMatchObject({ userType: 'prod' })
+  })
+})
+
+// protocol.md §13.1
+describe('who appears several times at once while the web hook is asked', () => {
+  test('is one user, about whom it is asked once', async () => {
+    const answer = Promise.withResolvers<Verdict>()
+    let asked = 0
+    await using server = await setup(BY_WEBHOOK, () => {
+      asked += 1
+      return answer.promise
+    })
+    const logins = Array.from({ length: 20 }, (_, at) =>
+      server.login(at % 2 ? 'register' : undefined),
+    )
+    while (asked === 0) await Bun.sleep(1)
+    answer.resolve({ action: 'eval', data: { displayName: 'Hooked' } })
+    const answers = await Promise.all(logins)
+    expect(asked).toBe(1)
+    expect(new Set(answers.map(({ userType }) => userType))).toEqual(new Set(['eval']))
+    expect(await server.database.read((tx) => tx.users.count({}, 10))).toBe(1)
+  })
+
+  test('is refused alike, each in the words of what they wanted, and may come again', async () => {
+    let asked = 0
+    await using server = await setup(BY_WEBHOOK, async () => {
+      asked += 1
+      await Bun.sleep(20)
+      if (asked === 2) throw new SatchelError('WEBHOOK_ERROR', 'no answer')
+      return { action: asked === 1 ? 'reject' : 'prod' }
+    })
+    const both = () =>
+      Promise.all([codeOf(() => server.login()), codeOf(() => server.login('register'))])
+    expect(await both()).toEqual(['USER_NOT_REGISTERED', 'USER_NOT_ACCEPTED'])
+    expect(await both()).toEqual(['WEBHOOK_ERROR', 'WEBHOOK_ERROR'])
+    expect(asked).toBe(2)
+    expect(await server.login()).toMatchObject({ userType: 'prod' })
+  })
+
+  test('is not asked about by who looked before and comes after the answer', async () => {
+    let asked = 0
+    const askWebhook: AskWebhook = async () => ({ action: ++asked === 1 ? 'prod' : 'reject' })
+    await using server = await setup(BY_WEBHOOK)
+    const { database, clock } = server
+    const looked = Promise.withResolvers<void>()
+    const goOn = Promise.withResolvers<void>()
+    let reads = 0
+    const slow: Database = {
+      ...database,
+      id: database.id,
+      write: (work) => database.write(work),
+      async read(work) {
+        const found = await database.read(work)
+        if (++reads > 1) return found
+        looked.resolve()
+        await goOn.promise
+        return found
+      },
+    }
+    const admission = createAdmission(slow, clock, askWebhook)
+    const person = { id: alice.sub, email: alice.email, name: null }
+    const late = admission.admit(person)
+    await looked.promise
+    const first = await admission.admit(person)
+    goOn.resolve()
+    expect(await late).toEqual(first)
+    expect(asked).toBe(1)
+  })
+
+  test('under two addresses is asked about with each, and one user still', async () => {
+    const asked: unknown[] = []
+    await using server = await setup(BY_WEBHOOK, async ({ email }) => {
+      asked.push(email)
+      await Bun.sleep(20)
+      return { action: 'prod', data: { email } }
+    })
+    const claim = (email: string) => server.ask({ claims: { sub: 'alice', email } })
+    const answers = await Promise.all([claim('a@example.com'), claim('b@example.com')])
+    expect(asked).toEqual(['a@example.com', 'b@example.com'])
+    const [one, other] = answers.map(({ data }) => data)
+    expect(one).toEqual(other)
   })
 })
 

@@ -31,12 +31,14 @@ describe('the policy for new users', () => {
   test('lets everybody in as a user who works, until something else is said', async () => {
     await using base = await setupStore()
     const database = await base.store.create('main')
-    expect(await database.read(findPolicy)).toEqual({ newUsers: 'prod', evalDays: 30, seats: null })
+    const expected = { newUsers: 'prod', evalDays: 30, seats: null, hookUrl: null } as const
+    expect(await database.read(findPolicy)).toEqual(expected)
   })
 
   test('keeps what is not changed', async () => {
     await using scene = await setup({ newUsers: 'eval', evalDays: 14 })
-    expect(await scene.change({ seats: 5 })).toEqual({ newUsers: 'eval', evalDays: 14, seats: 5 })
+    const kept = { newUsers: 'eval', evalDays: 14, hookUrl: null } as const
+    expect(await scene.change({ seats: 5 })).toEqual({ ...kept, seats: 5 })
     expect(await scene.database.read(findPolicy)).toMatchObject({ evalDays: 14, seats: 5 })
     expect(await scene.change({ seats: null })).toMatchObject({ seats: null })
   })
@@ -50,15 +52,30 @@ describe('the policy for new users', () => {
     [{ evalDays: Number.NaN }],
     [{ seats: -1 }],
     [{ seats: 0.5 }],
+    [{ newUsers: 'webhook' as const }],
+    [{ hookUrl: '' }],
+    [{ hookUrl: 'app.example.com/hook' }],
+    [{ hookUrl: 'ftp://app.example.com/hook' }],
+    [{ hookUrl: 'https://user:password@app.example.com/hook' }],
   ])('cannot be %j', async (changes) => {
     await using scene = await setup()
     expect(await codeOf(() => scene.change(changes))).toBe('UNPROCESSABLE')
     expect(await scene.database.read(findPolicy)).toMatchObject({ evalDays: 30, seats: null })
   })
 
+  test('may leave it to a web hook that has an address, and keeps it while it does', async () => {
+    await using scene = await setup()
+    const hookUrl = 'https://app.example.com/hook?key=value'
+    const asking = { newUsers: 'webhook', hookUrl } as const
+    expect(await scene.change(asking)).toMatchObject(asking)
+    expect(await codeOf(() => scene.change({ hookUrl: null }))).toBe('UNPROCESSABLE')
+    expect(await scene.database.read(findPolicy)).toMatchObject(asking)
+    expect(await scene.change({ newUsers: 'prod', hookUrl: null })).toMatchObject({ hookUrl: null })
+  })
+
   test('makes no users of those who log in, whatever it is', () => {
     for (const newUsers of ['prod', 'eval', 'reject', 'webhook'] as const) {
-      const policy = { newUsers, evalDays: 30, seats: null }
+      const policy = { newUsers }
       expect(verdictOn(policy, 'login')).toBe('reject')
       expect(verdictOn(policy, 'register')).toBe(newUsers)
       expect(verdictOn(policy)).toBe(newUsers)

@@ -160,6 +160,7 @@ describe('a licence that has expired (design.md §4)', () => {
       newUsers: 'eval',
       evalDays: null,
       seats: null,
+      hookUrl: null,
     })
     expect(server.tokens).toMatchObject({ userType: 'eval', evalDaysLeft: 30 })
     server.clock.advance(30 * DAY - 1)

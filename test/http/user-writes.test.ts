@@ -67,7 +67,7 @@ describe('POST /users creates', () => {
 
   test('evaluations as long as the policy says, and no longer', async () => {
     await using server = await setupData()
-    const nothing = { newUsers: null, seats: null }
+    const nothing = { newUsers: null, seats: null, hookUrl: null }
     await server.commands.run('policy.set', { database: 'main', evalDays: 14, ...nothing })
     const [ada] = await write(server.root, [{ userId: 'ada', type: 'eval' }])
     expect(ada).toMatchObject({ evalDaysLeft: 14, maxAllowedEvalDaysLeft: 14 })
