@@ -10,6 +10,7 @@ import type { Issuer } from './issuer'
 import { findScopes, requireText } from './parameters'
 import { claimsOf, findIntent, PERSON_SCOPES } from './person'
 import { findPublicKey } from './public-key'
+import { withRedeemed } from './redeemed-code'
 import type { SteadyClock } from './steady-clock'
 import { PUBLIC_CLIENT } from './subject'
 
@@ -35,11 +36,13 @@ export function authorizationCode(
     if (code === undefined) {
       throw new SatchelError('INVALID_OTP', 'This login is over or was used already: log in again')
     }
-    const person = personOf(code)
-    const user = await admission.admit(person, intent)
-    const claims = claimsOf(user, person.email, person.name)
-    const order = { clientId: PUBLIC_CLIENT, claims, scopes, publicKey, intent }
-    return await issuer.issue({ ...order, login: code.id })
+    return await withRedeemed(database, code, async () => {
+      const person = personOf(code)
+      const user = await admission.admit(person, intent)
+      const claims = claimsOf(user, person.email, person.name)
+      const order = { clientId: PUBLIC_CLIENT, claims, scopes, publicKey, intent }
+      return await issuer.issue({ ...order, login: code.id })
+    })
   }
 }
 
@@ -62,6 +65,8 @@ export async function issueCode(tx: WriteTx, person: Person, now: number): Promi
   return code
 }
 
+/** How often a code may be brought while it cannot be decided about its holder. */
+const TRIES = 5
 /** Five minutes (protocol.md §3.3, promise 17). */
 const CODE_LIFE = 5 * 60 * 1000
 /** Those of the last hour tell how many were asked for (promise 21). */
@@ -81,7 +86,7 @@ async function redeem(
     await tx.refreshTokens.removeOfLogin(id)
     return undefined
   }
-  if (!isLive(code, now)) return undefined
+  if (!isLive(code, now, TRIES)) return undefined
   // Kept as long as its tokens may live, to be known when it comes again.
   await tx.codes.put({ ...code, used: now, expires: lastTokenEnds })
   return code

@@ -12,6 +12,7 @@ import { foldOtp, type OtpHash } from './otp-code'
 import { findScopes, type Parameters, requireText } from './parameters'
 import { claimsOf, findIntent, requireWelcome } from './person'
 import { findPublicKey } from './public-key'
+import { withRedeemed } from './redeemed-code'
 import { PUBLIC_CLIENT } from './subject'
 import type { TokenAnswer } from './token-answer'
 
@@ -45,7 +46,7 @@ export function createOtpRedemption(parts: OtpParts, hash: OtpHash): OtpRedempti
     })
     if (redeemed === undefined) throw refusal(left)
     cap.refund(address)
-    return await welcome(parts, redeemed, attempt, now)
+    return await withRedeemed(database, redeemed.code, () => welcome(parts, redeemed, attempt, now))
   }
 
   /** The one that fits is used up, else each has been tried once more. */

@@ -160,6 +160,42 @@ describe('72: a web hook', () => {
     expect(server.hook.questions).toHaveLength(2)
   })
 
+  test('that fails leaves the code good: of a mail and of a provider', async () => {
+    let isBroken = true
+    await using server = await setup(() => (isBroken ? new Response('{}') : verdict('prod')))
+    await connectOpenId(server, { type: 'google' })
+    const otp = { grant_type: 'otp', ...(await server.mailedCode(ALICE)) }
+    const code = await codeOfLogin(server, 'google')
+    expect((await server.ask(otp)).body['code']).toBe('WEBHOOK_ERROR')
+    expect((await server.exchange(code)).body['code']).toBe('WEBHOOK_ERROR')
+    isBroken = false
+    expect((await server.exchange(code)).status).toBe(200)
+    expect((await server.ask(otp)).status).toBe(200)
+    expect((await server.exchange(code)).status).toBe(401)
+  })
+
+  test('that fails again and again wears a code of a provider out', async () => {
+    await using server = await setup(() => new Response('{}'))
+    await connectOpenId(server, { type: 'google' })
+    const code = await codeOfLogin(server, 'google')
+    const statuses = []
+    for (let tries = 0; tries < 6; tries += 1) statuses.push((await server.exchange(code)).status)
+    expect(statuses).toEqual([403, 403, 403, 403, 403, 401])
+  })
+
+  test('that is asked about a code which comes again lets nobody in with it (promise 17)', async () => {
+    const answer = Promise.withResolvers<Response>()
+    await using server = await setup(() => answer.promise)
+    await connectOpenId(server, { type: 'google' })
+    const code = await codeOfLogin(server, 'google')
+    const first = server.exchange(code)
+    while (server.hook.questions.length === 0) await Bun.sleep(2)
+    expect((await server.exchange(code)).status).toBe(401)
+    answer.resolve(new Response('{}'))
+    expect((await first).body['code']).toBe('WEBHOOK_ERROR')
+    expect((await server.exchange(code)).status).toBe(401)
+  })
+
   test('that is slow holds up nobody else', async () => {
     const answer = Promise.withResolvers<Response>()
     await using server = await setup(() => answer.promise)
