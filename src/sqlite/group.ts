@@ -41,7 +41,7 @@ export type Mark = Readonly<
   Counters & Pick<Group, Flag | 'buried'> & { realmCount: number; taken: number | undefined }
 >
 
-type Flag = 'policyTouched' | 'tablesTouched' | 'realmsTouched' | 'jobsTouched'
+type Flag = 'policyTouched' | 'tablesTouched' | 'realmsTouched' | 'jobsTouched' | 'mailsTouched'
 
 export function beginGroup(committed: Committed): Group {
   return {
@@ -85,8 +85,8 @@ export class Unit {
 
   /** What `restore` makes the group again when the part that follows fails. */
   mark(): Mark {
-    const { counters, realms, policyTouched, tablesTouched, realmsTouched, jobsTouched, buried } =
-      this.group
+    const { counters, realms, buried } = this.group
+    const { policyTouched, tablesTouched, realmsTouched, jobsTouched, mailsTouched } = this.group
     return {
       revision: counters.revision,
       policy: counters.policy,
@@ -96,6 +96,7 @@ export class Unit {
       tablesTouched,
       realmsTouched,
       jobsTouched,
+      mailsTouched,
       buried,
       realmCount: realms.size,
       taken: this.#taken,

@@ -10,6 +10,8 @@ import {
   type OpenStore,
   setupDatabase,
 } from './fixture'
+import { code } from './codes'
+import { mail } from './mails'
 
 /** `remember` and `policy`: what is worked out once holds until policy changes, and no longer. */
 export function describeMemory(openStore: OpenStore): void {
@@ -145,7 +147,7 @@ export function describeMemory(openStore: OpenStore): void {
       expect(database.policy).toBe(before + 1)
     })
 
-    test('does not count objects, jobs and refresh tokens', async () => {
+    test('does not count objects, jobs, refresh tokens, codes and mails', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const table = await declareIn(database, 'things')
@@ -153,6 +155,8 @@ export function describeMemory(openStore: OpenStore): void {
       await database.write((tx) => tx.objects.put(table, [fresh('a')], NOW))
       await database.write((tx) => tx.jobs.remove('none'))
       await database.write((tx) => tx.refreshTokens.recordUse('hash', 1, NOW))
+      await database.write((tx) => tx.codes.put(code('a')))
+      await database.write((tx) => tx.mails.put(mail('a')))
       expect(database.policy).toBe(before)
     })
 

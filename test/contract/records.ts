@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test'
 import type { Client } from '../../src/domain/client'
-import type { RefreshToken, SigningKey } from '../../src/domain/credential'
+import type { SigningKey } from '../../src/domain/credential'
 import type { Job } from '../../src/domain/job'
 import type { Origin } from '../../src/domain/origin'
 import type { Provider } from '../../src/domain/provider'
 import type { Setting } from '../../src/domain/setting'
 import type { Database, ReadTx, Records, RecordWriter, WriteTx } from '../../src/domain/store'
-import { NOW, type OpenStore, refreshToken, setupDatabase } from './fixture'
+import { NOW, type OpenStore, setupDatabase } from './fixture'
 
 /** The small nouns, found by id and read whole. */
 export function describeRecords(openStore: OpenStore): void {
@@ -127,64 +127,6 @@ export function describeRecords(openStore: OpenStore): void {
     describeNoun(openStore, settings)
     describeNoun(openStore, jobs)
   })
-
-  describe('refresh tokens', () => {
-    test('are found by their hash as they were last put', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
-      const token = refreshToken('h1')
-      await putTokens(database, token)
-      const used = { ...token, lastUsed: NOW + 5 }
-      await putTokens(database, used)
-      const again = await (await fixture.reopen()).open('main')
-      expect(await again.read((tx) => tx.refreshTokens.find('h1'))).toEqual(used)
-      expect(await again.read((tx) => tx.refreshTokens.find('h2'))).toBeUndefined()
-    })
-
-    test('remember when a time stamp was used', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
-      await database.write((tx) => tx.refreshTokens.recordUse('h1', 1_000, NOW))
-      await database.write((tx) => tx.refreshTokens.recordUse('h1', 2_000, NOW + 1))
-      const useOf = (hash: string, stamp: number) =>
-        database.read((tx) => tx.refreshTokens.findUse(hash, stamp))
-      expect(await useOf('h1', 1_000)).toBe(NOW)
-      expect(await useOf('h1', 2_000)).toBe(NOW + 1)
-      expect(await useOf('h1', 3_000)).toBeUndefined()
-      expect(await useOf('h2', 1_000)).toBeUndefined()
-    })
-
-    test('go with their client', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
-      await putTokens(
-        database,
-        refreshToken('h1'),
-        refreshToken('h2', { clientId: 'c2' }),
-        refreshToken('h3'),
-      )
-      await database.write((tx) => tx.refreshTokens.removeOfClient('c1'))
-      expect(await hashesOf(database)).toEqual(['h2'])
-    })
-
-    test('and uses are forgotten when they are older than a time', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
-      await putTokens(
-        database,
-        refreshToken('h1', { lastUsed: NOW - 1 }),
-        refreshToken('h2', { lastUsed: NOW }),
-      )
-      await database.write(async (tx) => {
-        await tx.refreshTokens.recordUse('h2', 1, NOW - 11)
-        await tx.refreshTokens.recordUse('h2', 2, NOW - 10)
-        await tx.refreshTokens.prune(NOW, NOW - 10)
-      })
-      expect(await hashesOf(database)).toEqual(['h2'])
-      expect(await database.read((tx) => tx.refreshTokens.findUse('h2', 1))).toBeUndefined()
-      expect(await database.read((tx) => tx.refreshTokens.findUse('h2', 2))).toBe(NOW - 10)
-    })
-  })
 }
 
 interface Examples<T extends { readonly id: string }> {
@@ -222,21 +164,5 @@ function describeNoun<T extends { readonly id: string }>(
     expect(await database.write((tx) => writer(tx).remove(id))).toBe(false)
     const again = await (await fixture.reopen()).open('main')
     expect(await again.read((tx) => reader(tx).list())).toEqual([{ ...first, id: 'another' }])
-  })
-}
-
-async function putTokens(database: Database, ...tokens: RefreshToken[]): Promise<void> {
-  await database.write(async (tx) => {
-    for (const token of tokens) await tx.refreshTokens.put(token)
-  })
-}
-
-async function hashesOf(database: Database): Promise<string[]> {
-  return database.read(async (tx) => {
-    const hashes: string[] = []
-    for (const hash of ['h1', 'h2', 'h3']) {
-      if ((await tx.refreshTokens.find(hash)) !== undefined) hashes.push(hash)
-    }
-    return hashes
   })
 }

@@ -2,17 +2,20 @@ import { describe, expect, test } from 'bun:test'
 import { declareIn, insert, keysOf, type OpenStore, refusalOf } from './fixture'
 import { describeBlobs } from './blobs'
 import { describeIdleBlobs } from './idle-blobs'
+import { describeCodes } from './codes'
 import { describeCommits } from './commits'
 import { describeErasure } from './erasure'
 import { describeLists } from './lists'
 import { describeLocating } from './locating'
 import { describeLogins } from './logins'
+import { describeMails } from './mails'
 import { describeMemory } from './memory'
 import { describeModel } from './model'
 import { describeObjects } from './objects'
 import { describeParts } from './parts'
 import { describeRealms } from './realms'
 import { describeRecords } from './records'
+import { describeRefreshTokens } from './refresh-tokens'
 import { describeRevisions } from './revisions'
 import { describeSnapshots } from './snapshots'
 import { describeTables } from './tables'
@@ -41,6 +44,9 @@ export function describeStore(name: string, openStore: OpenStore): void {
     describeErasure(openStore)
     describeRecords(openStore)
     describeLogins(openStore)
+    describeRefreshTokens(openStore)
+    describeCodes(openStore)
+    describeMails(openStore)
     describeModel(openStore)
   })
 }

@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'bun:test'
+import type { QueuedMail } from '../../src/domain/mailer'
+import type { Database } from '../../src/domain/store'
+import { inEveryLife, NOW, type OpenStore, setupDatabase } from './fixture'
+
+/** Mails that wait to be sent. */
+export function describeMails(openStore: OpenStore): void {
+  describe('mails', () => {
+    test('are due as they were last put, and gone when they are removed', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const first = mail('a')
+      const second = { ...first, sealed: 'other', attempts: 3, due: NOW - 1, expires: NOW + 9 }
+      const due = (from: Database) => from.read((tx) => tx.mails.due(NOW, 10))
+      await putMails(database, first)
+      expect(await due(database)).toEqual([first])
+      await putMails(database, second, mail('b'))
+      await database.write((tx) => tx.mails.remove('b'))
+      await database.write((tx) => tx.mails.remove('b'))
+      await inEveryLife(fixture, async (database) => {
+        expect(await due(database)).toEqual([second])
+      })
+    })
+
+    test('come when it is their time, the longest waiting first, as many as are asked for', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      await putMails(
+        database,
+        mail('later', { due: NOW + 1 }),
+        mail('now', { due: NOW }),
+        mail('b', { due: NOW - 1 }),
+        mail('a', { due: NOW - 1 }),
+        mail('long ago', { due: -1, expires: 0 }),
+      )
+      expect(await dueIn(database, NOW)).toEqual(['long ago', 'a', 'b', 'now'])
+      expect(await dueIn(database, NOW, 2)).toEqual(['long ago', 'a'])
+      expect(await dueIn(database, -2)).toEqual([])
+    })
+
+    test('tell when the next one is due', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const next = () => database.read((tx) => tx.mails.nextDue())
+      expect(await next()).toBeUndefined()
+      await putMails(database, mail('a', { due: NOW + 2 }), mail('b', { due: NOW + 1 }))
+      expect(await next()).toBe(NOW + 1)
+      await putMails(database, mail('b', { due: NOW + 3 }))
+      expect(await next()).toBe(NOW + 2)
+    })
+
+    test('are announced when one is put, not when one has gone', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const heard: boolean[] = []
+      const stop = database.onCommit(({ mails }) => heard.push(mails))
+      await putMails(database, mail('a'), mail('b'))
+      await putMails(database, mail('a', { due: NOW + 1 }))
+      await database.write((tx) => tx.mails.remove('a'))
+      expect(heard).toEqual([true, true])
+      stop()
+    })
+
+    test('are neither there nor announced when their unit or part failed', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      let announced = 0
+      const stop = database.onCommit(() => (announced += 1))
+      const failing = database.write(async (tx) => {
+        await tx.mails.put(mail('a'))
+        throw new Error('expected')
+      })
+      await failing.catch(() => undefined)
+      await database.write(async (tx) => {
+        const part = tx.attempt(async () => {
+          await tx.mails.put(mail('b'))
+          throw new Error('expected')
+        })
+        await part.catch(() => undefined)
+      })
+      expect(await dueIn(database, NOW)).toEqual([])
+      expect(announced).toBe(0)
+      stop()
+    })
+  })
+}
+
+export function mail(id: string, changes: Partial<QueuedMail> = {}): QueuedMail {
+  return {
+    id,
+    sealed: 'v1.sealed',
+    attempts: 0,
+    created: NOW,
+    due: NOW,
+    expires: NOW + 1,
+    ...changes,
+  }
+}
+
+async function putMails(database: Database, ...mails: QueuedMail[]): Promise<void> {
+  await database.write(async (tx) => {
+    for (const each of mails) await tx.mails.put(each)
+  })
+}
+
+async function dueIn(database: Database, now: number, limit = 10): Promise<string[]> {
+  const due = await database.read((tx) => tx.mails.due(now, limit))
+  return due.map(({ id }) => id)
+}
