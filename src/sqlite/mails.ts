@@ -1,4 +1,4 @@
-import { asc, eq, lte } from 'drizzle-orm'
+import { asc, eq, lte, min } from 'drizzle-orm'
 import type { MailReader, MailWriter } from '../domain/store'
 import { mails } from './schema'
 import type { Scope, WriteScope } from './scope'
@@ -10,16 +10,14 @@ export function mailReader(scope: Scope): MailReader {
         .select()
         .from(mails)
         .where(lte(mails.due, now))
-        .orderBy(asc(mails.due), asc(mails.id))
+        .orderBy(asc(mails.due))
         .limit(limit)
         .all(),
     nextDue: () =>
       scope.connection.orm
-        .select({ due: mails.due })
+        .select({ due: min(mails.due) })
         .from(mails)
-        .orderBy(asc(mails.due))
-        .limit(1)
-        .get()?.due,
+        .get()?.due ?? undefined,
   }
 }
 

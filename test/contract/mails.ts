@@ -29,12 +29,11 @@ export function describeMails(openStore: OpenStore): void {
         database,
         mail('later', { due: NOW + 1 }),
         mail('now', { due: NOW }),
-        mail('b', { due: NOW - 1 }),
-        mail('a', { due: NOW - 1 }),
+        mail('before', { due: NOW - 1 }),
         mail('long ago', { due: -1, expires: 0 }),
       )
-      expect(await dueIn(database, NOW)).toEqual(['long ago', 'a', 'b', 'now'])
-      expect(await dueIn(database, NOW, 2)).toEqual(['long ago', 'a'])
+      expect(await dueIn(database, NOW)).toEqual(['long ago', 'before', 'now'])
+      expect(await dueIn(database, NOW, 2)).toEqual(['long ago', 'before'])
       expect(await dueIn(database, -2)).toEqual([])
     })
 

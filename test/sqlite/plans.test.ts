@@ -5,7 +5,9 @@ import type { Database, WriteTx } from '../../src/domain/store'
 import type { Table } from '../../src/domain/table'
 import { createSqliteStore } from '../../src/sqlite/store'
 import { createTestClock } from '../auth/setup'
+import { code } from '../contract/codes'
 import { declare, entry, fresh, get, NOW, update, WHOLE } from '../contract/fixture'
+import { mail } from '../contract/mails'
 import { type TemporaryFolder, temporaryFolder } from '../setup'
 
 /** Tables that are read whole, because they are small or because that is what is asked for. */
@@ -96,6 +98,9 @@ const PLANS: readonly [RegExp, RegExp][] = [
   [/^delete .*"memberships"."realm" = \?/, /USING INDEX memberships_of_realm \(realm=\?\)/],
   [/^delete from "refresh_tokens" .*"client_id"/, /USING INDEX refresh_tokens_of_client/],
   [/^delete from "refresh_tokens" .*"last_used"/, /USING INDEX refresh_tokens_idle/],
+  [/^delete from "refresh_tokens" .*"user_number"/, /USING INDEX refresh_tokens_of_user/],
+  [/^select "id".* from "mails"/, /^SEARCH mails USING INDEX mails_by_due \(due<\?\)$/],
+  [/^select min\("due"\) from "mails"/, /^SEARCH mails USING COVERING INDEX mails_by_due$/],
   [/^delete from "refresh_uses"/, /USING (COVERING )?INDEX refresh_uses_old/],
   [/^delete from "refresh_tokens" .*"login"/, /USING INDEX refresh_tokens_of_login \(login=\?\)/],
   [/^select .* from "revoked_logins"/, /SEARCH revoked_logins USING PRIMARY KEY \(id=\?\)/],
@@ -220,6 +225,8 @@ async function live(database: Database): Promise<void> {
     await tx.refreshTokens.findUse('hash', 1)
     await tx.codes.find('code')
     await tx.codes.ofSubject('alice@example.com', NOW)
+    await tx.mails.due(1, 10)
+    await tx.mails.nextDue()
     await tx.logins.isRevoked('login')
     for (const records of [tx.clients, tx.keys, tx.origins, tx.providers, tx.settings, tx.jobs]) {
       await records.find('a')
@@ -260,12 +267,16 @@ function changeData(table: Table, index: number) {
     await tx.memberships.removeOfRealm(1)
     await tx.users.remove('alice')
     await tx.refreshTokens.removeOfClient('c1')
+    await tx.refreshTokens.removeOfUser(1)
     await tx.refreshTokens.removeOfLogin('login')
     await tx.refreshTokens.prune(1, 1)
     await tx.logins.spend('state', NOW)
     await tx.logins.revoke('login', NOW)
     await tx.logins.prune(NOW)
+    await tx.codes.put(code('code'))
     await tx.codes.prune(NOW)
+    await tx.mails.put(mail('mail'))
+    await tx.mails.remove('mail')
     await tx.providers.remove('google')
     await tx.settings.remove('policy')
     await tx.tables.seal(true)
