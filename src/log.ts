@@ -114,6 +114,7 @@ const JSON_LINES = {
 }
 
 const MAIL_WIDTH = 78
+const MAIL_END = '═ not sent but shown here, while no mail server is configured '
 
 const TEXT_LINES = {
   entry(time: string, record: LogRecord): string {
@@ -130,7 +131,7 @@ const TEXT_LINES = {
     const frame = [
       `╔${title.padEnd(MAIL_WIDTH, '═')}`,
       ...words.map((line) => `║  ${line}`.trimEnd()),
-      `╚${'═'.repeat(MAIL_WIDTH)}`,
+      `╚${MAIL_END.padEnd(MAIL_WIDTH, '═')}`,
     ]
     return ['', ...frame, ''].map(escapeControls).join('\n')
   },

@@ -24,11 +24,15 @@ export async function compile(content: string, format: 'text' | 'html'): Promise
   return fill
 }
 
-/** What is wrong with a template, or undefined. */
-export async function findMistake(content: string): Promise<string | undefined> {
+/** What is wrong with a template that is filled with such variables, or with none; or undefined. */
+export async function findMistake(
+  content: string,
+  variables: Readonly<Record<string, unknown>>,
+): Promise<string | undefined> {
   try {
     const fill = await compile(content, 'html')
     fill({})
+    fill(variables)
     return undefined
   } catch (error) {
     return error instanceof Error ? error.message : String(error)

@@ -55,11 +55,7 @@ export function createMailer(parts: MailerParts): Mailer & Outbox {
       return { way: await findWay(tx), templates: await listTemplates(tx) }
     })
     if (way === undefined) throw new DeliveryError(NOT_CONFIGURED, false)
-    const wording = await wordMail(templates, letter.kind, { ...letter.variables }).catch(
-      (error: unknown) => {
-        throw new DeliveryError('The templates cannot be filled in', false, error)
-      },
-    )
+    const wording = await wordMail(templates, letter.kind, { ...letter.variables })
     const { from } = way.route
     await way.transport({ letter, from, ...wording, date: clock.now() }, signal)
     return way
@@ -70,7 +66,10 @@ export function createMailer(parts: MailerParts): Mailer & Outbox {
     const { address, sender, isOwn } = addressing(await findMailSettings(tx))
     if (address !== null) return wayTo(address, sender ?? usualSender(address), isOwn)
     if (!server.isPrinting()) return undefined
-    return { transport: print, route: { to: 'this terminal', from: sender ?? NOBODY, isOwn } }
+    return {
+      transport: print,
+      route: { to: 'the terminal of the server', from: sender ?? NOBODY, isOwn },
+    }
   }
 
   function addressing(own: MailSettings): Addressing {

@@ -2,12 +2,13 @@ import type { Letter, MailKind, MailVariables } from '../domain/mailer'
 
 /** A letter that shows what the templates of a kind make of it (protocol.md §13.2). */
 export function sampleLetter(kind: MailKind, to: string, database: string, now: number): Letter {
-  return { kind, to, variables: samples(to, database)[kind], expires: now + DAY }
+  return { kind, to, variables: sampleVariables(to, database)[kind], expires: now + DAY }
 }
 
 const DAY = 24 * 60 * 60 * 1000
 
-function samples(email: string, database: string): MailVariables {
+/** What the templates can be tried out with. */
+export function sampleVariables(email: string, database: string): MailVariables {
   return {
     otp: {
       otp: 'ABCD1234',

@@ -8,6 +8,8 @@ import otpHtml from './email-templates/otp-body-html.handlebars' with { type: 't
 import otpText from './email-templates/otp-body-txt.handlebars' with { type: 'text' }
 import otpSubject from './email-templates/otp-subject.handlebars' with { type: 'text' }
 import { compile, findMistake } from './handlebars'
+import { DeliveryError } from './message'
+import { sampleVariables } from './samples'
 
 /** The words of a mail. */
 export interface Wording {
@@ -65,7 +67,7 @@ export async function requireTemplate(id: string, content: string): Promise<Mail
   const mistake =
     Buffer.byteLength(content) > MAX_BYTES
       ? `it has more than ${MAX_BYTES} bytes`
-      : await findMistake(content)
+      : await findMistake(content, { ...SAMPLES[kindOf(id)] })
   if (mistake === undefined) return { id, content }
   throw new SatchelError('UNPROCESSABLE', `The template ${id} cannot be used: ${mistake}`)
 }
@@ -85,7 +87,7 @@ export async function resetTemplate(tx: WriteTx, id: string): Promise<boolean> {
   return true
 }
 
-/** The words of a mail of this kind, filled in. */
+/** The words of a mail of this kind, filled in. Throws `DeliveryError`. */
 export async function wordMail(
   templates: readonly MailTemplate[],
   kind: MailKind,
@@ -93,8 +95,13 @@ export async function wordMail(
 ): Promise<Wording> {
   const part = async (name: string, format: 'text' | 'html') => {
     const template = templates.find(({ id }) => id === `${kind}-${name}`)
-    const fill = await compile(template?.content ?? '', format)
-    return fill(variables)
+    try {
+      const fill = await compile(template?.content ?? '', format)
+      return fill(variables)
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      throw new DeliveryError(`${kind}-${name} cannot be filled in: ${reason}`, false, error)
+    }
   }
   return {
     // A line break would begin another header.
@@ -114,6 +121,12 @@ async function ownTemplates(tx: ReadTx): Promise<OwnTemplates> {
     const setting = await tx.settings.find(SETTING)
     return (setting?.value ?? {}) as OwnTemplates
   })
+}
+
+const SAMPLES = sampleVariables('alice@example.com', 'main')
+
+function kindOf(id: string): MailKind {
+  return id.startsWith('invite-') ? 'invite' : 'otp'
 }
 
 function requireName(id: string): void {

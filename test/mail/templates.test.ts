@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { MailKind, MailVariables } from '../../src/domain/mailer'
-import type { Database } from '../../src/domain/store'
+import type { Database, ReadTx } from '../../src/domain/store'
 import {
   getTemplate,
   listTemplates,
@@ -48,6 +48,11 @@ async function setupTemplates() {
   }
 }
 
+async function htmlTemplates(tx: ReadTx): Promise<string> {
+  const templates = await listTemplates(tx)
+  return templates.map(({ id, content }) => (id.endsWith('html') ? content : '')).join('')
+}
+
 async function word(database: Database, kind: MailKind, variables: Record<string, unknown>) {
   return await wordMail(await database.read(listTemplates), kind, variables)
 }
@@ -84,6 +89,7 @@ describe('the templates that come with the program', () => {
       ].join('\n'),
     )
     expect(html).toStartWith('<!doctype html>\n')
+    expect(await server.database.read(htmlTemplates)).not.toContain('{{{')
     expect(html).toContain('Tom &amp; &lt;b&gt;Jerry&lt;/b&gt;')
     expect(html).not.toContain('<b>Jerry')
     expect(html).toContain('href="https://app.example.com/?otpId&#x3D;an-id&amp;otp&#x3D;K7QM2XWD"')
@@ -137,9 +143,29 @@ describe('a template of a database', () => {
 
   test('reaches nothing but the variables', async () => {
     await using server = await setupTemplates()
-    const content = '[{{constructor.name}}|{{__proto__}}|{{otp.constructor.name}}|{{@root.otp}}]'
-    await server.set('otp-body-txt', content)
-    expect((await server.word('otp', OTP)).text).toBe('[|||K7QM2XWD]')
+    const attempts = [
+      '{{constructor.name}}',
+      '{{__proto__}}',
+      '{{otp.constructor.name}}',
+      '{{lookup otp "constructor"}}',
+      '{{lookup this "__proto__"}}',
+      '{{lookup (lookup this "constructor") "name"}}',
+      '{{#with otp as |text|}}{{text.constructor.constructor}}{{/with}}',
+      '{{#each this}}{{constructor}}{{/each}}',
+      '{{@root.constructor}}',
+    ]
+    await server.set('otp-body-txt', `[${attempts.join('|')}|{{@root.otp}}]`)
+    expect((await server.word('otp', OTP)).text).toBe('[|||||||||K7QM2XWD]')
+  })
+
+  test('is text in a text and HTML in HTML, with two braces as with three', async () => {
+    await using server = await setupTemplates()
+    await server.set('otp-body-txt', '{{originName}} {{{originName}}}')
+    await server.set('otp-body-html', '<p title="{{originName}}">{{originName}}</p>')
+    const { text, html } = await server.word('otp', { ...OTP, originName: `<"'&\`>` })
+    expect(text).toBe(`<"'&\`> <"'&\`>`)
+    const escaped = '&lt;&quot;&#x27;&amp;&#x60;&gt;'
+    expect(html).toBe(`<p title="${escaped}">${escaped}</p>`)
   })
 
   test.each([
@@ -148,6 +174,9 @@ describe('a template of a database', () => {
     ['{{shout otp}}', 'shout'],
     ['{{> footer}}', 'footer'],
     ['{{log otp}}', 'log'],
+    ['one\n{{otp', 'line 2'],
+    ['{{helperMissing}}', 'helperMissing'],
+    ['{{#*inline "x"}}{{#if otp}}{{> x}}{{/if}}{{/inline}}{{> x}}', 'stack'],
     ['x'.repeat(200_000), 'bytes'],
   ])('is refused with its mistake: %p', async (content, mistake) => {
     const refusal = await refusalOf(() => requireTemplate('otp-body-txt', content))
