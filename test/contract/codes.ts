@@ -115,6 +115,9 @@ async function putCodes(database: Database, ...codes: Code[]): Promise<void> {
 
 /** Those of these ids that there are. */
 async function idsOf(database: Database, ...ids: string[]): Promise<string[]> {
-  const found = await database.read((tx) => Promise.all(ids.map((id) => tx.codes.find(id))))
-  return found.flatMap((each) => (each === undefined ? [] : [each.id]))
+  return await database.read(async (tx) => {
+    const found: string[] = []
+    for (const id of ids) if ((await tx.codes.find(id)) !== undefined) found.push(id)
+    return found
+  })
 }
