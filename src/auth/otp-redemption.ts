@@ -110,9 +110,15 @@ interface Outcome {
   readonly left: number
 }
 
-/** Whatever is malformed is said before the code is touched. Throws `INVALID_REQUEST`. */
+/**
+ * Whatever is malformed is said before the code is touched. Throws `INVALID_REQUEST`, and
+ * `INVALID_OTP` for somebody who has typed nothing: the clients then ask again.
+ */
 function readAttempt(parameters: Parameters): Attempt {
   const email = parameters['email'] ?? undefined
+  if (parameters['otp'] === '') {
+    throw new SatchelError('INVALID_OTP', 'Type the code that the mail brings')
+  }
   return {
     otp: foldOtp(requireText(parameters, 'otp')),
     name: email === undefined ? undefined : requireLoginName(email),
