@@ -1,0 +1,35 @@
+/** What the user of the application does. */
+export type Command =
+  | { readonly do: 'login'; readonly hints?: Readonly<Record<string, string>> }
+  | { readonly do: 'submit'; readonly fields: Readonly<Record<string, string>> }
+  /** Closes the application and opens it again on what it stored. */
+  | { readonly do: 'restart' }
+  | { readonly do: 'user' }
+
+/** A dialog that the add-on shows. */
+export interface Dialog {
+  readonly about: 'dialog'
+  readonly type: string
+  readonly fields: readonly string[]
+  readonly alerts: readonly { readonly messageCode: string; readonly message: string }[]
+}
+
+/** What the application says. */
+export type Told =
+  | Dialog
+  | { readonly about: 'ready' }
+  | { readonly about: 'done'; readonly id: number; readonly result: unknown }
+  | { readonly about: 'failed'; readonly id: number; readonly reason: string }
+
+/** Whom the add-on believes to be logged in. */
+export interface AddonUser {
+  readonly userId: string | undefined
+  readonly email: string | undefined
+  readonly isLoggedIn: boolean | undefined
+  readonly license: { readonly type: string; readonly status: string } | undefined
+  readonly accessToken: string | undefined
+  /** ms since the epoch. */
+  readonly expires: number | undefined
+  readonly refreshToken: string | undefined
+  readonly isKeyExtractable: boolean | undefined
+}
