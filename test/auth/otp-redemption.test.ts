@@ -283,7 +283,7 @@ describe('the policy for new users (protocol.md §2.3, conformance 72)', () => {
     ['webhook', undefined, 'WEBHOOK_ERROR'],
   ] as const)('%s, with the intent %p: %p', async (newUsers, intent, code) => {
     await using server = await setupOtp()
-    await server.setPolicy({ newUsers })
+    await server.setPolicy({ newUsers, hookUrl: 'https://app.example.com/hook' })
     const login = () => server.login({ intent })
     if (code === undefined) expect((await login()).userType).toBe(newUsers as 'prod' | 'eval')
     else expect(await codeOf(login)).toBe(code)
