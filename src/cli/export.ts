@@ -31,7 +31,7 @@ export function addExportCommand(program: Command, cli: Cli): void {
       const format = options.format ?? (extname(file ?? '') === '.json' ? 'json' : 'ndjson')
       const { terminal } = cli
       using progress = showProgress(cli, options, 'objects')
-      const run = (download: (text: string) => Promise<void>) =>
+      const run = (download: (bytes: Uint8Array) => Promise<void>) =>
         inSession(cli, options, (session) =>
           session.run(
             'export',
@@ -40,7 +40,7 @@ export function addExportCommand(program: Command, cli: Cli): void {
           ),
         )
       if (file === undefined) {
-        await run((text) => terminal.write(text))
+        await run((bytes) => terminal.write(bytes))
         return
       }
       const exported = await writeWhole(file, run)

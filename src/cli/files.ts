@@ -24,12 +24,12 @@ export function openInput({ terminal }: Cli, path: string): Input {
  */
 export async function writeWhole<T>(
   path: string,
-  work: (write: (text: string) => Promise<void>) => Promise<T>,
+  work: (write: (bytes: Uint8Array) => Promise<void>) => Promise<T>,
 ): Promise<T> {
   const draft = `${path}.part`
   const file = await openDraft(draft, path)
   try {
-    const result = await work((text) => file.appendFile(text))
+    const result = await work((bytes) => file.appendFile(bytes))
     await file.sync()
     await file.close()
     await rename(draft, path)

@@ -10,7 +10,7 @@ export interface Terminal {
   /** Somebody can answer a question. */
   readonly canAsk: boolean
   /** Waits while the reader of standard output is slow. */
-  write(text: string): Promise<void>
+  write(output: string | Uint8Array): Promise<void>
   /** Standard error. */
   complain(text: string): void
   ask(question: string): Promise<string>
@@ -39,7 +39,7 @@ export function processTerminal(): Terminal {
     get canAsk() {
       return isTerminal(INPUT) && isTerminal(ERROR)
     },
-    write: (text) => output.write(Buffer.from(text)),
+    write: (text) => output.write(typeof text === 'string' ? Buffer.from(text) : text),
     complain: (text) => error.writeNow(Buffer.from(text)),
     async ask(question) {
       const { createInterface } = await import('node:readline/promises')

@@ -1,9 +1,11 @@
 import { type ErrorCode, SatchelError } from '../domain/error'
+import { NEWLINE } from '../domain/json-bytes'
 
-/** A line of an answer of the control listener. The last one is a result or an error. */
+/** What an answer of the control listener is made of. The last one is a result or an error. */
 export type Event =
   | { readonly progress: { readonly done: number; readonly total: number | null } }
-  | { readonly text: string }
+  /** A piece of a file. */
+  | { readonly bytes: Uint8Array }
   | { readonly result: unknown }
   | { readonly error: WireError }
 
@@ -13,19 +15,40 @@ interface WireError {
   readonly reason?: string
 }
 
+/** A line of JSON; that of a piece of a file says how many bytes of it follow. */
 export function writeEvent(event: Event): Uint8Array {
-  return Buffer.from(`${JSON.stringify(event)}\n`)
+  if (!('bytes' in event)) return Buffer.from(`${JSON.stringify(event)}\n`)
+  const { bytes } = event
+  return Buffer.concat([Buffer.from(`${JSON.stringify({ bytes: bytes.length })}\n`), bytes])
 }
 
 /** The events of an answer as they arrive. The other side is the same program with the same token. */
 export async function* readEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<Event> {
-  const decoder = new TextDecoder()
-  let rest = ''
-  for await (const bytes of body) {
-    const lines = (rest + decoder.decode(bytes, { stream: true })).split('\n')
-    rest = lines.pop() ?? ''
-    for (const line of lines) yield JSON.parse(line) as Event
+  let unread = Buffer.alloc(0)
+  let following = 0
+  for await (const chunk of body) {
+    unread = Buffer.concat([unread, chunk])
+    for (;;) {
+      if (following > 0 && unread.length > 0) {
+        const bytes = unread.subarray(0, following)
+        following -= bytes.length
+        unread = unread.subarray(bytes.length)
+        yield { bytes }
+      }
+      const end = unread.indexOf(NEWLINE)
+      if (following > 0 || end < 0) break
+      const event = JSON.parse(unread.toString('utf8', 0, end)) as Exclude<Event, Bytes> | Announced
+      unread = unread.subarray(end + 1)
+      if ('bytes' in event) following = event.bytes
+      else yield event
+    }
   }
+}
+
+type Bytes = Extract<Event, { readonly bytes: Uint8Array }>
+
+interface Announced {
+  readonly bytes: number
 }
 
 /** What may leave the process about an error: an unexpected one says nothing of its own. */

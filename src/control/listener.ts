@@ -15,7 +15,7 @@ export interface ControlListener {
 
 /**
  * Lets commands work on a data folder that this process holds: `POST /_control/<operation>?input=…`
- * with the token of `holder.json`, on loopback only, answered by a line of JSON per event
+ * with the token of `holder.json`, on loopback only, answered by events as they come
  * (design.md §2).
  */
 export function listenForCommands(workspace: Workspace, token: string): ControlListener {
@@ -81,7 +81,7 @@ function perform(
       const result = await operation.run(workspace, operation.read(input), {
         upload: body ?? undefined,
         progress,
-        download: (text) => writer.write(writeEvent({ text })),
+        download: (bytes) => writer.write(writeEvent({ bytes })),
       })
       await writer.write(writeEvent({ result }))
     } catch (error) {

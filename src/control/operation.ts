@@ -7,8 +7,8 @@ export interface Streams {
   readonly upload?: ReadableStream<Uint8Array> | undefined
   /** Told how far long work is, in the measure of the operation; `total` is null when unknown. */
   readonly progress?: ((done: number, total: number | null) => void) | undefined
-  /** Takes the text of a file that the command asked for; waits while its reader is slow. */
-  readonly download?: ((text: string) => Promise<void>) | undefined
+  /** Takes the bytes of a file that the command asked for; waits while its reader is slow. */
+  readonly download?: ((bytes: Uint8Array) => Promise<void>) | undefined
 }
 
 /** Something a command can have done, by this process or by the one that serves the data folder. */

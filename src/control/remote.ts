@@ -23,7 +23,7 @@ export async function callHolder<Output>(
   streams: Streams,
 ): Promise<Output> {
   for await (const event of eventsOf(holder, name, input, streams.upload)) {
-    if ('text' in event) await streams.download?.(event.text)
+    if ('bytes' in event) await streams.download?.(event.bytes)
     else if ('progress' in event) streams.progress?.(event.progress.done, event.progress.total)
     else if ('error' in event) throw fromWire(event.error)
     else return event.result as Output

@@ -37,7 +37,7 @@ export const transferOperations = {
       const pieces = exportDatabase(held.database, formatOf(input.format), { table, realm })
       let objects = 0
       for await (const piece of pieces) {
-        await download?.(piece.text)
+        await download?.(Buffer.from(piece.text))
         objects += piece.objects
         progress?.(objects, null)
       }

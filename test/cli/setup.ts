@@ -14,22 +14,23 @@ export interface Scene {
   /** What somebody answers to a question; without it nobody can be asked. */
   readonly answer?: string
   /** What comes from standard input. */
-  readonly input?: string
+  readonly input?: string | Uint8Array
+  /** Takes what goes to standard output, where that is no text. */
+  readonly output?: Buffer[]
 }
 
 const clock = createTestClock()
 
 /** Runs a command line in this process. */
 export async function runSatchel(args: readonly string[], scene: Scene = {}): Promise<Outcome> {
-  const { isWatched = false, answer, input = '' } = scene
-  let stdout = ''
+  const { isWatched = false, answer, input = '', output: written = [] } = scene
   let stderr = ''
   const terminal: Terminal = {
     isWatched,
     isFollowed: false,
     canAsk: answer !== undefined,
-    async write(text) {
-      stdout += text
+    async write(output) {
+      written.push(Buffer.from(output))
     },
     complain(text) {
       stderr += text
@@ -38,12 +39,12 @@ export async function runSatchel(args: readonly string[], scene: Scene = {}): Pr
       stderr += question
       return answer ?? ''
     },
-    input: () => new Blob([input]).stream(),
+    input: () => new Blob([Buffer.from(input)]).stream(),
   }
   // Nobody types two commands at the same time.
   clock.advance(1000)
   const exitCode = await runProgram(args, { terminal, clock })
-  return { exitCode, stdout, stderr }
+  return { exitCode, stdout: Buffer.concat(written).toString(), stderr }
 }
 
 /** A command line on a data folder, with what the command prints as JSON, which must succeed. */
