@@ -1,0 +1,50 @@
+/** A file inside an archive: where it lies, as plain JSON, so that a later process finds it again. */
+export interface Packed {
+  readonly name: string
+  /** In bytes, unpacked. */
+  readonly size: number
+  /** In bytes, as it lies in the archive. */
+  readonly packedSize: number
+  /** Where it begins in the archive. */
+  readonly offset: number
+  /** How it is packed, by the numbers of the format. */
+  readonly method: number
+  /** CRC-32 of its bytes, unpacked. */
+  readonly crc: number
+}
+
+/** An archive that somebody brought: nothing about it is true before it was looked at. */
+export interface Archive extends AsyncDisposable {
+  /**
+   * The files in it, folders left out, one after the other. Throws `INVALID_REQUEST` when it is
+   * damaged, encrypted, or built to deceive.
+   */
+  list(): AsyncIterable<Packed>
+  /**
+   * The bytes of a file, unpacked. Throws `INVALID_REQUEST` while they are read when they are not as
+   * many as it says, or others than were packed.
+   */
+  open(file: Packed): AsyncIterable<Uint8Array>
+}
+
+/** An archive that is being made; its bytes are taken as they come. */
+export interface ArchiveMaker {
+  /** Adds a file whose `size` may not be known, packed more tightly if it is worth the work. */
+  add(
+    name: string,
+    content: AsyncIterable<Uint8Array>,
+    options: { readonly size?: number; readonly tight: boolean },
+  ): AsyncGenerator<Uint8Array>
+  /** What comes after the last file. */
+  finish(): Generator<Uint8Array>
+}
+
+/** The seam between the domain and a format of archives. */
+export interface ArchiveFormat {
+  /** True for a file that begins with these bytes, four at least. */
+  isArchive(beginning: Uint8Array): boolean
+  /** Opens the file at this path. Throws `INVALID_REQUEST` when it is no whole archive. */
+  open(path: string): Promise<Archive>
+  /** `now` in ms: every file in it is from then. */
+  create(now: number): ArchiveMaker
+}

@@ -1,0 +1,116 @@
+import type { Readable } from 'node:stream'
+import { crc32 } from 'node:zlib'
+import type { Entry, ZipFile } from 'yauzl'
+import type { Archive, Packed } from '../domain/archive'
+import { SatchelError, quoted } from '../domain/error'
+
+/** A file that is unpacked to more than this, in bytes, is looked at for how much tighter it is packed. */
+const HARMLESS = 16 * 2 ** 20
+/** No file that somebody wants to keep is so much smaller packed (promises.md 36). */
+const MOST_RATIO = 200
+
+/** Reads a zip by the directory at its end. Throws `INVALID_REQUEST` when it has none. */
+export async function openZip(path: string): Promise<Archive> {
+  // Only here: few processes read one, and all start.
+  const { Entry, openPromise } = await import('yauzl')
+  const zip = await explained(openPromise(path, { autoClose: false }))
+  return {
+    list: () => listFiles(zip),
+    open: (file) => read(zip, Object.assign(new Entry(), entryOf(file)), file),
+    async [Symbol.asyncDispose]() {
+      zip.close()
+    },
+  }
+}
+
+async function* listFiles(zip: ZipFile): AsyncGenerator<Packed> {
+  const entries = zip.eachEntry()
+  let packed = 0
+  for (;;) {
+    const { value: entry, done } = await explained(entries.next())
+    if (done === true) return
+    packed += entry.compressedSize
+    requireReadable(entry)
+    // Files that lie in the same bytes would be unpacked again and again.
+    if (packed > zip.fileSize) throw damaged('it claims to hold more than it does')
+    if (entry.fileName.endsWith('/')) continue
+    yield {
+      name: entry.fileName,
+      size: entry.uncompressedSize,
+      packedSize: entry.compressedSize,
+      offset: entry.relativeOffsetOfLocalHeader,
+      method: entry.compressionMethod,
+      crc: entry.crc32,
+    }
+  }
+}
+
+function requireReadable(entry: Entry): void {
+  const { fileName, uncompressedSize: size, compressedSize } = entry
+  const name = quoted(fileName)
+  if (entry.isEncrypted())
+    throw refusal(`has ${name} in it, which is encrypted: pack it without a password`)
+  if (!entry.canDecodeFileData()) {
+    throw refusal(
+      `has ${name} in it, which is packed in a way that is not read here: use "deflate" or "store"`,
+    )
+  }
+  if (size > HARMLESS && size > compressedSize * MOST_RATIO) {
+    throw refusal(
+      `has ${name} in it, which would be more than ${MOST_RATIO} times larger when it is unpacked`,
+    )
+  }
+}
+
+/** What the library needs to know of a file. */
+function entryOf({ name, size, packedSize, offset, method, crc }: Packed): Partial<Entry> {
+  return {
+    fileName: name,
+    uncompressedSize: size,
+    compressedSize: packedSize,
+    relativeOffsetOfLocalHeader: offset,
+    compressionMethod: method,
+    crc32: crc,
+    generalPurposeBitFlag: 0,
+  }
+}
+
+async function* read(zip: ZipFile, entry: Entry, file: Packed): AsyncGenerator<Uint8Array> {
+  const stream: Readable = await explained(zip.openReadStreamPromise(entry))
+  let crc = 0
+  try {
+    for await (const chunk of stream) {
+      const bytes = chunk as Uint8Array
+      crc = crc32(bytes, crc)
+      yield bytes
+    }
+  } catch (error) {
+    throw explain(error)
+  } finally {
+    stream.destroy()
+  }
+  if (crc !== file.crc) throw damaged(`the bytes of ${quoted(file.name)} are not those packed`)
+}
+
+async function explained<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    throw explain(error)
+  }
+}
+
+/** What the file system says is no fault of the zip. */
+function explain(error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof SatchelError || 'syscall' in error) return error
+  if (/end of central directory/i.test(error.message)) return damaged('its end is missing')
+  return damaged(quoted(error.message).slice(1, -1))
+}
+
+function damaged(problem: string): SatchelError {
+  return refusal(`is damaged: ${problem}`)
+}
+
+function refusal(problem: string): SatchelError {
+  return new SatchelError('INVALID_REQUEST', `The zip ${problem}`)
+}
