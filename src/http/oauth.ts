@@ -8,10 +8,10 @@ import { answer } from './answer'
 import { hostOf } from './bearer'
 import { type Call, callOf, segment } from './call'
 import type { Door } from './door'
-import { publicError, STATUS } from './errors'
+import { readForm } from './form'
 import type { Host } from './hosts'
 import { browserCookie, readBrowser } from './login-cookie'
-import { messagePage, messagePolicy } from './page'
+import { onPage, seeOther } from './page-answer'
 
 /** Logins with outside providers (spec.md §2.4, §4.4, protocol.md §3.2, §3.3). */
 export function oauthRoutes(door: Door): AnyElysia {
@@ -32,7 +32,7 @@ export function oauthRoutes(door: Door): AnyElysia {
     .get(
       '/:database/oauth/login/:provider',
       ({ request }) =>
-        onPage(door, request, async (call, host) => {
+        onPage(door, request, refused, async (call, host) => {
           const query = new URLSearchParams(call.query)
           const address = await requireAddress(host)
           const provider = segment(call, 3)
@@ -56,7 +56,7 @@ export function oauthRoutes(door: Door): AnyElysia {
     .get(
       '/:database/oauth/callback/:provider',
       ({ request }) =>
-        onPage(door, request, async (call, host) => {
+        onPage(door, request, refused, async (call, host) => {
           const step = await host.providers.finish({
             provider: segment(call, 3),
             query: new URLSearchParams(call.query),
@@ -69,9 +69,14 @@ export function oauthRoutes(door: Door): AnyElysia {
     .post(
       '/:database/oauth/callback/:provider',
       ({ request }) =>
-        onPage(door, request, async (call, host) => {
+        onPage(door, request, refused, async (call, host) => {
           const address = await requireAddress(host)
-          const query = await readForm(door, request)
+          const query = await readForm(
+            door,
+            request,
+            POSTED,
+            'What comes from a provider is a form',
+          )
           const callback = callbackAddress(address, encodeURIComponent(segment(call, 3)))
           return seeOther(call, `${callback}?${query.toString()}`)
         }),
@@ -83,9 +88,12 @@ export function oauthRoutes(door: Door): AnyElysia {
 const HIDDEN = { hide: true }
 /** Marks a browser that was sent to the public address, so that it is sent there once. */
 const MOVED = 'moved'
-/** What a provider posts: the parameters of a redirect, and who it is (Apple). */
+/** What a provider posts: the parameters of a redirect (OAuth 2.0 Form Post Response Mode), and who it is (Apple). */
 const POSTED = ['state', 'code', 'error', 'error_description', 'iss', 'user']
-const LONGEST_FORM = 16 * 1024
+
+function refused(): string {
+  return 'You are not logged in'
+}
 
 function describe(provider: Provider) {
   const { id, type, displayName, iconUrl, scopes } = provider
@@ -124,16 +132,6 @@ function contactOf(door: Door, request: Request, address: string) {
   }
 }
 
-/** The parameters of a form that a provider had the browser post (OAuth 2.0 Form Post Response Mode). */
-async function readForm(door: Door, request: Request): Promise<URLSearchParams> {
-  const type = request.headers.get('content-type') ?? ''
-  if (!/^application\/x-www-form-urlencoded *(?:;|$)/i.test(type)) {
-    throw new SatchelError('UNSUPPORTED_MEDIA_TYPE', 'What comes from a provider is a form')
-  }
-  const form = new URLSearchParams(await door.bodies.text(request, LONGEST_FORM))
-  return new URLSearchParams([...form].filter(([name]) => POSTED.includes(name)))
-}
-
 function redirect(door: Door, call: Call, step: LoginStep, cookie?: string): Response {
   if (step.failure !== undefined) door.failure(call.id, step.failure)
   return answer(call, null, {
@@ -145,38 +143,4 @@ function redirect(door: Door, call: Call, step: LoginStep, cookie?: string): Res
       ...(cookie === undefined ? {} : { 'Set-Cookie': cookie }),
     },
   })
-}
-
-/** After a post, and without its body. */
-function seeOther(call: Call, location: string): Response {
-  const headers = { Location: location, 'Cache-Control': 'no-store' }
-  return answer(call, null, { status: 303, type: null, headers })
-}
-
-/**
- * A refusal as a page: whoever reads it came by a link and cannot be sent anywhere. Programs that
- * take JSON alone get JSON.
- */
-async function onPage(
-  door: Door,
-  request: Request,
-  work: (call: Call, host: Host) => Promise<Response>,
-): Promise<Response> {
-  const call = callOf(request)
-  try {
-    return await work(call, await hostOf(door, call))
-  } catch (error) {
-    if (isProgram(request.headers.get('accept') ?? '')) throw error
-    const told = publicError(door, call, error)
-    call.code = told.code
-    return answer(call, messagePage('You are not logged in', told.message), {
-      status: STATUS[told.code],
-      type: 'text/html;charset=utf-8',
-      headers: { 'Cache-Control': 'no-store', 'Content-Security-Policy': messagePolicy() },
-    })
-  }
-}
-
-function isProgram(accept: string): boolean {
-  return accept.includes('application/json') && !accept.includes('text/html')
 }

@@ -1,5 +1,11 @@
 /** A page of one message in plain HTML, for a person whose browser has nowhere else to go. */
 export function messagePage(title: string, message: string): string {
+  const sentence = /[.!?]$/.test(message) ? message : `${message}.`
+  return page(title, `<h1>${escapeHtml(title)}</h1><p>${escapeHtml(sentence)}</p>`)
+}
+
+/** A page around `content`, which is HTML in which everything that came from outside is escaped. */
+export function page(title: string, content: string): string {
   return `<!doctype html>
 <html lang="en">
   <head>
@@ -10,25 +16,30 @@ export function messagePage(title: string, message: string): string {
     <style>${STYLE}</style>
   </head>
   <body>
-    <main>
-      <h1>${escapeHtml(title)}</h1>
-      <p>${escapeHtml(message)}</p>
-    </main>
+    <main>${content}</main>
   </body>
 </html>
 `
 }
 
-/** Nothing runs, loads or frames such a page; its style is the one that is written above. */
-export function messagePolicy(): string {
+/**
+ * What such a page may do: show itself in the style that is written above, and with `sendsForm` send
+ * a form back here. Nothing runs, loads or frames it, and no search engine keeps it.
+ */
+export function pageHeaders({ sendsForm = false } = {}): Record<string, string> {
   const hash = new Bun.CryptoHasher('sha256').update(STYLE).digest('base64')
-  return [
+  const policy = [
     "default-src 'none'",
     `style-src 'sha256-${hash}'`,
     "base-uri 'none'",
-    "form-action 'none'",
+    `form-action ${sendsForm ? "'self'" : "'none'"}`,
     "frame-ancestors 'none'",
-  ].join('; ')
+  ]
+  return {
+    'Cache-Control': 'no-store',
+    'Content-Security-Policy': policy.join('; '),
+    'X-Robots-Tag': 'noindex',
+  }
 }
 
 /** Text as it may stand between tags and in quoted attributes. */
@@ -37,8 +48,36 @@ export function escapeHtml(text: string): string {
 }
 
 const STYLE = `
-body { margin: 0; display: grid; min-height: 100vh; place-items: center; color-scheme: light dark;
-  font: 1.1rem/1.5 system-ui, sans-serif }
-main { max-width: 34rem; padding: 1.5rem }
-h1 { font-size: 1.4rem }
+:root { color-scheme: light dark; --back: #eef1f6; --card: #fff; --text: #1c2433; --soft: #5a6478;
+  --line: #dfe4ec; --main: #1d4ed8; --on-main: #fff; --good: #15803d; --shadow: 0 8px 32px #1c243314 }
+@media (prefers-color-scheme: dark) { :root { --back: #10141c; --card: #1a202c; --text: #e8ecf4;
+  --soft: #a3adc0; --line: #303848; --main: #7aa2ff; --on-main: #0c1530; --good: #5fd38a; --shadow: none } }
+* { box-sizing: border-box }
+body { margin: 0; min-height: 100vh; min-height: 100dvh; display: grid; place-items: center;
+  padding: 1rem; background: var(--back); color: var(--text); font: 1.0625rem/1.55 system-ui, sans-serif }
+main { width: 100%; max-width: 27rem; padding: 2.25rem 2rem; background: var(--card); overflow-wrap: anywhere;
+  border: 1px solid var(--line); border-radius: 1.25rem; box-shadow: var(--shadow) }
+h1 { margin: 0 0 .75rem; font-size: 1.6rem; line-height: 1.25; letter-spacing: -.01em; text-wrap: balance }
+p { margin: 0 0 1rem }
+p:last-child { margin-bottom: 0 }
+dl { margin: 1.5rem 0; border-block: 1px solid var(--line) }
+dl div { display: flex; gap: 1rem; padding: .7rem 0 }
+dl div + div { border-top: 1px solid var(--line) }
+dt { flex: 0 0 4.5rem; color: var(--soft) }
+dd { margin: 0; min-width: 0 }
+form { display: grid; gap: .75rem; margin: 0 }
+button, .button { display: block; width: 100%; padding: .85rem 1rem; border: 1px solid var(--line);
+  border-radius: .75rem; background: none; color: var(--text); font: inherit; font-weight: 600;
+  text-align: center; text-decoration: none; cursor: pointer }
+.main { border-color: var(--main); background: var(--main); color: var(--on-main) }
+button:hover, .button:hover { filter: brightness(1.08) }
+:focus-visible { outline: 3px solid var(--main); outline-offset: 3px }
+.sign { display: grid; place-items: center; width: 3.25rem; height: 3.25rem; margin: 0 0 1.25rem;
+  border-radius: 50%; background: var(--main); color: var(--on-main); font-size: 1.4rem; font-weight: 600 }
+.good { background: var(--good); color: var(--card) }
+.quiet { background: var(--line); color: var(--soft) }
+.way { margin: 1.5rem 0 0 }
+.lead { margin: 0 0 .25rem; color: var(--soft) }
+.note { margin: 1.5rem 0 0; color: var(--soft); font-size: .9375rem }
+.soft { color: var(--soft) }
 `

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
-import { escapeHtml, messagePage, messagePolicy } from '../../src/http/page'
+import { escapeHtml, messagePage, pageHeaders } from '../../src/http/page'
 
 test('a page shows what it is told as text, whatever it is', () => {
   const evil = `<script>alert("1")</script>'&`
@@ -10,10 +10,20 @@ test('a page shows what it is told as text, whatever it is', () => {
   expect(escapeHtml(`a"b`)).toBe('a&#34;b')
 })
 
-test('a page may use its own style and nothing else', () => {
+test('a message ends like a sentence', () => {
+  expect(messagePage('No', 'Ask again')).toContain('<p>Ask again.</p>')
+  expect(messagePage('No', 'Really?')).toContain('<p>Really?</p>')
+})
+
+test('a page may use its own style and nothing else, and send its form home if it has one', () => {
   const [, style = ''] = /<style>([\s\S]*)<\/style>/.exec(messagePage('', '')) ?? []
   const hash = createHash('sha256').update(style).digest('base64')
-  expect(messagePolicy()).toBe(
-    `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
-  )
+  const policy = (form: string) =>
+    `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action ${form}; frame-ancestors 'none'`
+  expect(pageHeaders()).toEqual({
+    'Cache-Control': 'no-store',
+    'Content-Security-Policy': policy("'none'"),
+    'X-Robots-Tag': 'noindex',
+  })
+  expect(pageHeaders({ sendsForm: true })['Content-Security-Policy']).toBe(policy("'self'"))
 })
