@@ -1,6 +1,8 @@
 import { createAuthority } from './auth/authority'
+import { createInvitations } from './auth/invitations'
 import { createProviders } from './auth/providers'
 import { openSecretKey } from './auth/secret-key'
+import { createSteadyClock } from './auth/steady-clock'
 import { createVault } from './auth/vault'
 import { createWebhook } from './auth/webhook'
 import type { Clock } from './clock'
@@ -8,7 +10,7 @@ import { type Config } from './config'
 import { isLoopback } from './setting'
 import type { Letter } from './domain/mailer'
 import { findPublicAddress } from './domain/public-address'
-import type { Database } from './domain/store'
+import type { Database, ReadTx } from './domain/store'
 import type { Services } from './http/hosts'
 import { mailLog } from './log'
 import { createMailer } from './mail/mailer'
@@ -82,13 +84,18 @@ export function createServices(
       askWebhook: (person) => webhook.ask(person),
     })
     const parts = { database, clock, secretKey, vault, outbound: call }
+    const addressOf = async (tx: ReadTx) =>
+      (await findPublicAddress(tx)) ?? address.of(database.name)
+    const steady = createSteadyClock(clock)
+    const { admit } = authority
     undo.move()
     return {
       authority,
       mailer,
       providers: createProviders(parts),
       webhook,
-      address: async () => (await database.read(findPublicAddress)) ?? address.of(database.name),
+      invitations: createInvitations({ database, clock, steady, mailer, admit, addressOf }),
+      address: () => database.read(addressOf),
     }
   }
 }

@@ -5,6 +5,7 @@ import providers from './0004_providers.sql' with { type: 'text' }
 import mailSettings from './0005_mail_settings.sql' with { type: 'text' }
 import blobs from './0006_blobs.sql' with { type: 'text' }
 import inactiveUsers from './0007_inactive_users.sql' with { type: 'text' }
+import invitations from './0008_invitations.sql' with { type: 'text' }
 
 export interface Migration {
   readonly name: string
@@ -20,4 +21,5 @@ export const migrations: readonly Migration[] = [
   { name: '0005_mail_settings', sql: mailSettings },
   { name: '0006_blobs', sql: blobs },
   { name: '0007_inactive_users', sql: inactiveUsers },
+  { name: '0008_invitations', sql: invitations },
 ]

@@ -7,7 +7,7 @@ import type { Mailer } from '../domain/mailer'
 import type { Database } from '../domain/store'
 import { licensedUntil, licenseOf } from '../domain/license'
 import { findUser, type User } from '../domain/user'
-import { type AskWebhook, createAdmission } from './admission'
+import { type Admission, type AskWebhook, createAdmission } from './admission'
 import { authorizationCode } from './authorization-code'
 import { clientCredentials } from './client-credentials'
 import { answerGrant, type GrantAnswer, type Grants, type TokenRequest } from './grant'
@@ -43,6 +43,8 @@ export interface Authority extends AsyncDisposable {
   rotateKeys(): Promise<string>
   /** `POST /token`. Throws what `oauthError` knows how to say. */
   grant(request: TokenRequest): Promise<GrantAnswer>
+  /** Lets in a person who has proven to be that person; throws as `Admission`. */
+  readonly admit: Admission['admit']
   /** Resolves when `lastLogin` of every user is that of now, for those who are about to read it. */
   settleLogins(): Promise<void>
   /** A token without a request for it, for commands. Throws `INVALID_REQUEST`, `USER_DEACTIVATED`. */
@@ -144,6 +146,7 @@ export async function createAuthority(
     keys: () => keys.published(),
     rotateKeys: () => rotateKeys(database, clock, secretKey, reach),
     grant: (request) => answerGrant(grants, request),
+    admit: (person, intent) => admission.admit(person, intent),
     settleLogins: () => logins.flush(),
     issue: (order) => issuer.issue(order),
     [Symbol.asyncDispose]: () => logins.flush(),

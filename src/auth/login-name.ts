@@ -1,4 +1,4 @@
-import { requireEmail } from '../domain/email'
+import { DEMO_DOMAIN, requireEmail } from '../domain/email'
 import { SatchelError } from '../domain/error'
 import { requireUserId } from '../domain/user'
 
@@ -33,6 +33,3 @@ function requireMailbox(text: string): string {
     'Demo users have no mailbox: log in with grant_type demo',
   )
 }
-
-/** Where demo users are, and no mail server is (protocol.md §7). */
-export const DEMO_DOMAIN = '@demo.local'

@@ -59,7 +59,13 @@ export function addMailCommands(program: Command, cli: Cli): void {
     .description('send a mail now and tell what became of it')
     .requiredOption('--to <address>', 'whose mailbox')
     .option('--kind <kind>', 'which templates to use: otp or invite', 'otp')
-    .addHelpText('after', example('satchel mail test --to me@example.com'))
+    .addHelpText(
+      'after',
+      example(
+        'satchel mail test --to me@example.com',
+        'satchel mail test --to me@example.com --kind invite',
+      ),
+    )
     .action(async (options) => {
       const { db: database, to, kind } = options
       const route = await inSession(cli, options, (session) =>

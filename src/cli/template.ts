@@ -1,4 +1,5 @@
 import type { Command } from '@commander-js/extra-typings'
+import { variableNames } from '../mail/samples'
 import { type Cli, example, inSession, withDatabase } from './command'
 import { openInput } from './files'
 import { print, table } from './output'
@@ -36,6 +37,7 @@ export function addTemplateCommands(program: Command, cli: Cli): void {
     .description('use your own words')
     .argument('<name>', 'as satchel template list shows it')
     .argument('<file>', 'the template, - for standard input')
+    .addHelpText('after', VARIABLES)
     .addHelpText('after', example('satchel template set otp-body-txt otp-body-txt.handlebars'))
     .action(async (name, file, options) => {
       const { bytes: upload } = openInput(cli, file)
@@ -57,3 +59,9 @@ export function addTemplateCommands(program: Command, cli: Cli): void {
       await print(cli, options, reset, text)
     })
 }
+
+const VARIABLES = `
+Variables:
+  otp-*     ${variableNames('otp').join(', ')}
+  invite-*  ${variableNames('invite').join(', ')}
+{{name}} is escaped in HTML, {{{name}}} is not; {{#if name}} asks whether it is empty.`

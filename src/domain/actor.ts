@@ -33,7 +33,10 @@ export function requireScopes(actor: Actor, required: readonly Scope[]): void {
 }
 
 /** Throws `LICENSE_EXPIRED` when the actor's licence has ended at `now`, ms (design.md §4 Licences). */
-export function requireLicense({ licensedUntil = Infinity }: Actor, now: number): void {
+export function requireLicense(
+  { licensedUntil = Infinity }: Pick<Actor, 'licensedUntil'>,
+  now: number,
+): void {
   if (licensedUntil > now) return
   throw new SatchelError(
     'LICENSE_EXPIRED',

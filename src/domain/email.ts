@@ -4,15 +4,23 @@ import { foldEmail } from './user'
 /**
  * An e-mail address that a mail can be sent to, in the form in which addresses are stored and
  * compared. Stricter than a user id that looks like one: nothing in it means something in a header.
- * Throws `code`.
+ * Throws `code`, with the property that holds it as `reason` if there is one.
  */
-export function requireEmail(value: unknown, code: ErrorCode = 'INVALID_REQUEST'): string {
+export function requireEmail(
+  value: unknown,
+  code: ErrorCode = 'INVALID_REQUEST',
+  property?: string,
+): string {
   if (typeof value === 'string') {
     const email = foldEmail(value)
     if (email.length <= MAX_LENGTH && ADDRESS.test(email) && email.isWellFormed()) return email
   }
-  throw new SatchelError(code, 'That is no e-mail address')
+  const details = property === undefined ? {} : { reason: property }
+  throw new SatchelError(code, 'That is no e-mail address', details)
 }
+
+/** Where demo users are, and no mail server is (protocol.md §7). */
+export const DEMO_DOMAIN = '@demo.local'
 
 /** RFC 5321 §4.5.3.1.3. */
 const MAX_LENGTH = 254

@@ -21,12 +21,19 @@ export interface MailVariables {
     readonly email: string
     /** The invited person's name, or empty. */
     readonly name: string
+    /** What it is an invitation to, or empty. */
     readonly realmName: string
     readonly inviterName: string
+    /** Empty when it is the name. */
     readonly inviterEmail: string
+    /** What the realm is in: the name or the host of an application, or the database. */
     readonly originName: string
+    /** The page of that application, `https://app.example.com`, or empty. */
+    readonly origin: string
     /** Where the invitation is accepted or rejected. */
     readonly link: string
+    /** How long the link is good for. */
+    readonly days: number
   }
 }
 

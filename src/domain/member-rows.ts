@@ -2,11 +2,12 @@ import { permissionsOf } from './access'
 import { authorizePut, authorizeRemoval } from './authorize'
 import { withFields } from './draft'
 import { SatchelError } from './error'
+import { complementInvitation } from './invitation'
 import type { Membership } from './member'
 import { mayGrant, parsePermissions } from './permission'
 import type { RealmRef } from './realm'
 import { requireCustomRealm } from './role-rows'
-import { type WireObject, changedProperties, getOwn, isWireObject, parseStored } from './value'
+import { type WireObject, changedProperties, isAbsent, isWireObject, parseStored } from './value'
 import { type Placement, type RowRules, type Writing, heldIn, refuse } from './writing'
 
 /** Properties that only the server and, of the first two, the addressed person change (design.md §5.4). */
@@ -43,6 +44,8 @@ export const MEMBER_RULES: RowRules = {
   authorizeRemoval(writing, previous) {
     if (!isAddressed(writing, parseStored(previous.value))) authorizeRemoval(writing, previous)
   },
+
+  complement: complementInvitation,
 
   afterPut: ({ tx }, { draft, key, realm }) =>
     tx.memberships.put(membershipOf(draft.object, `members:${key}`, realm.ref)),
@@ -135,10 +138,6 @@ async function requireGrant(
   throw refuse('permissions', 'nobody grants more than they have in the realm themselves')
 }
 
-function isAbsent(value: unknown): boolean {
-  return value === undefined || value === null
-}
-
 function optionalString(row: WireObject, name: string): string | null {
   const value = row[name] ?? null
   if (value !== null && typeof value !== 'string') throw wrong(name, 'a string')
@@ -148,7 +147,7 @@ function optionalString(row: WireObject, name: string): string | null {
 /** A date as it is sent, in ms: `{"$t":"Date","v":…}` or an ISO string; null when absent. */
 function optionalDate(row: WireObject, name: string): number | null {
   const value = row[name] ?? null
-  if (value === null || (isWireObject(value) && getOwn(value, '$t') === 'undefined')) return null
+  if (isAbsent(value)) return null
   const text = isWireObject(value) && value['$t'] === 'Date' ? value['v'] : value
   const time = typeof text === 'string' ? Date.parse(text) : Number.NaN
   if (Number.isNaN(time)) throw wrong(name, 'a Date: {"$t":"Date","v":"2026-01-31T12:00:00.000Z"}')

@@ -17,7 +17,7 @@ const BATCH = 500
  * Puts drafts into their table, each in its place, by the rules of the table and, for a writer
  * without `GLOBAL_WRITE`, of access (design.md §5). Resolves to the stored texts, in order. Throws
  * `UNKNOWN_REALM`, `CONFLICT`, `UNPROCESSABLE`, `BLOB_NOT_READABLE` naming the property, or
- * `NOT_AUTHORIZED` with the missing permission.
+ * `NOT_AUTHORIZED` with the missing permission, and what `complementInvitation` throws.
  */
 export function putDrafts(writing: Writing, drafts: readonly Draft[]): Promise<string[]> {
   const rules = ROW_RULES.get(writing.table.name)
@@ -75,12 +75,13 @@ async function putRows(
     const writing = { ...given, access: await accessOf(tx, given.actor) }
     const previous = draft.key === undefined ? undefined : await tx.objects.find(table, draft.key)
     const candidate = await place(writing, draft, previous)
-    const placement = writing.isGlobal ? candidate : await rules.authorizePut(writing, candidate)
-    if (placement === undefined) {
+    const allowed = writing.isGlobal ? candidate : await rules.authorizePut(writing, candidate)
+    if (allowed === undefined) {
       texts.push(previous?.value ?? draft.text)
       continue
     }
-    await requireReadableRefs(writing, placement)
+    await requireReadableRefs(writing, allowed)
+    const placement = (await rules.complement?.(writing, allowed)) ?? allowed
     await keepingFullRights(writing, previous?.realm ?? placement.realm.ref, async () => {
       await tx.objects.put(table, [putOf(table, placement)], now)
       await rules.afterPut(writing, placement)

@@ -1,6 +1,7 @@
 import type { Blob } from './blob'
 import type { Client } from './client'
 import type { Code } from './code'
+import type { Invitation } from './invitation'
 import type { Job } from './job'
 import type { RefreshToken, SigningKey } from './credential'
 import type { QueuedMail } from './mailer'
@@ -80,6 +81,7 @@ export interface ReadTx {
   readonly keys: Records<SigningKey>
   readonly refreshTokens: RefreshTokenReader
   readonly codes: CodeReader
+  readonly invitations: InvitationReader
   readonly mails: MailReader
   readonly origins: Records<Origin>
   readonly settings: Records<Setting>
@@ -104,6 +106,7 @@ export interface WriteTx extends ReadTx {
   readonly keys: RecordWriter<SigningKey>
   readonly refreshTokens: RefreshTokenWriter
   readonly codes: CodeWriter
+  readonly invitations: InvitationWriter
   readonly mails: MailWriter
   readonly origins: RecordWriter<Origin>
   readonly settings: RecordWriter<Setting>
@@ -409,6 +412,26 @@ export interface CodeReader {
 export interface CodeWriter extends CodeReader {
   put(code: Code): Awaitable<void>
   /** Forgets codes that were over before `before`, ms. */
+  prune(before: number): Awaitable<void>
+}
+
+export interface InvitationReader {
+  find(id: string): Awaitable<Invitation | undefined>
+  /** When this inviter's invitations went out, in the span and no more than `most`, the newest first. */
+  sentBy(inviter: string, span: Span, most: number): Awaitable<number[]>
+  /** When invitations went to this address, likewise. */
+  sentTo(email: string, span: Span, most: number): Awaitable<number[]>
+}
+
+/** From `after` (not included) to `until`, ms since the epoch. */
+export interface Span {
+  readonly after: number
+  readonly until: number
+}
+
+export interface InvitationWriter extends InvitationReader {
+  put(invitation: Invitation): Awaitable<void>
+  /** Forgets invitations that were over before `before`, ms. */
   prune(before: number): Awaitable<void>
 }
 

@@ -2,6 +2,7 @@ import { accessOf } from './access'
 import type { Actor } from './actor'
 import { type Draft, asPrivate, draftOf } from './draft'
 import { SatchelError, quoted } from './error'
+import type { SendInvitation } from './invitation'
 import { putDrafts } from './put'
 import { PUBLIC_REALM } from './realm'
 import { ROW_RULES } from './row-rules'
@@ -25,16 +26,19 @@ export interface Upsert {
   readonly isArray: boolean
   /** ms since the epoch. */
   readonly now: number
+  /** Brings invitations to those they are for; without it rows of `members` are written as they are. */
+  readonly sendInvitation?: SendInvitation
 }
 
 /**
  * Creates or replaces each object by its primary key, all in one unit (spec.md §4.1, design.md §5).
  * Resolves to the stored texts in the order of the request. Throws `UNKNOWN_TABLE`,
  * `UNPROCESSABLE`, `UNKNOWN_REALM`, `CONFLICT`, `BLOB_NOT_READABLE` or `NOT_AUTHORIZED` with the
- * missing permission.
+ * missing permission; for an invitation by mail also `TOO_MANY_REQUESTS`, `MAIL_NOT_CONFIGURED` or
+ * `NO_PUBLIC_ADDRESS`.
  */
 export async function upsertObjects(database: Database, upsert: Upsert): Promise<string[]> {
-  const { actor } = upsert
+  const { actor, sendInvitation } = upsert
   const subject = actor.subject ?? ''
   const table = await database.read(async (tx) => {
     await accessOf(tx, actor)
@@ -55,6 +59,7 @@ export async function upsertObjects(database: Database, upsert: Upsert): Promise
       table: current,
       access: await accessOf(tx, actor),
       now: upsert.now,
+      ...(sendInvitation === undefined ? {} : { sendInvitation }),
     }
     return putDrafts(writing, drafts)
   })

@@ -1,7 +1,8 @@
 import { SatchelError } from './error'
+import { foldText } from './fold'
 import { findPolicy } from './policy'
 import type { Database, ReadTx } from './store'
-import type { User } from './user'
+import { foldEmail, type User } from './user'
 import { showUser, type UserJson } from './user-json'
 import {
   MAX_USERS,
@@ -60,6 +61,21 @@ export async function listEveryUser(tx: ReadTx, filter: UserFilter = {}): Promis
     end = page.end
   } while (end !== undefined)
   return users
+}
+
+/**
+ * Who has this address, in its stored form: the user whose id it is, else those whose e-mail it is,
+ * where ids are something else (spec.md §2.3).
+ */
+export async function findUsersOfEmail(tx: ReadTx, email: string): Promise<readonly User[]> {
+  const own = await tx.users.find(email)
+  if (own !== undefined) return [own]
+  const similar = await listEveryUser(tx, { search: foldText(email) })
+  return similar.filter(({ data }) => isAddress(data?.['email'], email))
+}
+
+function isAddress(value: unknown, email: string): boolean {
+  return typeof value === 'string' && foldEmail(value) === email
 }
 
 export function unknownUser(): SatchelError {

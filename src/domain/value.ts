@@ -40,6 +40,15 @@ export function getOwn(object: WireObject, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined
 }
 
+/** True for what a row leaves out: nothing, null, or an undefined as the clients send it (protocol.md §1.2). */
+export function isAbsent(value: unknown): boolean {
+  return (
+    value === undefined ||
+    value === null ||
+    (isWireObject(value) && getOwn(value, '$t') === 'undefined')
+  )
+}
+
 /** The names of the properties in which two objects differ, by their canonical JSON. */
 export function changedProperties(before: WireObject, after: WireObject): string[] {
   const names = new Set([...Object.keys(before), ...Object.keys(after)])

@@ -2,6 +2,7 @@ import type { Actor } from './actor'
 import { type Access, held } from './access'
 import type { Draft } from './draft'
 import { SatchelError } from './error'
+import type { SendInvitation } from './invitation'
 import type { PermissionSet } from './permission'
 import type { Realm, RealmRef } from './realm'
 import type { Awaitable, StoredObject, WriteTx } from './store'
@@ -20,6 +21,8 @@ export interface Writing {
   readonly access: Access
   /** The operation time, ms. */
   readonly now: number
+  /** Absent where rows come from a file: an import writes to nobody. */
+  readonly sendInvitation?: SendInvitation
 }
 
 /** A draft whose place is decided: complete, with the row it replaces. */
@@ -41,6 +44,8 @@ export interface RowRules {
    */
   authorizePut(writing: Writing, placement: Placement): Awaitable<Placement | undefined>
   authorizeRemoval(writing: Writing, previous: StoredObject): Awaitable<void>
+  /** What the server has to say in a row that may be put, whoever puts it. */
+  complement?(writing: Writing, placement: Placement): Awaitable<Placement>
   /** Follows a put, in its unit. */
   afterPut(writing: Writing, placement: Placement): Awaitable<void>
   /** Follows or replaces the removal. True: it took care of the row itself. */

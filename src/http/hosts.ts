@@ -1,4 +1,5 @@
 import type { Authority } from '../auth/authority'
+import type { Invitations } from '../auth/invitations'
 import type { Providers } from '../auth/providers'
 import type { Webhook } from '../auth/webhook'
 import type { Mailer } from '../domain/mailer'
@@ -18,6 +19,7 @@ export interface Services {
   readonly providers: Providers
   /** Decides about new users where the policy says so. */
   readonly webhook: Webhook
+  readonly invitations: Invitations
   /** Where the outside world reaches the database, or null when that is not known (design.md §2). */
   readonly address: () => Promise<string | null>
 }

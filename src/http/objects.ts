@@ -60,6 +60,8 @@ function viewRoutes(door: Door, view: ViewName): AnyElysia {
             objects,
             isArray,
             now,
+            sendInvitation: (tx, facts) =>
+              host.invitations.send(tx, facts, request.headers.get('origin')),
           })
           if (wantsMinimal(request)) return answer(call, null, { status: 204, type: null })
           return answer(call, isArray ? `[${texts.join(',')}]` : (texts[0] ?? ''))

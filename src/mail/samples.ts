@@ -5,6 +5,11 @@ export function sampleLetter(kind: MailKind, to: string, database: string, now: 
   return { kind, to, variables: sampleVariables(to, database)[kind], expires: now + DAY }
 }
 
+/** The names of the variables of a kind, as templates write them. */
+export function variableNames(kind: MailKind): readonly string[] {
+  return Object.keys(sampleVariables('', '')[kind])
+}
+
 const DAY = 24 * 60 * 60 * 1000
 
 /** What the templates can be tried out with. */
@@ -25,9 +30,11 @@ export function sampleVariables(email: string, database: string): MailVariables 
       name: '',
       realmName: 'a test list',
       inviterName: 'Satchel',
-      inviterEmail: email,
+      inviterEmail: 'satchel@example.com',
       originName: database,
+      origin: '',
       link: 'https://example.com/this-is-a-test',
+      days: 30,
     },
   }
 }

@@ -127,6 +127,18 @@ export const revokedLogins = sqliteTable('revoked_logins', {
   expires: integer().notNull(),
 })
 
+export const invitations = sqliteTable('invitations', {
+  id: text().primaryKey(),
+  member: text().notNull(),
+  realm: integer().notNull(),
+  email: text().notNull(),
+  inviter: text().notNull(),
+  origin: text(),
+  originName: text('origin_name').notNull(),
+  sent: integer().notNull(),
+  expires: integer().notNull(),
+})
+
 export const origins = sqliteTable('origins', {
   id: text().primaryKey(),
   created: integer().notNull(),

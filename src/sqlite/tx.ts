@@ -18,6 +18,7 @@ import { blobReader, blobWriter } from './blobs'
 import { codeReader, codeWriter } from './codes'
 import type { Connection } from './connection'
 import type { Unit } from './group'
+import { invitationReader, invitationWriter } from './invitations'
 import { loginReader, loginWriter } from './logins'
 import { mailReader, mailWriter } from './mails'
 import { membershipReader, membershipWriter } from './memberships'
@@ -103,6 +104,9 @@ export class SqliteReadTx extends BaseTx<undefined> implements ReadTx {
   }
   get codes() {
     return codeReader(this.scope)
+  }
+  get invitations() {
+    return invitationReader(this.scope)
   }
   get mails() {
     return mailReader(this.scope)
@@ -219,6 +223,9 @@ export class SqliteWriteTx extends BaseTx<Unit> implements WriteTx {
   }
   get codes() {
     return codeWriter(this.scope)
+  }
+  get invitations() {
+    return invitationWriter(this.scope)
   }
   get mails() {
     return mailWriter(this.scope)

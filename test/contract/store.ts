@@ -5,6 +5,7 @@ import { describeIdleBlobs } from './idle-blobs'
 import { describeCodes } from './codes'
 import { describeCommits } from './commits'
 import { describeErasure } from './erasure'
+import { describeInvitations } from './invitations'
 import { describeLists } from './lists'
 import { describeLocating } from './locating'
 import { describeLogins } from './logins'
@@ -47,6 +48,7 @@ export function describeStore(name: string, openStore: OpenStore): void {
     describeRefreshTokens(openStore)
     describeCodes(openStore)
     describeMails(openStore)
+    describeInvitations(openStore)
     describeModel(openStore)
   })
 }

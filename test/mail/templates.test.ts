@@ -30,6 +30,8 @@ const INVITE: MailVariables['invite'] = {
   inviterName: 'Alice',
   inviterEmail: 'alice@example.com',
   originName: 'app.example.com',
+  origin: 'https://app.example.com',
+  days: 30,
   link: 'https://db.example.com/main/invitation',
 }
 

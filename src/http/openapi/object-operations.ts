@@ -64,6 +64,13 @@ const BODY_REFUSALS: readonly ErrorCode[] = [
   'UNSUPPORTED_MEDIA_TYPE',
 ]
 
+/** A row of `members` that is to go out by mail. */
+const MAIL_REFUSALS: readonly ErrorCode[] = [
+  'TOO_MANY_REQUESTS',
+  'MAIL_NOT_CONFIGURED',
+  'NO_PUBLIC_ADDRESS',
+]
+
 /** `/all`, `/my` and `/public` (spec.md §4, §4.1). */
 export const OBJECT_OPERATIONS: Operations = {
   ...viewOperations('all'),
@@ -137,7 +144,7 @@ function upsert(view: ViewName): Operation {
     tag: view,
     caller: VIEWS[view].write,
     summary: 'Create or replace objects',
-    description: `An array of objects, or one. Each replaces the object with its primary key, or is new. The request is one unit: either everything is stored, or nothing. ${upserts}`,
+    description: `An array of objects, or one. Each replaces the object with its primary key, or is new. The request is one unit: either everything is stored, or nothing. ${upserts} A row of \`members\` with \`invite: true\` and an \`email\` is sent there as an invitation.`,
     curl: `curl "$DB/${view}/todoItems"${bearer(true)} \\
   -H 'Content-Type: application/json' \\
   -d '${JSON.stringify(object)}'`,
@@ -159,7 +166,7 @@ function upsert(view: ViewName): Operation {
       },
       '204': { description: 'Stored; the request said `Prefer: return=minimal`.' },
     },
-    refusals: ['UNKNOWN_TABLE', ...BODY_REFUSALS],
+    refusals: ['UNKNOWN_TABLE', ...BODY_REFUSALS, ...MAIL_REFUSALS],
   }
 }
 
@@ -217,8 +224,8 @@ function builtInExamples(view: ViewName) {
       value: { realmId: 'rlm-groceries', name: 'Groceries', represents: 'a to-do list', ...placed },
     },
     member: {
-      summary: 'A row of members',
-      value: { realmId: 'rlm-groceries', email: 'bob@example.com', roles: ['doer'] },
+      summary: 'A row of members: Bob is invited by mail',
+      value: { realmId: 'rlm-groceries', email: 'bob@example.com', invite: true, roles: ['doer'] },
     },
     role: {
       summary: 'A row of roles',

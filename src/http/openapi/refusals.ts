@@ -36,6 +36,8 @@ export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
   UNKNOWN_PROVIDER: 'The database has no login provider of this name.',
   UNKNOWN_BLOB: 'There is no such blob, or the caller may not read it: one answer for both.',
   UNKNOWN_REALM: 'The object names a realm that does not exist: create it first.',
+  UNKNOWN_INVITATION: 'There is no such invitation, or it was taken back.',
+  INVITATION_EXPIRED: 'The link of the invitation was not opened in time.',
   METHOD_NOT_ALLOWED: 'The address knows other methods; the header `Allow` names them.',
   UNSUPPORTED_MEDIA_TYPE:
     'The body is of a media type, or compressed in a way, that is not read here.',

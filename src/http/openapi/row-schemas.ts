@@ -59,8 +59,15 @@ export const ROW_SCHEMAS: Readonly<Record<string, Schema>> = {
       },
       email: { type: ['string', 'null'], description: 'Who is invited.' },
       name: { type: 'string' },
-      invite: { type: 'boolean', description: 'Whether the invitation goes out by mail.' },
-      invitedDate: MOMENT,
+      invite: {
+        type: 'boolean',
+        description:
+          'True sends the invitation to `email` when the row is written, and again when the address or the realm is another one, or when it was false before. Not to members, not to who has answered, and not from an import.',
+      },
+      invitedDate: {
+        ...MOMENT,
+        description: 'When the invitation went out; the server’s to write, like `invitedBy`.',
+      },
       invitedBy: {
         type: 'object',
         properties: {

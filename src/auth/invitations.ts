@@ -1,0 +1,135 @@
+import type { Clock } from '../clock'
+import { requireLicense } from '../domain/actor'
+import { SatchelError } from '../domain/error'
+import type { Invitation, InvitationFacts } from '../domain/invitation'
+import {
+  answerInvitation,
+  getInvitation,
+  type InvitationAnswer,
+  type ShownInvitation,
+  unknownInvitation,
+} from '../domain/invitation-answer'
+import { licensedUntil } from '../domain/license'
+import type { Mailer } from '../domain/mailer'
+import { listOrigins } from '../domain/origin'
+import { requireRedirect } from '../domain/redirect'
+import { hashSecret } from '../domain/secret'
+import type { Awaitable, Database, ReadTx, WriteTx } from '../domain/store'
+import type { User } from '../domain/user'
+import { findUsersOfEmail } from '../domain/user-list'
+import type { Admission } from './admission'
+import { sendInvitation } from './invitation-mail'
+import { requireActive } from './subject'
+
+/** Invitations by mail (protocol.md §6.4): who has the link has the mailbox, and answers for it. */
+export interface Invitations {
+  /**
+   * Puts down the mail that `facts` are told in. `origin` is the `Origin` header of who asks, or null.
+   * Throws `MAIL_NOT_CONFIGURED` and `NO_PUBLIC_ADDRESS`.
+   */
+  send(tx: WriteTx, facts: InvitationFacts, origin: string | null): Promise<void>
+  /**
+   * What the page of a link shows. `isDevelopment`: pages of this machine need not be listed. Throws
+   * `UNKNOWN_INVITATION`, and `INVITATION_EXPIRED` for a link that is over.
+   */
+  show(secret: string, isDevelopment: boolean): Promise<InvitationPage>
+  /**
+   * Accepts or rejects. Who accepts becomes a user if they are none. Throws as `show`, as `Admission`,
+   * `USER_DEACTIVATED`, `LICENSE_EXPIRED`, and `CONFLICT` when it cannot be this person's answer.
+   */
+  answer(secret: string, answer: InvitationAnswer): Promise<void>
+}
+
+export interface InvitationPage extends ShownInvitation {
+  readonly originName: string
+  /** The application to go on to, `https://app.example.com/`, or null. */
+  readonly application: string | null
+}
+
+export interface InvitationParts {
+  readonly database: Database
+  readonly clock: Clock
+  /** Never goes back: a link that was over stays so. */
+  readonly steady: Clock
+  readonly mailer: Mailer
+  readonly admit: Admission['admit']
+  /** Where the outside world reaches the database, or null. */
+  readonly addressOf: (tx: ReadTx) => Awaitable<string | null>
+}
+
+export function createInvitations(parts: InvitationParts): Invitations {
+  const { database, clock, steady, admit } = parts
+
+  /** The person behind an address, who is a user from now on. */
+  async function welcome(email: string, known: User | undefined): Promise<User> {
+    return known ?? (await admit({ id: email, email, name: null }))
+  }
+
+  return {
+    send: (tx, facts, origin) => sendInvitation(parts, tx, facts, origin),
+
+    show: (secret, isDevelopment) =>
+      database.read(async (tx) => {
+        const invitation = await findInvitation(tx, secret)
+        const shown = await getInvitation(tx, invitation)
+        if (shown.state !== 'accepted') requireTime(invitation, steady.now())
+        const { originName } = invitation
+        return { ...shown, originName, application: await pageOf(tx, invitation, isDevelopment) }
+      }),
+
+    async answer(secret, answer) {
+      const { invitation, state, known } = await database.read(async (tx) => {
+        const invitation = await findInvitation(tx, secret)
+        const { state } = await getInvitation(tx, invitation)
+        return { invitation, state, known: await findOwner(tx, invitation.email) }
+      })
+      if (state === 'accepted' && answer === 'accept') return
+      requireTime(invitation, steady.now())
+      const user = answer === 'accept' ? await welcome(invitation.email, known) : known
+      requireActive(user)
+      if (user !== undefined) requireLicense({ licensedUntil: licensedUntil(user) }, clock.now())
+      await database.write((tx) => answerInvitation(tx, invitation, answer, user, clock.now()))
+    },
+  }
+}
+
+async function findInvitation(tx: ReadTx, secret: string): Promise<Invitation> {
+  const invitation = await tx.invitations.find(hashSecret(secret))
+  if (invitation === undefined) throw unknownInvitation()
+  return invitation
+}
+
+function requireTime({ expires, email, origin, originName }: Invitation, now: number): void {
+  if (now < expires) return
+  const application = origin === null ? 'the application' : originName
+  throw new SatchelError(
+    'INVITATION_EXPIRED',
+    `The link in the mail is good for a month. The invitation still waits when you log in to ${application} as ${email}; or ask to be invited again`,
+  )
+}
+
+/** The user with this address, if it is clear who that is. Throws `CONFLICT`. */
+async function findOwner(tx: ReadTx, email: string): Promise<User | undefined> {
+  const [user, another] = await findUsersOfEmail(tx, email)
+  if (another === undefined) return user
+  throw new SatchelError(
+    'CONFLICT',
+    'Several accounts have this address: log in to the application with the one that you mean, and accept there',
+  )
+}
+
+/** A page that may be led to now, whatever it was when the mail went out. */
+async function pageOf(
+  tx: ReadTx,
+  { origin }: Invitation,
+  isDevelopment: boolean,
+): Promise<string | null> {
+  if (origin === null) return null
+  const listed = await tx.remember('origins', () => listOrigins(tx))
+  try {
+    return requireRedirect(origin, { listed, isDevelopment }).href
+  } catch (error) {
+    if (error instanceof SatchelError) return null
+    throw error
+  }
+}

@@ -1,0 +1,17 @@
+/**
+ * A name that somebody chose, as it may stand in a mail to others or on a page of ours: one short
+ * line that turns nothing round and is no address to follow. Empty when there is none.
+ */
+export function shownName(value: unknown): string {
+  if (typeof value !== 'string') return ''
+  const line = value.slice(0, READ).toWellFormed().replaceAll(BREAKS, ' ').trim()
+  if (ADDRESS.test(line)) return ''
+  const letters = Array.from(line)
+  return letters.length > LONGEST ? `${letters.slice(0, LONGEST - 1).join('')}…` : line
+}
+
+const LONGEST = 80
+const READ = 1_000
+/** Blanks of every kind, and the signs that change the direction of what follows. */
+const BREAKS = /[\s\p{Cc}\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]+/gu
+const ADDRESS = /:\/\/|\bwww\./i

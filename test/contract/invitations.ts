@@ -1,0 +1,81 @@
+import { describe, expect, test } from 'bun:test'
+import type { Invitation } from '../../src/domain/invitation'
+import { inEveryLife, NOW, type OpenStore, setupDatabase } from './fixture'
+
+const SPAN = { after: NOW, until: NOW + 100 }
+
+/** Invitations that went out by mail, found by their link and counted by who is on either side. */
+export function describeInvitations(openStore: OpenStore): void {
+  describe('invitations', () => {
+    test('are found by their id as they were put', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const one = invitation('one')
+      const two = invitation('two', { origin: null, originName: 'main', realm: 8 })
+      await fixture.database.write(async (tx) => {
+        await tx.invitations.put(one)
+        await tx.invitations.put(two)
+      })
+      await inEveryLife(fixture, async (database) => {
+        const find = (id: string) => database.read((tx) => tx.invitations.find(id))
+        expect(await find('one')).toEqual(one)
+        expect(await find('two')).toEqual(two)
+        expect(await find('three')).toBeUndefined()
+      })
+    })
+
+    test('are counted in a span, the newest first and no more than are asked for', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      await database.write(async (tx) => {
+        for (const at of [3, 101, 1, 0, 100, 2]) {
+          await tx.invitations.put(invitation(`n${at}`, { sent: NOW + at }))
+        }
+        await tx.invitations.put(
+          invitation('of another', {
+            inviter: 'mallory',
+            email: 'eve@example.com',
+            sent: NOW + 50,
+          }),
+        )
+      })
+      await database.read(async (tx) => {
+        const times = [100, 3, 2, 1].map((at) => NOW + at)
+        expect(await tx.invitations.sentBy('alice', SPAN, 10)).toEqual(times)
+        expect(await tx.invitations.sentTo('bob@example.com', SPAN, 10)).toEqual(times)
+        expect(await tx.invitations.sentBy('alice', SPAN, 2)).toEqual(times.slice(0, 2))
+        expect(await tx.invitations.sentTo('bob@example.com', SPAN, 2)).toEqual(times.slice(0, 2))
+        expect(await tx.invitations.sentBy('mallory', SPAN, 10)).toEqual([NOW + 50])
+        expect(await tx.invitations.sentTo('nobody@example.com', SPAN, 10)).toEqual([])
+      })
+    })
+
+    test('are forgotten when they were over before a time', async () => {
+      await using fixture = await setupDatabase(openStore)
+      await fixture.database.write(async (tx) => {
+        await tx.invitations.put(invitation('over', { expires: NOW - 1 }))
+        await tx.invitations.put(invitation('just over', { expires: NOW }))
+        await tx.invitations.prune(NOW)
+      })
+      await inEveryLife(fixture, async (database) => {
+        const find = (id: string) => database.read((tx) => tx.invitations.find(id))
+        expect(await find('over')).toBeUndefined()
+        expect(await find('just over')).toMatchObject({ expires: NOW })
+      })
+    })
+  })
+}
+
+function invitation(id: string, changes: Partial<Invitation> = {}): Invitation {
+  return {
+    id,
+    member: 'mmb1',
+    realm: 7,
+    email: 'bob@example.com',
+    inviter: 'alice',
+    origin: 'https://app.example.com',
+    originName: 'app.example.com',
+    sent: NOW,
+    expires: NOW + 1_000,
+    ...changes,
+  }
+}
