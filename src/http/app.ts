@@ -4,6 +4,7 @@ import { type Call, callOf } from './call'
 import type { Door } from './door'
 import { errorAnswer, publicError } from './errors'
 import { createFrontDoor, type FrontDoor } from './front'
+import { invitationRoutes } from './invitations'
 import { objectRoutes } from './objects'
 import { oauthRoutes } from './oauth'
 import { openapiRoutes } from './openapi/routes'
@@ -23,6 +24,7 @@ export function createApp(door: Door, domain: string | null): FrontDoor {
     .use(serviceRoutes(door))
     .use(tokenRoutes(door))
     .use(oauthRoutes(door))
+    .use(invitationRoutes(door))
     .use(objectRoutes(door))
     .use(userRoutes(door))
     .use(openapiRoutes(door, application))

@@ -51,7 +51,7 @@ export function createFrontDoor(door: Door, handle: Handle, domain: string | nul
     const routed = route(request, call, domain)
     enterCall(routed, call)
     const origin = request.headers.get('origin')
-    if (origin !== null && !isFormOfProvider(call)) {
+    if (origin !== null && !isFormOfProvider(call) && !isFormOfOurs(call, origin)) {
       call.cors = await corsHeaders(origin, () => findHost(call), door.origins)
       if (isPreflight(request)) return preflightAnswer(call)
     }
@@ -72,6 +72,14 @@ export function createFrontDoor(door: Door, handle: Handle, domain: string | nul
  */
 function isFormOfProvider({ method, path }: Call): boolean {
   return method === 'POST' && /^\/[^/]+\/oauth\/callback\/[^/]+$/.test(path)
+}
+
+/**
+ * A page that tells nobody where it was found sends its form without an origin (Fetch §3.2). The secret
+ * in the address is what counts there.
+ */
+function isFormOfOurs({ method, path }: Call, origin: string): boolean {
+  return origin === 'null' && method === 'POST' && /^\/[^/]+\/invitation$/.test(path)
 }
 
 function newCall(id: string, method: string, started: number, findAddress: () => string): Call {

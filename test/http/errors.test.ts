@@ -353,6 +353,8 @@ test('every address of the documentation wants a token, except those that are op
     'GET /{database}/oauth/login/{provider}',
     'GET /{database}/oauth/callback/{provider}',
     'POST /{database}/oauth/callback/{provider}',
+    'GET /{database}/invitation',
+    'POST /{database}/invitation',
     'GET /{database}/public/{table}',
     'GET /{database}/public/{table}/{key}',
   ])

@@ -2,6 +2,7 @@ import { toOpenAPISchema } from '@elysiajs/openapi/openapi'
 import type { AnyElysia } from 'elysia'
 import type { ErrorCode } from '../../domain/error'
 import { introduction, SCOPE_MEANINGS } from './introduction'
+import { INVITATION_OPERATIONS } from './invitation-operations'
 import { LOGIN_OPERATIONS } from './login-operations'
 import { LOGIN_SCHEMAS } from './login-schemas'
 import { OBJECT_OPERATIONS } from './object-operations'
@@ -22,6 +23,7 @@ const OPERATIONS: Operations = {
   ...TOKEN_OPERATIONS,
   ...LOGIN_OPERATIONS,
   ...OBJECT_OPERATIONS,
+  ...INVITATION_OPERATIONS,
   ...USER_OPERATIONS,
   ...SERVICE_OPERATIONS,
 }
@@ -32,6 +34,7 @@ const TAGS: Readonly<Record<Tag, string>> = {
   my: 'What the subject of the token may see',
   all: 'The whole database',
   public: 'What everybody may read',
+  invitations: 'Where the links in invitations lead',
   users: 'The people who use a database',
   service: 'What belongs to no database',
 }

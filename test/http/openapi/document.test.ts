@@ -39,6 +39,8 @@ describe('GET /openapi/json', () => {
         'GET /{database}/.well-known/jwks.json listPublicKeys',
         'GET /{database}/auth-providers listLoginProviders',
         'GET /{database}/oauth/login/{provider} beginLogin',
+        'GET /{database}/invitation showInvitation',
+        'POST /{database}/invitation answerInvitation',
         'GET / describeService',
         'GET /health checkHealth',
         'GET /ready checkReadiness',
