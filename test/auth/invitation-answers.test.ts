@@ -180,7 +180,7 @@ describe('accepting by the link', () => {
     const accept = () => codeOf(() => server.invitations.answer(secret, 'accept'))
     await server.setPolicy({ newUsers: 'reject' })
     expect(await accept()).toBe('USER_NOT_REGISTERED')
-    await server.setPolicy({ newUsers: 'webhook' })
+    await server.setPolicy({ newUsers: 'webhook', hookUrl: 'https://hook.example' })
     expect(await accept()).toBe('USER_NOT_REGISTERED')
     await server.setPolicy({ newUsers: 'prod', seats: 1 })
     expect(await accept()).toBe('NO_SEATS_AVAILABLE')
