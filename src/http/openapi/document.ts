@@ -18,6 +18,7 @@ import { TOKEN_SCHEMAS } from './token-schemas'
 import { USER_OPERATIONS } from './user-operations'
 import { USER_SCHEMAS } from './user-schemas'
 import { VALUE_SCHEMAS } from './value-schemas'
+import { WEBHOOK_SCHEMAS, WEBHOOKS } from './webhooks'
 
 const OPERATIONS: Operations = {
   ...TOKEN_OPERATIONS,
@@ -57,6 +58,7 @@ export function createDocument(app: AnyElysia, version: string): object {
     paths: mapValues(paths, (methods) =>
       mapValues(methods ?? {}, (route) => describe(route as Route)),
     ),
+    webhooks: WEBHOOKS,
     components: {
       parameters: PATH_PARAMETERS,
       schemas: {
@@ -65,6 +67,7 @@ export function createDocument(app: AnyElysia, version: string): object {
         ...LOGIN_SCHEMAS,
         ...OBJECT_SCHEMAS,
         ...USER_SCHEMAS,
+        ...WEBHOOK_SCHEMAS,
         ...ROW_SCHEMAS,
         ...VALUE_SCHEMAS,
       },

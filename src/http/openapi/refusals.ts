@@ -25,7 +25,8 @@ export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
   USER_NOT_REGISTERED: 'Nobody is registered under this address, and a login does not register it.',
   USER_NOT_ACCEPTED: 'New users are not accepted: the policy of the database says so.',
   NO_SEATS_AVAILABLE: 'There are as many users as the database has seats.',
-  WEBHOOK_ERROR: 'The web hook that decides about new users could not be asked.',
+  WEBHOOK_ERROR:
+    'The web hook that decides about new users gave no verdict: try again, a login code stays good.',
   OTP_EXPIRED: 'The one-time code is over, used up or was tried too often: ask for a new one.',
   UNKNOWN_DATABASE: 'There is no database of this name.',
   UNKNOWN_ROUTE: 'There is nothing at this address.',

@@ -164,7 +164,7 @@ export const TOKEN_SCHEMAS: Readonly<Record<string, Schema>> = {
   },
   TokenRefusal: {
     description:
-      'A refused token request in the words of RFC 6749 §5.2, with the fields of every other error beside them.',
+      'A refused token request in the words of RFC 6749 §5.2, with the fields of every other error beside them. Where `authorization_code` is refused with another status than 403, it is also an error that clients show to people: `type`, `title`, `messageCode` and `messageParams`.',
     allOf: [schemaRef('Error')],
     type: 'object',
     properties: {
@@ -181,6 +181,13 @@ export const TOKEN_SCHEMAS: Readonly<Record<string, Schema>> = {
         description: 'Absent where OAuth has no word for it.',
       },
       error_description: { type: 'string', description: 'The message in plain ASCII.' },
+      type: { const: 'error' },
+      title: { type: 'string' },
+      messageCode: {
+        enum: ['INVALID_OTP', 'GENERIC_ERROR'],
+        description: '`INVALID_OTP`: the code is over or was used already.',
+      },
+      messageParams: { type: 'object', additionalProperties: { type: 'string' } },
     },
   },
   TokenValidation: {

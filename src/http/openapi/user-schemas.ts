@@ -4,7 +4,8 @@ import { type Parameter, type Schema, schemaRef } from './specification'
 
 const MOMENT: Schema = { type: 'string', format: 'date-time' }
 
-const DATA: Schema = {
+/** What is kept of a user besides what the server keeps. */
+export const USER_DATA_SCHEMA = {
   description:
     'Free-form, at most 64 KiB; `displayName` and `email` are known. It comes with every token of the user.',
   type: ['object', 'null'],
@@ -13,7 +14,7 @@ const DATA: Schema = {
     email: { type: ['string', 'null'] },
   },
   additionalProperties: true,
-}
+} satisfies Schema
 
 /** Users and what is written of them (spec.md §2.3, §4.2, §4.3). */
 export const USER_SCHEMAS: Readonly<Record<string, Schema>> = {
@@ -44,7 +45,7 @@ export const USER_SCHEMAS: Readonly<Record<string, Schema>> = {
         type: ['string', 'null'],
         description: 'Since when the user is locked out; null: they are active.',
       },
-      data: DATA,
+      data: USER_DATA_SCHEMA,
     },
     additionalProperties: false,
   },
@@ -81,7 +82,7 @@ export const USER_SCHEMAS: Readonly<Record<string, Schema>> = {
         description:
           '`true` locks the user out and deletes nothing; `false` and null let them in again.',
       },
-      data: DATA,
+      data: USER_DATA_SCHEMA,
     },
     additionalProperties: false,
   },

@@ -156,6 +156,10 @@ describe('the document of GET /openapi/json', () => {
     const unknown = await server.anyone.post('/token', { grant_type: 'wish' })
     expect(unknown.status).toBe(400)
     expect(server.faults(schemas['TokenRefusal'], unknown.body)).toEqual([])
+    const codeRequest = { grant_type: 'authorization_code', code: 'unknown' }
+    const code = await server.anyone.post('/token', codeRequest)
+    expect(code).toMatchObject({ status: 401, body: { type: 'error' } })
+    expect(server.faults(schemas['TokenRefusal'], code.body)).toEqual([])
     const token = server.document.paths['/{database}/token']?.['post']
     const mail = token?.requestBody?.content['application/json']?.examples?.['otp']?.value
     const sent = await server.anyone.post('/token', mail)

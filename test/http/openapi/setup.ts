@@ -30,11 +30,19 @@ export interface Operation {
   readonly 'x-required-scopes'?: readonly string[]
 }
 
+/** A call of the server's own. */
+export interface Webhook {
+  readonly parameters: readonly Parameter[]
+  readonly requestBody: { readonly content: Readonly<Record<string, Media>> }
+  readonly responses: Readonly<Record<string, Described>>
+}
+
 export interface Document {
   readonly openapi: string
   readonly info: { readonly title: string; readonly version: string; readonly description: string }
   readonly tags: readonly { readonly name: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly webhooks: Readonly<Record<string, { readonly post: Webhook }>>
   readonly components: {
     readonly schemas: Readonly<Record<string, { readonly enum?: readonly string[] }>>
     readonly parameters: Readonly<Record<string, Parameter>>
