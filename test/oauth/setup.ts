@@ -166,3 +166,8 @@ export async function codeOfLogin(
   if (code === undefined) throw new Error(`the login failed: ${error}`)
   return code
 }
+
+/** What `GET /auth-providers` answers. */
+export async function providersOf(server: LoginServer): Promise<unknown> {
+  return (await fetch(`${server.main}/auth-providers`)).json()
+}

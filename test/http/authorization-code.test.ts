@@ -1,0 +1,117 @@
+import { describe, expect, test } from 'bun:test'
+import { generateKeyPairSync } from 'node:crypto'
+import { MINUTE } from '../auth/setup'
+import { codeOfLogin, connectOpenId, setupLogins } from '../oauth/setup'
+
+const { publicKey: PUBLIC_KEY } = generateKeyPairSync('rsa', {
+  modulusLength: 2048,
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+})
+
+// protocol.md §2.3
+describe('grant_type authorization_code', () => {
+  test('163: exchanges the code for tokens with a refresh token bound to the key', async () => {
+    await using server = await setupLogins()
+    await connectOpenId(server, { type: 'google' })
+    const code = await codeOfLogin(server, 'google')
+    const { status, body } = await server.exchange(code, { public_key: PUBLIC_KEY })
+    expect(status).toBe(200)
+    expect(body).toMatchObject({
+      type: 'tokens',
+      claims: {
+        sub: 'alice@example.com',
+        email: 'alice@example.com',
+        name: 'Alice Ångström',
+        license: 'ok',
+      },
+      userType: 'prod',
+      data: { displayName: 'Alice Ångström', email: 'alice@example.com' },
+      refreshToken: expect.any(String),
+      refreshTokenExpiration: null,
+      scope: 'ACCESS_DB',
+    })
+    const authorization = `Bearer ${String(body['accessToken'])}`
+    const realms = await fetch(`${server.main}/my/realms`, { headers: { authorization } })
+    expect(realms.status).toBe(200)
+  })
+
+  test('163: refuses a code that is unknown, was used or is over', async () => {
+    await using server = await setupLogins()
+    await connectOpenId(server, { type: 'google' })
+    const refusal = {
+      status: 401,
+      body: {
+        type: 'error',
+        title: 'Login failed',
+        messageCode: 'INVALID_OTP',
+        message: 'This login is over or was used already: log in again',
+        messageParams: {},
+        error: 'invalid_grant',
+        error_description: 'This login is over or was used already: log in again',
+        code: 'INVALID_OTP',
+        requestId: expect.any(String),
+      },
+    }
+    expect(await server.exchange('unknown')).toEqual(refusal)
+    const late = await codeOfLogin(server, 'google')
+    server.clock.advance(5 * MINUTE)
+    expect(await server.exchange(late)).toEqual(refusal)
+    const used = await codeOfLogin(server, 'google')
+    server.clock.advance(5 * MINUTE - 1)
+    expect((await server.exchange(used)).status).toBe(200)
+    expect(await server.exchange(used)).toEqual(refusal)
+  })
+
+  test('says what is wrong with the request before it uses the code up', async () => {
+    await using server = await setupLogins()
+    await connectOpenId(server, { type: 'google' })
+    const code = await codeOfLogin(server, 'google')
+    const wrong = [
+      [{ public_key: 'no key' }, 'INVALID_REQUEST'],
+      [{ scopes: ['GLOBAL_READ'] }, 'INVALID_SCOPE'],
+      [{ scopes: 'x'.repeat(3) }, 'INVALID_SCOPE'],
+      [{ intent: 'steal' }, 'INVALID_REQUEST'],
+      [{ code: '' }, 'INVALID_REQUEST'],
+    ] as const
+    for (const [parameters, expected] of wrong) {
+      const { status, body } = await server.exchange(code, parameters)
+      expect({ status, code: body['code'] }).toEqual({ status: 400, code: expected })
+      expect(body).toMatchObject({ type: 'error', messageCode: 'GENERIC_ERROR' })
+    }
+    expect((await server.exchange(code)).status).toBe(200)
+  })
+
+  test('167: leads to the user that has this address, whoever said so first', async () => {
+    await using server = await setupLogins()
+    await connectOpenId(server, { type: 'google' })
+    const token = await server.commands.run('token.issue', {
+      database: 'main',
+      subject: 'alice@example.com',
+      scopes: ['ACCESS_DB'],
+      expiresIn: null,
+    })
+    const { body } = await server.exchange(await codeOfLogin(server, 'google'))
+    expect(body['userId']).toBe(token.userId)
+    expect(body['claims']).toMatchObject({ sub: token.userId })
+  })
+
+  test('169: is where the policy says no, to who was proven to be who they are', async () => {
+    await using server = await setupLogins()
+    await connectOpenId(server, { type: 'google' })
+    const registered = await server.exchange(await codeOfLogin(server, 'google'), {
+      intent: 'login',
+    })
+    expect(registered).toEqual({
+      status: 403,
+      body: expect.objectContaining({
+        code: 'USER_NOT_REGISTERED',
+        message: expect.stringContaining('not registered'),
+      }),
+    })
+    const accepted = await server.exchange(await codeOfLogin(server, 'google'), {
+      intent: 'register',
+    })
+    expect(accepted.status).toBe(200)
+  })
+})
