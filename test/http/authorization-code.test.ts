@@ -83,17 +83,21 @@ describe('grant_type authorization_code', () => {
   })
 
   test('167: leads to the user that has this address, whoever said so first', async () => {
-    await using server = await setupLogins()
-    await connectOpenId(server, { type: 'google' })
-    const token = await server.commands.run('token.issue', {
-      database: 'main',
-      subject: 'alice@example.com',
-      scopes: ['ACCESS_DB'],
-      expiresIn: null,
-    })
-    const { body } = await server.exchange(await codeOfLogin(server, 'google'))
-    expect(body['userId']).toBe(token.userId)
-    expect(body['claims']).toMatchObject({ sub: token.userId })
+    for (const isMailFirst of [true, false]) {
+      await using server = await setupLogins()
+      await connectOpenId(server, { type: 'google' })
+      const ways = [
+        async () => server.exchange(await codeOfLogin(server, 'google')),
+        async () =>
+          server.ask({ grant_type: 'otp', ...(await server.mailedCode('Alice@Example.com')) }),
+      ]
+      const bodies = []
+      for (const way of isMailFirst ? ways.toReversed() : ways) bodies.push((await way()).body)
+      expect(bodies.map(({ userId }) => userId)).toEqual(['alice@example.com', 'alice@example.com'])
+      const authorization = `Bearer ${await server.token({ scopes: ['ACCESS_DB', 'GLOBAL_READ'] })}`
+      const users = await fetch(`${server.main}/users`, { headers: { authorization } })
+      expect(await users.json()).toMatchObject({ data: [{ userId: 'alice@example.com' }] })
+    }
   })
 
   test('169: is where the policy says no, to who was proven to be who they are', async () => {

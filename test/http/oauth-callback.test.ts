@@ -61,6 +61,28 @@ describe('a login', () => {
     })
   })
 
+  test.each(['server_error', 'temporarily_unavailable', 'invalid_scope', '', 'x'.repeat(2000)])(
+    'that the provider ends with the error %j says so without its words',
+    async (word) => {
+      await using server = await setupLogins()
+      await connectOpenId(server, { type: 'google' })
+      const visitor = server.visitor()
+      await visitor.go(server.loginUrl('google'))
+      const state = new URL(visitor.trail[1] ?? '').searchParams.get('state') ?? ''
+      const said = { error: word, error_description: 'evil email <verified>', state }
+      const query = new URLSearchParams(said).toString()
+      const { url } = await visitor.go(`${server.main}/oauth/callback/google?${query}`)
+      const { code, error } = answerOf(url)
+      expect(code).toBeUndefined()
+      expect(error).toBe(
+        'The login failed: the login provider could not complete it. Try again later',
+      )
+      const told = server.lines.filter((line) => line.includes('A request failed'))
+      expect(told).toHaveLength(1)
+      expect(told[0]).not.toContain('evil')
+    },
+  )
+
   test('may be begun in two windows at once', async () => {
     await using server = await setupLogins()
     await connectOpenId(server, { type: 'google' })

@@ -32,6 +32,25 @@ describe('GET /auth-providers', () => {
   })
 })
 
+// protocol.md §3.2
+describe('159: the ways to log in', () => {
+  test('are told to everybody, whatever token they show, and to listed pages', async () => {
+    await using server = await setupLogins()
+    const ask = (headers: Record<string, string>) =>
+      fetch(`${server.main}/auth-providers`, { headers })
+    const page = await ask({ origin: APP, accept: 'application/json' })
+    expect([page.status, page.headers.get('access-control-allow-origin')]).toEqual([200, APP])
+    expect(page.headers.get('content-type')).toStartWith('application/json')
+    expect((await ask({ authorization: 'Bearer nonsense' })).status).toBe(200)
+    expect((await ask({ origin: 'https://evil.example' })).status).toBe(403)
+  })
+
+  test('are without the code by e-mail where no mail can be sent', async () => {
+    await using server = await setupLogins({ host: '0.0.0.0' })
+    expect(await providersOf(server)).toEqual({ providers: [], otpEnabled: false })
+  })
+})
+
 // protocol.md §3.3, spec.md §4.4
 describe('GET /oauth/login/:provider', () => {
   test('160: redirects to the provider with state, PKCE and nonce', async () => {

@@ -32,16 +32,6 @@ async function setup(answer?: AnswerHook) {
         scopes: ['ACCESS_DB'],
         claims,
       }),
-    /** A code of a mail that is printed here. */
-    async mailedCode(email: string) {
-      const sent = await server.ask({ grant_type: 'otp', email, scopes: ['ACCESS_DB'] })
-      const otpId = sent.body['otp_id']
-      for (;;) {
-        const line = server.lines.find((text) => text.includes(`"otp_id":"${String(otpId)}"`))
-        if (line === undefined) await Bun.sleep(5)
-        else return { otp_id: otpId, otp: /"otp":"(\w+)"/.exec(line)?.[1] }
-      }
-    },
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
 }

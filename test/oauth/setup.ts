@@ -33,6 +33,8 @@ export interface LoginServer extends TestServer {
   ask(parameters: object): Promise<TokenReply>
   /** `POST /token` with this code. */
   exchange(code: string, more?: object): Promise<TokenReply>
+  /** Asks for a mail with a code, and reads it where it is printed. */
+  mailedCode(email: string): Promise<{ readonly otp_id: string; readonly otp: string }>
 }
 
 export interface TokenReply {
@@ -69,6 +71,16 @@ export async function setupLogins(
     ask,
     exchange: (code, more = {}) =>
       ask({ grant_type: 'authorization_code', code, scopes: ['ACCESS_DB'], ...more }),
+    async mailedCode(email) {
+      const { body } = await ask({ grant_type: 'otp', email, scopes: ['ACCESS_DB'] })
+      const otp_id = String(body['otp_id'])
+      for (;;) {
+        const line = server.lines.find((text) => text.includes(`"otp_id":"${otp_id}"`))
+        const [, otp] = /"otp":"(\w+)"/.exec(line ?? '') ?? []
+        if (otp !== undefined) return { otp_id, otp }
+        await Bun.sleep(5)
+      }
+    },
     async [Symbol.asyncDispose]() {
       owned.dispose()
       await server[Symbol.asyncDispose]()

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { generateKeyPairSync } from 'node:crypto'
 import { hashSecret } from '../../src/domain/secret'
 import { startGitHub } from '../oauth/github'
 import {
@@ -11,6 +12,12 @@ import {
   setupLogins,
 } from '../oauth/setup'
 import { createVisitor } from '../oauth/visitor'
+
+const SIGNING_KEY = generateKeyPairSync('ec', {
+  namedCurve: 'P-256',
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+}).privateKey
 
 const EVERY_TYPE: readonly ProviderInput[] = [
   { type: 'google' },
@@ -68,6 +75,31 @@ describe('promise 18: PKCE with S256', () => {
       expect(seen.size).toBe(2)
     }
   })
+
+  test.each([[['plain']], [[]], [undefined]])(
+    'never plain, to who says to know %j',
+    async (methods) => {
+      await using server = await setupLogins()
+      using provider = Bun.serve({
+        hostname: '127.0.0.1',
+        port: 0,
+        fetch: ({ url }) =>
+          Response.json({
+            issuer: new URL(url).origin,
+            authorization_endpoint: `${new URL(url).origin}/auth`,
+            token_endpoint: `${new URL(url).origin}/token`,
+            code_challenge_methods_supported: methods,
+          }),
+      })
+      const issuer = `http://127.0.0.1:${provider.port}`
+      const apple = { type: 'apple', teamId: 't', keyId: 'k', issuer }
+      await addProvider(server, apple, SIGNING_KEY)
+      await addProvider(server, { type: 'google', issuer })
+      const challengeOf = async (name: string) =>
+        (await firstStep(server, name)).query.get('code_challenge_method')
+      expect([await challengeOf('apple'), await challengeOf('google')]).toEqual([null, 'S256'])
+    },
+  )
 
   test('at GitHub too', async () => {
     await using server = await setupLogins()
