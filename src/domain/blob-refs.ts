@@ -19,17 +19,21 @@ export function blobsIn(object: WireObject): readonly string[] {
   return [...ids]
 }
 
+/** Whether there is anything to require: asked of every object that is written. */
+export function needsReadableRefs({ isGlobal }: Writing, { draft }: Placement): boolean {
+  return !isGlobal && mentionsBlobs(draft.text)
+}
+
 /**
  * A reference counts only if its writer may read the blob where it is first written (design.md §5.9):
  * having brought it, or reading a realm with another reference; what a token with `GLOBAL_READ`
  * happens to see is not its subject's to share. References that the object had stay, whoever
- * writes. Throws `BLOB_NOT_READABLE` naming the property.
+ * writes; who writes everything (`GLOBAL_WRITE`) is not asked. Throws `BLOB_NOT_READABLE` naming the property.
  */
 export async function requireReadableRefs(
-  { tx, access, isGlobal }: Writing,
+  { tx, access }: Writing,
   { draft, previous }: Placement,
 ): Promise<void> {
-  if (isGlobal || !mentionsBlobs(draft.text)) return
   const known = new Set(previous === undefined ? [] : storedRefs(previous.value))
   for (const { ref, path } of refsIn(draft.object)) {
     if (known.has(ref)) continue

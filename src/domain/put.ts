@@ -2,7 +2,7 @@ import { accessOf } from './access'
 import { authorizePut } from './authorize'
 import type { Draft } from './draft'
 import { keepingFullRights } from './full-rights'
-import { requireReadableRefs } from './blob-refs'
+import { needsReadableRefs, requireReadableRefs } from './blob-refs'
 import { place } from './placement'
 import { ROW_RULES } from './row-rules'
 import type { ObjectPut } from './store'
@@ -40,7 +40,7 @@ async function putAll(given: Writing, drafts: readonly Draft[]): Promise<string[
       const previous = draft.key === undefined ? undefined : existing.get(draft.key)
       const placement = await place(writing, draft, previous)
       if (!writing.isGlobal) authorizePut(writing, placement)
-      await requireReadableRefs(writing, placement)
+      if (needsReadableRefs(writing, placement)) await requireReadableRefs(writing, placement)
       puts.push(putOf(table, placement))
       texts.push(placement.draft.text)
     }
@@ -80,7 +80,7 @@ async function putRows(
       texts.push(previous?.value ?? draft.text)
       continue
     }
-    await requireReadableRefs(writing, allowed)
+    if (needsReadableRefs(writing, allowed)) await requireReadableRefs(writing, allowed)
     const placement = (await rules.complement?.(writing, allowed)) ?? allowed
     await keepingFullRights(writing, previous?.realm ?? placement.realm.ref, async () => {
       await tx.objects.put(table, [putOf(table, placement)], now)

@@ -15,9 +15,10 @@ export function putRefs(
   { realm, blobs }: References,
   before?: References,
 ): void {
+  if (blobs.length === 0 && (before === undefined || before.blobs.length === 0)) return
   const wasThere = before?.realm === realm ? new Set(before.blobs) : undefined
   for (const blob of blobs) if (wasThere?.has(blob) !== true) add(scope, table, seq, realm, blob)
-  if (before === undefined || before.blobs.length === 0) return
+  if (before === undefined) return
   const isThere = wasThere === undefined ? undefined : new Set(blobs)
   const gone = before.blobs.filter((blob) => isThere?.has(blob) !== true)
   removeRefs(scope, seq, { realm: before.realm, blobs: gone })
