@@ -51,7 +51,10 @@ export interface Database extends AsyncDisposable {
    * so it has no effect but through its `tx`.
    */
   write<T>(work: (tx: WriteTx) => Awaitable<T>): Promise<T>
-  /** Called once after every commit that changed objects, realms, jobs or mails. Returns the way to stop. */
+  /**
+   * Called once after every commit that changed objects, realms, jobs or mails, or spent contents.
+   * Returns the way to stop.
+   */
   onCommit(listener: (change: Commit) => void): () => void
   /** Counts every commit that changed who may do what; verified tokens are remembered under it. */
   readonly policy: number
@@ -66,6 +69,8 @@ export interface Commit {
   readonly jobs: boolean
   /** A mail was put down or is to be tried at another time. */
   readonly mails: boolean
+  /** Bytes of blobs are needed no more. */
+  readonly contentSpent: boolean
 }
 
 export interface ReadTx {
@@ -316,14 +321,20 @@ export interface BlobReader {
   list(after: string, limit: number): Awaitable<BlobState[]>
   /** Up to `limit` blobs that nothing references since `until` or before, ms, the longest waiting first. */
   idle(until: number, limit: number): Awaitable<Blob[]>
+  /** How many those are in all. */
+  countIdle(until: number): Awaitable<BlobUsage>
   /** Up to `limit` objects that reference the blob; not those of realms that are being erased. */
   references(id: string, limit: number): Awaitable<BlobReference[]>
   /** The private realms of those who brought the blob. */
   uploaders(id: string): Awaitable<RealmRef[]>
+  /** Up to `limit` contents whose hashes come after `after`, in order: each once, however many blobs have it. */
+  contents(after: string, limit: number): Awaitable<Pick<Blob, 'hash' | 'size'>[]>
+  /** Up to `limit` blobs that have this content. */
+  ofContent(hash: string, limit: number): Awaitable<Blob[]>
   /** True while some blob has this content. */
   isStored(hash: string): Awaitable<boolean>
-  /** Up to `limit` hashes that no blob has any more and that are not done with. */
-  spent(limit: number): Awaitable<string[]>
+  /** Up to `limit` hashes after `after`, in order, that no blob has any more and that are not done with. */
+  spent(after: string, limit: number): Awaitable<string[]>
 }
 
 export interface BlobWriter extends BlobReader {

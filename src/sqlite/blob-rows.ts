@@ -37,9 +37,10 @@ export function removeBlob(scope: WriteScope, id: string): void {
     'DELETE FROM blob_uploads WHERE blob = ? RETURNING realm',
   ).all(id)
   for (const { realm } of uploads) count(scope, realm, -row.size, -1)
-  prepare(
+  const spent = prepare(
     'INSERT INTO spent_hashes (hash) SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM blobs WHERE hash = ?1) ON CONFLICT DO NOTHING',
   ).run(row.hash)
+  scope.unit.group.contentSpent ||= spent.changes > 0
 }
 
 /**

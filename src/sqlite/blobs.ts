@@ -35,15 +35,27 @@ export function blobReader(scope: Scope): BlobReader {
       prepare<Blob>(
         `SELECT ${COLUMNS} FROM blobs WHERE idle_since <= ? ORDER BY idle_since LIMIT ?`,
       ).all(until, limit),
+    countIdle: (until) =>
+      prepare<BlobUsage>(
+        'SELECT count(*) AS blobs, ifnull(sum(size), 0) AS bytes FROM blobs WHERE idle_since <= ?',
+      ).get(until) ?? { bytes: 0, blobs: 0 },
     references: (id, limit) => references(scope, id, limit),
     uploaders: (id) =>
       prepare<{ realm: RealmRef }>('SELECT realm FROM blob_uploads WHERE blob = ? ORDER BY realm')
         .all(id)
         .map(({ realm }) => realm),
+    contents: (after, limit) =>
+      prepare<Pick<Blob, 'hash' | 'size'>>(
+        'SELECT hash, max(size) AS size FROM blobs WHERE hash > ? GROUP BY hash ORDER BY hash LIMIT ?',
+      ).all(after, limit),
+    ofContent: (hash, limit) =>
+      prepare<Blob>(`SELECT ${COLUMNS} FROM blobs WHERE hash = ? LIMIT ?`).all(hash, limit),
     isStored: (hash) => prepare('SELECT 1 FROM blobs WHERE hash = ? LIMIT 1').get(hash) !== null,
-    spent: (limit) =>
-      prepare<{ hash: string }>('SELECT hash FROM spent_hashes LIMIT ?')
-        .all(limit)
+    spent: (after, limit) =>
+      prepare<{ hash: string }>(
+        'SELECT hash FROM spent_hashes WHERE hash > ? ORDER BY hash LIMIT ?',
+      )
+        .all(after, limit)
         .map(({ hash }) => hash),
   }
 }

@@ -75,9 +75,10 @@ function serveDatabase(
     publish(group) {
       snapshot.drop()
       publishGroup(committed, group)
-      const { realms, counters, jobsTouched: jobs, mailsTouched: mails } = group
-      if (realms.size === 0 && !jobs && !mails) return
-      announce({ database: name, revision: counters.revision, realms: [...realms], jobs, mails })
+      const { realms, counters, jobsTouched: jobs, mailsTouched: mails, contentSpent } = group
+      if (realms.size === 0 && !jobs && !mails && !contentSpent) return
+      const { revision } = counters
+      announce({ database: name, revision, realms: [...realms], jobs, mails, contentSpent })
     },
     between() {
       snapshot.drop()

@@ -24,6 +24,8 @@ export interface Group {
   realmsTouched: boolean
   jobsTouched: boolean
   mailsTouched: boolean
+  /** True once this group removed the last blob of a content. */
+  contentSpent: boolean
   /** True once this group left a tombstone. */
   buried: boolean
   /** By table number, for tables that got a longer value than they had. */
@@ -41,7 +43,13 @@ export type Mark = Readonly<
   Counters & Pick<Group, Flag | 'buried'> & { realmCount: number; taken: number | undefined }
 >
 
-type Flag = 'policyTouched' | 'tablesTouched' | 'realmsTouched' | 'jobsTouched' | 'mailsTouched'
+type Flag =
+  | 'policyTouched'
+  | 'tablesTouched'
+  | 'realmsTouched'
+  | 'jobsTouched'
+  | 'mailsTouched'
+  | 'contentSpent'
 
 export function beginGroup(committed: Committed): Group {
   return {
@@ -52,6 +60,7 @@ export function beginGroup(committed: Committed): Group {
     realmsTouched: false,
     jobsTouched: false,
     mailsTouched: false,
+    contentSpent: false,
     buried: false,
     largest: new Map(),
     highest: new Map(),
@@ -85,7 +94,7 @@ export class Unit {
 
   /** What `restore` makes the group again when the part that follows fails. */
   mark(): Mark {
-    const { counters, realms, buried } = this.group
+    const { counters, realms, buried, contentSpent } = this.group
     const { policyTouched, tablesTouched, realmsTouched, jobsTouched, mailsTouched } = this.group
     return {
       revision: counters.revision,
@@ -97,6 +106,7 @@ export class Unit {
       realmsTouched,
       jobsTouched,
       mailsTouched,
+      contentSpent,
       buried,
       realmCount: realms.size,
       taken: this.#taken,

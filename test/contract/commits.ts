@@ -27,7 +27,7 @@ export function describeCommits(openStore: OpenStore): void {
       const { revision } = (await find(database, table, 'a')) ?? { revision: 0 }
       await database.write((tx) => update(tx, table, 'a', { realm }))
       await database.write((tx) => remove(tx, table, 'a'))
-      const common = { database: 'main', jobs: false, mails: false }
+      const common = { database: 'main', jobs: false, mails: false, contentSpent: false }
       const changes = heard.changes.map(({ realms, ...rest }) => {
         return { ...rest, realms: realms.toSorted((one, other) => one - other) }
       })

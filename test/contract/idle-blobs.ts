@@ -30,6 +30,11 @@ export function describeIdleBlobs(openStore: OpenStore): void {
       expect(await idle(start)).toEqual(['b'])
       expect(await idle(start + HOUR)).toEqual(['b', 'a'])
       expect(await idle(start + HOUR, 1)).toEqual(['b'])
+      const count = (until: number) => database.read((tx) => tx.blobs.countIdle(until))
+      expect([await count(start - 1), await count(start + HOUR)]).toEqual([
+        { blobs: 0, bytes: 0 },
+        { blobs: 2, bytes: 20 },
+      ])
       await put(database, blob('b'), null)
       expect(await idle(start + HOUR)).toEqual(['a'])
     })
@@ -55,10 +60,48 @@ export function describeIdleBlobs(openStore: OpenStore): void {
       ])
     })
 
+    test('tell their contents in order, each once, and who has one', async () => {
+      await using world = await setupWorld(openStore)
+      const { database } = world
+      const same = { hash: 'b', size: 5 }
+      for (const id of ['one', 'two']) await put(database, blob(id, same), null)
+      await put(database, blob('three', { hash: 'a', size: 7 }), null)
+      await database.read(async ({ blobs }) => {
+        expect(await blobs.contents('', 10)).toEqual([{ hash: 'a', size: 7 }, same])
+        expect(await blobs.contents('', 1)).toEqual([{ hash: 'a', size: 7 }])
+        expect(await blobs.contents('a', 10)).toEqual([same])
+        const ids = (await blobs.ofContent('b', 10)).map(({ id }) => id)
+        expect(ids.toSorted()).toEqual(['one', 'two'])
+        expect(await blobs.ofContent('b', 1)).toHaveLength(1)
+        expect(await blobs.ofContent('c', 1)).toEqual([])
+      })
+    })
+
+    test('are announced with the last that has their content', async () => {
+      await using world = await setupWorld(openStore)
+      const { database } = world
+      for (const id of ['one', 'two']) await put(database, blob(id, { hash: 'same' }), null)
+      const heard: boolean[] = []
+      const stop = database.onCommit(({ contentSpent }) => heard.push(contentSpent))
+      await database.write((tx) => tx.blobs.remove('one'))
+      expect(heard).toEqual([])
+      await database.write(async (tx) => {
+        const undone = tx.attempt(async () => {
+          await tx.blobs.remove('two')
+          throw new Error('not this part')
+        })
+        await undone.catch(() => undefined)
+      })
+      expect(heard).toEqual([])
+      await database.write((tx) => tx.blobs.remove('two'))
+      expect(heard).toEqual([true])
+      stop()
+    })
+
     test('leave their hash as spent when no other has it', async () => {
       await using world = await setupWorld(openStore)
       const { database } = world
-      const spent = () => database.read((tx) => tx.blobs.spent(10))
+      const spent = () => database.read((tx) => tx.blobs.spent('', 10))
       const isStored = () => database.read((tx) => tx.blobs.isStored('same'))
       for (const id of ['one', 'two']) await put(database, blob(id, { hash: 'same' }), null)
       await database.write((tx) => tx.blobs.remove('one'))
@@ -69,11 +112,11 @@ export function describeIdleBlobs(openStore: OpenStore): void {
       expect([await spent(), await isStored()]).toEqual([[], true])
       await database.write((tx) => tx.blobs.remove('three'))
       await inEveryLife(world, async (life) => {
-        expect(await life.read((tx) => tx.blobs.spent(10))).toEqual(['same'])
+        expect(await life.read((tx) => tx.blobs.spent('', 10))).toEqual(['same'])
       })
       const reopened = await (await world.crash()).open('main')
       await reopened.write((tx) => tx.blobs.settle('same'))
-      expect(await reopened.read((tx) => tx.blobs.spent(10))).toEqual([])
+      expect(await reopened.read((tx) => tx.blobs.spent('', 10))).toEqual([])
     })
   })
 
@@ -123,7 +166,7 @@ function describeErasedBlobs(openStore: OpenStore): void {
         { bytes: 0, blobs: 0 },
         { bytes: 10, blobs: 1 },
       ])
-      expect(await database.read((tx) => tx.blobs.spent(10))).toEqual(['loose', 'own'])
+      expect(await database.read((tx) => tx.blobs.spent('', 10))).toEqual(['loose', 'own'])
       // Nobody else ever brought it: it goes with the last place where it is.
       await erase(database, r1, { b: ['shared'] })
       expect(Object.keys(await idleOf(database))).toEqual(['both'])

@@ -1,5 +1,8 @@
+import { join } from 'node:path'
+import { createDiskBlobs } from '../../src/blobs/disk'
 import { type Actor, ANONYMOUS } from '../../src/domain/actor'
 import { findReadableBlob } from '../../src/domain/blob-access'
+import type { BlobStore } from '../../src/domain/blob-store'
 import { type BlobLimits, putBlob } from '../../src/domain/blob-upload'
 import { declareTables } from '../../src/domain/declare'
 import { SatchelError } from '../../src/domain/error'
@@ -14,6 +17,7 @@ import { upsertObjects } from '../../src/domain/upsert'
 import { REMOVAL_STEPS } from '../../src/domain/user-removal'
 import type { ViewName } from '../../src/domain/view'
 import { setupStore, type TestClock, type TestStore } from '../auth/setup'
+import { ANY_SIZE, chunksOf } from '../contract/content-fixture'
 
 export function person(id: string, ...scopes: Scope[]): Actor {
   return { ...ANONYMOUS, subject: id, scopes: new Set<Scope>(['ACCESS_DB', ...scopes]) }
@@ -80,6 +84,40 @@ export async function setupBlobWorld(): Promise<BlobWorld> {
     'all',
   )
   return world
+}
+
+/** A blob world with a place for the bytes. */
+export interface ByteWorld extends BlobWorld {
+  readonly bytes: BlobStore
+  /** Uploads a text as the front door does. */
+  upload(actor: Actor, id: string, text?: string): Promise<string>
+  /** The ids of all blobs. */
+  ids(): Promise<string[]>
+  /** The hashes of all contents. */
+  contents(): Promise<string[]>
+}
+
+export async function setupByteWorld(): Promise<ByteWorld> {
+  const world = await setupBlobWorld()
+  const { database } = world
+  const report = (error: unknown) => {
+    throw error
+  }
+  const bytes = createDiskBlobs(join(world.folder, 'blobs'), { isDurable: false, report })
+  return {
+    ...world,
+    bytes,
+    async upload(actor, id, text = id) {
+      await using arrival = await bytes.receive(chunksOf(text), ANY_SIZE)
+      return await arrival.keep(() => uploadText(world, actor, id, text))
+    },
+    ids: () => database.read(async (tx) => (await tx.blobs.list('', 1_000)).map(({ id }) => id)),
+    contents: async () => (await Array.fromAsync(bytes.list())).toSorted(),
+    async [Symbol.asyncDispose]() {
+      await bytes[Symbol.asyncDispose]()
+      await world[Symbol.asyncDispose]()
+    },
+  }
 }
 
 /** A BlobRef as clients write it. */
