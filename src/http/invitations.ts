@@ -39,7 +39,7 @@ export function invitationRoutes(door: Door): AnyElysia {
 const TITLES: Readonly<Partial<Record<ErrorCode, string>>> = {
   INVALID_REQUEST: 'This link is not complete',
   UNKNOWN_INVITATION: 'This invitation is not there',
-  INVITATION_EXPIRED: 'This invitation is too old',
+  INVITATION_EXPIRED: 'This link is too old',
   CONFLICT: 'Nothing was changed',
   USER_NOT_REGISTERED: 'You cannot join yet',
   USER_NOT_ACCEPTED: 'You cannot join yet',

@@ -1,7 +1,13 @@
 /** A page of one message in plain HTML, for a person whose browser has nowhere else to go. */
 export function messagePage(title: string, message: string): string {
   const sentence = /[.!?]$/.test(message) ? message : `${message}.`
-  return page(title, `<h1>${escapeHtml(title)}</h1><p>${escapeHtml(sentence)}</p>`)
+  return page(
+    title,
+    `
+<p class="sign quiet" aria-hidden="true">!</p>
+<h1>${escapeHtml(title)}</h1>
+<p>${escapeHtml(sentence)}</p>`,
+  )
 }
 
 /** A page around `content`, which is HTML in which everything that came from outside is escaped. */
@@ -49,9 +55,9 @@ export function escapeHtml(text: string): string {
 
 const STYLE = `
 :root { color-scheme: light dark; --back: #eef1f6; --card: #fff; --text: #1c2433; --soft: #5a6478;
-  --line: #dfe4ec; --main: #1d4ed8; --on-main: #fff; --good: #15803d; --shadow: 0 8px 32px #1c243314 }
+  --line: #dfe4ec; --edge: #aeb8c9; --main: #1d4ed8; --on-main: #fff; --good: #15803d; --shadow: 0 8px 32px #1c243314 }
 @media (prefers-color-scheme: dark) { :root { --back: #10141c; --card: #1a202c; --text: #e8ecf4;
-  --soft: #a3adc0; --line: #303848; --main: #7aa2ff; --on-main: #0c1530; --good: #5fd38a; --shadow: none } }
+  --soft: #a3adc0; --line: #303848; --edge: #5b667e; --main: #7aa2ff; --on-main: #0c1530; --good: #5fd38a; --shadow: none } }
 * { box-sizing: border-box }
 body { margin: 0; min-height: 100vh; min-height: 100dvh; display: grid; place-items: center;
   padding: 1rem; background: var(--back); color: var(--text); font: 1.0625rem/1.55 system-ui, sans-serif }
@@ -66,7 +72,7 @@ dl div + div { border-top: 1px solid var(--line) }
 dt { flex: 0 0 4.5rem; color: var(--soft) }
 dd { margin: 0; min-width: 0 }
 form { display: grid; gap: .75rem; margin: 0 }
-button, .button { display: block; width: 100%; padding: .85rem 1rem; border: 1px solid var(--line);
+button, .button { display: block; width: 100%; padding: .85rem 1rem; border: 1px solid var(--edge);
   border-radius: .75rem; background: none; color: var(--text); font: inherit; font-weight: 600;
   text-align: center; text-decoration: none; cursor: pointer }
 .main { border-color: var(--main); background: var(--main); color: var(--on-main) }

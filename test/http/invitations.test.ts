@@ -244,7 +244,7 @@ describe('the page of an invitation', () => {
     server.clock.advance(30 * 24 * 3_600_000)
     const late = await open(other)
     expect(late.status).toBe(410)
-    expect(await late.text()).toContain('<h1>This invitation is too old</h1>')
+    expect(await late.text()).toContain('<h1>This link is too old</h1>')
   })
 
   test.each([
