@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { readFileSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { temporaryFolder } from '../setup'
-import { EXECUTABLE, serve } from './setup'
+import { EXECUTABLE, satchel, serve } from './setup'
 
 const ROOT = join(import.meta.dir, '..', '..')
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
@@ -16,6 +16,15 @@ const WALK = [
   {
     section: 'Share a list',
     seen: ['"userId":"bob@example.com"', '"title":"Bread","done":true', 'update todoItems.title'],
+  },
+  {
+    section: 'Invite people',
+    seen: [
+      'Mails go to the terminal of the server',
+      '"invitedBy":{"name":"alice@example.com"',
+      '"email":"carol@example.com"',
+      '{{{link}}}',
+    ],
   },
   {
     section: 'Publish 170,000 cities',
@@ -60,6 +69,8 @@ describe('the README', () => {
       const shown = output.split(`## ${section}\n`)[1]?.split('\n## ')[0] ?? ''
       for (const text of seen) expect(shown).toContain(text)
     }
+    await server[Symbol.asyncDispose]()
+    await acceptInvitation(folder.path, await server.log)
   }, 60_000)
 
   test('names the version of Bun that package.json pins', () => {
@@ -71,6 +82,24 @@ describe('the README', () => {
     for (const [, spec, prose] of named) expect(`bun@${spec ?? prose}`).toBe(packageManager)
   })
 })
+
+/** Opens the link that the server has printed, on the next start, and presses the button. */
+async function acceptInvitation(folder: string, log: string): Promise<void> {
+  const [mail, ...others] = log.split('\n').filter((line) => line.includes('"logger":"mail"'))
+  expect(others).toEqual([])
+  const { to, variables } = JSON.parse(mail ?? '{}') as { to: string; variables: { link: string } }
+  await using server = await serve({ cwd: folder })
+  const link = new URL(variables.link)
+  const here = `${server.ready.url}${link.pathname}${link.search}`
+  expect(await (await fetch(here)).text()).toContain('invites you to')
+  const body = new URLSearchParams({ answer: 'accept' })
+  // Sent on to the page that says so.
+  expect(await (await fetch(here, { method: 'POST', body })).text()).toContain('You are in')
+  const { stdout: token } = await satchel(['token', '--sub', to], { cwd: folder })
+  const headers = { authorization: `Bearer ${token.trim()}` }
+  const items = await fetch(`${server.ready.url}/main/my/todoItems`, { headers })
+  expect(await items.text()).toContain('"title":"Bread"')
+}
 
 /** The shell blocks of a section, one after the other. */
 function shellOf(section: string): string {
