@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { readFileSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { CLIENT_ID, CLIENT_SECRET, startOpenIdProvider } from '../oauth/openid'
 import { temporaryFolder } from '../setup'
 import { EXECUTABLE, satchel, serve } from './setup'
 
@@ -31,6 +32,16 @@ const WALK = [
     seen: ['Imported 171,075 objects', '"country":"SE"', 'Exported 171,075 objects'],
   },
   { section: 'Tokens', seen: ['"type":"tokens"', '"sub":"alice@example.com"'] },
+  {
+    section: 'Log people in',
+    seen: [
+      'google accepts the client id and secret',
+      '"displayName":"Google"',
+      'New people      webhook',
+      'make another with satchel policy rotate-secret',
+      'New people      prod',
+    ],
+  },
   { section: 'Web pages', seen: ['https://app.example.com'] },
 ]
 
@@ -39,7 +50,11 @@ describe('the README', () => {
     using folder = temporaryFolder()
     symlinkSync(dirname(EXECUTABLE), join(folder.path, 'dist'))
     symlinkSync(join(ROOT, 'node_modules'), join(folder.path, 'node_modules'))
-    await using server = await serve({ cwd: folder.path })
+    // The net may not be there: a provider of this machine answers for Google.
+    const allowed = ['--allow-private-addresses', '127.0.0.0/8']
+    await using server = await serve({ cwd: folder.path }, allowed)
+    const callback = `${server.ready.url}/main/oauth/callback/google`
+    using google = await startOpenIdProvider({ accounts: {}, callback })
     const script = WALK.map(({ section }) => `echo '## ${section}'\n${shellOf(section)}`).join('\n')
     const child = Bun.spawn(
       [
@@ -47,7 +62,11 @@ describe('the README', () => {
         '-euo',
         'pipefail',
         '-c',
-        script.replaceAll('http://127.0.0.1:7080', server.ready.url),
+        script
+          .replaceAll('http://127.0.0.1:7080', server.ready.url)
+          .replace('provider add google', `provider add google --issuer ${google.issuer}`)
+          .replace('1234.apps.googleusercontent.com', CLIENT_ID)
+          .replace('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', CLIENT_SECRET),
       ],
       {
         cwd: folder.path,
