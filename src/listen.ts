@@ -34,8 +34,23 @@ function listenPlain(config: ListenConfig, application: Application): Listener {
   const server = serve(config, application, {})
   return {
     url: `http://${reachable(config.host)}:${server.port}`,
-    stop: (force) => server.stop(force),
+    stop: (force) => (force ? server.stop(true) : drain(server)),
   }
+}
+
+const LOOK_FOR_REST_EVERY_MS = 20
+
+/**
+ * Accepts nothing new and resolves when every request has its answer. The server itself would wait
+ * for the rest of a body that was refused before it was read, as long as its sender takes.
+ */
+async function drain(server: Bun.Server<undefined>): Promise<void> {
+  let isStopped = false
+  const stopped = server.stop().then(() => (isStopped = true))
+  while (!isStopped && server.pendingRequests > 0) {
+    await Promise.race([stopped, Bun.sleep(LOOK_FOR_REST_EVERY_MS)])
+  }
+  await server.stop(true)
 }
 
 interface Pair {
@@ -68,7 +83,7 @@ async function listenTls(
     tried = found
     try {
       const successor = open(found)
-      const retired = server.stop().then(() => void retiring.delete(retired))
+      const retired = drain(server).then(() => void retiring.delete(retired))
       retiring.add(retired)
       server = successor
       pair = found
@@ -83,7 +98,7 @@ async function listenTls(
     url: `https://${reachable(config.host)}:${port}`,
     async stop(force) {
       clearInterval(timer)
-      await Promise.all([server.stop(force), ...(force ? [] : retiring)])
+      await (force ? server.stop(true) : Promise.all([drain(server), ...retiring]))
     },
   }
 }

@@ -1,11 +1,15 @@
 import { expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
+import { connect } from 'node:net'
 import { readHolder } from '../src/control/holder'
 import { readConfig } from '../src/config'
 import { openLogs } from '../src/log'
 import { startServer } from '../src/server'
 import { createTestClock, refusalOf } from './auth/setup'
+import { setupData } from './http/setup'
 import { collectLines, setupServer, temporaryFolder } from './setup'
+
+const MIB = 1024 * 1024
 
 function surroundings() {
   const clock = createTestClock()
@@ -23,6 +27,47 @@ test('stops once, however often it is asked to', async () => {
   await first
   expect(await fetch(`${server.url}/health`).catch(() => 'refused')).toBe('refused')
   expect(readHolder(server.folder)).toBeUndefined()
+})
+
+// promises.md 45
+test('stops at once though a body that was refused is still on its way', async () => {
+  await using server = await setupServer()
+  const { hostname, port } = new URL(server.url)
+  const socket = connect(Number(port), hostname)
+  const answered = new Promise((resolve) => socket.once('data', resolve))
+  socket.on('error', () => undefined)
+  const head = `POST /main/my/items HTTP/1.1\r\nHost: x\r\nContent-Length: ${64 * MIB}\r\n\r\n`
+  socket.write(Buffer.concat([Buffer.from(head), Buffer.alloc(8 * MIB)]))
+  expect(String(await answered)).toStartWith('HTTP/1.1 401')
+  const begin = performance.now()
+  await server.stop()
+  expect(performance.now() - begin).toBeLessThan(3000)
+  expect(server.lines.join('\n')).not.toContain('were cut off')
+  socket.destroy()
+})
+
+// promises.md 45
+test('lets a slow reader have the whole of its answer before it stops', async () => {
+  await using server = await setupData()
+  const alice = await server.as('alice@example.com')
+  await alice.post('/my/plain', { id: 'large', text: 'x'.repeat(12 * MIB) })
+  const { hostname, port } = new URL(server.url)
+  const socket = connect(Number(port), hostname)
+  const chunks: Buffer[] = []
+  socket.on('data', (bytes) => chunks.push(bytes))
+  const closed = new Promise((resolve) => socket.once('close', resolve))
+  socket.write(
+    `GET /main/my/plain/large HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${alice.token}\r\n\r\n`,
+  )
+  await new Promise((resolve) => socket.once('data', resolve))
+  socket.pause()
+  const stopped = server.stop()
+  await Bun.sleep(300)
+  socket.resume()
+  await Promise.all([stopped, closed])
+  const [head = '', body = ''] = Buffer.concat(chunks).toString('latin1').split('\r\n\r\n')
+  expect(head).toContain(`Content-Length: ${body.length}`)
+  expect(body.length).toBeGreaterThan(12 * MIB)
 })
 
 test('lets go of everything when it cannot start', async () => {
