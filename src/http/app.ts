@@ -1,5 +1,6 @@
 import { type AnyElysia, Elysia } from 'elysia'
 import { SatchelError } from '../domain/error'
+import { answer } from './answer'
 import { type Call, callOf } from './call'
 import type { Door } from './door'
 import { errorAnswer, publicError } from './errors'
@@ -19,7 +20,8 @@ export function createApp(door: Door, domain: string | null): FrontDoor {
       const call = callOf(request)
       const isNowhere = code === 'NOT_FOUND'
       const told = isNowhere ? noRoute(call, methodsAt(call.path)) : publicError(door, call, error)
-      return errorAnswer(call, told, allow(told, methodsAt(call.path)))
+      const isMethod = told.code === 'METHOD_NOT_ALLOWED'
+      return errorAnswer(call, told, isMethod ? allow(methodsAt(call.path)) : {})
     })
     .use(serviceRoutes(door))
     .use(tokenRoutes(door))
@@ -41,8 +43,20 @@ export function createApp(door: Door, domain: string | null): FrontDoor {
     )
   }
 
+  /** What may be done at an address (RFC 9110 §9.3.7); a page that asks first was answered before. */
+  function answerOptions(call: Call): Response {
+    const methods = methodsAt(call.path)
+    if (methods.length === 0) return errorAnswer(call, noRoute(call, methods))
+    return answer(call, null, { status: 204, type: null, headers: allow(methods) })
+  }
+
   app.compile()
-  return createFrontDoor(door, (request) => app.fetch(request), domain)
+  return createFrontDoor(
+    door,
+    (request) =>
+      request.method === 'OPTIONS' ? answerOptions(callOf(request)) : app.fetch(request),
+    domain,
+  )
 }
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE']
@@ -60,6 +74,8 @@ function noRoute(call: Call, methods: readonly string[]): SatchelError {
   )
 }
 
-function allow(error: SatchelError, methods: readonly string[]): Record<string, string> {
-  return error.code === 'METHOD_NOT_ALLOWED' ? { Allow: methods.join(', ') } : {}
+/** Where there is an answer to GET there is one to HEAD, and OPTIONS is answered everywhere. */
+function allow(methods: readonly string[]): Record<string, string> {
+  const all = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+  return { Allow: [...all, 'OPTIONS'].join(', ') }
 }

@@ -209,8 +209,10 @@ test('a request without an origin is nobody’s page: the list does not apply (c
   expect(answer.headers.get('vary')).toBe('Authorization, Origin')
 })
 
-test('OPTIONS that is no preflight is a method like any other', async () => {
+test('OPTIONS that is no preflight tells the methods, not what a preflight does', async () => {
   await using server = await listed(APP)
   const answer = await server.anyone.send('OPTIONS', '/my/plain', { headers: { origin: APP } })
-  expect(answer.status).toBe(405)
+  expect(answer.status).toBe(204)
+  expect(answer.headers.get('allow')).toBe('GET, HEAD, POST, OPTIONS')
+  expect(answer.headers.get('access-control-allow-methods')).toBeNull()
 })

@@ -169,6 +169,32 @@ describe('HEAD', () => {
   })
 })
 
+describe('OPTIONS', () => {
+  test('says which methods an address knows, to whoever asks', async () => {
+    await using server = await filled()
+    for (const [path, allowed] of [
+      ['/main/public/plain', 'GET, HEAD, POST, OPTIONS'],
+      ['/main/my/none/a', 'GET, HEAD, DELETE, OPTIONS'],
+      ['/main/token', 'POST, OPTIONS'],
+      ['/health', 'GET, HEAD, OPTIONS'],
+    ] as const) {
+      const answer = await callerOf(server.url).send('OPTIONS', path)
+      expect({ path, status: answer.status, text: answer.text }).toEqual({
+        path,
+        status: 204,
+        text: '',
+      })
+      expect(answer.headers.get('allow')).toBe(allowed)
+      expect(answer.headers.get('x-request-id')).toMatch(/^[\w-]{8,}$/)
+    }
+    const nothing = await server.anyone.send('OPTIONS', '/no/such/address')
+    expect(nothing).toMatchObject({ status: 404, body: { code: 'UNKNOWN_ROUTE' } })
+    const origin = 'https://elsewhere.example'
+    const stranger = await server.anyone.send('OPTIONS', '/token', { headers: { origin } })
+    expect(stranger).toMatchObject({ status: 403, body: { code: 'ORIGIN_NOT_ALLOWED' } })
+  })
+})
+
 describe('every answer', () => {
   test('has its id, forbids guessing types and keeping it', async () => {
     await using server = await filled()
