@@ -4,6 +4,7 @@ import type { Config } from './config'
 import { removeHolder, thisProcess, writeHolder } from './control/holder'
 import { SatchelError } from './domain/error'
 import { MAINTENANCE } from './domain/maintenance'
+import { PART_LIMITS, type PartLimits } from './domain/transfer/entry'
 import { IMPORT_STEPS } from './domain/transfer/import-job'
 import { removeStraySpools } from './domain/transfer/spool'
 import { REMOVAL_STEPS } from './domain/user-removal'
@@ -18,6 +19,8 @@ import { createSqliteStore } from './sqlite/store'
 export interface DataFolder extends OpenHosts {
   readonly path: string
   readonly clock: Clock
+  /** How much each part of a file that is imported may hold. */
+  readonly importLimits: PartLimits
   /** Names of the databases, sorted. */
   list(): string[]
 }
@@ -58,6 +61,7 @@ export function takeDataFolder(
     ...hosts,
     path,
     clock,
+    importLimits: importLimits(config),
     list: () => store.list(),
     async [Symbol.asyncDispose]() {
       await hosts[Symbol.asyncDispose]()
@@ -66,6 +70,11 @@ export function takeDataFolder(
       held.dispose()
     },
   }
+}
+
+/** What a request may store a file may bring; a part of it may be greater than a request. */
+function importLimits({ maxBody, maxDepth: depth, maxValues: values }: Config): PartLimits {
+  return { depth, values, bytes: Math.max(PART_LIMITS.bytes, 4 * maxBody) }
 }
 
 function announce(path: string): void {

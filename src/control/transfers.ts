@@ -22,6 +22,7 @@ export const transferOperations = {
         target: table === null ? null : { table, realm },
         isAtomic: input.atomic,
         isDryRun: input.dryRun,
+        limits: workspace.importLimits,
         size,
         progress: progress ?? (() => undefined),
       })

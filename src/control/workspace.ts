@@ -4,10 +4,13 @@ import type { Webhook } from '../auth/webhook'
 import type { Clock } from '../clock'
 import type { Mailer } from '../domain/mailer'
 import type { Database } from '../domain/store'
+import type { PartLimits } from '../domain/transfer/entry'
 
 /** A data folder that is open in this process, as operations see it. */
 export interface Workspace {
   readonly clock: Clock
+  /** How much each part of a file that is imported may hold. */
+  readonly importLimits: PartLimits
   /** Names of the databases, sorted. */
   list(): string[]
   /** Throws `UNKNOWN_DATABASE`. */

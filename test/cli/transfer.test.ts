@@ -1,7 +1,7 @@
-import { expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { temporaryFolder } from '../setup'
+import { setupServer, temporaryFolder } from '../setup'
 import { runJson, runSatchel } from './setup'
 
 const SCHEMA = '{"cities": "@id, country", "pairs": "[a+b]"}'
@@ -103,6 +103,53 @@ test('a dry run and an atomic import say the same as a plain one', async () => {
     objects: 2,
   })
   expect((await runSatchel(['export', ...data])).stdout).toContain('Oslo')
+})
+
+describe('a file with more in it than a server takes unless told', () => {
+  const deep = `${'['.repeat(80)}${']'.repeat(80)}`
+  const CASES = [
+    ['depth', { maxDepth: 100 }, `[{"country": "SE", "map": ${deep}}]`, 'deeper than 64 levels'],
+    ['lines', { maxDepth: 100 }, `{"country": "SE", "map": ${deep}}\n`, 'deeper than 64 levels'],
+    [
+      'values',
+      { maxValues: 1_100_000 },
+      `[{"country": "SE", "map": [${'0,'.repeat(1_000_000)}0]}]`,
+      'more than 1000000 values',
+    ],
+  ] as const
+
+  test.each(CASES)('is refused: %s', async (_name, _limits, list, sentence) => {
+    using satchel = await setup()
+    const args = ['import', '-', '--table', 'cities', '--realm', 'rlm-public', ...satchel.data]
+    const refused = await runSatchel(args, { input: list })
+    expect(refused).toMatchObject({ exitCode: 1, stdout: '' })
+    expect(refused.stderr).toContain(sentence)
+  })
+
+  test.each(CASES)('comes in where the settings allow it: %s', async (_name, limits, list) => {
+    using satchel = await setup()
+    const { data, file } = satchel
+    writeFileSync(file('satchel.json'), JSON.stringify(limits))
+    const config = ['--config', file('satchel.json')]
+    const args = ['import', '-', '--table', 'cities', '--realm', 'rlm-public', ...data]
+    expect(await runJson<unknown>([...args, ...config], { input: list })).toMatchObject({
+      objects: 1,
+    })
+    for (const format of ['ndjson', 'json']) {
+      await runJson(['export', file(`all.${format}`), ...data])
+      const copy = ['import', file(`all.${format}`), '--db', 'copy', ...data, ...config]
+      expect(await runJson<unknown>(copy)).toMatchObject({ objects: 1 })
+    }
+  })
+
+  test('comes in through a server that allows it', async () => {
+    await using server = await setupServer({ maxDepth: '100' })
+    const data = ['--data', server.folder]
+    await runJson(['schema', 'push', '-', ...data], { input: SCHEMA })
+    const args = ['import', '-', '--table', 'cities', '--realm', 'rlm-public', ...data]
+    const [[, , list]] = CASES
+    expect(await runJson<unknown>(args, { input: list })).toMatchObject({ objects: 1 })
+  })
 })
 
 test('an export that fails leaves neither a part of a file nor an older one damaged', async () => {

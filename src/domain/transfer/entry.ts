@@ -37,8 +37,14 @@ export type Item = Entry | { readonly declaration: Declaration }
 
 /** What refusals call the file. */
 export const FILE = 'The file'
-/** The greatest object, line or section of a file, in bytes: four times a body (design.md §6). */
-export const PART_BYTES = 64 * 2 ** 20
+
+/** How much one object, line or section of a file may hold. */
+export interface PartLimits extends JsonLimits {
+  readonly bytes: number
+}
+
+/** What a part may hold unless configured otherwise: four times a body (design.md §6). */
+export const PART_LIMITS: PartLimits = { ...JSON_LIMITS, bytes: 64 * 2 ** 20 }
 
 /** The value of an object in a file, or null. Throws `UNPROCESSABLE` naming the place. */
 export function requireData(value: unknown, place: string): WireObject | null {
@@ -55,7 +61,7 @@ export function parsePart(
   text: string,
   start: Position,
   place: string,
-  limits: JsonLimits = JSON_LIMITS,
+  limits: JsonLimits,
 ): unknown {
   try {
     return parseJson(text, limits, { name: FILE, start })

@@ -4,7 +4,7 @@ import { untilJobEnds } from '../job-end'
 import type { Database } from '../store'
 import type { Table } from '../table'
 import { type Declared, addDeclaration, declare, nothingDeclared, rehearse } from './declared'
-import type { Item } from './entry'
+import type { Item, PartLimits } from './entry'
 import { applySpool } from './import-job'
 import { type Contents, inspect } from './inspection'
 import { readItems } from './items'
@@ -18,6 +18,8 @@ export interface ImportOptions {
   readonly isAtomic: boolean
   /** Only finds out whether the file is good. */
   readonly isDryRun: boolean
+  /** How much each part of the file may hold. */
+  readonly limits: PartLimits
   /** The size of the file in bytes, where it is known. */
   readonly size: number | null
   /** Told the bytes that are done; the total may change, and is null while it is not known. */
@@ -42,11 +44,11 @@ export async function importFile(
   file: AsyncIterable<Uint8Array>,
   options: ImportOptions,
 ): Promise<ImportResult> {
-  const { target, isAtomic, isDryRun } = options
+  const { target, isAtomic, isDryRun, limits } = options
   const now = clock.now()
   const stages = createStages(options)
   await using spool = await createSpool(database)
-  const declared = await spoolItems(spool, readItems(file, target, stages.read))
+  const declared = await spoolItems(spool, readItems(file, target, limits, stages.read))
   const tables = await rehearse(database, declared, now)
   const contents = await examine(database, spool.name, tables, stages.examined)
   const load = { declared, now, progress: stages.applied }

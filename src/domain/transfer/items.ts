@@ -1,6 +1,6 @@
 import { SatchelError } from '../error'
 import { nextTurn } from '../turn'
-import type { Item } from './entry'
+import type { Item, PartLimits } from './entry'
 import { detectFormat } from './format'
 import { readLineFile } from './line-file'
 import { type Target, readArray, readObjectLines } from './plain-file'
@@ -13,18 +13,20 @@ import { readSectionFile } from './section-file'
 export async function* readItems(
   file: AsyncIterable<Uint8Array>,
   target: Target | null,
+  limits: PartLimits,
   count: (bytes: number) => void,
 ): AsyncGenerator<Item> {
   const { format, source } = await detectFormat(inBites(file, count))
   if (target !== null) {
-    yield* format === 'array' ? readArray(source, target) : readObjectLines(source, target)
+    const read = format === 'array' ? readArray : readObjectLines
+    yield* read(source, target, limits)
   } else if (format === 'array') {
     throw new SatchelError(
       'INVALID_REQUEST',
       'The file is a list of objects: name their table and realm with --table and --realm',
     )
   } else {
-    yield* format === 'lines' ? readLineFile(source) : readSectionFile(source)
+    yield* format === 'lines' ? readLineFile(source, limits) : readSectionFile(source, limits)
   }
 }
 

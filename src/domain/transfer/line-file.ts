@@ -1,5 +1,5 @@
 import { quoted } from '../error'
-import { JSON_LIMITS } from '../json-scan'
+import type { JsonLimits } from '../json-scan'
 import { splitLines } from '../ndjson'
 import { parseSchemaIn } from '../schema-file'
 import { type WireObject, getOwn, isWireObject } from '../value'
@@ -7,8 +7,8 @@ import {
   FILE,
   type Item,
   type ObjectEntry,
-  PART_BYTES,
   parsePart,
+  type PartLimits,
   refuseAt,
   requireData,
 } from './entry'
@@ -18,9 +18,14 @@ import { parseIdPrefixes, parseSealed, roleEntries, userEntries } from './sectio
  * Reads NDJSON as `satchel export` and the public tools write it (design.md §6, protocol.md §9.4).
  * Throws `INVALID_REQUEST`, `INVALID_SCHEMA` or `UNPROCESSABLE`, each naming the line.
  */
-export async function* readLineFile(source: AsyncIterable<Uint8Array>): AsyncGenerator<Item> {
-  for await (const { line, text } of splitLines(source, { name: FILE, maxBytes: PART_BYTES })) {
-    yield* itemsOf(parseLine(line, text, LINE_DEPTH))
+export async function* readLineFile(
+  source: AsyncIterable<Uint8Array>,
+  limits: PartLimits,
+): AsyncGenerator<Item> {
+  // A line is one level more than the object in it.
+  const lineLimits = { ...limits, depth: limits.depth + 1 }
+  for await (const { line, text } of splitLines(source, { name: FILE, maxBytes: limits.bytes })) {
+    yield* itemsOf(parseLine(line, text, lineLimits))
   }
 }
 
@@ -31,17 +36,13 @@ export interface FileLine {
   readonly object: WireObject
 }
 
-/** Parses a line that holds an object, nested as deep as `depth` in all. */
-export function parseLine(number: number, text: string, depth: number): FileLine {
+/** Parses a line that holds an object. */
+export function parseLine(number: number, text: string, limits: JsonLimits): FileLine {
   const place = `line ${number}`
-  const limits = { ...JSON_LIMITS, depth }
   const value = parsePart(text, { line: number, column: 1 }, place, limits)
   if (!isWireObject(value)) throw refuseAt(place, 'an object is expected')
   return { number, place, text, object: value }
 }
-
-/** A line is one level more than the object in it. */
-const LINE_DEPTH = JSON_LIMITS.depth + 1
 
 function itemsOf(line: FileLine): readonly Item[] {
   const kind = getOwn(line.object, 'type')

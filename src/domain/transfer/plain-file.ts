@@ -1,8 +1,7 @@
-import { JSON_LIMITS } from '../json-scan'
 import { splitJson } from '../json-split'
 import { splitLines } from '../ndjson'
 import { isWireObject } from '../value'
-import { type Entry, FILE, PART_BYTES, parsePart, refuseAt, requireData } from './entry'
+import { type Entry, FILE, parsePart, type PartLimits, refuseAt, requireData } from './entry'
 import { parseLine } from './line-file'
 
 /** Where the objects of a plain file go; without a realm each object names its own. */
@@ -15,11 +14,12 @@ export interface Target {
 export async function* readArray(
   source: AsyncIterable<Uint8Array>,
   target: Target,
+  limits: PartLimits,
 ): AsyncGenerator<Entry> {
   const enters = (path: readonly string[]) => path.length === 0
-  for await (const part of splitJson(source, { name: FILE, maxBytes: PART_BYTES, enters })) {
+  for await (const part of splitJson(source, { name: FILE, maxBytes: limits.bytes, enters })) {
     const place = `[${part.path.join('.')}]`
-    yield entryOf(parsePart(part.text, part, place), place, target)
+    yield entryOf(parsePart(part.text, part, place, limits), place, target)
   }
 }
 
@@ -27,9 +27,10 @@ export async function* readArray(
 export async function* readObjectLines(
   source: AsyncIterable<Uint8Array>,
   target: Target,
+  limits: PartLimits,
 ): AsyncGenerator<Entry> {
-  for await (const { line, text } of splitLines(source, { name: FILE, maxBytes: PART_BYTES })) {
-    const { object, place } = parseLine(line, text, JSON_LIMITS.depth)
+  for await (const { line, text } of splitLines(source, { name: FILE, maxBytes: limits.bytes })) {
+    const { object, place } = parseLine(line, text, limits)
     yield entryOf(object, place, target)
   }
 }

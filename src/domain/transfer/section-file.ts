@@ -2,16 +2,19 @@ import { quoted } from '../error'
 import { type JsonPart, splitJson } from '../json-split'
 import { parseSchemaIn } from '../schema-file'
 import { isWireObject } from '../value'
-import { FILE, type Item, PART_BYTES, parsePart, refuseAt, requireData } from './entry'
+import { FILE, type Item, parsePart, type PartLimits, refuseAt, requireData } from './entry'
 import { parseIdPrefixes, parseSealed, roleEntries, userEntries } from './sections'
 
 /**
  * Reads the JSON import file of protocol.md §9.4, whatever the order of its sections. Throws
  * `INVALID_REQUEST` with line and column, `INVALID_SCHEMA` or `UNPROCESSABLE` naming the path.
  */
-export async function* readSectionFile(source: AsyncIterable<Uint8Array>): AsyncGenerator<Item> {
-  const parts = splitJson(source, { name: FILE, maxBytes: PART_BYTES, enters })
-  for await (const part of parts) yield* itemsOf(part)
+export async function* readSectionFile(
+  source: AsyncIterable<Uint8Array>,
+  limits: PartLimits,
+): AsyncGenerator<Item> {
+  const parts = splitJson(source, { name: FILE, maxBytes: limits.bytes, enters })
+  for await (const part of parts) yield* itemsOf(part, limits)
 }
 
 /** `data` → realm → table → key */
@@ -24,7 +27,7 @@ function enters(path: readonly string[], kind: 'array' | 'object'): boolean {
   )
 }
 
-function itemsOf(part: JsonPart): readonly Item[] {
+function itemsOf(part: JsonPart, limits: PartLimits): readonly Item[] {
   const { path } = part
   const [section = '', realm, table, id] = path
   const read = Object.hasOwn(SECTIONS, section) ? SECTIONS[section] : undefined
@@ -32,16 +35,16 @@ function itemsOf(part: JsonPart): readonly Item[] {
     const known = Object.keys(SECTIONS).filter((name) => !name.startsWith('$'))
     throw refuseAt(quoted(section), `this is no section of an import file (${known.join(', ')})`)
   }
-  if (section !== 'data') return read(parse(part), part)
+  if (section !== 'data') return read(parse(part, limits), part)
   const place = quoted(path.join('.'))
   if (realm === undefined || table === undefined || id === undefined) {
     throw refuseAt(place, 'an object is expected: data, realm id, table, primary key, object')
   }
-  return [{ place, table, realm, id, data: requireData(parse(part), place) }]
+  return [{ place, table, realm, id, data: requireData(parse(part, limits), place) }]
 }
 
-function parse(part: JsonPart): unknown {
-  return parsePart(part.text, part, quoted(part.path.join('.')))
+function parse(part: JsonPart, limits: PartLimits): unknown {
+  return parsePart(part.text, part, quoted(part.path.join('.')), limits)
 }
 
 const SECTIONS: Readonly<Record<string, (value: unknown, part: JsonPart) => readonly Item[]>> = {

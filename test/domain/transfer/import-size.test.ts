@@ -4,6 +4,7 @@ import { expect, test } from 'bun:test'
 import { ANONYMOUS } from '../../../src/domain/actor'
 import { parseFilters } from '../../../src/domain/filter'
 import { listObjects } from '../../../src/domain/list'
+import { PART_LIMITS } from '../../../src/domain/transfer/entry'
 import { type ImportOptions, importFile } from '../../../src/domain/transfer/import'
 import { requireTable } from '../../../src/domain/table'
 import { exportDatabase } from '../../../src/domain/transfer/export'
@@ -16,6 +17,7 @@ const OPTIONS: ImportOptions = {
   target: null,
   isAtomic: false,
   isDryRun: false,
+  limits: PART_LIMITS,
   size: null,
   progress: () => undefined,
 }

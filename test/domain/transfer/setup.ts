@@ -6,6 +6,7 @@ import { createJobRunner, type JobRunner } from '../../../src/domain/job-runner'
 import { MAINTENANCE } from '../../../src/domain/maintenance'
 import type { Database } from '../../../src/domain/store'
 import { type ExportFormat, exportDatabase } from '../../../src/domain/transfer/export'
+import { PART_LIMITS } from '../../../src/domain/transfer/entry'
 import type { Selection } from '../../../src/domain/transfer/export-head'
 import {
   type ImportOptions,
@@ -57,6 +58,7 @@ const OPTIONS: ImportOptions = {
   target: null,
   isAtomic: false,
   isDryRun: false,
+  limits: PART_LIMITS,
   size: null,
   progress: () => undefined,
 }
