@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import process from 'node:process'
 import { holdsSecret, usualSender } from './mail/address'
 import type { Networks } from './networks'
+import type { RateLimits } from './rate-limits'
 import {
   address,
   count,
@@ -16,6 +17,7 @@ import {
   oneOf,
   port,
   publicUrl,
+  rateLimits,
   secretKey,
   smtpUrl,
 } from './setting'
@@ -77,6 +79,12 @@ export const SETTINGS = {
     'cidr',
     'believe the forwarded headers of these networks, separated by commas',
   ),
+  rateLimits: setting<RateLimits | null>(
+    null,
+    rateLimits,
+    'limits',
+    'on, off, or limits that differ: reads=1000/1m,tokens=off; off by default in development alone',
+  ),
   allowPrivateAddresses: setting<Networks | null>(
     null,
     networks,
@@ -120,6 +128,7 @@ export const SETTINGS = {
   maxBlob: rare(1024 * MIB, count, 'bytes', 'the largest blob'),
   maxExpiresIn: rare(86_400, count, 'seconds', 'the longest life a token may ask for'),
   maxNotBefore: rare(86_400, count, 'seconds', 'how far ahead a token may begin'),
+  maxClockSkew: rare(86_400, count, 'seconds', 'how wrong the clock of a client may be'),
   // Not a flag: everyone on the machine can read the command line of a process.
   secretKey: rare<Uint8Array | null>(null, secretKey, 'base64', 'seals signing keys; 32 bytes'),
 } as const satisfies Record<string, Setting<unknown>>

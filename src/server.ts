@@ -11,9 +11,11 @@ import { newSecret } from './domain/secret'
 import { createApp } from './http/app'
 import { createBodies } from './http/body'
 import type { Hosts } from './http/hosts'
+import { createLimiter } from './http/rate-limits'
 import { type Application, listen } from './listen'
 import { httpLog, type Logs, serverLog } from './log'
 import type { Message } from './mail/message'
+import { RATE_LIMITS } from './rate-limits'
 import { createServerAddress } from './services'
 
 /** A server that answers. Disposing it stops it. */
@@ -135,7 +137,7 @@ function createMode(config: Config): Mode {
       if (!isDevelopment || !FORWARDED.some((name) => headers.has(name))) return
       isDevelopment = false
       serverLog.warning(
-        'A proxy forwards requests: pages of this machine must be listed now, and mails are not printed',
+        'A proxy forwards requests: pages of this machine must be listed now, mails are not printed, and rates are limited',
       )
     },
   }
@@ -150,11 +152,13 @@ function createDoor(hosts: Hosts, config: Config, mode: Mode, { clock, logs }: S
   const { maxBody: bytes, maxDepth: depth, maxValues: values } = config
   const own = new Set(config.publicUrl === null ? [] : [new URL(config.publicUrl).origin])
   let isReady = true
+  const isLimited = () => config.rateLimits !== null || !mode.isDevelopment()
   const app = createApp(
     {
       hosts,
       clock,
       bodies: createBodies({ bytes, depth, values }),
+      limits: createLimiter(config.rateLimits ?? RATE_LIMITS, clock, isLimited),
       origins: { own, isDevelopment: () => mode.isDevelopment() },
       proxies: config.trustProxy,
       version,

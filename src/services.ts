@@ -52,7 +52,7 @@ export function createServices(
   printer?: MailPrinter,
   address = createServerAddress(config),
 ): (database: Database) => Promise<Services> {
-  const { maxExpiresIn, maxNotBefore } = config
+  const { maxExpiresIn, maxNotBefore, maxClockSkew } = config
   const call = createOutbound({ allowed: config.allowPrivateAddresses })
   const server = {
     address: config.smtpUrl ?? config.mailHook,
@@ -76,7 +76,7 @@ export function createServices(
         report: (...failure) => reportMail(database, ...failure),
       }),
     )
-    const limits = { maxExpiresIn, maxNotBefore }
+    const limits = { maxExpiresIn, maxNotBefore, maxClockSkew }
     const webhook = createWebhook({ database, clock, vault, call })
     const authority = await createAuthority(database, clock, secretKey, {
       ...limits,

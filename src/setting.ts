@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { parseMailAddress } from './mail/address'
 import { parseSender } from './mail/sender'
 import { isIPv4, isIPv6, type Networks, parseNetworks } from './networks'
+import { parseRateLimits, RATE_LIMIT_NAMES, type RateLimits } from './rate-limits'
 
 /** True for the addresses only this machine can reach. */
 export function isLoopback(host: string): boolean {
@@ -67,6 +68,15 @@ export function publicUrl(text: string): string {
 /** Networks in CIDR notation, separated by commas. */
 export function networks(text: string): Networks {
   return parseNetworks(text) ?? expect('networks in CIDR notation, such as 10.0.0.0/8 or ::1/128')
+}
+
+/** How often callers may call. */
+export function rateLimits(text: string): RateLimits {
+  const names = RATE_LIMIT_NAMES.join(', ')
+  return (
+    parseRateLimits(text) ??
+    expect(`on, off, or limits such as reads=1000/1m,logins=off; there are ${names}`)
+  )
 }
 
 /** The address of a mail server. */

@@ -74,6 +74,22 @@ test.each([
   expect(() => readConfig({ environment, flags: { [name]: value } })).toThrow(expected)
 })
 
+test('limits rates as the table says unless told otherwise, and only what is named differs', () => {
+  expect(readConfig({ environment }).rateLimits).toBeNull()
+  const text = 'reads=1000/1m,tokens=off'
+  const file = settingsFile(JSON.stringify({ rateLimits: text.split(',') }))
+  for (const sources of [{ flags: { rateLimits: text } }, { file }]) {
+    expect(readConfig({ environment, ...sources }).rateLimits).toMatchObject({
+      reads: { count: 1000, window: 60_000 },
+      writes: { count: 100, window: 60_000 },
+      tokens: null,
+    })
+  }
+  expect(() => readConfig({ environment: { SATCHEL_RATE_LIMITS: 'reads=many' } })).toThrow(
+    'SATCHEL_RATE_LIMITS must be on, off, or limits such as reads=1000/1m',
+  )
+})
+
 test('wants the certificate and its key together', () => {
   expect(() => readConfig({ environment, flags: { tlsCert: 'a.pem' } })).toThrow('go together')
   const { tlsCert } = readConfig({ environment, flags: { tlsCert: 'a.pem', tlsKey: 'b.pem' } })

@@ -29,14 +29,15 @@ import type { TokenAnswer } from './token-answer'
 export interface Authority extends AsyncDisposable {
   /**
    * The actor of an access token. At once when this token was verified before and nothing changed
-   * since. Throws `INVALID_TOKEN`, and `USER_DEACTIVATED` while its user is.
+   * since; `beforeCheck`, which may throw, is called before a signature is looked at that was never
+   * found good. Throws `INVALID_TOKEN`, and `USER_DEACTIVATED` while its user is.
    */
-  verify(token: string): Actor | Promise<Actor>
+  verify(token: string, beforeCheck?: () => void): Actor | Promise<Actor>
   /**
    * The claims of a valid access token, and the licence of its user as it is now, for
    * `GET /token/validate`. Throws as `verify`.
    */
-  claims(token: string): Promise<Readonly<Record<string, unknown>>>
+  claims(token: string, beforeCheck?: () => void): Promise<Readonly<Record<string, unknown>>>
   /** The public keys that verify this database's tokens (RFC 7517). */
   keys(): Promise<JSONWebKeySet>
   /** Lets the next key sign; tokens of the old one stay valid (promise 16). Returns its `kid`. */
@@ -89,9 +90,12 @@ export async function createAuthority(
   const audience = audienceOf(database.id)
   const verified = new Map<string, Verified>()
 
-  function verify(token: string): Actor | Promise<Actor> {
+  function verify(token: string, beforeCheck?: () => void): Actor | Promise<Actor> {
     const known = verified.get(token)
-    if (known === undefined || steady.now() >= known.ends) return check(token)
+    if (known === undefined || steady.now() >= known.ends) {
+      beforeCheck?.()
+      return check(token)
+    }
     return known.policy === database.policy ? known.actor : confirm(token, known)
   }
 
@@ -134,8 +138,8 @@ export async function createAuthority(
   return {
     verify,
 
-    async claims(token) {
-      const actor = await verify(token)
+    async claims(token, beforeCheck) {
+      const actor = await verify(token, beforeCheck)
       const id = actor.subject ?? ''
       const user = await database.read((tx) => findUser(tx, id))
       const license = user === undefined ? 'ok' : licenseOf(user, clock.now())

@@ -26,7 +26,7 @@ export function authorizationCode(
   issuer: Issuer,
   keptFor: number,
 ): Grant {
-  return async ({ parameters }) => {
+  return async ({ parameters, count }) => {
     const id = hashSecret(requireText(parameters, 'code'))
     const scopes = grantScopes(findScopes(parameters) ?? PERSON_SCOPES, PERSON_SCOPES)
     const publicKey = findPublicKey(parameters)
@@ -40,7 +40,7 @@ export function authorizationCode(
       const person = personOf(code)
       const user = await admission.admit(person, intent)
       const claims = claimsOf(user, person.email, person.name)
-      const order = { clientId: PUBLIC_CLIENT, claims, scopes, publicKey, intent }
+      const order = { clientId: PUBLIC_CLIENT, claims, scopes, publicKey, intent, count }
       return await issuer.issue({ ...order, login: code.id })
     })
   }

@@ -17,7 +17,7 @@ import { parseTimespan } from './timespan'
  */
 export function clientCredentials(database: Database, clock: Clock, issuer: Issuer): Grant {
   return async (request) => {
-    const { parameters } = request
+    const { parameters, count } = request
     const credentials = requireCredentials(request)
     const client = await database.read((tx) => authenticateClient(tx, credentials, clock.now()))
     return issuer.issue({
@@ -27,6 +27,7 @@ export function clientCredentials(database: Database, clock: Clock, issuer: Issu
       publicKey: optional(parameters, 'public_key', requirePublicKey),
       expiresIn: optional(parameters, 'expires_in', parseTimespan),
       notBefore: optional(parameters, 'not_before', parseTimespan),
+      count,
     })
   }
 }

@@ -15,7 +15,7 @@ import { PUBLIC_CLIENT } from './subject'
  * §7). Only the domain that has no mailboxes counts: a type can be set by mistake.
  */
 export function demo(database: Database, issuer: Issuer): Grant {
-  return async ({ parameters }) => {
+  return async ({ parameters, count }) => {
     const id = requireUserId(requireText(parameters, 'demo_user'), 'INVALID_REQUEST')
     const scopes = grantScopes(requireScopes(parameters), PERSON_SCOPES)
     const publicKey = findPublicKey(parameters)
@@ -30,6 +30,7 @@ export function demo(database: Database, issuer: Issuer): Grant {
       scopes,
       publicKey,
       intent: 'login',
+      count,
     })
   }
 }

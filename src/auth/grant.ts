@@ -10,7 +10,11 @@ export interface TokenRequest {
   readonly origin?: string | null
   /** The address it comes from, for limits; all that are not known count as one. */
   readonly address?: string
+  /** Counts a token before its subject is given it. Throws `TOO_MANY_REQUESTS`. */
+  readonly count?: CountToken
 }
+
+export type CountToken = (subject: string) => void
 
 /** The answer to the first step of a login by e-mail (protocol.md §2.2). */
 export interface OtpSent {

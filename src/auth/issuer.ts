@@ -10,6 +10,7 @@ import type { Intent } from '../domain/policy'
 import type { User } from '../domain/user'
 import type { Admission } from './admission'
 import { flattenClaims, type PersonClaims } from './claims'
+import type { CountToken } from './grant'
 import type { KeyRing } from './key-ring'
 import type { TokenLimits } from './limits'
 import type { LoginLog } from './login-log'
@@ -35,13 +36,15 @@ export interface TokenOrder {
   readonly notBefore?: number | undefined
   /** Why the person logs in: `login` makes no new users. */
   readonly intent?: Intent | undefined
+  /** That of the request; absent for commands, which are not limited. */
+  readonly count?: CountToken | undefined
 }
 
 export interface Issuer {
   /**
    * Logs the subject in: a person who appears for the first time becomes a user if the policy of
-   * the database lets them. Throws `USER_DEACTIVATED`, what `Admission.admit` throws, and
-   * `INVALID_REQUEST` for a time beyond the limits.
+   * the database lets them. Throws `USER_DEACTIVATED`, what `Admission.admit` and `count`
+   * throw, and `INVALID_REQUEST` for a time beyond the limits.
    */
   issue(order: TokenOrder): Promise<TokenAnswer>
   /** A new access token for who holds `refreshToken`. `user` is undefined for a client. */
@@ -71,6 +74,7 @@ export function createIssuer(parts: IssuerParts): Issuer {
     async issue(order) {
       requireWithin('expires_in', order.expiresIn, SECOND, limits.maxExpiresIn)
       requireWithin('not_before', order.notBefore, 0, limits.maxNotBefore)
+      order.count?.(order.claims?.id ?? order.clientId)
       const user = await login(order)
       const claims = order.claims === null ? { sub: order.clientId } : flattenClaims(order.claims)
       const granted = { ...order, claims, user }

@@ -5,11 +5,11 @@ import { grantScopes, isScope, type Scope } from '../domain/scope'
 import { sameSecret } from '../domain/secret'
 import type { ReadTx, WriteTx } from '../domain/store'
 import { createCap } from './cap'
-import type { Grant, TokenRequest } from './grant'
+import type { CountToken, Grant, TokenRequest } from './grant'
 import { isSameName, type LoginName, requireLoginName } from './login-name'
 import type { OtpParts } from './otp'
 import { foldOtp, type OtpHash } from './otp-code'
-import { findScopes, type Parameters, requireText } from './parameters'
+import { findScopes, requireText } from './parameters'
 import { claimsOf, findIntent, requireWelcome } from './person'
 import { findPublicKey } from './public-key'
 import { withRedeemed } from './redeemed-code'
@@ -36,8 +36,9 @@ export function createOtpRedemption(parts: OtpParts, hash: OtpHash): OtpRedempti
   const { database, steady, limits } = parts
   const cap = createCap(steady, limits.perNetwork)
 
-  async function redeem({ parameters, address = '' }: TokenRequest, find: FindCodes) {
-    const attempt = readAttempt(parameters)
+  async function redeem(request: TokenRequest, find: FindCodes) {
+    const { address = '' } = request
+    const attempt = readAttempt(request)
     const now = steady.now()
     cap.spend(address)
     const { redeemed, left } = await database.write(async (tx) => {
@@ -97,6 +98,7 @@ interface Attempt {
   readonly scopes: readonly string[] | undefined
   readonly publicKey: string | undefined
   readonly intent: Intent | undefined
+  readonly count: CountToken | undefined
 }
 
 interface Redeemed {
@@ -114,7 +116,7 @@ interface Outcome {
  * Whatever is malformed is said before the code is touched. Throws `INVALID_REQUEST`, and
  * `INVALID_OTP` for somebody who has typed nothing: the clients then ask again.
  */
-function readAttempt(parameters: Parameters): Attempt {
+function readAttempt({ parameters, count }: TokenRequest): Attempt {
   const email = parameters['email'] ?? undefined
   if (parameters['otp'] === '') {
     throw new SatchelError('INVALID_OTP', 'Type the code that the mail brings')
@@ -125,6 +127,7 @@ function readAttempt(parameters: Parameters): Attempt {
     scopes: findScopes(parameters),
     publicKey: findPublicKey(parameters),
     intent: findIntent(parameters),
+    count,
   }
 }
 
@@ -141,9 +144,10 @@ async function welcome(
   const email = name.as ?? name.email
   const why = name.as === null ? intent : 'login'
   const user = await admission.admit({ id: email, email, name: null }, why)
-  const { publicKey } = attempt
+  const { publicKey, count } = attempt
   const claims = claimsOf(user, email)
-  return await issuer.issue({ clientId: PUBLIC_CLIENT, claims, scopes, publicKey, intent: why })
+  const order = { clientId: PUBLIC_CLIENT, claims, scopes, publicKey, intent: why, count }
+  return await issuer.issue(order)
 }
 
 function nameOf({ subject, state }: Code): LoginName {

@@ -21,7 +21,7 @@ export async function withRedeemed<T>(
   }
 }
 
-const UNDECIDED: readonly ErrorCode[] = ['WEBHOOK_ERROR', 'BUSY']
+const UNDECIDED: readonly ErrorCode[] = ['WEBHOOK_ERROR', 'TOO_MANY_REQUESTS', 'BUSY']
 
 async function giveBack(database: Database, code: Code): Promise<void> {
   try {

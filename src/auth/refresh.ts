@@ -28,7 +28,7 @@ export function refresh(
   const skew = limits.maxClockSkew * 1000
   let pruned = -Infinity
 
-  return async ({ parameters }) => {
+  return async ({ parameters, count }) => {
     const proof = requireProof(parameters)
     const { record, holder } = await database.read(async (tx) => {
       const record = await tx.refreshTokens.find(proof.hash)
@@ -42,7 +42,10 @@ export function refresh(
     requireSameKey(parameters['public_key'], record)
     const scopes = grantScopes(findScopes(parameters) ?? record.scopes, record.scopes)
     const name = `${proof.hash} ${proof.timeStamp} ${scopes.join(' ')}`
-    return answers.once(name, () => spend(proof, record, holder, scopes))
+    return answers.once(name, () => {
+      count?.(record.subject)
+      return spend(proof, record, holder, scopes)
+    })
   }
 
   /** Answers a signature that was never used before; the use is durable before the answer goes. */

@@ -1,4 +1,5 @@
 import type { Call } from './call'
+import { quotaHeaders } from './rate-limits'
 
 export interface AnswerOptions {
   readonly status?: number
@@ -27,6 +28,7 @@ export function answer(
     Vary: 'Authorization, Origin',
   }
   if (type !== null) all['Content-Type'] = type
+  if (call.quota !== undefined) Object.assign(all, quotaHeaders(call.quota))
   if (call.cors !== undefined) Object.assign(all, call.cors)
   if (headers !== undefined) Object.assign(all, headers)
   return new Response(body, { status, headers: all })
@@ -39,6 +41,7 @@ export function dress(call: Call, response: Response): Response {
   headers.set('X-Request-Id', call.id)
   headers.set('X-Content-Type-Options', 'nosniff')
   headers.set('Referrer-Policy', 'no-referrer')
-  for (const [name, value] of Object.entries(call.cors ?? {})) headers.set(name, value)
+  const quota = call.quota === undefined ? {} : quotaHeaders(call.quota)
+  for (const [name, value] of Object.entries({ ...quota, ...call.cors })) headers.set(name, value)
   return new Response(response.body, { status: response.status, headers })
 }

@@ -7,7 +7,7 @@ import type { Door } from './door'
 import type { Host } from './hosts'
 
 /**
- * Finds the database that the address names and works out who is asking. A route says with
+ * Finds the database that the address names, works out who is asking and counts it. A route says with
  * `scopes` what its caller needs (null: nothing), or with `writes`, which asks for a licence
  * besides; the macros refuse with 401 or 403 before a body is read (spec.md §5.5).
  */
@@ -17,9 +17,10 @@ export function bearer(door: Door) {
       const call = callOf(request)
       const host = hostOf(door, call)
       const open = host instanceof Promise ? await host : host
-      const actor = actorOf(open, request)
+      const actor = actorOf(door, call, open, request)
       const known = actor instanceof Promise ? await actor : actor
       call.subject = known.subject
+      door.limits.request(call, open, known.subject)
       return { call, host: open, actor: known }
     })
     .macro({
@@ -43,11 +44,22 @@ export function hostOf(door: Door, call: Call): Host | Promise<Host> {
   return door.hosts.findOpen(name) ?? door.hosts.open(name)
 }
 
-/** No header: anonymous. Anything that is no valid token: `INVALID_TOKEN`. */
-function actorOf(host: Host, request: Request): Actor | Promise<Actor> {
+/**
+ * No header: anonymous. Anything that is no valid token: `INVALID_TOKEN`, and `TOO_MANY_REQUESTS`
+ * from where too many came; a token that was good before is not held up by those.
+ */
+function actorOf(door: Door, call: Call, host: Host, request: Request): Actor | Promise<Actor> {
   const header = request.headers.get('authorization')
   if (header === null) return ANONYMOUS
-  return host.authority.verify(bearerToken(header))
+  const fail = (error: unknown): never => {
+    throw door.limits.failure(call, error)
+  }
+  try {
+    const actor = host.authority.verify(bearerToken(header), () => door.limits.requireTries(call))
+    return actor instanceof Promise ? actor.catch(fail) : actor
+  } catch (error) {
+    return fail(error)
+  }
 }
 
 /** Throws `INVALID_TOKEN`. */

@@ -1,3 +1,4 @@
+import type { Quota } from '../auth/counter'
 import { decodePercent } from '../domain/percent'
 import type { ErrorCode } from '../domain/error'
 
@@ -18,6 +19,8 @@ export interface Call {
   /** For the access log. */
   subject: string | null
   code: ErrorCode | undefined
+  /** What is left to the caller of a limit, once something was counted. */
+  quota: Quota | undefined
   /** The answer already bears the headers of every answer. */
   isDressed: boolean
 }

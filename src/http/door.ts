@@ -4,6 +4,7 @@ import type { Networks } from '../networks'
 import type { Bodies } from './body'
 import type { OriginPolicy } from './cors'
 import type { Hosts } from './hosts'
+import type { Limiter } from './rate-limits'
 
 /** What every router of the front door works with. */
 export interface Door {
@@ -11,6 +12,7 @@ export interface Door {
   readonly clock: Clock
   readonly bodies: Bodies
   readonly origins: OriginPolicy
+  readonly limits: Limiter
   /** Whose forwarded headers are believed, or null. */
   readonly proxies: Networks | null
   readonly version: string

@@ -122,8 +122,12 @@ function headersOf({ code, retryAfter }: SatchelError): Record<string, string> {
   return {
     'Cache-Control': 'no-store',
     ...(STATUS[code] === 401 ? { 'WWW-Authenticate': 'Bearer' } : {}),
-    ...(retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) }),
+    ...retryHeaders(retryAfter),
   }
+}
+
+export function retryHeaders(retryAfter: number | undefined): Record<string, string> {
+  return retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) }
 }
 
 /** In bytes: with what stands beside them they stay within 4 KiB (design.md §6). */

@@ -97,6 +97,7 @@ function newCall(id: string, method: string, started: number, findAddress: () =>
     cors: undefined,
     subject: null,
     code: undefined,
+    quota: undefined,
     isDressed: false,
   }
 }

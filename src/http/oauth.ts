@@ -21,6 +21,7 @@ export function oauthRoutes(door: Door): AnyElysia {
       async ({ request }) => {
         const call = callOf(request)
         const { database, mailer } = await hostOf(door, call)
+        door.limits.login(call)
         const { providers, otpEnabled } = await database.read(async (tx) => ({
           providers: await listProviders(tx),
           otpEnabled: await mailer.isReady(tx),

@@ -3,17 +3,25 @@ import { answer } from './answer'
 import { hostOf } from './bearer'
 import { type Call, callOf } from './call'
 import type { Door } from './door'
-import { publicError, STATUS } from './errors'
+import { publicError, retryHeaders, STATUS } from './errors'
 import type { Host } from './hosts'
 import { messagePage, pageHeaders } from './page'
+
+export interface PageOptions {
+  readonly status?: number
+  /** It holds a form that comes back to us. */
+  readonly sendsForm?: boolean
+  /** Seconds after which a repeat may succeed. */
+  readonly retryAfter?: number | undefined
+}
 
 /** A page of ours, which nobody keeps. */
 export function pageAnswer(
   call: Call,
   html: string,
-  { status = 200, sendsForm = false } = {},
+  { status = 200, sendsForm = false, retryAfter }: PageOptions = {},
 ): Response {
-  const headers = pageHeaders({ sendsForm })
+  const headers = { ...pageHeaders({ sendsForm }), ...retryHeaders(retryAfter) }
   return answer(call, html, { status, type: 'text/html;charset=utf-8', headers })
 }
 
@@ -35,12 +43,18 @@ export async function onPage(
 ): Promise<Response> {
   const call = callOf(request)
   try {
-    return await work(call, await hostOf(door, call))
+    const host = await hostOf(door, call)
+    door.limits.login(call)
+    return await work(call, host)
   } catch (error) {
     if (isProgram(request.headers.get('accept') ?? '')) throw error
     const told = publicError(door, call, error)
     call.code = told.code
-    return pageAnswer(call, messagePage(titleOf(told), told.message), { status: STATUS[told.code] })
+    const { code, message, retryAfter } = told
+    return pageAnswer(call, messagePage(titleOf(told), message), {
+      status: STATUS[code],
+      retryAfter,
+    })
   }
 }
 

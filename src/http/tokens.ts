@@ -16,6 +16,7 @@ export function tokenRoutes(door: Door): AnyElysia {
       async ({ request }) => {
         const call = callOf(request)
         const host = await hostOf(door, call)
+        door.limits.requireTries(call)
         let parameters: Parameters = {}
         try {
           parameters = await readParameters(door, request)
@@ -24,10 +25,12 @@ export function tokenRoutes(door: Door): AnyElysia {
             authorization: request.headers.get('authorization'),
             origin: request.headers.get('origin'),
             address: call.address,
+            count: (subject) => door.limits.token(call, host, subject),
           })
           if (given.type === 'tokens') call.subject = given.userId
           return answer(call, JSON.stringify(given), { headers: NO_STORE })
-        } catch (error) {
+        } catch (refusal) {
+          const error = door.limits.failure(call, refusal)
           return refuseToken(door, { call, request, grantType: parameters['grant_type'], error })
         }
       },
@@ -41,11 +44,13 @@ export function tokenRoutes(door: Door): AnyElysia {
         try {
           const claims = await host.authority.claims(
             bearerToken(request.headers.get('authorization')),
+            () => door.limits.requireTries(call),
           )
           call.subject = String(claims['sub'])
+          door.limits.request(call, host, call.subject)
           return answer(call, JSON.stringify({ valid: true, claims }))
         } catch (error) {
-          return invalid(call, error)
+          return invalid(call, door.limits.failure(call, error))
         }
       },
       { detail: { operationId: 'validateToken' } },
@@ -55,6 +60,7 @@ export function tokenRoutes(door: Door): AnyElysia {
       async ({ request }) => {
         const call = callOf(request)
         const host = await hostOf(door, call)
+        door.limits.request(call, host, null)
         return answer(call, JSON.stringify(await host.authority.keys()), {
           type: 'application/jwk-set+json',
           headers: PUBLISHED,

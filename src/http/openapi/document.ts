@@ -1,6 +1,7 @@
 import { toOpenAPISchema } from '@elysiajs/openapi/openapi'
 import type { AnyElysia } from 'elysia'
 import type { ErrorCode } from '../../domain/error'
+import { HEADERS, withQuota } from './headers'
 import { introduction, SCOPE_MEANINGS } from './introduction'
 import { INVITATION_OPERATIONS } from './invitation-operations'
 import { LOGIN_OPERATIONS } from './login-operations'
@@ -60,6 +61,7 @@ export function createDocument(app: AnyElysia, version: string): object {
     ),
     webhooks: WEBHOOKS,
     components: {
+      headers: HEADERS,
       parameters: PATH_PARAMETERS,
       schemas: {
         ...SERVICE_SCHEMAS,
@@ -103,6 +105,7 @@ function describe({ operationId, parameters = [] }: Route): object {
   const operation = OPERATIONS[operationId]
   if (operation === undefined) throw new Error(`the operation ${operationId} is not described`)
   const { tag, caller, summary, body, responses } = operation
+  const answers = { ...responses, ...refusals(codesOf(operation), operation) }
   return {
     operationId,
     tags: [tag],
@@ -113,7 +116,7 @@ function describe({ operationId, parameters = [] }: Route): object {
       ...(operation.parameters ?? []),
     ],
     ...(body === undefined ? {} : { requestBody: { required: true, content: body } }),
-    responses: { ...responses, ...refusals(codesOf(operation), operation) },
+    responses: tag === 'service' ? answers : withQuota(answers),
     security: securityOf(caller),
     ...(typeof caller === 'string' ? {} : { 'x-required-scopes': caller }),
   }
@@ -155,7 +158,13 @@ function codesOf({ tag, caller, refusals = [] }: Operation): ErrorCode[] {
 
 const BEARER: readonly ErrorCode[] = ['INVALID_TOKEN', 'USER_DEACTIVATED']
 const SCOPED: readonly ErrorCode[] = ['NOT_AUTHORIZED']
-const DATABASE: readonly ErrorCode[] = ['UNKNOWN_DATABASE', 'BUSY', 'STORAGE_FAILED', 'NEWER_DATA']
+const DATABASE: readonly ErrorCode[] = [
+  'UNKNOWN_DATABASE',
+  'TOO_MANY_REQUESTS',
+  'BUSY',
+  'STORAGE_FAILED',
+  'NEWER_DATA',
+]
 
 function mapValues<T, U>(
   record: Readonly<Record<string, T>>,

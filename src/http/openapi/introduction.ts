@@ -1,4 +1,5 @@
 import type { Scope } from '../../domain/scope'
+import { formatTime, RATE_LIMIT_NAMES, RATE_LIMITS } from '../../rate-limits'
 import { STATUS } from '../errors'
 import { ERROR_CODES, MEANINGS } from './refusals'
 
@@ -44,8 +45,15 @@ export function introduction(): string {
     ...section('Headers and limits', [
       '* Every answer has an `X-Request-Id`, which is in the log of the server too.',
       '* Answers to a token are `Cache-Control: private, no-store`.',
-      '* A page of another origin may call when `satchel origin add` has listed it. `Link` and `Retry-After` can be read by it.',
+      '* A page of another origin may call when `satchel origin add` has listed it. `Link`, `Retry-After` and the headers of limits can be read by it.',
       '* A body has at most 16 MiB, 64 levels of nesting and 1,000,000 values, unless the server was told otherwise.',
+    ]),
+    ...section('How often callers may call', [
+      'A server limits its callers unless it was told otherwise (`satchel serve --rate-limits`); in development, on loopback without a public address, it does not. Its administrator may have chosen other limits than these:',
+      '',
+      ...limitTable(),
+      '',
+      'Each limit is counted from the first request until its time is over. A network is an IPv4 address, or the first 64 bits of one of version 6. Answers that count tell in `Ratelimit-Limit`, `Ratelimit-Remaining` and `Ratelimit-Reset` (seconds) what is left; one too many is refused with 429 and `Retry-After`, before its body is read.',
     ]),
     ...section('Errors', [
       'The body of a refusal is `{"code", "message", "requestId"}`, with `reason` where a permission, a scope or a property was the obstacle. It never repeats what was sent.',
@@ -57,6 +65,15 @@ export function introduction(): string {
       'At `POST /token` the status of `INVALID_GRANT` is 401.',
     ]),
   ].join('\n')
+}
+
+/** The limits of a server that was not told others. */
+function limitTable(): string[] {
+  const rows = RATE_LIMIT_NAMES.map((name) => {
+    const { count, window, counts, per } = RATE_LIMITS[name]
+    return `| \`${name}\` | ${count} in ${formatTime(window)} | ${counts} | ${per} |`
+  })
+  return ['| name | limit | counts | for each |', '|---|---|---|---|', ...rows]
 }
 
 /** Folded until it is wanted; the empty line makes Markdown of what follows. */

@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../../domain/error'
 import { STATUS } from '../errors'
-import { type Header, type Response, type Responses, schemaRef } from './specification'
+import { headerRefs } from './headers'
+import { type Response, type Responses, schemaRef } from './specification'
 
 /** What each code of an error body means to a caller (design.md §6). */
 export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
@@ -110,7 +111,7 @@ function alsoInText(response: Response): Response {
 type Told = Refusal & { readonly code: ErrorCode }
 
 function answer(group: readonly Told[]): Response {
-  const headers = HEADERS.get(group[0]?.status ?? 0)
+  const headers = HEADERS_BY_STATUS.get(group[0]?.status ?? 0)
   const schemas = [...new Set(group.map(({ schema }) => schema))].map(schemaRef)
   const examples = group.map(({ code, body }) => [code, { summary: code, value: body }] as const)
   return {
@@ -128,14 +129,7 @@ function answer(group: readonly Told[]): Response {
   }
 }
 
-const RETRY_AFTER: Readonly<Record<string, Header>> = {
-  'Retry-After': {
-    description: 'Seconds after which a repeat may succeed, when that is known.',
-    schema: { type: 'integer', minimum: 1 },
-  },
-}
-
-const HEADERS: ReadonlyMap<number, Readonly<Record<string, Header>>> = new Map([
+const HEADERS_BY_STATUS = new Map<number, NonNullable<Response['headers']>>([
   [
     401,
     {
@@ -145,6 +139,6 @@ const HEADERS: ReadonlyMap<number, Readonly<Record<string, Header>>> = new Map([
       },
     },
   ],
-  [429, RETRY_AFTER],
-  [503, RETRY_AFTER],
+  [429, headerRefs(['Retry-After'])],
+  [503, headerRefs(['Retry-After'])],
 ])

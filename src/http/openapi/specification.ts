@@ -40,7 +40,7 @@ export type Content = Readonly<Record<string, MediaType>>
 
 export interface Response {
   readonly description: string
-  readonly headers?: Readonly<Record<string, Header>>
+  readonly headers?: Readonly<Record<string, Header | Reference>>
   readonly content?: Content
 }
 

@@ -49,6 +49,43 @@ describe('the document of GET /openapi/json', () => {
     }
   })
 
+  test('says of every route whether it is limited', async () => {
+    await using server = await setupDocument({ rateLimits: 'on' })
+    const token = await server.token({ sub: ALICE, scopes: GLOBAL })
+    const { clientId, clientSecret } = server.client
+    const credentials = Buffer.from(`${clientId}:${clientSecret}`).toString('base64')
+    const limited: string[] = []
+    for (const { path, method, operation } of server.operations) {
+      const isClient = operation.operationId === 'requestToken'
+      const answer = await fetch(server.url + fill(path), {
+        method,
+        redirect: 'manual',
+        headers: {
+          'content-type': 'application/json',
+          authorization: isClient ? `Basic ${credentials}` : `Bearer ${token}`,
+        },
+        ...(isClient
+          ? { body: JSON.stringify({ grant_type: 'client_credentials', scopes: [] }) }
+          : {}),
+      })
+      await answer.arrayBuffer()
+      const isCounted = answer.headers.has('ratelimit-limit')
+      const { responses } = operation
+      const [served = ''] = Object.keys(responses)
+      const said = { refusal: '429' in responses, headers: responses[served]?.headers ?? {} }
+      expect({ path, method, isCounted, isSaid: said.refusal }).toEqual({
+        path,
+        method,
+        isCounted,
+        isSaid: isCounted,
+      })
+      expect('Ratelimit-Reset' in said.headers).toBe(isCounted)
+      if (isCounted) limited.push(operation.operationId)
+    }
+    expect(limited.length).toBeGreaterThan(18)
+    expect(limited).not.toContain('checkHealth')
+  })
+
   test('lists the refusals that a route makes', async () => {
     await using server = await setupDocument()
     const token = await server.token({ sub: ALICE, scopes: GLOBAL })

@@ -95,10 +95,11 @@ describe('GET /openapi/json', () => {
     const { document, resolve } = server
     const references = new Set(valuesOf('$ref', document).map(String))
     for (const reference of references) expect(resolve(reference)).toBeDefined()
-    const { schemas, parameters } = document.components
+    const { schemas, parameters, headers } = document.components
     const components = [
       ...Object.keys(schemas).map((name) => `#/components/schemas/${name}`),
       ...Object.keys(parameters).map((name) => `#/components/parameters/${name}`),
+      ...Object.keys(headers).map((name) => `#/components/headers/${name}`),
     ]
     expect([...references].toSorted()).toEqual(components.toSorted())
   })

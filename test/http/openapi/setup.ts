@@ -8,6 +8,7 @@ export interface Media {
 
 export interface Described {
   readonly description: string
+  readonly headers?: Readonly<Record<string, unknown>>
   readonly content?: Readonly<Record<string, Media>>
 }
 
@@ -46,14 +47,15 @@ export interface Document {
   readonly components: {
     readonly schemas: Readonly<Record<string, { readonly enum?: readonly string[] }>>
     readonly parameters: Readonly<Record<string, Parameter>>
+    readonly headers: Readonly<Record<string, object>>
     readonly securitySchemes: Readonly<Record<string, object>>
   }
 }
 
 const TABLE = { todoItems: '@id, title' }
 
-export async function setupDocument() {
-  const server = await setupData()
+export async function setupDocument(flags: Readonly<Record<string, unknown>> = {}) {
+  const server = await setupData(flags)
   await server.push(TABLE)
   const response = await fetch(`${server.url}/openapi/json`)
   const document = (await response.json()) as Document

@@ -1,0 +1,124 @@
+/** So many in so much time, counted from the first. */
+export interface RateLimit {
+  readonly count: number
+  /** ms */
+  readonly window: number
+}
+
+export type RateLimitName = keyof typeof RATE_LIMITS
+
+/** Null where there is no limit. */
+export type RateLimits = Readonly<Record<RateLimitName, RateLimit | null>>
+
+interface LimitFacts extends RateLimit {
+  /** What there are too many of, in a refusal. */
+  readonly what: string
+  /** For the documentation: which requests, and for whom they are counted. */
+  readonly counts: string
+  readonly per: string
+}
+
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+const CALLER = 'user or client of a database; network without a token'
+
+/** How often callers may call unless a server is told otherwise (protocol.md §14.2, promise 37). */
+export const RATE_LIMITS = {
+  reads: {
+    count: 200,
+    window: MINUTE,
+    what: 'requests that read',
+    counts: '`GET` and `HEAD` of data, users and public keys',
+    per: CALLER,
+  },
+  writes: {
+    count: 100,
+    window: MINUTE,
+    what: 'requests that write',
+    counts: '`POST`, `PUT` and `DELETE` of data and users',
+    per: CALLER,
+  },
+  tokens: {
+    count: 100,
+    window: HOUR,
+    what: 'tokens',
+    counts: 'tokens that are given out',
+    per: 'user or client of a database',
+  },
+  logins: {
+    count: 300,
+    window: MINUTE,
+    what: 'visits from this network',
+    counts: 'requests to `/auth-providers`, `/oauth/…` and `/invitation`',
+    per: 'network',
+  },
+  failures: {
+    count: 100,
+    window: MINUTE,
+    what: 'failed attempts from this network',
+    counts: 'tokens, secrets, codes and signatures that are wrong',
+    per: 'network',
+  },
+} as const satisfies Record<string, LimitFacts>
+
+export const RATE_LIMIT_NAMES = Object.keys(RATE_LIMITS) as RateLimitName[]
+
+/**
+ * `on`, `off`, or what differs from the table: `reads=1000/1m,logins=off`. Undefined when it cannot
+ * be read.
+ */
+export function parseRateLimits(text: string): RateLimits | undefined {
+  if (text === 'on') return RATE_LIMITS
+  if (text === 'off') return fill(() => null)
+  const given = new Map<string, RateLimit | null>()
+  for (const part of text.split(',')) {
+    const [name = '', value = '', ...rest] = part.trim().split('=')
+    const limit = value === 'off' ? null : parseLimit(value)
+    if (limit === undefined || rest.length > 0 || given.has(name)) return undefined
+    if (!Object.hasOwn(RATE_LIMITS, name)) return undefined
+    given.set(name, limit)
+  }
+  return fill((name) => given.get(name) ?? (given.has(name) ? null : RATE_LIMITS[name]))
+}
+
+/** `200/1m`. */
+export function formatLimit({ count, window }: RateLimit): string {
+  const unit = unitOf(window)
+  return `${count}/${window / unit.length}${unit.letter}`
+}
+
+/** A time in ms: `10 minutes`. */
+export function formatTime(time: number): string {
+  const unit = unitOf(time)
+  const count = time / unit.length
+  return `${count} ${unit.word}${count === 1 ? '' : 's'}`
+}
+
+const UNITS = [
+  { letter: 'h', word: 'hour', length: HOUR },
+  { letter: 'm', word: 'minute', length: MINUTE },
+  { letter: 's', word: 'second', length: SECOND },
+] as const
+
+/** The greatest unit that a whole number of fits. */
+function unitOf(time: number): (typeof UNITS)[number] {
+  return UNITS.find(({ length }) => time % length === 0) ?? UNITS[2]
+}
+
+/** `200/1m`, `200/m`: up to a day. */
+function parseLimit(text: string): RateLimit | undefined {
+  const [, countText, timeText, letter] = /^(\d{1,9})\/(\d{0,5})([hms])$/.exec(text) ?? []
+  const unit = UNITS.find((candidate) => candidate.letter === letter)
+  if (unit === undefined) return undefined
+  const count = Number(countText)
+  const window = (timeText === '' ? 1 : Number(timeText)) * unit.length
+  return count > 0 && window > 0 && window <= DAY ? { count, window } : undefined
+}
+
+function fill(limitOf: (name: RateLimitName) => RateLimit | null): RateLimits {
+  const entries = RATE_LIMIT_NAMES.map((name) => [name, limitOf(name)] as const)
+  return Object.fromEntries(entries) as RateLimits
+}

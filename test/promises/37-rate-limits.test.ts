@@ -1,0 +1,122 @@
+import { expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { generateKeyPairSync, sign } from 'node:crypto'
+import { HOUR, MINUTE } from '../auth/setup'
+import {
+  ALICE,
+  type Answer,
+  type Caller,
+  callerOf,
+  type DataServer,
+  setupData,
+} from '../http/setup'
+import {
+  formatTime,
+  RATE_LIMIT_NAMES,
+  RATE_LIMITS,
+  type RateLimitName,
+} from '../../src/rate-limits'
+
+/**
+ * Promise 37: the documented table is enforced, not one more and not one less; 429 with
+ * `Retry-After`; what the clients' add-on does never trips it.
+ */
+
+const ROOT = join(import.meta.dir, '../..')
+
+test('promise 37: what the README says is what the server does', () => {
+  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
+  for (const name of RATE_LIMIT_NAMES) {
+    const { count, window, counts, per } = RATE_LIMITS[name]
+    expect(readme).toContain(
+      `| \`${name}\` | ${count} in ${formatTime(window)} | ${counts} | ${per} |`,
+    )
+  }
+  expect(readme.match(/^\| `\w+` \| \d+ in /gm)).toHaveLength(RATE_LIMIT_NAMES.length)
+})
+
+function askToken({ anyone, client }: DataServer, more: object = {}): Promise<Answer> {
+  return anyone.post('/token', {
+    grant_type: 'client_credentials',
+    client_id: client.clientId,
+    client_secret: client.clientSecret,
+    scopes: ['ACCESS_DB'],
+    claims: { sub: 'counted@example.com' },
+    ...more,
+  })
+}
+
+/** What counts against each limit, and the status it has when it passes. */
+const CALLS: Readonly<
+  Record<RateLimitName, (server: DataServer, alice: Caller) => Promise<Answer>>
+> = {
+  reads: (_server, alice) => alice.get('/my/plain'),
+  writes: (_server, alice) => alice.post('/my/plain', { id: 'a' }),
+  tokens: (server) => askToken(server),
+  logins: ({ anyone }) => anyone.get('/auth-providers'),
+  failures: (server) => askToken(server, { client_secret: 'wrong' }),
+}
+
+test.each(RATE_LIMIT_NAMES)(
+  'promise 37: %s, to the last one',
+  async (name) => {
+    await using server = await setupData({ rateLimits: 'on' })
+    const alice = await server.as(ALICE)
+    const { count, window } = RATE_LIMITS[name]
+    const passes = name === 'failures' ? 401 : 200
+    for (let round = 0; round < 2; round++) {
+      for (let n = 1; n <= count; n++) {
+        const { status, headers } = await CALLS[name](server, alice)
+        const remaining = headers.get('ratelimit-remaining')
+        expect({ n, status, remaining }).toEqual({ n, status: passes, remaining: `${count - n}` })
+      }
+      server.clock.advance(window / 2)
+      const over = await CALLS[name](server, alice)
+      expect(over).toMatchObject({ status: 429, body: { code: 'TOO_MANY_REQUESTS' } })
+      const wait = Number(over.headers.get('retry-after'))
+      expect(wait).toBe(window / 2 / 1000)
+      server.clock.advance(wait * 1000 - 1)
+      expect((await CALLS[name](server, alice)).status).toBe(429)
+      server.clock.advance(1)
+    }
+  },
+  60_000,
+)
+
+/**
+ * A day of an application with the add-on: it asks for the providers before a login, logs in, and
+ * then refreshes its token five minutes before it ends, with the page reloaded now and then
+ * (protocol.md §2.4, §3.2, §4.1).
+ */
+test('promise 37: a day of the add-on trips nothing', async () => {
+  await using server = await setupData({ rateLimits: 'on' })
+  const device = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const public_key = device.publicKey.export({ type: 'spki', format: 'pem' }).toString()
+  const statuses = new Set<number>()
+  const note = (answer: Answer) => {
+    statuses.add(answer.status)
+    return answer.body as { refreshToken: string; accessToken: string }
+  }
+  for (let logins = 0; logins < 3; logins++) {
+    note(await server.anyone.get('/auth-providers'))
+    const { refreshToken } = note(await askToken(server, { claims: { sub: ALICE }, public_key }))
+    for (let passed = 0; passed < 8 * HOUR; passed += 11 * MINUTE) {
+      server.clock.advance(11 * MINUTE)
+      const timeStamp = server.clock.now()
+      const signature = sign('sha256', Buffer.from(refreshToken + timeStamp), device.privateKey)
+      const { accessToken } = note(
+        await server.anyone.post('/token', {
+          grant_type: 'refresh_token',
+          refresh_token: refreshToken,
+          scopes: ['ACCESS_DB'],
+          time_stamp: timeStamp,
+          signing_algorithm: 'RSASSA-PKCS1-v1_5',
+          signature: signature.toString('base64'),
+        }),
+      )
+      note(await callerOf(server.main, accessToken).get('/token/validate'))
+    }
+  }
+  expect([...statuses]).toEqual([200])
+}, 60_000)
