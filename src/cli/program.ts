@@ -41,26 +41,39 @@ const COMMANDS: Readonly<Record<string, (program: Command, cli: Cli) => void>> =
 
 /** Runs the command line `args` and returns the exit code; nothing is thrown. */
 export async function runProgram(args: readonly string[], cli: Cli): Promise<number> {
-  try {
-    const program = createProgram(args[0] ?? '', cli)
-    if (args.length === 0) program.outputHelp()
-    else await program.parseAsync(args, { from: 'user' })
-    return EXIT.done
-  } catch (error) {
-    return explain(error, args.includes('--json'), cli)
+  const attempt = async (work: () => Promise<void>): Promise<number> => {
+    try {
+      await work()
+      return EXIT.done
+    } catch (error) {
+      return explain(error, args.includes('--json'), cli)
+    }
   }
+  // Told in one piece: help comes in several, which could overtake each other on their way.
+  let help = ''
+  const code = await attempt(() => parse(args, cli, (text) => (help += text)))
+  return help === '' ? code : (await attempt(() => cli.terminal.write(help))) || code
+}
+
+async function parse(
+  args: readonly string[],
+  cli: Cli,
+  show: (text: string) => void,
+): Promise<void> {
+  const program = createProgram(args[0] ?? '', cli, show)
+  if (args.length === 0) program.outputHelp()
+  else await program.parseAsync(args, { from: 'user' })
 }
 
 /** With the command called `name` alone, which is made faster than all, or with all of them. */
-function createProgram(name: string, cli: Cli) {
-  const { terminal } = cli
+function createProgram(name: string, cli: Cli, show: (text: string) => void) {
   const program = new Command('satchel')
     .description('An open backend for local-first applications in one executable.')
     .version(version, '-V, --version')
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => void terminal.write(text),
-      writeErr: (text) => terminal.complain(text),
+      writeOut: show,
+      writeErr: (text) => cli.terminal.complain(text),
     })
     .addHelpText('after', FIRST_STEPS)
   const wanted = Object.hasOwn(COMMANDS, name) ? [COMMANDS[name]] : Object.values(COMMANDS)

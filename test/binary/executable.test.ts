@@ -3,7 +3,13 @@ import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { version } from '../../package.json'
 import { temporaryFolder } from '../setup'
-import { satchel, serve } from './setup'
+import { EXECUTABLE, satchel, serve } from './setup'
+
+test('says nothing when somebody has seen enough of its help', async () => {
+  const command = `(sleep 0.2; exec "$0" serve --help) | true`
+  const shell = Bun.spawn(['sh', '-c', command, EXECUTABLE], { stderr: 'pipe' })
+  expect(await shell.stderr.text()).toBe('')
+})
 
 test('says its version and its help in an empty folder, and leaves nothing there', async () => {
   using folder = temporaryFolder()

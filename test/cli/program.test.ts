@@ -1,5 +1,8 @@
 import { expect, test } from 'bun:test'
 import { version } from '../../package.json'
+import { runProgram } from '../../src/cli/program'
+import type { Terminal } from '../../src/cli/terminal'
+import { createTestClock } from '../auth/setup'
 import { temporaryFolder } from '../setup'
 import { runSatchel } from './setup'
 
@@ -40,6 +43,24 @@ test('without arguments it shows what there is', async () => {
   const { exitCode, stdout } = await runSatchel([])
   expect(exitCode).toBe(0)
   for (const [command = ''] of COMMANDS) expect(stdout).toContain(`  ${command} `)
+})
+
+test('shows help in one piece, so that nothing of it comes first that belongs behind', async () => {
+  const { stdout } = await runSatchel(['serve', '--help'])
+  expect(stdout).toStartWith('Usage: satchel serve')
+  expect(stdout.trimEnd()).toEndWith('$ satchel serve --memory --port 0 --json')
+  const pieces: string[] = []
+  const terminal: Terminal = {
+    isWatched: false,
+    isFollowed: false,
+    canAsk: false,
+    write: async (text) => void pieces.push(String(text)),
+    complain: () => undefined,
+    ask: async () => '',
+    input: () => new Blob().stream(),
+  }
+  expect(await runProgram(['serve', '--help'], { terminal, clock: createTestClock() })).toBe(0)
+  expect(pieces).toEqual([stdout])
 })
 
 test('says its version', async () => {
