@@ -1,7 +1,7 @@
 import type { User } from '../domain/user'
 import type { UserFilter, UserOrder, UserPage, UserPosition, UserQuery } from '../domain/user-query'
 import type { Scope } from './scope'
-import { type Condition, condition, lookup, where } from './user-lookup'
+import { type Condition, condition, type Lookup, lookup, where } from './user-lookup'
 import { toUser, USER_COLUMNS, type UserRow } from './user-row'
 
 /** One page: the places of its users first, along an index or from a look-up, then their rows. */
@@ -24,7 +24,7 @@ export function countUsers(scope: Scope, filter: UserFilter, most: number): numb
 /** So many for each place of the page are looked up and sorted before anything else is tried. */
 const FEW = 3
 /** How many to walk past, and how many more for each place, before that may be the better way. */
-const NEAR = { page: 5_000, place: 20 }
+const NEAR = { page: 5_000, place: 10 }
 /** To look up and sort so many takes as long as to walk past a hundred thousand. */
 const MANY = 10_000
 
@@ -41,11 +41,12 @@ function findPlaces(scope: Scope, query: UserQuery): UserPosition[] {
   return many === undefined ? walk(scope, query) : sort(scope, query, many)
 }
 
-/** The numbers that a look-up finds as JSON; undefined when they are more than `most`. */
-function numbersOf({ connection }: Scope, { sql, parameters }: Condition, most: number) {
+/** The numbers that a look-up finds, as JSON; undefined when they are more than `most`. */
+function numbersOf({ connection }: Scope, { sql, parameters, isSorted }: Lookup, most: number) {
+  const inOrder = isSorted ? '' : ' ORDER BY number'
   const found = connection
     .prepare<{ total: number; numbers: string }>(
-      `SELECT count(*) AS total, json_group_array(number ORDER BY number) AS numbers FROM (${sql} LIMIT ?)`,
+      `SELECT count(*) AS total, json_group_array(number${inOrder}) AS numbers FROM (${sql} LIMIT ?)`,
     )
     .get(...parameters, most + 1)!
   return found.total > most ? undefined : found.numbers

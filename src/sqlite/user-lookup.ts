@@ -18,11 +18,17 @@ export function where(conditions: readonly Condition[]): Condition {
   }
 }
 
+/** Selects numbers of users, each once. */
+export interface Lookup extends Condition {
+  /** They come in order, so that the rows beside each other are read one after the other. */
+  readonly isSorted: boolean
+}
+
 /**
  * Selects the numbers of the users who may pass a filter, and of hardly anybody else; undefined when
  * there is no index that would find them.
  */
-export function lookup({ search, type, active }: UserFilter): Condition | undefined {
+export function lookup({ search, type, active }: UserFilter): Lookup | undefined {
   if (search !== undefined) return lookupText(search)
   if (type !== undefined) {
     const state = active === undefined ? '' : ` AND deactivated IS ${active ? '' : 'NOT '}NULL`
@@ -32,9 +38,8 @@ export function lookup({ search, type, active }: UserFilter): Condition | undefi
     )
   }
   if (active === false) {
-    return condition(
-      'SELECT number FROM users INDEXED BY users_inactive WHERE deactivated IS NOT NULL',
-    )
+    const sql = 'SELECT number FROM users INDEXED BY users_inactive WHERE deactivated IS NOT NULL'
+    return { sql, parameters: [], isSorted: false }
   }
   return undefined
 }
@@ -42,30 +47,22 @@ export function lookup({ search, type, active }: UserFilter): Condition | undefi
 /** Enough of them to find hardly anybody else. */
 const MOST_TRIGRAMS = 16
 
-function lookupText(search: string): Condition {
+function lookupText(search: string): Lookup {
   // Code points, as the tokenizer counts them.
   const letters = Array.from(search)
   if (letters.length < 3) {
     // Every letter of a text begins a trigram: one or two are the beginning of one.
-    return condition(
-      'SELECT DISTINCT doc AS number FROM user_trigrams WHERE term >= ? AND term < ?',
-      search,
-      `${search}\u{10ffff}`,
-    )
+    const sql = 'SELECT DISTINCT doc AS number FROM user_trigrams WHERE term >= ? AND term < ?'
+    return { sql, parameters: [search, `${search}\u{10ffff}`], isSorted: false }
   }
   // One beside the other, and the last: as a phrase all of them would be compared place by place.
-  const places = Array.from({ length: Math.ceil(letters.length / 3) }, (_, at) =>
-    Math.min(at * 3, letters.length - 3),
-  )
-  const phrases = places.slice(0, MOST_TRIGRAMS).map(
-    (at) =>
-      `"${letters
-        .slice(at, at + 3)
-        .join('')
-        .replaceAll('"', '""')}"`,
-  )
-  return condition(
-    'SELECT rowid AS number FROM user_search WHERE user_search MATCH ?',
-    phrases.join(' AND '),
-  )
+  const trigrams = Array.from({ length: Math.ceil(letters.length / 3) }, (_, at) => {
+    const begin = Math.min(at * 3, letters.length - 3)
+    return letters.slice(begin, begin + 3).join('')
+  })
+  const phrases = trigrams
+    .slice(0, MOST_TRIGRAMS)
+    .map((trigram) => `"${trigram.replaceAll('"', '""')}"`)
+  const sql = 'SELECT rowid AS number FROM user_search WHERE user_search MATCH ?'
+  return { sql, parameters: [phrases.join(' AND ')], isSorted: true }
 }

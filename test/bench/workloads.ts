@@ -4,6 +4,7 @@ import { emptyTable, largeTable } from './fixture'
 import { unitsPerSync } from './probes/fsync'
 import { listMemory } from './probes/list-memory'
 import { startUp } from './probes/start'
+import { userOrders, userSearches } from './probes/users'
 import { walSize } from './probes/wal'
 import { writersDuringImport, writersDuringPost } from './probes/writers'
 import { race } from './race'
@@ -100,6 +101,8 @@ export const workloads: readonly Workload[] = [
     load: (_rows, client) => tokens(client),
     objectsPerRequest: () => 1,
   }),
+  userOrders,
+  userSearches,
   startUp,
 ]
 
