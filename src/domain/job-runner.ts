@@ -6,6 +6,9 @@ import { nextTurn } from './turn'
 /** Does one short step of a job and says whether there is more; the job's row goes with its last. */
 export type JobStep = (database: Database, job: Job) => Promise<'more' | 'done'>
 
+/** How long a unit of a job takes on more work, ms: other writers wait for little more than that. */
+export const UNIT_MS = 4
+
 export interface JobRunner extends AsyncDisposable {
   /** Resolves when no job is left that can go on. */
   idle(): Promise<void>

@@ -1,10 +1,12 @@
 import type { Job } from './job'
-import type { JobStep } from './job-runner'
+import { type JobStep, UNIT_MS } from './job-runner'
 import { entriesOf, storedTraces } from './traces'
 import { parseStored } from './value'
 
 /** Objects per unit: short enough for nobody to notice (design.md §3). */
 const STEP = { rows: 500, bytes: 1024 * 1024 }
+/** Objects that are erased at once. */
+const BATCH = 50
 
 /** The jobs that keep the storage in order. */
 export const MAINTENANCE: Readonly<Partial<Record<Job['kind'], JobStep>>> = {
@@ -36,11 +38,17 @@ function buildIndex(...[database, job]: Parameters<JobStep>): ReturnType<JobStep
   })
 }
 
+/** In small batches until the unit has lasted long enough, because rows have few or many index entries. */
 function eraseRealm(...[database, job]: Parameters<JobStep>): ReturnType<JobStep> {
   return database.write(async (tx) => {
-    const erased = await tx.objects.erase(Number(job.state['realm']), STEP.rows, storedTraces)
-    if (erased === 0) return 'done'
-    await tx.jobs.put({ ...job, done: job.done + erased })
+    const end = performance.now() + UNIT_MS
+    let done = job.done
+    do {
+      const erased = await tx.objects.erase(Number(job.state['realm']), BATCH, storedTraces)
+      if (erased === 0) return 'done'
+      done += erased
+    } while (performance.now() < end)
+    await tx.jobs.put({ ...job, done })
     return 'more'
   })
 }

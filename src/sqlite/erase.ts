@@ -4,6 +4,7 @@ import type { Table } from '../domain/table'
 import { removeRefs } from './blob-refs'
 import { eraseUploads, removeIfLeft } from './blob-rows'
 import { erasing } from './erasing'
+import { isLight } from './gather'
 import { objectTable } from './object-table'
 import type { WriteScope } from './scope'
 import { knownTables } from './tables'
@@ -46,7 +47,7 @@ function eraseRows(
     .prepare<{ seq: number; value: string }>(
       `SELECT seq, value FROM ${name} WHERE realm = ? LIMIT ?`,
     )
-    .all(realm, limit)
+    .all(realm, isLight(scope, table, limit) ? limit : 1)
   const removeRow = scope.connection.prepare(`DELETE FROM ${name} WHERE seq = ?`)
   const removeEntry = scope.connection.prepare(
     'DELETE FROM index_entries WHERE index_number = ? AND key = ? AND seq = ?',

@@ -19,7 +19,11 @@ export interface Satchel extends ServerProcess {
   readonly client: Client
   issueToken(actor: Actor): Promise<string>
   /** Sends a request to the database with the client's token and expects a 2xx. */
-  send(method: 'GET' | 'POST', path: string, body?: string | Uint8Array<ArrayBuffer>): Promise<void>
+  send(
+    method: 'GET' | 'POST' | 'DELETE',
+    path: string,
+    body?: string | Uint8Array<ArrayBuffer>,
+  ): Promise<void>
 }
 
 export interface SatchelSettings {

@@ -6,7 +6,7 @@ import { listMemory } from './probes/list-memory'
 import { startUp } from './probes/start'
 import { userOrders, userSearches } from './probes/users'
 import { walSize } from './probes/wal'
-import { writersDuringImport, writersDuringPost } from './probes/writers'
+import { writersDuringDeletion, writersDuringImport, writersDuringPost } from './probes/writers'
 import { race } from './race'
 import { batches, crowds, list, loneCountries, points, singleObjects, tokens } from './requests'
 import { ratio } from './result'
@@ -92,6 +92,7 @@ export const workloads: readonly Workload[] = [
   postBatch('post-batch-realms-indexes', '50 realms, 3 indexes', writerRealms, threeIndexes),
   writersDuringPost,
   writersDuringImport,
+  writersDuringDeletion,
   walSize,
   race({
     name: 'token',

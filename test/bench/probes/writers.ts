@@ -1,11 +1,12 @@
 import { writeFile } from 'node:fs/promises'
 
 import type { Bench, Workload } from '../bench'
+import { countJobs, estateOf, postEstate } from '../estate'
 import { openEmptySatchel } from '../fixture'
 import { objectText, paceStamp } from '../requests'
 import { atMost, type Bar } from '../result'
 import { batchTexts, objectBytes, readerRealm, writerRealms } from '../rows'
-import { runCommand, type Satchel } from '../satchel'
+import { databaseFile, runCommand, type Satchel } from '../satchel'
 import { median, percentile } from '../statistics'
 
 /** What other writers wait for while one request stores as much as a body may hold. */
@@ -36,24 +37,55 @@ export const writersDuringImport = writersDuring({
   },
 })
 
+/** How long others wait at the most while a user is deleted who owns 100,000 objects in 50 realms. */
+export const writersDuringDeletion = writersDuring({
+  name: 'writers-during-deletion',
+  title: 'Longest wait of other writers while the owner of 100,000 objects is deleted',
+  bar: atMost(50, 25, 'ms'),
+  rank: 1,
+  indexes: ['country', 'rank', 'title'],
+  prepare: async (_bench, round, satchel) => {
+    const estate = estateOf(`r${round}`)
+    await postEstate((path, json) => satchel.send('POST', path, json), estate, 100_000)
+    return async () => {
+      await satchel.send('DELETE', `/users/${estate.owner}`)
+      while (countJobs(databaseFile(satchel.data)) > 0) await Bun.sleep(20)
+    }
+  },
+})
+
 interface Disturbance {
   readonly name: string
   readonly title: string
   readonly bar: Bar
+  /** Which of the waits is the figure: 0.99 unless told, 1 for the longest. */
+  readonly rank?: number
+  readonly indexes?: readonly string[]
   /** Does what takes time beforehand. */
-  readonly prepare: (bench: Bench, round: number) => Promise<(satchel: Satchel) => Promise<void>>
+  readonly prepare: (
+    bench: Bench,
+    round: number,
+    satchel: Satchel,
+  ) => Promise<(satchel: Satchel) => Promise<void>>
 }
 
-function writersDuring({ name, title, bar, prepare }: Disturbance): Workload {
+function writersDuring({
+  name,
+  title,
+  bar,
+  rank = 0.99,
+  indexes = [],
+  prepare,
+}: Disturbance): Workload {
   return {
     name,
     async run(bench) {
       if (bench.options.isFloorOnly) return []
       const values: number[] = []
-      await using satchel = await openEmptySatchel(bench)
+      await using satchel = await openEmptySatchel(bench, indexes)
       const token = await satchel.issueToken('writer')
       for (let round = 0; round < bench.options.rounds; round += 1) {
-        const disturb = await prepare(bench, round)
+        const disturb = await prepare(bench, round, satchel)
         using writes = startWriting(`${satchel.url}/my/items`, token, round)
         await Bun.sleep(500)
         const begin = performance.now()
@@ -65,7 +97,7 @@ function writersDuring({ name, title, bar, prepare }: Disturbance): Workload {
         bench.say(
           `  round ${round + 1}: ${latencies.length} writes in ${Math.round(end - begin)} ms`,
         )
-        values.push(percentile(latencies, 0.99))
+        values.push(percentile(latencies, rank))
       }
       return [{ title, bar, values, value: median(values) }]
     },
