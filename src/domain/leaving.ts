@@ -1,5 +1,6 @@
 import { permissionsOf } from './access'
 import { startJob } from './job'
+import { UNIT_MS } from './job-runner'
 import type { Membership, Rights } from './member'
 import { FULL, hasFullRights } from './permission'
 import { PUBLIC_REALM_REF, type RealmRef } from './realm'
@@ -8,8 +9,6 @@ import type { Table } from './table'
 import { storedTraces, tracesOf } from './traces'
 import { parseStored, setOwn, type WireObject } from './value'
 
-/** How long a unit takes on more realms, ms: other writers wait for little more than that. */
-const UNIT_MS = 4
 /** Realms that are looked up, and members that are written, at once. */
 const BATCH = 50
 
@@ -29,25 +28,39 @@ export async function leaveRealms(tx: WriteTx, userId: string, now: number): Pro
   }
 }
 
+/** How far a realm is in being handed over. */
+export interface HandOver {
+  /** First for a member who has full rights already; when there is none, they are given to all. */
+  readonly isLooking: boolean
+  /** The member it has come to. */
+  readonly after: string
+}
+
 /**
- * Gives full rights to a batch of the members of a realm (spec.md §3). Resolves to where to go on,
- * undefined when all of them have them.
+ * Hands a realm that has lost somebody with full rights over to its members, unless one of them has
+ * full rights as well (spec.md §3): a batch of them. Resolves to where to go on, undefined at the end.
  */
 export async function handOver(
   tx: WriteTx,
   realm: RealmRef,
-  after: string,
+  { isLooking, after }: HandOver,
   now: number,
-): Promise<string | undefined> {
-  const table = await builtIn(tx, 'members')
+): Promise<HandOver | undefined> {
   const members = await tx.memberships.membersOf(realm, after, BATCH)
+  const end = members.length < BATCH ? undefined : members.at(-1)?.source
+  if (isLooking) {
+    if (await isAnyFull(tx, members)) return undefined
+    if (end !== undefined) return { isLooking, after: end }
+    return handOver(tx, realm, { isLooking: false, after: '' }, now)
+  }
+  const table = await builtIn(tx, 'members')
   for (const membership of members) {
     const permissions = { ...membership.permissions, ...FULL }
     const row = await rowOf(tx, table, membership)
     if (row !== undefined) await rewrite(tx, table, row, { permissions }, now)
     await tx.memberships.put({ ...membership, permissions })
   }
-  return members.length < BATCH ? undefined : members.at(-1)?.source
+  return end === undefined ? undefined : { isLooking, after: end }
 }
 
 async function leaveRealm(
@@ -62,9 +75,8 @@ async function leaveRealm(
     own.filter(({ accepted }) => accepted),
   )
   for (const { source } of own) await tx.memberships.remove(source)
-  const rights = await tx.memberships.rightsIn(realm)
   const isOwner = own.some(({ source }) => source.startsWith('realms:'))
-  if (isOwner && rights.length === 0 && !(await hasInvitations(tx, realm))) {
+  if (isOwner && (await isForsaken(tx, realm))) {
     // Nobody else could ever see it: it is as private as the private realm.
     await tx.memberships.removeOfRealm(realm)
     await tx.realms.markErasing(realm)
@@ -73,9 +85,15 @@ async function leaveRealm(
   }
   for (const membership of own) await removeRow(tx, membership, now)
   // Who manages the public realm is for those to say who may write everything.
-  if (!hadFullRights || realm === PUBLIC_REALM_REF || (await isAnyFull(tx, rights))) return
-  const next = await handOver(tx, realm, '', now)
-  if (next !== undefined) await startJob(tx, 'hand-over', { realm, after: next }, now)
+  if (!hadFullRights || realm === PUBLIC_REALM_REF) return
+  const next = await handOver(tx, realm, { isLooking: true, after: '' }, now)
+  if (next !== undefined) await startJob(tx, 'hand-over', { realm, ...next }, now)
+}
+
+/** No member is in it, and nobody is invited who could still come. */
+async function isForsaken(tx: WriteTx, realm: RealmRef): Promise<boolean> {
+  const rows = await tx.memberships.ofRealm(realm, BATCH)
+  return rows.length < BATCH && rows.every(({ rejected }) => rejected)
 }
 
 /** The row of a member goes; a realm that belonged to the user belongs to nobody. */
@@ -119,12 +137,9 @@ async function builtIn(tx: WriteTx, name: string): Promise<Table> {
   return table
 }
 
-async function hasInvitations(tx: WriteTx, realm: RealmRef): Promise<boolean> {
-  return (await tx.memberships.ofRealm(realm)).some(({ rejected }) => !rejected)
-}
-
 async function isAnyFull(tx: WriteTx, rights: readonly Rights[]): Promise<boolean> {
-  for (const one of rights) {
+  const kinds = new Map(rights.map((one) => [JSON.stringify([one.permissions, one.roles]), one]))
+  for (const one of kinds.values()) {
     if (hasFullRights(await permissionsOf(tx, one))) return true
   }
   return false

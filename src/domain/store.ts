@@ -5,7 +5,7 @@ import type { Invitation } from './invitation'
 import type { Job } from './job'
 import type { RefreshToken, SigningKey } from './credential'
 import type { QueuedMail } from './mailer'
-import type { Membership, Rights } from './member'
+import type { Membership } from './member'
 import type { Origin } from './origin'
 import type { Provider } from './provider'
 import type { Realm, RealmRef } from './realm'
@@ -362,16 +362,16 @@ export interface RealmWriter extends RealmReader {
 }
 
 export interface MembershipReader {
-  /** By realm; at most `limit`. */
+  /** By realm, then by source; at most `limit`. */
   ofUser(userId: string, limit?: number): Awaitable<Membership[]>
+  /** By source. */
   ofUserIn(userId: string, realm: RealmRef): Awaitable<Membership[]>
   /** Open invitations to an address: rows without a user. */
   ofEmail(email: string): Awaitable<Membership[]>
-  ofRealm(realm: RealmRef): Awaitable<Membership[]>
+  /** By source; at most `limit`. */
+  ofRealm(realm: RealmRef, limit?: number): Awaitable<Membership[]>
   /** Up to `limit` accepted members of the realm whose sources come after `after`, in order. */
   membersOf(realm: RealmRef, after: string, limit: number): Awaitable<Membership[]>
-  /** What the accepted members of the realm are given: each combination once. */
-  rightsIn(realm: RealmRef): Awaitable<Rights[]>
 }
 
 export interface MembershipWriter extends MembershipReader {

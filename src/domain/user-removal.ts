@@ -33,10 +33,12 @@ export const REMOVAL_STEPS: Readonly<Partial<Record<Job['kind'], JobStep>>> = {
 
   'hand-over': (database, job) =>
     database.write(async (tx) => {
-      const { realm, after } = job.state
-      const next = await handOver(tx, Number(realm), String(after), job.created)
+      // One that was put down before this program looked has looked already.
+      const { realm, after, isLooking = false } = job.state
+      const place = { after: String(after), isLooking: isLooking === true }
+      const next = await handOver(tx, Number(realm), place, job.created)
       if (next === undefined) return 'done'
-      await tx.jobs.put({ ...job, state: { ...job.state, after: next } })
+      await tx.jobs.put({ ...job, state: { ...job.state, ...next } })
       return 'more'
     }),
 }

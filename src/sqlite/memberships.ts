@@ -15,12 +15,14 @@ export function membershipReader(scope: Scope): MembershipReader {
     ofUserIn: (userId, realm) =>
       select()
         .where(and(eq(memberships.userId, userId), eq(memberships.realm, realm)))
+        .orderBy(memberships.source)
         .all(),
     ofEmail: (email) =>
       select()
         .where(and(eq(memberships.email, email), isNull(memberships.userId)))
         .all(),
-    ofRealm: (realm) => select().where(eq(memberships.realm, realm)).all(),
+    ofRealm: (realm, limit = -1) =>
+      select().where(eq(memberships.realm, realm)).orderBy(memberships.source).limit(limit).all(),
     membersOf: (realm, after, limit) =>
       select()
         .where(
@@ -32,16 +34,6 @@ export function membershipReader(scope: Scope): MembershipReader {
         )
         .orderBy(memberships.source)
         .limit(limit)
-        .all(),
-    rightsIn: (realm) =>
-      scope.connection.orm
-        .selectDistinct({
-          realm: memberships.realm,
-          permissions: memberships.permissions,
-          roles: memberships.roles,
-        })
-        .from(memberships)
-        .where(and(eq(memberships.realm, realm), eq(memberships.accepted, true)))
         .all(),
   }
 }

@@ -133,6 +133,43 @@ export function describeRealms(openStore: OpenStore): void {
       )
     })
 
+    test('are read in parts, in order of realm and source, of those who are in or of all', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const rows = Array.from({ length: 30 }, (_, at) =>
+        membership(`members:${String((at * 7) % 30).padStart(2, '0')}`, {
+          realm: 3 + (at % 2),
+          userId: at % 5 === 0 ? 'alice' : `person${at}`,
+          accepted: at % 3 > 0,
+        }),
+      )
+      await database.write(async (tx) => {
+        for (const row of rows) await tx.memberships.put(row)
+      })
+      const inOrder = rows.toSorted((a, b) => a.realm - b.realm || (a.source < b.source ? -1 : 1))
+      const third = inOrder.filter(({ realm }) => realm === 3)
+      const members = third.filter(({ accepted }) => accepted)
+      const hers = inOrder.filter(({ userId }) => userId === 'alice')
+      expect(members.length).toBeGreaterThan(6)
+      expect(hers.length).toBeGreaterThan(4)
+      await inEveryLife(fixture, (again) =>
+        again.read(async ({ memberships: reader }) => {
+          expect(await reader.ofUser('alice')).toEqual(hers)
+          expect(await reader.ofUser('alice', 4)).toEqual(hers.slice(0, 4))
+          expect(await reader.ofUserIn('alice', 3)).toEqual(hers.filter(({ realm }) => realm === 3))
+          expect(await reader.ofUserIn('bob', 3)).toEqual([])
+          expect(await reader.ofRealm(3)).toEqual(third)
+          expect(await reader.ofRealm(3, 5)).toEqual(third.slice(0, 5))
+          expect(await reader.membersOf(3, '', 100)).toEqual(members)
+          expect(await reader.membersOf(3, '', 4)).toEqual(members.slice(0, 4))
+          const after = members[3]?.source ?? ''
+          expect(await reader.membersOf(3, after, 2)).toEqual(members.slice(4, 6))
+          expect(await reader.membersOf(3, members.at(-1)?.source ?? '', 2)).toEqual([])
+          expect(await reader.membersOf(7, '', 2)).toEqual([])
+        }),
+      )
+    })
+
     test('are replaced by their source and removed one by one or with their realm', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture

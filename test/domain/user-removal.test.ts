@@ -291,16 +291,13 @@ describe('who was in many realms', () => {
         admitUser(tx, { id: ALICE, email: null, name: null }, { action: 'prod' }, NOW),
       )
     expect(await codeOf(comeBack)).toBe('BUSY')
-    let longest = 0
     let steps = 0
     {
       await using jobs = createJobRunner(
         database,
         {
           leave: async (...given) => {
-            const begun = performance.now()
             const outcome = await REMOVAL_STEPS.leave!(...given)
-            longest = Math.max(longest, performance.now() - begun)
             steps += 1
             expect((await countOf(world))[1]).toBe(0)
             return outcome
@@ -313,7 +310,6 @@ describe('who was in many realms', () => {
       await jobs.idle()
     }
     expect(steps).toBeGreaterThan(1)
-    expect(longest).toBeLessThan(250)
     expect(await countOf(world)).toEqual([0, 0])
     expect((await comeBack()).id).toBe(ALICE)
     expect(await world.list('realms', ALICE)).toEqual([])
@@ -337,6 +333,7 @@ describe('who was in many realms', () => {
 
   test('hands a realm with many members over in short units', async () => {
     await using world = await setupWorld()
+    const { database } = world
     await world.put('realms', [{ realmId: 'rlm-crowd', owner: ALICE }])
     const crowd = Array.from({ length: 330 }, (_, at) => member('rlm-crowd', `person${at}`))
     await world.put('members', crowd)
@@ -345,10 +342,35 @@ describe('who was in many realms', () => {
       Object.values(await permissionsIn(world, 'rlm-crowd')).filter(
         (rights) => rights !== undefined,
       ).length
-    expect(await granted()).toBe(50)
+    const progress: number[] = []
+    for (;;) {
+      progress.push(await granted())
+      const job = (await database.read((tx) => tx.jobs.list())).find(
+        ({ kind }) => kind === 'hand-over',
+      )
+      if (job === undefined) break
+      const outcome = await REMOVAL_STEPS['hand-over']!(database, job)
+      if (outcome === 'done') await database.write((tx) => tx.jobs.remove(job.id))
+    }
+    const steps = progress.slice(1).map((now, at) => now - (progress[at] ?? 0))
+    expect(Math.max(...steps)).toBe(50)
+    expect(progress.at(-1)).toBe(330)
+  })
+
+  test('leaves a realm with many members to the one among them who manages it', async () => {
+    await using world = await setupWorld()
+    await world.put('realms', [{ realmId: 'rlm-crowd', owner: ALICE }])
+    const crowd = Array.from({ length: 330 }, (_, at) => member('rlm-crowd', `person${at}`))
+    await world.put('members', [
+      ...crowd,
+      member('rlm-crowd', 'zoe', { permissions: { manage: '*' } }),
+    ])
+    await world.remove(ALICE)
     await using jobs = world.runJobs()
     await jobs.idle()
-    expect(await granted()).toBe(330)
-    expect(await world.database.read((tx) => tx.jobs.list())).toEqual([])
+    const rights = await permissionsIn(world, 'rlm-crowd')
+    expect(Object.entries(rights).filter(([, given]) => given !== undefined)).toEqual([
+      ['zoe', { manage: '*' }],
+    ])
   })
 })
