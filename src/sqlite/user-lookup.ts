@@ -32,10 +32,8 @@ export function lookup({ search, type, active }: UserFilter): Lookup | undefined
   if (search !== undefined) return lookupText(search)
   if (type !== undefined) {
     const state = active === undefined ? '' : ` AND deactivated IS ${active ? '' : 'NOT '}NULL`
-    return condition(
-      `SELECT number FROM users INDEXED BY users_by_type WHERE type = ?${state}`,
-      type,
-    )
+    const sql = `SELECT number FROM users INDEXED BY users_by_type WHERE type = ?${state}`
+    return { sql, parameters: [type], isSorted: true }
   }
   if (active === false) {
     const sql = 'SELECT number FROM users INDEXED BY users_inactive WHERE deactivated IS NOT NULL'

@@ -21,6 +21,8 @@ import { describeRevisions } from './revisions'
 import { describeSnapshots } from './snapshots'
 import { describeTables } from './tables'
 import { describeUnits } from './units'
+import { describeUserLists } from './user-lists'
+import { describeUsers } from './users'
 
 /**
  * The contract of a storage engine (src/domain/store.ts, design.md §3): one that passes is done.
@@ -44,6 +46,8 @@ export function describeStore(name: string, openStore: OpenStore): void {
     describeRealms(openStore)
     describeErasure(openStore)
     describeRecords(openStore)
+    describeUsers(openStore)
+    describeUserLists(openStore)
     describeLogins(openStore)
     describeRefreshTokens(openStore)
     describeCodes(openStore)

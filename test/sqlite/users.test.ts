@@ -3,9 +3,6 @@ import type { User, UserFields } from '../../src/domain/user'
 import type { UserFilter, UserOrder, UserPosition } from '../../src/domain/user-query'
 import { textsOf } from '../../src/domain/user-search'
 import { setupStore } from '../auth/setup'
-import { describeUsers } from '../contract/users'
-
-describeUsers(() => setupStore())
 
 const CROWD = 17_000
 const LIMIT = 10
