@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 import type { AskWebhook } from '../../src/auth/admission'
+import { withRedeemed } from '../../src/auth/redeemed-code'
 import { SatchelError } from '../../src/domain/error'
 import type { Verdict } from '../../src/domain/policy'
+import type { Database } from '../../src/domain/store'
 import { ALICE, setupOtp } from './otp-setup'
-import { codeOf, MINUTE } from './setup'
+import { codeOf, MINUTE, refusalOf } from './setup'
 
 const UNDECIDED = new SatchelError('WEBHOOK_ERROR', 'Nobody can say')
 
@@ -73,6 +75,18 @@ describe('a code whose holder cannot be decided about', () => {
     expect(refusals.toSorted()).toEqual(['OTP_EXPIRED', 'OTP_EXPIRED', 'WEBHOOK_ERROR'])
     expect(await server.bring()).toMatchObject({ userType: 'prod' })
   })
+})
+
+test('what went wrong first is told, also when the code cannot be given back', async () => {
+  await using server = await setupOtp()
+  const otpId = await server.ask()
+  const code = await server.database.read((tx) => tx.codes.find(otpId))
+  const failing: Database = {
+    ...server.database,
+    write: () => Promise.reject(new SatchelError('BUSY', 'Busy')),
+  }
+  const work = () => Promise.reject(UNDECIDED)
+  expect(await refusalOf(() => withRedeemed(failing, code!, work))).toBe(UNDECIDED)
 })
 
 test('a code whose holder is rejected is used up', async () => {

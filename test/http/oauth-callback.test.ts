@@ -16,7 +16,7 @@ describe('a login', () => {
     })
   })
 
-  test('ends at an application with a scheme of its own', async () => {
+  test('166: ends at an application with a scheme of its own, when it is listed', async () => {
     await using server = await setupLogins()
     await connectOpenId(server, { type: 'google' })
     await server.commands.run('origin.add', { database: 'main', origin: 'myapp:', force: false })

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { satchel } from '../binary/setup'
 import { callerOf } from '../http/setup'
+import { inputOf } from '../oauth/setup'
 import { temporaryFolder } from '../setup'
 import { type Executable, startExecutable } from './setup'
 
@@ -107,6 +108,48 @@ async function play(executable: Executable, { secrets, told }: Session): Promise
   secrets.set('control token', (JSON.parse(holder) as { token: string }).token)
 }
 
+/** Uses what is known of parties outside, none of which can be reached. */
+async function playOutside(executable: Executable, { secrets, told }: Session): Promise<void> {
+  const { anyone, client, commands, main } = executable
+  const provider = randomBytes(24).toString('base64url')
+  const code = randomBytes(32).toString('base64url')
+  const secret = { upload: new Blob([provider]).stream() }
+  await commands.run(
+    'provider.add',
+    inputOf({ type: 'google', issuer: 'http://127.0.0.1:1' }),
+    secret,
+  )
+  const policy = { database: 'main', newUsers: 'webhook', evalDays: null, seats: null } as const
+  const hook = await commands.run('policy.set', { ...policy, hookUrl: 'http://127.0.0.1:1/hook' })
+  secrets.set('secret of the provider', provider)
+  secrets.set('wrong code', code)
+  secrets.set('secret of the web hook', hook.hookSecret ?? '')
+  const rotated = await commands.run('policy.rotate-secret', { database: 'main', days: null })
+  secrets.set('second secret of the web hook', rotated.hookSecret)
+  const claims = { sub: 'bob@example.com' }
+  const proof = { client_id: client.clientId, client_secret: client.clientSecret }
+  const vouched = { grant_type: 'client_credentials', scopes: ['ACCESS_DB'], ...proof, claims }
+  const answers = [
+    await anyone.post('/token', vouched),
+    await anyone.post('/token', { grant_type: 'authorization_code', code }),
+  ]
+  expect(answers.map(({ status }) => status)).toEqual([403, 401])
+  told.push(...answers.map(({ text }) => text))
+  const page = `${main}/oauth/login/google?redirect_uri=http://localhost:5173/`
+  const begun = await fetch(page, { redirect: 'manual' })
+  secrets.set('cookie', begun.headers.get('set-cookie')?.split(/[=;]/)[1] ?? '')
+  const back = new URL(begun.headers.get('location') ?? '').searchParams.get('dxc-auth') ?? ''
+  told.push(Buffer.from(back, 'base64url').toString())
+  expect(told.at(-1)).toContain('could not complete it')
+  for (const request of [
+    commands.run('provider.test', { database: 'main', name: 'google' }),
+    commands.run('policy.test', { database: 'main', email: 'bob@example.com' }),
+  ]) {
+    told.push(await request.then(JSON.stringify, String))
+    expect(told.at(-1)).toContain('is no public address')
+  }
+}
+
 /** What commands print when nobody asked for a secret. */
 async function runCommands(folder: string, told: string[], environment: Record<string, string>) {
   const client = '--scopes ACCESS_DB'.split(' ')
@@ -118,6 +161,11 @@ async function runCommands(folder: string, told: string[], environment: Record<s
     ['db', 'list'],
     ['schema', 'show'],
     ['key', 'rotate'],
+    ['policy', 'show'],
+    ['policy', 'rotate-secret'],
+    ['policy', 'test', 'bob@example.com'],
+    ['provider', 'list'],
+    ['provider', 'test', 'google'],
     ['token', '--sub', ''],
     ['nothing'],
   ]) {
@@ -147,10 +195,11 @@ test('promise 42: nothing that a session tells has a secret in it', async () => 
     await using executable = await startExecutable(folder.path, { environment })
     outputs.push(executable.served.rest, executable.served.log)
     await play(executable, session)
+    await playOutside(executable, session)
     await runCommands(folder.path, session.told, environment)
   }
   session.told.push(...(await Promise.all(outputs)))
-  expect(session.secrets.size).toBeGreaterThanOrEqual(13)
+  expect(session.secrets.size).toBeGreaterThanOrEqual(18)
   const leaks: string[] = []
   for (const [name, secret] of session.secrets) {
     expect(secret.length).toBeGreaterThan(10)
@@ -164,8 +213,10 @@ test('promise 42: nothing that a session tells has a secret in it', async () => 
   expect(log).toContain('/main/public/none')
 
   const kept = ['client secret', 'second client secret', 'refresh token', 'access token']
+  const outside = [...session.secrets.keys()].filter((name) => name.includes('secret of the'))
+  expect(outside).toHaveLength(3)
   const found = readFolder(folder.path).flatMap(([file, text]) =>
-    [...kept, 'secret key', 'control token', 'wrong secret']
+    [...kept, ...outside, 'secret key', 'control token', 'wrong secret']
       .filter((name) => text.includes(session.secrets.get(name) ?? '?'))
       .map((name) => `${name} in ${file}`),
   )
