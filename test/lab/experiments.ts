@@ -1,7 +1,9 @@
 import type { Experiment } from './experiment'
 import { killPosts } from './kill-posts'
 import { killWriters } from './kill-writers'
+import { timeAddresses } from './known-addresses'
 import { canLosePower, losePower } from './power-loss'
+import { timeSecrets } from './secret-times'
 import { findSqlmap, runSqlmap } from './sqlmap'
 import { stallReaders } from './stalled-readers'
 import { runTests } from './tests'
@@ -52,6 +54,20 @@ export const experiments: readonly Experiment[] = [
       const { nothing, everything, problems } = await killPosts(rounds, seed)
       return { facts: `nothing of ${nothing} POSTs, all of ${everything}`, problems }
     },
+  },
+  {
+    promise: 22,
+    title: 'how long a login by e-mail takes to begin tells nobody whose address it is',
+    unit: 'pairs of addresses',
+    rounds: 10_000,
+    run: (rounds, seed) => timeAddresses(rounds, seed),
+  },
+  {
+    promise: 23,
+    title: 'how long a comparison of secrets takes tells nothing about them',
+    unit: 'samples of each',
+    rounds: 100_000,
+    run: (rounds, seed) => timeSecrets(rounds, seed),
   },
   {
     promise: 24,

@@ -1,0 +1,79 @@
+import { callerOf, type Caller } from '../http/setup'
+import { setupExecutable } from '../promises/setup'
+import type { Finding } from './experiment'
+import { createRandom, type Random } from './random'
+import { compareTimes, MOST_T } from './welch'
+
+/** Requests before the first that counts: the runtime has compiled by then what it compiles. */
+const WARM_UP = 1_000
+const AT_ONCE = 1_000
+
+/**
+ * Promise 22: how long step 1 of a login by e-mail takes says nothing about whether the address is
+ * that of a user. Nobody new is taken in, so that the mails say different things.
+ */
+export async function timeAddresses(samples: number, seed: number): Promise<Finding> {
+  using hook = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response(null) })
+  await using executable = await setupExecutable({
+    environment: {
+      SATCHEL_MAIL_HOOK: `http://127.0.0.1:${hook.port}/`,
+      SATCHEL_ALLOW_PRIVATE_ADDRESSES: '127.0.0.0/8',
+      // Each request comes from another network: the caps are not what is measured.
+      SATCHEL_TRUST_PROXY: '127.0.0.0/8',
+      SATCHEL_DURABILITY: 'relaxed',
+      SATCHEL_LOG_LEVEL: 'error',
+    },
+  })
+  await executable.commands.run('policy.set', {
+    database: 'main',
+    newUsers: 'reject',
+    evalDays: null,
+    seats: null,
+    hookUrl: null,
+  })
+  await addUsers(await executable.root(), samples)
+  const random = createRandom(seed)
+  const problems = new Set<string>()
+  const ask = async (email: string) => {
+    const begin = Bun.nanoseconds()
+    const { status, text } = await callerOf(executable.main).post(
+      '/token',
+      { grant_type: 'otp', email, scopes: ['ACCESS_DB'] },
+      { 'x-forwarded-for': anyNetwork(random) },
+    )
+    const time = Bun.nanoseconds() - begin
+    const isSent = status === 200 && /^\{"type":"otp-sent","otp_id":"[\w-]{22}"\}$/.test(text)
+    if (!isSent) problems.add(`${email} was answered ${status} ${text}`)
+    return time / 1_000
+  }
+  for (let asked = 0; asked < WARM_UP; asked += 1) await ask(`w${random.between(1, 1e9)}@x.org`)
+  const [known, unknown] = [new Float64Array(samples), new Float64Array(samples)]
+  for (let sample = 0; sample < samples; sample += 1) {
+    const first = random.between(0, 1)
+    for (const side of [first, 1 - first]) {
+      if (side === 0) known[sample] = await ask(addressOf('known', sample))
+      else unknown[sample] = await ask(addressOf('other', sample))
+    }
+  }
+  const { t, difference } = compareTimes(known, unknown)
+  if (Math.abs(t) >= MOST_T) problems.add(`whether an address is known shows: t = ${t.toFixed(2)}`)
+  return { facts: `t = ${t.toFixed(2)}, ${difference.toFixed(1)} µs`, problems: [...problems] }
+}
+
+async function addUsers(root: Caller, count: number): Promise<void> {
+  for (let from = 0; from < count; from += AT_ONCE) {
+    const users = Array.from({ length: Math.min(AT_ONCE, count - from) }, (_, at) => {
+      return { userId: addressOf('known', from + at), type: 'prod' }
+    })
+    const { status, text } = await root.post('/users', users)
+    if (status !== 200) throw new Error(`No users: ${status} ${text}`)
+  }
+}
+
+function addressOf(what: 'known' | 'other', number: number): string {
+  return `${what}${String(number).padStart(6, '0')}@example.com`
+}
+
+function anyNetwork(random: Random): string {
+  return `10.${random.between(0, 255)}.${random.between(0, 255)}.${random.between(1, 254)}`
+}

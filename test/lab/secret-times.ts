@@ -1,0 +1,43 @@
+import { sameSecret } from '../../src/domain/secret'
+import type { Finding } from './experiment'
+import { createRandom } from './random'
+import { compareTimes, MOST_T } from './welch'
+
+/** As long as the secret of a client. */
+const KEPT = 'q2vR8XkFZ0m7yTn4bLw1sAq2vR8XkFZ0m7yTn4bLw1s'
+
+/** What somebody gives, twice, so that the time might tell which one it was. */
+const PAIRS: readonly (readonly [what: string, one: string, other: string])[] = [
+  ['its first or its last character is wrong', `!${KEPT.slice(1)}`, `${KEPT.slice(0, -1)}!`],
+  ['it is wrong or right', `${KEPT.slice(0, 20)}!${KEPT.slice(21)}`, KEPT],
+]
+
+/** Promise 23: how long a comparison takes says nothing about what is compared. */
+export async function timeSecrets(samples: number, seed: number): Promise<Finding> {
+  const problems: string[] = []
+  const facts: string[] = []
+  for (const [what, one, other] of PAIRS) {
+    takeTimes(one, other, 20_000, seed)
+    const [first, second] = takeTimes(one, other, samples, seed)
+    const { t, difference } = compareTimes(first, second)
+    facts.push(`t = ${t.toFixed(2)}, ${difference.toFixed(1)} ns`)
+    if (Math.abs(t) >= MOST_T) problems.push(`whether ${what} shows: t = ${t.toFixed(2)}`)
+  }
+  return { facts: facts.join('; '), problems }
+}
+
+/** ns, `samples` of each, in an order that is drawn. */
+function takeTimes(one: string, other: string, samples: number, seed: number) {
+  const random = createRandom(seed)
+  const times = [new Float64Array(samples), new Float64Array(samples)] as const
+  const taken = [0, 0]
+  while (taken[0]! + taken[1]! < 2 * samples) {
+    const drawn = random.between(0, 1)
+    const side = taken[drawn]! < samples ? drawn : 1 - drawn
+    const given = side === 0 ? one : other
+    const begin = Bun.nanoseconds()
+    sameSecret(given, KEPT)
+    times[side]![taken[side]!++] = Bun.nanoseconds() - begin
+  }
+  return times
+}
