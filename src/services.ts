@@ -1,5 +1,6 @@
 import { createAuthority } from './auth/authority'
 import { createInvitations } from './auth/invitations'
+import { addNotice } from './auth/otp-notice'
 import { createProviders } from './auth/providers'
 import { openSecretKey } from './auth/secret-key'
 import { createSteadyClock } from './auth/steady-clock'
@@ -72,6 +73,7 @@ export function createServices(
         clock,
         vault,
         server,
+        complete: addNotice,
         isSending: printer !== undefined,
         report: (...failure) => reportMail(database, ...failure),
       }),

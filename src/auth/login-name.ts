@@ -1,3 +1,4 @@
+import type { Code } from '../domain/code'
 import { DEMO_DOMAIN, requireEmail } from '../domain/email'
 import { SatchelError } from '../domain/error'
 import { requireUserId } from '../domain/user'
@@ -18,6 +19,12 @@ export function requireLoginName(value: unknown): LoginName {
   if (other === undefined) return { email, as: null }
   const as = requireUserId(other, 'INVALID_REQUEST')
   return { email, as: as === email ? null : as }
+}
+
+/** Who asked for this code. */
+export function nameOf({ subject, state }: Code): LoginName {
+  const as = state['as']
+  return { email: subject, as: typeof as === 'string' ? as : null }
 }
 
 export function isSameName(one: LoginName, other: LoginName): boolean {

@@ -6,7 +6,7 @@ import { sameSecret } from '../domain/secret'
 import type { ReadTx, WriteTx } from '../domain/store'
 import { createCap } from './cap'
 import type { CountToken, Grant, TokenRequest } from './grant'
-import { isSameName, type LoginName, requireLoginName } from './login-name'
+import { isSameName, type LoginName, nameOf, requireLoginName } from './login-name'
 import type { OtpParts } from './otp'
 import { foldOtp, type OtpHash } from './otp-code'
 import { findScopes, requireText } from './parameters'
@@ -148,11 +148,6 @@ async function welcome(
   const claims = claimsOf(user, email)
   const order = { clientId: PUBLIC_CLIENT, claims, scopes, publicKey, intent: why, count }
   return await issuer.issue(order)
-}
-
-function nameOf({ subject, state }: Code): LoginName {
-  const as = state['as']
-  return { email: subject, as: typeof as === 'string' ? as : null }
 }
 
 function refusal(left: number): SatchelError {

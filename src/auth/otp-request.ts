@@ -1,8 +1,6 @@
 import type { Code } from '../domain/code'
-import { SatchelError } from '../domain/error'
 import { randomToken } from '../domain/id'
 import type { Letter } from '../domain/mailer'
-import type { Intent } from '../domain/policy'
 import { grantScopes } from '../domain/scope'
 import type { ReadTx } from '../domain/store'
 import { createCap, tooMany } from './cap'
@@ -12,15 +10,15 @@ import { describeOrigin } from './origin-name'
 import type { OtpParts } from './otp'
 import { newOtp, type OtpHash } from './otp-code'
 import { findScopes, requireScopes } from './parameters'
-import { findIntent, PERSON_SCOPES, requireWelcome } from './person'
+import { findIntent, PERSON_SCOPES } from './person'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
 /**
- * Step 1: puts down a code and the mail that brings it. Whoever the address belongs to, the same
- * work is done and the same answer given; what stands in the owner's way is for the mail to say, and
- * for step 2 (design.md §4 Enumeration, promise 22). `isByAddress`: the code may be redeemed without
+ * Step 1: puts down a code and the mail that brings it. Nothing here looks whose address it is, so the
+ * same work is done and the same answer given; what stands in the owner's way is for the mail to say
+ * when it leaves, and for step 2 (design.md §4 Enumeration, promise 22). `isByAddress`: the code may be redeemed without
  * its id, as the SDK does.
  */
 export function createOtpRequest(
@@ -58,7 +56,7 @@ export function createOtpRequest(
       if (oldest !== undefined && recent.length >= limits.perAddress) {
         throw tooMany(oldest.created + HOUR - now)
       }
-      const letter = await compose(tx, name, intent, code, otp, origin)
+      const letter = await compose(tx, name, code, otp, origin)
       await mailer.post(tx, letter)
       await tx.codes.put(code)
       await tx.codes.prune(now - HOUR)
@@ -69,7 +67,6 @@ export function createOtpRequest(
   async function compose(
     tx: ReadTx,
     name: LoginName,
-    intent: Intent | undefined,
     code: Code,
     otp: string,
     origin: string | null,
@@ -82,7 +79,7 @@ export function createOtpRequest(
       ...page,
       link: page.origin === '' ? '' : linkTo(page.origin, code.id, otp),
       minutes: Math.floor(limits.life / MINUTE),
-      notice: await findNotice(tx, name, intent, code.created),
+      notice: '',
     }
     // Nobody waits for a mail whose code is over.
     return { kind: 'otp', to: name.email, variables, expires: code.expires }
@@ -96,20 +93,4 @@ function isOtp({ kind }: Code): boolean {
 /** With the parameters that `db.cloud.login()` of the clients takes (protocol.md §2.1). */
 function linkTo(origin: string, otpId: string, otp: string): string {
   return `${origin}/?${new URLSearchParams({ otpId, otp }).toString()}`
-}
-
-/** What the owner of the address should know, because the code will not log them in. */
-async function findNotice(
-  tx: ReadTx,
-  name: LoginName,
-  intent: Intent | undefined,
-  now: number,
-): Promise<string> {
-  try {
-    await requireWelcome(tx, name, intent, now)
-    return ''
-  } catch (error) {
-    if (!(error instanceof SatchelError)) throw error
-    return `The code will not log you in: ${error.message}.`
-  }
 }

@@ -40,7 +40,11 @@ export interface MailVariables {
 export type MailKind = keyof MailVariables
 
 /** A mail as the domain sees it: what it is about and for whom. */
-export interface Letter<Kind extends MailKind = MailKind> {
+export type Letter<Kind extends MailKind = MailKind> = {
+  readonly [K in Kind]: LetterOf<K>
+}[Kind]
+
+interface LetterOf<Kind extends MailKind> {
   readonly kind: Kind
   /** One address. */
   readonly to: string
@@ -86,7 +90,7 @@ export interface Mailer extends AsyncDisposable {
    * Puts a letter down in the unit that makes it necessary, which is what it costs: it is sent after
    * the commit, and again until it has gone or expires. Throws `MAIL_NOT_CONFIGURED`.
    */
-  post<Kind extends MailKind>(tx: WriteTx, letter: Letter<Kind>): Promise<void>
+  post(tx: WriteTx, letter: Letter): Promise<void>
   /** Undefined when mails cannot be sent. */
   route(): Promise<MailRoute | undefined>
   /** Throws `UNPROCESSABLE`. */

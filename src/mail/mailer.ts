@@ -32,6 +32,8 @@ export interface MailerParts {
   readonly clock: Clock
   readonly vault: Vault
   readonly server: ServerMail
+  /** Adds what is looked up only when a letter leaves. `now` in ms. */
+  readonly complete: (tx: ReadTx, letter: Letter, now: number) => Promise<Letter>
   /** False for a command, which leaves what waits to the server. */
   readonly isSending: boolean
   /** Told of mails that did not go; `isFinal` when they never will. */
@@ -50,9 +52,10 @@ export function createMailer(parts: MailerParts): Mailer & Outbox {
       })
     : NO_OUTBOX
 
-  async function deliver(letter: Letter, signal: AbortSignal): Promise<Way> {
-    const { way, templates } = await database.read(async (tx) => {
-      return { way: await findWay(tx), templates: await listTemplates(tx) }
+  async function deliver(given: Letter, signal: AbortSignal): Promise<Way> {
+    const { letter, way, templates } = await database.read(async (tx) => {
+      const letter = await parts.complete(tx, given, clock.now())
+      return { letter, way: await findWay(tx), templates: await listTemplates(tx) }
     })
     if (way === undefined) throw new DeliveryError(NOT_CONFIGURED, false)
     const wording = await wordMail(templates, letter.kind, { ...letter.variables })

@@ -2,7 +2,11 @@ import type { Letter, MailKind, MailVariables } from '../domain/mailer'
 
 /** A letter that shows what the templates of a kind make of it (protocol.md §13.2). */
 export function sampleLetter(kind: MailKind, to: string, database: string, now: number): Letter {
-  return { kind, to, variables: sampleVariables(to, database)[kind], expires: now + DAY }
+  const { otp, invite } = sampleVariables(to, database)
+  const expires = now + DAY
+  return kind === 'otp'
+    ? { kind, to, variables: otp, expires }
+    : { kind, to, variables: invite, expires }
 }
 
 /** The names of the variables of a kind, as templates write them. */

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type AuthorityOptions, createAuthority } from '../../src/auth/authority'
 import type { TokenRequest } from '../../src/auth/grant'
+import { addNotice } from '../../src/auth/otp-notice'
 import type { TokenAnswer } from '../../src/auth/token-answer'
 import { createClient } from '../../src/domain/client'
 import type { MailVariables } from '../../src/domain/mailer'
@@ -17,7 +18,7 @@ type Sent = MailVariables['otp'] & { readonly to: string; readonly text: string 
 
 /** A database that people log in to by e-mail; its mails end up in a mailbox. */
 export async function setupOtp(options: AuthorityOptions = {}) {
-  const base = await setupMailer({ isPrinting: () => true })
+  const base = await setupMailer({ isPrinting: () => true }, addNotice)
   return await serve(base, new Uint8Array(randomBytes(32)), options)
 }
 

@@ -37,7 +37,10 @@ export interface Failure {
 }
 
 /** The mail room of a new database. Nothing is printed unless `isPrinting` says so. */
-export async function setupMailer(server: Partial<ServerMail> = {}) {
+export async function setupMailer(
+  server: Partial<ServerMail> = {},
+  complete: MailerParts['complete'] = async (_tx, letter) => letter,
+) {
   const base = await setupStore()
   const database = await base.store.create('main')
   const printed: Message[] = []
@@ -48,6 +51,7 @@ export async function setupMailer(server: Partial<ServerMail> = {}) {
       database,
       clock: base.clock,
       vault,
+      complete,
       isSending: true,
       server: {
         address: null,

@@ -32,6 +32,27 @@ test.each([undefined, 'login', 'register'])(
   },
 )
 
+test('promise 22: step 1 does not look whose address it is: the mail does, when it leaves', async () => {
+  await using server = await setupOtp()
+  await server.setPolicy({ newUsers: 'reject' })
+  await server.addUser('alice@example.com')
+  // Nothing leaves from now on.
+  await server.mailer[Symbol.asyncDispose]()
+  await server.ask({ email: 'alice@example.com' })
+  await server.ask({ email: 'maria@example.com' })
+  const waiting = await server.database.read((tx) => tx.mails.due(server.clock.now(), 2))
+  expect(new Set(waiting.map(({ sealed }) => sealed.length)).size).toBe(1)
+  await server.addUser('alice@example.com', { deactivated: server.clock.now() })
+  await server.addUser('maria@example.com')
+  await using later = server.open()
+  await later.idle()
+  const notices = server.printed.map(({ letter: { to, variables } }) => ({ to, ...variables }))
+  expect(notices.toSorted((one, other) => one.to.localeCompare(other.to))).toMatchObject([
+    { to: 'alice@example.com', notice: expect.stringContaining('This user is deactivated') },
+    { to: 'maria@example.com', notice: '' },
+  ])
+})
+
 test('promise 22: the answers over HTTP are the same, and none waits for its mail', async () => {
   await using smtp = await startSmtp()
   const smtpUrl = `smtp://127.0.0.1:${smtp.port}`
