@@ -58,7 +58,7 @@ export const experiments: readonly Experiment[] = [
   {
     promise: 22,
     title: 'how long a login by e-mail takes to begin tells nobody whose address it is',
-    unit: 'pairs of addresses',
+    unit: 'addresses of each',
     rounds: 10_000,
     run: (rounds, seed) => timeAddresses(rounds, seed),
   },

@@ -2,7 +2,7 @@ import { callerOf, type Caller } from '../http/setup'
 import { setupExecutable } from '../promises/setup'
 import type { Finding } from './experiment'
 import { createRandom, type Random } from './random'
-import { compareTimes, MOST_T } from './welch'
+import { compareTimes, drawTurns, MOST_T } from './welch'
 
 /** Requests before the first that counts: the runtime has compiled by then what it compiles. */
 const WARM_UP = 1_000
@@ -46,14 +46,13 @@ export async function timeAddresses(samples: number, seed: number): Promise<Find
     if (!isSent) problems.add(`${email} was answered ${status} ${text}`)
     return time / 1_000
   }
-  for (let asked = 0; asked < WARM_UP; asked += 1) await ask(`w${random.between(1, 1e9)}@x.org`)
+  for (let turn = 0; turn < WARM_UP; turn += 1) await ask(`w${random.between(1, 1e9)}@x.org`)
   const [known, unknown] = [new Float64Array(samples), new Float64Array(samples)]
-  for (let sample = 0; sample < samples; sample += 1) {
-    const first = random.between(0, 1)
-    for (const side of [first, 1 - first]) {
-      if (side === 0) known[sample] = await ask(addressOf('known', sample))
-      else unknown[sample] = await ask(addressOf('other', sample))
-    }
+  const asked = [0, 0]
+  for (const turn of drawTurns(samples, random)) {
+    const sample = asked[turn]!++
+    const times = turn === 0 ? known : unknown
+    times[sample] = await ask(addressOf(turn === 0 ? 'known' : 'other', sample))
   }
   const { t, difference } = compareTimes(known, unknown)
   if (Math.abs(t) >= MOST_T) problems.add(`whether an address is known shows: t = ${t.toFixed(2)}`)

@@ -1,7 +1,7 @@
 import { sameSecret } from '../../src/domain/secret'
 import type { Finding } from './experiment'
 import { createRandom } from './random'
-import { compareTimes, MOST_T } from './welch'
+import { compareTimes, drawTurns, MOST_T } from './welch'
 
 /** As long as the secret of a client. */
 const KEPT = 'q2vR8XkFZ0m7yTn4bLw1sAq2vR8XkFZ0m7yTn4bLw1s'
@@ -28,16 +28,13 @@ export async function timeSecrets(samples: number, seed: number): Promise<Findin
 
 /** ns, `samples` of each, in an order that is drawn. */
 function takeTimes(one: string, other: string, samples: number, seed: number) {
-  const random = createRandom(seed)
   const times = [new Float64Array(samples), new Float64Array(samples)] as const
   const taken = [0, 0]
-  while (taken[0]! + taken[1]! < 2 * samples) {
-    const drawn = random.between(0, 1)
-    const side = taken[drawn]! < samples ? drawn : 1 - drawn
-    const given = side === 0 ? one : other
+  for (const turn of drawTurns(samples, createRandom(seed))) {
+    const given = turn === 0 ? one : other
     const begin = Bun.nanoseconds()
     sameSecret(given, KEPT)
-    times[side]![taken[side]!++] = Bun.nanoseconds() - begin
+    times[turn]![taken[turn]!++] = Bun.nanoseconds() - begin
   }
   return times
 }

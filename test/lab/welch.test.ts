@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { createRandom } from './random'
-import { compareTimes, MOST_T } from './welch'
+import { compareTimes, drawTurns, MOST_T } from './welch'
 
 /** `count` times around 1000, as noise makes them, with a few that are far off. */
 function times(count: number, seed: number, more = 0): Float64Array {
@@ -16,6 +16,14 @@ test('two series of the same times are not told apart', () => {
     const { t } = compareTimes(times(5_000, seed), times(5_000, seed + 100))
     expect(Math.abs(t)).toBeLessThan(MOST_T)
   }
+})
+
+test('turns are drawn, as many for either side', () => {
+  const turns = drawTurns(1_000, createRandom(1))
+  expect(turns).toHaveLength(2_000)
+  expect(turns.reduce((sum, turn) => sum + turn, 0)).toBe(1_000)
+  expect(turns).not.toEqual(drawTurns(1_000, createRandom(2)))
+  expect(turns).toEqual(drawTurns(1_000, createRandom(1)))
 })
 
 test('two that differ by a hundredth are', () => {

@@ -1,9 +1,26 @@
+import type { Random } from './random'
+
 /** Two series of times that were taken in turn, and what tells one from the other. */
 export interface Comparison {
   /** Welch's t of the two: beyond ±4.5 they differ by more than chance (promises.md 23). */
   readonly t: number
   /** How much longer the second takes on average, in the unit of the times. */
   readonly difference: number
+}
+
+/**
+ * Whose turn it is, 0 or 1, `samples` times each, in an order that is drawn: what one turn leaves
+ * behind meets either side alike.
+ */
+export function drawTurns(samples: number, random: Random): Uint8Array {
+  const turns = new Uint8Array(2 * samples).fill(1, samples)
+  for (let last = turns.length - 1; last > 0; last -= 1) {
+    const drawn = random.between(0, last)
+    const turn = turns[drawn]!
+    turns[drawn] = turns[last]!
+    turns[last] = turn
+  }
+  return turns
 }
 
 /** How far from 0 Welch's t may be. */
