@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { readFileSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import type { SMTPServerOptions } from 'smtp-server'
+import { startSmtp } from '../mail/smtp-server'
 import { CLIENT_ID, CLIENT_SECRET, startOpenIdProvider } from '../oauth/openid'
 import { temporaryFolder } from '../setup'
 import { EXECUTABLE, satchel, serve } from './setup'
@@ -35,6 +37,12 @@ const WALK = [
   {
     section: 'Log people in',
     seen: [
+      '"sub":"alice@example.com"',
+      'Mails go to smtp://app%40example.com@127.0.0.1:',
+      'They come from My App <app@example.com>',
+      'took a mail from My App <app@example.com> to you@example.com',
+      'otp-body-txt       this database',
+      '"sub":"foo@demo.local"',
       'google accepts the client id and secret',
       '"displayName":"Google"',
       'New people      webhook',
@@ -50,31 +58,30 @@ describe('the README', () => {
     using folder = temporaryFolder()
     symlinkSync(dirname(EXECUTABLE), join(folder.path, 'dist'))
     symlinkSync(join(ROOT, 'node_modules'), join(folder.path, 'node_modules'))
-    // The net may not be there: a provider of this machine answers for Google.
+    // The net may not be there: a provider and a mail server of this machine answer for others.
     const allowed = ['--allow-private-addresses', '127.0.0.0/8']
     await using server = await serve({ cwd: folder.path }, allowed)
+    await using smtp = await startSmtp({ allowInsecureAuth: true, onAuth: checkPassword })
     const callback = `${server.ready.url}/main/oauth/callback/google`
     using google = await startOpenIdProvider({ accounts: {}, callback })
-    const script = WALK.map(({ section }) => `echo '## ${section}'\n${shellOf(section)}`).join('\n')
-    const child = Bun.spawn(
-      [
-        'bash',
-        '-euo',
-        'pipefail',
-        '-c',
-        script
-          .replaceAll('http://127.0.0.1:7080', server.ready.url)
-          .replace('provider add google', `provider add google --issuer ${google.issuer}`)
-          .replace('1234.apps.googleusercontent.com', CLIENT_ID)
-          .replace('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', CLIENT_SECRET),
-      ],
-      {
-        cwd: folder.path,
-        stdin: 'ignore',
-        stdout: 'pipe',
-        stderr: 'pipe',
-      },
-    )
+    const script = WALK.map(({ section }) => `echo '## ${section}'\n${shellOf(section)}`)
+      .join('\n')
+      .replaceAll('http://127.0.0.1:7080', server.ready.url)
+      .replace(/smtps(:.*@)smtp.example.com/, `smtp$1127.0.0.1:${smtp.port}`)
+      .replace('provider add google', `provider add google --issuer ${google.issuer}`)
+      .replace('1234.apps.googleusercontent.com', CLIENT_ID)
+      .replace('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', CLIENT_SECRET)
+    const child = Bun.spawn(['bash', '-euo', 'pipefail', '-c', script], {
+      cwd: folder.path,
+      stdin: 'pipe',
+      stdout: 'pipe',
+      stderr: 'pipe',
+    })
+    // The reader looks at the terminal of the server and types the code.
+    const mail = await server.logged((line) => isMail(line, 'otp'))
+    const { variables } = JSON.parse(mail) as { variables: { otp: string } }
+    void child.stdin.write(`${variables.otp}\n`)
+    void child.stdin.end()
     const [exitCode, output, problems] = await Promise.all([
       child.exited,
       child.stdout.text(),
@@ -88,6 +95,7 @@ describe('the README', () => {
       const shown = output.split(`## ${section}\n`)[1]?.split('\n## ')[0] ?? ''
       for (const text of seen) expect(shown).toContain(text)
     }
+    expect(smtp.mails).toMatchObject([{ to: ['you@example.com'], user: 'app@example.com' }])
     await server[Symbol.asyncDispose]()
     await acceptInvitation(folder.path, await server.log)
   }, 60_000)
@@ -104,7 +112,7 @@ describe('the README', () => {
 
 /** Opens the link that the server has printed, on the next start, and presses the button. */
 async function acceptInvitation(folder: string, log: string): Promise<void> {
-  const [mail, ...others] = log.split('\n').filter((line) => line.includes('"logger":"mail"'))
+  const [mail, ...others] = log.split('\n').filter((line) => isMail(line, 'invite'))
   expect(others).toEqual([])
   const { to, variables } = JSON.parse(mail ?? '{}') as { to: string; variables: { link: string } }
   await using server = await serve({ cwd: folder })
@@ -118,6 +126,15 @@ async function acceptInvitation(folder: string, log: string): Promise<void> {
   const headers = { authorization: `Bearer ${token.trim()}` }
   const items = await fetch(`${server.ready.url}/main/my/todoItems`, { headers })
   expect(await items.text()).toContain('"title":"Bread"')
+}
+
+const checkPassword: NonNullable<SMTPServerOptions['onAuth']> = (auth, _session, done) =>
+  auth.password === 'PASSWORD'
+    ? done(null, { user: auth.username })
+    : done(new Error('Wrong password'))
+
+function isMail(line: string, kind: 'otp' | 'invite'): boolean {
+  return line.includes('"logger":"mail"') && line.includes(`"kind":"${kind}"`)
 }
 
 /** The shell blocks of a section, one after the other. */

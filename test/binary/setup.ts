@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'bun:test'
@@ -68,6 +69,8 @@ export interface Served extends AsyncDisposable {
   /** Everything after the ready line on standard output, and the log; complete when it has ended. */
   readonly rest: Promise<string>
   readonly log: Promise<string>
+  /** The `nth` line of the log that this is true of, as soon as it is there. */
+  logged(isWanted: (line: string) => boolean, nth?: number): Promise<string>
   readonly exited: Promise<number>
   kill(signal: NodeJS.Signals): void
 }
@@ -85,7 +88,7 @@ export async function serve(
     stdout: 'pipe',
     stderr: 'pipe',
   })
-  const log = child.stderr.text()
+  const { log, ...follower } = followLog(child.stderr)
   const { line, rest } = await firstLine(child.stdout)
   if (line === undefined) throw new Error(`satchel serve ended before it was ready: ${await log}`)
   return {
@@ -93,11 +96,35 @@ export async function serve(
     ready: JSON.parse(line) as Ready,
     rest,
     log,
+    ...follower,
     exited: child.exited,
     kill: (signal) => child.kill(signal),
     async [Symbol.asyncDispose]() {
       child.kill('SIGTERM')
       await child.exited
+    },
+  }
+}
+
+function followLog(stream: ReadableStream<Uint8Array>) {
+  let text = ''
+  const grown = new EventTarget()
+  async function readAll(): Promise<string> {
+    for await (const chunk of stream.pipeThrough(new TextDecoderStream())) {
+      text += chunk
+      grown.dispatchEvent(new Event('text'))
+    }
+    return text
+  }
+  return {
+    log: readAll(),
+    async logged(isWanted: (line: string) => boolean, nth = 1): Promise<string> {
+      const signal = AbortSignal.timeout(30_000)
+      for (;;) {
+        const line = text.split('\n').slice(0, -1).filter(isWanted)[nth - 1]
+        if (line !== undefined) return line
+        await once(grown, 'text', { signal })
+      }
     },
   }
 }
