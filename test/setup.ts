@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Clock } from '../src/clock'
 import { readConfig } from '../src/config'
 import type { LineSink } from '../src/line-sink'
 import { openLogs } from '../src/log'
@@ -27,8 +28,8 @@ export function collectLines(): CollectedLines {
 }
 
 /** A server in this process, with its first client. */
-export interface TestServer extends Server {
-  readonly clock: TestClock
+export interface TestServer<Time extends Clock = TestClock> extends Server {
+  readonly clock: Time
   /** The log, one entry per line. */
   readonly lines: readonly string[]
   /** The base address of the database `main`. */
@@ -41,10 +42,18 @@ export interface TestServer extends Server {
 const EVERYTHING = ['ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE', 'IMPERSONATE', 'MANAGE_DB']
 
 /** A server on a free port with a new data folder, both gone when the test ends. */
-export async function setupServer(
+export function setupServer(
   flags: Readonly<Record<string, unknown>> = {},
   clock = createTestClock(),
 ): Promise<TestServer> {
+  return setupServerAt(clock, flags)
+}
+
+/** The same by a clock that need not be a test's: for clients with clocks of their own. */
+export async function setupServerAt<Time extends Clock>(
+  clock: Time,
+  flags: Readonly<Record<string, unknown>> = {},
+): Promise<TestServer<Time>> {
   await using undo = new AsyncDisposableStack()
   const sink = collectLines()
   const logs = openLogs({ clock, level: 'debug', format: 'json', sink })
