@@ -126,6 +126,7 @@ export const SETTINGS = {
   maxDepth: rare(64, count, 'levels', 'the deepest nesting of a JSON body'),
   maxValues: rare(1_000_000, count, 'values', 'the most values in one JSON body'),
   maxBlob: rare(1024 * MIB, count, 'bytes', 'the largest blob'),
+  maxSilence: rare(60, count, 'seconds', 'how long the sender of a blob may send nothing'),
   maxExpiresIn: rare(86_400, count, 'seconds', 'the longest life a token may ask for'),
   maxNotBefore: rare(86_400, count, 'seconds', 'how far ahead a token may begin'),
   maxClockSkew: rare(86_400, count, 'seconds', 'how wrong the clock of a client may be'),

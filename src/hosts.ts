@@ -10,8 +10,6 @@ export interface OpenHosts extends Hosts, AsyncDisposable {
   create(name: string): Promise<Host>
   /** Closes the database and removes everything of it. Throws `UNKNOWN_DATABASE`. */
   remove(name: string): Promise<void>
-  /** The database, open until disposed: for work that takes longer than a request. */
-  hold(name: string): Promise<Host & Disposable>
   /** Opens the database and works off the jobs that an earlier process left behind. */
   resume(name: string): Promise<void>
 }
@@ -105,6 +103,7 @@ export function createHosts(parts: HostsParts): OpenHosts {
     await entry?.jobs[Symbol.asyncDispose]()
     await entry?.host.mailer[Symbol.asyncDispose]()
     await entry?.host.authority[Symbol.asyncDispose]()
+    await entry?.host.blobs[Symbol.asyncDispose]()
     await entry?.host.database[Symbol.asyncDispose]()
   }
 

@@ -16,7 +16,7 @@ export interface Application {
   fetch(request: Request, server: Bun.Server<undefined>): Response | Promise<Response>
 }
 
-type ListenConfig = Pick<Config, 'host' | 'port' | 'tlsCert' | 'tlsKey' | 'maxBlob' | 'maxBody'>
+type ListenConfig = Pick<Config, 'host' | 'port' | 'tlsCert' | 'tlsKey'>
 
 const IDLE_SECONDS = 30
 
@@ -125,7 +125,7 @@ async function read(setting: 'tlsCert' | 'tlsKey', path: string): Promise<string
 }
 
 function serve(
-  { host, port, maxBlob, maxBody }: ListenConfig,
+  { host, port }: ListenConfig,
   application: Application,
   { tls, reusePort = false }: { readonly tls?: Pair; readonly reusePort?: boolean },
 ): Bun.Server<undefined> {
@@ -137,14 +137,22 @@ function serve(
       hostname: host,
       port,
       idleTimeout: IDLE_SECONDS,
-      // Every route has its own limit and says so; Bun's answer to this one is empty.
-      maxRequestBodySize: Math.max(maxBlob, maxBody),
+      // Every route has its own limit and says so; Bun's answer to this one says nothing.
+      maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       development: false,
       fetch: (request, server) => application.fetch(request, server),
+      error: cannotAnswer,
     })
   } catch (error) {
     throw cannotListen(host, port, error)
   }
+}
+
+/** Goes out instead of an answer that was made and cannot be sent: its file is gone meanwhile. */
+function cannotAnswer(error: unknown): Response {
+  serverLog.error('An answer could not be sent', { error })
+  const message = 'Something went wrong here; the log of the server says more'
+  return Response.json({ code: 'INTERNAL', message }, { status: 500 })
 }
 
 function cannotListen(host: string, port: number, cause: unknown): unknown {

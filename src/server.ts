@@ -148,6 +148,9 @@ function print(logs: Logs, { letter, subject, text }: Message): void {
   logs.mail({ kind, to, subject, text, variables })
 }
 
+/** Of the sender of a blob on average, bytes per second. */
+const LEAST_RATE = 1024
+
 function createDoor(hosts: Hosts, config: Config, mode: Mode, { clock, logs }: Surroundings): Door {
   const { maxBody: bytes, maxDepth: depth, maxValues: values } = config
   const own = new Set(config.publicUrl === null ? [] : [new URL(config.publicUrl).origin])
@@ -159,6 +162,10 @@ function createDoor(hosts: Hosts, config: Config, mode: Mode, { clock, logs }: S
       clock,
       bodies: createBodies({ bytes, depth, values }),
       limits: createLimiter(config.rateLimits ?? RATE_LIMITS, clock, isLimited),
+      blobs: {
+        limits: { blob: config.maxBlob, database: null, user: null },
+        patience: { silence: config.maxSilence * 1000, rate: LEAST_RATE },
+      },
       origins: { own, isDevelopment: () => mode.isDevelopment() },
       proxies: config.trustProxy,
       version,

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { createAuthority } from './auth/authority'
 import { createInvitations } from './auth/invitations'
 import { addNotice } from './auth/otp-notice'
@@ -6,14 +7,16 @@ import { openSecretKey } from './auth/secret-key'
 import { createSteadyClock } from './auth/steady-clock'
 import { createVault } from './auth/vault'
 import { createWebhook } from './auth/webhook'
+import { createDiskBlobs } from './blobs/disk'
 import type { Clock } from './clock'
 import { type Config } from './config'
 import { isLoopback } from './setting'
+import type { BlobStore } from './domain/blob-store'
 import type { Letter } from './domain/mailer'
 import { findPublicAddress } from './domain/public-address'
 import type { Database, ReadTx } from './domain/store'
 import type { Services } from './http/hosts'
-import { mailLog } from './log'
+import { mailLog, serverLog } from './log'
 import { createMailer } from './mail/mailer'
 import type { Message } from './mail/message'
 import { createOutbound } from './outbound'
@@ -85,6 +88,7 @@ export function createServices(
       mailer,
       askWebhook: (person) => webhook.ask(person),
     })
+    const blobs = undo.use(await openBlobs(database, config))
     const parts = { database, clock, secretKey, vault, outbound: call }
     const addressOf = async (tx: ReadTx) =>
       (await findPublicAddress(tx)) ?? address.of(database.name)
@@ -94,12 +98,22 @@ export function createServices(
     return {
       authority,
       mailer,
+      blobs,
       providers: createProviders(parts),
       webhook,
       invitations: createInvitations({ database, clock, steady, mailer, admit, addressOf }),
       address: () => database.read(addressOf),
     }
   }
+}
+
+/** What could not be cleared away is in nobody's way. */
+async function openBlobs(database: Database, { memory }: Config): Promise<BlobStore> {
+  const report = (error: unknown) =>
+    serverLog.error('The storage of blobs has a problem', { database: database.name, error })
+  const blobs = createDiskBlobs(join(database.folder, 'blobs'), { isDurable: !memory, report })
+  await blobs.sweep((hash) => database.read((tx) => tx.blobs.isStored(hash))).catch(report)
+  return blobs
 }
 
 function reportMail(

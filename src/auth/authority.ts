@@ -34,6 +34,11 @@ export interface Authority extends AsyncDisposable {
    */
   verify(token: string, beforeCheck?: () => void): Actor | Promise<Actor>
   /**
+   * A verified actor as they stand now, for work that may outlast their token. Throws
+   * `INVALID_TOKEN` when their client or user is gone, and `USER_DEACTIVATED`.
+   */
+  recheck(actor: Actor): Promise<Actor>
+  /**
    * The claims of a valid access token, and the licence of its user as it is now, for
    * `GET /token/validate`. Throws as `verify`.
    */
@@ -89,6 +94,7 @@ export async function createAuthority(
   ])
   const audience = audienceOf(database.id)
   const verified = new Map<string, Verified>()
+  const vouched = new WeakMap<Actor, Found>()
 
   function verify(token: string, beforeCheck?: () => void): Actor | Promise<Actor> {
     const known = verified.get(token)
@@ -116,16 +122,22 @@ export async function createAuthority(
   async function confirm(token: string, found: Found): Promise<Actor> {
     // Read before the database is: a change that comes in between is then looked at again.
     const { policy } = database
-    const holder = await database.read((tx) => findHolder(tx, found.bond, steady.now()))
     verified.delete(token)
+    const { actor, ends } = await requireStanding(found)
+    if (verified.size >= REMEMBERED) forgetOldest()
+    verified.set(token, { ...found, actor, policy, ends: Math.min(found.expires, ends) })
+    return actor
+  }
+
+  async function requireStanding(found: Found) {
+    const holder = await database.read((tx) => findHolder(tx, found.bond, steady.now()))
     if (holder === undefined) {
       throw new SatchelError('INVALID_TOKEN', 'The client or the user of this token is gone')
     }
     requireActive(holder.user)
-    if (verified.size >= REMEMBERED) forgetOldest()
     const actor = licensed(found.bearer, holder.user)
-    verified.set(token, { ...found, actor, policy, ends: Math.min(found.expires, holder.ends) })
-    return actor
+    vouched.set(actor, found)
+    return { actor, ends: holder.ends }
   }
 
   function forgetOldest(): void {
@@ -137,6 +149,12 @@ export async function createAuthority(
 
   return {
     verify,
+
+    async recheck(actor) {
+      const found = vouched.get(actor)
+      if (found === undefined) throw new Error('this actor was not verified here')
+      return (await requireStanding(found)).actor
+    },
 
     async claims(token, beforeCheck) {
       const actor = await verify(token, beforeCheck)

@@ -1,6 +1,8 @@
 import type { Call } from './call'
 import { quotaHeaders } from './rate-limits'
 
+export type Body = string | ReadableStream<Uint8Array> | Blob | null
+
 export interface AnswerOptions {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
@@ -16,7 +18,7 @@ const PRIVATE = 'private, no-store'
 /** An answer with the headers of every answer; JSON text unless `type` says otherwise. */
 export function answer(
   call: Call,
-  body: string | ReadableStream<Uint8Array> | null,
+  body: Body,
   { status = 200, headers, type = JSON_TYPE }: AnswerOptions = {},
 ): Response {
   call.isDressed = true

@@ -1,6 +1,7 @@
 import { type AnyElysia, Elysia } from 'elysia'
 import { SatchelError } from '../domain/error'
 import { answer } from './answer'
+import { blobRoutes } from './blobs'
 import { type Call, callOf } from './call'
 import type { Door } from './door'
 import { errorAnswer, publicError } from './errors'
@@ -29,6 +30,7 @@ export function createApp(door: Door, domain: string | null): FrontDoor {
     .use(invitationRoutes(door))
     .use(objectRoutes(door))
     .use(userRoutes(door))
+    .use(blobRoutes(door))
     .use(openapiRoutes(door, application))
 
   function application(): AnyElysia {

@@ -1,6 +1,7 @@
 import { SatchelError } from '../domain/error'
 import { type JsonLimits, parseJson } from '../domain/json-scan'
 import { nextTurn } from '../domain/turn'
+import { callOf } from './call'
 
 export interface BodyLimits extends JsonLimits {
   /** The largest body of one request. */
@@ -20,6 +21,8 @@ export interface Bodies {
   json<T>(request: Request, work: (value: unknown) => Promise<T>): Promise<T>
   /** The body as text of at most `most` bytes, for small forms. */
   text(request: Request, most: number): Promise<string>
+  /** Takes room for so many bytes until disposed: for a body that passes through. Throws `BUSY`. */
+  reserve(bytes: number): Disposable
 }
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?(?:json|x?-?tson)\s*(?:;|$)/i
@@ -30,20 +33,17 @@ export function createBodies(limits: BodyLimits): Bodies {
   let uncollected = 0
 
   async function withBytes<T>(
-    request: Request,
+    routed: Request,
     most: number,
     work: (bytes: Uint8Array) => Promise<T>,
   ): Promise<T> {
-    const declared = declaredLength(request, most)
+    const request = callOf(routed).sent
+    const declared = declaredLength(request)
+    if (declared !== undefined && declared > most) throw tooLarge(most)
     const room = declared ?? Math.min(most, LARGE)
     let reserved = 0
     const reserve = (bytes: number) => {
-      if (held + bytes > BUDGET) {
-        throw new SatchelError('BUSY', 'Too many large bodies at once: repeat the request', {
-          retryAfter: 2,
-        })
-      }
-      held += bytes
+      take(bytes)
       reserved += bytes
     }
     try {
@@ -61,6 +61,15 @@ export function createBodies(limits: BodyLimits): Bodies {
     } finally {
       held -= reserved
     }
+  }
+
+  function take(bytes: number): void {
+    if (held + bytes > BUDGET) {
+      throw new SatchelError('BUSY', 'Too many large bodies at once: repeat the request', {
+        retryAfter: 2,
+      })
+    }
+    held += bytes
   }
 
   function oneByOne<T>(bytes: number, work: () => Promise<T>): Promise<T> {
@@ -86,6 +95,10 @@ export function createBodies(limits: BodyLimits): Bodies {
     },
     text: (request, most) =>
       withBytes(request, Math.min(most, limits.bytes), async (bytes) => decode(bytes)),
+    reserve(bytes) {
+      take(bytes)
+      return { [Symbol.dispose]: () => void (held -= bytes) }
+    },
   }
 }
 
@@ -97,6 +110,11 @@ function requireJson(request: Request): void {
       'The body must be JSON: send Content-Type: application/json',
     )
   }
+  requireUncompressed(request)
+}
+
+/** Throws `UNSUPPORTED_MEDIA_TYPE` for a body that would have to be inflated. */
+export function requireUncompressed(request: Request): void {
   const encoding = request.headers.get('content-encoding')
   if (encoding === null || encoding === 'identity') return
   throw new SatchelError(
@@ -105,15 +123,13 @@ function requireJson(request: Request): void {
   )
 }
 
-function declaredLength(request: Request, most: number): number | undefined {
+/** `Content-Length`, if there is one. */
+export function declaredLength(request: Request): number | undefined {
   const header = request.headers.get('content-length')
   if (header === null) return undefined
   const length = Number(header)
-  if (!Number.isSafeInteger(length) || length < 0) {
-    throw new SatchelError('INVALID_REQUEST', 'Content-Length is no length')
-  }
-  if (length > most) throw tooLarge(most)
-  return length
+  if (Number.isSafeInteger(length) && length >= 0) return length
+  throw new SatchelError('INVALID_REQUEST', 'Content-Length is no length')
 }
 
 /** A body that breaks off is its sender's doing, who is not there to be told. */
@@ -122,8 +138,12 @@ async function received(reading: Promise<Uint8Array>): Promise<Uint8Array> {
     return await reading
   } catch (error) {
     if (error instanceof SatchelError) throw error
-    throw new SatchelError('INVALID_REQUEST', 'The body broke off')
+    throw brokenOff()
   }
+}
+
+export function brokenOff(): SatchelError {
+  return new SatchelError('INVALID_REQUEST', 'The body broke off')
 }
 
 async function readChunks(

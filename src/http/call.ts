@@ -5,6 +5,8 @@ import type { ErrorCode } from '../domain/error'
 /** One request on its way through the front door. */
 export interface Call {
   readonly id: string
+  /** The request as it came. Its body is read here: that of a copy comes faster than it is taken. */
+  readonly sent: Request
   readonly method: string
   /** The raw path after repeated slashes collapsed and a host name became a database, no query. */
   path: string
@@ -14,6 +16,8 @@ export interface Call {
   readonly address: string
   /** `performance.now()` at the start. */
   readonly started: number
+  /** Lets the connection be silent for so many seconds until the answer is sent; 0: for ever. */
+  readonly setPatience: (seconds: number) => void
   /** Headers that let the calling page read the answer, when a page calls. */
   cors: Readonly<Record<string, string>> | undefined
   /** For the access log. */

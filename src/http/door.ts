@@ -1,7 +1,9 @@
 import type { Clock } from '../clock'
 import type { AccessEntry } from '../log'
 import type { Networks } from '../networks'
+import type { BlobLimits } from '../domain/blob-upload'
 import type { Bodies } from './body'
+import type { Patience } from './patient'
 import type { OriginPolicy } from './cors'
 import type { Hosts } from './hosts'
 import type { Limiter } from './rate-limits'
@@ -11,6 +13,7 @@ export interface Door {
   readonly hosts: Hosts
   readonly clock: Clock
   readonly bodies: Bodies
+  readonly blobs: BlobDoor
   readonly origins: OriginPolicy
   readonly limits: Limiter
   /** Whose forwarded headers are believed, or null. */
@@ -22,4 +25,9 @@ export interface Door {
   access(entry: AccessEntry): void
   /** The log of what callers must not be told. */
   failure(requestId: string, error: unknown): void
+}
+
+export interface BlobDoor {
+  readonly limits: BlobLimits
+  readonly patience: Patience
 }

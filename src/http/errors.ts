@@ -35,10 +35,12 @@ export const STATUS: Readonly<Record<ErrorCode, number>> = {
   UNKNOWN_BLOB: 404,
   UNKNOWN_INVITATION: 404,
   METHOD_NOT_ALLOWED: 405,
+  TOO_SLOW: 408,
   CONFLICT: 409,
   INVITATION_EXPIRED: 410,
   PAYLOAD_TOO_LARGE: 413,
   UNSUPPORTED_MEDIA_TYPE: 415,
+  RANGE_NOT_SATISFIABLE: 416,
   UNKNOWN_REALM: 422,
   UNPROCESSABLE: 422,
   INVALID_SCHEMA: 422,
@@ -123,6 +125,8 @@ function headersOf({ code, retryAfter }: SatchelError): Record<string, string> {
     'Cache-Control': 'no-store',
     ...(STATUS[code] === 401 ? { 'WWW-Authenticate': 'Bearer' } : {}),
     ...retryHeaders(retryAfter),
+    // Whoever is too slow for one request is not waited for to end it.
+    ...(code === 'TOO_SLOW' ? { Connection: 'close' } : {}),
   }
 }
 

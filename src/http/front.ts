@@ -25,9 +25,11 @@ export function createFrontDoor(door: Door, handle: Handle, domain: string | nul
   return {
     async fetch(request, server) {
       const started = performance.now()
-      const call = newCall(nextId(), request.method, started, () =>
-        clientAddress(server.requestIP(request)?.address, request.headers, door.proxies),
-      )
+      const call = newCall(nextId(), request, started, {
+        findAddress: () =>
+          clientAddress(server.requestIP(request)?.address, request.headers, door.proxies),
+        setPatience: (seconds) => server.timeout(request, seconds),
+      })
       let response: Response
       try {
         response = await respond(request, call)
@@ -82,11 +84,22 @@ function isFormOfOurs({ method, path }: Call, origin: string): boolean {
   return origin === 'null' && method === 'POST' && /^\/[^/]+\/invitation$/.test(path)
 }
 
-function newCall(id: string, method: string, started: number, findAddress: () => string): Call {
+interface Connection {
+  readonly findAddress: () => string
+  readonly setPatience: Call['setPatience']
+}
+
+function newCall(
+  id: string,
+  sent: Request,
+  started: number,
+  { findAddress, setPatience }: Connection,
+): Call {
   let address: string | undefined
   return {
     id,
-    method,
+    sent,
+    method: sent.method,
     path: '',
     query: '',
     // Few requests need it, and finding it costs all.
@@ -94,6 +107,7 @@ function newCall(id: string, method: string, started: number, findAddress: () =>
       return (address ??= findAddress())
     },
     started,
+    setPatience,
     cors: undefined,
     subject: null,
     code: undefined,
@@ -124,11 +138,12 @@ function route(request: Request, call: Call, domain: string | null): Request {
   const named = label === undefined ? raw : `/${label}${raw}`
   call.path = named.includes('//') ? named.replaceAll(/\/{2,}/g, '/') : named
   call.query = mark === -1 ? '' : url.slice(mark + 1)
-  const isHead = request.method === 'HEAD'
+  const { method, headers } = request
+  const isHead = method === 'HEAD'
   if (call.path === raw && begin >= SHORTEST_HOST && !isHead) return request
   const target = `http://localhost${call.path}${mark === -1 ? '' : url.slice(mark)}`
   // The server leaves the body of a GET away; the router would read it first, to know its length.
-  return isHead ? new Request(target, { headers: request.headers }) : new Request(target, request)
+  return new Request(target, { method: isHead ? 'GET' : method, headers })
 }
 
 /** Elysia looks for the path from the eleventh character on. */

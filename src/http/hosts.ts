@@ -2,6 +2,7 @@ import type { Authority } from '../auth/authority'
 import type { Invitations } from '../auth/invitations'
 import type { Providers } from '../auth/providers'
 import type { Webhook } from '../auth/webhook'
+import type { BlobStore } from '../domain/blob-store'
 import type { Mailer } from '../domain/mailer'
 import type { Database } from '../domain/store'
 
@@ -16,6 +17,8 @@ export interface Services {
   /** Decides who is asking. */
   readonly authority: Authority
   readonly mailer: Mailer
+  /** The bytes of its blobs. */
+  readonly blobs: BlobStore
   readonly providers: Providers
   /** Decides about new users where the policy says so. */
   readonly webhook: Webhook
@@ -30,6 +33,8 @@ export interface Hosts {
   findOpen(name: string): Host | undefined
   /** Throws `UNKNOWN_DATABASE`. */
   open(name: string): Promise<Host>
+  /** The database, open until disposed: for work that takes longer than a request usually does. */
+  hold(name: string): Promise<Host & Disposable>
   /** Throws when one of the open databases does not answer. */
   check(): Promise<void>
 }

@@ -1,62 +1,16 @@
 import type { List } from '../domain/list'
-import { nextTurn } from '../domain/turn'
-
-export interface StreamOptions {
-  /** Told why a list broke off, when that was not its reader's doing. */
-  readonly failed: (error: unknown) => void
-  /** A reader that takes nothing for this long is cut, ms (design.md §3 Lists). */
-  readonly stall?: number
-}
-
-const STALL = 30_000
+import { type PaceOptions, pacedStream } from './paced-stream'
 
 const encoder = new TextEncoder()
 
 /** The texts of a list as one JSON array; at once when there is only one chunk. */
-export function jsonArray(list: List, options: StreamOptions): string | ReadableStream<Uint8Array> {
-  return list.more === undefined ? `[${list.texts.join(',')}]` : streamed(list, options)
-}
-
-/**
- * Chunk by chunk, each read when the network has taken the one before and let go of as soon as it is
- * handed over, so a reader that stalls holds nothing but its socket.
- */
-function streamed(list: List, { failed, stall = STALL }: StreamOptions) {
+export function jsonArray(list: List, options: PaceOptions): string | ReadableStream<Uint8Array> {
+  if (list.more === undefined) return `[${list.texts.join(',')}]`
   const nextPart = partsOf(list)
-  let timer: ReturnType<typeof setTimeout> | undefined
-  let isOver = false
-
-  function end(): void {
-    clearTimeout(timer)
-    isOver = true
-  }
-
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        clearTimeout(timer)
-        try {
-          const part = await nextPart()
-          if (isOver) return
-          if (part === undefined) return controller.close()
-          controller.enqueue(encoder.encode(part))
-          timer = setTimeout(() => {
-            end()
-            controller.error(new Error('the reader took nothing for too long'))
-          }, stall)
-        } catch (error) {
-          if (isOver) return
-          end()
-          failed(error)
-          // In the turn that began the answer, the server would print the error.
-          await nextTurn()
-          controller.error(error)
-        }
-      },
-      cancel: end,
-    },
-    { highWaterMark: 0 },
-  )
+  return pacedStream(async () => {
+    const part = await nextPart()
+    return part === undefined ? undefined : encoder.encode(part)
+  }, options)
 }
 
 /** The array in parts, of which none is empty; undefined after the last. */

@@ -3,7 +3,7 @@ import type { BlobStore } from '../../src/domain/blob-store'
 import { createRandom, type Random } from '../lab/random'
 import { ANY_SIZE, chunksOf, hashOf, listed, type OpenBlobStore } from './content-fixture'
 
-const RUNS = Number(process.env['SATCHEL_RUNS'] ?? 20)
+const RUNS = Number(process.env['SATCHEL_RUNS'] ?? 5)
 const SEED = Number(process.env['SATCHEL_SEED'] ?? 1)
 
 /**

@@ -2,6 +2,7 @@ import { toOpenAPISchema } from '@elysiajs/openapi/openapi'
 import type { AnyElysia } from 'elysia'
 import type { ErrorCode } from '../../domain/error'
 import { HEADERS, withQuota } from './headers'
+import { BLOB_OPERATIONS, BLOB_SCHEMAS } from './blob-operations'
 import { introduction, SCOPE_MEANINGS } from './introduction'
 import { INVITATION_OPERATIONS } from './invitation-operations'
 import { LOGIN_OPERATIONS } from './login-operations'
@@ -26,6 +27,7 @@ const OPERATIONS: Operations = {
   ...LOGIN_OPERATIONS,
   ...OBJECT_OPERATIONS,
   ...INVITATION_OPERATIONS,
+  ...BLOB_OPERATIONS,
   ...USER_OPERATIONS,
   ...SERVICE_OPERATIONS,
 }
@@ -37,6 +39,7 @@ const TAGS: Readonly<Record<Tag, string>> = {
   all: 'The whole database',
   public: 'What everybody may read',
   invitations: 'Where the links in invitations lead',
+  blobs: 'Binary data beside the objects',
   users: 'The people who use a database',
   service: 'What belongs to no database',
 }
@@ -68,6 +71,7 @@ export function createDocument(app: AnyElysia, version: string): object {
         ...TOKEN_SCHEMAS,
         ...LOGIN_SCHEMAS,
         ...OBJECT_SCHEMAS,
+        ...BLOB_SCHEMAS,
         ...USER_SCHEMAS,
         ...WEBHOOK_SCHEMAS,
         ...ROW_SCHEMAS,

@@ -19,6 +19,7 @@ export function introduction(): string {
     'Each database has its own address, `/{database}`, and there:',
     '* `POST /token` gives bearer tokens,',
     '* `/all`, `/my` and `/public` are three views on the same tables: the whole database, what the subject of the token may see, and what everybody may read,',
+    '* `/blob` holds binary data, which objects reference,',
     '* `/users` are the people who use it.',
     '',
     'The examples work in a shell with these variables, and a table that has been declared:',
@@ -46,7 +47,7 @@ export function introduction(): string {
       '* Every answer has an `X-Request-Id`, which is in the log of the server too.',
       '* Answers to a token are `Cache-Control: private, no-store`.',
       '* A page of another origin may call when `satchel origin add` has listed it. `Link`, `Retry-After` and the headers of limits can be read by it.',
-      '* A body has at most 16 MiB, 64 levels of nesting and 1,000,000 values, unless the server was told otherwise.',
+      '* A body has at most 16 MiB, 64 levels of nesting and 1,000,000 values, a blob at most 1 GiB, unless the server was told otherwise.',
     ]),
     ...section('How often callers may call', [
       'A server limits its callers unless it was told otherwise (`satchel serve --rate-limits`); in development, on loopback without a public address, it does not. Its administrator may have chosen other limits than these:',

@@ -28,6 +28,15 @@ export const PATH_PARAMETERS: Readonly<Record<string, Parameter>> = {
     schema: { type: 'string', minLength: 1, maxLength: KEY_BYTES },
     example: 'milk',
   },
+  blob: {
+    name: 'blob',
+    in: 'path',
+    required: true,
+    description:
+      'The id of the blob, 1 to 128 letters, digits and `_ - . ~ |`. To read it, the `ref` that its upload gave: `1:` and the id; the colon may be encoded.',
+    schema: { type: 'string', minLength: 1, maxLength: 130 },
+    example: '1:holiday-2030-01',
+  },
   user: {
     name: 'user',
     in: 'path',

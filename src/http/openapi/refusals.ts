@@ -43,9 +43,11 @@ export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
   METHOD_NOT_ALLOWED: 'The address knows other methods; the header `Allow` names them.',
   UNSUPPORTED_MEDIA_TYPE:
     'The body is of a media type, or compressed in a way, that is not read here.',
+  TOO_SLOW: 'The body came too slowly, or nothing of it for too long: nothing was stored.',
   CONFLICT:
     'What is stored contradicts the request: the key or the realm id belongs to something else.',
   PAYLOAD_TOO_LARGE: 'The body is larger than the limit: send it in several requests.',
+  RANGE_NOT_SATISFIABLE: 'The blob has no bytes in the range that `Range` names.',
   UNPROCESSABLE: 'The JSON is well-formed but cannot be stored; `reason` names the property.',
   INVALID_SCHEMA: 'A table is declared wrongly, at this line and column. Told by commands.',
   TOO_MANY_REQUESTS: 'Too many requests: repeat it after `Retry-After` seconds.',

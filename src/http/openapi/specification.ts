@@ -47,7 +47,16 @@ export interface Response {
 export type Responses = Readonly<Record<string, Response>>
 
 /** The groups in which the document shows the operations. */
-export type Tag = 'tokens' | 'login' | 'all' | 'my' | 'public' | 'invitations' | 'users' | 'service'
+export type Tag =
+  | 'tokens'
+  | 'login'
+  | 'all'
+  | 'my'
+  | 'public'
+  | 'blobs'
+  | 'invitations'
+  | 'users'
+  | 'service'
 
 /**
  * Whose call it is: a bearer of a token with these scopes (spec.md §5.5), anybody, who may show a

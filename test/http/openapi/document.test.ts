@@ -30,6 +30,8 @@ describe('GET /openapi/json', () => {
     expect(ids.toSorted()).toEqual(
       [
         ...views,
+        'PUT /{database}/blob/{blob} uploadBlob',
+        'GET /{database}/blob/{blob} downloadBlob',
         'GET /{database}/users listUsers',
         'POST /{database}/users writeUsers',
         'GET /{database}/users/{user} getUser',

@@ -96,6 +96,7 @@ export function fill(path: string): string {
     .replace('{table}', 'todoItems')
     .replace('{key}', 'nothing')
     .replace('{user}', 'alice@example.com')
+    .replace('{blob}', 'nothing')
     .replace('{asset}', 'nothing')
     .replace('{provider}', 'nothing')
 }

@@ -1,0 +1,91 @@
+import { type Actor, requireLicense } from '../domain/actor'
+import { putBlob, roomForBlob } from '../domain/blob-upload'
+import { decodePercent } from '../domain/percent'
+import { SatchelError } from '../domain/error'
+import { brokenOff, declaredLength, requireUncompressed } from './body'
+import type { Call } from './call'
+import type { Door } from './door'
+import type { Host } from './hosts'
+import { patiently } from './patient'
+
+/** What an upload holds in memory, in bytes. */
+const BUFFER = 512 * 1024
+/** A connection whose upload is over is one like all others again, s. */
+const USUAL_PATIENCE = 30
+
+export interface Upload {
+  readonly call: Call
+  readonly host: Host
+  readonly actor: Actor
+  /** As the address has it, decoded. */
+  readonly id: string
+}
+
+/**
+ * Takes the body of a request as a blob, which is durable and noted when this resolves to its ref
+ * (spec.md §4.5, protocol.md §8.1). Whoever brings it may outlast their token, but not their account.
+ */
+export async function takeUpload(door: Door, upload: Upload): Promise<string> {
+  const { call, host, actor, id } = upload
+  const { limits, patience } = door.blobs
+  const type = contentType(call)
+  requireWhole(call.sent)
+  const length = declaredLength(call.sent)
+  const room = await roomForBlob(host.database, actor, id, limits)
+  if (length !== undefined && length > room.bytes) throw room.refuse()
+  using held = new DisposableStack()
+  held.use(await door.hosts.hold(host.name))
+  held.use(door.bodies.reserve(Math.min(length ?? BUFFER, BUFFER)))
+  call.setPatience(0)
+  held.defer(() => call.setPatience(USUAL_PATIENCE))
+  const bytes = patiently(bodyOf(call.sent, length), patience)
+  await using arrival = await host.blobs.receive(bytes, room)
+  const { hash, size } = arrival
+  const bearer = await host.authority.recheck(actor)
+  const now = door.clock.now()
+  requireLicense(bearer, now)
+  return await arrival.keep(() =>
+    putBlob(host.database, bearer, { id, hash, size, type, now }, limits),
+  )
+}
+
+/** A body that breaks off is its sender's doing, who is not there to be told. */
+async function* bodyOf({ body }: Request, length: number | undefined): AsyncGenerator<Uint8Array> {
+  let received = 0
+  try {
+    for await (const chunk of body ?? []) {
+      received += chunk.length
+      yield chunk
+    }
+  } catch {
+    throw brokenOff()
+  }
+  if (length !== undefined && received !== length) throw brokenOff()
+}
+
+/** A part of a blob is no blob (RFC 9110 §14.5). */
+function requireWhole(request: Request): void {
+  requireUncompressed(request)
+  if (request.headers.has('content-range')) {
+    throw new SatchelError('INVALID_REQUEST', 'A blob is uploaded whole: send no Content-Range')
+  }
+}
+
+const LONGEST_TYPE = 255
+const DEFAULT_TYPE = 'application/octet-stream'
+
+/** `ct` before the header (protocol.md §8.1). Throws `INVALID_REQUEST` for what is no header value. */
+function contentType({ query, sent }: Call): string {
+  const given = query
+    .split('&')
+    .map((part) => part.split('=', 2))
+    .find(([name]) => name === 'ct')?.[1]
+  const named = given ? decodePercent(given) : (sent.headers.get('content-type') ?? '')
+  const type = named.replaceAll(/^ +| +$/g, '')
+  if (type === '') return DEFAULT_TYPE
+  if (type.length <= LONGEST_TYPE && /^[ -~]+$/.test(type)) return type
+  throw new SatchelError(
+    'INVALID_REQUEST',
+    `A content type has at most ${LONGEST_TYPE} characters, printable ones of ASCII`,
+  )
+}

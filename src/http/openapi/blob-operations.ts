@@ -1,0 +1,126 @@
+import { json, type Operations, type Parameter, schemaRef } from './specification'
+
+const BEARER = '-H "Authorization: Bearer $TOKEN"'
+
+/** The bytes of a blob, of whatever type it is. */
+const BYTES = { schema: { type: 'string', format: 'binary' } } as const
+
+const HEADERS = {
+  ETag: {
+    description:
+      'The SHA-256 of the whole blob in hex, in quotes: for `If-None-Match` and `If-Range`.',
+    schema: { type: 'string' },
+  },
+  'Cache-Control': {
+    description: 'A blob never changes: whoever has it may keep it.',
+    schema: { type: 'string' },
+    example: 'private, max-age=31536000, immutable',
+  },
+  'Content-Disposition': {
+    description: '`attachment` for types that a browser would run, or does not know.',
+    schema: { type: 'string' },
+  },
+} as const
+
+const CONTENT_RANGE = {
+  'Content-Range': {
+    description: 'Which bytes of how many these are; of several ranges each has its own.',
+    schema: { type: 'string' },
+    example: 'bytes 0-4/11',
+  },
+} as const
+
+const CONDITIONS: readonly Parameter[] = [
+  {
+    name: 'Range',
+    in: 'header',
+    description:
+      'Which bytes: `bytes=0-499`, `bytes=500-`, `bytes=-500`, or up to 32 of these separated by commas. What is malformed, or asks for more bytes than there are all in all, is ignored.',
+    schema: { type: 'string' },
+  },
+  {
+    name: 'If-None-Match',
+    in: 'header',
+    description: 'The `ETag` of what the caller has: answered with 304 when it is this.',
+    schema: { type: 'string' },
+  },
+  {
+    name: 'If-Range',
+    in: 'header',
+    description:
+      'The `ETag` of what the caller has a part of: `Range` counts only when it is this.',
+    schema: { type: 'string' },
+  },
+]
+
+/** Binary data beside the objects that reference it (spec.md §2.7, §4.5). */
+export const BLOB_OPERATIONS: Operations = {
+  uploadBlob: {
+    tag: 'blobs',
+    caller: ['ACCESS_DB'],
+    summary: 'Upload a blob',
+    description:
+      'The body is the blob, under an id that the caller makes up: 24 random characters or more. It streams to the disk, is durable when it is answered, and never changes: the same bytes under the same id give the same `ref`, others are refused. Put the `ref` into an object, as a BlobRef, and whoever may read that object may read the blob. Until then only who brought it may. A body that sends nothing for a minute, or less than 1 KiB a second, is given up.',
+    curl: `head -c 100000 /dev/urandom | curl -X PUT "$DB/blob/holiday-2030-01?ct=image%2Fjpeg" ${BEARER} --data-binary @-`,
+    parameters: [
+      {
+        name: 'ct',
+        in: 'query',
+        description:
+          'The content type, URL-encoded; without it `Content-Type` counts, and without that it is `application/octet-stream`.',
+        schema: { type: 'string', maxLength: 255 },
+        example: 'image/jpeg',
+      },
+    ],
+    body: { '*/*': BYTES },
+    responses: {
+      '200': {
+        description: 'It is stored.',
+        content: json(schemaRef('BlobUploaded'), 'Uploaded', { ref: '1:holiday-2030-01' }),
+      },
+    },
+    refusals: [
+      'LICENSE_EXPIRED',
+      'TOO_SLOW',
+      'CONFLICT',
+      'PAYLOAD_TOO_LARGE',
+      'UNSUPPORTED_MEDIA_TYPE',
+      'STORAGE_FULL',
+      'QUOTA_EXCEEDED',
+      'READ_ONLY',
+    ],
+  },
+  downloadBlob: {
+    tag: 'blobs',
+    caller: ['ACCESS_DB'],
+    summary: 'Download a blob',
+    description:
+      'The bytes as they came, with the type they had. Who brought the blob may read it, and who may read an object that references it; no token is needed for one that an object in `rlm-public` references. A download that has begun goes on when that ends. A browser that opens the address runs nothing of it.',
+    curl: `curl "$DB/blob/1:holiday-2030-01" ${BEARER} --output /dev/null`,
+    parameters: CONDITIONS,
+    responses: {
+      '200': { description: 'The blob.', headers: HEADERS, content: { '*/*': BYTES } },
+      '206': {
+        description: 'The ranges that were asked for, several as `multipart/byteranges`.',
+        headers: { ...HEADERS, ...CONTENT_RANGE },
+        content: { '*/*': BYTES, 'multipart/byteranges': BYTES },
+      },
+      '304': { description: 'The caller has it.', headers: HEADERS },
+    },
+    refusals: ['UNKNOWN_BLOB', 'RANGE_NOT_SATISFIABLE'],
+  },
+}
+
+export const BLOB_SCHEMAS = {
+  BlobUploaded: {
+    type: 'object',
+    required: ['ref'],
+    properties: {
+      ref: {
+        type: 'string',
+        description: 'What a BlobRef names it by, to be stored as it is: `<version>:<blobId>`.',
+        pattern: '^1:[\\w.~|-]{1,128}$',
+      },
+    },
+  },
+} as const

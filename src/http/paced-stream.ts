@@ -1,0 +1,55 @@
+import { nextTurn } from '../domain/turn'
+
+export interface PaceOptions {
+  /** Told why a stream broke off, when that was not its reader's doing. */
+  readonly failed: (error: unknown) => void
+  /** A reader that takes nothing for this long is cut, ms (design.md §3 Lists). */
+  readonly stall?: number
+}
+
+const STALL = 30_000
+
+/**
+ * Part by part, each made when the network has taken the one before and let go of as soon as it is
+ * handed over, so a reader that stalls holds nothing but its socket. Undefined follows the last part;
+ * none is empty.
+ */
+export function pacedStream(
+  nextPart: () => Promise<Uint8Array | undefined>,
+  { failed, stall = STALL }: PaceOptions,
+): ReadableStream<Uint8Array> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let isOver = false
+
+  function end(): void {
+    clearTimeout(timer)
+    isOver = true
+  }
+
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        clearTimeout(timer)
+        try {
+          const part = await nextPart()
+          if (isOver) return
+          if (part === undefined) return controller.close()
+          controller.enqueue(part)
+          timer = setTimeout(() => {
+            end()
+            controller.error(new Error('the reader took nothing for too long'))
+          }, stall)
+        } catch (error) {
+          if (isOver) return
+          end()
+          failed(error)
+          // In the turn that began the answer, the server would print the error.
+          await nextTurn()
+          controller.error(error)
+        }
+      },
+      cancel: end,
+    },
+    { highWaterMark: 0 },
+  )
+}

@@ -1,0 +1,129 @@
+import { connect, type Socket } from 'node:net'
+import { type Caller, type DataServer, setupData } from './setup'
+
+/** What came back for a blob, read to its end. */
+export interface Download {
+  readonly status: number
+  readonly headers: Headers
+  readonly bytes: Buffer
+  /** The code of an error body. */
+  readonly code: string | undefined
+}
+
+export interface UploadOptions {
+  /** In the address, as it stands there. */
+  readonly ct?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface BlobCaller extends Caller {
+  upload(id: string, bytes: Sent, options?: UploadOptions): Promise<Download>
+  /** Uploads and gives the ref. */
+  bring(id: string, bytes: Sent, type?: string): Promise<string>
+  download(ref: string, headers?: Readonly<Record<string, string>>): Promise<Download>
+}
+
+type Sent = string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>
+
+export function blobCaller(caller: Caller, base: string): BlobCaller {
+  const authorization: Record<string, string> =
+    caller.token === undefined ? {} : { authorization: `Bearer ${caller.token}` }
+
+  async function upload(id: string, body: Sent, { ct, headers }: UploadOptions = {}) {
+    const query = ct === undefined ? '' : `?ct=${ct}`
+    const all = { ...authorization, ...headers }
+    return await read(
+      await fetch(`${base}/blob/${id}${query}`, { method: 'PUT', headers: all, body }),
+    )
+  }
+
+  return {
+    ...caller,
+    upload,
+    async bring(id, bytes, type = 'text/plain') {
+      const answer = await upload(id, bytes, { ct: encodeURIComponent(type) })
+      if (answer.status !== 200) throw new Error(`${answer.status} ${answer.bytes.toString()}`)
+      return refOf(answer)
+    },
+    download: async (ref, headers = {}) =>
+      read(await fetch(`${base}/blob/${ref}`, { headers: { ...authorization, ...headers } })),
+  }
+}
+
+export function refOf({ bytes }: Download): string {
+  return (JSON.parse(bytes.toString()) as { ref: string }).ref
+}
+
+async function read(response: Response): Promise<Download> {
+  const bytes = Buffer.from(await response.arrayBuffer())
+  const { status, headers } = response
+  const isError = status >= 400 && bytes.length > 0
+  const code = isError ? (JSON.parse(bytes.toString()) as { code: string }).code : undefined
+  return { status, headers, bytes, code }
+}
+
+export interface BlobServer extends DataServer {
+  blobs(sub?: string): Promise<BlobCaller>
+}
+
+/** A server and people who upload. */
+export async function setupBlobs(
+  flags: Readonly<Record<string, unknown>> = {},
+): Promise<BlobServer> {
+  const server = await setupData(flags)
+  return {
+    ...server,
+    async blobs(sub) {
+      return blobCaller(sub === undefined ? server.anyone : await server.as(sub), server.main)
+    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  }
+}
+
+/** An upload over a connection of its own, sent part by part. */
+export interface RawUpload extends Disposable {
+  readonly socket: Socket
+  send(bytes: string | Uint8Array): void
+  /** What has come back so far. */
+  readonly received: string
+  /** Resolves when the server has closed the connection, or answered. */
+  readonly answered: Promise<string>
+  readonly closed: Promise<void>
+}
+
+/** `length`: what `Content-Length` says; undefined for a chunked body, which is not framed here. */
+export function beginUpload(
+  url: string,
+  token: string | undefined,
+  path: string,
+  length: number | undefined,
+): RawUpload {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  socket.on('error', () => undefined)
+  let received = ''
+  const answered = Promise.withResolvers<string>()
+  const closed = Promise.withResolvers<void>()
+  socket.on('data', (data) => {
+    received += data.toString('latin1')
+    answered.resolve(received)
+  })
+  socket.on('close', () => {
+    answered.resolve(received)
+    closed.resolve()
+  })
+  const framing = length === undefined ? 'Transfer-Encoding: chunked' : `Content-Length: ${length}`
+  const bearer = token === undefined ? '' : `Authorization: Bearer ${token}\r\n`
+  socket.write(`PUT ${path} HTTP/1.1\r\nHost: localhost\r\n${bearer}${framing}\r\n\r\n`)
+  return {
+    socket,
+    send: (bytes) => void socket.write(bytes),
+    get received() {
+      return received
+    },
+    answered: answered.promise,
+    closed: closed.promise,
+    [Symbol.dispose]: () => socket.destroy(),
+  }
+}
+
+export const inChunk = (text: string) => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`
