@@ -6,6 +6,7 @@ import mailSettings from './0005_mail_settings.sql' with { type: 'text' }
 import blobs from './0006_blobs.sql' with { type: 'text' }
 import inactiveUsers from './0007_inactive_users.sql' with { type: 'text' }
 import invitations from './0008_invitations.sql' with { type: 'text' }
+import mailRecipients from './0009_mail_recipients.sql' with { type: 'text' }
 
 export interface Migration {
   readonly name: string
@@ -22,4 +23,5 @@ export const migrations: readonly Migration[] = [
   { name: '0006_blobs', sql: blobs },
   { name: '0007_inactive_users', sql: inactiveUsers },
   { name: '0008_invitations', sql: invitations },
+  { name: '0009_mail_recipients', sql: mailRecipients },
 ]

@@ -1,4 +1,6 @@
+import { hashSecret } from './secret'
 import type { Awaitable, ReadTx, WriteTx } from './store'
+import { foldEmail } from './user'
 
 /** What the templates of each kind of mail are filled with (protocol.md §13.2). */
 export interface MailVariables {
@@ -56,6 +58,8 @@ interface LetterOf<Kind extends MailKind> {
 /** A letter that waits to be sent. Only who holds the secret key of the database can read it. */
 export interface QueuedMail {
   readonly id: string
+  /** What `recipientOf` makes of the address; null when an earlier program queued it. */
+  readonly recipient: string | null
   readonly sealed: string
   /** How often it was tried. */
   readonly attempts: number
@@ -64,6 +68,11 @@ export interface QueuedMail {
   /** When to try next. */
   readonly due: number
   readonly expires: number
+}
+
+/** Finds the letters to an address, and tells nobody the address. */
+export function recipientOf(address: string): string {
+  return hashSecret(foldEmail(address))
 }
 
 /** Where the mails of a database go. */

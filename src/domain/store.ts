@@ -422,6 +422,7 @@ export interface CodeReader {
 
 export interface CodeWriter extends CodeReader {
   put(code: Code): Awaitable<void>
+  removeOfSubject(subject: string): Awaitable<void>
   /** Forgets codes that were over before `before`, ms. */
   prune(before: number): Awaitable<void>
 }
@@ -455,7 +456,9 @@ export interface MailReader {
 
 export interface MailWriter extends MailReader {
   put(mail: QueuedMail): Awaitable<void>
-  remove(id: string): Awaitable<void>
+  /** False when there was none. */
+  remove(id: string): Awaitable<boolean>
+  removeTo(recipient: string): Awaitable<void>
 }
 
 export interface LoginReader {

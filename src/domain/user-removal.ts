@@ -1,7 +1,9 @@
 import { type Job, startJob } from './job'
 import type { JobStep } from './job-runner'
 import { handOver, leaveRealms } from './leaving'
+import { recipientOf } from './mailer'
 import type { WriteTx } from './store'
+import { foldEmail, type User } from './user'
 import { unknownUser } from './user-list'
 
 /**
@@ -15,12 +17,22 @@ export async function removeUser(tx: WriteTx, id: string, now: number): Promise<
   if (user === undefined) throw unknownUser()
   await tx.users.remove(id)
   await tx.refreshTokens.removeOfUser(user.incarnation)
+  for (const address of await addressesOf(tx, user)) {
+    await tx.codes.removeOfSubject(address)
+    await tx.mails.removeTo(recipientOf(address))
+  }
   const realm = await tx.realms.find(id)
   if (realm !== undefined) {
     await tx.realms.markErasing(realm.ref)
     await startJob(tx, 'erase', { realm: realm.ref }, now)
   }
   if (!(await leaveRealms(tx, id, now))) await startJob(tx, 'leave', { user: id }, now)
+}
+
+/** Where codes and mails for the user go, unless it is the address of another one. */
+async function addressesOf(tx: WriteTx, { id, data }: User): Promise<readonly string[]> {
+  const email = typeof data?.['email'] === 'string' ? foldEmail(data['email']) : id
+  return email === id || (await tx.users.find(email)) !== undefined ? [id] : [id, email]
 }
 
 /** The jobs that a removal leaves behind, for the runner of a database. */

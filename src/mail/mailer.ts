@@ -1,7 +1,13 @@
 import type { Clock } from '../clock'
 import { SatchelError } from '../domain/error'
 import { randomToken } from '../domain/id'
-import type { Letter, Mailer, MailRoute, QueuedMail } from '../domain/mailer'
+import {
+  type Letter,
+  type Mailer,
+  type MailRoute,
+  type QueuedMail,
+  recipientOf,
+} from '../domain/mailer'
 import type { Database, ReadTx } from '../domain/store'
 import type { Vault } from '../domain/vault'
 import type { Outbound } from '../outbound'
@@ -109,6 +115,7 @@ export function createMailer(parts: MailerParts): Mailer & Outbox {
       const sealed = vault.seal(JSON.stringify(letter), labelOf(id))
       await tx.mails.put({
         id,
+        recipient: recipientOf(letter.to),
         sealed,
         attempts: 0,
         created: now,

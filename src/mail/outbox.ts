@@ -82,7 +82,7 @@ export function createOutbox({ database, clock, deliver, report }: OutboxParts):
     try {
       if (gone.has(mail.id) || (await isDone(mail))) {
         gone.add(mail.id)
-        await database.write((tx) => tx.mails.remove(mail.id))
+        await database.write(async (tx) => void (await tx.mails.remove(mail.id)))
         gone.delete(mail.id)
       }
     } catch (error) {
@@ -113,7 +113,11 @@ export function createOutbox({ database, clock, deliver, report }: OutboxParts):
 
   async function postpone(mail: QueuedMail): Promise<void> {
     const due = clock.now() + (PAUSES[mail.attempts] ?? LONGEST_PAUSE)
-    await database.write((tx) => tx.mails.put({ ...mail, attempts: mail.attempts + 1, due }))
+    await database.write(async (tx) => {
+      // Whom it was for may have been deleted meanwhile, and it with them.
+      const isWanted = await tx.mails.remove(mail.id)
+      if (isWanted) await tx.mails.put({ ...mail, attempts: mail.attempts + 1, due })
+    })
   }
 
   const unsubscribe = database.onCommit(({ mails }) => {

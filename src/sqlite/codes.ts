@@ -26,6 +26,9 @@ export function codeWriter(scope: WriteScope): CodeWriter {
         .onConflictDoUpdate({ target: codes.id, set: code })
         .run()
     },
+    removeOfSubject(subject) {
+      scope.connection.orm.delete(codes).where(eq(codes.subject, subject)).run()
+    },
     prune(before) {
       scope.connection.orm.delete(codes).where(lt(codes.expires, before)).run()
     },

@@ -33,7 +33,15 @@ export function mailWriter(scope: WriteScope): MailWriter {
       scope.unit.group.mailsTouched = true
     },
     remove(id) {
-      scope.connection.orm.delete(mails).where(eq(mails.id, id)).run()
+      const removed = scope.connection.orm
+        .delete(mails)
+        .where(eq(mails.id, id))
+        .returning({ id: mails.id })
+        .all()
+      return removed.length > 0
+    },
+    removeTo(recipient) {
+      scope.connection.orm.delete(mails).where(eq(mails.recipient, recipient)).run()
     },
   }
 }

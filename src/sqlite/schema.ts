@@ -98,6 +98,7 @@ export const codes = sqliteTable('codes', {
 
 export const mails = sqliteTable('mails', {
   id: text().primaryKey(),
+  recipient: text(),
   sealed: text().notNull(),
   attempts: integer().notNull(),
   created: integer().notNull(),

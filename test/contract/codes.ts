@@ -54,6 +54,19 @@ export function describeCodes(openStore: OpenStore): void {
       })
     })
 
+    test('go with the subject they are for', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const other = { subject: 'alice@example.co' }
+      const used = { used: NOW, kind: 'authorization', hash: null } as const
+      await putCodes(database, code('a'), code('b', used), code('c', other))
+      await database.write((tx) => tx.codes.removeOfSubject('nobody'))
+      await database.write((tx) => tx.codes.removeOfSubject(ALICE))
+      await inEveryLife(fixture, async (again) => {
+        expect(await idsOf(again, 'a', 'b', 'c')).toEqual(['c'])
+      })
+    })
+
     test('are forgotten when they were over before a time', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture

@@ -6,6 +6,23 @@ import { inEveryLife, NOW, type OpenStore, setupDatabase } from './fixture'
 /** Mails that wait to be sent. */
 export function describeMails(openStore: OpenStore): void {
   describe('mails', () => {
+    test('go with the address they are for', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      await putMails(
+        database,
+        mail('a'),
+        mail('b', { due: NOW + 1 }),
+        mail('c', { recipient: 'hash of alic' }),
+        mail('d', { recipient: null }),
+      )
+      await database.write((tx) => tx.mails.removeTo('hash of nobody'))
+      await database.write((tx) => tx.mails.removeTo('hash of alice'))
+      await inEveryLife(fixture, async (again) => {
+        expect((await dueIn(again, NOW + 2)).toSorted()).toEqual(['c', 'd'])
+      })
+    })
+
     test('are due as they were last put, and gone when they are removed', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
@@ -15,8 +32,8 @@ export function describeMails(openStore: OpenStore): void {
       await putMails(database, first)
       expect(await due(database)).toEqual([first])
       await putMails(database, second, mail('b'))
-      await database.write((tx) => tx.mails.remove('b'))
-      await database.write((tx) => tx.mails.remove('b'))
+      expect(await database.write((tx) => tx.mails.remove('b'))).toBe(true)
+      expect(await database.write((tx) => tx.mails.remove('b'))).toBe(false)
       await inEveryLife(fixture, async (database) => {
         expect(await due(database)).toEqual([second])
       })
@@ -87,6 +104,7 @@ export function describeMails(openStore: OpenStore): void {
 export function mail(id: string, changes: Partial<QueuedMail> = {}): QueuedMail {
   return {
     id,
+    recipient: 'hash of alice',
     sealed: 'v1.sealed',
     attempts: 0,
     created: NOW,

@@ -3,6 +3,7 @@ import type { Actor } from '../../src/domain/actor'
 import { declareTables } from '../../src/domain/declare'
 import { createJobRunner, type JobRunner } from '../../src/domain/job-runner'
 import { listObjects } from '../../src/domain/list'
+import { recipientOf } from '../../src/domain/mailer'
 import { MAINTENANCE } from '../../src/domain/maintenance'
 import { admitUser } from '../../src/domain/policy'
 import { parseStores } from '../../src/domain/schema'
@@ -11,6 +12,9 @@ import type { Database } from '../../src/domain/store'
 import { upsertObjects } from '../../src/domain/upsert'
 import { REMOVAL_STEPS, removeUser } from '../../src/domain/user-removal'
 import { codeOf, setupStore } from '../auth/setup'
+import { code } from '../contract/codes'
+import { refreshToken } from '../contract/fixture'
+import { mail } from '../contract/mails'
 
 const NOW = Date.UTC(2030, 0, 1)
 const [ALICE, BOB, CAROL] = ['alice', 'bob', 'carol'] as const
@@ -107,6 +111,58 @@ describe('who is deleted (spec.md §3)', () => {
       expect(await tx.objects.isRealmUsed('rlm-diary')).toBe(false)
       expect(await tx.memberships.ofUser(ALICE)).toEqual([])
     })
+  })
+
+  test('takes refresh tokens, codes and mails that were for them and nobody else', async () => {
+    await using world = await setupWorld()
+    const { database } = world
+    const [hers, his] = ['alice@example.com', 'bob@example.com']
+    const [carol, dora] = ['carol', 'dora@example.com']
+    const incarnations = await database.write(async (tx) => {
+      const admit = async (id: string, email: string) =>
+        (await admitUser(tx, { id, email, name: null }, { action: 'prod' }, NOW)).incarnation
+      // Carol's data says Bob's address.
+      const users = [
+        await admit(hers, hers),
+        await admit('auth0|dora', dora),
+        await admit(his, his),
+      ]
+      const known = await tx.users.find(carol)
+      if (known !== undefined) await tx.users.put({ ...known, data: { email: his } })
+      for (const subject of [hers, 'auth0|dora', dora, his, carol]) {
+        await tx.codes.put(code(`code of ${subject}`, { subject }))
+        await tx.mails.put(mail(`mail to ${subject}`, { recipient: recipientOf(subject) }))
+      }
+      for (const user of users) {
+        await tx.refreshTokens.put(refreshToken(`token ${user}`, { user }))
+      }
+      return users
+    })
+    const left = () =>
+      database.read(async (tx) => {
+        const found: string[] = []
+        for (const subject of [hers, 'auth0|dora', dora, his, carol]) {
+          if ((await tx.codes.find(`code of ${subject}`)) !== undefined) found.push(subject)
+        }
+        const mails = await tx.mails.due(Number.MAX_SAFE_INTEGER, 100)
+        expect(mails.map(({ id }) => id).toSorted()).toEqual(
+          found.map((subject) => `mail to ${subject}`).toSorted(),
+        )
+        const tokens: (number | null)[] = []
+        for (const user of incarnations) {
+          const token = await tx.refreshTokens.find(`token ${user}`)
+          if (token !== undefined) tokens.push(token.user)
+        }
+        return { found, tokens }
+      })
+    const [, doras = null, bobs = null] = incarnations
+    await world.remove(hers)
+    const others = ['auth0|dora', dora, his, carol]
+    expect(await left()).toEqual({ found: others, tokens: [doras, bobs] })
+    await world.remove('auth0|dora')
+    expect(await left()).toEqual({ found: [his, carol], tokens: [bobs] })
+    await world.remove(carol)
+    expect(await left()).toEqual({ found: [his], tokens: [bobs] })
   })
 
   test('leaves what others share, without them in it', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
 import { createVault } from '../../src/auth/vault'
+import { recipientOf } from '../../src/domain/mailer'
 import { codeOf, DAY, HOUR, MINUTE, refusalOf, SECOND } from '../auth/setup'
 import { ALICE, otpLetter, setupMailer } from './setup'
 import { startSmtp } from './smtp-server'
@@ -64,6 +65,25 @@ describe('a mail', () => {
       15 * MINUTE,
     ])
     expect(server.failures.every(({ isFinal, to }) => !isFinal && to === ALICE)).toBe(true)
+  })
+
+  test('does not come back when it was removed while it was on its way', async () => {
+    const [arrived, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    await using smtp = await startSmtp({
+      async onRcptTo(_address, _session, done) {
+        arrived.resolve()
+        await answer.promise
+        done(Object.assign(new Error('Come again later'), { responseCode: 451 }))
+      },
+    })
+    await using server = await setupMailer({ address: `smtp://127.0.0.1:${smtp.port}` })
+    await server.post()
+    await arrived.promise
+    await server.database.write((tx) => tx.mails.removeTo(recipientOf(ALICE)))
+    answer.resolve()
+    await server.mailer.idle()
+    expect(server.failures).toMatchObject([{ isFinal: false }])
+    expect(await server.waiting()).toBe(0)
   })
 
   test('is given up when the mail server will not have it', async () => {
@@ -285,6 +305,7 @@ async function lookAgain(server: Awaited<ReturnType<typeof setupMailer>>): Promi
   await database.write((tx) =>
     tx.mails.put({
       id: 'alarm',
+      recipient: null,
       sealed: '',
       attempts: 0,
       created: clock.now(),

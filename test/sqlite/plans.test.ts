@@ -119,7 +119,6 @@ const PLANS: readonly [RegExp, RegExp][] = [
   [/^delete .*"memberships"."realm" = \?/, /USING INDEX memberships_of_realm \(realm=\?\)/],
   [/^delete from "refresh_tokens" .*"client_id"/, /USING INDEX refresh_tokens_of_client/],
   [/^delete from "refresh_tokens" .*"last_used"/, /USING INDEX refresh_tokens_idle/],
-  [/^delete from "refresh_tokens" .*"user_number"/, /USING INDEX refresh_tokens_of_user/],
   [/^select "id".* from "mails"/, /^SEARCH mails USING INDEX mails_by_due \(due<\?\)$/],
   [/^select min\("due"\) from "mails"/, /^SEARCH mails USING COVERING INDEX mails_by_due$/],
   [/^delete from "refresh_uses"/, /USING (COVERING )?INDEX refresh_uses_old/],
@@ -134,7 +133,9 @@ const PLANS: readonly [RegExp, RegExp][] = [
     /^select .* from "codes" where .*"subject"/,
     /USING INDEX codes_of_subject \(subject=\? AND created>\?\)/,
   ],
-  [/^delete from "codes"/, /INDEX codes_by_end \(expires<\?\)/],
+  [/^delete from "codes" .*"subject"/, /INDEX codes_of_subject \(subject=\?\)/],
+  [/^delete from "mails" .*"recipient"/, /INDEX mails_of_recipient \(recipient=\?\)/],
+  [/^delete from "codes" .*"expires"/, /INDEX codes_by_end \(expires<\?\)/],
   [/^select .* from "refresh_uses"/, /PRIMARY KEY \(hash=\? AND time_stamp=\?\)/],
 ]
 
@@ -323,9 +324,11 @@ function changeData(table: Table, index: number) {
     await tx.logins.revoke('login', NOW)
     await tx.logins.prune(NOW)
     await tx.codes.put(code('code'))
+    await tx.codes.removeOfSubject('alice@example.com')
     await tx.codes.prune(NOW)
     await tx.mails.put(mail('mail'))
     await tx.mails.remove('mail')
+    await tx.mails.removeTo('recipient')
     await tx.providers.remove('google')
     await tx.settings.remove('policy')
     await tx.tables.seal(true)
