@@ -5,8 +5,8 @@ import { removeHolder, thisProcess, writeHolder } from './control/holder'
 import { SatchelError } from './domain/error'
 import { MAINTENANCE } from './domain/maintenance'
 import { PART_LIMITS, type PartLimits } from './domain/transfer/entry'
-import { IMPORT_STEPS } from './domain/transfer/import-job'
-import { removeStraySpools } from './domain/transfer/spool'
+import { importSteps } from './domain/transfer/import-job'
+import { removeStrayScratch } from './domain/transfer/scratch'
 import { REMOVAL_STEPS } from './domain/user-removal'
 import { createHosts, type OpenHosts } from './hosts'
 import { serverLog } from './log'
@@ -14,6 +14,7 @@ import { createMemoryFolder } from './memory-folder'
 import { createServerAddress, createServices, type MailPrinter } from './services'
 import { lockFolder } from './sqlite/lock'
 import { createSqliteStore } from './sqlite/store'
+import { ZIP } from './zip/format'
 
 /** A data folder that this process holds: nobody else opens it until it is disposed (design.md §2). */
 export interface DataFolder extends OpenHosts {
@@ -52,8 +53,8 @@ export function takeDataFolder(
   const hosts = createHosts({
     store,
     openServices: createServices(config, clock, printer, address),
-    tidy: removeStraySpools,
-    jobSteps: { ...MAINTENANCE, ...IMPORT_STEPS, ...REMOVAL_STEPS },
+    tidy: removeStrayScratch,
+    jobSteps: ({ blobs }) => ({ ...MAINTENANCE, ...importSteps(blobs, ZIP), ...REMOVAL_STEPS }),
     jobFailed: (database, { kind, id }, error) =>
       serverLog.error('A step of a job failed', { database, kind, job: id, error }),
   })

@@ -20,7 +20,8 @@ export interface HostsParts {
   openServices(database: Database): Promise<Services>
   /** Clears away what an earlier process left behind; nobody uses the database yet. */
   tidy(database: Database): Promise<void>
-  readonly jobSteps: Readonly<Partial<Record<Job['kind'], JobStep>>>
+  /** What works off the jobs of a database that is served. */
+  readonly jobSteps: (host: Host) => Readonly<Partial<Record<Job['kind'], JobStep>>>
   /** Told of every step of a job that failed. */
   jobFailed(database: string, job: Job, error: unknown): void
   /** How many databases stay open though nobody has asked for them lately. */
@@ -86,7 +87,7 @@ export function createHosts(parts: HostsParts): OpenHosts {
     try {
       await parts.tidy(database)
       const host = { name, database, ...(await parts.openServices(database)) }
-      const jobs = createJobRunner(database, jobSteps, (job, error) =>
+      const jobs = createJobRunner(database, jobSteps(host), (job, error) =>
         parts.jobFailed(name, job, error),
       )
       entries.set(name, { host, jobs, use })

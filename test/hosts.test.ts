@@ -26,7 +26,7 @@ function setup(parts: Partial<HostsParts> = {}) {
       return createServices(CONFIG, clock)(database)
     },
     async tidy() {},
-    jobSteps: {},
+    jobSteps: () => ({}),
     jobFailed() {},
     sweepEvery: 20,
     ...parts,
@@ -138,7 +138,7 @@ test('works off the jobs of a database and closes it again when there is no room
     store,
     openServices: createServices(CONFIG, clock),
     async tidy() {},
-    jobSteps: { erase },
+    jobSteps: () => ({ erase }),
     jobFailed() {},
     kept: 1,
   })

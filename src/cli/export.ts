@@ -1,36 +1,48 @@
 import { type Command, Option } from '@commander-js/extra-typings'
 import { extname } from 'node:path'
+import { UsageError } from '../config'
+import type { OutputOf } from '../control/operations'
 import type { ExportFormat } from '../domain/transfer/export'
 import { type Cli, example, inSession, withDatabase } from './command'
 import { writeWhole } from './files'
 import { counted, print } from './output'
 import { showProgress } from './progress'
 
-const FORMATS = ['ndjson', 'json'] as const satisfies readonly ExportFormat[]
+const FORMATS = ['ndjson', 'json', 'zip'] as const satisfies readonly ExportFormat[]
 
 /** `satchel export` (design.md §6, protocol.md §9.4). */
 export function addExportCommand(program: Command, cli: Cli): void {
   withDatabase(program.command('export'))
-    .description('export the schema and all objects as a file that satchel import reads')
+    .description('export the schema, all objects and blobs as a file that satchel import reads')
     .argument('[file]', 'where to, standard output when absent')
-    .option('--table <name>', 'the objects of this table only')
-    .option('--realm <id>', 'the objects of this realm only')
+    .option('--table <name>', 'the objects of this table only, and the blobs they reference')
+    .option('--realm <id>', 'the objects of this realm only, and the blobs they reference')
     .addOption(
-      new Option('--format <name>', 'default: json for a file that ends in .json').choices(FORMATS),
+      new Option(
+        '--format <name>',
+        'zip: with blobs; ndjson and json: without. Default: what the file ends in, else ndjson',
+      ).choices(FORMATS),
     )
     .addHelpText(
       'after',
-      '\nLeft out are hidden tables, realms that are being erased, clients and keys, and all users but\nthe demo users.',
+      '\nLeft out are hidden tables, realms that are being erased, clients and keys, and all users but\nthe demo users. A zip has data.ndjson, blobs.ndjson, and the bytes of each blob in blobs/.',
     )
     .addHelpText(
       'after',
-      example('satchel export backup.ndjson', 'satchel export --table cities | head'),
+      example(
+        'satchel export backup.zip',
+        'satchel export --format zip --realm rlm0a3 | ssh backup "cat > rlm0a3.zip"',
+        'satchel export --table cities | head',
+      ),
     )
     .action(async (file, options) => {
       const { db: database, table = null, realm = null } = options
-      const format = options.format ?? (extname(file ?? '') === '.json' ? 'json' : 'ndjson')
+      const format = options.format ?? formatOf(file)
       const { terminal } = cli
-      using progress = showProgress(cli, options, 'objects')
+      if (file === undefined && format === 'zip' && terminal.isWatched) {
+        throw new UsageError('A zip is nothing to look at: name a file, or send it to a program')
+      }
+      using progress = showProgress(cli, options, format === 'zip' ? 'parts' : 'objects')
       const run = (download: (bytes: Uint8Array) => Promise<void>) =>
         inSession(cli, options, (session) =>
           session.run(
@@ -40,16 +52,32 @@ export function addExportCommand(program: Command, cli: Cli): void {
           ),
         )
       if (file === undefined) {
-        await run((bytes) => terminal.write(bytes))
+        const { leftOut } = await run((bytes) => terminal.write(bytes))
+        progress[Symbol.dispose]()
+        if (leftOut > 0) terminal.complain(`satchel: ${leftOutText(leftOut)}\n`)
         return
       }
       const exported = await writeWhole(file, run)
       progress[Symbol.dispose]()
-      await print(
-        cli,
-        options,
-        exported,
-        `Exported ${counted(exported.objects, 'object')} to ${file}`,
-      )
+      await print(cli, options, exported, `${summary(exported)} to ${file}${rest(exported)}`)
     })
+}
+
+/** What a file is by its name. */
+function formatOf(file = ''): ExportFormat {
+  const ending = extname(file).slice(1).toLowerCase()
+  return FORMATS.find((format) => format === ending) ?? 'ndjson'
+}
+
+function summary({ objects, blobs }: OutputOf<'export'>): string {
+  const parts = [counted(objects, 'object'), ...(blobs > 0 ? [counted(blobs, 'blob')] : [])]
+  return `Exported ${parts.join(' and ')}`
+}
+
+function rest({ leftOut }: OutputOf<'export'>): string {
+  return leftOut === 0 ? '' : `\n${leftOutText(leftOut)}`
+}
+
+function leftOutText(count: number): string {
+  return `${counted(count, 'blob')} left out: only a zip has room for blobs (--format zip)`
 }

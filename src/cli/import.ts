@@ -9,8 +9,10 @@ import { showProgress } from './progress'
 /** `satchel import` (design.md §6, protocol.md §9.4). */
 export function addImportCommand(program: Command, cli: Cli): void {
   withDatabase(program.command('import'))
-    .description('import a file of objects; all of it is found good before anything is changed')
-    .argument('<file>', 'NDJSON or JSON as satchel export writes it, - for standard input')
+    .description(
+      'import a file of objects and blobs; all of it is found good before anything is changed',
+    )
+    .argument('<file>', 'zip, NDJSON or JSON as satchel export writes it, - for standard input')
     .option('--table <name>', 'the file is a plain list of objects of this table')
     .option('--realm <id>', 'the realm of those objects')
     .option('--atomic', 'all at once, while other writers wait, instead of in small steps')
@@ -18,7 +20,7 @@ export function addImportCommand(program: Command, cli: Cli): void {
     .addHelpText(
       'after',
       example(
-        'satchel import backup.ndjson',
+        'satchel import backup.zip',
         'satchel import cities.json --table cities --realm rlm-public',
       ),
     )
@@ -42,11 +44,12 @@ export function addImportCommand(program: Command, cli: Cli): void {
 }
 
 function summary(imported: OutputOf<'import'>, isDryRun: boolean): string {
-  const { objects, deleted, demoUsers, tables } = imported
+  const { objects, deleted, demoUsers, blobs, tables } = imported
   const parts = [
     counted(objects, 'object'),
     ...(deleted > 0 ? [counted(deleted, 'deletion')] : []),
     ...(demoUsers > 0 ? [counted(demoUsers, 'demo user')] : []),
+    ...(blobs > 0 ? [counted(blobs, 'blob')] : []),
     ...(tables > 0 ? [counted(tables, 'table')] : []),
   ]
   return isDryRun

@@ -1,8 +1,18 @@
 import { SatchelError } from '../domain/error'
-import { EXPORT_FORMATS, exportDatabase, type ExportFormat } from '../domain/transfer/export'
+import { exportArchive } from '../domain/transfer/archive-export'
+import { createBlobCensus } from '../domain/transfer/blob-census'
+import {
+  EXPORT_FORMATS,
+  exportDatabase,
+  type ExportFormat,
+  type TextFormat,
+} from '../domain/transfer/export'
+import type { Selection } from '../domain/transfer/export-head'
 import { importFile } from '../domain/transfer/import'
+import { ZIP } from '../zip/format'
 import { flag, number, optional, text } from './fields'
-import { operation } from './operation'
+import { operation, type Streams } from './operation'
+import type { OpenDatabase } from './workspace'
 
 export const transferOperations = {
   /** The file is the upload, of `size` bytes when that is known; progress is in bytes. */
@@ -18,7 +28,7 @@ export const transferOperations = {
     async (workspace, input, { upload, progress }) => {
       const { table, realm, size } = input
       using held = await workspace.hold(input.database)
-      return await importFile(held.database, workspace.clock, upload ?? new Blob().stream(), {
+      return await importFile(siteOf(held), workspace.clock, upload ?? new Blob().stream(), {
         target: table === null ? null : { table, realm },
         isAtomic: input.atomic,
         isDryRun: input.dryRun,
@@ -29,22 +39,55 @@ export const transferOperations = {
     },
   ),
 
-  /** The file is the download; progress is in objects. */
+  /** The file is the download; progress is in objects and blobs. */
   export: operation(
     { database: text, format: text, table: optional(text), realm: optional(text) },
-    async (workspace, input, { download, progress }) => {
+    async (workspace, input, streams) => {
       const { table, realm } = input
       using held = await workspace.hold(input.database)
-      const pieces = exportDatabase(held.database, formatOf(input.format), { table, realm })
-      let objects = 0
-      for await (const piece of pieces) {
-        await download?.(Buffer.from(piece.text))
-        objects += piece.objects
-        progress?.(objects, null)
-      }
-      return { objects }
+      const format = formatOf(input.format)
+      return format === 'zip'
+        ? await exportZip(held, workspace.clock.now(), { table, realm }, streams)
+        : await exportText(held, format, { table, realm }, streams)
     },
   ),
+}
+
+async function exportZip(
+  held: OpenDatabase,
+  now: number,
+  selection: Selection,
+  { download, progress }: Streams,
+) {
+  let exported = { objects: 0, blobs: 0 }
+  const pieces = exportArchive(siteOf(held), now, selection, (count) => {
+    exported = count
+    progress?.(count.objects + count.blobs, null)
+  })
+  for await (const piece of pieces) await download?.(piece)
+  return { ...exported, leftOut: 0 }
+}
+
+/** `leftOut` are the blobs that a text has no place for. */
+async function exportText(
+  { database }: OpenDatabase,
+  format: TextFormat,
+  selection: Selection,
+  { download, progress }: Streams,
+) {
+  const census = createBlobCensus(selection)
+  let objects = 0
+  for await (const piece of exportDatabase(database, format, selection)) {
+    await download?.(Buffer.from(piece.text))
+    census.add(piece)
+    objects += piece.values.length
+    progress?.(objects, null)
+  }
+  return { objects, blobs: 0, leftOut: await database.read((tx) => census.count(tx)) }
+}
+
+function siteOf({ database, blobs }: OpenDatabase) {
+  return { database, contents: blobs, archives: ZIP }
 }
 
 function formatOf(name: string): ExportFormat {

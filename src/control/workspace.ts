@@ -2,6 +2,7 @@ import type { Authority } from '../auth/authority'
 import type { Providers } from '../auth/providers'
 import type { Webhook } from '../auth/webhook'
 import type { Clock } from '../clock'
+import type { BlobStore } from '../domain/blob-store'
 import type { Mailer } from '../domain/mailer'
 import type { Database } from '../domain/store'
 import type { PartLimits } from '../domain/transfer/entry'
@@ -29,6 +30,8 @@ export interface OpenDatabase {
   readonly database: Database
   readonly authority: Authority
   readonly mailer: Mailer
+  /** The bytes of its blobs. */
+  readonly blobs: BlobStore
   readonly providers: Providers
   readonly webhook: Webhook
   /** Where the outside world reaches the database, or null when that is not known (design.md §2). */

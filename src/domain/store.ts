@@ -319,6 +319,8 @@ export interface BlobReader {
   usage(uploader: RealmRef | null): Awaitable<BlobUsage>
   /** Up to `limit` blobs whose ids come after `after`, in order. */
   list(after: string, limit: number): Awaitable<BlobState[]>
+  /** Up to `limit` blobs after this one, or from the first, in order of their hashes, then ids. */
+  byContent(after: Pick<Blob, 'hash' | 'id'> | undefined, limit: number): Awaitable<Blob[]>
   /** Up to `limit` blobs that nothing references since `until` or before, ms, the longest waiting first. */
   idle(until: number, limit: number): Awaitable<Blob[]>
   /** How many those are in all. */

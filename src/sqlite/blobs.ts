@@ -31,6 +31,10 @@ export function blobReader(scope: Scope): BlobReader {
       prepare<BlobState>(
         `SELECT ${COLUMNS}, idle_since AS idleSince FROM blobs WHERE id > ? ORDER BY id LIMIT ?`,
       ).all(after, limit),
+    byContent: (after, limit) =>
+      prepare<Blob>(
+        `SELECT ${COLUMNS} FROM blobs WHERE (hash, id) > (?, ?) ORDER BY hash, id LIMIT ?`,
+      ).all(after?.hash ?? '', after?.id ?? '', limit),
     idle: (until, limit) =>
       prepare<Blob>(
         `SELECT ${COLUMNS} FROM blobs WHERE idle_since <= ? ORDER BY idle_since LIMIT ?`,

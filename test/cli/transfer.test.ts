@@ -29,7 +29,7 @@ test('imports a plain list, exports it, imports that elsewhere, exports the same
   const exported = await runSatchel(['export', file('one.ndjson'), ...data])
   expect(exported.stdout).toBe(`Exported 2 objects to ${file('one.ndjson')}\n`)
   const copied = await runJson<unknown>(['import', file('one.ndjson'), '--db', 'copy', ...data])
-  expect(copied).toEqual({ objects: 2, deleted: 0, demoUsers: 0, tables: 2 })
+  expect(copied).toEqual({ objects: 2, deleted: 0, demoUsers: 0, blobs: 0, tables: 2 })
   const printed = await runSatchel(['export', '--db', 'copy', ...data])
   expect(printed.stdout).toBe(readFileSync(file('one.ndjson'), 'utf8'))
   expect(printed.stdout).toContain('Malmö')
@@ -40,7 +40,11 @@ test('exports the JSON file when that is what its name says, and imports it', as
   const { data, file } = satchel
   const list = ['import', '-', '--table', 'cities', '--realm', 'rlm-public', ...data]
   await runJson(list, { input: CITIES })
-  expect(await runJson<unknown>(['export', file('all.json'), ...data])).toEqual({ objects: 2 })
+  expect(await runJson<unknown>(['export', file('all.json'), ...data])).toEqual({
+    objects: 2,
+    blobs: 0,
+    leftOut: 0,
+  })
   const content = JSON.parse(readFileSync(file('all.json'), 'utf8')) as Record<string, unknown>
   expect(content['schema']).toEqual({ cities: '@id, country', pairs: '[a+b]' })
   await runJson(['import', file('all.json'), '--db', 'copy', ...data])

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import type { Blob } from '../../src/domain/blob'
 import { PUBLIC_REALM_REF, type RealmRef } from '../../src/domain/realm'
 import { HOUR } from '../auth/setup'
 import {
@@ -40,6 +41,22 @@ export function describeBlobs(openStore: OpenStore): void {
       await put(database, blob('two'), null)
       expect(await areFound(database, 'two', [alice, bob, null])).toEqual([false, false, false])
       expect(await database.read((tx) => tx.blobs.uploaders('two'))).toEqual([])
+    })
+
+    test('are listed by content, those with the same together, and page by page', async () => {
+      await using world = await setupWorld(openStore)
+      const { database } = world
+      const all = ['d', 'b', 'a', 'c'].map((id, n) => blob(id, { hash: n < 3 ? 'ff' : 'aa' }))
+      for (const each of all) await put(database, each, null)
+      const ids: string[] = []
+      for (let last: Blob | undefined; ;) {
+        const after = last
+        const page = await database.read((tx) => tx.blobs.byContent(after, 2))
+        ids.push(...page.map(({ id }) => id))
+        last = page.at(-1)
+        if (last === undefined) break
+      }
+      expect(ids).toEqual(['c', 'a', 'b', 'd'])
     })
 
     test('are found in the realms of the objects that reference them, as these move', async () => {

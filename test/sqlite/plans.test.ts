@@ -83,6 +83,7 @@ const PLANS: readonly [RegExp, RegExp][] = [
   ],
   [/FROM blobs WHERE idle_since <= \?/, /USING INDEX blobs_idle \(idle_since<\?\)/],
   [/FROM blobs WHERE id > \?/, /SEARCH blobs USING PRIMARY KEY \(id>\?\)/],
+  [/FROM blobs WHERE \(hash, id\) > /, /USING INDEX blobs_of_hash \(\(?hash/],
   [/FROM blobs WHERE hash = \?/, /USING (COVERING )?INDEX blobs_of_hash \(hash=\?\)/],
   [/FROM blob_refs WHERE blob = \?1 AND realm </, /PRIMARY KEY \(blob=\? AND realm<\?\)/],
   [/^DELETE FROM blob_refs/, /PRIMARY KEY \(blob=\? AND realm=\? AND seq=\?\)/],
@@ -249,6 +250,7 @@ async function live(database: Database): Promise<void> {
     await tx.blobs.uploaders('one')
     await tx.blobs.countIdle(NOW)
     await tx.blobs.contents('', 10)
+    await tx.blobs.byContent(undefined, 10)
     await tx.blobs.ofContent('hash', 10)
     await tx.blobs.isStored('hash')
     await tx.blobs.spent('', 10)

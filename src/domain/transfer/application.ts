@@ -5,7 +5,8 @@ import { removeStored } from '../remove'
 import type { WriteTx } from '../store'
 import { removeUser } from '../user-removal'
 import type { Writing } from '../writing'
-import type { Entry, ObjectEntry, UserEntry } from './entry'
+import type { BlobEntry, Entry, ObjectEntry, UserEntry } from './entry'
+import { requireSameBytes } from './blob-line'
 import { draftOfEntry, keyOfEntry, realmIdOf } from './entry-draft'
 
 /** Whoever may import may write everything, as on `/all`. */
@@ -16,7 +17,10 @@ const IMPORTER: Actor = {
   scopes: new Set(['ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE']),
 }
 
-/** Applies entries that were found good, in their order. `now` in ms. */
+/**
+ * Applies entries that were found good, in their order; the contents of blobs are kept meanwhile.
+ * `now` in ms. Throws `CONFLICT` for a blob whose id was taken since.
+ */
 export async function applyEntries(
   tx: WriteTx,
   entries: readonly Entry[],
@@ -24,6 +28,7 @@ export async function applyEntries(
 ): Promise<void> {
   for (const run of runsOf(entries)) {
     if ('users' in run) await applyUsers(tx, run.users, now)
+    else if ('blobs' in run) await applyBlobs(tx, run.blobs)
     else await applyObjects(tx, run, now)
   }
 }
@@ -34,11 +39,18 @@ interface ObjectRun {
   readonly objects: ObjectEntry[]
 }
 
+type Run = ObjectRun | { readonly users: UserEntry[] } | { readonly blobs: BlobEntry[] }
+
 /** Entries that follow each other and can be applied together. */
-function runsOf(entries: readonly Entry[]): (ObjectRun | { readonly users: UserEntry[] })[] {
-  const runs: ReturnType<typeof runsOf> = []
+function runsOf(entries: readonly Entry[]): Run[] {
+  const runs: Run[] = []
   for (const entry of entries) {
     const last = runs.at(-1)
+    if ('blob' in entry) {
+      if (last !== undefined && 'blobs' in last) last.blobs.push(entry)
+      else runs.push({ blobs: [entry] })
+      continue
+    }
     if ('user' in entry) {
       if (last !== undefined && 'users' in last) last.users.push(entry)
       else runs.push({ users: [entry] })
@@ -51,6 +63,17 @@ function runsOf(entries: readonly Entry[]): (ObjectRun | { readonly users: UserE
     else runs.push({ table, isRemoval, objects: [entry] })
   }
   return runs
+}
+
+async function applyBlobs(tx: WriteTx, entries: readonly BlobEntry[]): Promise<void> {
+  for (const { blob, uploaders } of entries) {
+    const known = await tx.blobs.find(blob.id)
+    if (known !== undefined) requireSameBytes(known, blob)
+    if (uploaders.length === 0) await tx.blobs.put(known ?? blob, null)
+    for (const user of uploaders) {
+      await tx.blobs.put(known ?? blob, (await tx.realms.ensure(user)).ref)
+    }
+  }
 }
 
 async function applyUsers(tx: WriteTx, entries: readonly UserEntry[], now: number): Promise<void> {

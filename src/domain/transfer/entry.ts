@@ -1,3 +1,5 @@
+import type { Packed } from '../archive'
+import type { Blob } from '../blob'
 import { type ErrorCode, SatchelError } from '../error'
 import { JSON_LIMITS, type JsonLimits, parseJson } from '../json-scan'
 import type { Position } from '../json-syntax'
@@ -24,7 +26,20 @@ export interface UserEntry {
   readonly data: WireObject | null
 }
 
-export type Entry = ObjectEntry | UserEntry
+/** What is told of a blob beside its bytes. */
+export interface BlobFacts {
+  readonly blob: Blob
+  /** The ids of those who brought it. */
+  readonly uploaders: readonly string[]
+}
+
+/** A blob, and where in its archive the bytes lie. */
+export interface BlobEntry extends BlobFacts {
+  readonly place: string
+  readonly packed: Packed
+}
+
+export type Entry = ObjectEntry | UserEntry | BlobEntry
 
 /** What a file says about the database itself; several of them add up. */
 export interface Declaration {
@@ -62,9 +77,10 @@ export function parsePart(
   start: Position,
   place: string,
   limits: JsonLimits,
+  name = FILE,
 ): unknown {
   try {
-    return parseJson(text, limits, { name: FILE, start })
+    return parseJson(text, limits, { name, start })
   } catch (error) {
     throw error instanceof SatchelError && error.code === 'INVALID_REQUEST'
       ? error

@@ -9,10 +9,16 @@ export interface Selection {
   readonly table: string | null
 }
 
-/** A piece of an export and how many objects are in it. */
+/** A piece of an export as text, and the objects in it. */
 export interface ExportPiece {
   readonly text: string
-  readonly objects: number
+  /** The stored texts of the objects. */
+  readonly values: readonly string[]
+}
+
+/** True when not everything is exported. */
+export function isPart({ realm, table }: Selection): boolean {
+  return realm !== null || table !== null
 }
 
 /** What stands before the objects of an export, and where those are. */
@@ -41,14 +47,13 @@ export function readHead(database: Database, selection: Selection): Promise<Expo
         : [await requireTable(tx, selection.table)]
     const declared = tables.filter((table) => !isAsMade(table))
     const realm = selection.realm === null ? undefined : await tx.realms.find(selection.realm)
-    const isPart = selection.realm !== null || selection.table !== null
     return {
       schema: Object.fromEntries(declared.map(({ name, stores }) => [name, stores])),
       idPrefixes: Object.fromEntries(
         declared.flatMap(({ name, generated, idPrefix }) => (generated ? [[name, idPrefix]] : [])),
       ),
       sealed: await tx.tables.isSealed(),
-      demoUsers: isPart
+      demoUsers: isPart(selection)
         ? null
         : Object.fromEntries(
             (await listEveryUser(tx, { type: 'demo' }))

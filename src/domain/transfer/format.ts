@@ -5,17 +5,17 @@ import { FILE } from './entry'
 /** `lines`: NDJSON. `sections`: the JSON import file. `array`: a JSON array. */
 export type Format = 'lines' | 'sections' | 'array'
 
-export interface Detected {
-  readonly format: Format
+/** How much is looked at, in bytes. */
+const GLANCE = 1024 * 1024
+
+/** A file of which the beginning was looked at. */
+export interface Glanced {
+  readonly beginning: Buffer
   /** The whole file, what was looked at included. */
   readonly source: AsyncIterable<Uint8Array>
 }
 
-/** How much is looked at, in bytes. */
-const GLANCE = 1024 * 1024
-
-/** Tells the format of a file by how it begins. Throws `INVALID_REQUEST` when it is none of ours. */
-export async function detectFormat(source: AsyncIterable<Uint8Array>): Promise<Detected> {
+export async function glance(source: AsyncIterable<Uint8Array>): Promise<Glanced> {
   const rest = source[Symbol.asyncIterator]()
   const chunks: Uint8Array[] = []
   let size = 0
@@ -26,18 +26,17 @@ export async function detectFormat(source: AsyncIterable<Uint8Array>): Promise<D
     chunks.push(value.slice())
     size += value.length
   }
-  return { format: formatOf(chunks), source: resume(chunks, rest) }
+  return { beginning: Buffer.concat(chunks), source: resume(chunks, rest) }
 }
 
-function formatOf(chunks: readonly Uint8Array[]): Format {
-  const text = Buffer.concat(chunks).toString().trimStart()
+/** Tells the format of a file by how it begins. Throws `INVALID_REQUEST` when it is none of ours. */
+export function formatOf(beginning: Buffer): Format {
+  const text = beginning.toString().trimStart()
   if (text === '') throw refusal('is empty')
-  if (text.startsWith('PK\u0003\u0004') || text.startsWith('\u001f')) {
-    throw refusal('is packed: unpack it and import what is in it')
-  }
+  if (text.startsWith('\u001f')) throw refusal('is packed: unpack it and import what is in it')
   if (text.startsWith('[')) return 'array'
   if (text.startsWith('{')) return isLine(text.split('\n', 1)[0] ?? '') ? 'lines' : 'sections'
-  throw refusal('is neither JSON nor NDJSON')
+  throw refusal('is neither JSON, NDJSON nor a zip')
 }
 
 /** An import file on one line and one that begins with a line of NDJSON differ in what they name. */

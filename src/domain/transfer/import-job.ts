@@ -1,12 +1,21 @@
+import type { ArchiveFormat } from '../archive'
+import type { BlobStore } from '../blob-store'
 import type { Job } from '../job'
 import type { JobStep } from '../job-runner'
 import type { WriteTx } from '../store'
 import { applyEntries } from './application'
-import { type Spool, openSpool, removeSpool } from './spool'
+import { createLoad } from './archive-contents'
+import type { BlobEntry } from './entry'
+import { removeScratch, scratchPath } from './scratch'
+import type { Site } from './site'
+import { type Spool, openSpool } from './spool'
 
-/** The step of the jobs that imports are, for the runner of a database. */
-export const IMPORT_STEPS: Readonly<Partial<Record<Job['kind'], JobStep>>> = {
-  import: continueImport,
+/** The step of the jobs that imports into a database are, for its runner. */
+export function importSteps(
+  contents: BlobStore,
+  archives: ArchiveFormat,
+): Readonly<Partial<Record<Job['kind'], JobStep>>> {
+  return { import: (database, job) => continueImport({ database, contents, archives }, job) }
 }
 
 /** How long a unit takes on more entries, ms: other writers wait for little more than that. */
@@ -14,26 +23,67 @@ const UNIT_MS = 2
 
 /**
  * Applies some entries and moves the job on in the same unit, so that whatever ends the process,
- * each entry is applied once. `done` of the job is the offset in its spool.
+ * each entry is applied once. `done` of the job counts the bytes of its spool and of its contents.
  */
-async function continueImport(...[database, job]: Parameters<JobStep>): ReturnType<JobStep> {
-  const name = String(job.state['spool'])
+async function continueImport(site: Site, job: Job): ReturnType<JobStep> {
+  const { database } = site
+  const { spool: name, archive, offset: reached = job.done } = job.state
+  const offset = Number(reached)
   if (job.done === job.total) {
-    await removeSpool(database, name)
+    await removeScratch(database, String(name))
+    if (typeof archive === 'string') await removeScratch(database, archive)
     return 'done'
   }
-  using spool = openSpool(database, name)
+  using spool = openSpool(database, String(name))
+  const { blobs, next } = blobsAt(spool, offset)
+  if (blobs.length > 0) await applyBlobs(site, job, blobs, next)
+  else await applyOthers(site, job, spool, offset)
+  return 'more'
+}
+
+/** Blobs with their contents; when a content went away meanwhile nothing happens, for the next step to do it. */
+async function applyBlobs(
+  site: Site,
+  job: Job,
+  blobs: readonly BlobEntry[],
+  next: number,
+): Promise<void> {
+  const { database, archives } = site
+  await using archive = await archives.open(scratchPath(database, String(job.state['archive'])))
+  await using load = createLoad(site)
+  await load.bring(archive, blobs)
+  await load.keep(() =>
+    database.write(async (tx) => {
+      if (!(await load.holds(tx, blobs))) return
+      await applyEntries(tx, blobs, job.created)
+      await tx.jobs.put(moved(job, next, bytesOf(blobs)))
+    }),
+  )
+}
+
+async function applyOthers(
+  { database }: Site,
+  job: Job,
+  spool: Spool,
+  offset: number,
+): Promise<void> {
   await database.write(async (tx) => {
     const end = performance.now() + UNIT_MS
-    const done = await applySpool(tx, spool, job.done, job.created, () => performance.now() < end)
-    await tx.jobs.put({ ...job, done })
+    const next = await applySpool(tx, spool, offset, job.created, () => performance.now() < end)
+    await tx.jobs.put(moved(job, next, 0))
   })
-  return 'more'
+}
+
+/** The job at another offset, so many bytes of contents further. */
+function moved(job: Job, offset: number, bytes: number): Job {
+  const { offset: before = job.done } = job.state
+  const done = job.done + (offset - Number(before)) + bytes
+  return { ...job, done, state: { ...job.state, offset } }
 }
 
 /**
  * Applies the entries of a spool from an offset on while `goesOn` says so; resolves to the offset
- * it has come to. `now` in ms.
+ * it has come to. The contents of blobs are there. `now` in ms.
  */
 export async function applySpool(
   tx: WriteTx,
@@ -51,4 +101,33 @@ export async function applySpool(
     await tx.breathe()
   }
   return offset
+}
+
+/** All blobs of a spool, some at a time. */
+export function* blobsOf(spool: Spool): Generator<readonly BlobEntry[]> {
+  for (let offset = 0; offset < spool.size;) {
+    const { blobs, next } = blobsAt(spool, offset)
+    if (blobs.length === 0) return
+    yield blobs
+    offset = next
+  }
+}
+
+/** Contents that are brought at the same time, and in bytes, unless one alone is larger. */
+const BATCH = { blobs: 16, bytes: 64 * 2 ** 20 }
+
+/** Some of the blobs at this offset, which come before all else, and the offset behind them. */
+function blobsAt(spool: Spool, offset: number): { blobs: readonly BlobEntry[]; next: number } {
+  const blobs: BlobEntry[] = []
+  for (const entry of spool.read(offset, BATCH.blobs).entries) {
+    if (!('blob' in entry)) break
+    if (blobs.length > 0 && bytesOf(blobs) + entry.blob.size > BATCH.bytes) break
+    blobs.push(entry)
+  }
+  if (blobs.length === 0) return { blobs, next: offset }
+  return { blobs, next: spool.read(offset, blobs.length).next }
+}
+
+export function bytesOf(blobs: readonly BlobEntry[]): number {
+  return blobs.reduce((sum, { blob }) => sum + blob.size, 0)
 }

@@ -1,15 +1,18 @@
 import type { Clock } from '../../clock'
+import { SatchelError } from '../error'
 import { startJob } from '../job'
 import { untilJobEnds } from '../job-end'
 import type { Database } from '../store'
-import type { Table } from '../table'
+import { checkContents, createLoad } from './archive-contents'
 import { type Declared, addDeclaration, declare, nothingDeclared, rehearse } from './declared'
 import type { Item, PartLimits } from './entry'
-import { applySpool } from './import-job'
+import { applySpool, blobsOf, bytesOf } from './import-job'
 import { type Contents, inspect } from './inspection'
-import { readItems } from './items'
+import { type OpenedArchive, openFile } from './opened-file'
 import type { Target } from './plain-file'
-import { type SpoolWriter, createSpool, openSpool, removeSpool } from './spool'
+import { removeScratch } from './scratch'
+import type { Site } from './site'
+import { type SpoolWriter, createSpool, openSpool } from './spool'
 
 export interface ImportOptions {
   /** For a file of nothing but objects of one table. */
@@ -32,28 +35,35 @@ export interface ImportResult extends Contents {
 }
 
 /**
- * Imports a file (design.md §6, protocol.md §9.4): NDJSON, the JSON import file, or with a `target`
- * plain objects. All of it is found good before anything is applied; then it is applied by a job in
- * short units, which a crash only delays, or in one unit. The caller may do everything. Throws
- * `INVALID_REQUEST`, `INVALID_SCHEMA`, `UNPROCESSABLE`, `UNKNOWN_TABLE`, `UNKNOWN_REALM` or
- * `CONFLICT` naming the place in the file, and nothing is imported.
+ * Imports a file (design.md §6, protocol.md §9.4): NDJSON, the JSON import file, an archive with
+ * blobs, or with a `target` plain objects. All of it is found good before anything is applied; then
+ * it is applied by a job in short units, which a crash only delays, or in one unit. The caller may do
+ * everything, so no quota is asked. Throws `INVALID_REQUEST`, `INVALID_SCHEMA`, `UNPROCESSABLE`,
+ * `UNKNOWN_TABLE`, `UNKNOWN_REALM` or `CONFLICT` naming the place in the file, and nothing is imported.
  */
 export async function importFile(
-  database: Database,
+  site: Site,
   clock: Clock,
   file: AsyncIterable<Uint8Array>,
   options: ImportOptions,
 ): Promise<ImportResult> {
   const { target, isAtomic, isDryRun, limits } = options
+  const { database } = site
   const now = clock.now()
   const stages = createStages(options)
+  await using opened = await openFile(site, file, { target, limits, count: stages.read })
+  const { archive } = opened
   await using spool = await createSpool(database)
-  const declared = await spoolItems(spool, readItems(file, target, limits, stages.read))
+  const { declared, bytes } = await spoolItems(spool, opened.items)
   const tables = await rehearse(database, declared, now)
-  const contents = await examine(database, spool.name, tables, stages.examined)
-  const load = { declared, now, progress: stages.applied }
-  if (isAtomic && !isDryRun) await applyAtOnce(database, spool.name, load)
-  else if (!isDryRun) await applyAsJob(database, spool, load)
+  const size = spool.size + bytes
+  const contents = await examine(database, spool.name, tables, (done) =>
+    stages.examined(done, size),
+  )
+  await checkArchive(archive, (done) => stages.examined(spool.size + done, size))
+  const load = { declared, archive, size, now, progress: stages.applied }
+  if (isAtomic && !isDryRun) await applyAtOnce(site, spool.name, load)
+  else if (!isDryRun) await applyAsJob(site, spool, load)
   return { ...contents, tables: declared.schemas.size }
 }
 
@@ -71,60 +81,100 @@ function createStages({ size, isDryRun, progress }: ImportOptions) {
   }
 }
 
-/** Sorts what is in a file: entries go to the spool, in their order; declarations add up. */
-async function spoolItems(spool: SpoolWriter, items: AsyncIterable<Item>): Promise<Declared> {
+/**
+ * Sorts what is in a file: entries go to the spool, in their order; declarations add up, and so do
+ * the bytes of all blobs.
+ */
+async function spoolItems(
+  spool: SpoolWriter,
+  items: AsyncIterable<Item>,
+): Promise<{ declared: Declared; bytes: number }> {
   const declared = nothingDeclared()
+  let bytes = 0
   for await (const item of items) {
     if ('declaration' in item) addDeclaration(declared, item.declaration)
     else await spool.write(item)
+    if ('blob' in item) bytes += item.blob.size
   }
   await spool.finish()
-  return declared
+  return { declared, bytes }
 }
 
 async function examine(
   database: Database,
   name: string,
-  tables: ReadonlyMap<string, Table>,
-  progress: (done: number, total: number) => void,
+  tables: Parameters<typeof inspect>[2],
+  progress: (done: number) => void,
 ): Promise<Contents> {
   using spool = openSpool(database, name)
-  return await inspect(database, spool, tables, (done) => progress(done, spool.size))
+  return await inspect(database, spool, tables, progress)
 }
 
-/** How what was found good is applied. `progress` is told bytes of the spool. */
+async function checkArchive(
+  opened: OpenedArchive | undefined,
+  progress: (done: number) => void,
+): Promise<void> {
+  if (opened !== undefined) await checkContents(opened.archive, opened.files, progress)
+}
+
+/** How what was found good is applied. */
 interface Load {
   readonly declared: Declared
+  readonly archive: OpenedArchive | undefined
+  /** Of the spool and of all blobs, in bytes. */
+  readonly size: number
   readonly now: number
+  /** Told so many of these bytes. */
   readonly progress: (done: number, total: number) => void
 }
 
-async function applyAtOnce(database: Database, name: string, load: Load): Promise<void> {
-  const { declared, now, progress } = load
-  using spool = openSpool(database, name)
-  await database.write(async (tx) => {
-    await declare(tx, declared, now)
-    await applySpool(tx, spool, 0, now, (done) => {
-      progress(done, spool.size)
-      return true
-    })
-  })
+async function applyAtOnce(site: Site, name: string, load: Load): Promise<void> {
+  const { declared, archive, size, now, progress } = load
+  using spool = openSpool(site.database, name)
+  await using contents = createLoad(site)
+  let done = 0
+  if (archive !== undefined) {
+    for (const blobs of blobsOf(spool)) {
+      await contents.bring(archive.archive, blobs)
+      progress((done += bytesOf(blobs)), size)
+    }
+  }
+  await contents.keep(() =>
+    site.database.write(async (tx) => {
+      for (const blobs of blobsOf(spool)) {
+        if (!(await contents.holds(tx, blobs))) throw contentsGone()
+      }
+      await declare(tx, declared, now)
+      await applySpool(tx, spool, 0, now, (offset) => {
+        progress(done + offset, size)
+        return true
+      })
+    }),
+  )
+}
+
+/** The database had a content, and has it no more in the moment in which it is needed. */
+function contentsGone(): SatchelError {
+  return new SatchelError('BUSY', 'Blobs are being collected: repeat the import', { retryAfter: 1 })
 }
 
 /** Declares, and puts the job down that does the rest, in one unit; then waits for it. */
-async function applyAsJob(database: Database, spool: SpoolWriter, load: Load): Promise<void> {
-  const { declared, now, progress } = load
-  const { name, size } = spool
+async function applyAsJob({ database }: Site, spool: SpoolWriter, load: Load): Promise<void> {
+  const { declared, archive, size, now, progress } = load
+  const { name } = spool
+  const names =
+    archive === undefined ? { spool: name } : { spool: name, archive: archive.scratch.name }
   const { id } = await database.write(async (tx) => {
     await declare(tx, declared, now)
-    return await startJob(tx, 'import', { spool: name }, now, size)
+    return await startJob(tx, 'import', { ...names, offset: 0 }, now, size)
   })
   spool.keep()
+  archive?.scratch.keep()
   try {
     await untilJobEnds(database, id, ({ done }) => progress(done, size))
   } catch (error) {
     await database.write(async (tx) => void (await tx.jobs.remove(id)))
-    await removeSpool(database, name)
+    for (const left of Object.values(names)) await removeScratch(database, left)
     throw error
   }
 }

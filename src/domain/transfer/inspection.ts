@@ -3,7 +3,8 @@ import { PUBLIC_REALM } from '../realm'
 import type { Database } from '../store'
 import type { Table } from '../table'
 import { nextTurn } from '../turn'
-import { type ObjectEntry, inPlace, refuseAt } from './entry'
+import { requireSameBytes } from './blob-line'
+import { type Entry, type ObjectEntry, inPlace, refuseAt } from './entry'
 import { draftOfEntry, keyOfEntry, realmIdOf } from './entry-draft'
 import type { Spool } from './spool'
 
@@ -14,12 +15,14 @@ export interface Contents {
   /** Objects to delete, where they exist. */
   readonly deleted: number
   readonly demoUsers: number
+  readonly blobs: number
 }
 
 /**
  * Makes sure that everything in a spool can be stored in these tables: every object with its key,
- * in a realm that exists or comes with the file. Throws `UNPROCESSABLE`, `UNKNOWN_TABLE` or
- * `UNKNOWN_REALM` naming the place in the file. `progress` is told the bytes that are done.
+ * in a realm that exists or comes with the file, every blob under an id that is free or has the same
+ * bytes. Throws `UNPROCESSABLE`, `UNKNOWN_TABLE`, `UNKNOWN_REALM` or `CONFLICT` naming the place in
+ * the file. `progress` is told the bytes that are done.
  */
 export async function inspect(
   database: Database,
@@ -27,11 +30,16 @@ export async function inspect(
   tables: ReadonlyMap<string, Table>,
   progress: (done: number) => void,
 ): Promise<Contents> {
-  const contents = { objects: 0, deleted: 0, demoUsers: 0 }
+  const contents = { objects: 0, deleted: 0, demoUsers: 0, blobs: 0 }
   const realms = createRealmCensus()
   for (let offset = 0; offset < spool.size;) {
     const { entries, next } = spool.read(offset)
+    await inspectBlobs(database, entries)
     for (const entry of entries) {
+      if ('blob' in entry) {
+        contents.blobs += 1
+        continue
+      }
       if ('user' in entry) {
         contents.demoUsers += 1
         continue
@@ -46,6 +54,17 @@ export async function inspect(
   }
   await requireRealms(database, realms)
   return contents
+}
+
+async function inspectBlobs(database: Database, entries: readonly Entry[]): Promise<void> {
+  const brought = entries.flatMap((entry) => ('blob' in entry ? [entry] : []))
+  if (brought.length === 0) return
+  await database.read(async (tx) => {
+    for (const { place, blob } of brought) {
+      const known = await tx.blobs.find(blob.id)
+      if (known !== undefined) inPlace(place, () => requireSameBytes(known, blob))
+    }
+  })
 }
 
 function inspectEntry(

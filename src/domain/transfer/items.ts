@@ -1,22 +1,21 @@
 import { SatchelError } from '../error'
 import { nextTurn } from '../turn'
 import type { Item, PartLimits } from './entry'
-import { detectFormat } from './format'
+import { formatOf, type Glanced } from './format'
 import { readLineFile } from './line-file'
 import { type Target, readArray, readObjectLines } from './plain-file'
 import { readSectionFile } from './section-file'
 
 /**
- * Reads a file of whichever format it is; with a `target` it holds nothing but objects of one table.
- * `count` is told the bytes as they are read. Throws what the readers of the formats throw.
+ * Reads a text file of whichever format it is; with a `target` it holds nothing but objects of one
+ * table. Throws what the readers of the formats throw.
  */
 export async function* readItems(
-  file: AsyncIterable<Uint8Array>,
+  { beginning, source }: Glanced,
   target: Target | null,
   limits: PartLimits,
-  count: (bytes: number) => void,
 ): AsyncGenerator<Item> {
-  const { format, source } = await detectFormat(inBites(file, count))
+  const format = formatOf(beginning)
   if (target !== null) {
     const read = format === 'array' ? readArray : readObjectLines
     yield* read(source, target, limits)
@@ -33,7 +32,8 @@ export async function* readItems(
 /** How much of a file is read in one turn of the event loop, in bytes. */
 const BITE = 64 * 1024
 
-async function* inBites(
+/** The file as it is read; `count` is told the bytes. */
+export async function* inBites(
   file: AsyncIterable<Uint8Array>,
   count: (bytes: number) => void,
 ): AsyncGenerator<Uint8Array> {

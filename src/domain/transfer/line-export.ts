@@ -34,7 +34,7 @@ export async function* exportLines(
 }
 
 function line(value: object): ExportPiece {
-  return { text: `${JSON.stringify(value)}\n`, objects: 0 }
+  return { text: `${JSON.stringify(value)}\n`, values: [] }
 }
 
 function piece(table: Table, rows: readonly Row[]): ExportPiece {
@@ -43,5 +43,5 @@ function piece(table: Table, rows: readonly Row[]): ExportPiece {
     const id = JSON.stringify(key)
     return `{"realm":${JSON.stringify(realm)},"table":${name},"id":${id},"data":${value}}\n`
   })
-  return { text: lines.join(''), objects: rows.length }
+  return { text: lines.join(''), values: rows.map(({ value }) => value) }
 }

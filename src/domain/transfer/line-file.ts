@@ -21,11 +21,12 @@ import { parseIdPrefixes, parseSealed, roleEntries, userEntries } from './sectio
 export async function* readLineFile(
   source: AsyncIterable<Uint8Array>,
   limits: PartLimits,
+  name = FILE,
 ): AsyncGenerator<Item> {
   // A line is one level more than the object in it.
   const lineLimits = { ...limits, depth: limits.depth + 1 }
-  for await (const { line, text } of splitLines(source, { name: FILE, maxBytes: limits.bytes })) {
-    yield* itemsOf(parseLine(line, text, lineLimits))
+  for await (const { line, text } of splitLines(source, { name, maxBytes: limits.bytes })) {
+    yield* itemsOf(parseLine(line, text, lineLimits, name))
   }
 }
 
@@ -37,9 +38,9 @@ export interface FileLine {
 }
 
 /** Parses a line that holds an object. */
-export function parseLine(number: number, text: string, limits: JsonLimits): FileLine {
+export function parseLine(number: number, text: string, limits: JsonLimits, name = FILE): FileLine {
   const place = `line ${number}`
-  const value = parsePart(text, { line: number, column: 1 }, place, limits)
+  const value = parsePart(text, { line: number, column: 1 }, place, limits, name)
   if (!isWireObject(value)) throw refuseAt(place, 'an object is expected')
   return { number, place, text, object: value }
 }

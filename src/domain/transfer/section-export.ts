@@ -23,11 +23,11 @@ export async function* exportSections(
           text += `${step(last, place)}\n${JSON.stringify(row.key)}:${row.value}`
           last = place
         }
-        yield { text, objects: rows.length }
+        yield { text, values: rows.map(({ value }) => value) }
       }
     }
   }
-  yield { text: `${last === undefined ? '' : '}}'}}}\n`, objects: 0 }
+  yield { text: `${last === undefined ? '' : '}}'}}}\n`, values: [] }
 }
 
 async function writeHead(database: Database, head: ExportHead): Promise<ExportPiece> {
@@ -38,12 +38,12 @@ async function writeHead(database: Database, head: ExportHead): Promise<ExportPi
     schema,
     sealed,
     ...(demoUsers === null ? {} : { demoUsers }),
-    roles: Object.fromEntries(roles),
+    roles: Object.fromEntries(roles.map(roleOf)),
   }
   const texts = Object.entries(sections).map(
     ([name, value]) => `"${name}":${JSON.stringify(value)}`,
   )
-  return { text: `{${texts.join(',\n')},\n"data":{`, objects: roles.length }
+  return { text: `{${texts.join(',\n')},\n"data":{`, values: roles.map(({ value }) => value) }
 }
 
 interface Place {
@@ -70,11 +70,11 @@ async function tablesByRealm(
 async function readGlobalRoles(
   database: Database,
   { tables, realm = PUBLIC_REALM_REF }: ExportHead,
-): Promise<[string, object][]> {
+): Promise<Row[]> {
   const table = tables.find(({ name }) => name === 'roles')
   if (table === undefined || realm !== PUBLIC_REALM_REF) return []
-  const roles: [string, object][] = []
-  for await (const rows of readRowsOfRealm(database, table, realm)) roles.push(...rows.map(roleOf))
+  const roles: Row[] = []
+  for await (const rows of readRowsOfRealm(database, table, realm)) roles.push(...rows)
   return roles
 }
 

@@ -3,11 +3,10 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'bun:test'
 import type { Job } from '../../../src/domain/job'
 import type { Database } from '../../../src/domain/store'
-import { IMPORT_STEPS } from '../../../src/domain/transfer/import-job'
-import { removeStraySpools } from '../../../src/domain/transfer/spool'
+import { removeStrayScratch } from '../../../src/domain/transfer/scratch'
 import { createSqliteStore } from '../../../src/sqlite/store'
 import { refusalOf, setupStore, type TestStore } from '../../auth/setup'
-import { dataOf, exportText, importText, lines, runJobs } from './setup'
+import { dataOf, exportText, importText, lines, runJobs, stepsOf } from './setup'
 
 const COUNT = 6_000
 const TARGET = { table: 'todo', realm: 'rlm-public' }
@@ -39,7 +38,7 @@ async function onlyJob(database: Database): Promise<Job> {
 }
 
 async function step(database: Database): Promise<'more' | 'done' | undefined> {
-  return await IMPORT_STEPS.import?.(database, await onlyJob(database))
+  return await stepsOf(database).import?.(database, await onlyJob(database))
 }
 
 function spoolsOf({ folder }: Database): string[] {
@@ -58,7 +57,7 @@ describe('an import that a crash interrupts', () => {
     const options = { clock: base.clock, durability: 'relaxed' } as const
     await using store = createSqliteStore(base.folder, options)
     const database = await store.open('main')
-    await removeStraySpools(database)
+    await removeStrayScratch(database)
     await using jobs = runJobs(database)
     await jobs.idle()
     expect(dataOf(await exportText(database)).map(({ n }) => n)).toEqual([...Array(COUNT).keys()])
@@ -81,7 +80,7 @@ describe('an import that a crash interrupts', () => {
           throw new Error('the power went')
         }),
     }
-    expect(IMPORT_STEPS.import?.(failing, before)).rejects.toThrow('the power went')
+    expect(stepsOf(database).import?.(failing, before)).rejects.toThrow('the power went')
     await database.read(() => undefined)
     expect(await onlyJob(database)).toEqual(before)
     expect(dataOf(await exportText(database))).toHaveLength(rows)
@@ -159,11 +158,11 @@ test('what imports left behind that never became a job is removed, the rest is n
   const kept = spoolsOf(database)
   const stray = join(database.folder, 'imports', 'stray.ndjson')
   writeFileSync(stray, '{}\n')
-  await removeStraySpools(database)
+  await removeStrayScratch(database)
   expect(existsSync(stray)).toBe(false)
   expect(spoolsOf(database)).toEqual(kept)
   const job = await onlyJob(database)
   await database.write((tx) => tx.jobs.put({ ...job, failure: 'It failed' }))
-  await removeStraySpools(database)
+  await removeStrayScratch(database)
   expect(spoolsOf(database)).toEqual([])
 })

@@ -13,8 +13,9 @@ describe('a file that is not good in every part is refused whole', () => {
   test.each<[string, string, string, string]>([
     ['nothing', '', 'INVALID_REQUEST', 'The file is empty'],
     ['only space', ' \n\n', 'INVALID_REQUEST', 'The file is empty'],
-    ['a picture', '\u0089PNG', 'INVALID_REQUEST', 'neither JSON nor NDJSON'],
-    ['an archive', 'PK\u0003\u0004…', 'INVALID_REQUEST', 'unpack it'],
+    ['a picture', '\u0089PNG', 'INVALID_REQUEST', 'neither JSON, NDJSON nor a zip'],
+    ['half an archive', 'PK\u0003\u0004…', 'INVALID_REQUEST', 'its end is missing'],
+    ['another archive', '\u001f\u008b…', 'INVALID_REQUEST', 'unpack it'],
     ['a list without a target', '[{}]', 'INVALID_REQUEST', '--table and --realm'],
     [
       'broken JSON',

@@ -1,11 +1,12 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'bun:test'
+import { createDiskBlobs } from '../../../src/blobs/disk'
 import type { Job } from '../../../src/domain/job'
 import { createJobRunner, type JobRunner } from '../../../src/domain/job-runner'
 import { MAINTENANCE } from '../../../src/domain/maintenance'
 import type { Database } from '../../../src/domain/store'
-import { type ExportFormat, exportDatabase } from '../../../src/domain/transfer/export'
+import { type TextFormat, exportDatabase } from '../../../src/domain/transfer/export'
 import { PART_LIMITS } from '../../../src/domain/transfer/entry'
 import type { Selection } from '../../../src/domain/transfer/export-head'
 import {
@@ -13,8 +14,10 @@ import {
   type ImportResult,
   importFile,
 } from '../../../src/domain/transfer/import'
-import { IMPORT_STEPS } from '../../../src/domain/transfer/import-job'
+import { importSteps } from '../../../src/domain/transfer/import-job'
+import type { Site } from '../../../src/domain/transfer/site'
 import type { Clock } from '../../../src/clock'
+import { ZIP } from '../../../src/zip/format'
 import { setupStore, type TestStore } from '../../auth/setup'
 import { cut } from '../chunks'
 
@@ -22,7 +25,7 @@ export interface TestDatabase extends TestStore {
   readonly database: Database
   readonly jobs: JobRunner
   import(file: string | Buffer, options?: Partial<ImportOptions>): Promise<ImportResult>
-  export(format?: ExportFormat, selection?: Partial<Selection>): Promise<string>
+  export(format?: TextFormat, selection?: Partial<Selection>): Promise<string>
 }
 
 /** An empty database whose jobs are worked off. */
@@ -43,18 +46,34 @@ export async function setupDatabase(): Promise<TestDatabase> {
   }
 }
 
+export function stepsOf(database: Database) {
+  const { contents, archives } = siteOf(database)
+  return { ...MAINTENANCE, ...importSteps(contents, archives) }
+}
+
+/** A database with its blobs where a server has them. */
+export function siteOf(database: Database): Site {
+  const contents = createDiskBlobs(join(database.folder, 'blobs'), {
+    isDurable: false,
+    report: (error) => {
+      throw error
+    },
+  })
+  return { database, contents, archives: ZIP }
+}
+
 export function runJobs(
   database: Database,
   report: (job: Job, error: unknown) => void = unexpected,
 ): JobRunner {
-  return createJobRunner(database, { ...MAINTENANCE, ...IMPORT_STEPS }, report)
+  return createJobRunner(database, stepsOf(database), report)
 }
 
 function unexpected(_job: Job, error: unknown): never {
   throw error
 }
 
-const OPTIONS: ImportOptions = {
+export const IMPORT_OPTIONS: ImportOptions = {
   target: null,
   isAtomic: false,
   isDryRun: false,
@@ -69,12 +88,12 @@ export function importText(
   file: string | Buffer,
   options: Partial<ImportOptions> = {},
 ): Promise<ImportResult> {
-  return importFile(database, clock, cut(file, 50_000), { ...OPTIONS, ...options })
+  return importFile(siteOf(database), clock, cut(file, 50_000), { ...IMPORT_OPTIONS, ...options })
 }
 
 export async function exportText(
   database: Database,
-  format: ExportFormat = 'ndjson',
+  format: TextFormat = 'ndjson',
   selection: Partial<Selection> = {},
 ): Promise<string> {
   let text = ''

@@ -1,0 +1,91 @@
+import type { Archive } from '../archive'
+import type { Arrival } from '../blob-store'
+import { SatchelError, quoted } from '../error'
+import type { WriteTx } from '../store'
+import type { ArchiveFiles } from './archive-files'
+import type { BlobEntry } from './entry'
+import type { Site } from './site'
+
+/**
+ * Makes sure that every content is what its name says. Throws `INVALID_REQUEST` naming the file.
+ * `progress` is told the bytes that are done.
+ */
+export async function checkContents(
+  archive: Archive,
+  { contents }: ArchiveFiles,
+  progress: (done: number) => void,
+): Promise<void> {
+  let done = 0
+  for (const [hash, file] of contents) {
+    const hasher = new Bun.CryptoHasher('sha256')
+    for await (const bytes of archive.open(file)) {
+      hasher.update(bytes)
+      done += bytes.length
+      progress(done)
+    }
+    if (hasher.digest('hex') === hash) continue
+    throw new SatchelError(
+      'INVALID_REQUEST',
+      `The zip is damaged: ${quoted(file.name)} holds other bytes than its name says`,
+    )
+  }
+}
+
+/** Contents on their way from an archive to the records of their blobs. Disposed, what was not kept is gone. */
+export interface Load extends AsyncDisposable {
+  /** Brings the contents of these blobs that the database does not have. */
+  bring(archive: Archive, blobs: readonly BlobEntry[]): Promise<void>
+  /** Runs `record`, during which nobody removes what was brought. */
+  keep<T>(record: () => Promise<T>): Promise<T>
+  /** False when a content that the database had is there no more. */
+  holds(tx: WriteTx, blobs: readonly BlobEntry[]): Promise<boolean>
+}
+
+export function createLoad({ database, contents }: Site): Load {
+  const arrivals = new AsyncDisposableStack()
+  const brought = new Map<string, Arrival>()
+
+  async function bringOne(archive: Archive, { blob, packed }: BlobEntry): Promise<void> {
+    const room = { bytes: blob.size, refuse: spoiled }
+    const arrival = arrivals.use(await contents.receive(archive.open(packed), room))
+    if (arrival.hash !== blob.hash) throw spoiled()
+    brought.set(blob.hash, arrival)
+  }
+
+  return {
+    async bring(archive, blobs) {
+      const wanted = new Map(blobs.map((entry) => [entry.blob.hash, entry]))
+      const missing = await database.read(async (tx) => {
+        const found: BlobEntry[] = []
+        for (const [hash, entry] of wanted) {
+          if (!brought.has(hash) && !(await tx.blobs.isStored(hash))) found.push(entry)
+        }
+        return found
+      })
+      // One that fails does not leave the others on their way.
+      const outcomes = await Promise.allSettled(missing.map((entry) => bringOne(archive, entry)))
+      for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+    },
+
+    keep(record) {
+      const kept = [...brought.values()]
+      const keepFrom = (index: number): ReturnType<typeof record> =>
+        kept[index]?.keep(() => keepFrom(index + 1)) ?? record()
+      return keepFrom(0)
+    },
+
+    async holds(tx, blobs) {
+      for (const { blob } of blobs) {
+        if (!brought.has(blob.hash) && !(await tx.blobs.isStored(blob.hash))) return false
+      }
+      return true
+    },
+
+    [Symbol.asyncDispose]: () => arrivals.disposeAsync(),
+  }
+}
+
+/** It was looked at before, and was what it should be. */
+function spoiled(): SatchelError {
+  return new SatchelError('STORAGE_FAILED', 'The spooled zip of an import has changed on the disk')
+}

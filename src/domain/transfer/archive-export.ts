@@ -1,0 +1,126 @@
+import type { ArchiveMaker } from '../archive'
+import type { Blob } from '../blob'
+import { SatchelError, quoted } from '../error'
+import { BLOB_LIST, contentFile, DATA } from './archive-files'
+import { createBlobCensus } from './blob-census'
+import { formatBlob } from './blob-line'
+import type { BlobFacts } from './entry'
+import type { Selection } from './export-head'
+import { exportLines } from './line-export'
+import { type Scratch, createScratch } from './scratch'
+import type { Site } from './site'
+
+/** What an export has come to. */
+export interface ExportCount {
+  readonly objects: number
+  readonly blobs: number
+}
+
+/**
+ * An archive with everything that the NDJSON export has and the blobs that belong to it; of a part,
+ * those that its objects reference. The blobs come after the objects, so that none that an object
+ * references is missed. `now` in ms; `told` is called as it goes on. Throws `UNKNOWN_TABLE`, and
+ * `STORAGE_FAILED` naming a blob whose bytes are not what was uploaded.
+ */
+export async function* exportArchive(
+  site: Site,
+  now: number,
+  selection: Selection,
+  told: (count: ExportCount) => void,
+): AsyncGenerator<Uint8Array> {
+  const maker = site.archives.create(now)
+  const census = createBlobCensus(selection)
+  const count = { objects: 0, blobs: 0 }
+  await using list = await createScratch(site.database, 'ndjson')
+
+  async function* data(): AsyncGenerator<Uint8Array> {
+    for await (const piece of exportLines(site.database, selection)) {
+      census.add(piece)
+      count.objects += piece.values.length
+      told({ ...count })
+      yield Buffer.from(piece.text)
+    }
+  }
+
+  yield* maker.add(DATA, data(), { tight: true })
+  let written = ''
+  for await (const facts of readBlobs(site)) {
+    const { blob } = facts
+    if (!census.has(blob.id)) continue
+    if (blob.hash !== written) {
+      const content = await openContent(site, blob)
+      if (content === undefined) continue
+      yield* addContent(maker, blob, content)
+      written = blob.hash
+    }
+    await list.write(formatBlob(facts))
+    count.blobs += 1
+    told({ ...count })
+  }
+  yield* addList(maker, list)
+  yield* maker.finish()
+}
+
+/** One short read. */
+const CHUNK = 200
+
+/** All blobs, those with the same content together. */
+async function* readBlobs({ database }: Site): AsyncGenerator<BlobFacts> {
+  let last: Blob | undefined
+  for (;;) {
+    const after: Blob | undefined = last
+    const found = await database.read(async (tx) => {
+      const facts: BlobFacts[] = []
+      for (const blob of await tx.blobs.byContent(after, CHUNK)) {
+        const uploaders: string[] = []
+        for (const ref of await tx.blobs.uploaders(blob.id)) {
+          const realm = await tx.realms.findByRef(ref)
+          if (realm !== undefined) uploaders.push(realm.id)
+        }
+        facts.push({ blob, uploaders: uploaders.toSorted() })
+      }
+      return facts
+    })
+    yield* found
+    last = found.at(-1)?.blob
+    if (found.length < CHUNK) return
+  }
+}
+
+/** Undefined when the blob was removed since. Throws `STORAGE_FAILED`. */
+async function openContent({ database, contents }: Site, { id, hash, size }: Blob) {
+  try {
+    return await contents.open(hash, size)
+  } catch (error) {
+    if (!(await database.read((tx) => tx.blobs.isStored(hash)))) return undefined
+    throw error instanceof SatchelError && error.code === 'STORAGE_FAILED' ? damaged(id) : error
+  }
+}
+
+async function* addContent(
+  maker: ArchiveMaker,
+  { id, hash, size }: Blob,
+  content: globalThis.Blob,
+): AsyncGenerator<Uint8Array> {
+  async function* compared(): AsyncGenerator<Uint8Array> {
+    const hasher = new Bun.CryptoHasher('sha256')
+    for await (const bytes of content.stream()) {
+      hasher.update(bytes)
+      yield bytes
+    }
+    if (hasher.digest('hex') !== hash) throw damaged(id)
+  }
+  yield* maker.add(contentFile(hash), compared(), { size, tight: false })
+}
+
+async function* addList(maker: ArchiveMaker, list: Scratch): AsyncGenerator<Uint8Array> {
+  await list.finish(false)
+  if (list.size > 0) yield* maker.add(BLOB_LIST, Bun.file(list.path).stream(), { tight: true })
+}
+
+function damaged(id: string): SatchelError {
+  return new SatchelError(
+    'STORAGE_FAILED',
+    `The bytes of the blob ${quoted(id)} are missing or damaged (satchel blob verify lists all such): nothing was exported. An export as .ndjson leaves blobs out`,
+  )
+}
