@@ -10,7 +10,8 @@ const PUBLIC_KEY: Schema = {
 
 const INTENT: Schema = {
   enum: ['login', 'register'],
-  description: '`login` makes no new user, whatever the policy of the database.',
+  description:
+    'Why the person comes. `login` makes no new user, whatever the policy of the database; `register` tells who is not accepted so (`USER_NOT_ACCEPTED`).',
 }
 
 /** Logins with providers and by e-mail (spec.md §2.4, protocol.md §2.1). */
@@ -65,7 +66,10 @@ export const LOGIN_SCHEMAS: Readonly<Record<string, Schema>> = {
     properties: {
       grant_type: { const: 'otp' },
       otp_id: { type: 'string', description: 'From the answer to the first step.' },
-      otp: { type: 'string', description: 'As it was typed: case and hyphens do not count.' },
+      otp: {
+        type: 'string',
+        description: 'As it was typed: case, blanks and hyphens do not count.',
+      },
       email: { type: 'string', description: 'The same as in the first step.' },
       scopes: SCOPES,
       public_key: PUBLIC_KEY,

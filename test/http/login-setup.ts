@@ -1,0 +1,81 @@
+import { generateKeyPairSync, sign } from 'node:crypto'
+import type { MailVariables } from '../../src/domain/mailer'
+import { openSession } from '../../src/control/session'
+import { setupServer, type TestServer } from '../setup'
+
+export const ALICE = 'alice@example.com'
+export const FOO = 'foo@demo.local'
+
+const device = generateKeyPairSync('rsa', { modulusLength: 2048 })
+export const public_key = device.publicKey.export({ type: 'spki', format: 'pem' }).toString()
+
+/** What the device with `public_key` sends to refresh. */
+export function refreshRequest(refresh_token: string, time_stamp: number) {
+  const signature = sign('sha256', Buffer.from(`${refresh_token}${time_stamp}`), device.privateKey)
+  return {
+    grant_type: 'refresh_token',
+    refresh_token,
+    scopes: ['ACCESS_DB'],
+    time_stamp,
+    signing_algorithm: 'RSASSA-PKCS1-v1_5',
+    signature: signature.toString('base64'),
+  }
+}
+
+export interface Body {
+  readonly [name: string]: unknown
+  readonly otp_id: string
+  readonly accessToken: string
+  readonly refreshToken: string
+}
+
+/** A server that people log in to by themselves; its mails are printed. */
+export async function setupLogin(flags: Readonly<Record<string, unknown>> = {}) {
+  const server = await setupServer(flags)
+  const commands = await openSession(server.folder, () => undefined)
+  const send = (parameters: object, headers: Record<string, string> = {}) =>
+    fetch(`${server.main}/token`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(parameters),
+    })
+  const ask = (changes: object = {}, headers: Record<string, string> = {}) =>
+    send({ grant_type: 'otp', email: ALICE, scopes: ['ACCESS_DB'], ...changes }, headers)
+  return {
+    ...server,
+    commands,
+    send,
+    ask,
+    give: (otp_id: string, otp: string, changes: object = {}) => ask({ otp_id, otp, ...changes }),
+    mail: () => printedMail(server),
+    async importDemoUser(): Promise<void> {
+      const upload = new Blob([JSON.stringify({ demoUsers: { [FOO]: {} } })]).stream()
+      const plain = { table: null, realm: null, atomic: false, dryRun: false, size: null }
+      await commands.run('import', { database: 'main', ...plain }, { upload })
+    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  }
+}
+
+export type LoginServer = Awaited<ReturnType<typeof setupLogin>>
+
+export async function bodyOf(answer: Response): Promise<Body> {
+  return (await answer.json()) as Body
+}
+
+interface PrintedMail {
+  readonly to: string
+  readonly subject: string
+  readonly text: string
+  readonly variables: MailVariables['otp']
+}
+
+/** The newest mail on the terminal; mails are printed soon after the answer. */
+async function printedMail({ lines }: TestServer): Promise<PrintedMail> {
+  for (let tries = 0; tries < 100; tries++) {
+    const line = lines.findLast((line) => line.includes('"logger":"mail"'))
+    if (line !== undefined) return JSON.parse(line) as PrintedMail
+    await Bun.sleep(10)
+  }
+  throw new Error('no mail was printed')
+}
