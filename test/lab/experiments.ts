@@ -1,4 +1,5 @@
 import type { Experiment } from './experiment'
+import { killDeletions } from './kill-deletions'
 import { killPosts } from './kill-posts'
 import { killWriters } from './kill-writers'
 import { timeAddresses } from './known-addresses'
@@ -68,6 +69,17 @@ export const experiments: readonly Experiment[] = [
     unit: 'samples of each',
     rounds: 100_000,
     run: (rounds, seed) => timeSecrets(rounds, seed),
+  },
+  {
+    promise: 6,
+    title: 'a user with 100,000 objects in 50 realms goes realm by realm, kill -9 or not',
+    unit: 'deletions',
+    rounds: 12,
+    async run(rounds, seed) {
+      const { kills, untouched, begun, problems } = await killDeletions(rounds, seed, 100_000)
+      const facts = `${kills} kills, the first before ${untouched} deletions and during ${begun}`
+      return { facts, problems }
+    },
   },
   {
     promise: 24,
