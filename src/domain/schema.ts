@@ -96,9 +96,14 @@ export function requireTableName(table: string, position?: Position): void {
   if (Buffer.byteLength(table) > MAX_TABLE_NAME_BYTES) {
     refuse(table, position, `a table name has at most ${MAX_TABLE_NAME_BYTES} bytes`)
   }
-  if (table.startsWith('$') || RESERVED_TABLE_NAMES.has(table)) {
+  if (isReservedTableName(table)) {
     refuse(table, position, 'this table name is reserved; choose another')
   }
+}
+
+/** True for the names that addresses use for something else (design.md §6). */
+export function isReservedTableName(name: string): boolean {
+  return name.startsWith('$') || RESERVED_TABLE_NAMES.has(name)
 }
 
 const MAX_TABLE_NAME_BYTES = 128

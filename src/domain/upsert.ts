@@ -1,8 +1,10 @@
 import { accessOf } from './access'
 import type { Actor } from './actor'
+import { requireKeyOf, withKeyOf } from './addressed-object'
 import { type Draft, asPrivate, draftOf } from './draft'
 import { SatchelError, quoted } from './error'
 import type { SendInvitation } from './invitation'
+import { keyInView } from './object'
 import { putDrafts } from './put'
 import { PUBLIC_REALM } from './realm'
 import { ROW_RULES } from './row-rules'
@@ -24,6 +26,8 @@ export interface Upsert {
   readonly objects: readonly unknown[]
   /** False for a request with a single object: error paths then name no position. */
   readonly isArray: boolean
+  /** The key in the address of a single object, decoded; absent when the objects name their own. */
+  readonly key?: string
   /** ms since the epoch. */
   readonly now: number
   /** Brings invitations to those they are for; without it rows of `members` are written as they are. */
@@ -66,7 +70,7 @@ export async function upsertObjects(database: Database, upsert: Upsert): Promise
 }
 
 async function readDrafts(table: Table, upsert: Upsert, subject: string): Promise<Draft[]> {
-  const { view, objects, isArray } = upsert
+  const { actor, view, objects, isArray, key } = upsert
   if (table.primaryKey === null) {
     throw new SatchelError(
       'UNPROCESSABLE',
@@ -78,9 +82,11 @@ async function readDrafts(table: Table, upsert: Upsert, subject: string): Promis
   }
   const drafts: Draft[] = []
   for (const [position, object] of objects.entries()) {
-    const value = view === 'public' && table.builtIn ? inPublicRealm(object) : object
+    const placed = view === 'public' && table.builtIn ? inPublicRealm(object) : object
+    const value = key === undefined ? placed : withKeyOf(table, placed, key)
     const raw = draftOf(table, value, isArray ? position : undefined)
     const draft = inView(table, view, raw, subject)
+    if (key !== undefined) requireKeyOf(table, draft, keyInView(table, view, key, actor))
     requireRealmOfView(table, view, draft)
     drafts.push(draft)
     if (drafts.length % SLICE === 0) await nextTurn()
@@ -105,14 +111,14 @@ function requireRealmOfView(table: Table, view: ViewName, { realmId }: Draft): v
   if (view === 'all' && realmId === undefined && table.name !== 'realms') {
     throw new SatchelError(
       'UNPROCESSABLE',
-      `"realmId" is missing: every object of POST /all/${table.name} needs one`,
+      `"realmId" is missing: every object of /all/${table.name} needs one`,
       { reason: 'realmId' },
     )
   }
   if (view === 'public' && realmId !== undefined && realmId !== PUBLIC_REALM) {
     throw new SatchelError(
       'UNPROCESSABLE',
-      `"realmId" is not ${PUBLIC_REALM}: POST /public writes only there, use /my or /all`,
+      `"realmId" is not ${PUBLIC_REALM}: /public writes only there, use /my or /all`,
       { reason: 'realmId' },
     )
   }

@@ -1,5 +1,6 @@
 import { type AnyElysia, Elysia } from 'elysia'
 import { SatchelError } from '../domain/error'
+import { aliasRoutes, isTableAddress } from './aliases'
 import { answer } from './answer'
 import { blobRoutes } from './blobs'
 import { type Call, callOf } from './call'
@@ -31,6 +32,7 @@ export function createApp(door: Door, domain: string | null): FrontDoor {
     .use(objectRoutes(door))
     .use(userRoutes(door))
     .use(blobRoutes(door))
+    .use(aliasRoutes(door))
     .use(openapiRoutes(door, application))
 
   function application(): AnyElysia {
@@ -40,9 +42,12 @@ export function createApp(door: Door, domain: string | null): FrontDoor {
   /** The methods that a path knows; literal paths are in a table of their own. */
   function methodsAt(path: string): string[] {
     const literal: Readonly<Record<string, unknown>> = app.router.static[path] ?? {}
-    return METHODS.filter(
-      (method) => Object.hasOwn(literal, method) || app.router.http.find(method, path) !== null,
-    )
+    const isTable = isTableAddress(path)
+    return METHODS.filter((method) => {
+      if (Object.hasOwn(literal, method)) return true
+      const found = app.router.http.find(method, path)
+      return found !== null && (isTable || !isAlias(path, found.params))
+    })
   }
 
   /** What may be done at an address (RFC 9110 §9.3.7); a page that asks first was answered before. */
@@ -59,6 +64,12 @@ export function createApp(door: Door, domain: string | null): FrontDoor {
       request.method === 'OPTIONS' ? answerOptions(callOf(request)) : app.fetch(request),
     domain,
   )
+}
+
+/** Of all routes with parameters the short addresses of tables alone have nothing else in them. */
+function isAlias(path: string, parameters: Readonly<Record<string, string>>): boolean {
+  const segments = path.replace(/\/$/, '').split('/').length - 1
+  return segments === Object.keys(parameters).length
 }
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE']

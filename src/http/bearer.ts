@@ -11,8 +11,8 @@ import type { Host } from './hosts'
  * `scopes` what its caller needs (null: nothing), or with `writes`, which asks for a licence
  * besides; the macros refuse with 401 or 403 before a body is read (spec.md §5.5).
  */
-export function bearer(door: Door) {
-  return new Elysia({ name: 'bearer' })
+export function bearer(door: Door, { isCounted = true } = {}) {
+  return new Elysia({ name: isCounted ? 'bearer' : 'bearer, not counted' })
     .derive({ as: 'scoped' }, async ({ request }) => {
       const call = callOf(request)
       const host = hostOf(door, call)
@@ -20,7 +20,7 @@ export function bearer(door: Door) {
       const actor = actorOf(door, call, open, request)
       const known = actor instanceof Promise ? await actor : actor
       call.subject = known.subject
-      door.limits.request(call, open, known.subject)
+      if (isCounted) door.limits.request(call, open, known.subject)
       return { call, host: open, actor: known }
     })
     .macro({

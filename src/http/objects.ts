@@ -1,4 +1,5 @@
 import { type AnyElysia, Elysia } from 'elysia'
+import type { Actor } from '../domain/actor'
 import { parseFilters } from '../domain/filter'
 import { listObjects } from '../domain/list'
 import { getObject } from '../domain/object'
@@ -10,73 +11,107 @@ import { answer } from './answer'
 import { bearer } from './bearer'
 import { type Call, segment } from './call'
 import type { Door } from './door'
+import type { Host } from './hosts'
 import { jsonArray } from './json-stream'
 
 /** `/all`, `/my` and `/public` (spec.md §4, §4.1). */
 export function objectRoutes(door: Door): AnyElysia {
-  return new Elysia({ name: 'objects' })
-    .use(viewRoutes(door, 'all'))
-    .use(viewRoutes(door, 'my'))
-    .use(viewRoutes(door, 'public'))
+  const views = Object.keys(VIEWS) as ViewName[]
+  const routes = new Elysia({ name: 'objects' })
+  for (const view of views) {
+    routes.use(routesAt(door, { name: view, view, prefix: `/:database/${view}`, place: 2 }))
+  }
+  return routes
 }
 
-function viewRoutes(door: Door, view: ViewName): AnyElysia {
+/** Where the tables of a view are served. */
+export interface TableAddress {
+  /** What the names of its operations begin with. */
+  readonly name: string
+  readonly view: ViewName
+  readonly prefix: string
+  /** The place of the table among the segments of the path. */
+  readonly place: number
+  /** Brings a raw query into the form of `/my`; absent where it is. */
+  readonly queryOf?: (rawQuery: string) => string
+}
+
+export function routesAt(door: Door, address: TableAddress): AnyElysia {
+  const { name, view, prefix, place, queryOf = (query: string) => query } = address
   const { read, write } = VIEWS[view]
-  return new Elysia({ name: `objects-${view}` })
+
+  /** Stores what the body brings; `key` is that of a single object at an address of its own. */
+  function store({ call, host, actor, request }: Asked, key?: string): Promise<Response> {
+    return door.bodies.json(request, async (body) => {
+      const isArray = Array.isArray(body) && key === undefined
+      const texts = await upsertObjects(host.database, {
+        actor,
+        view,
+        table: segment(call, place),
+        objects: isArray ? (body as unknown[]) : [body],
+        isArray,
+        ...(key === undefined ? {} : { key }),
+        now: door.clock.now(),
+        sendInvitation: (tx, facts) =>
+          host.invitations.send(tx, facts, request.headers.get('origin')),
+      })
+      if (wantsMinimal(request)) return answer(call, null, { status: 204, type: null })
+      return answer(call, isArray ? `[${texts.join(',')}]` : (texts[0] ?? ''))
+    })
+  }
+
+  return new Elysia({ name: `objects-${name}` })
     .use(bearer(door))
     .get(
-      `/:database/${view}/:table`,
+      `${prefix}/:table`,
       async ({ call, host, actor }) => {
-        const query = parseFilters(call.query)
-        const list = await listObjects(host.database, actor, view, segment(call, 2), query)
+        const query = parseFilters(queryOf(call.query))
+        const list = await listObjects(host.database, actor, view, segment(call, place), query)
         const failed = (error: unknown) => door.failure(call.id, error)
         return answer(call, jsonArray(list, { failed }), { headers: nextLink(call, list.after) })
       },
-      { scopes: read, parse: 'none', detail: { operationId: `${view}List` } },
+      { scopes: read, parse: 'none', detail: { operationId: `${name}List` } },
     )
     .get(
-      `/:database/${view}/:table/:key`,
+      `${prefix}/:table/:key`,
       async ({ call, host, actor }) => {
-        const { database } = host
-        return answer(
-          call,
-          await getObject(database, actor, view, segment(call, 2), segment(call, 3)),
-        )
+        const [table, key] = [segment(call, place), segment(call, place + 1)]
+        return answer(call, await getObject(host.database, actor, view, table, key))
       },
-      { scopes: read, parse: 'none', detail: { operationId: `${view}Get` } },
+      { scopes: read, parse: 'none', detail: { operationId: `${name}Get` } },
     )
     .post(
-      `/:database/${view}/:table`,
+      `${prefix}/:table`,
+      ({ call, host, actor, request }) => store({ call, host, actor, request }),
+      {
+        writes: write,
+        parse: 'none',
+        detail: { operationId: `${name}Upsert` },
+      },
+    )
+    .put(
+      `${prefix}/:table/:key`,
       ({ call, host, actor, request }) =>
-        door.bodies.json(request, async (body) => {
-          const isArray = Array.isArray(body)
-          const objects: readonly unknown[] = isArray ? body : [body]
-          const table = segment(call, 2)
-          const now = door.clock.now()
-          const texts = await upsertObjects(host.database, {
-            actor,
-            view,
-            table,
-            objects,
-            isArray,
-            now,
-            sendInvitation: (tx, facts) =>
-              host.invitations.send(tx, facts, request.headers.get('origin')),
-          })
-          if (wantsMinimal(request)) return answer(call, null, { status: 204, type: null })
-          return answer(call, isArray ? `[${texts.join(',')}]` : (texts[0] ?? ''))
-        }),
-      { writes: write, parse: 'none', detail: { operationId: `${view}Upsert` } },
+        store({ call, host, actor, request }, segment(call, place + 1)),
+      { writes: write, parse: 'none', detail: { operationId: `${name}Replace` } },
     )
     .delete(
-      `/:database/${view}/:table/:key`,
+      `${prefix}/:table/:key`,
       async ({ call, host, actor }) => {
-        const [table, key] = [segment(call, 2), segment(call, 3)]
+        const [table, key] = [segment(call, place), segment(call, place + 1)]
         await removeObject(host.database, { actor, view, table, key, now: door.clock.now() })
         return answer(call, null, { status: 204, type: null })
       },
-      { writes: write, parse: 'none', detail: { operationId: `${view}Delete` } },
+      { writes: write, parse: 'none', detail: { operationId: `${name}Delete` } },
     )
+}
+
+/** What `bearer` knows of a request. */
+interface Asked {
+  readonly call: Call
+  readonly host: Host
+  readonly actor: Actor
+  readonly request: Request
 }
 
 /** `Prefer: return=minimal` (RFC 7240). */
@@ -95,8 +130,8 @@ function nextLink(call: Call, after: string | undefined): Record<string, string>
   return { Link: `<?${query}>; rel="next"` }
 }
 
-/** The name in a part of a query that was parsed before. */
-function nameOf(part: string): string {
+/** The name in a part of a raw query. */
+export function nameOf(part: string): string {
   const [name = ''] = part.split('=', 1)
   return decodePercent(name)
 }

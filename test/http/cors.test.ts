@@ -48,7 +48,7 @@ describe('a page of a listed origin', () => {
       ['/public/none', 404],
       ['/my/plain', 401],
       ['/public/%ff', 400],
-      ['/nothing', 404],
+      ['/no/such/address', 404],
     ] as const) {
       const answer = await from(server, APP, path)
       expect(answer.status).toBe(status)

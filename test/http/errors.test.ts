@@ -63,12 +63,21 @@ describe('what is not there', () => {
 
   test('an unknown address', async () => {
     await using server = await setupData()
-    const database = ['', '/', '/x', '/all', '/all/', '/all/items/a/b', '/ALL/items', '/token/x/y']
-    for (const path of [...database, '/.well-known/x', '/%61ll/items']) {
+    const database = ['', '/', '/all', '/all/', '/all/items/a/b', '/users/x/y', '/token/x/y']
+    const taken = ['/sync', '/blob', '/$x', '/.x', '/.well-known/x', '/%61ll/items', '/%24x/y']
+    for (const path of [...database, ...taken]) {
       expectRefusal(await server.root.get(path), 404, 'UNKNOWN_ROUTE')
     }
     const service = callerOf(server.url)
-    for (const path of ['/nothing', '/health/x', '/favicon.ico', '/../etc/passwd', '/metrics']) {
+    for (const path of [
+      '/nothing',
+      '/health/x',
+      '/openapi/x',
+      '/favicon.ico',
+      '/../etc/passwd',
+      '/metrics',
+      '/metrics/x/y',
+    ]) {
       expect((await service.get(path)).status).toBe(404)
     }
   })
@@ -79,8 +88,13 @@ describe('what is not there', () => {
       ['PUT', '/all/items', ['GET', 'HEAD', 'POST', 'OPTIONS']],
       ['PATCH', '/my/items', ['GET', 'HEAD', 'POST', 'OPTIONS']],
       ['DELETE', '/public/items', ['GET', 'HEAD', 'POST', 'OPTIONS']],
-      ['POST', '/all/items/key', ['GET', 'HEAD', 'DELETE', 'OPTIONS']],
-      ['PUT', '/all/items/key', ['GET', 'HEAD', 'DELETE', 'OPTIONS']],
+      ['POST', '/all/items/key', ['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS']],
+      ['PATCH', '/all/items/key', ['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS']],
+      ['DELETE', '/items', ['GET', 'HEAD', 'POST', 'OPTIONS']],
+      ['POST', '/items/key', ['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS']],
+      ['POST', '/auth-providers', ['GET', 'HEAD', 'OPTIONS']],
+      ['PUT', '/token/validate', ['GET', 'HEAD', 'OPTIONS']],
+      ['DELETE', '/token', ['POST', 'OPTIONS']],
       ['GET', '/token', ['POST', 'OPTIONS']],
       ['POST', '/token/validate', ['GET', 'HEAD', 'OPTIONS']],
     ] as const) {

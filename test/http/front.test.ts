@@ -174,7 +174,8 @@ describe('OPTIONS', () => {
     await using server = await filled()
     for (const [path, allowed] of [
       ['/main/public/plain', 'GET, HEAD, POST, OPTIONS'],
-      ['/main/my/none/a', 'GET, HEAD, DELETE, OPTIONS'],
+      ['/main/my/none/a', 'GET, HEAD, PUT, DELETE, OPTIONS'],
+      ['/main/none', 'GET, HEAD, POST, OPTIONS'],
       ['/main/token', 'POST, OPTIONS'],
       ['/health', 'GET, HEAD, OPTIONS'],
     ] as const) {

@@ -162,6 +162,10 @@ describe('reads and writes', () => {
         expect(answer.headers.get('ratelimit-limit')).toBeNull()
       }
     }
+    const alice = await server.as(ALICE)
+    const upload = () => alice.send('PUT', '/blob/abc', { body: 'x' })
+    expect(await statuses(3, upload)).toEqual(of(200, 3))
+    expect(await statuses(3, () => alice.get('/blob/1:none'))).toEqual(of(404, 3))
     expect(await statuses(3, () => server.anyone.get('/no/such/address'))).toEqual(of(404, 3))
     expect(await statuses(3, () => server.anyone.send('PATCH', '/my/plain'))).toEqual(of(405, 3))
   })

@@ -38,6 +38,7 @@ const TAGS: Readonly<Record<Tag, string>> = {
   my: 'What the subject of the token may see',
   all: 'The whole database',
   public: 'What everybody may read',
+  tables: 'The tables of /my by shorter addresses',
   invitations: 'Where the links in invitations lead',
   blobs: 'Binary data beside the objects',
   users: 'The people who use a database',
@@ -120,7 +121,7 @@ function describe({ operationId, parameters = [] }: Route): object {
       ...(operation.parameters ?? []),
     ],
     ...(body === undefined ? {} : { requestBody: { required: true, content: body } }),
-    responses: tag === 'service' ? answers : withQuota(answers),
+    responses: withQuota(answers, tag !== 'service' && tag !== 'blobs'),
     security: securityOf(caller),
     ...(typeof caller === 'string' ? {} : { 'x-required-scopes': caller }),
   }

@@ -27,12 +27,13 @@ export function headerRefs(names: readonly string[]): Readonly<Record<string, Re
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-/** The answers of a route that is limited: those that serve it, and the refusal that is one too many. */
-export function withQuota(responses: Responses): Responses {
+/** The answers of a route: refusals for what is one too many tell what is left, and all where requests are counted. */
+export function withQuota(responses: Responses, isCounted: boolean): Responses {
   return Object.fromEntries(
     Object.entries(responses).map(([status, response]) => {
       const headers = { ...response.headers, ...headerRefs(QUOTA) }
-      return [status, /^(?:[23]|429)/.test(status) ? { ...response, headers } : response]
+      const tells = status === '429' || (isCounted && /^[23]/.test(status))
+      return [status, tells ? { ...response, headers } : response]
     }),
   )
 }

@@ -18,7 +18,7 @@ export function introduction(): string {
   return [
     'Each database has its own address, `/{database}`, and there:',
     '* `POST /token` gives bearer tokens,',
-    '* `/all`, `/my` and `/public` are three views on the same tables: the whole database, what the subject of the token may see, and what everybody may read,',
+    '* `/all`, `/my` and `/public` are three views on the same tables: the whole database, what the subject of the token may see, and what everybody may read; what is under `/my` is at `/{table}` too,',
     '* `/blob` holds binary data, which objects reference,',
     '* `/users` are the people who use it.',
     '',
@@ -54,7 +54,7 @@ export function introduction(): string {
       '',
       ...limitTable(),
       '',
-      'Each limit is counted from the first request until its time is over. A network is an IPv4 address, or the first 64 bits of one of version 6. Answers that count tell in `Ratelimit-Limit`, `Ratelimit-Remaining` and `Ratelimit-Reset` (seconds) what is left; one too many is refused with 429 and `Retry-After`, before its body is read.',
+      'Blobs are not counted. Each limit is counted from the first request until its time is over. A network is an IPv4 address, or the first 64 bits of one of version 6. Answers that count tell in `Ratelimit-Limit`, `Ratelimit-Remaining` and `Ratelimit-Reset` (seconds) what is left; one too many is refused with 429 and `Retry-After`, before its body is read.',
     ]),
     ...section('Errors', [
       'The body of a refusal is `{"code", "message", "requestId"}`, with `reason` where a permission, a scope or a property was the obstacle. It never repeats what was sent.',

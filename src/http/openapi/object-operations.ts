@@ -2,51 +2,7 @@ import type { ErrorCode } from '../../domain/error'
 import { VIEWS, type ViewName } from '../../domain/view'
 import { LIST_PARAMETERS, PREFER } from './parameters'
 import { type Content, json, type Operation, type Operations, schemaRef } from './specification'
-
-/** What differs between the views; everything else is the same three times. */
-interface ViewText {
-  readonly lists: string
-  readonly upserts: string
-  readonly deletes: string
-  /** The schemas of what is written: objects of the application and rows of built-in tables. */
-  readonly written: readonly string[]
-  readonly realmId: string
-  readonly key: string
-}
-
-const USER = 'alice@example.com'
-
-const TEXTS: Readonly<Record<ViewName, ViewText>> = {
-  all: {
-    lists: 'Every object of the table, whatever its realm.',
-    upserts:
-      'Every object must name its `realmId`: a user, `rlm-public`, or a realm that exists. The access rules of realms do not count here: `GLOBAL_WRITE` stands above them.',
-    deletes: 'Deletes the object whatever its realm.',
-    written: ['PlacedObject', 'Realm', 'Member', 'Role'],
-    realmId: 'rlm-public',
-    key: 'news',
-  },
-  my: {
-    lists:
-      'The objects of the private realm of the subject, of `rlm-public` and of every realm in which the subject is an accepted member. In `realms` and `members` open invitations are listed too.',
-    upserts:
-      'Without a `realmId` a new object goes into the private realm of the subject, and a known one stays where it is. Elsewhere the permissions of the subject in that realm decide; a refusal names the missing one as `reason`.',
-    deletes:
-      'Needs to be the owner of the object, or `manage` on its table in its realm. Everybody may delete their own row of `members`, and so leave.',
-    written: ['NewObject', 'Realm', 'Member', 'Role'],
-    realmId: USER,
-    key: 'milk',
-  },
-  public: {
-    lists: 'The objects that everybody may read.',
-    upserts:
-      'Writes into `rlm-public` only: `realmId` may be absent, and naming another realm is refused.',
-    deletes: 'Deletes the object if it is in `rlm-public`; others are not found.',
-    written: ['NewObject', 'Member', 'Role'],
-    realmId: 'rlm-public',
-    key: 'welcome',
-  },
-}
+import { EXAMPLE_USER, TABLE_PLACES, type TablePlace } from './table-places'
 
 const WRITE_REFUSALS: readonly ErrorCode[] = [
   'NOT_AUTHORIZED',
@@ -71,32 +27,30 @@ const MAIL_REFUSALS: readonly ErrorCode[] = [
   'NO_PUBLIC_ADDRESS',
 ]
 
-/** `/all`, `/my` and `/public` (spec.md §4, §4.1). */
-export const OBJECT_OPERATIONS: Operations = {
-  ...viewOperations('all'),
-  ...viewOperations('my'),
-  ...viewOperations('public'),
-}
+/** The tables, wherever they are served (spec.md §4, §4.1, protocol.md §14.1). */
+export const OBJECT_OPERATIONS: Operations = Object.assign({}, ...TABLE_PLACES.map(operationsAt))
 
-function viewOperations(view: ViewName): Operations {
+function operationsAt(place: TablePlace): Operations {
+  const { name } = place
   return {
-    [`${view}List`]: list(view),
-    [`${view}Get`]: get(view),
-    [`${view}Upsert`]: upsert(view),
-    [`${view}Delete`]: remove(view),
+    [`${name}List`]: list(place),
+    [`${name}Get`]: get(place),
+    [`${name}Upsert`]: upsert(place),
+    [`${name}Replace`]: replace(place),
+    [`${name}Delete`]: remove(place),
   }
 }
 
-function list(view: ViewName): Operation {
-  const { lists } = TEXTS[view]
+function list(place: TablePlace): Operation {
+  const { tag, view, path, lists, parameters } = place
   return {
-    tag: view,
+    tag,
     caller: VIEWS[view].read ?? 'anybody',
     summary: 'List the objects of a table',
     description: `${lists} In order of creation, as a plain array. Without \`$limit\` the whole list streams, however long it is.`,
-    curl: `curl -G "$DB/${view}/todoItems"${bearer(VIEWS[view].read !== null)} \\
+    curl: `curl -G "$DB${path}/todoItems"${bearer(VIEWS[view].read !== null)} \\
   --data-urlencode 'title=Buy milk' --data-urlencode '$limit=10'`,
-    parameters: LIST_PARAMETERS,
+    parameters: [...parameters, ...LIST_PARAMETERS],
     responses: {
       '200': {
         description: 'The objects.',
@@ -109,7 +63,7 @@ function list(view: ViewName): Operation {
           },
         },
         content: json({ type: 'array', items: schemaRef('StoredObject') }, 'One object', [
-          storedExample(view),
+          storedExample(place),
         ]),
       },
     },
@@ -117,35 +71,35 @@ function list(view: ViewName): Operation {
   }
 }
 
-function get(view: ViewName): Operation {
-  const { key } = TEXTS[view]
+function get(place: TablePlace): Operation {
+  const { tag, view, path, key } = place
   return {
-    tag: view,
+    tag,
     caller: VIEWS[view].read ?? 'anybody',
     summary: 'Get one object',
     description:
       'The object as it is stored. What does not exist and what the caller cannot see get the same answer.',
-    curl: `curl "$DB/${view}/todoItems/${key}"${bearer(VIEWS[view].read !== null)}`,
+    curl: `curl "$DB${path}/todoItems/${key}"${bearer(VIEWS[view].read !== null)}`,
     responses: {
       '200': {
         description: 'The object.',
-        content: json(schemaRef('StoredObject'), 'An object', storedExample(view)),
+        content: json(schemaRef('StoredObject'), 'An object', storedExample(place)),
       },
     },
     refusals: ['UNKNOWN_TABLE', 'UNKNOWN_OBJECT', ...tokenRefusals(view)],
   }
 }
 
-function upsert(view: ViewName): Operation {
-  const { upserts, written } = TEXTS[view]
-  const object = newExample(view)
+function upsert(place: TablePlace): Operation {
+  const { tag, view, path, upserts, written } = place
+  const object = newExample(place)
   const one = { anyOf: written.map(schemaRef) }
   return {
-    tag: view,
+    tag,
     caller: VIEWS[view].write,
     summary: 'Create or replace objects',
     description: `An array of objects, or one. Each replaces the object with its primary key, or is new. The request is one unit: either everything is stored, or nothing. ${upserts} A row of \`members\` with \`invite: true\` and an \`email\` is sent there as an invitation.`,
-    curl: `curl "$DB/${view}/todoItems"${bearer(true)} \\
+    curl: `curl "$DB${path}/todoItems"${bearer(true)} \\
   -H 'Content-Type: application/json' \\
   -d '${JSON.stringify(object)}'`,
     parameters: [PREFER],
@@ -162,7 +116,7 @@ function upsert(view: ViewName): Operation {
     responses: {
       '200': {
         description: 'The stored objects: one for one, an array for an array.',
-        ...stored(view),
+        ...stored(place),
       },
       '204': { description: 'Stored; the request said `Prefer: return=minimal`.' },
     },
@@ -170,21 +124,50 @@ function upsert(view: ViewName): Operation {
   }
 }
 
-function stored(view: ViewName): { readonly content: Content } {
+function stored(place: TablePlace): { readonly content: Content } {
   const schema = {
     anyOf: [{ type: 'array', items: schemaRef('StoredObject') }, schemaRef('StoredObject')],
   }
-  return { content: json(schema, 'One object', storedExample(view)) }
+  return { content: json(schema, 'One object', storedExample(place)) }
 }
 
-function remove(view: ViewName): Operation {
-  const { deletes, key } = TEXTS[view]
+function replace(place: TablePlace): Operation {
+  const { tag, view, path, key, upserts, written } = place
+  const { id: _, ...object } = newExample(place)
   return {
-    tag: view,
+    tag,
+    caller: VIEWS[view].write,
+    summary: 'Create or replace one object',
+    description: `The object becomes what is sent, whatever it was. The key may be left out; another one than that of the address is refused. ${upserts}`,
+    curl: `curl -X PUT "$DB${path}/todoItems/${key}"${bearer(true)} \\
+  -H 'Content-Type: application/json' \\
+  -d '${JSON.stringify(object)}'`,
+    parameters: [PREFER],
+    body: {
+      'application/json': {
+        schema: { anyOf: written.map(schemaRef) },
+        examples: { one: { summary: 'An object', value: object } },
+      },
+    },
+    responses: {
+      '200': {
+        description: 'The stored object.',
+        content: json(schemaRef('StoredObject'), 'An object', storedExample(place)),
+      },
+      '204': { description: 'Stored; the request said `Prefer: return=minimal`.' },
+    },
+    refusals: ['UNKNOWN_TABLE', ...BODY_REFUSALS, ...MAIL_REFUSALS],
+  }
+}
+
+function remove(place: TablePlace): Operation {
+  const { tag, view, path, deletes, key } = place
+  return {
+    tag,
     caller: VIEWS[view].write,
     summary: 'Delete one object',
     description: `${deletes} Deleting a row of \`realms\` deletes everything in that realm, its members and its roles.`,
-    curl: `curl -X DELETE "$DB/${view}/todoItems/${key}"${bearer(true)}`,
+    curl: `curl -X DELETE "$DB${path}/todoItems/${key}"${bearer(true)}`,
     responses: { '204': { description: 'Deleted.' } },
     refusals: ['UNKNOWN_TABLE', 'UNKNOWN_OBJECT', ...WRITE_REFUSALS],
   }
@@ -199,8 +182,7 @@ function bearer(isNeeded: boolean): string {
   return isNeeded ? ` \\\n  -H "Authorization: Bearer $TOKEN"` : ''
 }
 
-function newExample(view: ViewName) {
-  const { key, realmId } = TEXTS[view]
+function newExample({ view, key, realmId }: TablePlace) {
   return {
     id: key,
     ...(view === 'all' ? { realmId } : {}),
@@ -210,14 +192,14 @@ function newExample(view: ViewName) {
   }
 }
 
-function storedExample(view: ViewName) {
-  const { realmId } = TEXTS[view]
-  return { ...newExample(view), realmId, owner: view === 'my' ? USER : null }
+function storedExample(place: TablePlace) {
+  const { view, realmId } = place
+  return { ...newExample(place), realmId, owner: view === 'my' ? EXAMPLE_USER : null }
 }
 
 /** Rows of the built-in tables: `POST` them to `realms`, `members` and `roles`. */
 function builtInExamples(view: ViewName) {
-  const placed = view === 'all' ? { owner: USER } : {}
+  const placed = view === 'all' ? { owner: EXAMPLE_USER } : {}
   return {
     realm: {
       summary: 'A row of realms',

@@ -92,6 +92,14 @@ export const LIST_PARAMETERS: readonly Parameter[] = [
   },
 ]
 
+/** What the SDK calls the filter for a realm (protocol.md §14.1). */
+export const REALM: Parameter = {
+  name: 'realm',
+  in: 'query',
+  description: 'Another name of the filter `realmId`.',
+  schema: { type: 'string', minLength: 1 },
+}
+
 export const PREFER: Parameter = {
   name: 'Prefer',
   in: 'header',

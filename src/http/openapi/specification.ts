@@ -53,6 +53,7 @@ export type Tag =
   | 'all'
   | 'my'
   | 'public'
+  | 'tables'
   | 'blobs'
   | 'invitations'
   | 'users'

@@ -25,6 +25,7 @@ describe('GET /openapi/json', () => {
       `GET /{database}/${view}/{table} ${view}List`,
       `POST /{database}/${view}/{table} ${view}Upsert`,
       `GET /{database}/${view}/{table}/{key} ${view}Get`,
+      `PUT /{database}/${view}/{table}/{key} ${view}Replace`,
       `DELETE /{database}/${view}/{table}/{key} ${view}Delete`,
     ])
     expect(ids.toSorted()).toEqual(
@@ -32,6 +33,11 @@ describe('GET /openapi/json', () => {
         ...views,
         'PUT /{database}/blob/{blob} uploadBlob',
         'GET /{database}/blob/{blob} downloadBlob',
+        'GET /{database}/{table} tableList',
+        'POST /{database}/{table} tableUpsert',
+        'GET /{database}/{table}/{key} tableGet',
+        'PUT /{database}/{table}/{key} tableReplace',
+        'DELETE /{database}/{table}/{key} tableDelete',
         'GET /{database}/users listUsers',
         'POST /{database}/users writeUsers',
         'GET /{database}/users/{user} getUser',

@@ -1,0 +1,36 @@
+import type { Draft } from './draft'
+import { SatchelError, quoted } from './error'
+import { keyFromPath } from './key'
+import { propertyAt } from './property'
+import type { Table } from './table'
+import { isWireObject, setOwn } from './value'
+
+/**
+ * The object that is put at an address, with the key of that address where it names none itself
+ * (protocol.md §14.1). `text` is the path segment, decoded. Throws `INVALID_REQUEST`.
+ */
+export function withKeyOf(table: Table, object: unknown, text: string): unknown {
+  const key = keyFromPath(table, text)
+  if (!isWireObject(object)) return object
+  const parts = table.compound ? (JSON.parse(key) as unknown[]) : [key]
+  const filled = { ...object }
+  for (const [place, path] of (table.primaryKey ?? []).entries()) {
+    // What lies deeper belongs to an object that only its writer can make.
+    const isOpen = (propertyAt(object, path) ?? null) === null
+    if (isOpen && !path.includes('.')) {
+      setOwn(filled, path, parts[place])
+    }
+  }
+  return filled
+}
+
+/** Throws `UNPROCESSABLE` when the object has another key than its address. */
+export function requireKeyOf(table: Table, draft: Draft, key: string): void {
+  if (draft.key === key) return
+  const [path = ''] = table.primaryKey ?? []
+  throw new SatchelError(
+    'UNPROCESSABLE',
+    `${quoted(path)} is not the key in the address: leave it out, or put the object at its own`,
+    { reason: path },
+  )
+}
