@@ -26,6 +26,23 @@ export function requireBlobId(text: string): string {
   )
 }
 
+/**
+ * The content type of a blob from outside: it becomes a header, and is for its bytes to say where it
+ * is empty. Throws `INVALID_REQUEST`.
+ */
+export function requireBlobType(text: string): string {
+  const type = text.replaceAll(/^ +| +$/g, '')
+  if (type === '') return DEFAULT_TYPE
+  if (type.length <= LONGEST_TYPE && /^[ -~]+$/.test(type)) return type
+  throw new SatchelError(
+    'INVALID_REQUEST',
+    `A content type has at most ${LONGEST_TYPE} characters, printable ones of ASCII`,
+  )
+}
+
+const LONGEST_TYPE = 255
+const DEFAULT_TYPE = 'application/octet-stream'
+
 /** What objects hold to name a blob: `<version>:<blobId>` (spec.md §2.7). */
 export function formatRef(id: string): string {
   return `${VERSION}:${id}`

@@ -1,4 +1,5 @@
 import { type Actor, requireLicense } from '../domain/actor'
+import { requireBlobType } from '../domain/blob'
 import { putBlob, roomForBlob } from '../domain/blob-upload'
 import { decodePercent } from '../domain/percent'
 import { SatchelError } from '../domain/error'
@@ -35,10 +36,10 @@ export async function takeUpload(door: Door, upload: Upload): Promise<string> {
   if (length !== undefined && length > room.bytes) throw room.refuse()
   using held = new DisposableStack()
   held.use(await door.hosts.hold(host.name))
-  const { took } = held.use(door.bodies.pass(Math.min(length ?? BUFFER, BUFFER)))
+  held.use(door.bodies.reserve(Math.min(length ?? BUFFER, BUFFER)))
   call.setPatience(0)
   held.defer(() => call.setPatience(USUAL_PATIENCE))
-  const bytes = patiently(bodyOf(call.sent, length, took), patience)
+  const bytes = patiently(bodyOf(call.sent, length), patience)
   await using arrival = await host.blobs.receive(bytes, room)
   const { hash, size } = arrival
   const bearer = await host.authority.recheck(actor)
@@ -50,16 +51,11 @@ export async function takeUpload(door: Door, upload: Upload): Promise<string> {
 }
 
 /** A body that breaks off is its sender's doing, who is not there to be told. */
-async function* bodyOf(
-  { body }: Request,
-  length: number | undefined,
-  took: (bytes: number) => void,
-): AsyncGenerator<Uint8Array> {
+async function* bodyOf({ body }: Request, length: number | undefined): AsyncGenerator<Uint8Array> {
   let received = 0
   try {
     for await (const chunk of body ?? []) {
       received += chunk.length
-      took(chunk.length)
       yield chunk
     }
   } catch {
@@ -76,21 +72,11 @@ function requireWhole(request: Request): void {
   }
 }
 
-const LONGEST_TYPE = 255
-const DEFAULT_TYPE = 'application/octet-stream'
-
 /** `ct` before the header (protocol.md §8.1). Throws `INVALID_REQUEST` for what is no header value. */
 function contentType({ query, sent }: Call): string {
   const given = query
     .split('&')
     .map((part) => part.split('=', 2))
     .find(([name]) => name === 'ct')?.[1]
-  const named = given ? decodePercent(given) : (sent.headers.get('content-type') ?? '')
-  const type = named.replaceAll(/^ +| +$/g, '')
-  if (type === '') return DEFAULT_TYPE
-  if (type.length <= LONGEST_TYPE && /^[ -~]+$/.test(type)) return type
-  throw new SatchelError(
-    'INVALID_REQUEST',
-    `A content type has at most ${LONGEST_TYPE} characters, printable ones of ASCII`,
-  )
+  return requireBlobType(given ? decodePercent(given) : (sent.headers.get('content-type') ?? ''))
 }

@@ -1,4 +1,4 @@
-import { type Blob, requireBlobId } from '../blob'
+import { type Blob, requireBlobId, requireBlobType } from '../blob'
 import { SatchelError, quoted } from '../error'
 import { requireUserId } from '../user'
 import { type BlobFacts, inPlace, refuseAt } from './entry'
@@ -25,7 +25,13 @@ export function parseBlob({ place, object }: FileLine): BlobFacts {
   if (Number.isNaN(time)) throw refuseAt(place, '"created" is missing: when it was uploaded')
   if (!Array.isArray(uploaders)) throw refuseAt(place, '"uploaders" must be a list of user ids')
   return inPlace(place, () => ({
-    blob: { id: requireBlobId(id), hash, size: Number(size), type, created: time },
+    blob: {
+      id: requireBlobId(id),
+      hash,
+      size: Number(size),
+      type: requireBlobType(type),
+      created: time,
+    },
     uploaders: uploaders.map((user: unknown) => requireUserId(user)),
   }))
 }

@@ -49,6 +49,7 @@ describe('an archive that is not good in every part is refused whole', () => {
     ['no size', line({ size: 1.5 }), 'blobs.ndjson, line 1: "size" is missing'],
     ['less than no size', line({ size: -1 }), 'blobs.ndjson, line 1: "size" is missing'],
     ['no type', line({ type: null }), 'blobs.ndjson, line 1: "type" is missing'],
+    ['no header', line({ type: 'image/png\r\nX: y' }), 'blobs.ndjson, line 1: A content type has'],
     ['no date', line({ created: 'soon' }), 'blobs.ndjson, line 1: "created" is missing'],
     ['one uploader', line({ uploaders: 'alice' }), 'line 1: "uploaders" must be a list'],
     ['no uploader', line({ uploaders: [null] }), 'line 1: A user id must be a string'],
