@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import process from 'node:process'
+import { OFF, type OffloadRule } from './domain/offload-rule'
 import { holdsSecret, usualSender } from './mail/address'
 import type { Networks } from './networks'
 import type { RateLimits } from './rate-limits'
@@ -14,6 +15,7 @@ import {
   mailFrom,
   mailHook,
   networks,
+  offloadRule,
   oneOf,
   port,
   publicUrl,
@@ -108,6 +110,12 @@ export const SETTINGS = {
     mailFrom,
     'sender',
     'who mails come from, such as "My App <app@example.com>"',
+  ),
+  offloadBeyond: setting<OffloadRule>(
+    OFF,
+    offloadRule,
+    'size',
+    'make blobs of larger files, bytes and texts in objects: a number of bytes, clients (what they do themselves) or off (default)',
   ),
   tlsCert: setting<string | null>(
     null,

@@ -4,6 +4,7 @@ import type { Config } from './config'
 import { removeHolder, thisProcess, writeHolder } from './control/holder'
 import { SatchelError } from './domain/error'
 import { MAINTENANCE } from './domain/maintenance'
+import type { OffloadRule } from './domain/offload-rule'
 import { PART_LIMITS, type PartLimits } from './domain/transfer/entry'
 import { importSteps } from './domain/transfer/import-job'
 import { removeStrayScratch } from './domain/transfer/scratch'
@@ -22,6 +23,8 @@ export interface DataFolder extends OpenHosts {
   readonly clock: Clock
   /** How much each part of a file that is imported may hold. */
   readonly importLimits: PartLimits
+  /** Which values of objects become blobs, where a database does not say. */
+  readonly offloadRule: OffloadRule
   /** Names of the databases, sorted. */
   list(): string[]
 }
@@ -63,6 +66,7 @@ export function takeDataFolder(
     path,
     clock,
     importLimits: importLimits(config),
+    offloadRule: config.offloadBeyond,
     list: () => store.list(),
     async [Symbol.asyncDispose]() {
       await hosts[Symbol.asyncDispose]()

@@ -164,6 +164,7 @@ function createDoor(hosts: Hosts, config: Config, mode: Mode, { clock, logs }: S
       limits: createLimiter(config.rateLimits ?? RATE_LIMITS, clock, isLimited),
       blobs: {
         limits: { blob: config.maxBlob, database: null, user: null },
+        offload: config.offloadBeyond,
         patience: { silence: config.maxSilence * 1000, rate: LEAST_RATE },
       },
       origins: { own, isDevelopment: () => mode.isDevelopment() },

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { findRule, OFFLOAD_RULES, type OffloadRule } from './domain/offload-rule'
 import { parseMailAddress } from './mail/address'
 import { parseSender } from './mail/sender'
 import { isIPv4, isIPv6, type Networks, parseNetworks } from './networks'
@@ -77,6 +78,11 @@ export function rateLimits(text: string): RateLimits {
     parseRateLimits(text) ??
     expect(`on, off, or limits such as reads=1000/1m,logins=off; there are ${names}`)
   )
+}
+
+/** When values of objects become blobs. */
+export function offloadRule(text: string): OffloadRule {
+  return findRule(text) ?? expect(OFFLOAD_RULES)
 }
 
 /** The address of a mail server. */

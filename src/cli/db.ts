@@ -3,7 +3,7 @@ import { UsageError } from '../config'
 import { type Cli, example, inSession, withFolder } from './command'
 import { credentials, print, table } from './output'
 
-/** `satchel db create|list|address|delete`. */
+/** `satchel db create|list|address|offload|delete`. */
 export function addDatabaseCommands(program: Command, cli: Cli): void {
   const db = program.command('db').description('the databases of a data folder')
 
@@ -48,6 +48,26 @@ export function addDatabaseCommands(program: Command, cli: Cli): void {
       await print(cli, options, found, found.address ?? 'not known: serve with --public-url')
     })
 
+  withFolder(db.command('offload'))
+    .description('show or set which values in objects become blobs beside them')
+    .argument('<name>', 'its name')
+    .argument('[size]', 'those larger than so many bytes, clients (what these offload), or off')
+    .option('--reset', 'as its server says: satchel serve --offload-beyond')
+    .addHelpText(
+      'after',
+      '\nFiles, binary values and texts that are posted within an object and are larger are stored as\nblobs then, and read back as BlobRefs. Not so keys, what an index is declared on, and imports.',
+    )
+    .addHelpText('after', example('satchel db offload todo', 'satchel db offload todo clients'))
+    .action(async (name, size, options) => {
+      const { reset = false } = options
+      const found = await inSession(cli, options, (session) =>
+        session.run('db.offload', { name, rule: size ?? null, reset }),
+      )
+      const { beyond, isOwn } = found
+      const sentence = `${OFFLOADED[beyond] ?? `beyond ${beyond} bytes`}${isOwn ? '' : ', as its server says'}`
+      await print(cli, options, found, sentence)
+    })
+
   withFolder(db.command('delete'))
     .description('delete a database and everything in it, for good')
     .argument('<name>', 'its name')
@@ -59,6 +79,8 @@ export function addDatabaseCommands(program: Command, cli: Cli): void {
       await print(cli, options, deleted, `The database ${name} is deleted`)
     })
 }
+
+const OFFLOADED: Readonly<Record<string, string>> = { off: 'off', clients: 'as clients do' }
 
 async function confirm({ terminal }: Cli, name: string): Promise<void> {
   if (!terminal.canAsk) {

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock'
 import { type ClientCredentials, createClient } from '../domain/client'
+import { findOffloadRule, setOffloadRule } from '../domain/offload-rule'
 import { setPublicAddress } from '../domain/public-address'
 import { SCOPES } from '../domain/scope'
 import type { Database } from '../domain/store'
@@ -24,6 +25,18 @@ export const databaseOperations = {
       const { database, address } = await workspace.open(name)
       if (url !== null || reset) await database.write((tx) => setPublicAddress(tx, url))
       return { name, address: await address() }
+    },
+  ),
+
+  /** Says which values of objects become blobs, changed before if `rule` or `reset` is given. */
+  'db.offload': operation(
+    { name: text, rule: optional(text), reset: flag },
+    async (workspace, { name, rule, reset }) => {
+      const { database } = await workspace.open(name)
+      if (rule !== null || reset) await database.write((tx) => setOffloadRule(tx, rule))
+      const own = await database.read(findOffloadRule)
+      const beyond = own ?? workspace.offloadRule
+      return { name, beyond: beyond.text, isOwn: own !== undefined }
     },
   ),
 

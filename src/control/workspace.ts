@@ -4,6 +4,7 @@ import type { Webhook } from '../auth/webhook'
 import type { Clock } from '../clock'
 import type { BlobStore } from '../domain/blob-store'
 import type { Mailer } from '../domain/mailer'
+import type { OffloadRule } from '../domain/offload-rule'
 import type { Database } from '../domain/store'
 import type { PartLimits } from '../domain/transfer/entry'
 
@@ -12,6 +13,8 @@ export interface Workspace {
   readonly clock: Clock
   /** How much each part of a file that is imported may hold. */
   readonly importLimits: PartLimits
+  /** Which values of objects become blobs, where a database does not say. */
+  readonly offloadRule: OffloadRule
   /** Names of the databases, sorted. */
   list(): string[]
   /** Throws `UNKNOWN_DATABASE`. */

@@ -77,17 +77,25 @@ export function putBlob(
 ): Promise<string> {
   const { now, ...fields } = upload
   const blob: Blob = { ...fields, id: requireBlobId(upload.id), created: now }
-  return database.write(async (tx) => {
-    const uploader = await uploaderFor(tx, actor)
-    const known = await tx.blobs.find(blob.id)
-    if (known === undefined) await requireFreeId(tx, actor, uploader, blob.id)
-    else await requireSame(tx, actor, known, blob)
-    for (const room of await roomsFor(tx, actor, known, blob.id, uploader, limits)) {
-      if (blob.size > room.bytes) throw room.refuse()
-    }
-    await tx.blobs.put(known ?? blob, uploader)
-    return formatRef(blob.id)
-  })
+  return database.write((tx) => noteBlob(tx, actor, blob, limits))
+}
+
+/** The same as part of a unit that writes more. */
+export async function noteBlob(
+  tx: WriteTx,
+  actor: Actor,
+  blob: Blob,
+  limits: BlobLimits,
+): Promise<string> {
+  const uploader = await uploaderFor(tx, actor)
+  const known = await tx.blobs.find(blob.id)
+  if (known === undefined) await requireFreeId(tx, actor, uploader, blob.id)
+  else await requireSame(tx, actor, known, blob)
+  for (const room of await roomsFor(tx, actor, known, blob.id, uploader, limits)) {
+    if (blob.size > room.bytes) throw room.refuse()
+  }
+  await tx.blobs.put(known ?? blob, uploader)
+  return formatRef(blob.id)
 }
 
 /** Who brings a blob, as their private realm: what they bring ends with it. Null for nobody. */

@@ -5,7 +5,7 @@ import { keepingFullRights } from './full-rights'
 import { needsReadableRefs, requireReadableRefs } from './blob-refs'
 import { place } from './placement'
 import { ROW_RULES } from './row-rules'
-import type { ObjectPut } from './store'
+import type { ObjectPut, StoredObject } from './store'
 import { storedTraces, tracesOf } from './traces'
 import type { Table } from './table'
 import type { Placement, RowRules, Writing } from './writing'
@@ -31,12 +31,13 @@ async function putAll(given: Writing, drafts: readonly Draft[]): Promise<string[
   for (let start = 0; start < drafts.length;) {
     const batch = takeBatch(drafts, start)
     start += batch.length
-    // The batch before may have brought the writer's private realm to life.
-    const writing = { ...given, access: await accessOf(tx, given.actor) }
     const known = batch.flatMap(({ key }) => (key === undefined ? [] : [key]))
     const existing = await tx.objects.findMany(table, known)
+    const settled = given.offload === undefined ? batch : await settle(given, batch, existing)
+    // What came before may have brought the writer's private realm to life.
+    const writing = { ...given, access: await accessOf(tx, given.actor) }
     const puts: ObjectPut[] = []
-    for (const draft of batch) {
+    for (const draft of settled) {
       const previous = draft.key === undefined ? undefined : existing.get(draft.key)
       const placement = await place(writing, draft, previous)
       if (!writing.isGlobal) authorizePut(writing, placement)
@@ -48,6 +49,20 @@ async function putAll(given: Writing, drafts: readonly Draft[]): Promise<string[
     await tx.breathe()
   }
   return texts
+}
+
+/** The drafts with their large values offloaded. */
+async function settle(
+  { tx, offload }: Writing,
+  batch: readonly Draft[],
+  existing: ReadonlyMap<string, StoredObject>,
+): Promise<readonly Draft[]> {
+  const settled: Draft[] = []
+  for (const draft of batch) {
+    const previous = existing.get(draft.key ?? '')
+    settled.push((await offload?.settle(tx, draft, previous)) ?? draft)
+  }
+  return settled
 }
 
 /** As many drafts as a batch holds, and no key twice: the second one replaces the first. */

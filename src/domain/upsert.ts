@@ -5,10 +5,12 @@ import { type Draft, asPrivate, draftOf } from './draft'
 import { SatchelError, quoted } from './error'
 import type { SendInvitation } from './invitation'
 import { keyInView } from './object'
+import { type Offload, type Offloading, createOffload } from './offload'
+import { OFF, type OffloadRule, findOffloadRule } from './offload-rule'
 import { putDrafts } from './put'
 import { PUBLIC_REALM } from './realm'
 import { ROW_RULES } from './row-rules'
-import type { Database } from './store'
+import type { Database, ReadTx } from './store'
 import { type Table, requireTable } from './table'
 import { nextTurn } from './turn'
 import { getOwn, isWireObject } from './value'
@@ -32,6 +34,8 @@ export interface Upsert {
   readonly now: number
   /** Brings invitations to those they are for; without it rows of `members` are written as they are. */
   readonly sendInvitation?: SendInvitation
+  /** Large values become blobs where a rule says so; without it they stay. */
+  readonly offloading?: Offloading
 }
 
 /**
@@ -39,37 +43,57 @@ export interface Upsert {
  * Resolves to the stored texts in the order of the request. Throws `UNKNOWN_TABLE`,
  * `UNPROCESSABLE`, `UNKNOWN_REALM`, `CONFLICT`, `BLOB_NOT_READABLE` or `NOT_AUTHORIZED` with the
  * missing permission; for an invitation by mail also `TOO_MANY_REQUESTS`, `MAIL_NOT_CONFIGURED` or
- * `NO_PUBLIC_ADDRESS`.
+ * `NO_PUBLIC_ADDRESS`; for values that become blobs also `PAYLOAD_TOO_LARGE` or `QUOTA_EXCEEDED`.
  */
 export async function upsertObjects(database: Database, upsert: Upsert): Promise<string[]> {
   const { actor, sendInvitation } = upsert
   const subject = actor.subject ?? ''
-  const table = await database.read(async (tx) => {
+  const { table, rule } = await database.read(async (tx) => {
     await accessOf(tx, actor)
-    return requireTable(tx, upsert.table)
+    const known = await requireTable(tx, upsert.table)
+    return { table: known, rule: await ruleFor(tx, upsert) }
   })
-  const drafts = await readDrafts(table, upsert, subject)
-  return database.write(async (tx) => {
-    const current = await requireTable(tx, upsert.table)
-    if (current.primaryKey?.join() !== table.primaryKey?.join()) {
-      throw new SatchelError('CONFLICT', 'The schema changed meanwhile: repeat the request')
-    }
-    const writing: Writing = {
-      tx,
-      actor,
-      subject,
-      isGlobal: actor.scopes.has('GLOBAL_WRITE'),
-      view: upsert.view,
-      table: current,
-      access: await accessOf(tx, actor),
-      now: upsert.now,
-      ...(sendInvitation === undefined ? {} : { sendInvitation }),
-    }
-    return putDrafts(writing, drafts)
-  })
+  const offload = offloadFor(upsert, rule)
+  const drafts = await readDrafts(table, upsert, subject, offload)
+  const write = () =>
+    database.write(async (tx) => {
+      const current = await requireTable(tx, upsert.table)
+      if (current.primaryKey?.join() !== table.primaryKey?.join()) {
+        throw new SatchelError('CONFLICT', 'The schema changed meanwhile: repeat the request')
+      }
+      const writing: Writing = {
+        tx,
+        actor,
+        subject,
+        isGlobal: actor.scopes.has('GLOBAL_WRITE'),
+        view: upsert.view,
+        table: current,
+        access: await accessOf(tx, actor),
+        now: upsert.now,
+        ...(sendInvitation === undefined ? {} : { sendInvitation }),
+        ...(offload === undefined ? {} : { offload }),
+      }
+      return putDrafts(writing, drafts)
+    })
+  return offload === undefined ? await write() : await offload.keep(write)
 }
 
-async function readDrafts(table: Table, upsert: Upsert, subject: string): Promise<Draft[]> {
+async function ruleFor(tx: ReadTx, { offloading }: Upsert): Promise<OffloadRule> {
+  if (offloading === undefined) return OFF
+  return (await findOffloadRule(tx)) ?? offloading.rule
+}
+
+function offloadFor({ offloading, actor, now }: Upsert, rule: OffloadRule): Offload | undefined {
+  if (offloading === undefined || rule.beyond === undefined) return undefined
+  return createOffload(offloading, rule, actor, now)
+}
+
+async function readDrafts(
+  table: Table,
+  upsert: Upsert,
+  subject: string,
+  offload: Offload | undefined,
+): Promise<Draft[]> {
   const { actor, view, objects, isArray, key } = upsert
   if (table.primaryKey === null) {
     throw new SatchelError(
@@ -84,10 +108,12 @@ async function readDrafts(table: Table, upsert: Upsert, subject: string): Promis
   for (const [position, object] of objects.entries()) {
     const placed = view === 'public' && table.builtIn ? inPublicRealm(object) : object
     const value = key === undefined ? placed : withKeyOf(table, placed, key)
+    const taken = offload?.take(table, value, isArray ? `[${position}]` : '')
     const raw = draftOf(table, value, isArray ? position : undefined)
     const draft = inView(table, view, raw, subject)
     if (key !== undefined) requireKeyOf(table, draft, keyInView(table, view, key, actor))
     requireRealmOfView(table, view, draft)
+    if (taken !== undefined) offload?.note(draft, taken)
     drafts.push(draft)
     if (drafts.length % SLICE === 0) await nextTurn()
   }

@@ -3,6 +3,7 @@ import { type Access, held } from './access'
 import type { Draft } from './draft'
 import { SatchelError } from './error'
 import type { SendInvitation } from './invitation'
+import type { Offload } from './offload'
 import type { PermissionSet } from './permission'
 import type { Realm, RealmRef } from './realm'
 import type { Awaitable, StoredObject, WriteTx } from './store'
@@ -23,6 +24,8 @@ export interface Writing {
   readonly now: number
   /** Absent where rows come from a file: an import writes to nobody. */
   readonly sendInvitation?: SendInvitation
+  /** What becomes blobs; absent where nothing does. */
+  readonly offload?: Offload
 }
 
 /** A draft whose place is decided: complete, with the row it replaces. */

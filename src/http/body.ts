@@ -14,9 +14,6 @@ const BUDGET = 64 * 1024 * 1024
 const LARGE = 1024 * 1024
 /** Memory is collected after so many bytes of large bodies. */
 const COLLECTED_AFTER = 16 * 1024 * 1024
-/** With more bodies than this passing through at once their chunks are collected, after so many bytes. */
-const FEW = 8
-const PASSED = 64 * 1024 * 1024
 
 /** Reads request bodies, after the actor is checked and never more than fits. */
 export interface Bodies {
@@ -24,14 +21,8 @@ export interface Bodies {
   json<T>(request: Request, work: (value: unknown) => Promise<T>): Promise<T>
   /** The body as text of at most `most` bytes, for small forms. */
   text(request: Request, most: number): Promise<string>
-  /** Lets a body pass through that holds so many bytes at a time. Throws `BUSY`. */
-  pass(bytes: number): Passage
-}
-
-/** A body on its way to somewhere else. Disposing gives its room back. */
-export interface Passage extends Disposable {
-  /** To be told of every chunk, in bytes. */
-  readonly took: (bytes: number) => void
+  /** Takes room for so many bytes until disposed: for a body that passes through. Throws `BUSY`. */
+  reserve(bytes: number): Disposable
 }
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?(?:json|x?-?tson)\s*(?:;|$)/i
@@ -40,8 +31,6 @@ export function createBodies(limits: BodyLimits): Bodies {
   let held = 0
   let large = Promise.resolve()
   let uncollected = 0
-  let passages = 0
-  let passed = 0
 
   async function withBytes<T>(
     routed: Request,
@@ -106,22 +95,9 @@ export function createBodies(limits: BodyLimits): Bodies {
     },
     text: (request, most) =>
       withBytes(request, Math.min(most, limits.bytes), async (bytes) => decode(bytes)),
-    pass(bytes) {
+    reserve(bytes) {
       take(bytes)
-      passages += 1
-      return {
-        took(count) {
-          passed += count
-          if (passed < PASSED) return
-          passed = 0
-          // Chunks that wait for the disk live long enough to be taken for what stays.
-          if (passages > FEW) Bun.gc(true)
-        },
-        [Symbol.dispose]() {
-          held -= bytes
-          passages -= 1
-        },
-      }
+      return { [Symbol.dispose]: () => void (held -= bytes) }
     },
   }
 }

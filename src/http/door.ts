@@ -1,6 +1,7 @@
 import type { Clock } from '../clock'
 import type { AccessEntry } from '../log'
 import type { Networks } from '../networks'
+import type { OffloadRule } from '../domain/offload-rule'
 import type { BlobLimits } from '../domain/blob-upload'
 import type { Bodies } from './body'
 import type { Patience } from './patient'
@@ -29,5 +30,7 @@ export interface Door {
 
 export interface BlobDoor {
   readonly limits: BlobLimits
+  /** What becomes of large values in objects, where a database does not say. */
+  readonly offload: OffloadRule
   readonly patience: Patience
 }

@@ -54,6 +54,11 @@ export function routesAt(door: Door, address: TableAddress): AnyElysia {
         now: door.clock.now(),
         sendInvitation: (tx, facts) =>
           host.invitations.send(tx, facts, request.headers.get('origin')),
+        offloading: {
+          contents: host.blobs,
+          limits: door.blobs.limits,
+          rule: door.blobs.offload,
+        },
       })
       if (wantsMinimal(request)) return answer(call, null, { status: 204, type: null })
       return answer(call, isArray ? `[${texts.join(',')}]` : (texts[0] ?? ''))

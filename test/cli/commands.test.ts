@@ -69,6 +69,18 @@ test('asks before it deletes a database, and takes nothing but its name for yes'
   expect(await list()).toHaveLength(0)
 })
 
+test('shows and sets which values of a database become blobs', async () => {
+  using satchel = await setup()
+  const offload = async (...args: readonly string[]) =>
+    (await runSatchel(['db', 'offload', 'main', ...args, ...satchel.data])).stdout
+  expect(await offload()).toBe('off, as its server says\n')
+  expect(await offload('4096')).toBe('beyond 4096 bytes\n')
+  expect(await offload('clients')).toBe('as clients do\n')
+  expect(await offload('--reset')).toBe('off, as its server says\n')
+  const refused = await runSatchel(['db', 'offload', 'main', 'much', ...satchel.data])
+  expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('"clients"') })
+})
+
 // design.md §4
 test('shows a secret on a terminal and to programs, never to a file or a pipe', async () => {
   using satchel = await setup()

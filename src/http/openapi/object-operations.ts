@@ -18,6 +18,8 @@ const BODY_REFUSALS: readonly ErrorCode[] = [
   'UNPROCESSABLE',
   'PAYLOAD_TOO_LARGE',
   'UNSUPPORTED_MEDIA_TYPE',
+  'BLOB_NOT_READABLE',
+  'QUOTA_EXCEEDED',
 ]
 
 /** A row of `members` that is to go out by mail. */
@@ -26,6 +28,9 @@ const MAIL_REFUSALS: readonly ErrorCode[] = [
   'MAIL_NOT_CONFIGURED',
   'NO_PUBLIC_ADDRESS',
 ]
+
+const OFFLOADING =
+  'Where the server or the database is set up to (`--offload-beyond`), larger files, binary values and texts within an object are stored as blobs: the answer and all readers get a BlobRef in their place, and `_hasBlobRefs: 1`.'
 
 /** The tables, wherever they are served (spec.md §4, §4.1, protocol.md §14.1). */
 export const OBJECT_OPERATIONS: Operations = Object.assign({}, ...TABLE_PLACES.map(operationsAt))
@@ -98,7 +103,7 @@ function upsert(place: TablePlace): Operation {
     tag,
     caller: VIEWS[view].write,
     summary: 'Create or replace objects',
-    description: `An array of objects, or one. Each replaces the object with its primary key, or is new. The request is one unit: either everything is stored, or nothing. ${upserts} A row of \`members\` with \`invite: true\` and an \`email\` is sent there as an invitation.`,
+    description: `An array of objects, or one. Each replaces the object with its primary key, or is new. The request is one unit: either everything is stored, or nothing. ${upserts} A row of \`members\` with \`invite: true\` and an \`email\` is sent there as an invitation. ${OFFLOADING}`,
     curl: `curl "$DB${path}/todoItems"${bearer(true)} \\
   -H 'Content-Type: application/json' \\
   -d '${JSON.stringify(object)}'`,
@@ -138,7 +143,7 @@ function replace(place: TablePlace): Operation {
     tag,
     caller: VIEWS[view].write,
     summary: 'Create or replace one object',
-    description: `The object becomes what is sent, whatever it was. The key may be left out; another one than that of the address is refused. ${upserts}`,
+    description: `The object becomes what is sent, whatever it was. The key may be left out; another one than that of the address is refused. ${upserts} ${OFFLOADING}`,
     curl: `curl -X PUT "$DB${path}/todoItems/${key}"${bearer(true)} \\
   -H 'Content-Type: application/json' \\
   -d '${JSON.stringify(object)}'`,
