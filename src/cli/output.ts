@@ -1,24 +1,27 @@
 import type { ClientCredentials } from '../domain/client'
 import type { Terminal } from './terminal'
 
-/** Writes one line of JSON, or `text` for people. */
+/** Writes one line of JSON, or `text` for people, in which nothing moves their terminal's cursor. */
 export function print(
   { terminal }: { readonly terminal: Terminal },
   options: { readonly json?: true | undefined },
   value: unknown,
   text: string,
 ): Promise<void> {
-  return terminal.write(`${options.json ? JSON.stringify(value) : text}\n`)
+  return terminal.write(
+    `${options.json ? JSON.stringify(value) : text.replaceAll(MOVES, escape)}\n`,
+  )
 }
 
 /** Rows under headings, in columns. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
-  const lines = [headings.map((heading) => heading.toUpperCase()), ...rows]
+  const cells = rows.map((row) => row.map(oneLine))
+  const lines = [headings.map((heading) => heading.toUpperCase()), ...cells]
   const widths = headings.map((_, column) => Math.max(...lines.map((line) => width(line[column]))))
   return lines
     .map((line) =>
       line
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - width(cell)))
         .join('   ')
         .trimEnd(),
     )
@@ -53,6 +56,19 @@ export function counted(count: number, noun: string): string {
   return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`
 }
 
+/** What somebody else wrote, as one line that a terminal shows as it is. */
+export function oneLine(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, escape)
+}
+
+/** Control characters but for the line breaks between our own lines. */
+const MOVES = /[^\P{Cc}\n]/gu
+
+function escape(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+}
+
+/** In columns of a terminal: letters of East Asia take two. */
 function width(cell: string | undefined): number {
-  return cell?.length ?? 0
+  return Bun.stringWidth(cell ?? '')
 }

@@ -1,5 +1,5 @@
 import type { UserJson } from '../domain/user-json'
-import { table } from './output'
+import { oneLine, table } from './output'
 
 /** Users as rows; `now`, ms, says whose licence has ended. */
 export function tableOfUsers(users: readonly UserJson[], now: number): string {
@@ -32,7 +32,7 @@ export function describeUser(user: UserJson): string {
   ]
   return lines
     .filter(([, value]) => value !== '')
-    .map(([name, value]) => `${name.padEnd(16)}${value}`)
+    .map(([name, value]) => `${name.padEnd(16)}${oneLine(value)}`)
     .join('\n')
 }
 

@@ -5,9 +5,13 @@ import {
   type OptionValues,
 } from '@commander-js/extra-typings'
 import { UsageError } from '../config'
+import type { Session } from '../control/session'
+import { timeOfText } from '../domain/date-value'
 import { USER_TYPES } from '../domain/user'
-import { USER_ORDERS } from '../domain/user-query'
-import { number } from './arguments'
+import type { UserJson } from '../domain/user-json'
+import type { UserListJson } from '../domain/user-list'
+import { MAX_USERS, USER_ORDERS } from '../domain/user-query'
+import { whole } from './arguments'
 import { type Cli, example, type FolderOptions, inSession, withDatabase } from './command'
 import { print } from './output'
 import { describeUser, tableOfUsers } from './user-output'
@@ -24,15 +28,20 @@ export function addUserCommands(program: Command, cli: Cli): void {
     .addOption(new Option('--inactive', 'those who are').conflicts('active'))
     .addOption(new Option('--sort <by>', 'what to sort by').choices(USER_ORDERS))
     .option('--desc', 'the last first')
-    .option('--limit <number>', 'how many at the most', number, 100)
+    .option('--limit <number>', 'how many at the most', whole(1), 100)
+    .addOption(new Option('--all', 'every one of them').conflicts('limit'))
     .option('--after <key>', 'go on where the list before ended')
     .addHelpText(
       'after',
-      example('satchel user list --search smith', 'satchel user list --sort lastLogin --desc'),
+      example(
+        'satchel user list --search smith',
+        'satchel user list --sort lastLogin --desc',
+        'satchel user list --all --json > users.json',
+      ),
     )
     .action(async (options) => {
       const { db: database, active, inactive } = options
-      const query = new URLSearchParams({ limit: String(options.limit) })
+      const query = new URLSearchParams()
       if (active || inactive) query.set('active', String(active === true))
       if (options.desc) query.set('desc', 'true')
       const texts = {
@@ -42,8 +51,9 @@ export function addUserCommands(program: Command, cli: Cli): void {
         pagingKey: options.after,
       }
       for (const [name, text] of Object.entries(texts)) if (text) query.set(name, text)
+      const most = options.all ? Infinity : options.limit
       const list = await inSession(cli, options, (session) =>
-        session.run('user.list', { database, query: query.toString() }),
+        readUsers(session, database, query, most),
       )
       const more = list.hasMore ? `\nThere are more: add --after ${list.pagingKey}` : ''
       await print(cli, options, list, `${tableOfUsers(list.data, cli.clock.now())}${more}`)
@@ -82,7 +92,13 @@ export function addUserCommands(program: Command, cli: Cli): void {
         'satchel user set alice@example.com --valid-until 2031-01-01',
       ),
     )
-    .action((id, options) => write(cli, options, id, {}))
+    .action(async (id, options) => {
+      const { type, name, email, validUntil, evalDays, properties } = options
+      if ([type, name, email, validUntil, evalDays, properties].every((one) => one === undefined)) {
+        throw new UsageError('Nothing to change: name what, for instance --type prod')
+      }
+      await write(cli, options, id, {})
+    })
 
   withDatabase(user.command('deactivate'))
     .description('lock a user out; nothing is deleted')
@@ -110,6 +126,23 @@ export function addUserCommands(program: Command, cli: Cli): void {
     })
 }
 
+/** Pages of users as one list of up to `most`. */
+async function readUsers(
+  session: Session,
+  database: string,
+  query: URLSearchParams,
+  most: number,
+): Promise<UserListJson> {
+  const data: UserJson[] = []
+  for (;;) {
+    query.set('limit', String(Math.min(most - data.length, MAX_USERS)))
+    const page = await session.run('user.list', { database, query: query.toString() })
+    data.push(...page.data)
+    if (page.pagingKey === undefined || data.length >= most) return { ...page, data }
+    query.set('pagingKey', page.pagingKey)
+  }
+}
+
 /** What there is to say of a user. */
 function withFields<Args extends unknown[], Options extends OptionValues>(
   command: Command<Args, Options>,
@@ -118,8 +151,12 @@ function withFields<Args extends unknown[], Options extends OptionValues>(
     .addOption(new Option('--type <type>', 'what kind of user').choices(USER_TYPES))
     .option('--name <name>', 'the name to show')
     .option('--email <address>', 'the e-mail address, when the id is another one')
-    .option('--valid-until <time>', 'when the account ends (ISO 8601), or never')
-    .option('--eval-days <number>', 'how many days of evaluation are left', number)
+    .option(
+      '--valid-until <time>',
+      'when the account ends (ISO 8601; a day begins in UTC), or never',
+      end,
+    )
+    .option('--eval-days <number>', 'how many days of evaluation are left', whole(0))
     .option('--properties <json>', 'what else to keep: a JSON object', object)
 }
 
@@ -171,6 +208,14 @@ async function confirm({ terminal }: Cli, id: string): Promise<void> {
     `This deletes the user and everything that only they could see. Type ${id} to go on: `,
   )
   if (answer.trim() !== id) throw new UsageError('Nothing was deleted: that is another user')
+}
+
+/** Throws `InvalidArgumentError` for what is neither a time nor never. */
+function end(text: string): string {
+  if (text === 'never' || timeOfText(text) !== undefined) return text
+  throw new InvalidArgumentError(
+    'a time is needed, such as 2031-01-31 or 2031-01-31T12:00Z, or never.',
+  )
 }
 
 /** Throws `InvalidArgumentError` for what is no JSON object. */

@@ -36,10 +36,10 @@ export async function takeUpload(door: Door, upload: Upload): Promise<string> {
   if (length !== undefined && length > room.bytes) throw room.refuse()
   using held = new DisposableStack()
   held.use(await door.hosts.hold(host.name))
-  held.use(door.bodies.reserve(Math.min(length ?? BUFFER, BUFFER)))
+  const { took } = held.use(door.bodies.pass(Math.min(length ?? BUFFER, BUFFER)))
   call.setPatience(0)
   held.defer(() => call.setPatience(USUAL_PATIENCE))
-  const bytes = patiently(bodyOf(call.sent, length), patience)
+  const bytes = patiently(bodyOf(call.sent, length, took), patience)
   await using arrival = await host.blobs.receive(bytes, room)
   const { hash, size } = arrival
   const bearer = await host.authority.recheck(actor)
@@ -51,11 +51,16 @@ export async function takeUpload(door: Door, upload: Upload): Promise<string> {
 }
 
 /** A body that breaks off is its sender's doing, who is not there to be told. */
-async function* bodyOf({ body }: Request, length: number | undefined): AsyncGenerator<Uint8Array> {
+async function* bodyOf(
+  { body }: Request,
+  length: number | undefined,
+  took: (bytes: number) => void,
+): AsyncGenerator<Uint8Array> {
   let received = 0
   try {
     for await (const chunk of body ?? []) {
       received += chunk.length
+      took(chunk.length)
       yield chunk
     }
   } catch {

@@ -14,6 +14,9 @@ const BUDGET = 64 * 1024 * 1024
 const LARGE = 1024 * 1024
 /** Memory is collected after so many bytes of large bodies. */
 const COLLECTED_AFTER = 16 * 1024 * 1024
+/** With more bodies than this passing through at once their chunks are collected, after so many bytes. */
+const FEW = 8
+const PASSED = 64 * 1024 * 1024
 
 /** Reads request bodies, after the actor is checked and never more than fits. */
 export interface Bodies {
@@ -21,8 +24,14 @@ export interface Bodies {
   json<T>(request: Request, work: (value: unknown) => Promise<T>): Promise<T>
   /** The body as text of at most `most` bytes, for small forms. */
   text(request: Request, most: number): Promise<string>
-  /** Takes room for so many bytes until disposed: for a body that passes through. Throws `BUSY`. */
-  reserve(bytes: number): Disposable
+  /** Lets a body pass through that holds so many bytes at a time. Throws `BUSY`. */
+  pass(bytes: number): Passage
+}
+
+/** A body on its way to somewhere else. Disposing gives its room back. */
+export interface Passage extends Disposable {
+  /** To be told of every chunk, in bytes. */
+  readonly took: (bytes: number) => void
 }
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?(?:json|x?-?tson)\s*(?:;|$)/i
@@ -31,6 +40,8 @@ export function createBodies(limits: BodyLimits): Bodies {
   let held = 0
   let large = Promise.resolve()
   let uncollected = 0
+  let passages = 0
+  let passed = 0
 
   async function withBytes<T>(
     routed: Request,
@@ -95,9 +106,22 @@ export function createBodies(limits: BodyLimits): Bodies {
     },
     text: (request, most) =>
       withBytes(request, Math.min(most, limits.bytes), async (bytes) => decode(bytes)),
-    reserve(bytes) {
+    pass(bytes) {
       take(bytes)
-      return { [Symbol.dispose]: () => void (held -= bytes) }
+      passages += 1
+      return {
+        took(count) {
+          passed += count
+          if (passed < PASSED) return
+          passed = 0
+          // Chunks that wait for the disk live long enough to be taken for what stays.
+          if (passages > FEW) Bun.gc(true)
+        },
+        [Symbol.dispose]() {
+          held -= bytes
+          passages -= 1
+        },
+      }
     },
   }
 }

@@ -50,6 +50,17 @@ const WALK = [
       'New people      prod',
     ],
   },
+  {
+    section: 'Manage people',
+    seen: [
+      'dora@example.com   eval   active   in 14 days   never        Dora Öberg',
+      'Valid until     2031-01-31T00:00:00.000Z',
+      'Deactivated',
+      '"displayName":"Dora","team":"north"',
+      '"hasMore":true,"pagingKey":',
+      'The user dora@example.com is deleted',
+    ],
+  },
   { section: 'Web pages', seen: ['https://app.example.com'] },
 ]
 

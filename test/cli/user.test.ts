@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { UserJson } from '../../src/domain/user-json'
 import { temporaryFolder } from '../setup'
 import { type Outcome, runJson, runSatchel } from './setup'
@@ -15,6 +17,7 @@ async function setup() {
   await runJson(['db', 'create', 'main', ...data])
   return {
     data,
+    folder: folder.path,
     user: (...args: string[]) => runJson<UserJson>(['user', ...args, ...data]),
     list: (...args: string[]) => runJson<List>(['user', 'list', ...args, ...data]),
     say: (...args: string[]) => runSatchel([...args, ...data]),
@@ -100,6 +103,45 @@ describe('satchel user', () => {
     )
   })
 
+  test('lists more than a page holds, all of them if that is wanted', async () => {
+    using satchel = await setup()
+    const file = join(satchel.folder, 'demo.json')
+    const people = Array.from({ length: 2_100 }, (_, at) => [`u${at}@demo.local`, {}])
+    writeFileSync(file, JSON.stringify({ demoUsers: Object.fromEntries(people) }))
+    expect((await satchel.say('import', file)).exitCode).toBe(0)
+    const everyone = await satchel.list('--all')
+    expect(everyone).toMatchObject({ hasMore: false })
+    expect(new Set(everyone.data.map(({ userId }) => userId)).size).toBe(2_100)
+    const many = await satchel.list('--limit', '1500')
+    expect(many.data).toEqual(everyone.data.slice(0, 1_500))
+    const rest = await satchel.list('--all', '--after', many.pagingKey ?? '')
+    expect(rest.data).toEqual(everyone.data.slice(1_500))
+    const { stdout } = await satchel.say('user', 'list', '--all', '--desc')
+    expect(stdout.trim().split('\n')).toHaveLength(2_101)
+  })
+
+  test('shows what people call themselves as it is, and lets it do nothing to the terminal', async () => {
+    using satchel = await setup()
+    const name = '\u001b[31mred\r\nnext\u009b\u202e'
+    await satchel.user('add', 'a', '--name', name, '--email', '\u0007@x')
+    await satchel.user('add', 'b', '--name', '山田')
+    await satchel.user('add', '用户', '--name', 'ö')
+    const [list, shown] = [
+      await satchel.say('user', 'list'),
+      await satchel.say('user', 'show', 'a'),
+    ]
+    const seen = '\\u001b[31mred\\u000d\\u000anext\\u009b\\u202e'
+    expect(list.stdout.split('\n').slice(1, 4)).toEqual([
+      `a      prod   active          never        ${seen}`,
+      'b      prod   active          never        山田',
+      '用户   prod   active          never        ö',
+    ])
+    expect(shown.stdout).toContain(`Name            ${seen}\n`)
+    expect(shown.stdout).toContain('E-mail          \\u0007@x\n')
+    // Programs get the text itself.
+    expect((await satchel.user('show', 'a')).data).toMatchObject({ displayName: name })
+  })
+
   test('says in a table who has been let in and who has not', async () => {
     using satchel = await setup()
     const { user } = satchel
@@ -129,13 +171,17 @@ describe('satchel user', () => {
     expectRefused(await say('user', 'deactivate', 'nobody'), 'no user')
     expectRefused(await say('user', 'delete', 'nobody', '--yes'), 'no user')
     expectRefused(await say('user', 'add', 'rlm-x'), 'user id')
-    expectRefused(await say('user', 'add', 'x', '--valid-until', 'soon'), 'validUntil')
+    expectRefused(await say('user', 'add', 'x', '--valid-until', 'soon'), 'or never', 2)
+    expectRefused(await say('user', 'add', 'x', '--valid-until', '2030-02-31T00:00'), 'or never', 2)
+    expectRefused(await say('user', 'add', 'x', '--eval-days', '1.5'), 'a whole number', 2)
+    expectRefused(await say('user', 'set', 'alice@example.com'), 'Nothing to change', 2)
     expectRefused(await say('user', 'add', 'x', '--eval-days', '31'), 'at most 30')
     expectRefused(await say('user', 'add', 'x', '--type', 'root'), 'Allowed choices', 2)
     expectRefused(await say('user', 'add', 'x', '--properties', '[1]'), 'JSON object', 2)
     expectRefused(await say('user', 'list', '--active', '--inactive'), 'cannot be used with', 2)
     expectRefused(await say('user', 'list', '--after', 'x'), 'pagingKey')
-    expectRefused(await say('user', 'list', '--limit', '0'), 'limit')
+    expectRefused(await say('user', 'list', '--limit', '0'), 'from 1', 2)
+    expectRefused(await say('user', 'list', '--limit', '5', '--all'), 'cannot be used with', 2)
   })
 
   test('asks before it deletes a user, and takes nothing but the id for yes', async () => {

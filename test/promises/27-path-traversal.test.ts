@@ -7,7 +7,7 @@ import { temporaryFolder } from '../setup'
 import { setupExecutable } from './setup'
 
 /**
- * Promise 27: path traversal in database names, table names, keys and static files: hundreds of
+ * Promise 27: path traversal in database names, table names, keys, blob ids and static files: hundreds of
  * encodings are 400 or 404, and nothing outside the data folder is opened (ASVS 5.3.2).
  */
 
@@ -58,11 +58,15 @@ const PLACES = [
   (name: string) => `/main/${name}`,
   (name: string) => `/openapi/${name}`,
   (name: string) => `/main/all/pairs/%5B%22${name}%22,1%5D`,
+  (name: string) => `/main/blob/${name}`,
+  (name: string) => `/main/blob/1:${name}`,
+  (name: string) => `/${name}/blob/1:a`,
 ]
 
-const request = (method: string, path: string, token: string | undefined) =>
+const request = (method: string, path: string, token: string | undefined, body = '') =>
   `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n` +
-  `${token === undefined ? '' : `Authorization: Bearer ${token}\r\n`}\r\n`
+  (token === undefined ? '' : `Authorization: Bearer ${token}\r\n`) +
+  (body === '' ? '\r\n' : `Content-Length: ${body.length}\r\n\r\n${body}`)
 
 /** Sends every name to every place, several at a time. Returns what was answered otherwise. */
 async function sendAll(url: string, token: string | undefined): Promise<string[]> {
@@ -71,6 +75,7 @@ async function sendAll(url: string, token: string | undefined): Promise<string[]
   const work = cases.flatMap((path) => [
     request('GET', path, token),
     request('DELETE', path, token),
+    ...(path.includes('/blob/') ? [request('PUT', path, token, 'bytes')] : []),
   ])
   const workers = Array.from({ length: 8 }, async () => {
     for (let each = work.pop(); each !== undefined; each = work.pop()) {
@@ -88,6 +93,7 @@ test('promise 27: hostile names in addresses are 400 or 404 in every place', asy
   expect(HOSTILE.length).toBeGreaterThanOrEqual(170)
   await using server = await setupData()
   expect(await sendAll(server.url, server.root.token)).toEqual([])
+  expect(existsSync(join(server.folder, 'databases', 'main', 'blobs'))).toBe(false)
   const failures = server.lines.filter((line) => line.includes('"level":"error"'))
   expect(failures).toEqual([])
   expect((await server.anyone.get('/public/plain')).status).toBe(200)
@@ -139,16 +145,21 @@ describe('promise 27: what the executable opens', () => {
       const root = await executable.root()
       // Whatever is loaded at first use is loaded now.
       await root.post('/public/plain', { id: 'a' })
-      for (const path of ['/public/plain', '/public/plain/a', '/none/x', '/all/none']) {
-        await root.get(path)
-      }
+      await root.send('PUT', '/blob/a', { body: 'bytes' })
+      const paths = ['/public/plain', '/public/plain/a', '/none/x', '/all/none', '/blob/1:b']
+      for (const path of paths) await root.get(path)
       const files = await watchFiles(executable.served.pid, join(logs.path, 'trace'))
       expect(await sendAll(executable.url, root.token)).toEqual([])
       await root.post('/public/plain', { id: 'b' })
+      await root.send('PUT', '/blob/b', { body: 'other bytes' })
+      await fetch(`${executable.main}/blob/1:b`, {
+        headers: { authorization: `Bearer ${root.token}` },
+      })
       await executable.commands.run('db.create', { name: 'watched' })
-      const paths = await files.paths()
-      expect(paths.some((path) => path.startsWith(executable.folder))).toBe(true)
-      expect(paths.filter((path) => !isHarmless(path, executable.folder))).toEqual([])
+      const opened = await files.paths()
+      expect(opened.some((path) => path.startsWith(executable.folder))).toBe(true)
+      expect(opened.some((path) => path.includes('/blobs/incoming/'))).toBe(true)
+      expect(opened.filter((path) => !isHarmless(path, executable.folder))).toEqual([])
     },
     60_000,
   )

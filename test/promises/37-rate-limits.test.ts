@@ -1,8 +1,10 @@
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { generateKeyPairSync, sign } from 'node:crypto'
 import { HOUR, MINUTE } from '../auth/setup'
+import { satchelJson } from '../binary/setup'
+import { openApplication, setupServed } from '../conformance/addon/setup'
+import { public_key, refreshRequest } from '../http/login-setup'
 import {
   ALICE,
   type Answer,
@@ -91,8 +93,6 @@ test.each(RATE_LIMIT_NAMES)(
  */
 test('promise 37: a day of the add-on trips nothing', async () => {
   await using server = await setupData({ rateLimits: 'on' })
-  const device = generateKeyPairSync('rsa', { modulusLength: 2048 })
-  const public_key = device.publicKey.export({ type: 'spki', format: 'pem' }).toString()
   const statuses = new Set<number>()
   const note = (answer: Answer) => {
     statuses.add(answer.status)
@@ -103,20 +103,31 @@ test('promise 37: a day of the add-on trips nothing', async () => {
     const { refreshToken } = note(await askToken(server, { claims: { sub: ALICE }, public_key }))
     for (let passed = 0; passed < 8 * HOUR; passed += 11 * MINUTE) {
       server.clock.advance(11 * MINUTE)
-      const timeStamp = server.clock.now()
-      const signature = sign('sha256', Buffer.from(refreshToken + timeStamp), device.privateKey)
-      const { accessToken } = note(
-        await server.anyone.post('/token', {
-          grant_type: 'refresh_token',
-          refresh_token: refreshToken,
-          scopes: ['ACCESS_DB'],
-          time_stamp: timeStamp,
-          signing_algorithm: 'RSASSA-PKCS1-v1_5',
-          signature: signature.toString('base64'),
-        }),
-      )
+      const request = refreshRequest(refreshToken, server.clock.now())
+      const { accessToken } = note(await server.anyone.post('/token', request))
       note(await callerOf(server.main, accessToken).get('/token/validate'))
     }
   }
   expect([...statuses]).toEqual([200])
+}, 60_000)
+
+/** The published one, with a clock so wrong that every `login()` refreshes, as often as it can. */
+test('promise 37: the add-on itself trips nothing', async () => {
+  await using served = await setupServed({ SATCHEL_RATE_LIMITS: 'on' })
+  await Bun.write(join(served.surroundings.cwd, 'demo.json'), '{"demoUsers":{"foo@demo.local":{}}}')
+  await satchelJson(['import', 'demo.json'], served.surroundings)
+  await using app = await openApplication(served.main, 20 * HOUR)
+  await app.perform({ do: 'login', hints: { email: 'foo@demo.local' } })
+  const seen = new Set<string | undefined>()
+  for (let times = 0; times < 30; times++) {
+    if (times % 10 === 9) await app.perform({ do: 'restart' })
+    await app.perform({ do: 'login' })
+    const { accessToken, userId } = await app.user()
+    expect(userId).toBe('foo@demo.local')
+    seen.add(accessToken)
+    const headers = { authorization: `Bearer ${accessToken}` }
+    expect((await fetch(`${served.main}/my/realms`, { headers })).status).toBe(200)
+  }
+  // It tells of a refresh a moment later.
+  expect(seen.size).toBeGreaterThan(20)
 }, 60_000)

@@ -29,7 +29,7 @@ export const USER_OPERATIONS: Operations = {
     caller: ['ACCESS_DB', 'GLOBAL_READ'],
     summary: 'List users',
     description:
-      'Users in pages of at most 1,000. Whoever is there while the pages are read comes once, even if others come and go.',
+      'Users in pages of at most 1,000. Whoever is there while the pages are read comes once, even if others come and go; who changes meanwhile in what the list is sorted by may come twice or not at all.',
     curl: `curl "$DB/users?search=b&sort=lastLogin&desc&limit=50" ${BEARER}`,
     parameters: USER_PARAMETERS,
     responses: {

@@ -31,7 +31,7 @@ export const USER_SCHEMAS: Readonly<Record<string, Schema>> = {
       validUntil: { ...MOMENT, description: 'From then on the user can read, but not write.' },
       evalDaysLeft: {
         description:
-          'Days of evaluation that are left, a begun day counted as one. They count while the type is `eval`.',
+          'Days of evaluation that are left, of 24 hours each from the moment it began, by the clock of the server; a begun day counts as one. They count while the type is `eval`.',
         type: 'integer',
         minimum: 0,
       },
@@ -70,7 +70,11 @@ export const USER_SCHEMAS: Readonly<Record<string, Schema>> = {
     properties: {
       userId: schemaRef('UserId'),
       type: { enum: USER_TYPES },
-      validUntil: { ...MOMENT, type: ['string', 'null'], description: 'Null: without an end.' },
+      validUntil: {
+        ...MOMENT,
+        type: ['string', 'null'],
+        description: 'A date alone begins in UTC. Null: without an end.',
+      },
       evalDaysLeft: {
         type: ['integer', 'null'],
         minimum: 0,

@@ -1,0 +1,151 @@
+import { expect, test } from 'bun:test'
+import { satchel } from '../binary/setup'
+import { type Caller, callerOf } from '../http/setup'
+import { type Executable, setupExecutable } from './setup'
+
+/**
+ * Promise 15: a deleted or blocked user, or client, loses REST within a second, whichever way it was
+ * decided and however busy the server is with their requests (ASVS 7.4.2).
+ */
+
+const ALICE = 'alice@example.com'
+const SECOND = 1000
+
+/** Every kind of route that looks at a token. */
+const ROUTES: readonly (readonly [method: string, path: string, body?: unknown])[] = [
+  ['GET', '/my/plain'],
+  ['GET', '/my/plain/a'],
+  ['GET', '/plain'],
+  ['GET', '/public/plain'],
+  ['POST', '/my/plain', { id: 'later' }],
+  ['PUT', '/my/plain/later', {}],
+  ['DELETE', '/my/plain/a'],
+  ['PUT', '/blob/later', 'x'],
+  ['GET', '/blob/1:none'],
+  ['GET', `/users/${ALICE}`],
+  ['GET', '/token/validate'],
+]
+
+interface Seen {
+  /** `performance.now()` when it was sent. */
+  readonly begun: number
+  readonly status: number
+}
+
+/** Sends requests side by side until told to stop: what a device does that nobody can reach. */
+function keepAsking(caller: Caller, path: string, lanes = 8) {
+  const seen: Seen[] = []
+  let isOver = false
+  const running = Array.from({ length: lanes }, async () => {
+    while (!isOver) {
+      const begun = performance.now()
+      const { status } = await caller.get(path)
+      seen.push({ begun, status })
+    }
+  })
+  async function stop(): Promise<readonly Seen[]> {
+    isOver = true
+    await Promise.all(running)
+    return seen
+  }
+  return { stop, [Symbol.asyncDispose]: async () => void (await stop()) }
+}
+
+interface Loss {
+  /** What ends it. Resolves when whoever decided was told that it is done. */
+  readonly decide: (world: World) => Promise<unknown>
+  readonly status: number
+  readonly code: string
+}
+
+interface World {
+  readonly executable: Executable
+  /** With a token that the client `clientId` asked for. */
+  readonly alice: Caller
+  readonly clientId: string
+  readonly root: Caller
+}
+
+async function createWorld(executable: Executable): Promise<World> {
+  const { clientId, clientSecret } = await executable.commands.run('client.create', {
+    database: 'main',
+    scopes: ['ACCESS_DB', 'IMPERSONATE'],
+    name: null,
+    email: null,
+  })
+  const { body } = await executable.anyone.post('/token', {
+    grant_type: 'client_credentials',
+    client_id: clientId,
+    client_secret: clientSecret,
+    scopes: ['ACCESS_DB'],
+    claims: { sub: ALICE },
+  })
+  const alice = callerOf(executable.main, (body as { accessToken: string }).accessToken)
+  return { executable, alice, clientId, root: await executable.root() }
+}
+
+const GONE = { status: 401, code: 'INVALID_TOKEN' }
+const BLOCKED = { status: 403, code: 'USER_DEACTIVATED' }
+
+/** With the command line, which is a process of its own. */
+async function command(executable: Executable, ...args: readonly string[]): Promise<void> {
+  const data = ['--data', executable.folder]
+  const { exitCode, stderr } = await satchel([...args, ...data], { cwd: executable.folder })
+  expect({ args, exitCode, stderr }).toEqual({ args, exitCode: 0, stderr: '' })
+}
+
+const LOSSES: Readonly<Record<string, Loss>> = {
+  'a user is deleted over REST': {
+    decide: ({ root }) => root.remove(`/users/${ALICE}`),
+    ...GONE,
+  },
+  'a user is deactivated over REST': {
+    decide: ({ root }) => root.post('/users', [{ userId: ALICE, deactivated: true }]),
+    ...BLOCKED,
+  },
+  'a user deletes themselves': {
+    decide: async ({ executable }) => (await executable.as(ALICE)).remove(`/users/${ALICE}`),
+    ...GONE,
+  },
+  'a user is deleted with the command': {
+    decide: ({ executable }) => command(executable, 'user', 'delete', ALICE, '--yes'),
+    ...GONE,
+  },
+  'a user is deactivated with the command': {
+    decide: ({ executable }) => command(executable, 'user', 'deactivate', ALICE),
+    ...BLOCKED,
+  },
+  'the client is revoked with the command': {
+    decide: ({ executable, clientId }) => command(executable, 'client', 'revoke', clientId),
+    ...GONE,
+  },
+}
+
+test.each(Object.entries(LOSSES))(
+  'promise 15: %s',
+  async (_name, { decide, status, code }) => {
+    await using executable = await setupExecutable()
+    const world = await createWorld(executable)
+    const { alice } = world
+    await alice.post('/my/plain', { id: 'a' })
+    await using device = keepAsking(alice, '/my/plain')
+    await Bun.sleep(200)
+    await decide(world)
+    const told = performance.now()
+    await Bun.sleep(SECOND)
+    const seen = await device.stop()
+    const before = seen.filter(({ begun }) => begun < told)
+    const after = seen.filter(({ begun }) => begun >= told)
+    expect(before.filter((each) => each.status === 200).length).toBeGreaterThan(10)
+    expect(after.length).toBeGreaterThan(10)
+    // Not within a second: at once.
+    expect([...new Set(after.map((each) => each.status))]).toEqual([status])
+    for (const [method, path, body] of ROUTES) {
+      const answer = await alice.send(method, path, body === undefined ? {} : { body })
+      expect({ method, path, status: answer.status }).toEqual({ method, path, status })
+      const told = answer.body as { readonly code?: string; readonly valid?: boolean }
+      if (told.valid === undefined) expect(told.code).toBe(code)
+    }
+  },
+  30_000,
+)
