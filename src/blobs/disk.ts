@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { readdir, rename, stat, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Arrival, BlobStore } from '../domain/blob-store'
 import type { Room } from '../domain/blob-upload'
@@ -52,20 +52,18 @@ export function createDiskBlobs(folder: string, { isDurable, report }: DiskOptio
     const source = interruptible(bytes)
     const { promise: over, resolve: end } = Promise.withResolvers<void>()
     arriving.set(source, over)
-    const path = join(incoming, randomToken(12))
     await using undo = new AsyncDisposableStack()
     undo.defer(() => {
       arriving.delete(source)
       end()
     })
-    undo.defer(() => rm(path, { force: true }).catch(report))
+    await onDisk(prepare)
+    const path = join(incoming, randomToken(12))
+    undo.defer(() => removeFile(path).catch(report))
     const grown = (size: number) => {
       if (size > room.bytes) throw room.refuse()
     }
-    const content = await onDisk(async () => {
-      await prepare()
-      return await writeContent(path, source, { isDurable, grown })
-    })
+    const content = await onDisk(() => writeContent(path, source, { isDurable, grown }))
     const parts = undo.move()
     return {
       ...content,
@@ -93,15 +91,15 @@ export function createDiskBlobs(folder: string, { isDurable, report }: DiskOptio
     try {
       if (isDurable) await syncFolder(shelfOf(hash))
     } catch (error) {
-      await rm(pathOf(hash), { force: true })
+      await removeFile(pathOf(hash))
       throw error
     }
     return found === undefined
   }
 
   async function settle(hash: string, isNeeded: boolean): Promise<void> {
-    if (!isNeeded) await rm(pathOf(hash), { force: true })
-    await rm(markOf(hash), { force: true })
+    if (!isNeeded) await removeFile(pathOf(hash))
+    await removeFile(markOf(hash))
   }
 
   return {
@@ -121,7 +119,7 @@ export function createDiskBlobs(folder: string, { isDurable, report }: DiskOptio
     async remove(hash, isUnused) {
       const isRemoved = await holds.unlessKept(hash, async () => {
         if (!(await isUnused())) return false
-        await onDisk(() => rm(pathOf(hash), { force: true }))
+        await onDisk(() => removeFile(pathOf(hash)))
         return true
       })
       return isRemoved ?? false
@@ -145,8 +143,8 @@ export function createDiskBlobs(folder: string, { isDurable, report }: DiskOptio
 
     async sweep(isUsed) {
       for (const name of await namesIn(incoming)) {
-        if (HASH.test(name) && !(await isUsed(name))) await rm(pathOf(name), { force: true })
-        await rm(join(incoming, name), { force: true })
+        if (HASH.test(name) && !(await isUsed(name))) await removeFile(pathOf(name))
+        await removeFile(join(incoming, name))
       }
     },
 
@@ -162,6 +160,14 @@ export function createDiskBlobs(folder: string, { isDurable, report }: DiskOptio
 function requireHash(hash: string): string {
   if (!HASH.test(hash)) throw new Error('a content is named by its hash')
   return hash
+}
+
+async function removeFile(path: string): Promise<void> {
+  try {
+    await unlink(path)
+  } catch (error) {
+    if (!isMissing(error)) throw error
+  }
 }
 
 async function sizeOf(path: string): Promise<number | undefined> {
