@@ -6,14 +6,12 @@ import type { Table } from '../../src/domain/table'
 import { createTestClock } from '../auth/setup'
 import { declareIn, fresh, keysOf, NOW, refusalOf } from '../contract/fixture'
 import { createSqliteStore } from '../../src/sqlite/store'
-import { temporaryFolder } from '../setup'
+import { mayMount, mountSmallDisk } from '../small-disk'
 import { openIn } from './setup'
 
 const MIB = 1024 * 1024
 
-/** Only root may mount; elsewhere `writer.test.ts` has SQLite find its file full. */
-const mayMount = process.platform === 'linux' && process.getuid?.() === 0
-
+// Elsewhere `writer.test.ts` has SQLite find its file full.
 test.skipIf(!mayMount)(
   'a full disk refuses writes, reads go on, and room is enough to go on',
   async () => {
@@ -84,27 +82,4 @@ function put(database: Database, table: Table, key: string): Promise<void> {
   return database.write(async (tx) => {
     await tx.objects.put(table, [fresh(key, { value })], NOW)
   })
-}
-
-interface SmallDisk extends Disposable {
-  readonly path: string
-  grow(size: string): void
-}
-
-function mountSmallDisk(size: string): SmallDisk {
-  const folder = temporaryFolder()
-  run('mount', '-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', folder.path)
-  return {
-    path: folder.path,
-    grow: (larger) => run('mount', '-o', `remount,size=${larger}`, folder.path),
-    [Symbol.dispose]() {
-      run('umount', '-l', folder.path)
-      folder[Symbol.dispose]()
-    },
-  }
-}
-
-function run(...command: string[]): void {
-  const { success, stderr } = Bun.spawnSync(command)
-  if (!success) throw new Error(`${command.join(' ')}: ${stderr.toString()}`)
 }
