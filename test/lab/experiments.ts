@@ -1,6 +1,7 @@
 import type { Experiment } from './experiment'
 import { killDeletions } from './kill-deletions'
 import { killPosts } from './kill-posts'
+import { killUploads } from './kill-uploads'
 import { killWriters } from './kill-writers'
 import { timeAddresses } from './known-addresses'
 import { canLosePower, losePower } from './power-loss'
@@ -21,6 +22,17 @@ export const experiments: readonly Experiment[] = [
     async run(rounds, seed) {
       const { acknowledged, problems } = await killWriters(rounds, seed)
       return { facts: `${acknowledged} writes acknowledged, ${problems.length} lost`, problems }
+    },
+  },
+  {
+    promise: 1,
+    title:
+      'an acknowledged blob survives kill -9 under 4 to 24 uploaders, and nothing else is left',
+    unit: 'kills',
+    rounds: 200,
+    async run(rounds, seed) {
+      const { acknowledged, broken, problems } = await killUploads(rounds, seed)
+      return { facts: `${acknowledged} blobs acknowledged, ${broken} broken off`, problems }
     },
   },
   {

@@ -79,7 +79,7 @@ function isDone(status: number): boolean {
   throw new Error(`a write was answered ${status}`)
 }
 
-function isConnectionLost(error: unknown): boolean {
+export function isConnectionLost(error: unknown): boolean {
   return (
     error instanceof Error && /closed|reset|refused|connect/i.test(`${error.name} ${error.message}`)
   )

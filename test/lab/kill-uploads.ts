@@ -1,0 +1,163 @@
+import { Database } from 'bun:sqlite'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Executable, startExecutable } from '../promises/setup'
+import { temporaryFolder } from '../setup'
+import { integrityOf } from './integrity'
+import { kill } from './kill-writers'
+import { createRandom, type Random } from './random'
+import { isConnectionLost } from './writers'
+
+export interface KilledUploads {
+  readonly rounds: number
+  readonly acknowledged: number
+  /** Uploads that were on their way when the process died. */
+  readonly broken: number
+  readonly problems: readonly string[]
+}
+
+interface Upload {
+  readonly id: string
+  readonly bytes: Buffer
+  isSent: boolean
+  isAcknowledged: boolean
+}
+
+/**
+ * Kills the executable with SIGKILL under 4 to 24 uploaders and starts it again on the same folder:
+ * every acknowledged blob is whole, none is visible that was not wholly sent, and no file is left
+ * that no blob needs.
+ */
+export async function killUploads(rounds: number, seed: number): Promise<KilledUploads> {
+  using folder = temporaryFolder()
+  const random = createRandom(seed)
+  const problems: string[] = []
+  const acknowledged: Upload[] = []
+  let broken = 0
+  let executable = await startExecutable(folder.path)
+  try {
+    for (let round = 1; round <= rounds; round += 1) {
+      const { token = '' } = await executable.as(`alice-${round}@example.com`)
+      const uploads: Upload[] = []
+      const uploaders = Array.from({ length: random.between(4, 24) }, (_, uploader) =>
+        uploadAway(
+          executable,
+          token,
+          `r${round}-${uploader}`,
+          createRandom(seed + round * 1_000 + uploader),
+          uploads,
+        ),
+      )
+      const outcome = Promise.all(uploaders)
+      await Promise.race([outcome, Bun.sleep(random.between(10, 400))])
+      await kill(executable)
+      await outcome
+      executable = await startExecutable(folder.path, { client: executable.client })
+      const tell = (problem: string) => void problems.push(`round ${round}: ${problem}`)
+      filesLeft(folder.path).forEach(tell)
+      const known = uploads.filter(({ isAcknowledged }) => isAcknowledged)
+      acknowledged.push(...known)
+      broken += uploads.length - known.length
+      const earlier = Array.from({ length: 5 }, () =>
+        random.pick(acknowledged.length > 0 ? acknowledged : uploads),
+      )
+      const root = await executable.root()
+      for (const upload of [...uploads, ...earlier]) {
+        const state = await stateOf(executable, root.token ?? '', upload)
+        const isRight = upload.isAcknowledged
+          ? state === 'whole'
+          : state !== 'damaged' && (upload.isSent || state === 'absent')
+        if (!isRight)
+          tell(
+            `${upload.id} was ${upload.isAcknowledged ? 'acknowledged' : 'broken off'} and is ${state}`,
+          )
+      }
+      const integrity = integrityOf(folder.path)
+      if (integrity !== 'ok') tell(integrity)
+    }
+  } finally {
+    await executable[Symbol.asyncDispose]()
+  }
+  return { rounds, acknowledged: acknowledged.length, broken, problems }
+}
+
+/** Uploads one blob after the other until the server is gone. */
+async function uploadAway(
+  { main }: Executable,
+  token: string,
+  name: string,
+  random: Random,
+  uploads: Upload[],
+): Promise<void> {
+  for (let count = 0; ; count += 1) {
+    const upload: Upload = {
+      id: `${name}-${count}`,
+      bytes: contentOf(random, name),
+      isSent: false,
+      isAcknowledged: false,
+    }
+    uploads.push(upload)
+    try {
+      const { status } = await fetch(`${main}/blob/${upload.id}`, {
+        method: 'PUT',
+        headers: { authorization: `Bearer ${token}` },
+        body: bodyOf(upload, random),
+      })
+      if (status !== 200) throw new Error(`an upload was answered ${status}`)
+      upload.isAcknowledged = true
+    } catch (error) {
+      if (isConnectionLost(error)) return
+      throw error
+    }
+  }
+}
+
+/** Some of them are the same for everyone at that time. */
+function contentOf(random: Random, name: string): Buffer {
+  const size = random.pick([0, 1, 4_096, 50_000, 300_000, 300_000, 2_000_000])
+  const seed = random.next() < 0.3 ? random.between(1, 3) : `${name} ${random.next()}`
+  return Buffer.alloc(size, Bun.hash(`${seed}`).toString(36))
+}
+
+/** At once with its length, or in chunks that take their time. */
+function bodyOf(upload: Upload, random: Random): Uint8Array<ArrayBuffer> | ReadableStream {
+  const { bytes } = upload
+  if (random.next() < 0.4) {
+    upload.isSent = true
+    return new Uint8Array(bytes)
+  }
+  const step = Math.max(1, Math.ceil(bytes.length / 5))
+  let at = 0
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      await Bun.sleep(random.between(0, 5))
+      if (at < bytes.length) controller.enqueue(bytes.subarray(at, (at += step)))
+      upload.isSent = at >= bytes.length
+      if (upload.isSent) controller.close()
+    },
+  })
+}
+
+async function stateOf({ main }: Executable, token: string, { id, bytes }: Upload) {
+  const headers = { authorization: `Bearer ${token}` }
+  const answer = await fetch(`${main}/blob/1:${id}`, { headers })
+  if (answer.status === 404) return 'absent'
+  const found = Buffer.from(await answer.arrayBuffer())
+  return answer.status === 200 && found.equals(bytes) ? 'whole' : 'damaged'
+}
+
+/** What is wrong with the files beside the database: too many, or not enough. */
+function filesLeft(folder: string): string[] {
+  const main = join(folder, 'databases', 'main')
+  using database = new Database(join(main, 'database.sqlite'), { readonly: true })
+  const hashes = database.query<{ hash: string }, []>('SELECT DISTINCT hash FROM blobs').all()
+  const needed = new Set(hashes.map(({ hash }) => `${hash.slice(0, 2)}/${hash.slice(2)}`))
+  const blobs = join(main, 'blobs')
+  const files = readdirSync(blobs, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(blobs.length + 1))
+  return [
+    ...files.filter((file) => !needed.has(file)).map((file) => `${file} is left over`),
+    ...[...needed].filter((file) => !files.includes(file)).map((file) => `${file} is missing`),
+  ]
+}

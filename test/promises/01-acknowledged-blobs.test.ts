@@ -1,0 +1,14 @@
+import { expect, test } from 'bun:test'
+import { killUploads } from '../lab/kill-uploads'
+
+/**
+ * Promise 1 for blobs: the lab kills 200 times (`bun run lab`); this is the same with a fixed seed,
+ * 15 times.
+ */
+test('promise 1: kill -9 under uploads loses no acknowledged blob and leaves no file, 15 times', async () => {
+  const { rounds, acknowledged, broken, problems } = await killUploads(15, 4)
+  expect(problems).toEqual([])
+  expect(rounds).toBe(15)
+  expect(acknowledged).toBeGreaterThan(100)
+  expect(broken).toBeGreaterThan(50)
+}, 120_000)
