@@ -15,7 +15,7 @@ import { listOrigins } from '../domain/origin'
 import { requireRedirect } from '../domain/redirect'
 import { hashSecret } from '../domain/secret'
 import type { Awaitable, Database, ReadTx, WriteTx } from '../domain/store'
-import type { User } from '../domain/user'
+import { requireUserId, type User } from '../domain/user'
 import { findUsersOfEmail } from '../domain/user-list'
 import type { Admission } from './admission'
 import { sendInvitation } from './invitation-mail'
@@ -60,9 +60,12 @@ export interface InvitationParts {
 export function createInvitations(parts: InvitationParts): Invitations {
   const { database, clock, steady, admit } = parts
 
-  /** The person behind an address, who is a user from now on. */
-  async function welcome(email: string, known: User | undefined): Promise<User> {
-    return known ?? (await admit({ id: email, email, name: null }))
+  /** Who accepts: the user with this address, who is one from now on. */
+  async function welcome(email: string, owners: readonly User[]): Promise<User> {
+    const [owner, another] = owners
+    if (another !== undefined) throw severalAccounts()
+    // Not every address can be a user id: a realm may have that name.
+    return owner ?? (await admit({ id: requireUserId(email, 'CONFLICT'), email, name: null }))
   }
 
   return {
@@ -78,14 +81,14 @@ export function createInvitations(parts: InvitationParts): Invitations {
       }),
 
     async answer(secret, answer) {
-      const { invitation, state, known } = await database.read(async (tx) => {
+      const { invitation, state, owners } = await database.read(async (tx) => {
         const invitation = await findInvitation(tx, secret)
         const { state } = await getInvitation(tx, invitation)
-        return { invitation, state, known: await findOwner(tx, invitation.email) }
+        return { invitation, state, owners: await findUsersOfEmail(tx, invitation.email) }
       })
       if (state === 'accepted' && answer === 'accept') return
       requireTime(invitation, steady.now())
-      const user = answer === 'accept' ? await welcome(invitation.email, known) : known
+      const user = answer === 'accept' ? await welcome(invitation.email, owners) : onlyOne(owners)
       requireActive(user)
       if (user !== undefined) requireLicense({ licensedUntil: licensedUntil(user) }, clock.now())
       await database.write((tx) => answerInvitation(tx, invitation, answer, user, clock.now()))
@@ -108,11 +111,13 @@ function requireTime({ expires, email, origin, originName }: Invitation, now: nu
   )
 }
 
-/** The user with this address, if it is clear who that is. Throws `CONFLICT`. */
-async function findOwner(tx: ReadTx, email: string): Promise<User | undefined> {
-  const [user, another] = await findUsersOfEmail(tx, email)
-  if (another === undefined) return user
-  throw new SatchelError(
+/** A “no” needs no user: it is that of the address when it is not clear who has it. */
+function onlyOne([user, another]: readonly User[]): User | undefined {
+  return another === undefined ? user : undefined
+}
+
+function severalAccounts(): SatchelError {
+  return new SatchelError(
     'CONFLICT',
     'Several accounts have this address: log in to the application with the one that you mean, and accept there',
   )

@@ -225,7 +225,24 @@ describe('accepting by the link', () => {
     expect(refusal.code).toBe('CONFLICT')
     expect(refusal.message).toContain('Several accounts')
     expect(await server.row()).not.toHaveProperty('userId')
+    await server.invitations.answer(secret, 'reject')
+    const row = await server.row()
+    expect(row).toMatchObject({ rejected: NOW })
+    expect(row).not.toHaveProperty('userId')
   })
+
+  test.each(['rlm-public@example.com', '#x@example.com'])(
+    'makes nobody a user whose id would mean something else: %p',
+    async (email) => {
+      await using server = await setupInvitations()
+      const secret = await server.invite({ email })
+      expect(await codeOf(() => server.invitations.answer(secret, 'accept'))).toBe('CONFLICT')
+      expect(await server.findUser(email)).toBeUndefined()
+      await server.addUser('u1', { data: { email } })
+      await server.invitations.answer(secret, 'accept')
+      expect(await server.titles('u1')).toEqual(['Bread'])
+    },
+  )
 
   test('does not take what another account has answered', async () => {
     await using server = await setupInvitations()
