@@ -125,8 +125,8 @@ function sentBefore(before: WireObject, row: WireObject): WireObject {
 async function inviterOf({ tx, actor, subject }: Writing): Promise<Inviter> {
   const user = await findUser(tx, subject)
   const client = user === undefined ? await findClient(tx, subject) : undefined
-  const email = actor.email ?? textOf(user?.data?.['email']) ?? client?.email ?? ''
-  const given = actor.name ?? textOf(user?.data?.['displayName']) ?? client?.name
+  const email = textOf(actor.email) ?? textOf(user?.data?.['email']) ?? client?.email ?? ''
+  const given = textOf(actor.name) ?? textOf(user?.data?.['displayName']) ?? client?.name
   const name = given ?? (email || (client === undefined ? subject : ''))
   return { name, email, userId: subject }
 }

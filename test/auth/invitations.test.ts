@@ -189,7 +189,7 @@ describe('the mail', () => {
         'Zoë Z. (z@example.com) invites you',
       ],
       [
-        personOf('zoe', all),
+        personOf('zoe', { ...all, name: '', email: '' }),
         { name: 'Zoë', email: 'zoe@example.com', userId: 'zoe' },
         'Zoë (zoe@example.com) invites you',
       ],
