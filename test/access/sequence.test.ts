@@ -1,8 +1,7 @@
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
-import { createJobRunner } from '../../src/domain/job-runner'
-import { MAINTENANCE } from '../../src/domain/maintenance'
 import type { Database } from '../../src/domain/store'
+import { eraseLeftovers } from './erasure'
 import { judge } from './operation'
 import { visibleTo } from './oracle'
 import type { World } from './oracle-world'
@@ -23,13 +22,6 @@ import {
 /** More with SATCHEL_RUNS=10000, others with SATCHEL_SEED. */
 const RUNS = Number(process.env['SATCHEL_RUNS'] ?? 150)
 const SEED = Number(process.env['SATCHEL_SEED'] ?? 20300101)
-
-async function eraseLeftovers(database: Database): Promise<void> {
-  await using jobs = createJobRunner(database, MAINTENANCE, (_job, error) => {
-    throw error
-  })
-  await jobs.idle()
-}
 
 /** What everybody sees, table by table. */
 async function complaintsAboutSight(database: Database, world: World): Promise<string[]> {

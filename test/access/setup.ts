@@ -11,6 +11,7 @@ import type { Database } from '../../src/domain/store'
 import { upsertObjects } from '../../src/domain/upsert'
 import type { ViewName } from '../../src/domain/view'
 import { createSqliteStore } from '../../src/sqlite/store'
+import { createTestClock, type TestClock } from '../auth/setup'
 import { temporaryFolder } from '../setup'
 import { judge, type Operation, put, remove, through } from './operation'
 import type { Verdict } from './oracle'
@@ -24,18 +25,19 @@ export const TABLES = ['realms', 'members', 'roles', 'todoItems', 'notes']
 /** A database of its own, gone when the test ends. */
 export interface TestDatabase extends AsyncDisposable {
   readonly database: Database
+  readonly clock: TestClock
 }
 
 export async function openDatabase(): Promise<TestDatabase> {
   await using undo = new AsyncDisposableStack()
   const folder = undo.use(temporaryFolder())
-  const clock = { now: () => NOW }
+  const clock = createTestClock(NOW)
   const store = undo.use(createSqliteStore(folder.path, { clock, durability: 'none' }))
   const database = await store.create('main')
   const schemas = parseStores({ todoItems: '@id, title', notes: 'id' })
   await database.write((tx) => declareTables(tx, schemas, NOW))
   const parts = undo.move()
-  return { database, [Symbol.asyncDispose]: () => parts.disposeAsync() }
+  return { database, clock, [Symbol.asyncDispose]: () => parts.disposeAsync() }
 }
 
 /** Tries something on the database as it is and leaves no trace: a unit that is rolled back. */

@@ -145,6 +145,21 @@ export async function readersOf(
 
 export const ANY_AMOUNT: BlobLimits = { blob: 2 ** 30, database: null, user: null }
 
+/** A place for bytes that nobody ever brought. */
+export const NO_BYTES: BlobStore = {
+  receive: nothing,
+  open: nothing,
+  remove: async () => true,
+  async *list() {},
+  check: nothing,
+  sweep: nothing,
+  async [Symbol.asyncDispose]() {},
+}
+
+function nothing(): never {
+  throw new Error('there are no bytes here')
+}
+
 /** The hash of a text, as the blob store would give it. */
 export function hashOf(text: string): string {
   return new Bun.CryptoHasher('sha256').update(text).digest('hex')
