@@ -7,6 +7,7 @@ import type { Networks } from './networks'
 import type { RateLimits } from './rate-limits'
 import {
   address,
+  amount,
   count,
   domain,
   file,
@@ -117,6 +118,18 @@ export const SETTINGS = {
     'size',
     'make blobs of larger files, bytes and texts in objects: a number of bytes, clients (what they do themselves) or off (default)',
   ),
+  blobQuota: setting<number | null>(
+    null,
+    amount,
+    'bytes',
+    'how much room a database has for blobs, such as 20GB, unless it says otherwise itself',
+  ),
+  userBlobQuota: setting<number | null>(
+    null,
+    amount,
+    'bytes',
+    'how much room each user has for what they upload, such as 500MB',
+  ),
   tlsCert: setting<string | null>(
     null,
     file,
@@ -133,7 +146,7 @@ export const SETTINGS = {
   maxBody: rare(16 * MIB, count, 'bytes', 'the largest JSON body'),
   maxDepth: rare(64, count, 'levels', 'the deepest nesting of a JSON body'),
   maxValues: rare(1_000_000, count, 'values', 'the most values in one JSON body'),
-  maxBlob: rare(1024 * MIB, count, 'bytes', 'the largest blob'),
+  maxBlob: rare(1024 * MIB, amount, 'bytes', 'the largest blob'),
   maxSilence: rare(60, count, 'seconds', 'how long the sender of a blob may send nothing'),
   maxExpiresIn: rare(86_400, count, 'seconds', 'the longest life a token may ask for'),
   maxNotBefore: rare(86_400, count, 'seconds', 'how far ahead a token may begin'),

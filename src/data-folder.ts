@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import type { Clock } from './clock'
 import type { Config } from './config'
 import { removeHolder, thisProcess, writeHolder } from './control/holder'
+import type { BlobLimits } from './domain/blob-limits'
 import { SatchelError } from './domain/error'
 import { MAINTENANCE } from './domain/maintenance'
 import type { OffloadRule } from './domain/offload-rule'
@@ -25,6 +26,8 @@ export interface DataFolder extends OpenHosts {
   readonly importLimits: PartLimits
   /** Which values of objects become blobs, where a database does not say. */
   readonly offloadRule: OffloadRule
+  /** How much a database takes that does not say so itself. */
+  readonly blobLimits: BlobLimits
   /** Names of the databases, sorted. */
   list(): string[]
 }
@@ -67,6 +70,7 @@ export function takeDataFolder(
     clock,
     importLimits: importLimits(config),
     offloadRule: config.offloadBeyond,
+    blobLimits: blobLimits(config),
     list: () => store.list(),
     async [Symbol.asyncDispose]() {
       await hosts[Symbol.asyncDispose]()
@@ -80,6 +84,10 @@ export function takeDataFolder(
 /** What a request may store a file may bring; a part of it may be greater than a request. */
 function importLimits({ maxBody, maxDepth: depth, maxValues: values }: Config): PartLimits {
   return { depth, values, bytes: Math.max(PART_LIMITS.bytes, 4 * maxBody) }
+}
+
+function blobLimits({ maxBlob: blob, blobQuota, userBlobQuota }: Config): BlobLimits {
+  return { blob, database: blobQuota, user: userBlobQuota }
 }
 
 function announce(path: string): void {

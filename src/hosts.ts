@@ -102,6 +102,7 @@ export function createHosts(parts: HostsParts): OpenHosts {
     const entry = entries.get(name)
     entries.delete(name)
     await entry?.jobs[Symbol.asyncDispose]()
+    await entry?.host.blobKeeper[Symbol.asyncDispose]()
     await entry?.host.mailer[Symbol.asyncDispose]()
     await entry?.host.authority[Symbol.asyncDispose]()
     await entry?.host.blobs[Symbol.asyncDispose]()
@@ -137,6 +138,7 @@ export function createHosts(parts: HostsParts): OpenHosts {
       await open(name)
       const entry = entries.get(name)
       await entry?.jobs.idle()
+      await entry?.host.blobKeeper.collect()
       const uses = entry?.use.count
       if (entries.size <= kept) return
       await inTurn(name, async () => {

@@ -10,7 +10,6 @@ import { SatchelError } from './domain/error'
 import { newSecret } from './domain/secret'
 import { createApp } from './http/app'
 import { createBodies } from './http/body'
-import type { Hosts } from './http/hosts'
 import { createLimiter } from './http/rate-limits'
 import { type Application, listen } from './listen'
 import { httpLog, type Logs, serverLog } from './log'
@@ -151,7 +150,12 @@ function print(logs: Logs, { letter, subject, text }: Message): void {
 /** Of the sender of a blob on average, bytes per second. */
 const LEAST_RATE = 1024
 
-function createDoor(hosts: Hosts, config: Config, mode: Mode, { clock, logs }: Surroundings): Door {
+function createDoor(
+  hosts: DataFolder,
+  config: Config,
+  mode: Mode,
+  { clock, logs }: Surroundings,
+): Door {
   const { maxBody: bytes, maxDepth: depth, maxValues: values } = config
   const own = new Set(config.publicUrl === null ? [] : [new URL(config.publicUrl).origin])
   let isReady = true
@@ -163,7 +167,7 @@ function createDoor(hosts: Hosts, config: Config, mode: Mode, { clock, logs }: S
       bodies: createBodies({ bytes, depth, values }),
       limits: createLimiter(config.rateLimits ?? RATE_LIMITS, clock, isLimited),
       blobs: {
-        limits: { blob: config.maxBlob, database: null, user: null },
+        limits: hosts.blobLimits,
         offload: config.offloadBeyond,
         patience: { silence: config.maxSilence * 1000, rate: LEAST_RATE },
       },

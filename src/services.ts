@@ -8,6 +8,7 @@ import { createSteadyClock } from './auth/steady-clock'
 import { createVault } from './auth/vault'
 import { createWebhook } from './auth/webhook'
 import { createDiskBlobs } from './blobs/disk'
+import { createBlobKeeper } from './domain/blob-keeper'
 import type { Clock } from './clock'
 import { type Config } from './config'
 import { isLoopback } from './setting'
@@ -89,6 +90,9 @@ export function createServices(
       askWebhook: (person) => webhook.ask(person),
     })
     const blobs = undo.use(await openBlobs(database, config))
+    const blobKeeper = undo.use(
+      createBlobKeeper({ database, bytes: blobs, clock, report: reportBlobs(database) }),
+    )
     const parts = { database, clock, secretKey, vault, outbound: call }
     const addressOf = async (tx: ReadTx) =>
       (await findPublicAddress(tx)) ?? address.of(database.name)
@@ -99,6 +103,7 @@ export function createServices(
       authority,
       mailer,
       blobs,
+      blobKeeper,
       providers: createProviders(parts),
       webhook,
       invitations: createInvitations({ database, clock, steady, mailer, admit, addressOf }),
@@ -109,11 +114,14 @@ export function createServices(
 
 /** What could not be cleared away is in nobody's way. */
 async function openBlobs(database: Database, { memory }: Config): Promise<BlobStore> {
-  const report = (error: unknown) =>
-    serverLog.error('The storage of blobs has a problem', { database: database.name, error })
+  const report = reportBlobs(database)
   const blobs = createDiskBlobs(join(database.folder, 'blobs'), { isDurable: !memory, report })
   await blobs.sweep((hash) => database.read((tx) => tx.blobs.isStored(hash))).catch(report)
   return blobs
+}
+
+function reportBlobs({ name }: Database): (error: unknown) => void {
+  return (error) => serverLog.error('The storage of blobs has a problem', { database: name, error })
 }
 
 function reportMail(

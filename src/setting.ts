@@ -45,6 +45,26 @@ export function count(text: string): number {
   return wholeNumber(text, Number.MAX_SAFE_INTEGER) || expect('a whole number, at least 1')
 }
 
+const UNITS: Readonly<Record<string, number>> = {
+  '': 1,
+  K: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  KI: 2 ** 10,
+  MI: 2 ** 20,
+  GI: 2 ** 30,
+  TI: 2 ** 40,
+}
+
+/** A number of bytes from 1: `1500`, `20GB`, `1.5 MiB`. */
+export function amount(text: string): number {
+  const [, number = '', unit = ''] = /^(\d{1,16}(?:\.\d{1,9})?) ?([KMGT]I?)?B?$/i.exec(text) ?? []
+  const bytes = Math.floor(Number(number) * (UNITS[unit.toUpperCase()] ?? 0))
+  if (number !== '' && bytes >= 1 && Number.isSafeInteger(bytes)) return bytes
+  return expect('a number of bytes, such as 1500, 20GB or 512MiB')
+}
+
 /** A domain name in lower case. */
 export function domain(text: string): string {
   const name = text.toLowerCase()

@@ -30,6 +30,16 @@ test('flags win over the environment, which wins over the file, which wins over 
   expect(config.durability).toBe('full')
 })
 
+test.each([
+  ['1500', 1500],
+  ['20GB', 20e9],
+  ['1.5 MiB', 1.5 * 2 ** 20],
+  ['7k', 7000],
+  ['3tib', 3 * 2 ** 40],
+])('takes %p as an amount', (text, bytes) => {
+  expect(readConfig({ environment, flags: { blobQuota: text } }).blobQuota).toBe(bytes)
+})
+
 test('an empty variable is as good as none', () => {
   expect(readConfig({ environment: { SATCHEL_PORT: '' } }).port).toBe(7080)
 })
@@ -68,6 +78,8 @@ test.each([
   ['offloadBeyond', '-1', '"clients"'],
   ['offloadBeyond', '4KB', 'a number of bytes'],
   ['offloadBeyond', '', '"off"'],
+  ['blobQuota', '0', 'a number of bytes'],
+  ['userBlobQuota', '1.5 bananas', 'a number of bytes'],
   ['data', '', 'the path of a folder'],
   ['smtpUrl', 'https://example.com', 'the address of a mail server'],
   ['smtpUrl', 'smtp://', 'smtp://user:password@host:port'],

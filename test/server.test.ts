@@ -1,11 +1,12 @@
 import { expect, test } from 'bun:test'
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { connect } from 'node:net'
+import { join } from 'node:path'
 import { readHolder } from '../src/control/holder'
 import { readConfig } from '../src/config'
 import { openLogs } from '../src/log'
 import { startServer } from '../src/server'
-import { createTestClock, refusalOf } from './auth/setup'
+import { createTestClock, DAY, refusalOf } from './auth/setup'
 import { setupData } from './http/setup'
 import { collectLines, setupServer, temporaryFolder } from './setup'
 
@@ -161,4 +162,23 @@ test('no secret is logged, whatever is asked and however wrong it is', async () 
   const log = server.lines.join('\n')
   expect(server.lines.length).toBeGreaterThanOrEqual(requests.length)
   for (const secret of [...secrets, credentials]) expect(log).not.toContain(secret)
+})
+
+test('collects at its start what no object has referenced for a day, bytes and all', async () => {
+  using folder = temporaryFolder()
+  const parts = surroundings()
+  const blobs = join(folder.path, 'databases', 'main', 'blobs')
+  const files = () => readdirSync(blobs, { recursive: true }).filter((name) => name.length > 64)
+  {
+    await using server = await setupServer({ data: folder.path }, parts.clock)
+    const token = await server.token()
+    const upload = { method: 'PUT', headers: { authorization: `Bearer ${token}` }, body: 'bytes' }
+    expect((await fetch(`${server.main}/blob/one`, upload)).status).toBe(200)
+  }
+  parts.clock.advance(DAY)
+  expect(files()).toHaveLength(1)
+  await using server = await startServer(configOf({ data: folder.path }), parts)
+  for (let tries = 0; tries < 200 && files().length > 0; tries += 1) await Bun.sleep(10)
+  expect(files()).toEqual([])
+  expect(server.client).toBeUndefined()
 })

@@ -56,6 +56,15 @@ export function counted(count: number, noun: string): string {
   return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`
 }
 
+const SIZES = ['kB', 'MB', 'GB', 'TB']
+
+/** `0 bytes`, `1.5 MB`. */
+export function size(bytes: number): string {
+  if (bytes < 1_000) return counted(bytes, 'byte')
+  const power = Math.min(SIZES.length, Math.floor(Math.log10(bytes) / 3))
+  return `${(bytes / 1_000 ** power).toFixed(1)} ${SIZES[power - 1]}`
+}
+
 /** What somebody else wrote, as one line that a terminal shows as it is. */
 export function oneLine(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, escape)

@@ -2,6 +2,7 @@ import { Command, CommanderError } from '@commander-js/extra-typings'
 import { version } from '../../package.json'
 import { UsageError } from '../config'
 import { SatchelError } from '../domain/error'
+import { addBlobCommands } from './blob'
 import { addClientCommands } from './client'
 import type { Cli } from './command'
 import { addDatabaseCommands } from './db'
@@ -29,6 +30,7 @@ const COMMANDS: Readonly<Record<string, (program: Command, cli: Cli) => void>> =
   schema: addSchemaCommands,
   import: addImportCommand,
   export: addExportCommand,
+  blob: addBlobCommands,
   origin: addOriginCommands,
   user: addUserCommands,
   policy: addPolicyCommands,

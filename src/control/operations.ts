@@ -1,3 +1,4 @@
+import { blobOperations } from './blobs'
 import { clientOperations } from './clients'
 import { databaseOperations } from './databases'
 import { mailOperations } from './mail'
@@ -16,6 +17,7 @@ const OPERATIONS = {
   hello: operation({}, async () => ({})),
   ...databaseOperations,
   ...clientOperations,
+  ...blobOperations,
   ...mailOperations,
   ...originOperations,
   ...userOperations,

@@ -2,6 +2,7 @@ import type { Authority } from '../auth/authority'
 import type { Providers } from '../auth/providers'
 import type { Webhook } from '../auth/webhook'
 import type { Clock } from '../clock'
+import type { BlobLimits } from '../domain/blob-limits'
 import type { BlobStore } from '../domain/blob-store'
 import type { Mailer } from '../domain/mailer'
 import type { OffloadRule } from '../domain/offload-rule'
@@ -15,6 +16,8 @@ export interface Workspace {
   readonly importLimits: PartLimits
   /** Which values of objects become blobs, where a database does not say. */
   readonly offloadRule: OffloadRule
+  /** How much a database takes that does not say so itself. */
+  readonly blobLimits: BlobLimits
   /** Names of the databases, sorted. */
   list(): string[]
   /** Throws `UNKNOWN_DATABASE`. */

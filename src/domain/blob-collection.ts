@@ -73,12 +73,17 @@ export async function removeSpent(
   }
 }
 
-/** Removes bytes that belong to no blob; resolves to how many contents these were. */
-export async function removeStrays(database: Database, bytes: BlobStore): Promise<number> {
+/** Removes bytes that belong to no blob, or only counts them; resolves to how many contents these are. */
+export async function removeStrays(
+  database: Database,
+  bytes: BlobStore,
+  { isDryRun = false } = {},
+): Promise<number> {
   let strays = 0
   for await (const hash of bytes.list()) {
     if (!(await isUnused(database, hash))) continue
-    if (await bytes.remove(hash, () => isUnused(database, hash))) strays += 1
+    const isGone = isDryRun || (await bytes.remove(hash, () => isUnused(database, hash)))
+    if (isGone) strays += 1
   }
   return strays
 }

@@ -2,6 +2,7 @@ import { accessOf } from './access'
 import type { Actor } from './actor'
 import { type Blob, formatRef, requireBlobId } from './blob'
 import { findSharedBlob } from './blob-access'
+import { type BlobLimits, findBlobLimits } from './blob-limits'
 import { SatchelError } from './error'
 import type { RealmRef } from './realm'
 import type { Database, ReadTx, WriteTx } from './store'
@@ -19,16 +20,6 @@ export interface BlobUpload {
   readonly now: number
 }
 
-/** How much a database takes, in bytes; null: any amount. */
-export interface BlobLimits {
-  /** One blob. */
-  readonly blob: number
-  /** All blobs of the database, each with its own size though equal ones are stored once. */
-  readonly database: number | null
-  /** Everything that one person uploaded; who writes for the whole database (`GLOBAL_WRITE`) is none. */
-  readonly user: number | null
-}
-
 /** How long an upload may get. */
 export interface Room {
   /** In bytes. */
@@ -39,20 +30,21 @@ export interface Room {
 
 /**
  * How many bytes this actor may upload under this id at the most, to be asked before any is taken;
- * `putBlob` decides. The caller has checked scopes and licence. Throws `INVALID_REQUEST` for an id
- * that is none, and `CONFLICT` for one that is taken for good.
+ * `putBlob` decides. `server` is what counts where the database says nothing. The caller has checked
+ * scopes and licence. Throws `INVALID_REQUEST` for an id that is none.
  */
 export function roomForBlob(
   database: Database,
   actor: Actor,
   id: string,
-  limits: BlobLimits,
+  server: BlobLimits,
 ): Promise<Room> {
   requireBlobId(id)
   return database.read(async (tx) => {
     const access = await accessOf(tx, actor)
     const known = await findSharedBlob(tx, access, id)
     if (known !== undefined) return { bytes: known.size, refuse: idTaken }
+    const limits = await findBlobLimits(tx, server)
     const rooms = await roomsFor(tx, actor, undefined, id, access.ownRealm, limits)
     return rooms.reduce((least, room) => (room.bytes < least.bytes ? room : least))
   })
@@ -73,11 +65,11 @@ export function putBlob(
   database: Database,
   actor: Actor,
   upload: BlobUpload,
-  limits: BlobLimits,
+  server: BlobLimits,
 ): Promise<string> {
   const { now, ...fields } = upload
   const blob: Blob = { ...fields, id: requireBlobId(upload.id), created: now }
-  return database.write((tx) => noteBlob(tx, actor, blob, limits))
+  return database.write((tx) => noteBlob(tx, actor, blob, server))
 }
 
 /** The same as part of a unit that writes more. */
@@ -85,12 +77,13 @@ export async function noteBlob(
   tx: WriteTx,
   actor: Actor,
   blob: Blob,
-  limits: BlobLimits,
+  server: BlobLimits,
 ): Promise<string> {
   const uploader = await uploaderFor(tx, actor)
   const known = await tx.blobs.find(blob.id)
   if (known === undefined) await requireFreeId(tx, actor, uploader, blob.id)
   else await requireSame(tx, actor, known, blob)
+  const limits = await findBlobLimits(tx, server)
   for (const room of await roomsFor(tx, actor, known, blob.id, uploader, limits)) {
     if (blob.size > room.bytes) throw room.refuse()
   }

@@ -302,7 +302,7 @@ export interface BlobUsage {
 }
 
 export interface BlobReader {
-  find(id: string): Awaitable<Blob | undefined>
+  find(id: string): Awaitable<BlobState | undefined>
   /**
    * The blob, if it was brought by whoever `uploader` is the private realm of, or an object in one of
    * these realms references it; realms that are being erased hold nothing.
@@ -317,8 +317,8 @@ export interface BlobReader {
   isReferencedOutside(id: string, realm: RealmRef | null): Awaitable<boolean>
   /** What one uploader brought, or with null the whole database holds: blobs that are equal count each. */
   usage(uploader: RealmRef | null): Awaitable<BlobUsage>
-  /** Up to `limit` blobs whose ids come after `after`, in order. */
-  list(after: string, limit: number): Awaitable<BlobState[]>
+  /** Up to `limit` blobs whose ids come after `after`, in order: all, or those that nothing references. */
+  list(after: string, limit: number, onlyIdle?: boolean): Awaitable<BlobState[]>
   /** Up to `limit` blobs after this one, or from the first, in order of their hashes, then ids. */
   byContent(after: Pick<Blob, 'hash' | 'id'> | undefined, limit: number): Awaitable<Blob[]>
   /** Up to `limit` blobs that nothing references since `until` or before, ms, the longest waiting first. */

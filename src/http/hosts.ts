@@ -2,6 +2,7 @@ import type { Authority } from '../auth/authority'
 import type { Invitations } from '../auth/invitations'
 import type { Providers } from '../auth/providers'
 import type { Webhook } from '../auth/webhook'
+import type { BlobKeeper } from '../domain/blob-keeper'
 import type { BlobStore } from '../domain/blob-store'
 import type { Mailer } from '../domain/mailer'
 import type { Database } from '../domain/store'
@@ -19,6 +20,8 @@ export interface Services {
   readonly mailer: Mailer
   /** The bytes of its blobs. */
   readonly blobs: BlobStore
+  /** Collects what no object needs. */
+  readonly blobKeeper: BlobKeeper
   readonly providers: Providers
   /** Decides about new users where the policy says so. */
   readonly webhook: Webhook

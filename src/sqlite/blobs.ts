@@ -8,11 +8,13 @@ import type { Scope, WriteScope } from './scope'
 import { knownTables } from './tables'
 
 const COLUMNS = 'id, hash, size, type, created'
+const STATE = `${COLUMNS}, idle_since AS idleSince`
 
 export function blobReader(scope: Scope): BlobReader {
   const prepare = <Row>(sql: string) => scope.connection.prepare<Row>(sql)
   return {
-    find: (id) => prepare<Blob>(`SELECT ${COLUMNS} FROM blobs WHERE id = ?`).get(id) ?? undefined,
+    find: (id) =>
+      prepare<BlobState>(`SELECT ${STATE} FROM blobs WHERE id = ?`).get(id) ?? undefined,
     findFor: (id, uploader, realms) => findFor(scope, id, uploader, realms),
     isUploadedBy: (id, uploader) =>
       prepare('SELECT 1 FROM blob_uploads WHERE realm = ? AND blob = ?').get(
@@ -27,9 +29,9 @@ export function blobReader(scope: Scope): BlobReader {
       prepare<BlobUsage>('SELECT bytes, blobs FROM blob_usage WHERE realm = ?').get(
         uploader ?? WHOLE,
       ) ?? { bytes: 0, blobs: 0 },
-    list: (after, limit) =>
+    list: (after, limit, onlyIdle = false) =>
       prepare<BlobState>(
-        `SELECT ${COLUMNS}, idle_since AS idleSince FROM blobs WHERE id > ? ORDER BY id LIMIT ?`,
+        `SELECT ${STATE} FROM blobs WHERE id > ? ${onlyIdle ? 'AND +idle_since IS NOT NULL ' : ''}ORDER BY id LIMIT ?`,
       ).all(after, limit),
     byContent: (after, limit) =>
       prepare<Blob>(

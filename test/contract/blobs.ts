@@ -25,7 +25,10 @@ export function describeBlobs(openStore: OpenStore): void {
       await put(database, one, alice)
       await put(database, { ...one, type: 'other', created: 5 }, alice)
       await inEveryLife(world, async (life) => {
-        expect(await life.read((tx) => tx.blobs.find('one'))).toEqual(one)
+        expect(await life.read((tx) => tx.blobs.find('one'))).toEqual({
+          ...one,
+          idleSince: world.clock.now(),
+        })
         expect(await life.read((tx) => tx.blobs.find('two'))).toBeUndefined()
       })
     })

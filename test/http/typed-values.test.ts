@@ -80,7 +80,7 @@ describe('typed values (protocol.md §1.2)', () => {
       { $t: 'Date', v: 'no date' },
       { $t: 'PropModification', add: 2 },
       { '@@propmod': { add: 2 } },
-      { _bt: 'Blob', ref: '1:abc', size: 3, ct: 'image/png' },
+      { _bt: 'Blob', v: 'AAEC', ct: 'image/png' },
       { $t: 'undefined' },
     ]
     const object = { id: 'a', ...Object.fromEntries(values.map((value, n) => [`p${n}`, value])) }

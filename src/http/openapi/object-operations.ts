@@ -125,7 +125,7 @@ function upsert(place: TablePlace): Operation {
       },
       '204': { description: 'Stored; the request said `Prefer: return=minimal`.' },
     },
-    refusals: ['UNKNOWN_TABLE', ...BODY_REFUSALS, ...MAIL_REFUSALS],
+    refusals: bodyRefusals(view),
   }
 }
 
@@ -161,7 +161,7 @@ function replace(place: TablePlace): Operation {
       },
       '204': { description: 'Stored; the request said `Prefer: return=minimal`.' },
     },
-    refusals: ['UNKNOWN_TABLE', ...BODY_REFUSALS, ...MAIL_REFUSALS],
+    refusals: bodyRefusals(view),
   }
 }
 
@@ -176,6 +176,12 @@ function remove(place: TablePlace): Operation {
     responses: { '204': { description: 'Deleted.' } },
     refusals: ['UNKNOWN_TABLE', 'UNKNOWN_OBJECT', ...WRITE_REFUSALS],
   }
+}
+
+function bodyRefusals(view: ViewName): readonly ErrorCode[] {
+  const refusals = ['UNKNOWN_TABLE', ...BODY_REFUSALS, ...MAIL_REFUSALS] as const
+  // Whoever writes in the other views may write everything.
+  return view === 'my' ? [...refusals, 'BLOB_NOT_READABLE'] : refusals
 }
 
 /** Where no token is needed, one that is shown must be valid. */

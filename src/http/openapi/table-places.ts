@@ -39,7 +39,7 @@ const MY: TablePlace = {
   lists:
     'The objects of the private realm of the subject, of `rlm-public` and of every realm in which the subject is an accepted member. In `realms` and `members` open invitations are listed too.',
   upserts:
-    'Without a `realmId` a new object goes into the private realm of the subject, and a known one stays where it is. Elsewhere the permissions of the subject in that realm decide; a refusal names the missing one as `reason`.',
+    'Without a `realmId` a new object goes into the private realm of the subject, and a known one stays where it is. Elsewhere the permissions of the subject in that realm decide; a refusal names the missing one as `reason`. A BlobRef to a blob that the subject may not read is refused, naming the property, unless the object had it before.',
   deletes:
     'Needs to be the owner of the object, or `manage` on its table in its realm. Everybody may delete their own row of `members`, and so leave.',
   written: ['NewObject', 'Realm', 'Member', 'Role'],
