@@ -1,5 +1,6 @@
 import process from 'node:process'
 import * as fakeIndexedDB from 'fake-indexeddb'
+import { descriptionOf, valueOf } from './described'
 import type { AddonUser, Command, Told } from './messages'
 import { answerSync } from './sync-stand-in'
 
@@ -12,14 +13,14 @@ Object.assign(globalThis, fakeIndexedDB)
 const { default: Dexie } = await import('dexie')
 const { default: dexieCloud } = await import('dexie-cloud-addon')
 
-const [databaseUrl = '', clockAhead = '0'] = process.argv.slice(2)
+const [databaseUrl = '', clockAhead = '0', ...exchanged] = process.argv.slice(2)
 const now = Date.now.bind(Date)
 Date.now = () => now() + Number(clockAhead)
 
 const { fetch } = globalThis
 globalThis.fetch = Object.assign(
   (url: string | URL | Request, init?: RequestInit) =>
-    url === `${databaseUrl}/sync` ? answerSync(databaseUrl, init) : fetch(url, init),
+    url === `${databaseUrl}/sync` ? answerSync(databaseUrl, init, exchanged) : fetch(url, init),
   fetch,
 )
 
@@ -49,6 +50,12 @@ async function perform(command: Command): Promise<unknown> {
       db.close()
       db = open()
       return void (await db.open())
+    case 'put':
+      return void (await db.table('items').put(valueOf(command.value)))
+    case 'sync':
+      return await db.cloud.sync()
+    case 'read':
+      return descriptionOf(await db.table('items').get(command.id))
     case 'user':
       return describeUser()
   }

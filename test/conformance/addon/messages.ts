@@ -1,3 +1,5 @@
+import type { Described } from './described'
+
 /** What the user of the application does. */
 export type Command =
   | { readonly do: 'login'; readonly hints?: Readonly<Record<string, string>> }
@@ -5,6 +7,11 @@ export type Command =
   /** Closes the application and opens it again on what it stored. */
   | { readonly do: 'restart' }
   | { readonly do: 'user' }
+  /** Stores an object on the device. */
+  | { readonly do: 'put'; readonly value: Described }
+  | { readonly do: 'sync' }
+  /** An object as the device has it. */
+  | { readonly do: 'read'; readonly id: string }
 
 /** A dialog that the add-on shows. */
 export interface Dialog {

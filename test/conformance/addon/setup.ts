@@ -33,15 +33,25 @@ export async function setupServed(environment: Readonly<Record<string, string>> 
 
 export type Application = Awaited<ReturnType<typeof openApplication>>
 
-/** An application with the published add-on, and its user. `clockAhead` in ms. */
-export async function openApplication(databaseUrl: string, clockAhead = 0) {
+/**
+ * An application with the published add-on, and its user. `clockAhead` in ms; objects of `exchanged`
+ * tables go to the server and come from it.
+ */
+export async function openApplication(
+  databaseUrl: string,
+  clockAhead = 0,
+  exchanged: readonly string[] = [],
+) {
   const told = createInbox()
-  const child = Bun.spawn([process.execPath, APPLICATION, databaseUrl, String(clockAhead)], {
-    env: {},
-    stdout: 'ignore',
-    stderr: 'ignore',
-    ipc: (message: Told) => told.put(message),
-  })
+  const child = Bun.spawn(
+    [process.execPath, APPLICATION, databaseUrl, String(clockAhead), ...exchanged],
+    {
+      env: {},
+      stdout: 'ignore',
+      stderr: 'ignore',
+      ipc: (message: Told) => told.put(message),
+    },
+  )
   let id = 0
   /** Begins what may take dialogs to end. */
   function begin<T>(command: Command) {

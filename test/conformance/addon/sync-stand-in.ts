@@ -1,28 +1,35 @@
-/** What the add-on's request to `/sync` holds that an answer must repeat. */
+import { exchange, type TableOperations } from './exchange'
+
+/** What the add-on's request to `/sync` holds that an answer must repeat or that is exchanged. */
 interface SyncRequest {
-  readonly schema: unknown
+  readonly schema: Readonly<Record<string, { readonly markedForSync?: boolean }>>
+  readonly changes: TableOperations
 }
 
 /**
  * Answers the add-on's `POST /sync`, which the server does not serve yet and the add-on does before
- * and after each login, as if nothing had ever changed (protocol.md Appendix A.1). It believes the
- * tokens that the server believes.
+ * and after each login (protocol.md Appendix A.1): as if nothing had ever changed, or with the objects
+ * of `exchanged` tables by REST. It believes the tokens that the server believes.
  */
 export async function answerSync(
   databaseUrl: string,
   { headers, body }: RequestInit = {},
+  exchanged: readonly string[] = [],
 ): Promise<Response> {
   const authorization = new Headers(headers).get('authorization')
   const subject = await findSubject(databaseUrl, authorization)
   if (subject === undefined) return new Response(null, { status: 401 })
-  const { schema } = (await new Response(body ?? null).json()) as SyncRequest
+  const { schema, changes } = (await new Response(body ?? null).json()) as SyncRequest
   return Response.json({
     serverRevision: '[1,"1"]',
     dbId: 'main',
     realms: subject === null ? ['rlm-public'] : ['rlm-public', subject],
     inviteRealms: [],
     schema,
-    changes: [],
+    changes:
+      authorization === null || exchanged.length === 0
+        ? []
+        : await exchange(databaseUrl, authorization, exchanged, changes),
     rejections: [],
     yMessages: [],
   })

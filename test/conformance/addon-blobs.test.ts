@@ -1,0 +1,110 @@
+import { expect, test } from 'bun:test'
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { satchel, satchelJson } from '../binary/setup'
+import type { Described } from './addon/described'
+import { type Application, openApplication, setupServed } from './addon/setup'
+
+/**
+ * conformance.md 136, 137, 142: the published add-on uploads what is large and downloads it on another
+ * device, both unchanged. Between them objects go by REST in place of sync.
+ */
+
+type Served = Awaited<ReturnType<typeof setupServed>>
+
+async function setup(): Promise<Served> {
+  const served = await setupServed()
+  const schema = new Blob(['{"items": "@id, title"}'])
+  expect(await satchel(['schema', 'push', '-'], served.surroundings, schema)).toMatchObject({
+    exitCode: 0,
+  })
+  return served
+}
+
+/** A device of the person with this address. */
+async function openDevice(served: Served, email: string): Promise<Application> {
+  const app = await openApplication(served.main, 0, ['items'])
+  const login = app.begin({ do: 'login', hints: { email } })
+  await app.dialog()
+  await app.perform({ do: 'submit', fields: { otp: await served.code() } })
+  await login.end()
+  return app
+}
+
+const bytes = (length: number) =>
+  Buffer.from(Array.from({ length }, (_, at) => (at * 7) % 256)).toString('base64')
+
+const ROW: { readonly of: Readonly<Record<string, Described>> } = {
+  of: {
+    id: 'itm1',
+    picture: { bytes: bytes(1), as: 'Blob', type: 'image/png' },
+    empty: { bytes: '', as: 'Blob', type: 'application/pdf' },
+    nested: [
+      { of: { array: { bytes: bytes(4096), as: 'Uint8Array' } } },
+      [
+        { bytes: bytes(8192), as: 'Float64Array' },
+        { bytes: bytes(5000), as: 'ArrayBuffer' },
+      ],
+    ],
+    small: { bytes: bytes(4095), as: 'Uint8Array' },
+    text: 'ü'.repeat(32_769),
+    short: 'x'.repeat(32_768),
+  },
+}
+
+test('136, 137, 142: bytes put on one device are read on another as what they were', async () => {
+  await using served = await setup()
+  await using phone = await openDevice(served, 'alice@example.com')
+  await phone.perform({ do: 'put', value: ROW })
+  await phone.perform({ do: 'sync' })
+  const { blobs } = await blobsOf(served)
+  // The picture, the empty file, three binary values and the long text.
+  expect(blobs).toBe(6)
+  await using laptop = await openDevice(served, 'alice@example.com')
+  await laptop.perform({ do: 'sync' })
+  const read = await laptop.perform<typeof ROW>({ do: 'read', id: 'itm1' })
+  expect(read.of).toMatchObject(ROW.of)
+  expect(Object.keys(read.of).toSorted()).toEqual(
+    [...Object.keys(ROW.of), 'owner', 'realmId'].toSorted(),
+  )
+  // What was read and synced again did not become new blobs.
+  await laptop.perform({ do: 'sync' })
+  expect(await blobsOf(served)).toEqual({ blobs })
+}, 60_000)
+
+test('136, 137: what the server offloads, the add-on reads as if it had been inline', async () => {
+  await using served = await setup()
+  const { surroundings, main } = served
+  await satchelJson(['db', 'offload', 'main', 'clients'], surroundings)
+  const token = await satchelJson<{ accessToken: string }>(
+    ['token', '--sub', 'alice@example.com'],
+    surroundings,
+  )
+  const posted = await fetch(`${main}/my/items`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token.accessToken}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      id: 'itm1',
+      picture: { $t: 'File', v: bytes(100), type: 'image/png', name: 'x.png' },
+      list: [{ $t: 'Float64Array', v: '0'.repeat(8192 * 4) }],
+      text: 'ü'.repeat(40_000),
+    }),
+  })
+  expect(await posted.json()).toMatchObject({ picture: { _bt: 'Blob', size: 100 } })
+  await using laptop = await openDevice(served, 'alice@example.com')
+  await laptop.perform({ do: 'sync' })
+  expect(await laptop.perform<typeof ROW>({ do: 'read', id: 'itm1' })).toMatchObject({
+    of: {
+      picture: { bytes: bytes(100), as: 'Blob', type: 'image/png' },
+      list: [{ bytes: Buffer.alloc(8192 * 3).toString('base64'), as: 'Float64Array' }],
+      text: 'ü'.repeat(40_000),
+    },
+  })
+}, 60_000)
+
+/** How many contents lie in the folder of the database. */
+async function blobsOf({ surroundings }: Served): Promise<{ readonly blobs: number }> {
+  const folder = join(surroundings.cwd, 'data/databases/main/blobs')
+  const shelves = existsSync(folder) ? readdirSync(folder).filter((name) => name.length === 2) : []
+  return { blobs: shelves.flatMap((shelf) => readdirSync(join(folder, shelf))).length }
+}
