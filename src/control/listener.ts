@@ -3,7 +3,6 @@ import { sameSecret } from '../domain/secret'
 import { serverLog } from '../log'
 import { toWire, writeEvent } from './event'
 import type { Operation } from './operation'
-import { findOperation } from './operations'
 import type { Workspace } from './workspace'
 
 export interface ControlListener {
@@ -32,7 +31,7 @@ export function listenForCommands(workspace: Workspace, token: string): ControlL
   })
   const host = `127.0.0.1:${server.port}`
 
-  function answer(request: Request): Response {
+  async function answer(request: Request): Promise<Response> {
     const { pathname, searchParams } = new URL(request.url)
     if (request.headers.get('host') !== host || request.headers.has('origin')) {
       return refuse(
@@ -43,6 +42,8 @@ export function listenForCommands(workspace: Workspace, token: string): ControlL
     if (!sameSecret(request.headers.get('authorization') ?? '', `Bearer ${token}`)) {
       return refuse(401, new SatchelError('INVALID_TOKEN', 'The token in holder.json is needed'))
     }
+    // A server that nobody commands starts sooner without them.
+    const { findOperation } = await import('./operations')
     const operation = findOperation(pathname.replace('/_control/', ''))
     if (operation === undefined || request.method !== 'POST') return refuse(404, otherVersion())
     const input: unknown = JSON.parse(searchParams.get('input') ?? '{}')
