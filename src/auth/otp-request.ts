@@ -18,8 +18,8 @@ const HOUR = 60 * MINUTE
 /**
  * Step 1: puts down a code and the mail that brings it. Nothing here looks whose address it is, so the
  * same work is done and the same answer given; what stands in the owner's way is for the mail to say
- * when it leaves, and for step 2 (design.md §4 Enumeration, promise 22). `isByAddress`: the code may be redeemed without
- * its id, as the SDK does.
+ * when it leaves, and for step 2 (design.md §4 Enumeration, promise 22). `isByAddress`: the code may
+ * be redeemed without its id, as the SDK does.
  */
 export function createOtpRequest(
   { database, steady, mailer, limits }: OtpParts,

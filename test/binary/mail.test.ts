@@ -71,6 +71,32 @@ test('a mail that a killed server owes is sent by the next one', async () => {
   expect(status).toBe(200)
 })
 
+test('a mail that a server was killed over comes again', async () => {
+  const taken = Promise.withResolvers<void>()
+  await using smtp = await startSmtp({
+    // It has the mail, and does not say so.
+    onData(stream) {
+      stream.on('end', () => taken.resolve()).resume()
+    },
+  })
+  using folder = temporaryFolder()
+  const { port } = smtp
+  const environment = {
+    SATCHEL_SMTP_URL: `smtp://127.0.0.1:${port}`,
+    SATCHEL_MAIL_FROM: FROM,
+  }
+  const surroundings = { cwd: folder.path, environment }
+  const killed = await serve(surroundings)
+  await post(`${killed.ready.url}/main`, { email: ALICE })
+  await taken.promise
+  killed.kill('SIGKILL')
+  await killed.exited
+  await smtp[Symbol.asyncDispose]()
+  await using late = await startSmtp({}, port)
+  await using _ = await serve(surroundings)
+  expect((await late.next()).to).toEqual([ALICE])
+})
+
 test('in development the code is a line of JSON for programs', async () => {
   using folder = temporaryFolder()
   const server = await serve({ cwd: folder.path }, ['--memory'])
