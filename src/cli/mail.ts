@@ -71,7 +71,7 @@ export function addMailCommands(program: Command, cli: Cli): void {
       const route = await inSession(cli, options, (session) =>
         session.run('mail.test', { database, to, kind }),
       )
-      await print(cli, options, route, `${route.to} took a mail from ${route.from} to ${to}`)
+      await print(cli, options, route, `A mail from ${route.from} to ${to} went to ${route.to}`)
     })
 }
 

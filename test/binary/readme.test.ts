@@ -40,7 +40,7 @@ const WALK = [
       '"sub":"alice@example.com"',
       'Mails go to smtp://app%40example.com@127.0.0.1:',
       'They come from My App <app@example.com>',
-      'took a mail from My App <app@example.com> to you@example.com',
+      'A mail from My App <app@example.com> to you@example.com went to smtp://',
       'otp-body-txt       this database',
       '"sub":"foo@demo.local"',
       'google accepts the client id and secret',

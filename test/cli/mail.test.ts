@@ -35,7 +35,7 @@ describe('satchel mail', () => {
     })
     const sent = await satchel.run(['mail', 'test', '--to', ALICE])
     expect(sent.stdout).toBe(
-      `${address} took a mail from My App <app@example.com> to alice@example.com\n`,
+      `A mail from My App <app@example.com> to alice@example.com went to ${address}\n`,
     )
     const mail = await smtp.next()
     expect(mail).toMatchObject({ from: 'app@example.com', to: [ALICE] })
