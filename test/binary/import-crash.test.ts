@@ -2,8 +2,11 @@ import { expect, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryFolder } from '../setup'
+import { hashOf } from '../contract/content-fixture'
+import { archiveOf, blobLine } from '../domain/transfer/archive-setup'
+import { lines as ndjson } from '../domain/transfer/setup'
 import { callMain } from './api'
-import { satchel, serve } from './setup'
+import { satchel, satchelJson, serve } from './setup'
 
 const OBJECTS = 100_000
 
@@ -39,4 +42,44 @@ test('an import goes on after kill -9', async () => {
   expect(found).toMatchObject([{ id: 'it0', n: 0 }, { id: 'it1', n: 1 }, ...found.slice(2)])
   for (let tries = 0; readdirSync(imports).length > 0 && tries < 50; tries++) await Bun.sleep(50)
   expect(readdirSync(imports)).toEqual([])
+}, 60_000)
+
+const BLOBS = 400
+
+/** No bytes without a blob, and no blob without its bytes, wherever it ends (promise 4 of blobs). */
+test('an import of blobs goes on after kill -9, and leaves no files behind', async () => {
+  using folder = temporaryFolder()
+  const surroundings = { cwd: folder.path }
+  const contents = Array.from({ length: BLOBS }, (_, n) => `bytes of ${n} `.repeat(500))
+  const archive = await archiveOf([
+    { name: 'data.ndjson', content: '{"type":"schema","tables":{}}\n' },
+    ...contents.map((content) => ({ name: `blobs/${hashOf(content)}`, content })),
+    { name: 'blobs.ndjson', content: ndjson(...contents.map((it, n) => blobLine(`b${n}`, it))) },
+  ])
+  await Bun.write(join(folder.path, 'all.zip'), archive)
+  const data = join(folder.path, 'data/databases/main')
+  const stored = () =>
+    readdirSync(data, { recursive: true, withFileTypes: true })
+      .filter(({ parentPath }) => /blobs\/(?:[\da-f]{2}|incoming)$/.test(parentPath))
+      .map(({ parentPath, name }) => parentPath.slice(-2) + name)
+      .toSorted()
+  {
+    await using server = await serve(surroundings)
+    const importing = satchel(['import', 'all.zip'], surroundings)
+    while (stored().length < BLOBS / 4) await Bun.sleep(1)
+    server.kill('SIGKILL')
+    expect((await importing).exitCode).toBe(1)
+  }
+  expect(stored().length).toBeLessThan(BLOBS)
+  await using server = await serve(surroundings)
+  for (let tries = 0; readdirSync(join(data, 'imports')).length > 0; tries++) {
+    expect(tries).toBeLessThan(300)
+    await Bun.sleep(50)
+  }
+  expect(stored()).toEqual(contents.map(hashOf).toSorted())
+  const verified = await satchelJson<{ faults: unknown[] }>(['blob', 'verify'], surroundings)
+  expect(verified.faults).toEqual([])
+  const exported = await satchelJson<unknown>(['export', 'again.zip'], surroundings)
+  expect(exported).toEqual({ objects: 0, blobs: BLOBS, leftOut: 0 })
+  expect((await fetch(`${server.ready.url}/ready`)).status).toBe(200)
 }, 60_000)

@@ -30,6 +30,19 @@ const WALK = [
     ],
   },
   {
+    section: 'Files and pictures',
+    seen: [
+      '{"ref":"1:picture-1"}',
+      'Bob has the picture',
+      'as clients do',
+      '"picture":{"_bt":"Blob","ref":"1:',
+      'Exported ',
+      ' and 2 blobs to backup.zip',
+      'The file is good: ',
+      'picture-1',
+    ],
+  },
+  {
     section: 'Publish 170,000 cities',
     seen: ['Imported 171,075 objects', '"country":"SE"', 'Exported 171,075 objects'],
   },
