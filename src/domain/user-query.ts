@@ -42,6 +42,7 @@ export interface UserPosition {
 }
 
 export interface UserPage {
+  /** Fewer than the limit though there are more, when they are many megabytes. */
   readonly users: readonly User[]
   /** Where this page ends; undefined when it is the last. */
   readonly end: UserPosition | undefined

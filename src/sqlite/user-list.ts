@@ -7,12 +7,14 @@ import { toUser, USER_COLUMNS, type UserRow } from './user-row'
 /** One page: the places of its users first, along an index or from a look-up, then their rows. */
 export function listUsers(scope: Scope, query: UserQuery): UserPage {
   const found = findPlaces(scope, query)
-  const shown = found.slice(0, query.limit)
-  return {
-    users: load(scope, shown),
-    end: found.length > shown.length ? shown.at(-1) : undefined,
-  }
+  const users = load(scope, found.slice(0, query.limit))
+  return { users, end: users.length < found.length ? found[users.length - 1] : undefined }
 }
+
+/** A page is held in memory: here it ends though more users are asked for. */
+const HEAVIEST = 4 * 1024 * 1024
+/** Rows that are read at once. */
+const BATCH = 250
 
 /** How many users pass the filter, up to `most`. */
 export function countUsers(scope: Scope, filter: UserFilter, most: number): number {
@@ -92,18 +94,25 @@ function walk(scope: Scope, query: UserQuery, most = -1): UserPosition[] {
   return places
 }
 
-function load(scope: Scope, places: readonly UserPosition[]): User[] {
-  const numbers = JSON.stringify(places.map(({ incarnation }) => incarnation))
-  const rows = scope.connection
-    .prepare<UserRow>(
-      `SELECT ${USER_COLUMNS} FROM users WHERE number IN (SELECT value FROM json_each(?))`,
-    )
-    .all(numbers)
-  const rowsByNumber = new Map(rows.map((row) => [row.incarnation, row]))
-  return places.flatMap(({ incarnation }) => {
-    const row = rowsByNumber.get(incarnation)
-    return row === undefined ? [] : [toUser(row)]
-  })
+/** The users at these places, as many as a page may weigh. */
+function load({ connection }: Scope, places: readonly UserPosition[]): User[] {
+  const rowsAt = connection.prepare<UserRow>(
+    `SELECT ${USER_COLUMNS} FROM users WHERE number IN (SELECT value FROM json_each(?))`,
+  )
+  const users: User[] = []
+  let weight = 0
+  for (let begin = 0; begin < places.length; begin += BATCH) {
+    const numbers = places.slice(begin, begin + BATCH).map(({ incarnation }) => incarnation)
+    const rows = rowsAt.all(JSON.stringify(numbers))
+    const rowsByNumber = new Map(rows.map((row) => [row.incarnation, row]))
+    for (const number of numbers) {
+      const row = rowsByNumber.get(number)!
+      weight += row.data?.length ?? 0
+      if (weight > HEAVIEST && users.length > 0) return users
+      users.push(toUser(row))
+    }
+  }
+  return users
 }
 
 /** Each order has an index of its own, which begins with this expression and the number. */

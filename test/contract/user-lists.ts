@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { USER_ORDERS, type UserFilter } from '../../src/domain/user-query'
+import { USER_ORDERS, type UserFilter, type UserQuery } from '../../src/domain/user-query'
 import { type OpenStore, setupDatabase } from './fixture'
 import { crowd, ids, pages, passes, putAll, query, sorted, user } from './user-fixture'
 
@@ -73,6 +73,32 @@ export function describeUserLists(openStore: OpenStore): void {
           }
         }
       }
+    })
+  })
+
+  describe('users with much data', () => {
+    test('come on more pages than they would otherwise', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const note = 'x'.repeat(60_000)
+      await putAll(
+        database,
+        Array.from({ length: 150 }, (_, at) => user(`u${1_000 + at}`, { data: { note } })),
+      )
+      const seen: string[] = []
+      let next: UserQuery | undefined = query({})
+      let count = 0
+      while (next !== undefined) {
+        const asked: UserQuery = next
+        const { users, end } = await database.read((tx) => tx.users.list(asked))
+        expect(users.length).toBeGreaterThan(0)
+        expect(users.length).toBeLessThan(100)
+        seen.push(...users.map(({ id }) => id))
+        next = end && { ...asked, after: end }
+        count += 1
+      }
+      expect(count).toBeGreaterThan(1)
+      expect(seen).toEqual(Array.from({ length: 150 }, (_, at) => `u${1_000 + at}`))
     })
   })
 

@@ -206,6 +206,35 @@ describe('GET /users', () => {
     expect(body).toMatchObject({ code: 'INVALID_REQUEST', message: expect.stringContaining(named) })
   })
 
+  test('answers any key that somebody made up, or says that it is none', async () => {
+    await using server = await setupPeople()
+    const values = ['x', '', 1, -1.5, 1e308, '%', "' OR 1=1 --", '\u0000', null, {}, [], true]
+    const numbers = [0, -1, 1, 2 ** 53 - 1, 2 ** 53, 1.5, '1', null]
+    const forged = [
+      ...values.map((value) => JSON.stringify(['userId', 0, value, 1])),
+      ...numbers.map((number) => JSON.stringify(['userId', 0, 'a', number])),
+      '["userId",0,1e400,1]',
+      '["userId",0,"\\ud800",1]',
+      '["userId",0,"a"]',
+      '["userId",0,"a",1,1]',
+      '["created",0,1,1]',
+      '{"0":"userId"}',
+      '['.repeat(4_000),
+      `["userId",0,"${'x'.repeat(5_000)}",1]`,
+    ]
+    const seen: number[] = []
+    for (const json of forged) {
+      const key = Buffer.from(json).toString('base64url')
+      const { status } = await server.root.get(`/users?pagingKey=${key}`)
+      expect({ json, isKnown: [200, 400].includes(status) }).toEqual({ json, isKnown: true })
+      seen.push(status)
+    }
+    expect(seen.filter((status) => status === 400).length).toBeGreaterThan(12)
+    // One is as good as another where it means a place in the list, that of nobody too.
+    const beyond = Buffer.from('["userId",0,"b",1]').toString('base64url')
+    expect(await ids(server.root, `?pagingKey=${beyond}`)).toHaveLength(4)
+  })
+
   test('takes a key only with the order it was given for', async () => {
     await using server = await setupPeople()
     const { root } = server

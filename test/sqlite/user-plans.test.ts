@@ -28,7 +28,7 @@ function setup() {
           total: Math.min(total, Number(parameters.at(-1))),
           numbers: '[]',
         }),
-        all: () => (sql.includes('AS value') ? places : []),
+        all: () => (sql.includes('AS value') ? places : [{ incarnation: 1, data: null }]),
       }
     }
     const scope = { connection: { ...connection, prepare } as never, committed, unit: undefined }

@@ -124,7 +124,7 @@ export const USER_PARAMETERS: readonly Parameter[] = [
   {
     name: 'limit',
     in: 'query',
-    description: 'The most users of one page.',
+    description: 'The most users of one page; fewer come when their data is many megabytes.',
     schema: { type: 'integer', minimum: 1, maximum: MAX_USERS, default: MAX_USERS },
   },
   {
