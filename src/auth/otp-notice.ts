@@ -2,11 +2,11 @@ import type { Code } from '../domain/code'
 import { SatchelError } from '../domain/error'
 import type { Letter } from '../domain/mailer'
 import type { ReadTx } from '../domain/store'
-import { nameOf } from './login-name'
+import { type LoginName, nameOf } from './login-name'
 import { findIntent, requireWelcome } from './person'
 
 /**
- * Adds to the mail with a code what its reader should know because the code will not log them in.
+ * Adds to the mail with a code whom it logs in, or what its reader should know because it will not.
  * That is looked up when the mail leaves: step 1 does not look whose address it is (design.md §4
  * Enumeration, promise 22). `now` in ms.
  */
@@ -14,13 +14,21 @@ export async function addNotice(tx: ReadTx, letter: Letter, now: number): Promis
   if (letter.kind !== 'otp') return letter
   const code = await tx.codes.find(letter.variables.otp_id)
   if (code === undefined) return letter
-  const notice = await findNotice(tx, code, now)
-  return { ...letter, variables: { ...letter.variables, notice } }
+  const name = nameOf(code)
+  const notice = await findNotice(tx, code, name, now)
+  // Anybody can ask for a code “as” any words, which reach the mailbox only of who may be that user.
+  const email = notice === '' ? (name.as ?? name.email) : name.email
+  return { ...letter, variables: { ...letter.variables, email, notice } }
 }
 
-async function findNotice(tx: ReadTx, code: Code, now: number): Promise<string> {
+async function findNotice(
+  tx: ReadTx,
+  { state }: Code,
+  name: LoginName,
+  now: number,
+): Promise<string> {
   try {
-    await requireWelcome(tx, nameOf(code), findIntent(code.state), now)
+    await requireWelcome(tx, name, findIntent(state), now)
     return ''
   } catch (error) {
     if (!(error instanceof SatchelError)) throw error

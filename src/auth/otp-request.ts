@@ -75,7 +75,7 @@ export function createOtpRequest(
     const variables = {
       otp,
       otp_id: code.id,
-      email: name.as ?? name.email,
+      email: name.email,
       ...page,
       link: page.origin === '' ? '' : linkTo(page.origin, code.id, otp),
       minutes: Math.floor(limits.life / MINUTE),

@@ -223,8 +223,8 @@ describe('one as another (conformance 78)', () => {
     await server.addClient(ALICE, 'ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE')
     for (const email of [as, `<${ALICE}> as <${BOB}>`, `${ALICE.toUpperCase()}  AS  ${BOB}`]) {
       const otp_id = await server.ask({ email })
-      const { to, notice, otp } = await server.mail()
-      expect({ to, notice }).toEqual({ to: ALICE, notice: '' })
+      const { otp, ...mail } = await server.mail()
+      expect(mail).toMatchObject({ to: ALICE, email: BOB, notice: '' })
       const request = { grant_type: 'otp', email, scopes: ['ACCESS_DB'], otp_id, otp }
       expect(await server.tokens(request)).toMatchObject({
         userId: BOB,
@@ -248,6 +248,17 @@ describe('one as another (conformance 78)', () => {
     const request = { grant_type: 'otp', email: as, scopes: ['ACCESS_DB'], otp_id, otp }
     expect(await codeOf(() => server.send(request))).toBe('NOT_AUTHORIZED')
   })
+
+  test.each(['https://evil.example/login', 'evil.example/login', BOB.toUpperCase()])(
+    'the mail to somebody who may not names %p nowhere',
+    async (other) => {
+      await using server = await setupOtp()
+      await server.ask({ email: `${ALICE} as ${other}` })
+      const { email, text } = await server.mail()
+      expect(email).toBe(ALICE)
+      expect(text.toLowerCase()).not.toContain(other.toLowerCase())
+    },
+  )
 
   test('makes no new users, and lets nobody be who is deactivated', async () => {
     await using server = await setupOtp()
