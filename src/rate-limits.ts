@@ -84,12 +84,6 @@ export function parseRateLimits(text: string): RateLimits | undefined {
   return fill((name) => given.get(name) ?? (given.has(name) ? null : RATE_LIMITS[name]))
 }
 
-/** `200/1m`. */
-export function formatLimit({ count, window }: RateLimit): string {
-  const unit = unitOf(window)
-  return `${count}/${window / unit.length}${unit.letter}`
-}
-
 /** A time in ms: `10 minutes`. */
 export function formatTime(time: number): string {
   const unit = unitOf(time)

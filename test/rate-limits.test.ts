@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { formatLimit, formatTime, parseRateLimits, RATE_LIMITS } from '../src/rate-limits'
+import { formatTime, parseRateLimits, RATE_LIMITS } from '../src/rate-limits'
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND
@@ -52,19 +52,7 @@ describe('rate limits as somebody writes them', () => {
     expect(parseRateLimits(text)).toBeUndefined()
   })
 
-  test('are written as they are read, and told in words', () => {
-    expect(Object.values(RATE_LIMITS).map(formatLimit)).toEqual([
-      '200/1m',
-      '100/1m',
-      '100/1h',
-      '300/1m',
-      '100/1m',
-    ])
-    for (const [name, limit] of Object.entries(RATE_LIMITS)) {
-      const { count, window } = limit
-      const read = parseRateLimits(`${name}=${formatLimit(limit)}`)
-      expect(Object.entries(read ?? {})).toContainEqual([name, { count, window }])
-    }
+  test('are told in words', () => {
     expect([SECOND, 90 * SECOND, MINUTE, 10 * MINUTE, HOUR, 24 * HOUR].map(formatTime)).toEqual([
       '1 second',
       '90 seconds',

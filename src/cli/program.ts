@@ -20,7 +20,7 @@ import { addTokenCommand } from './token'
 import { addUserCommands } from './user'
 
 /** What the process answers its caller with. */
-export const EXIT = { done: 0, failed: 1, misused: 2 } as const
+const EXIT = { done: 0, failed: 1, misused: 2 } as const
 
 /** The commands in the order of the help, each with what adds it to the program. */
 const COMMANDS: Readonly<Record<string, (program: Command, cli: Cli) => void>> = {

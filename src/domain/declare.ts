@@ -6,7 +6,7 @@ import type { WriteTx } from './store'
 import type { Table } from './table'
 
 /** How many tables a database may have, the hidden ones included (design.md §3). */
-export const MOST_TABLES = 500
+const MOST_TABLES = 500
 
 /**
  * Declares tables as a pushed schema says (design.md §6 schema text): new ones are made, known ones

@@ -35,7 +35,7 @@ export function removeRefs(scope: WriteScope, seq: number, { realm, blobs }: Ref
 }
 
 /** From when nothing references a blob on, its grace runs. */
-export function noteIdle({ connection, unit }: WriteScope, blob: string): void {
+function noteIdle({ connection, unit }: WriteScope, blob: string): void {
   connection
     .prepare(
       'UPDATE blobs SET idle_since = ?2 WHERE id = ?1 AND idle_since IS NULL AND NOT EXISTS (SELECT 1 FROM blob_refs WHERE blob = ?1)',

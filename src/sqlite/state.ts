@@ -53,7 +53,7 @@ export function loadCommitted(connection: Connection): Committed {
   }
 }
 
-export function loadCounters(connection: Connection): Counters {
+function loadCounters(connection: Connection): Counters {
   const row = connection
     .prepare<Counters>(
       'SELECT revision, policy, next_seq AS nextSeq, id_high_water AS idHighWater FROM database',

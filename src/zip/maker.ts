@@ -3,8 +3,8 @@ import { crc32, createDeflateRaw } from 'node:zlib'
 import type { ArchiveMaker } from '../domain/archive'
 import { dataDescriptor, directoryEnd, directoryRecord, localHeader } from './records'
 
-export const STORED = 0
-export const DEFLATED = 8
+const STORED = 0
+const DEFLATED = 8
 
 /** What does not fit into four bytes. */
 const FOUR_GIB = 2 ** 32 - 1
