@@ -7,6 +7,7 @@ import type { Membership } from './member'
 import { mayGrant, parsePermissions } from './permission'
 import type { RealmRef } from './realm'
 import { requireCustomRealm } from './role-rows'
+import { foldEmail } from './user'
 import { type WireObject, changedProperties, isAbsent, isWireObject, parseStored } from './value'
 import { type Placement, type RowRules, type Writing, heldIn, refuse } from './writing'
 
@@ -71,7 +72,7 @@ export function membershipOf(row: WireObject, source: string, realm: RealmRef): 
     source,
     realm,
     userId,
-    email: email === null ? null : email.trim().toLowerCase(),
+    email: email === null ? null : foldEmail(email),
     accepted: userId !== null && !isRejected,
     rejected: isRejected,
     permissions: parsePermissions(row['permissions']),
@@ -95,7 +96,7 @@ function isAddressed({ access }: Writing, row: WireObject): boolean {
   const userId = row['userId'] ?? null
   if (userId !== null) return userId === access.subject
   const email = row['email']
-  return typeof email === 'string' && email.trim().toLowerCase() === access.email
+  return typeof email === 'string' && foldEmail(email) === access.email
 }
 
 function answered(writing: Writing, placement: Placement): Placement {
