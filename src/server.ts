@@ -136,7 +136,7 @@ function createMode(config: Config): Mode {
       if (!isDevelopment || !FORWARDED.some((name) => headers.has(name))) return
       isDevelopment = false
       serverLog.warning(
-        'A proxy forwards requests: pages of this machine must be listed now, mails are not printed, and rates are limited',
+        'A proxy forwards requests: pages of this machine must be listed now, mails are not printed, and callers are limited unless --rate-limits is off',
       )
     },
   }

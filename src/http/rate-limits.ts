@@ -68,8 +68,8 @@ export function createLimiter(limits: RateLimits, clock: Clock, isOn: () => bool
       try {
         spend(call, 'failures', null, null)
         return error
-      } catch (tooMany) {
-        return tooMany
+      } catch (oneTooMany) {
+        return oneTooMany
       }
     },
   }
