@@ -23,7 +23,10 @@ export interface Offloading {
 
 /** The large values of one request on their way out of its objects (protocol.md §8.2, §8.3). */
 export interface Offload {
-  /** Takes them out of an object, `path` being where that is. Throws `UNPROCESSABLE`. */
+  /**
+   * Takes them out of an object, `path` being where that is. Throws `UNPROCESSABLE`, and
+   * `PAYLOAD_TOO_LARGE` when there are too many.
+   */
   take(table: Table, object: unknown, path: string): readonly Taken[]
   /** Says what became of an object. */
   note(draft: Draft, taken: readonly Taken[]): void
@@ -47,23 +50,25 @@ export function createOffload(
   now: number,
 ): Offload {
   const takenByDraft = new Map<Draft, readonly Taken[]>()
-  const arrivals = new Map<Taken, Arrival>()
+  let count = 0
 
-  async function newRef(tx: WriteTx, taken: Taken): Promise<string> {
-    const arrival = arrivals.get(taken)
-    if (arrival === undefined) throw new Error('the bytes of an offloaded value did not arrive')
-    const { hash, size } = arrival
-    const blob = { id: randomToken(18), hash, size, type: taken.type, created: now }
-    return await noteBlob(tx, actor, blob, limits)
+  function newRef(tx: WriteTx, { hash, bytes, type }: Taken): Promise<string> {
+    const blob = { id: randomToken(18), hash, size: bytes.length, type, created: now }
+    return noteBlob(tx, actor, blob, limits)
   }
 
   async function isSame(tx: WriteTx, ref: string, taken: Taken): Promise<boolean> {
     const blob = await tx.blobs.find(parseRef(ref) ?? '')
-    return blob?.hash === arrivals.get(taken)?.hash && blob?.type === taken.type
+    return blob?.hash === taken.hash && blob.type === taken.type
   }
 
   return {
-    take: (table, object, path) => takeLarge(rule, table, object, path),
+    take(table, object, path) {
+      const taken = takeLarge(rule, table, object, path)
+      count += taken.length
+      if (count > MOST) throw tooMany()
+      return taken
+    },
 
     note(draft, taken) {
       if (taken.length > 0) takenByDraft.set(draft, taken)
@@ -71,11 +76,12 @@ export function createOffload(
 
     async keep(record) {
       await using received = new AsyncDisposableStack()
-      for (const taken of [...takenByDraft.values()].flat()) {
-        const arrival = await contents.receive(inOnePiece(taken.bytes), ANY_ROOM)
-        arrivals.set(taken, received.use(arrival))
+      const all = [...takenByDraft.values()].flat()
+      const bytesByHash = new Map(all.map(({ hash, bytes }) => [hash, bytes]))
+      const kept: Arrival[] = []
+      for (const bytes of bytesByHash.values()) {
+        kept.push(received.use(await contents.receive(inOnePiece(bytes), ANY_ROOM)))
       }
-      const kept = [...arrivals.values()]
       const keepFrom = (index: number): ReturnType<typeof record> =>
         kept[index]?.keep(() => keepFrom(index + 1)) ?? record()
       return await keepFrom(0)
@@ -106,6 +112,16 @@ function refAt(object: WireObject | undefined, path: readonly string[]): string 
   if (typeof value !== 'object' || value === null) return undefined
   const ref = getOwn(value as WireObject, 'ref')
   return typeof ref === 'string' ? ref : undefined
+}
+
+/** Each is a file that is made durable: no request may keep the disk busy for minutes. */
+const MOST = 1_000
+
+function tooMany(): SatchelError {
+  return new SatchelError(
+    'PAYLOAD_TOO_LARGE',
+    `More than ${MOST} values of the request are to become blobs: send its objects in several`,
+  )
 }
 
 async function* inOnePiece(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

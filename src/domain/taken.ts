@@ -8,6 +8,8 @@ import { type WireObject, getOwn, isWireObject, setOwn } from './value'
 /** A value that was taken out of an object. */
 export interface Taken {
   readonly bytes: Uint8Array
+  /** SHA-256 of the bytes in hex. */
+  readonly hash: string
   /** The content type of the blob. */
   readonly type: string
   /** The names on the way to it. */
@@ -63,7 +65,8 @@ export function takeLarge(
       size: bytes.length,
       ...(kind === 'binary' ? {} : { ct: type }),
     }
-    taken.push({ bytes, type, path, reference })
+    const hash = new Bun.CryptoHasher('sha256').update(bytes).digest('hex')
+    taken.push({ bytes, hash, type, path, reference })
     return reference
   }
 

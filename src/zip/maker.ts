@@ -1,5 +1,4 @@
-import { Readable } from 'node:stream'
-import { crc32, createDeflateRaw } from 'node:zlib'
+import { constants, crc32, createDeflateRaw, type DeflateRaw } from 'node:zlib'
 import type { ArchiveMaker } from '../domain/archive'
 import { dataDescriptor, directoryEnd, directoryRecord, localHeader } from './records'
 
@@ -76,14 +75,67 @@ async function* counting(
 }
 
 async function* deflate(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const source = Readable.from(content, { objectMode: false })
-  const packer = createDeflateRaw()
-  source.on('error', (error) => packer.destroy(error))
+  const packer = createDeflateRaw({ level: LEVEL })
+  const packed = { size: 0 }
+  const feeding = feed(packer, content, packed)
+  feeding.catch((error: Error) => packer.destroy(error))
   try {
-    for await (const bytes of source.pipe(packer)) yield bytes as Uint8Array
+    for await (const chunk of packer) {
+      const bytes = chunk as Uint8Array
+      packed.size += bytes.length
+      yield bytes
+    }
   } finally {
-    source.destroy()
     packer.destroy()
+    await feeding.catch(() => undefined)
+  }
+}
+
+/**
+ * Stops packing while the file would become so much smaller that a reader must take it for one that
+ * was built to fill a disk: ours does.
+ */
+async function feed(
+  packer: DeflateRaw,
+  content: AsyncIterable<Uint8Array>,
+  packed: { readonly size: number },
+): Promise<void> {
+  let size = 0
+  let isPacking = true
+  for await (const bytes of inSlices(content)) {
+    await unlessClosed(packer, (done) => packer.write(bytes, done))
+    size += bytes.length
+    const isWanted: boolean = size < LOOKED_AT || size < packed.size * (isPacking ? 100 : 50)
+    if (isWanted === isPacking) continue
+    isPacking = isWanted
+    const level = isPacking ? LEVEL : 0
+    await unlessClosed(packer, (done) => packer.params(level, constants.Z_DEFAULT_STRATEGY, done))
+  }
+  packer.end()
+}
+
+/** What a stream that is closed was asked to do is never done. */
+function unlessClosed(
+  stream: DeflateRaw,
+  begin: (done: (error?: Error | null) => void) => void,
+): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const closed = () => reject(new Error('the zip is wanted no more'))
+  stream.once('close', closed)
+  begin((error) => (error ? reject(error) : resolve()))
+  return promise.finally(() => stream.off('close', closed))
+}
+
+/** How hard a file is packed. */
+const LEVEL = 6
+/** How much is packed, in bytes, before it is looked at how that goes: what comes out comes late. */
+const LOOKED_AT = 2 ** 20
+/** How much goes in at once, in bytes. */
+const SLICE = 2 ** 16
+
+async function* inSlices(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const bytes of content) {
+    for (let at = 0; at < bytes.length; at += SLICE) yield bytes.subarray(at, at + SLICE)
   }
 }
 

@@ -4,9 +4,9 @@ import type { Entry, ZipFile } from 'yauzl'
 import type { Archive, Packed } from '../domain/archive'
 import { SatchelError, quoted } from '../domain/error'
 
-/** A file that is unpacked to more than this, in bytes, is looked at for how much tighter it is packed. */
+/** What is unpacked to more than this, in bytes, is looked at for how much tighter it is packed. */
 const HARMLESS = 16 * 2 ** 20
-/** No file that somebody wants to keep is so much smaller packed (promises.md 36). */
+/** Nothing that somebody wants to keep is so much smaller packed (promises.md 36). */
 const MOST_RATIO = 200
 
 /** Reads a zip by the directory at its end. Throws `INVALID_REQUEST` when it has none. */
@@ -26,11 +26,14 @@ export async function openZip(path: string): Promise<Archive> {
 async function* listFiles(zip: ZipFile): AsyncGenerator<Packed> {
   const entries = zip.eachEntry()
   let packed = 0
+  let unpacked = 0
   for (;;) {
     const { value: entry, done } = await explained(entries.next())
     if (done === true) return
     packed += entry.compressedSize
+    unpacked += entry.uncompressedSize
     requireReadable(entry)
+    if (isBomb(unpacked, packed)) throw refusal(`would be ${FAR_LARGER}`)
     // Files that lie in the same bytes would be unpacked again and again.
     if (packed > zip.fileSize) throw damaged('it claims to hold more than it does')
     if (entry.fileName.endsWith('/')) continue
@@ -55,12 +58,16 @@ function requireReadable(entry: Entry): void {
       `has ${name} in it, which is packed in a way that is not read here: use "deflate" or "store"`,
     )
   }
-  if (size > HARMLESS && size > compressedSize * MOST_RATIO) {
-    throw refusal(
-      `has ${name} in it, which would be more than ${MOST_RATIO} times larger when it is unpacked`,
-    )
+  if (isBomb(size, compressedSize)) {
+    throw refusal(`has ${name} in it, which would be ${FAR_LARGER}`)
   }
 }
+
+function isBomb(unpacked: number, packed: number): boolean {
+  return unpacked > HARMLESS && unpacked > packed * MOST_RATIO
+}
+
+const FAR_LARGER = `more than ${MOST_RATIO} times larger when it is unpacked`
 
 /** What the library needs to know of a file. */
 function entryOf({ name, size, packedSize, offset, method, crc }: Packed): Partial<Entry> {

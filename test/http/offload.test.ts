@@ -246,6 +246,20 @@ test('a blob larger than blobs may be is refused, and nothing of the request sto
   expect(await put(alice, rows[0] ?? {})).toHaveProperty('_hasBlobRefs', 1)
 })
 
+test('a request makes a thousand blobs at the most', async () => {
+  await using server = await setupData({ offloadBeyond: 'clients' })
+  const alice = await server.as(ALICE)
+  const row = (count: number) => ({
+    list: Array.from({ length: count }, (_, n) => file(`${n % 3}`)),
+  })
+  const stored = await put(alice, row(1_000))
+  expect(new Set((stored['list'] as Ref[]).map(({ ref }) => ref)).size).toBe(1_000)
+  expect(contentsOf(server)).toHaveLength(3)
+  const answer = await alice.post('/my/items', [row(500), row(501)])
+  expect(answer).toMatchObject({ status: 413, body: { code: 'PAYLOAD_TOO_LARGE' } })
+  expect((await alice.get('/my/items')).body).toHaveLength(1)
+})
+
 test('a small value of any type stays as it was posted', async () => {
   await using server = await setupData({ offloadBeyond: '100' })
   const alice = await server.as(ALICE)

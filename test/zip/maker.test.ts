@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { createZip } from '../../src/zip/maker'
 import { openZip } from '../../src/zip/reader'
 import { temporaryFolder } from '../setup'
 import { makeZip, NOON, readZip } from './setup'
@@ -8,6 +9,10 @@ const FILES = [
   { name: 'blobs/empty', content: '', size: 0 },
   { name: 'blobs/two', content: 'Ünï 漢字 😀', size: Buffer.byteLength('Ünï 漢字 😀') },
 ]
+
+async function* asynchronous(chunks: Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield* chunks
+}
 
 /** The names and the bytes that another program finds in a zip. */
 async function readByPython(path: string): Promise<Record<string, string>> {
@@ -40,6 +45,37 @@ test('a tight file takes less room, and is read the same', async () => {
   const size = loose.size
   const tight = Bun.file(await makeZip(folder.path, FILES))
   expect(tight.size).toBeLessThan(size / 20)
+})
+
+test('a file of nothing but the same is packed no tighter than what is read', async () => {
+  using folder = temporaryFolder()
+  for (const size of [1, 3, 15, 17, 40]) {
+    const whole = Buffer.alloc(size * 2 ** 20, 'x')
+    for (const content of [whole, [whole].values()]) {
+      const given = Buffer.isBuffer(content) ? content : asynchronous(content)
+      const path = await makeZip(folder.path, [{ name: 'same', content: given, tight: true }])
+      expect((await readZip(path))['same']?.length).toBe(whole.length)
+      expect(Bun.file(path).size).toBeLessThan(whole.length / 20)
+    }
+  }
+})
+
+test('a source is let go of when nobody wants the zip any more', async () => {
+  for (const tight of [false, true]) {
+    let isOpen = false
+    async function* content(): AsyncGenerator<Uint8Array> {
+      isOpen = true
+      try {
+        for (;;) yield crypto.getRandomValues(new Uint8Array(65_536))
+      } finally {
+        isOpen = false
+      }
+    }
+    for await (const bytes of createZip(NOON).add('endless', content(), { tight })) {
+      if (isOpen && bytes.length > 1_000) break
+    }
+    expect(isOpen).toBe(false)
+  }
 })
 
 test('a source that breaks off breaks the zip off, packed tightly or not', async () => {
