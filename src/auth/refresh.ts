@@ -3,7 +3,7 @@ import type { RefreshToken } from '../domain/credential'
 import { SatchelError } from '../domain/error'
 import { grantScopes, type Scope } from '../domain/scope'
 import { hashSecret } from '../domain/secret'
-import type { Database } from '../domain/store'
+import type { Database, ReadTx } from '../domain/store'
 import type { Grant } from './grant'
 import type { Issuer } from './issuer'
 import type { TokenLimits } from './limits'
@@ -30,10 +30,10 @@ export function refresh(
 
   return async ({ parameters, count }) => {
     const proof = requireProof(parameters)
-    const { record, holder } = await database.read(async (tx) => {
+    const { record, holder, isReplay } = await database.read(async (tx) => {
       const record = await tx.refreshTokens.find(proof.hash)
       const holder = record && (await findHolder(tx, record, steady.now()))
-      return { record, holder }
+      return { record, holder, isReplay: await isUsed(tx, proof) }
     })
     requireFresh(proof, clock.now(), skew)
     if (record === undefined || holder === undefined) throw refusal()
@@ -43,6 +43,8 @@ export function refresh(
     const scopes = grantScopes(findScopes(parameters) ?? record.scopes, record.scopes)
     const name = `${proof.hash} ${proof.timeStamp} ${scopes.join(' ')}`
     return answers.once(name, () => {
+      // Who sends again what somebody else has sent does not spend what is left to them.
+      if (isReplay) throw refusal()
       count?.(record.subject)
       return spend(proof, record, holder, scopes)
     })
@@ -50,17 +52,17 @@ export function refresh(
 
   /** Answers a signature that was never used before; the use is durable before the answer goes. */
   async function spend(
-    { hash, timeStamp, token }: Proof,
+    proof: Proof,
     record: RefreshToken,
     { user }: Holder,
     scopes: readonly Scope[],
   ): Promise<TokenAnswer> {
+    const { hash, timeStamp, token } = proof
     const now = clock.now()
     const isDue = now - pruned >= PRUNE_EVERY || now < pruned
     await database.write(async (tx) => {
       const isGone = (await tx.refreshTokens.find(hash)) === undefined
-      const isReplay = (await tx.refreshTokens.findUse(hash, timeStamp)) !== undefined
-      if (isGone || isReplay) throw refusal()
+      if (isGone || (await isUsed(tx, proof))) throw refusal()
       await tx.refreshTokens.put({ ...record, lastUsed: Math.max(now, record.lastUsed) })
       await tx.refreshTokens.recordUse(hash, timeStamp, now)
       // A signature made by the fastest clock we accept can come again until twice that time.
@@ -122,6 +124,10 @@ function requireProof(parameters: Parameters): Proof {
     algorithm: requireText(parameters, 'signing_algorithm'),
     signature: requireText(parameters, 'signature'),
   }
+}
+
+async function isUsed(tx: ReadTx, { hash, timeStamp }: Proof): Promise<boolean> {
+  return (await tx.refreshTokens.findUse(hash, timeStamp)) !== undefined
 }
 
 function requireFresh({ timeStamp }: Proof, now: number, skew: number): void {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { HOUR, MINUTE, SECOND } from '../auth/setup'
+import { public_key, refreshRequest } from './login-setup'
 import { ALICE, type Answer, BOB, callerOf, type Caller, setupData } from './setup'
 
 /** A proxy on this machine is trusted, so that a caller may come from anywhere. */
@@ -244,6 +245,30 @@ describe('tokens', () => {
       expect(wrong.status).toBe(401)
     }
     expect((await ask(server)).status).toBe(200)
+  })
+
+  test('are not spent by who sends again what the holder of the key has sent', async () => {
+    await using server = await setupData({ rateLimits: 'tokens=3/1h,failures=off' })
+    const claims = { sub: ALICE }
+    const { client, clock, anyone } = server
+    const login = await anyone.post('/token', {
+      grant_type: 'client_credentials',
+      client_id: client.clientId,
+      client_secret: client.clientSecret,
+      scopes: ['ACCESS_DB'],
+      claims,
+      public_key,
+    })
+    const { refreshToken } = login.body as { refreshToken: string }
+    const overheard = refreshRequest(refreshToken, clock.now())
+    expect(quotaOf(await anyone.post('/token', overheard))?.remaining).toBe(1)
+    clock.advance(MINUTE)
+    expect(await statuses(5, () => anyone.post('/token', overheard))).toEqual(of(401, 5))
+    const renewed = await anyone.post('/token', refreshRequest(refreshToken, clock.now()))
+    expect({ status: renewed.status, left: quotaOf(renewed)?.remaining }).toEqual({
+      status: 200,
+      left: 0,
+    })
   })
 
   test('of the command line are not counted', async () => {
