@@ -1,4 +1,5 @@
 import { timeOfDate, timeOfIsoText } from './date-value'
+import { BINARY_TYPES } from './inline-value'
 import { propertyAt } from './property'
 import type { Index } from './schema'
 
@@ -161,22 +162,6 @@ function distinctKeys(elements: readonly unknown[]): Uint8Array[] {
   keys.sort((a, b) => Buffer.compare(a, b))
   return keys.filter((key, i) => i === 0 || Buffer.compare(keys[i - 1]!, key) !== 0)
 }
-
-const BINARY_TYPES: ReadonlySet<string> = new Set([
-  'ArrayBuffer',
-  'Int8Array',
-  'Uint8Array',
-  'Uint8ClampedArray',
-  'Int16Array',
-  'Uint16Array',
-  'Int32Array',
-  'Uint32Array',
-  'Float32Array',
-  'Float64Array',
-  'BigInt64Array',
-  'BigUint64Array',
-  'DataView',
-])
 
 /** Whole groups of four, then one or two bytes with padding and no bits left over. */
 const B64LEX = /^(?:[\w|]{4})*(?:[\w|][0GWl]--|[\w|]{2}[048CGKOSW_dhlptx]-)?$/

@@ -21,7 +21,7 @@ export function inlineValueOf(value: unknown): InlineValue | undefined {
   if (!isWireObject(value)) return undefined
   const type = getOwn(value, '$t')
   if (type === 'Blob' || type === 'File') return inlineFile(value)
-  return typeof type === 'string' && ELEMENT_BYTES.has(type) ? inlineBinary(type, value) : undefined
+  return typeof type === 'string' && BINARY_TYPES.has(type) ? inlineBinary(type, value) : undefined
 }
 
 /** Lone surrogates would not survive as UTF-8: such a text stays where it is. */
@@ -58,14 +58,14 @@ function inlineBinary(restoredAs: string, value: WireObject): InlineValue {
     size: bytesIn(text),
     decode() {
       const bytes = typeof text === 'string' ? decodeB64lex(text) : undefined
-      const isWhole = (bytes?.length ?? 0) % (ELEMENT_BYTES.get(restoredAs) ?? 1) === 0
+      const isWhole = (bytes?.length ?? 0) % (BINARY_TYPES.get(restoredAs) ?? 1) === 0
       return isWhole ? bytes : undefined
     },
   }
 }
 
-/** Of the types that hold bytes: readers cannot restore part of an element. */
-const ELEMENT_BYTES: ReadonlyMap<string, number> = new Map([
+/** The types that hold bytes, and how many an element has: readers cannot restore part of one. */
+export const BINARY_TYPES: ReadonlyMap<string, number> = new Map([
   ['ArrayBuffer', 1],
   ['DataView', 1],
   ['Int8Array', 1],

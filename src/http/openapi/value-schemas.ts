@@ -1,3 +1,4 @@
+import { BINARY_TYPES } from '../../domain/inline-value'
 import { type Schema, schemaRef } from './specification'
 
 /** What may stand in an object: JSON, and what JSON has no form for (spec.md §2.6, protocol.md §1.2). */
@@ -51,23 +52,7 @@ export const VALUE_SCHEMAS: Readonly<Record<string, Schema>> = {
     type: 'object',
     required: ['$t', 'v'],
     properties: {
-      $t: {
-        enum: [
-          'ArrayBuffer',
-          'DataView',
-          'Int8Array',
-          'Uint8Array',
-          'Uint8ClampedArray',
-          'Int16Array',
-          'Uint16Array',
-          'Int32Array',
-          'Uint32Array',
-          'Float32Array',
-          'Float64Array',
-          'BigInt64Array',
-          'BigUint64Array',
-        ],
-      },
+      $t: { enum: [...BINARY_TYPES.keys()] },
       v: { type: 'string', examples: ['0042'] },
     },
   },
