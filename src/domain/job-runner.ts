@@ -1,5 +1,5 @@
 import { SatchelError } from './error'
-import { type Job, URGENT } from './job'
+import { type Job, PATIENT, URGENT } from './job'
 import type { Database } from './store'
 import { nextTurn } from './turn'
 
@@ -60,19 +60,25 @@ export function createJobRunner(
   }
 
   async function run(job: Job): Promise<void> {
+    const begun = performance.now()
     try {
       const outcome = await steps[job.kind]?.(database, job)
       if (outcome === 'done')
         await database.write(async (tx) => void (await tx.jobs.remove(job.id)))
+      if (PATIENT.has(job.kind)) await rest(performance.now() - begun)
     } catch (error) {
       report(job, error)
       if (error instanceof SatchelError && PASSING.has(error.code)) {
-        await Promise.race([Bun.sleep(PAUSE), pause.promise])
+        await rest(PAUSE)
         return
       }
       const failure = error instanceof SatchelError ? error.message : 'It failed; see the log'
       await giveUp({ ...job, failure })
     }
+  }
+
+  function rest(milliseconds: number): Promise<void> {
+    return Promise.race([Bun.sleep(milliseconds), pause.promise])
   }
 
   /** A job whose failure cannot be stored stays as it was, and is tried again at the next start. */

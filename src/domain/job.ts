@@ -18,6 +18,9 @@ export interface Job {
 /** Short jobs that others wait for: they go before those that were put down earlier. */
 export const URGENT: ReadonlySet<Job['kind']> = new Set(['leave', 'hand-over'])
 
+/** Long jobs that nobody waits for: they rest as long as they work, and the disk with them. */
+export const PATIENT: ReadonlySet<Job['kind']> = new Set(['erase', 'drop-index'])
+
 /** Puts a job down in the unit that makes it necessary. `now` in ms. */
 export async function startJob(
   tx: WriteTx,
