@@ -28,7 +28,7 @@ const FEW = 3
 /** How many to walk past, and how many more for each place, before that may be the better way. */
 const NEAR = { page: 5_000, place: 10 }
 /** To look up and sort so many takes as long as to walk past a hundred thousand. */
-const MANY = 10_000
+const MANY = 12_000
 
 /** Up to one place more than the page holds, in order. */
 function findPlaces(scope: Scope, query: UserQuery): UserPosition[] {
@@ -43,7 +43,10 @@ function findPlaces(scope: Scope, query: UserQuery): UserPosition[] {
   return many === undefined ? walk(scope, query) : sort(scope, query, many)
 }
 
-/** The numbers that a look-up finds, as JSON; undefined when they are more than `most`. */
+/**
+ * The numbers that a look-up finds, as JSON; undefined when they are more than `most`. In the order
+ * of creation: rows beside each other are read one after the other.
+ */
 function numbersOf({ connection }: Scope, { sql, parameters, isSorted }: Lookup, most: number) {
   const inOrder = isSorted ? '' : ' ORDER BY number'
   const found = connection
@@ -64,7 +67,12 @@ function sort({ connection }: Scope, query: UserQuery, numbers: string): UserPos
     .prepare<UserPosition>(
       `SELECT ${expression} AS value, number AS incarnation FROM (SELECT value AS found FROM json_each(?)) CROSS JOIN users NOT INDEXED ON number = found ${sql} ORDER BY ${sorted(query, columns)} LIMIT ?`,
     )
-    .all(numbers, ...parameters, query.limit + 1)
+    .all(query.isDescending ? reversed(numbers) : numbers, ...parameters, query.limit + 1)
+}
+
+/** Many orders are nearly that of creation, and the page is soon full when its own come first. */
+function reversed(numbers: string): string {
+  return JSON.stringify((JSON.parse(numbers) as number[]).toReversed())
 }
 
 /** Along the index of the order, past `most` users at the most, or past everybody. */

@@ -20,7 +20,7 @@ export function where(conditions: readonly Condition[]): Condition {
 
 /** Selects numbers of users, each once. */
 export interface Lookup extends Condition {
-  /** They come in order, so that the rows beside each other are read one after the other. */
+  /** They come in order. */
   readonly isSorted: boolean
 }
 

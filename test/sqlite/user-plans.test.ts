@@ -117,8 +117,8 @@ test('some are looked up when they are not near, and more are walked to', () => 
   const [look, walk, sort] = ['count(*)', 'INDEXED BY users_by_id', 'json_each']
   expect(kinds(30)).toEqual([look, sort, sort])
   expect(kinds(31)).toEqual([look, walk, look, sort, sort])
-  expect(kinds(10_000)).toEqual([look, walk, look, sort, sort])
-  expect(kinds(10_001)).toEqual([look, walk, look, walk, sort])
+  expect(kinds(12_000)).toEqual([look, walk, look, sort, sort])
+  expect(kinds(12_001)).toEqual([look, walk, look, walk, sort])
 })
 
 test('seats are counted in an index', () => {

@@ -4,10 +4,10 @@ import type { UserFilter, UserOrder, UserPosition } from '../../src/domain/user-
 import { textsOf } from '../../src/domain/user-search'
 import { setupStore } from '../auth/setup'
 
-const CROWD = 17_000
+const CROWD = 19_000
 const LIMIT = 10
 
-/** Of 17,000 users these stand together in some orders and are spread over others. */
+/** Of 19,000 users these stand together in some orders and are spread over others. */
 const FILTERS: readonly UserFilter[] = [
   { search: 'first' },
   { search: 'last' },
@@ -22,9 +22,9 @@ const FILTERS: readonly UserFilter[] = [
   { active: true },
 ]
 
-/** The first 10,500 are beyond what is looked up, the last 6,500 are not. */
+/** The first 12,500 are beyond what is looked up, the last 6,500 are not. */
 function member(at: number): UserFields {
-  const name = at < 10_500 ? `first-${at % 100}` : `last-${at % 100}`
+  const name = at < 12_500 ? `first-${at % 100}` : `last-${at % 100}`
   return {
     id: `${(at * 7919) % CROWD}`.padStart(5, '0'),
     type: at % 40 === 0 ? 'demo' : at < 8_000 ? 'prod' : 'eval',
@@ -33,7 +33,7 @@ function member(at: number): UserFields {
     lastLogin: at % 3 === 0 ? null : (at * 31) % CROWD,
     validUntil: null,
     evalUntil: null,
-    deactivated: at > 16_000 ? 5 : null,
+    deactivated: at > 18_000 ? 5 : null,
     data: { displayName: name, ...(at % 900 === 0 ? { email: 'quack@x' } : {}) },
   }
 }
