@@ -1,5 +1,5 @@
 import { and, desc, eq, gt, lt } from 'drizzle-orm'
-import type { CodeReader, CodeWriter } from '../domain/store'
+import type { CodeReader, CodeWriter } from '../domain/people-store'
 import { codes } from './schema'
 import type { Scope, WriteScope } from './scope'
 

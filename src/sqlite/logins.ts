@@ -1,5 +1,5 @@
 import { eq, lt } from 'drizzle-orm'
-import type { LoginReader, LoginWriter } from '../domain/store'
+import type { LoginReader, LoginWriter } from '../domain/people-store'
 import { revokedLogins, spentStates } from './schema'
 import type { Scope, WriteScope } from './scope'
 

@@ -1,9 +1,8 @@
+import type { MembershipReader, MembershipWriter } from '../domain/people-store'
 import type {
   Awaitable,
   BlobReader,
   BlobWriter,
-  MembershipReader,
-  MembershipWriter,
   ObjectReader,
   ObjectWriter,
   ReadTx,
