@@ -129,6 +129,16 @@ describe('a row that invites', () => {
     expect(await server.mails()).toEqual([])
   })
 
+  test('by a demo user sends no mail: anybody may be one', async () => {
+    await using server = await setupInvitations()
+    const foo = personOf('foo@demo.local')
+    await server.put(foo, 'realms', { realmId: 'rlmFoo', name: 'Foo' })
+    const [row] = await server.put(foo, 'members', { ...INVITATION, realmId: 'rlmFoo' })
+    expect(row).toMatchObject({ invitedDate: DATE, invitedBy: { userId: 'foo@demo.local' } })
+    expect(await server.mails()).toEqual([])
+    expect(await server.list(personOf(BOB), 'members')).toMatchObject([{ realmId: 'rlmFoo' }])
+  })
+
   test.each(['bob', 'bob@', 'bob@example.com\r\nBcc: eve@example.com', '"Bob" <bob@example.com>'])(
     'is refused with an address that no mail can go to: %p',
     async (email) => {

@@ -62,7 +62,7 @@ export const ROW_SCHEMAS: Readonly<Record<string, Schema>> = {
       invite: {
         type: 'boolean',
         description:
-          'True sends the invitation to `email` when the row is written, and again when the address or the realm is another one, or when it was false before. Not to members, not to who has answered, and not from an import.',
+          'True sends the invitation to `email` when the row is written, and again when the address or the realm is another one, or when it was false before. Not to members, not to who has answered, not to or from demo users, and not from an import.',
       },
       invitedDate: {
         ...MOMENT,
