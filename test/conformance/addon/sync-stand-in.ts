@@ -9,7 +9,8 @@ interface SyncRequest {
 /**
  * Answers the add-on's `POST /sync`, which the server does not serve yet and the add-on does before
  * and after each login (protocol.md Appendix A.1): as if nothing had ever changed, or with the objects
- * of `exchanged` tables by REST. It believes the tokens that the server believes.
+ * of `exchanged` tables by REST. It believes the tokens that the server believes, and shows a user who
+ * is deactivated what nobody sees: the add-on does not log in while a sync before it fails.
  */
 export async function answerSync(
   databaseUrl: string,
@@ -42,6 +43,7 @@ async function findSubject(
 ): Promise<string | null | undefined> {
   if (authorization === null) return null
   const answer = await fetch(`${databaseUrl}/token/validate`, { headers: { authorization } })
+  if (answer.status === 403) return null
   if (!answer.ok) return undefined
   const { claims } = (await answer.json()) as { claims: { sub: string } }
   return claims.sub
