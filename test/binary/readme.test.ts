@@ -39,7 +39,10 @@ const WALK = [
       'Exported ',
       ' and 2 blobs to backup.zip',
       'The file is good: ',
-      'picture-1',
+      'by alice@example.com',
+      'Would remove 0 blobs (0 bytes)',
+      'Everything is as it should be',
+      'All blobs       20.0 GB',
     ],
   },
   {
