@@ -52,7 +52,7 @@ export function describeVerification({ checked, bytes, faults, strays }: Verific
 export function describeQuota({ usage, limits, own }: OutputOf<'blob.quota'>): string {
   const limit = (name: keyof typeof limits) => {
     const bytes = limits[name]
-    const whose = own[name] === undefined ? ' (its server says so)' : ''
+    const whose = own[name] === undefined ? ', as its server says' : ''
     return `${bytes === null ? 'any amount' : size(bytes)}${whose}`
   }
   return [

@@ -142,9 +142,9 @@ describe('satchel blob quota', () => {
     expect((await say('quota')).stdout).toBe(
       [
         'Used            21 bytes in 3 blobs',
-        'All blobs       any amount (its server says so)',
-        'Each user       1.0 MB (its server says so)',
-        'One blob        1.1 GB (its server says so)',
+        'All blobs       any amount, as its server says',
+        'Each user       1.0 MB, as its server says',
+        'One blob        1.1 GB, as its server says',
         '',
       ].join('\n'),
     )
@@ -158,7 +158,7 @@ describe('satchel blob quota', () => {
     })
     expect((await alice.upload('less', 'two')).status).toBe(200)
     expect((await say('quota', '--total', 'server', '--blob', 'none')).stdout).toContain(
-      'All blobs       any amount (its server says so)\nEach user       any amount\nOne blob        1.1 GB (its server says so)\n',
+      'All blobs       any amount, as its server says\nEach user       any amount\nOne blob        1.1 GB (its server says so)\n',
     )
     expect((await alice.upload('more', 'four')).status).toBe(200)
   })
