@@ -34,6 +34,8 @@ export interface BlobPage {
 
 /** Objects that are named. */
 const REFERENCES = 100
+/** Blobs on one page. */
+const LONGEST_PAGE = 10_000
 
 /** Up to `limit` blobs after a position, in the order of their ids. */
 export async function listBlobs(
@@ -42,9 +44,10 @@ export async function listBlobs(
   limit: number,
   onlyIdle: boolean,
 ): Promise<BlobPage> {
-  const found = await database.read((tx) => tx.blobs.list(after, limit + 1, onlyIdle))
-  const blobs = found.slice(0, limit)
-  const next = found.length > limit ? (blobs.at(-1)?.id ?? null) : null
+  const most = Math.min(Math.max(Math.trunc(limit), 1), LONGEST_PAGE)
+  const found = await database.read((tx) => tx.blobs.list(after, most + 1, onlyIdle))
+  const blobs = found.slice(0, most)
+  const next = found.length > most ? (blobs.at(-1)?.id ?? null) : null
   return { blobs: blobs.map(toJson), next }
 }
 

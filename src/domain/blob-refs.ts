@@ -53,18 +53,37 @@ interface Found {
 }
 
 function storedRefs(value: string): string[] {
-  return mentionsBlobs(value) ? Array.from(refsIn(parseStored(value)), ({ ref }) => ref) : []
+  return mentionsBlobs(value) ? refsIn(parseStored(value)).map(({ ref }) => ref) : []
 }
 
-function* refsIn(value: WireObject | readonly unknown[], path = ''): Generator<Found> {
-  if (!Array.isArray(value)) {
-    const ref = refOf(value as WireObject)
-    if (ref !== undefined) yield { ref, path }
+function refsIn(object: WireObject): Found[] {
+  const found: Found[] = []
+  const path: string[] = []
+
+  function look(value: unknown, name: string): void {
+    if (typeof value !== 'object' || value === null) return
+    path.push(name)
+    enter(value)
+    path.pop()
   }
-  for (const [name, member] of Object.entries(value)) {
-    if (typeof member !== 'object' || member === null) continue
-    yield* refsIn(member as WireObject, path === '' ? name : `${path}.${name}`)
+
+  function enter(value: object): void {
+    if (Array.isArray(value)) {
+      for (let position = 0; position < value.length; position += 1) {
+        // A name is made only for what is entered: there may be a million numbers.
+        const element: unknown = value[position]
+        if (typeof element === 'object') look(element, String(position))
+      }
+      return
+    }
+    const container = value as WireObject
+    const ref = refOf(container)
+    if (ref !== undefined) found.push({ ref, path: path.join('.') })
+    for (const name of Object.keys(container)) look(container[name], name)
   }
+
+  enter(object)
+  return found
 }
 
 /** Recognised by string `_bt`, string `ref` and absent `v` (protocol.md §8.3). */

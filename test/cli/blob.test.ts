@@ -158,7 +158,7 @@ describe('satchel blob quota', () => {
     })
     expect((await alice.upload('less', 'two')).status).toBe(200)
     expect((await say('quota', '--total', 'server', '--blob', 'none')).stdout).toContain(
-      'All blobs       any amount, as its server says\nEach user       any amount\nOne blob        1.1 GB (its server says so)\n',
+      'All blobs       any amount, as its server says\nEach user       any amount\nOne blob        1.1 GB, as its server says\n',
     )
     expect((await alice.upload('more', 'four')).status).toBe(200)
   })
@@ -180,6 +180,14 @@ describe('satchel blob quota', () => {
       ])
     }
   })
+})
+
+test('deleting a database leaves nothing of its blobs', async () => {
+  await using satchel = await setup()
+  const { folder } = satchel
+  expect(satchel.files()).toBe(3)
+  await runJson(['db', 'delete', 'main', '--yes', ...satchel.data])
+  expect(readdirSync(join(folder, 'databases'))).toEqual([])
 })
 
 test('satchel blob works without a server', async () => {

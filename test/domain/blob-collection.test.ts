@@ -126,6 +126,17 @@ describe('bytes that no blob needs', () => {
   })
 })
 
+test('a collection of nothing writes nothing', async () => {
+  await using world = await setupByteWorld()
+  await world.upload(alice, 'one')
+  const write = () => Promise.reject(new Error('this is a read-only disk'))
+  const database = { ...world.database, write }
+  expect(await collectBlobs(database, world.bytes, world.clock.now())).toEqual({
+    blobs: 0,
+    bytes: 0,
+  })
+})
+
 test('no collection loses what is uploaded or referenced at the same time', async () => {
   for (let seed = 1; seed <= 10; seed += 1) {
     await using world = await setupByteWorld()
