@@ -1,5 +1,6 @@
 import type { BlobStore } from './blob-store'
-import type { BlobUsage, Database } from './store'
+import type { BlobUsage } from './blob-records'
+import type { Database } from './store'
 import { nextTurn } from './turn'
 
 /** How long a blob stays that nothing references, ms: uploads come before what references them. */

@@ -1,7 +1,8 @@
 import { formatRef, parseRef } from './blob'
 import { SatchelError, quoted } from './error'
 import type { RealmRef } from './realm'
-import type { BlobState, Database, ReadTx } from './store'
+import type { BlobState } from './blob-records'
+import type { Database, ReadTx } from './store'
 
 /** A blob as commands show it; times are ISO. */
 export interface BlobJson {

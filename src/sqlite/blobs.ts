@@ -1,6 +1,12 @@
 import type { Blob } from '../domain/blob'
 import type { RealmRef } from '../domain/realm'
-import type { BlobReader, BlobReference, BlobState, BlobUsage, BlobWriter } from '../domain/store'
+import type {
+  BlobReader,
+  BlobReference,
+  BlobState,
+  BlobUsage,
+  BlobWriter,
+} from '../domain/blob-records'
 import { putBlob, removeBlob, WHOLE } from './blob-rows'
 import { erasing } from './erasing'
 import { objectTable } from './object-table'

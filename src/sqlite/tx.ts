@@ -1,8 +1,7 @@
 import type { MembershipReader, MembershipWriter } from '../domain/people-store'
+import type { BlobReader, BlobWriter } from '../domain/blob-records'
 import type {
   Awaitable,
-  BlobReader,
-  BlobWriter,
   ObjectReader,
   ObjectWriter,
   ReadTx,
