@@ -246,6 +246,17 @@ test('a blob larger than blobs may be is refused, and nothing of the request sto
   expect(await put(alice, rows[0] ?? {})).toHaveProperty('_hasBlobRefs', 1)
 })
 
+test('what a user offloads counts against their quota', async () => {
+  await using server = await setupData({ offloadBeyond: '100', userBlobQuota: '300' })
+  const alice = await server.as(ALICE)
+  await put(alice, { id: 'itm1', a: file('x'.repeat(200)) })
+  const answer = await alice.post('/my/items', { id: 'itm2', a: file('y'.repeat(101)) })
+  expect(answer).toMatchObject({ status: 507, body: { code: 'QUOTA_EXCEEDED' } })
+  expect(contentsOf(server)).toHaveLength(1)
+  expect((await alice.get('/my/items')).body).toHaveLength(1)
+  await put(await server.as(BOB), { a: file('y'.repeat(101)) })
+})
+
 test('a request makes a thousand blobs at the most', async () => {
   await using server = await setupData({ offloadBeyond: 'clients' })
   const alice = await server.as(ALICE)
