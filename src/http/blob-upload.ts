@@ -79,9 +79,7 @@ function requireWhole(request: Request): void {
 
 /** `ct` before the header (protocol.md §8.1). Throws `INVALID_REQUEST` for what is no header value. */
 function contentType({ query, sent }: Call): string {
-  const given = query
-    .split('&')
-    .map((part) => part.split('=', 2))
-    .find(([name]) => name === 'ct')?.[1]
+  const part = query.split('&').find((each) => each.startsWith('ct='))
+  const given = part?.slice('ct='.length)
   return requireBlobType(given ? decodePercent(given) : (sent.headers.get('content-type') ?? ''))
 }

@@ -50,6 +50,7 @@ describe('an upload', () => {
       [{ ct: 'image/svg+xml' }, 'image/svg+xml'],
       [{ ct: 'text%2Fplain%3B%20charset%3Dutf-8' }, 'text/plain; charset=utf-8'],
       [{ ct: 'a%2Fb&ct=c%2Fd' }, 'a/b'],
+      [{ ct: 'text/plain;charset=utf-8' }, 'text/plain;charset=utf-8'],
       [{ ct: '', ...header('audio/ogg') }, 'audio/ogg'],
       [header('video/mp4'), 'video/mp4'],
       [{ ct: 'anything at all' }, 'anything at all'],
