@@ -207,6 +207,12 @@ describe('what cannot be stored leaves nothing', () => {
       422,
       '[1].a',
     ],
+    [
+      'characters whose lower byte is one of b64lex',
+      { id: 'itm1', a: { $t: 'Uint8Array', v: '\u0130'.repeat(200) } },
+      422,
+      'a',
+    ],
     ['a type that is none', { id: 'itm1', a: file(LONG, 'image/\u0001') }, 422, 'a'],
     [
       'half an element',
