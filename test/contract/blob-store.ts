@@ -86,24 +86,25 @@ function describeArrivals(openStore: OpenBlobStore): void {
     test('that are under way end when the store is closed, and none begins', async () => {
       await using fixture = await openStore()
       const { store } = fixture
-      let isLeft = false
+      const begun = Promise.withResolvers<void>()
+      const left = Promise.withResolvers<void>()
       async function* stalled() {
         try {
+          begun.resolve()
           yield Buffer.from('abc')
           await Bun.sleep(50)
           yield Buffer.from('def')
         } finally {
-          isLeft = true
+          left.resolve()
         }
       }
       const refused = codeOf(() => store.receive(stalled(), ANY_SIZE))
-      await Bun.sleep(5)
+      await begun.promise
       await store[Symbol.asyncDispose]()
       expect(await refused).toBe('BUSY')
       expect(await codeOf(() => store.receive(chunksOf('abc'), ANY_SIZE))).toBe('BUSY')
       expect(await listed(await fixture.reopen())).toEqual([])
-      await Bun.sleep(60)
-      expect(isLeft).toBe(true)
+      await left.promise
     })
   })
 }
