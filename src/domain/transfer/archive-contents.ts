@@ -33,7 +33,7 @@ export async function checkContents(
 
 /** Contents on their way from an archive to the records of their blobs. Disposed, what was not kept is gone. */
 export interface Load extends AsyncDisposable {
-  /** Brings the contents of these blobs that the database does not have. */
+  /** Brings the contents of these blobs that the database does not have, or whose bytes were lost. */
   bring(archive: Archive, blobs: readonly BlobEntry[]): Promise<void>
   /** Runs `record`, during which nobody removes what was brought. */
   keep<T>(record: () => Promise<T>): Promise<T>
@@ -52,16 +52,29 @@ export function createLoad({ database, contents }: Site): Load {
     brought.set(blob.hash, arrival)
   }
 
+  /** An archive is where bytes come back from that a disk has lost. */
+  async function hasBytes({ blob: { hash, size } }: BlobEntry): Promise<boolean> {
+    try {
+      await contents.open(hash, size)
+      return true
+    } catch {
+      return false
+    }
+  }
+
   return {
     async bring(archive, blobs) {
       const wanted = new Map(blobs.map((entry) => [entry.blob.hash, entry]))
-      const missing = await database.read(async (tx) => {
-        const found: BlobEntry[] = []
-        for (const [hash, entry] of wanted) {
-          if (!brought.has(hash) && !(await tx.blobs.isStored(hash))) found.push(entry)
-        }
+      const stored = await database.read(async (tx) => {
+        const found = new Set<string>()
+        for (const hash of wanted.keys()) if (await tx.blobs.isStored(hash)) found.add(hash)
         return found
       })
+      const missing: BlobEntry[] = []
+      for (const [hash, entry] of wanted) {
+        const isThere = brought.has(hash) || (stored.has(hash) && (await hasBytes(entry)))
+        if (!isThere) missing.push(entry)
+      }
       // One that fails does not leave the others on their way.
       const outcomes = await Promise.allSettled(missing.map((entry) => bringOne(archive, entry)))
       for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason

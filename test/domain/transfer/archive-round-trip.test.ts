@@ -127,3 +127,16 @@ test('a blob whose bytes are damaged or missing ends an export, which names it',
   }
   await expectNothingLeft(base)
 })
+
+test.each([false, true])('bytes that were lost come back from an archive', async (isAtomic) => {
+  await using base = await setupArchives()
+  await base.upload('pic', 'a picture')
+  await base.upload('empty', '')
+  const [archive, before] = [await base.pack(), await base.blobs()]
+  for (const lost of ['a picture', '']) {
+    await base.contents.remove(hashOf(lost), () => Promise.resolve(true))
+  }
+  expect((await base.unpack(archive, { isAtomic })).blobs).toBe(2)
+  expect(await base.blobs()).toEqual(before)
+  expect(await base.contents.check(hashOf('a picture'))).toBe('whole')
+})
