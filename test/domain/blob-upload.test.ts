@@ -118,6 +118,15 @@ describe('the room for blobs', () => {
     expect(await roomForBlob(world.database, alice, 'a1', full)).toMatchObject({ bytes: 10 })
   })
 
+  test('is not asked for again by a client that is nobody and writes everything', async () => {
+    await using world = await setupWorld()
+    const client = { ...administrator, subject: null }
+    const full = { ...limits, database: 10 }
+    await uploadText(world, client, 'a1', text, { limits: full })
+    const { bytes, refuse } = await roomForBlob(world.database, client, 'a1', full)
+    expect([bytes, refuse().code]).toEqual([10, 'CONFLICT'])
+  })
+
   test('says which limit was in the way, and how much it is', async () => {
     await using world = await setupWorld()
     const refusal = (limits: typeof ANY_AMOUNT) =>
