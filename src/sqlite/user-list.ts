@@ -84,6 +84,7 @@ function walk(scope: Scope, query: UserQuery, most = -1): UserPosition[] {
   const collect = (seek: readonly Condition[], columns: readonly string[]) => {
     const { sql, parameters } = where(seek)
     const passed = `SELECT ${expression} AS value, number AS incarnation, type, deactivated, search FROM users INDEXED BY ${index} ${sql} ORDER BY ${sorted(query, columns)} LIMIT ?`
+    // The inner statement makes its rows in order, as the outer one asks for them.
     const statement = scope.connection.prepare<UserPosition>(
       `SELECT value, incarnation FROM (${passed}) ${filter} LIMIT ?`,
     )
