@@ -1,4 +1,5 @@
 import type { Workload } from './bench'
+import { blobWorkloads } from './blobs/workloads'
 import { measureDownloads } from './download'
 import { emptyTable, largeTable } from './fixture'
 import { unitsPerSync } from './probes/fsync'
@@ -104,6 +105,7 @@ export const workloads: readonly Workload[] = [
   }),
   userOrders,
   userSearches,
+  ...blobWorkloads,
   startUp,
 ]
 

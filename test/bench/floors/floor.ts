@@ -12,7 +12,7 @@ export interface FloorSettings {
 
 export type Handler = (request: Bun.BunRequest) => Response | Promise<Response>
 
-export type Routes = Record<string, Handler | { POST: Handler }>
+export type Routes = Record<string, Handler | { POST: Handler } | { PUT: Handler }>
 
 /** The smallest program that answers one workload (design.md §7). */
 export type Floor = (settings: FloorSettings) => Routes | Promise<Routes>

@@ -1,3 +1,4 @@
+import { blobInFloor, blobOutFloor } from './blob'
 import type { Floor, FloorSettings } from './floor'
 import { filterFloor, pointFloor, realmsFloor, smallListFloor, streamFloor } from './read'
 import { tokenFloor } from './token'
@@ -14,6 +15,8 @@ export const floors = {
   single: singleFloor,
   batch: batchFloor,
   token: tokenFloor,
+  'blob-in': blobInFloor,
+  'blob-out': blobOutFloor,
 } satisfies Record<string, Floor>
 
 export type FloorName = keyof typeof floors
@@ -22,6 +25,8 @@ async function serve(name: FloorName, settings: FloorSettings): Promise<void> {
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
+    idleTimeout: 255,
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     routes: await floors[name](settings),
     fetch: () => new Response(null, { status: 404 }),
   })
