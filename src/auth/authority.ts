@@ -94,7 +94,7 @@ export async function createAuthority(
   ])
   const audience = audienceOf(database.id)
   const verified = new Map<string, Verified>()
-  const vouched = new WeakMap<Actor, Found>()
+  const vouched = new WeakMap<Actor, { readonly found: Found; readonly policy: number }>()
 
   function verify(token: string, beforeCheck?: () => void): Actor | Promise<Actor> {
     const known = verified.get(token)
@@ -120,24 +120,24 @@ export async function createAuthority(
 
   /** Someone's rights changed since: the signature is still right, its client and user may be gone. */
   async function confirm(token: string, found: Found): Promise<Actor> {
-    // Read before the database is: a change that comes in between is then looked at again.
-    const { policy } = database
     verified.delete(token)
-    const { actor, ends } = await requireStanding(found)
+    const { actor, ends, policy } = await requireStanding(found)
     if (verified.size >= REMEMBERED) forgetOldest()
     verified.set(token, { ...found, actor, policy, ends: Math.min(found.expires, ends) })
     return actor
   }
 
   async function requireStanding(found: Found) {
+    // Read before the database is: a change that comes in between is then looked at again.
+    const { policy } = database
     const holder = await database.read((tx) => findHolder(tx, found.bond, steady.now()))
     if (holder === undefined) {
       throw new SatchelError('INVALID_TOKEN', 'The client or the user of this token is gone')
     }
     requireActive(holder.user)
     const actor = licensed(found.bearer, holder.user)
-    vouched.set(actor, found)
-    return { actor, ends: holder.ends }
+    vouched.set(actor, { found, policy })
+    return { actor, ends: holder.ends, policy }
   }
 
   function forgetOldest(): void {
@@ -151,9 +151,10 @@ export async function createAuthority(
     verify,
 
     async recheck(actor) {
-      const found = vouched.get(actor)
-      if (found === undefined) throw new Error('this actor was not verified here')
-      return (await requireStanding(found)).actor
+      const known = vouched.get(actor)
+      if (known === undefined) throw new Error('this actor was not verified here')
+      const { found, policy } = known
+      return policy === database.policy ? actor : (await requireStanding(found)).actor
     },
 
     async claims(token, beforeCheck) {

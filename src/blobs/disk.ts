@@ -1,13 +1,11 @@
-import { statSync } from 'node:fs'
-import { readdir, rename, stat, unlink, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { closeSync, existsSync, openSync, renameSync, unlinkSync } from 'node:fs'
+import { unlink } from 'node:fs/promises'
 import type { Arrival, BlobStore } from '../domain/blob-store'
 import type { Room } from '../domain/blob-upload'
 import { SatchelError } from '../domain/error'
-import { randomToken } from '../domain/id'
-import { type Interruptible, interruptible } from '../domain/interruptible'
-import { type Content, makeFolder, readContent, syncFolder, writeContent } from './content-file'
+import { type ContentFile, readContent, syncFolder, writeContent } from './content-file'
 import { diskFailure, isMissing, onDisk } from './failure'
+import { createFolders } from './folders'
 import { createHolds } from './holds'
 
 export interface DiskOptions {
@@ -17,123 +15,115 @@ export interface DiskOptions {
   readonly report: (error: unknown) => void
 }
 
-/** Where bytes arrive. No content lies in a folder of such a name. */
-const INCOMING = 'incoming'
-const HASH = /^[\da-f]{64}$/
-const SHELF = /^[\da-f]{2}$/
-const REST = /^[\da-f]{62}$/
-
 /**
- * Contents as files `<folder>/ab/cd…` (design.md §2), named by hashes that we made and by nothing
- * else. A new one is written in `incoming` and renamed when it is whole. As long as no record needs
- * it, an empty file with its hash lies in `incoming`: after a crash that says where to look.
+ * Contents as files in the folder `folder`, named by hashes that we made and by nothing else. A new
+ * one is written beside them and gets its name when it is whole.
  */
 export function createDiskBlobs(folder: string, { isDurable, report }: DiskOptions): BlobStore {
-  const incoming = join(folder, INCOMING)
+  const folders = createFolders(folder, isDurable)
   const holds = createHolds()
-  const arriving = new Map<Interruptible<Uint8Array>, Promise<unknown>>()
+  const arriving = new Map<AsyncIterator<Uint8Array>, Promise<void>>()
   let isClosed = false
-  let prepared: Promise<void> | undefined
-
-  const pathOf = (hash: string) => join(shelfOf(hash), requireHash(hash).slice(2))
-  const shelfOf = (hash: string) => join(folder, requireHash(hash).slice(0, 2))
-  const markOf = (hash: string) => join(incoming, requireHash(hash))
-
-  function prepare(): Promise<void> {
-    prepared ??= makeFolder(incoming, isDurable).catch((error: unknown) => {
-      prepared = undefined
-      throw error
-    })
-    return prepared
-  }
 
   async function receive(bytes: AsyncIterable<Uint8Array>, room: Room): Promise<Arrival> {
     if (isClosed) throw closing()
-    const source = interruptible(bytes)
-    const { promise: over, resolve: end } = Promise.withResolvers<void>()
-    arriving.set(source, over)
+    const source = bytes[Symbol.asyncIterator]()
+    const over = Promise.withResolvers<void>()
+    arriving.set(source, over.promise)
     await using undo = new AsyncDisposableStack()
     undo.defer(() => {
       arriving.delete(source)
-      end()
+      over.resolve()
     })
-    await onDisk(prepare)
-    const path = join(incoming, randomToken(12))
-    undo.defer(() => removeFile(path).catch(report))
+    await folders.prepare()
+    const draft = folders.newDraft()
+    let isDraft = true
+    undo.defer(() => (isDraft ? removeFile(draft).catch(report) : undefined))
     const grown = (size: number) => {
+      if (isClosed) throw closing()
       if (size > room.bytes) throw room.refuse()
     }
-    const content = await onDisk(() => writeContent(path, source, { isDurable, grown }))
+    const writing = onDisk(() => writeContent(draft, source, { isDurable, grown }))
+    // A source that is told to stop may say in its own words that it broke off, or that this was all.
+    const file = undo.use(
+      await writing.catch((error: unknown) => Promise.reject(isClosed ? closing() : error)),
+    )
+    if (isClosed) throw closing()
     const parts = undo.move()
     return {
-      ...content,
-      keep: (record) => keep(path, content, record),
+      hash: file.hash,
+      size: file.size,
+      keep: (record) =>
+        holds.keep(file.hash, {
+          place: () =>
+            onDisk(() =>
+              place(draft, file, () => {
+                isDraft = false
+              }),
+            ),
+          record,
+          settle: (isNeeded) => settle(file.hash, isNeeded).catch(report),
+        }),
       [Symbol.asyncDispose]: () => parts.disposeAsync(),
     }
   }
 
-  function keep<T>(path: string, content: Content, record: () => Promise<T>): Promise<T> {
-    const { hash } = content
-    return holds.keep(hash, {
-      place: () => onDisk(() => place(path, content)),
-      record,
-      settle: (isNeeded) => settle(hash, isNeeded).catch(report),
-    })
-  }
-
-  /** True when the content was not there before. */
-  async function place(path: string, { hash, size }: Content): Promise<boolean> {
-    const found = await sizeOf(pathOf(hash))
-    if (found === size) return false
-    await writeFile(markOf(hash), '', { mode: 0o600 })
-    await makeFolder(shelfOf(hash), isDurable)
-    await rename(path, pathOf(hash))
+  /**
+   * True when the content was not there before. It gets its name before the disk has it, so that one
+   * wait is enough for both: until then nobody takes it for what it is to be.
+   */
+  async function place(draft: string, file: ContentFile, placed: () => void): Promise<boolean> {
+    const path = folders.contentOf(file.hash)
+    const wasThere = existsSync(path)
+    if (wasThere && Bun.file(path).size === file.size) return false
+    closeSync(openSync(folders.markOf(file.hash), 'w', 0o600))
+    renameSync(draft, path)
+    placed()
+    if (!isDurable) return !wasThere
     try {
-      if (isDurable) await syncFolder(shelfOf(hash))
+      await file.sync()
+      await syncFolder(folders.shelfOf(file.hash))
     } catch (error) {
-      await removeFile(pathOf(hash))
+      await removeFile(path)
       throw error
     }
-    return found === undefined
+    return !wasThere
   }
 
   async function settle(hash: string, isNeeded: boolean): Promise<void> {
-    if (!isNeeded) await removeFile(pathOf(hash))
-    await removeFile(markOf(hash))
+    if (!isNeeded) await removeFile(folders.contentOf(hash))
+    if (existsSync(folders.markOf(hash))) unlinkSync(folders.markOf(hash))
   }
 
   return {
     receive,
 
     async open(hash, size) {
-      // What sends the file opens it in the same way, by name and in this thread.
-      const found = statSync(pathOf(hash), { throwIfNoEntry: false })
-      if (found?.size === size) return Bun.file(pathOf(hash))
+      const path = folders.contentOf(hash)
+      const file = Bun.file(path)
+      // What sends the file looks in the same way, by its name and in this thread.
+      if (file.size === size && (size > 0 || existsSync(path))) return file
       throw new SatchelError(
         'STORAGE_FAILED',
         'The bytes of this blob are missing or damaged; the log of the server says more',
-        { cause: new Error(`${pathOf(hash)} has ${found?.size ?? 'no'} bytes instead of ${size}`) },
+        { cause: new Error(`${path} has ${file.size} bytes instead of ${size}`) },
       )
     },
 
     async remove(hash, isUnused) {
       const isRemoved = await holds.unlessKept(hash, async () => {
         if (!(await isUnused())) return false
-        await onDisk(() => removeFile(pathOf(hash)))
+        await onDisk(() => removeFile(folders.contentOf(hash)))
         return true
       })
       return isRemoved ?? false
     },
 
-    async *list() {
-      for (const shelf of await namesIn(folder, SHELF)) {
-        for (const rest of await namesIn(join(folder, shelf), REST)) yield shelf + rest
-      }
-    },
+    list: () => folders.contents(),
 
     async check(hash, onBytes) {
       try {
-        const content = await readContent(pathOf(hash), onBytes)
+        const content = await readContent(folders.contentOf(hash), onBytes)
         return content.hash === hash ? 'whole' : 'damaged'
       } catch (error) {
         if (isMissing(error)) return 'missing'
@@ -142,24 +132,19 @@ export function createDiskBlobs(folder: string, { isDurable, report }: DiskOptio
     },
 
     async sweep(isUsed) {
-      for (const name of await namesIn(incoming)) {
-        if (HASH.test(name) && !(await isUsed(name))) await removeFile(pathOf(name))
-        await removeFile(join(incoming, name))
+      const { hashes, paths } = await folders.unfinished()
+      for (const hash of hashes) {
+        if (!(await isUsed(hash))) await removeFile(folders.contentOf(hash))
       }
+      for (const path of paths) await removeFile(path)
     },
 
     async [Symbol.asyncDispose]() {
       isClosed = true
-      for (const source of arriving.keys()) source.interrupt(closing())
+      for (const source of arriving.keys()) void source.return?.()
       await Promise.all(arriving.values())
     },
   }
-}
-
-/** Nothing else becomes part of a path (promise 27). */
-function requireHash(hash: string): string {
-  if (!HASH.test(hash)) throw new Error('a content is named by its hash')
-  return hash
 }
 
 async function removeFile(path: string): Promise<void> {
@@ -167,24 +152,6 @@ async function removeFile(path: string): Promise<void> {
     await unlink(path)
   } catch (error) {
     if (!isMissing(error)) throw error
-  }
-}
-
-async function sizeOf(path: string): Promise<number | undefined> {
-  try {
-    return (await stat(path)).size
-  } catch (error) {
-    if (isMissing(error)) return undefined
-    throw error
-  }
-}
-
-async function namesIn(folder: string, pattern = /./): Promise<string[]> {
-  try {
-    return (await readdir(folder)).filter((name) => pattern.test(name))
-  } catch (error) {
-    if (isMissing(error)) return []
-    throw diskFailure(error)
   }
 }
 

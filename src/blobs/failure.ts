@@ -19,7 +19,9 @@ export function diskFailure(error: unknown): unknown {
   return new SatchelError(means, sentence, { cause: error, ...(retryAfter && { retryAfter }) })
 }
 
+/** True for a file that is not there, before or after it was said for the caller. */
 export function isMissing(error: unknown): boolean {
+  if (error instanceof SatchelError) return isMissing(error.cause)
   return error instanceof Error && 'code' in error && error.code === 'ENOENT'
 }
 
@@ -49,7 +51,7 @@ const FAILURES: readonly Failure[] = [
     sentence: 'The data folder cannot be written',
   },
   {
-    codes: ['EIO', 'ENOENT', 'ENOTDIR', 'EISDIR', 'ELOOP', 'ENXIO', 'ESTALE'],
+    codes: ['EIO', 'ENOENT', 'EEXIST', 'ENOTDIR', 'EISDIR', 'ELOOP', 'ENXIO', 'ESTALE'],
     means: 'STORAGE_FAILED',
     sentence: 'The storage failed: the blob was not stored. The log of the server says more',
   },

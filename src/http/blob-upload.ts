@@ -7,7 +7,7 @@ import { brokenOff, declaredLength, requireUncompressed } from './body'
 import type { Call } from './call'
 import type { Door } from './door'
 import type { Host } from './hosts'
-import { patiently } from './patient'
+import { type ChunkSource, patiently } from './patient'
 
 /** What an upload holds in memory, in bytes. */
 const BUFFER = 512 * 1024
@@ -39,7 +39,7 @@ export async function takeUpload(door: Door, upload: Upload): Promise<string> {
   const { took } = held.use(door.bodies.pass(Math.min(length ?? BUFFER, BUFFER)))
   call.setPatience(0)
   held.defer(() => call.setPatience(USUAL_PATIENCE))
-  const bytes = patiently(bodyOf(call.sent, length, took), patience)
+  const bytes = patiently(chunksOf(call.sent, length, took), patience)
   await using arrival = await host.blobs.receive(bytes, room)
   const { hash, size } = arrival
   const bearer = await host.authority.recheck(actor)
@@ -51,22 +51,32 @@ export async function takeUpload(door: Door, upload: Upload): Promise<string> {
 }
 
 /** A body that breaks off is its sender's doing, who is not there to be told. */
-async function* bodyOf(
+function chunksOf(
   { body }: Request,
   length: number | undefined,
   took: (bytes: number) => void,
-): AsyncGenerator<Uint8Array> {
+): ChunkSource {
+  const reader = body?.getReader()
   let received = 0
-  try {
-    for await (const chunk of body ?? []) {
-      received += chunk.length
-      took(chunk.length)
-      yield chunk
-    }
-  } catch {
-    throw brokenOff()
+  let isCancelled = false
+  return {
+    read: () =>
+      (reader?.read() ?? Promise.resolve({ value: undefined })).then(
+        ({ value }) => {
+          const isWhole = !isCancelled && (length === undefined || received === length)
+          if (value === undefined && !isWhole) throw brokenOff()
+          received += value?.length ?? 0
+          took(value?.length ?? 0)
+          return value
+        },
+        () => Promise.reject(brokenOff()),
+      ),
+    cancel() {
+      // A wait for more ends with this as if there was none.
+      isCancelled = true
+      reader?.cancel().catch(() => undefined)
+    },
   }
-  if (length !== undefined && received !== length) throw brokenOff()
 }
 
 /** A part of a blob is no blob (RFC 9110 §14.5). */

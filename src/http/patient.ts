@@ -1,7 +1,6 @@
 import { SatchelError } from '../domain/error'
-import { interruptible } from '../domain/interruptible'
 
-/** How slow somebody may be who sends or takes a blob (design.md §6 slow clients). */
+/** How slow somebody may be who sends a blob (design.md §6 slow clients). */
 export interface Patience {
   /** How long they may send nothing, ms. */
   readonly silence: number
@@ -9,41 +8,79 @@ export interface Patience {
   readonly rate: number
 }
 
+/** Where chunks come from. */
+export interface ChunkSource {
+  /** Undefined after the last. */
+  readonly read: () => Promise<Uint8Array | undefined>
+  /** No more is wanted; also while a chunk is waited for. */
+  readonly cancel: () => void
+}
+
 /** How often it is looked at, per `silence`. */
 const LOOKS = 8
 
 /**
- * A body as it comes. Its sender is waited for, not whoever takes it: time in which nobody wants more
- * does not count. Throws `TOO_SLOW`.
+ * Chunks as they come. Their sender is waited for, not whoever takes them: time in which nobody wants
+ * more does not count. Throws `TOO_SLOW`.
  */
-export async function* patiently(
-  body: AsyncIterable<Uint8Array>,
+export function patiently(
+  { read, cancel }: ChunkSource,
   { silence, rate }: Patience,
-): AsyncGenerator<Uint8Array> {
-  const source = interruptible(body)
+): AsyncIterable<Uint8Array> {
   let waited = 0
   let received = 0
-  let since: number | undefined = performance.now()
+  let since: number | undefined
+  let giveUp = (_error: SatchelError) => {}
 
   function look(): void {
     if (since === undefined) return
     const silent = performance.now() - since
     const total = waited + silent
-    const isTooSlow = total >= silence && received < (rate * total) / 1000
-    if (silent >= silence || isTooSlow) source.interrupt(tooSlow())
+    if (silent < silence && (total < silence || received >= (rate * total) / 1000)) return
+    giveUp(tooSlow())
+    stop()
+  }
+
+  function stop(): void {
+    clearInterval(timer)
+    cancel()
+  }
+
+  function came(value: Uint8Array | undefined, begun: number): IteratorResult<Uint8Array> {
+    waited += performance.now() - begun
+    since = undefined
+    if (value === undefined) {
+      clearInterval(timer)
+      return { done: true, value }
+    }
+    received += value.length
+    return { done: false, value }
+  }
+
+  // One promise for each chunk, whatever may become of it: there are twenty in a mebibyte.
+  function next(): Promise<IteratorResult<Uint8Array>> {
+    const begun = (since = performance.now())
+    return new Promise((resolve, reject) => {
+      giveUp = reject
+      read().then(
+        (value) => resolve(came(value, begun)),
+        (error: unknown) => {
+          clearInterval(timer)
+          reject(error)
+        },
+      )
+    })
   }
 
   const timer = setInterval(look, silence / LOOKS)
-  try {
-    for await (const chunk of source) {
-      waited += performance.now() - since
-      since = undefined
-      received += chunk.length
-      yield chunk
-      since = performance.now()
-    }
-  } finally {
-    clearInterval(timer)
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next,
+      async return() {
+        stop()
+        return { done: true, value: undefined }
+      },
+    }),
   }
 }
 

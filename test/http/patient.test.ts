@@ -2,10 +2,25 @@ import { describe, expect, test } from 'bun:test'
 import { patiently } from '../../src/http/patient'
 import { codeOf } from '../auth/setup'
 
-async function* pace(...steps: readonly (number | string)[]): AsyncGenerator<Uint8Array> {
-  for (const step of steps) {
-    if (typeof step === 'number') await Bun.sleep(step)
-    else yield Buffer.from(step)
+/** Texts, and pauses between them in ms. */
+function pace(...steps: readonly (number | string)[]) {
+  let isCancelled = false
+  async function* chunks(): AsyncGenerator<Uint8Array, undefined> {
+    for (const step of steps) {
+      if (typeof step === 'number') await Bun.sleep(step)
+      else yield Buffer.from(step)
+    }
+    return undefined
+  }
+  const iterator = chunks()
+  return {
+    read: async () => (await iterator.next()).value,
+    cancel: () => {
+      isCancelled = true
+    },
+    get isCancelled() {
+      return isCancelled
+    },
   }
 }
 
@@ -47,19 +62,17 @@ describe('a slow sender', () => {
     expect(received).toEqual(['a', 'b', 'c'])
   })
 
-  test('is let go of when nobody wants more', async () => {
-    let isOver = false
-    async function* endless() {
-      try {
-        for (;;) yield Buffer.from('x')
-      } finally {
-        isOver = true
-      }
-    }
-    for await (const chunk of patiently(endless(), patience)) {
+  test('is let go of when nobody wants more, and when they are given up', async () => {
+    const left = pace('a', 'b', 'c')
+    for await (const chunk of patiently(left, patience)) {
       if (chunk.length > 0) break
     }
-    await Bun.sleep(1)
-    expect(isOver).toBe(true)
+    expect(left.isCancelled).toBe(true)
+    const given = pace('a', 1_000)
+    expect(await codeOf(() => read(patiently(given, patience)))).toBe('TOO_SLOW')
+    expect(given.isCancelled).toBe(true)
+    const whole = pace('a', 'b')
+    expect(await read(patiently(whole, patience))).toBe('ab')
+    expect(whole.isCancelled).toBe(false)
   })
 })
