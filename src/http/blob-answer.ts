@@ -44,8 +44,8 @@ export async function blobAnswer(
   }
   const send = (body: Body, status: number, more: Record<string, string> = {}, sentType = type) =>
     answer(call, body, { status, type: sentType, headers: { ...headers, ...more } })
-  const sendFile: typeof send = (body, ...rest) => {
-    // The server gives those who take a file its usual patience when it begins to send it.
+  const sendBytes: typeof send = (body, ...rest) => {
+    // When it begins to send it, the server gives the reader the patience it has with everybody.
     if (size > AT_ONCE) setImmediate(() => call.setPatience(READER_PATIENCE))
     return send(body, ...rest)
   }
@@ -58,17 +58,20 @@ export async function blobAnswer(
 
   const header = call.sent.headers.get('range')
   const condition = call.sent.headers.get('if-range')
-  if (header === null) return sendFile(bytes, 200)
+  if (header === null) return sendBytes(bytes, 200)
   const ranges = condition === null || condition === etag ? parseRanges(header, size) : 'whole'
   if (ranges === 'unsatisfiable') return notSatisfiable(call, size)
   const [range, another] = ranges === 'whole' ? [] : ranges
   if (range !== undefined && another === undefined) {
     const part = bytes.slice(range.begin, range.end)
-    return sendFile(part, 206, { 'Content-Range': contentRange(range, size) })
+    return sendBytes(part, 206, { 'Content-Range': contentRange(range, size) })
   }
   const parts = ranges === 'whole' ? plainBytes(bytes, type) : multipartBytes(bytes, type, ranges)
-  const stream = pacedStream(parts.next, { failed: (error) => door.failure(call.id, error) })
-  return send(stream, ranges === 'whole' ? 200 : 206, {}, parts.type)
+  const stream = pacedStream(parts.next, {
+    failed: (error) => door.failure(call.id, error),
+    stall: READER_PATIENCE * 1000,
+  })
+  return sendBytes(stream, ranges === 'whole' ? 200 : 206, {}, parts.type)
 }
 
 /** True when a list of entity tags has this one, or is `*`; weak ones count (RFC 9110 §13.1.2). */

@@ -9,8 +9,6 @@ import type { Door } from './door'
 import type { Host } from './hosts'
 import { type ChunkSource, patiently } from './patient'
 
-/** What an upload holds in memory, in bytes. */
-const BUFFER = 512 * 1024
 /** A connection whose upload is over is one like all others again, s. */
 const USUAL_PATIENCE = 30
 
@@ -36,7 +34,7 @@ export async function takeUpload(door: Door, upload: Upload): Promise<string> {
   if (length !== undefined && length > room.bytes) throw room.refuse()
   using held = new DisposableStack()
   held.use(await door.hosts.hold(host.name))
-  const { took } = held.use(door.bodies.pass(Math.min(length ?? BUFFER, BUFFER)))
+  const { took } = held.use(door.bodies.pass())
   call.setPatience(0)
   held.defer(() => call.setPatience(USUAL_PATIENCE))
   const bytes = patiently(chunksOf(call.sent, length, took), patience)

@@ -14,6 +14,12 @@ const BUDGET = 64 * 1024 * 1024
 const LARGE = 1024 * 1024
 /** Memory is collected after so many bytes of large bodies. */
 const COLLECTED_AFTER = 16 * 1024 * 1024
+/**
+ * What a body that passes through holds. Whose chunks are small is slow and holds little: however many
+ * of those there are, they must not keep others out.
+ */
+const SLOW = 64 * 1024
+const FAST = 512 * 1024
 /** With more bodies than this passing through at once their chunks are collected, after so many bytes. */
 const FEW = 8
 const PASSED = 64 * 1024 * 1024
@@ -24,8 +30,8 @@ export interface Bodies {
   json<T>(request: Request, work: (value: unknown) => Promise<T>): Promise<T>
   /** The body as text of at most `most` bytes, for small forms. */
   text(request: Request, most: number): Promise<string>
-  /** Lets a body pass through that holds so many bytes at a time. Throws `BUSY`. */
-  pass(bytes: number): Passage
+  /** Lets a body pass through. Throws `BUSY` when too many do that come fast. */
+  pass(): Passage
 }
 
 /** A body on its way to somewhere else. Disposing gives its room back. */
@@ -40,6 +46,7 @@ export function createBodies(limits: BodyLimits): Bodies {
   let held = 0
   let large = Promise.resolve()
   let uncollected = 0
+  let passing = 0
   let passages = 0
   let passed = 0
 
@@ -54,7 +61,8 @@ export function createBodies(limits: BodyLimits): Bodies {
     const room = declared ?? Math.min(most, LARGE)
     let reserved = 0
     const reserve = (bytes: number) => {
-      take(bytes)
+      if (held + bytes > BUDGET) throw tooMany()
+      held += bytes
       reserved += bytes
     }
     try {
@@ -72,15 +80,6 @@ export function createBodies(limits: BodyLimits): Bodies {
     } finally {
       held -= reserved
     }
-  }
-
-  function take(bytes: number): void {
-    if (held + bytes > BUDGET) {
-      throw new SatchelError('BUSY', 'Too many large bodies at once: repeat the request', {
-        retryAfter: 2,
-      })
-    }
-    held += bytes
   }
 
   function oneByOne<T>(bytes: number, work: () => Promise<T>): Promise<T> {
@@ -106,11 +105,18 @@ export function createBodies(limits: BodyLimits): Bodies {
     },
     text: (request, most) =>
       withBytes(request, Math.min(most, limits.bytes), async (bytes) => decode(bytes)),
-    pass(bytes) {
-      take(bytes)
+    pass() {
+      let bytes = SLOW
+      // Not of what others hold: blobs that take hours must not keep objects out.
+      if (passing + bytes > BUDGET) throw tooMany()
+      passing += bytes
       passages += 1
       return {
         took(count) {
+          if (bytes === SLOW && count > SLOW) {
+            bytes = FAST
+            passing += FAST - SLOW
+          }
           passed += count
           if (passed < PASSED) return
           passed = 0
@@ -118,7 +124,7 @@ export function createBodies(limits: BodyLimits): Bodies {
           if (passages > FEW) Bun.gc(true)
         },
         [Symbol.dispose]() {
-          held -= bytes
+          passing -= bytes
           passages -= 1
         },
       }
@@ -192,6 +198,12 @@ function decode(bytes: Uint8Array): string {
   } catch {
     throw new SatchelError('INVALID_REQUEST', 'The body is not UTF-8')
   }
+}
+
+function tooMany(): SatchelError {
+  return new SatchelError('BUSY', 'Too many large bodies at once: repeat the request', {
+    retryAfter: 2,
+  })
 }
 
 function tooLarge(most: number): SatchelError {

@@ -31,6 +31,7 @@ export function patiently(
   let received = 0
   let since: number | undefined
   let giveUp = (_error: SatchelError) => {}
+  let timer: Timer | undefined
 
   function look(): void {
     if (since === undefined) return
@@ -72,10 +73,12 @@ export function patiently(
     })
   }
 
-  const timer = setInterval(look, silence / LOOKS)
   return {
     [Symbol.asyncIterator]: () => ({
-      next,
+      next() {
+        timer ??= setInterval(look, silence / LOOKS)
+        return next()
+      },
       async return() {
         stop()
         return { done: true, value: undefined }

@@ -275,6 +275,22 @@ describe('an upload that breaks off', () => {
   })
 })
 
+test('hundreds of slow uploads keep nobody else out', async () => {
+  await using server = await setupBlobs()
+  const alice = await server.blobs(ALICE)
+  using stack = new DisposableStack()
+  const uploads = Array.from({ length: 300 }, (_, n) => {
+    const upload = stack.use(beginUpload(server.url, alice.token, `/main/blob/s${n}`, 6))
+    upload.send('abc')
+    return upload
+  })
+  await until(() => namesIn(server, 'incoming').length === 300)
+  expect((await alice.post('/my/plain', { id: 'a' })).status).toBe(200)
+  expect(await alice.bring('b', 'bytes')).toBe('1:b')
+  for (const upload of uploads) upload.send('def')
+  for (const upload of uploads) expect(await upload.answered).toStartWith('HTTP/1.1 200')
+})
+
 describe('who may upload', () => {
   test('is looked at again when the bytes are there, for they may take long', async () => {
     await using server = await setupBlobs()
