@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { renameSync } from 'node:fs'
+import { readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
 import { temporaryFolder } from '../setup'
@@ -99,3 +99,37 @@ test.if(canMakeCertificates)(
     }
   },
 )
+
+test.if(canMakeCertificates)(
+  'blobs come and go over https, whole and in ranges, in flat memory',
+  async () => {
+    using folder = temporaryFolder()
+    makeCertificate(folder.path, 'first')
+    const files = ['--tls-cert', 'first.crt', '--tls-key', 'first.key']
+    await using server = await serve({ cwd: folder.path }, files)
+    const address = `${server.ready.url}/main/blob`
+    const { stdout: token } = await satchel(['token', '--sub', 'alice@example.com'], {
+      cwd: folder.path,
+    })
+    const tls = { rejectUnauthorized: false }
+    const headers = { authorization: `Bearer ${token.trim()}` }
+    const bytes = Buffer.alloc(50_000_000, 'abcdefg')
+    const sent = await fetch(`${address}/a`, { tls, method: 'PUT', headers, body: bytes })
+    expect(await sent.json()).toEqual({ ref: '1:a' })
+    const whole = await fetch(`${address}/1:a`, { tls, headers })
+    expect(Buffer.from(await whole.arrayBuffer()).equals(bytes)).toBe(true)
+    const range = await fetch(`${address}/1:a`, {
+      tls,
+      headers: { ...headers, range: 'bytes=10000000-29999999' },
+    })
+    expect(range.status).toBe(206)
+    expect(Buffer.from(await range.arrayBuffer()).equals(bytes.subarray(1e7, 3e7))).toBe(true)
+    expect(peakOf(server.pid)).toBeLessThan(250)
+  },
+)
+
+/** The most memory that a process held, MiB. */
+function peakOf(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024
+}

@@ -1,3 +1,4 @@
+import { mayMount } from '../small-disk'
 import type { Experiment } from './experiment'
 import { killDeletions } from './kill-deletions'
 import { killPosts } from './kill-posts'
@@ -57,6 +58,15 @@ export const experiments: readonly Experiment[] = [
       const { acknowledged, lost, broken } = await losePower(rounds, seed, 'relaxed')
       return { facts: `${lost.length} of ${acknowledged} writes lost`, problems: broken }
     },
+  },
+  {
+    promise: 4,
+    title: 'a full disk refuses objects and blobs, loses none and needs no restart',
+    unit: 'rounds',
+    rounds: 20,
+    obstacle: mayMount ? undefined : 'only root may mount',
+    run: (rounds, seed) =>
+      runTests(['test/sqlite/full-disk', 'test/blobs/full-disk'], rounds, seed, rounds),
   },
   {
     promise: 6,
