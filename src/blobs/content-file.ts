@@ -34,9 +34,9 @@ export interface Content {
   readonly size: number
 }
 
-/** A file that was written and is open still. Disposing closes it. */
+/** A file that was written and is open still. Disposing closes it, once. */
 export interface ContentFile extends Content, Disposable {
-  /** Makes the content survive power loss, and not only the process. */
+  /** Makes the content survive power loss, and not only the process. Does nothing when it is closed. */
   sync(): Promise<void>
 }
 
@@ -105,7 +105,7 @@ export async function writeContent(
   return {
     hash: hasher.digest('hex'),
     size,
-    sync: () => syncFile(file),
+    sync: async () => (owned.disposed ? undefined : syncFile(file)),
     [Symbol.dispose]: () => owned.dispose(),
   }
 }

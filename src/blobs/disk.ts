@@ -15,6 +15,9 @@ export interface DiskOptions {
   readonly report: (error: unknown) => void
 }
 
+/** Contents that may be open at once while they wait for their records. */
+const MOST_OPEN = 64
+
 /**
  * Contents as files in the folder `folder`, named by hashes that we made and by nothing else. A new
  * one is written beside them and gets its name when it is whole.
@@ -24,6 +27,7 @@ export function createDiskBlobs(folder: string, { isDurable, report }: DiskOptio
   const holds = createHolds()
   const arriving = new Map<AsyncIterator<Uint8Array>, Promise<void>>()
   let isClosed = false
+  let open = 0
 
   async function receive(bytes: AsyncIterable<Uint8Array>, room: Room): Promise<Arrival> {
     if (isClosed) throw closing()
@@ -49,6 +53,17 @@ export function createDiskBlobs(folder: string, { isDurable, report }: DiskOptio
       await writing.catch((error: unknown) => Promise.reject(isClosed ? closing() : error)),
     )
     if (isClosed) throw closing()
+    // One wait for the disk is enough for the content and its name, but not at the price of all the
+    // files that a process may have open: a request or an import may hold contents by the thousand.
+    if (open >= MOST_OPEN) {
+      if (isDurable) await onDisk(() => file.sync())
+      file[Symbol.dispose]()
+    } else {
+      open += 1
+      undo.defer(() => {
+        open -= 1
+      })
+    }
     const parts = undo.move()
     return {
       hash: file.hash,

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createDiskBlobs } from '../../src/blobs/disk'
 import { codeOf } from '../auth/setup'
@@ -70,3 +70,25 @@ test('an upload works again when its folder can be made', async () => {
   expect(await bring(store, 'abc')).toBe(hashOf('abc'))
   expect(scene.reported).toEqual([])
 })
+
+test.skipIf(!existsSync('/proc/self/fd'))(
+  'few files are open, however many contents wait (told by /proc, on Linux)',
+  async () => {
+    using scene = setup()
+    const { store } = scene
+    const openFiles = () => readdirSync('/proc/self/fd').length
+    const before = openFiles()
+    const texts = Array.from({ length: 300 }, (_, n) => `content ${n}`)
+    {
+      await using waiting = new AsyncDisposableStack()
+      const arrivals = []
+      for (const text of texts) {
+        arrivals.push(waiting.use(await store.receive(chunksOf(text), ANY_SIZE)))
+      }
+      expect(openFiles() - before).toBeLessThan(100)
+      for (const arrival of arrivals) await arrival.keep(async () => undefined)
+    }
+    expect(openFiles() - before).toBeLessThan(10)
+    expect(await listed(store)).toEqual(texts.map(hashOf).toSorted())
+  },
+)
