@@ -28,7 +28,7 @@ async function setup() {
   const smtpUrl = `smtp://127.0.0.1:${smtp.port}`
   const server = undo.use(await setupServerAt(systemClock, { smtpUrl, mailFrom: ALICE }))
   const html = `<!doctype html><html data-database-url="${server.main}">
-    <button>Log in</button><output></output><script type="module" src="/script"></script>`
+    <button disabled>Log in</button><output></output><script type="module" src="/script"></script>`
   const page = () => new Response(html, { headers: { 'content-type': 'text/html' } })
   const application = Bun.serve({
     hostname: '127.0.0.1',

@@ -22,3 +22,6 @@ void db.open()
 // What the link in a mail brings along.
 const { otpId, otp } = Object.fromEntries(new URL(location.href).searchParams)
 if (otpId && otp) void db.cloud.login({ otpId, otp })
+
+// A click before would have been for nothing.
+if (button !== null) button.disabled = false
