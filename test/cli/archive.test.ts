@@ -98,9 +98,9 @@ test('an export that fails leaves no file, and the one before as it was', async 
   await run(['import', '-'], { input: await pictureArchive() })
   await Bun.write(file('all.zip'), 'the one before')
   const blobs = join(path, 'data/databases/main/blobs')
-  const shelf = readdirSync(blobs).find((name) => name.length === 2) ?? ''
-  const [rest = ''] = readdirSync(join(blobs, shelf))
-  await Bun.write(join(blobs, shelf, rest), 'the bytes of a PICTURE')
+  const names = readdirSync(blobs, { recursive: true, encoding: 'utf8' })
+  const content = names.find((name) => /^[\da-f]{2}\/[\da-f]{62}$/.test(name)) ?? ''
+  await Bun.write(join(blobs, content), 'the bytes of a PICTURE')
   const failed = await run(['export', file('all.zip')])
   expect(failed.exitCode).toBe(1)
   expect(failed.stderr).toContain('The bytes of the blob "pic" are missing or damaged')
