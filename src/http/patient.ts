@@ -61,7 +61,6 @@ export function patiently(
   // One promise for each chunk, whatever may become of it: there are twenty in a mebibyte.
   function next(): Promise<IteratorResult<Uint8Array>> {
     const begun = (since = performance.now())
-    timer ??= setInterval(look, silence / LOOKS)
     return new Promise((resolve, reject) => {
       giveUp = reject
       read().then(
