@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import process from 'node:process'
-import { OFF, type OffloadRule } from './domain/offload-rule'
+import { OFF, type OffloadRule } from './domain/blob/offload-rule'
 import { holdsSecret, usualSender } from './mail/address'
 import type { Networks } from './networks'
 import type { RateLimits } from './rate-limits'

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { findRule, OFFLOAD_RULES, type OffloadRule } from './domain/offload-rule'
+import { findRule, OFFLOAD_RULES, type OffloadRule } from './domain/blob/offload-rule'
 import { parseMailAddress } from './mail/address'
 import { parseSender } from './mail/sender'
 import { isIPv4, isIPv6, type Networks, parseNetworks } from './networks'

@@ -7,9 +7,9 @@ import {
   rejection,
   type Verdict,
   verdictOn,
-} from '../domain/policy'
+} from '../domain/user/policy'
 import type { Database } from '../domain/store'
-import { findUser, type Person, type User } from '../domain/user'
+import { findUser, type Person, type User } from '../domain/user/user'
 
 /**
  * Asks the web hook of a database about a person (protocol.md §13.1): outside every unit, because it

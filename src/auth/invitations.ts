@@ -9,14 +9,14 @@ import {
   type ShownInvitation,
   unknownInvitation,
 } from '../domain/invitation-answer'
-import { licensedUntil } from '../domain/license'
+import { licensedUntil } from '../domain/user/license'
 import type { Mailer } from '../domain/mailer'
 import { listOrigins } from '../domain/origin'
 import { requireRedirect } from '../domain/redirect'
 import { hashSecret } from '../domain/secret'
 import type { Awaitable, Database, ReadTx, WriteTx } from '../domain/store'
-import { requireUserId, type User } from '../domain/user'
-import { findUsersOfEmail } from '../domain/user-list'
+import { requireUserId, type User } from '../domain/user/user'
+import { findUsersOfEmail } from '../domain/user/list'
 import type { Admission } from './admission'
 import { sendInvitation } from './invitation-mail'
 import { requireActive } from './subject'

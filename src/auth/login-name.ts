@@ -1,7 +1,7 @@
 import type { Code } from '../domain/code'
 import { DEMO_DOMAIN, requireEmail } from '../domain/email'
 import { SatchelError } from '../domain/error'
-import { requireUserId } from '../domain/user'
+import { requireUserId } from '../domain/user/user'
 
 /** Who wants to log in: the owner of a mailbox, perhaps as somebody else (protocol.md §2.1). */
 export interface LoginName {

@@ -1,6 +1,6 @@
 import { type Code, isLive } from '../domain/code'
 import { SatchelError } from '../domain/error'
-import type { Intent } from '../domain/policy'
+import type { Intent } from '../domain/user/policy'
 import { grantScopes, isScope, type Scope } from '../domain/scope'
 import { sameSecret } from '../domain/secret'
 import type { ReadTx, WriteTx } from '../domain/store'

@@ -1,7 +1,7 @@
 import { findClient, isClientExpired } from '../domain/client'
 import { SatchelError } from '../domain/error'
 import type { ReadTx } from '../domain/store'
-import { findUser, type User } from '../domain/user'
+import { findUser, type User } from '../domain/user/user'
 
 /**
  * The client id of what people get by logging in themselves (OTP, a provider, demo): their application

@@ -1,10 +1,10 @@
 import type { Clock } from '../clock'
 import { SatchelError } from '../domain/error'
 import { randomToken } from '../domain/id'
-import { parseJson } from '../domain/json-scan'
-import type { Policy, Verdict } from '../domain/policy'
+import { parseJson } from '../domain/json/scan'
+import type { Policy, Verdict } from '../domain/user/policy'
 import type { Database } from '../domain/store'
-import type { Person } from '../domain/user'
+import type { Person } from '../domain/user/user'
 import type { Vault } from '../domain/vault'
 import {
   findWebhook,
@@ -14,7 +14,7 @@ import {
   setPolicy,
   type WebhookAddress,
   type WebhookRotation,
-} from '../domain/webhook'
+} from '../domain/user/webhook'
 import { type Outbound, OutboundError } from '../outbound'
 import { signWebhook, type WebhookMessage } from './webhook-signature'
 

@@ -1,6 +1,6 @@
 import type { OutputOf } from '../control/operations'
-import type { BlobDetails, BlobPage } from '../domain/blob-list'
-import type { Verification } from '../domain/blob-verification'
+import type { BlobDetails, BlobPage } from '../domain/blob/list'
+import type { Verification } from '../domain/blob/verification'
 import { counted, oneLine, size, table } from './output'
 
 export function tableOfBlobs({ blobs, next }: BlobPage): string {

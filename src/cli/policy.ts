@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from '@commander-js/extra-typings'
 import type { OutputOf } from '../control/operations'
-import { NEW_USERS, type Policy } from '../domain/policy'
+import { NEW_USERS, type Policy } from '../domain/user/policy'
 import { number } from './arguments'
 import { type Cli, example, inSession, withDatabase } from './command'
 import { print, shownOnce } from './output'

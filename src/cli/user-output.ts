@@ -1,4 +1,4 @@
-import type { UserJson } from '../domain/user-json'
+import type { UserJson } from '../domain/user/json'
 import { oneLine, table } from './output'
 
 /** Users as rows; `now`, ms, says whose licence has ended. */

@@ -1,12 +1,12 @@
-import { collectBlobs, countCollectable, removeStrays } from '../domain/blob-collection'
+import { collectBlobs, countCollectable, removeStrays } from '../domain/blob/collection'
 import {
   type BlobLimitChanges,
   changeBlobLimits,
   findBlobLimits,
   findOwnBlobLimits,
-} from '../domain/blob-limits'
-import { describeBlob, listBlobs } from '../domain/blob-list'
-import { verifyBlobs } from '../domain/blob-verification'
+} from '../domain/blob/limits'
+import { describeBlob, listBlobs } from '../domain/blob/list'
+import { verifyBlobs } from '../domain/blob/verification'
 import { flag, number, optional, text } from './fields'
 import { operation } from './operation'
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock'
 import { type ClientCredentials, createClient } from '../domain/client'
-import { findOffloadRule, setOffloadRule } from '../domain/offload-rule'
+import { findOffloadRule, setOffloadRule } from '../domain/blob/offload-rule'
 import { setPublicAddress } from '../domain/public-address'
 import { SCOPES } from '../domain/scope'
 import type { Database } from '../domain/store'

@@ -1,5 +1,5 @@
 import { type ErrorCode, SatchelError } from '../domain/error'
-import { NEWLINE } from '../domain/json-bytes'
+import { NEWLINE } from '../domain/json/bytes'
 
 /** What an answer of the control listener is made of. The last one is a result or an error. */
 export type Event =

@@ -1,6 +1,6 @@
 import { SatchelError } from '../domain/error'
 import { requireEmail } from '../domain/email'
-import { findPolicy, NEW_USERS, type Policy } from '../domain/policy'
+import { findPolicy, NEW_USERS, type Policy } from '../domain/user/policy'
 import { number, optional, text } from './fields'
 import { operation } from './operation'
 

@@ -2,7 +2,7 @@ import type { Client } from '../domain/client'
 import { isClientExpired } from '../domain/client'
 import { SatchelError } from '../domain/error'
 import { grantScopes, type Scope, SCOPES } from '../domain/scope'
-import { isEmail, requireUserId } from '../domain/user'
+import { isEmail, requireUserId } from '../domain/user/user'
 import { number, optional, text, texts } from './fields'
 import { operation } from './operation'
 

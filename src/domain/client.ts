@@ -4,7 +4,7 @@ import { randomToken } from './id'
 import { hasAllScopes, type Scope, SCOPES } from './scope'
 import { hashSecret, newSecret, sameSecret } from './secret'
 import type { ReadTx, WriteTx } from './store'
-import { foldEmail } from './user'
+import { foldEmail } from './user/user'
 
 /** An API client (protocol.md §9.2). Its secret is known only as its SHA-256. */
 export interface Client {

@@ -1,5 +1,5 @@
 import { type ErrorCode, SatchelError } from './error'
-import { foldEmail } from './user'
+import { foldEmail } from './user/user'
 
 /**
  * An e-mail address that a mail can be sent to, in the form in which addresses are stored and

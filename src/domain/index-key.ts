@@ -1,5 +1,5 @@
 import { timeOfDate, timeOfIsoText } from './date-value'
-import { BINARY_TYPES } from './inline-value'
+import { BINARY_TYPES } from './blob/inline-value'
 import { propertyAt } from './property'
 import type { Index } from './schema'
 

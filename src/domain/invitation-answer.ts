@@ -8,7 +8,7 @@ import { putDrafts } from './put'
 import { shownName } from './shown-name'
 import type { ReadTx, StoredObject, WriteTx } from './store'
 import { requireTable, type Table } from './table'
-import type { User } from './user'
+import type { User } from './user/user'
 import { getOwn, isWireObject, parseStored, type WireObject } from './value'
 
 export type InvitationAnswer = 'accept' | 'reject'

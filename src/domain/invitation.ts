@@ -5,7 +5,7 @@ import { SatchelError } from './error'
 import type { RealmRef } from './realm'
 import { shownName } from './shown-name'
 import type { ReadTx, WriteTx } from './store'
-import { findUser, foldEmail } from './user'
+import { findUser, foldEmail } from './user/user'
 import { isAbsent, parseStored, type WireObject } from './value'
 import type { Placement, Writing } from './writing'
 

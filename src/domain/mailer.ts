@@ -1,6 +1,6 @@
 import { hashSecret } from './secret'
 import type { Awaitable, ReadTx, WriteTx } from './store'
-import { foldEmail } from './user'
+import { foldEmail } from './user/user'
 
 /** What the templates of each kind of mail are filled with (protocol.md §13.2). */
 export interface MailVariables {

@@ -7,7 +7,7 @@ import type { Membership } from './member'
 import { mayGrant, parsePermissions } from './permission'
 import type { RealmRef } from './realm'
 import { requireCustomRealm } from './role-rows'
-import { foldEmail } from './user'
+import { foldEmail } from './user/user'
 import { type WireObject, changedProperties, isAbsent, isWireObject, parseStored } from './value'
 import { type Placement, type RowRules, type Writing, heldIn, refuse } from './writing'
 

@@ -5,7 +5,7 @@ import { PUBLIC_REALM, PUBLIC_REALM_REF, type Realm } from './realm'
 import { requireFreshRealm } from './realm-rows'
 import type { StoredObject, WriteTx } from './store'
 import type { Table } from './table'
-import { requireUserId } from './user'
+import { requireUserId } from './user/user'
 import type { Placement, Writing } from './writing'
 
 /** Decides realm, owner and key of a draft and writes them into it (design.md §5.1). */

@@ -1,6 +1,6 @@
-import { JSON_LIMITS, parseJson } from './json-scan'
-import { findJsonFault, offsetInString, positionAt } from './json-syntax'
-import type { Position } from './json-syntax'
+import { JSON_LIMITS, parseJson } from './json/scan'
+import { findJsonFault, offsetInString, positionAt } from './json/syntax'
+import type { Position } from './json/syntax'
 import { parseStores } from './schema'
 import type { Locate, TableSchema } from './schema'
 

@@ -1,6 +1,6 @@
 import { quoted, SatchelError } from './error'
-import { positionAt } from './json-syntax'
-import type { Position } from './json-syntax'
+import { positionAt } from './json/syntax'
+import type { Position } from './json/syntax'
 
 /** One index of a table, as Dexie's stores syntax declares it. */
 export interface Index {

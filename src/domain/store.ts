@@ -1,4 +1,4 @@
-import type { BlobReader, BlobWriter } from './blob-records'
+import type { BlobReader, BlobWriter } from './blob/records'
 import type { Client } from './client'
 import type { Job } from './job'
 import type { SigningKey } from './credential'

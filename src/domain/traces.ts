@@ -1,4 +1,4 @@
-import { blobsIn, mentionsBlobs } from './blob-refs'
+import { blobsIn, mentionsBlobs } from './blob/refs'
 import { indexEntries } from './index-key'
 import type { IndexEntry, Traces } from './store'
 import type { Table } from './table'

@@ -1,5 +1,5 @@
-import type { Blob as BlobRecord } from '../domain/blob'
-import type { BlobStore } from '../domain/blob-store'
+import type { Blob as BlobRecord } from '../domain/blob/blob'
+import type { BlobStore } from '../domain/blob/store'
 import { SatchelError } from '../domain/error'
 import { answer, type Body } from './answer'
 import { contentRange, multipartBytes, plainBytes } from './byte-parts'

@@ -1,6 +1,6 @@
 import { type Actor, requireLicense } from '../domain/actor'
-import { requireBlobType } from '../domain/blob'
-import { putBlob, roomForBlob } from '../domain/blob-upload'
+import { requireBlobType } from '../domain/blob/blob'
+import { putBlob, roomForBlob } from '../domain/blob/upload'
 import { decodePercent } from '../domain/percent'
 import { SatchelError } from '../domain/error'
 import { brokenOff, declaredLength, requireUncompressed } from './body'

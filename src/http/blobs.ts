@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia'
-import { findReadableBlob } from '../domain/blob-access'
+import { findReadableBlob } from '../domain/blob/access'
 import { requireScopes } from '../domain/actor'
 import { answer } from './answer'
 import { bearer } from './bearer'

@@ -1,5 +1,5 @@
 import { SatchelError } from '../domain/error'
-import { type JsonLimits, parseJson } from '../domain/json-scan'
+import { type JsonLimits, parseJson } from '../domain/json/scan'
 import { nextTurn } from '../domain/turn'
 import { callOf } from './call'
 

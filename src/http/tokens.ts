@@ -1,7 +1,7 @@
 import { type AnyElysia, Elysia } from 'elysia'
 import type { Parameters } from '../auth/parameters'
 import { SatchelError } from '../domain/error'
-import { JSON_LIMITS, parseJson } from '../domain/json-scan'
+import { JSON_LIMITS, parseJson } from '../domain/json/scan'
 import { answer } from './answer'
 import { bearerToken, hostOf } from './bearer'
 import { type Call, callOf } from './call'

@@ -1,4 +1,4 @@
-import type { Blob } from '../domain/blob'
+import type { Blob } from '../domain/blob/blob'
 import type { RealmRef } from '../domain/realm'
 import type { Scope, WriteScope } from './scope'
 

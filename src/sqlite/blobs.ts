@@ -1,4 +1,4 @@
-import type { Blob } from '../domain/blob'
+import type { Blob } from '../domain/blob/blob'
 import type { RealmRef } from '../domain/realm'
 import type {
   BlobReader,
@@ -6,7 +6,7 @@ import type {
   BlobState,
   BlobUsage,
   BlobWriter,
-} from '../domain/blob-records'
+} from '../domain/blob/records'
 import { putBlob, removeBlob, WHOLE } from './blob-rows'
 import { erasing } from './erasing'
 import { objectTable } from './object-table'

@@ -1,4 +1,4 @@
-import { textsOf } from '../domain/user-search'
+import { textsOf } from '../domain/user/search'
 import type { Connection } from './connection'
 import { toUser, USER_COLUMNS, type UserRow } from './user-row'
 

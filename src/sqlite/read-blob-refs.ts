@@ -1,4 +1,4 @@
-import { blobsIn, mentionsBlobs } from '../domain/blob-refs'
+import { blobsIn, mentionsBlobs } from '../domain/blob/refs'
 import { parseStored } from '../domain/value'
 import type { Connection } from './connection'
 import { objectTable } from './object-table'

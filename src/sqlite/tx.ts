@@ -1,5 +1,5 @@
 import type { MembershipReader, MembershipWriter } from '../domain/people-store'
-import type { BlobReader, BlobWriter } from '../domain/blob-records'
+import type { BlobReader, BlobWriter } from '../domain/blob/records'
 import type {
   Awaitable,
   ObjectReader,

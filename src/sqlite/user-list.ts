@@ -1,5 +1,5 @@
-import type { User } from '../domain/user'
-import type { UserFilter, UserOrder, UserPage, UserPosition, UserQuery } from '../domain/user-query'
+import type { User } from '../domain/user/user'
+import type { UserFilter, UserOrder, UserPage, UserPosition, UserQuery } from '../domain/user/query'
 import type { Scope } from './scope'
 import { type Condition, condition, type Lookup, lookup, where } from './user-lookup'
 import { toUser, USER_COLUMNS, type UserRow } from './user-row'

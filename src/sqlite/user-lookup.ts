@@ -1,4 +1,4 @@
-import type { UserFilter } from '../domain/user-query'
+import type { UserFilter } from '../domain/user/query'
 
 /** A part of a statement, with what it is to be run with. */
 export interface Condition {

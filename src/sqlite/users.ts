@@ -1,6 +1,6 @@
 import type { UserReader, UserWriter } from '../domain/people-store'
-import type { User, UserFields } from '../domain/user'
-import { textsOf } from '../domain/user-search'
+import type { User, UserFields } from '../domain/user/user'
+import { textsOf } from '../domain/user/search'
 import type { Scope, WriteScope } from './scope'
 import { countUsers, listUsers } from './user-list'
 import { toUser, USER_COLUMNS, type UserRow } from './user-row'

@@ -1,13 +1,13 @@
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { type Actor, ANONYMOUS } from '../../src/domain/actor'
-import { findReadableBlob } from '../../src/domain/blob-access'
-import { collectBlobs } from '../../src/domain/blob-collection'
-import { putBlob } from '../../src/domain/blob-upload'
+import { findReadableBlob } from '../../src/domain/blob/access'
+import { collectBlobs } from '../../src/domain/blob/collection'
+import { putBlob } from '../../src/domain/blob/upload'
 import { SatchelError } from '../../src/domain/error'
 import type { Database } from '../../src/domain/store'
 import { HOUR } from '../auth/setup'
-import { ANY_AMOUNT, hashOf, NO_BYTES } from '../domain/blob-setup'
+import { ANY_AMOUNT, hashOf, NO_BYTES } from '../domain/blob/setup'
 import {
   type BlobWorld,
   changedRows,

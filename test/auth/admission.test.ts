@@ -3,7 +3,7 @@ import { decodeJwt } from 'jose'
 import { type AskWebhook, createAdmission } from '../../src/auth/admission'
 import { createAuthority } from '../../src/auth/authority'
 import { SatchelError } from '../../src/domain/error'
-import { changePolicy, type Intent, type Policy, type Verdict } from '../../src/domain/policy'
+import { changePolicy, type Intent, type Policy, type Verdict } from '../../src/domain/user/policy'
 import type { Database } from '../../src/domain/store'
 import {
   asClient,

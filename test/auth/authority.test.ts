@@ -4,7 +4,7 @@ import { createAuthority } from '../../src/auth/authority'
 import type { Actor } from '../../src/domain/actor'
 import { revokeClient, rotateClient } from '../../src/domain/client'
 import type { Database } from '../../src/domain/store'
-import type { User } from '../../src/domain/user'
+import type { User } from '../../src/domain/user/user'
 import { asClient, codeOf, DAY, HOUR, MINUTE, setupAuthority, type TestAuthority } from './setup'
 
 const alice = { sub: 'alice@example.com', email: 'alice@example.com', name: 'Alice' }

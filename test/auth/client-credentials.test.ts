@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { decodeJwt } from 'jose'
 import { revokeClient, rotateClient } from '../../src/domain/client'
 import { SCOPES } from '../../src/domain/scope'
-import { listEveryUser } from '../../src/domain/user-list'
+import { listEveryUser } from '../../src/domain/user/list'
 import {
   asClient,
   codeOf,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { createLoginLog } from '../../src/auth/login-log'
 import type { Database } from '../../src/domain/store'
-import { admitUser } from '../../src/domain/policy'
-import { listEveryUser } from '../../src/domain/user-list'
+import { admitUser } from '../../src/domain/user/policy'
+import { listEveryUser } from '../../src/domain/user/list'
 import { setupStore } from './setup'
 
 async function setupUsers(...ids: string[]) {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
-import type { UserJson } from '../../src/domain/user-json'
+import type { UserJson } from '../../src/domain/user/json'
 import { type AnswerHook, startHook, verdict } from '../auth/webhook-setup'
 import { temporaryFolder } from '../setup'
 import { type Outcome, runJson, runSatchel, type Scene } from './setup'

@@ -1,5 +1,5 @@
 import { expect } from 'bun:test'
-import type { Blob } from '../../src/domain/blob'
+import type { Blob } from '../../src/domain/blob/blob'
 import type { RealmRef } from '../../src/domain/realm'
 import type { Database, ObjectPut, Traces } from '../../src/domain/store'
 import type { Table } from '../../src/domain/table'

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test'
-import type { Arrival, BlobStore } from '../../src/domain/blob-store'
+import type { Arrival, BlobStore } from '../../src/domain/blob/store'
 import { SatchelError } from '../../src/domain/error'
 import { codeOf } from '../auth/setup'
 import { ANY_SIZE, bring, chunksOf, hashOf, listed, type OpenBlobStore } from './content-fixture'
 import { describeBlobRaces } from './content-races'
 
 /**
- * The contract of a place for bytes (src/domain/blob-store.ts): one that passes is done.
+ * The contract of a place for bytes (src/domain/blob/store.ts): one that passes is done.
  * `openStore` opens an empty store in a place of its own.
  */
 export function describeBlobStore(name: string, openStore: OpenBlobStore): void {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import type { Blob } from '../../src/domain/blob'
+import type { Blob } from '../../src/domain/blob/blob'
 import { PUBLIC_REALM_REF, type RealmRef } from '../../src/domain/realm'
 import { HOUR } from '../auth/setup'
 import {

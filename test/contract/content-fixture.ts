@@ -1,4 +1,4 @@
-import type { BlobStore } from '../../src/domain/blob-store'
+import type { BlobStore } from '../../src/domain/blob/store'
 import { SatchelError } from '../../src/domain/error'
 
 /** An empty store in a place of its own. */

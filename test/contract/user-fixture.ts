@@ -1,8 +1,8 @@
 import { expect } from 'bun:test'
 import type { Database } from '../../src/domain/store'
-import type { User, UserFields } from '../../src/domain/user'
-import type { UserFilter, UserOrder, UserQuery } from '../../src/domain/user-query'
-import { textsOf } from '../../src/domain/user-search'
+import type { User, UserFields } from '../../src/domain/user/user'
+import type { UserFilter, UserOrder, UserQuery } from '../../src/domain/user/query'
+import { textsOf } from '../../src/domain/user/search'
 
 export function user(id: string, fields: Partial<UserFields> = {}): UserFields {
   return {

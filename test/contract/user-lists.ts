@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { USER_ORDERS, type UserFilter, type UserQuery } from '../../src/domain/user-query'
+import { USER_ORDERS, type UserFilter, type UserQuery } from '../../src/domain/user/query'
 import { type OpenStore, setupDatabase } from './fixture'
 import { crowd, ids, pages, passes, putAll, query, sorted, user } from './user-fixture'
 

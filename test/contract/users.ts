@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import type { UserFields } from '../../src/domain/user'
-import { USER_ORDERS } from '../../src/domain/user-query'
+import type { UserFields } from '../../src/domain/user/user'
+import { USER_ORDERS } from '../../src/domain/user/query'
 import { inEveryLife, type OpenStore, setupDatabase } from './fixture'
 import { find, ids, putOne, query, user } from './user-fixture'
 

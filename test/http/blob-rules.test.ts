@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { GRACE } from '../../src/domain/blob-collection'
+import { GRACE } from '../../src/domain/blob/collection'
 import { type BlobServer, setupBlobs } from './blob-setup'
 import { ALICE, BOB } from './setup'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { GRACE } from '../../src/domain/blob-collection'
+import { GRACE } from '../../src/domain/blob/collection'
 import { type BlobCaller, type BlobServer, setupBlobs } from '../http/blob-setup'
 import { ALICE, BOB, callerOf } from '../http/setup'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
-import { parseJson } from '../../src/domain/json-scan'
+import { parseJson } from '../../src/domain/json/scan'
 import { SatchelError } from '../../src/domain/error'
 import { ALICE, setupData } from '../http/setup'
 import { setupExecutable } from './setup'

@@ -3,7 +3,7 @@ import { ANONYMOUS } from '../../src/domain/actor'
 import { declareTables } from '../../src/domain/declare'
 import { parseStores } from '../../src/domain/schema'
 import { storedTraces } from '../../src/domain/traces'
-import { administrator, alice, bob, readersOf, refTo, uploadText } from '../domain/blob-setup'
+import { administrator, alice, bob, readersOf, refTo, uploadText } from '../domain/blob/setup'
 import { openOldDatabase, VERSIONS } from './old-database'
 
 const EARLIER = VERSIONS.slice(0, VERSIONS.indexOf('0006_blobs'))

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { USER_ORDERS, type UserFilter, type UserQuery } from '../../src/domain/user-query'
+import { USER_ORDERS, type UserFilter, type UserQuery } from '../../src/domain/user/query'
 import { openConnection } from '../../src/sqlite/connection'
 import { prepareFile } from '../../src/sqlite/prepare'
 import { loadCommitted } from '../../src/sqlite/state'

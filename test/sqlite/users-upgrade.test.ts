@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { listEveryUser } from '../../src/domain/user-list'
+import { listEveryUser } from '../../src/domain/user/list'
 import { DAY } from '../auth/setup'
 import { openOldDatabase } from './old-database'
 

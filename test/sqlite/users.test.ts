@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
-import type { User, UserFields } from '../../src/domain/user'
-import type { UserFilter, UserOrder, UserPosition } from '../../src/domain/user-query'
-import { textsOf } from '../../src/domain/user-search'
+import type { User, UserFields } from '../../src/domain/user/user'
+import type { UserFilter, UserOrder, UserPosition } from '../../src/domain/user/query'
+import { textsOf } from '../../src/domain/user/search'
 import { setupStore } from '../auth/setup'
 
 const CROWD = 19_000

@@ -1,5 +1,5 @@
 import type { Archive } from '../archive'
-import type { Arrival } from '../blob-store'
+import type { Arrival } from '../blob/store'
 import { SatchelError, quoted } from '../error'
 import type { WriteTx } from '../store'
 import type { ArchiveFiles } from './archive-files'

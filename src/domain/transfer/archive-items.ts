@@ -1,6 +1,6 @@
 import type { Archive } from '../archive'
 import { quoted } from '../error'
-import { splitLines } from '../ndjson'
+import { splitLines } from '../json/ndjson'
 import { type ArchiveFiles, BLOB_LIST, contentFile, DATA } from './archive-files'
 import { parseBlob } from './blob-line'
 import { type BlobEntry, type Item, type PartLimits, refuseAt } from './entry'

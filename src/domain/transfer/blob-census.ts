@@ -1,4 +1,4 @@
-import { blobsIn, mentionsBlobs } from '../blob-refs'
+import { blobsIn, mentionsBlobs } from '../blob/refs'
 import type { ReadTx } from '../store'
 import { parseStored } from '../value'
 import { type ExportPiece, type Selection, isPart } from './export-head'

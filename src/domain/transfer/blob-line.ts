@@ -1,6 +1,6 @@
-import { type Blob, requireBlobId, requireBlobType } from '../blob'
+import { type Blob, requireBlobId, requireBlobType } from '../blob/blob'
 import { SatchelError, quoted } from '../error'
-import { requireUserId } from '../user'
+import { requireUserId } from '../user/user'
 import { type BlobFacts, inPlace, refuseAt } from './entry'
 import type { FileLine } from './line-file'
 

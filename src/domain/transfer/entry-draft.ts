@@ -4,7 +4,7 @@ import { compoundKey } from '../key'
 import { requirePrivatePlace } from '../placement'
 import { ROW_RULES } from '../row-rules'
 import type { Table } from '../table'
-import { requireUserId } from '../user'
+import { requireUserId } from '../user/user'
 import { type WireObject, getOwn, setOwn } from '../value'
 import type { ObjectEntry } from './entry'
 

@@ -1,8 +1,8 @@
 import type { Packed } from '../archive'
-import type { Blob } from '../blob'
+import type { Blob } from '../blob/blob'
 import { type ErrorCode, SatchelError } from '../error'
-import { JSON_LIMITS, type JsonLimits, parseJson } from '../json-scan'
-import type { Position } from '../json-syntax'
+import { JSON_LIMITS, type JsonLimits, parseJson } from '../json/scan'
+import type { Position } from '../json/syntax'
 import type { TableSchema } from '../schema'
 import { type WireObject, isWireObject, requireWireObject } from '../value'
 

@@ -1,7 +1,7 @@
 import type { RealmRef } from '../realm'
 import type { Database } from '../store'
 import { BUILT_IN_TABLES, type Table, requireTable } from '../table'
-import { listEveryUser } from '../user-list'
+import { listEveryUser } from '../user/list'
 
 /** What an export holds, when not everything. */
 export interface Selection {

@@ -1,5 +1,5 @@
 import type { ArchiveFormat } from '../archive'
-import type { BlobStore } from '../blob-store'
+import type { BlobStore } from '../blob/store'
 import type { Job } from '../job'
 import type { JobStep } from '../job-runner'
 import type { WriteTx } from '../store'

@@ -1,6 +1,6 @@
 import { quoted } from '../error'
-import type { JsonLimits } from '../json-scan'
-import { splitLines } from '../ndjson'
+import type { JsonLimits } from '../json/scan'
+import { splitLines } from '../json/ndjson'
 import { parseSchemaIn } from '../schema-file'
 import { type WireObject, getOwn, isWireObject } from '../value'
 import {

@@ -1,5 +1,5 @@
-import { splitJson } from '../json-split'
-import { splitLines } from '../ndjson'
+import { splitJson } from '../json/split'
+import { splitLines } from '../json/ndjson'
 import { isWireObject } from '../value'
 import { type Entry, FILE, parsePart, type PartLimits, refuseAt, requireData } from './entry'
 import { parseLine } from './line-file'

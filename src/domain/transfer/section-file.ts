@@ -1,5 +1,5 @@
 import { quoted } from '../error'
-import { type JsonPart, splitJson } from '../json-split'
+import { type JsonPart, splitJson } from '../json/split'
 import { parseSchemaIn } from '../schema-file'
 import { isWireObject } from '../value'
 import { FILE, type Item, parsePart, type PartLimits, refuseAt, requireData } from './entry'

@@ -2,7 +2,7 @@ import { quoted } from '../error'
 import { isIdPrefix } from '../id'
 import { compoundKey } from '../key'
 import { PUBLIC_REALM } from '../realm'
-import { isEmail, requireUserId } from '../user'
+import { isEmail, requireUserId } from '../user/user'
 import { isWireObject } from '../value'
 import { type ObjectEntry, type UserEntry, inPlace, refuseAt, requireData } from './entry'
 

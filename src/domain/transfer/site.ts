@@ -1,5 +1,5 @@
 import type { ArchiveFormat } from '../archive'
-import type { BlobStore } from '../blob-store'
+import type { BlobStore } from '../blob/store'
 import type { Database } from '../store'
 
 /** A database, and what its blobs go through on their way in and out. */

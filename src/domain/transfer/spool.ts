@@ -1,6 +1,6 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
 import { SatchelError } from '../error'
-import { NEWLINE } from '../json-bytes'
+import { NEWLINE } from '../json/bytes'
 import type { Database } from '../store'
 import type { Entry } from './entry'
 import { type Scratch, createScratch, scratchPath } from './scratch'

@@ -1,5 +1,5 @@
-import { MAX_USERS, USER_ORDERS } from '../../domain/user-query'
-import { USER_TYPES } from '../../domain/user'
+import { MAX_USERS, USER_ORDERS } from '../../domain/user/query'
+import { USER_TYPES } from '../../domain/user/user'
 import { type Parameter, type Schema, schemaRef } from './specification'
 
 const MOMENT: Schema = { type: 'string', format: 'date-time' }

@@ -1,4 +1,4 @@
-import { BINARY_TYPES } from '../../domain/inline-value'
+import { BINARY_TYPES } from '../../domain/blob/inline-value'
 import { type Schema, schemaRef } from './specification'
 
 /** What may stand in an object: JSON, and what JSON has no form for (spec.md §2.6, protocol.md §1.2). */

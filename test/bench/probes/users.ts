@@ -1,4 +1,4 @@
-import { USER_ORDERS } from '../../../src/domain/user-query'
+import { USER_ORDERS } from '../../../src/domain/user/query'
 import type { Bench, Workload } from '../bench'
 import { openEmptySatchel } from '../fixture'
 import { crowd, postPeople, searches } from '../people'

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { accessOf } from '../../../src/domain/access'
 import type { Actor } from '../../../src/domain/actor'
 import type { Database } from '../../../src/domain/store'
-import { listEveryUser } from '../../../src/domain/user-list'
+import { listEveryUser } from '../../../src/domain/user/list'
 import { dataOf, expectNothingLeft, lines, objectsOf, setupDatabase } from './setup'
 
 const FILE = {

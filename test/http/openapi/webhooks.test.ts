@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { readVerdict } from '../../../src/domain/webhook'
+import { readVerdict } from '../../../src/domain/user/webhook'
 import { setupWebhook, startHook } from '../../auth/webhook-setup'
 import { setupDocument } from './setup'
 

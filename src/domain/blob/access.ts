@@ -1,0 +1,46 @@
+import { type Access, accessOf } from '../access'
+import type { Actor } from '../actor'
+import { type Blob, parseRef } from './blob'
+import { SatchelError } from '../error'
+import type { Awaitable, Database, ReadTx } from '../store'
+
+/**
+ * The blob that `ref` (`1:<id>`, decoded) names, for an actor who may read it (design.md §5.9): its
+ * uploaders, everyone who may read a realm with an object that references it, and `GLOBAL_READ`. Who
+ * is nobody reads what objects of the public realm reference. Throws, for a blob that is there and
+ * one that is not alike, `INVALID_TOKEN` without a token and `UNKNOWN_BLOB` with one.
+ */
+export async function findReadableBlob(
+  database: Database,
+  actor: Actor,
+  ref: string,
+): Promise<Blob> {
+  const id = parseRef(ref)
+  const blob =
+    id === undefined ? undefined : await database.read((tx) => readableBlob(tx, actor, id))
+  if (blob !== undefined) return blob
+  if (actor.subject !== null) {
+    throw new SatchelError(
+      'UNKNOWN_BLOB',
+      'There is no blob with this ref, or none that you may read',
+    )
+  }
+  throw new SatchelError(
+    'INVALID_TOKEN',
+    'An access token is needed, unless a public object references the blob: Authorization: Bearer <token>',
+  )
+}
+
+async function readableBlob(tx: ReadTx, actor: Actor, id: string): Promise<Blob | undefined> {
+  if (actor.scopes.has('GLOBAL_READ')) return await tx.blobs.find(id)
+  return await findSharedBlob(tx, await accessOf(tx, actor), id)
+}
+
+/** The blob, if they brought it or read a realm with an object that references it. */
+export function findSharedBlob(
+  tx: ReadTx,
+  { ownRealm, realmRefs }: Access,
+  id: string,
+): Awaitable<Blob | undefined> {
+  return tx.blobs.findFor(id, ownRealm, realmRefs)
+}

@@ -1,0 +1,62 @@
+import type { Clock } from '../../clock'
+import { collectBlobs, removeSpent } from './collection'
+import type { BlobStore } from './store'
+import type { Database } from '../store'
+
+/** Collects in the background what no object needs. */
+export interface BlobKeeper extends AsyncDisposable {
+  /** Collects now, after what is under way. */
+  collect(): Promise<void>
+  /** Resolves when no bytes are left that are known to be needed no more. */
+  idle(): Promise<void>
+}
+
+export interface BlobKeeperParts {
+  readonly database: Database
+  readonly bytes: BlobStore
+  readonly clock: Clock
+  /** Told what went wrong; it is tried again at the next time. */
+  readonly report: (error: unknown) => void
+  /** How often to look for blobs whose grace is over, ms. */
+  readonly every?: number
+}
+
+const HOUR = 60 * 60 * 1_000
+
+/** Works for as long as its database is open. */
+export function createBlobKeeper(parts: BlobKeeperParts): BlobKeeper {
+  const { database, bytes, clock, report, every = HOUR } = parts
+  let isStopped = false
+  let isCalled = false
+  let working = Promise.resolve()
+  const goesOn = () => !isStopped
+
+  function inTurn(work: () => Promise<unknown>): Promise<void> {
+    working = working.then(() => (isStopped ? undefined : work())).then(() => undefined, report)
+    return working
+  }
+
+  const collect = () => inTurn(() => collectBlobs(database, bytes, clock.now(), { goesOn }))
+  const unsubscribe = database.onCommit(({ contentSpent }) => {
+    if (!contentSpent || isCalled) return
+    isCalled = true
+    void inTurn(async () => {
+      isCalled = false
+      await removeSpent(database, bytes, goesOn)
+    })
+  })
+  const timer = setInterval(() => void collect(), every)
+  timer.unref()
+  return {
+    collect,
+    async idle() {
+      for (let last; last !== working; await last) last = working
+    },
+    async [Symbol.asyncDispose]() {
+      isStopped = true
+      clearInterval(timer)
+      unsubscribe()
+      await working
+    },
+  }
+}

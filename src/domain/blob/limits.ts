@@ -1,0 +1,59 @@
+import { SatchelError } from '../error'
+import type { ReadTx, WriteTx } from '../store'
+
+/** How much a database takes, in bytes; null: any amount. */
+export interface BlobLimits {
+  /** One blob. */
+  readonly blob: number
+  /** All blobs of the database, each with its own size though equal ones are stored once. */
+  readonly database: number | null
+  /** Everything that one person uploaded; who writes for the whole database (`GLOBAL_WRITE`) is none. */
+  readonly user: number | null
+}
+
+/** What a database says for itself; what is absent is for its server to say. */
+export type OwnBlobLimits = Partial<BlobLimits>
+
+export async function findOwnBlobLimits(tx: ReadTx): Promise<OwnBlobLimits> {
+  return await tx.remember('blob limits', async () => {
+    const setting = await tx.settings.find(SETTING)
+    return { ...setting?.value }
+  })
+}
+
+/** The limits that count. Nobody but the server says how long a request may be. */
+export async function findBlobLimits(tx: ReadTx, server: BlobLimits): Promise<BlobLimits> {
+  const own = await findOwnBlobLimits(tx)
+  const limits = { ...server, ...own }
+  return { ...limits, blob: Math.min(limits.blob, server.blob) }
+}
+
+/** Each as it shall be; undefined stays, `server` takes back what the database said. */
+export type BlobLimitChanges = {
+  readonly [Name in keyof BlobLimits]: BlobLimits[Name] | 'server' | undefined
+}
+
+/** Changes what a database says for itself. Throws `UNPROCESSABLE`. */
+export async function changeBlobLimits(
+  tx: WriteTx,
+  changes: BlobLimitChanges,
+): Promise<OwnBlobLimits> {
+  const own: Record<string, number | null> = { ...(await findOwnBlobLimits(tx)) }
+  for (const name of NAMES) {
+    const limit = changes[name]
+    if (limit === undefined) continue
+    if (limit === 'server') delete own[name]
+    else own[name] = requireLimit(name, limit)
+  }
+  await tx.settings.put({ id: SETTING, value: own })
+  return own
+}
+
+const SETTING = 'blobs'
+const NAMES = ['blob', 'database', 'user'] as const satisfies readonly (keyof BlobLimits)[]
+
+function requireLimit(name: keyof BlobLimits, limit: number | null): number | null {
+  const isAny = limit === null && name !== 'blob'
+  if (isAny || (limit !== null && Number.isSafeInteger(limit) && limit >= 0)) return limit
+  throw new SatchelError('UNPROCESSABLE', `The limit "${name}" is a whole number of bytes`)
+}

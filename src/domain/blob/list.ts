@@ -1,0 +1,89 @@
+import { formatRef, parseRef } from './blob'
+import { SatchelError, quoted } from '../error'
+import type { RealmRef } from '../realm'
+import type { BlobState } from './records'
+import type { Database, ReadTx } from '../store'
+
+/** A blob as commands show it; times are ISO. */
+export interface BlobJson {
+  readonly ref: string
+  readonly size: number
+  readonly type: string
+  readonly hash: string
+  readonly created: string
+  /** Null while an object references it. */
+  readonly unreferencedSince: string | null
+}
+
+export interface BlobDetails extends BlobJson {
+  /** Ids of those who uploaded it. */
+  readonly uploaders: readonly string[]
+  /** Objects that reference it, up to `REFERENCES` of them. */
+  readonly references: readonly {
+    readonly realm: string
+    readonly table: string
+    readonly key: string
+  }[]
+  readonly hasMoreReferences: boolean
+}
+
+export interface BlobPage {
+  readonly blobs: readonly BlobJson[]
+  /** Where to go on after, or null. */
+  readonly next: string | null
+}
+
+/** Objects that are named. */
+const REFERENCES = 100
+/** Blobs on one page. */
+const LONGEST_PAGE = 10_000
+
+/** Up to `limit` blobs after a position, in the order of their ids. */
+export async function listBlobs(
+  database: Database,
+  after: string,
+  limit: number,
+  onlyIdle: boolean,
+): Promise<BlobPage> {
+  const most = Math.min(Math.max(Math.trunc(limit), 1), LONGEST_PAGE)
+  const found = await database.read((tx) => tx.blobs.list(after, most + 1, onlyIdle))
+  const blobs = found.slice(0, most)
+  const next = found.length > most ? (blobs.at(-1)?.id ?? null) : null
+  return { blobs: blobs.map(toJson), next }
+}
+
+/** One blob, by its id or ref. Throws `UNKNOWN_BLOB`. */
+export async function describeBlob(database: Database, name: string): Promise<BlobDetails> {
+  const id = parseRef(name) ?? name
+  return await database.read(async (tx) => {
+    const blob = await tx.blobs.find(id)
+    if (blob === undefined) {
+      throw new SatchelError('UNKNOWN_BLOB', `There is no blob ${quoted(name)}`)
+    }
+    const found = await tx.blobs.references(id, REFERENCES + 1)
+    const references = []
+    for (const { table, realm, key } of found.slice(0, REFERENCES)) {
+      references.push({ realm: await idOf(tx, realm), table, key })
+    }
+    const uploaders = []
+    for (const realm of await tx.blobs.uploaders(id)) uploaders.push(await idOf(tx, realm))
+    const hasMoreReferences = found.length > REFERENCES
+    return { ...toJson(blob), uploaders, references, hasMoreReferences }
+  })
+}
+
+async function idOf(tx: ReadTx, ref: RealmRef): Promise<string> {
+  const realm = await tx.realms.findByRef(ref)
+  return realm?.id ?? 'being erased'
+}
+
+function toJson({ id, hash, size, type, created, idleSince }: BlobState): BlobJson {
+  return {
+    ref: formatRef(id),
+    size,
+    type,
+    hash,
+    created: new Date(created).toISOString(),
+    unreferencedSince: idleSince === null ? null : new Date(idleSince).toISOString(),
+  }
+}

@@ -1,0 +1,57 @@
+import { SatchelError } from '../error'
+import type { InlineKind, InlineValue } from './inline-value'
+import type { Awaitable, ReadTx, WriteTx } from '../store'
+
+/** When the bytes of a value leave its object for a blob of their own (protocol.md §8.2). */
+export interface OffloadRule {
+  /** As it is written: `4096`, `clients`, `off`. */
+  readonly text: string
+  /** Larger values go, in bytes, of strings UTF-16 units; undefined: none do. */
+  readonly beyond: Readonly<Record<InlineKind, number>> | undefined
+}
+
+export const OFF: OffloadRule = { text: 'off', beyond: undefined }
+
+/** What the published clients do by themselves: every file goes, be it empty. */
+const CLIENTS: OffloadRule = {
+  text: 'clients',
+  beyond: { file: -1, binary: 4095, string: 32_768 },
+}
+
+/** The rule that is written like this. */
+export function findRule(text: string): OffloadRule | undefined {
+  const size = /^\d{1,15}$/.test(text) ? Number(text) : undefined
+  if (size === undefined) return [OFF, CLIENTS].find((rule) => rule.text === text)
+  return { text: String(size), beyond: { file: size, binary: size, string: size } }
+}
+
+/** How a rule is written. */
+export const OFFLOAD_RULES =
+  'a number of bytes, "clients" for what they offload themselves, or "off"'
+
+export function isOffloaded(rule: OffloadRule, { kind, size }: InlineValue): boolean {
+  return rule.beyond !== undefined && size > rule.beyond[kind]
+}
+
+/** The rule of this database, where it has one of its own. */
+export function findOffloadRule(tx: ReadTx): Awaitable<OffloadRule | undefined> {
+  return tx.remember('offload', async () => {
+    const setting = await tx.settings.find(SETTING)
+    return setting && findRule(String(setting.value['rule']))
+  })
+}
+
+/** Gives the database a rule of its own, or with null that of its server. Throws `UNPROCESSABLE`. */
+export async function setOffloadRule(tx: WriteTx, text: string | null): Promise<void> {
+  if (text === null) {
+    await tx.settings.remove(SETTING)
+    return
+  }
+  const rule = findRule(text)
+  if (rule === undefined) {
+    throw new SatchelError('UNPROCESSABLE', `Values become blobs beyond ${OFFLOAD_RULES}`)
+  }
+  await tx.settings.put({ id: SETTING, value: { rule: rule.text } })
+}
+
+const SETTING = 'offload'

@@ -1,0 +1,177 @@
+import { accessOf } from '../access'
+import type { Actor } from '../actor'
+import { type Blob, formatRef, requireBlobId } from './blob'
+import { findSharedBlob } from './access'
+import { type BlobLimits, findBlobLimits } from './limits'
+import { SatchelError } from '../error'
+import type { RealmRef } from '../realm'
+import type { Database, ReadTx, WriteTx } from '../store'
+
+/** What arrived, its bytes already in the blob store. */
+export interface BlobUpload {
+  readonly id: string
+  /** SHA-256 in hex. */
+  readonly hash: string
+  /** In bytes. */
+  readonly size: number
+  /** The content type. */
+  readonly type: string
+  /** ms since the epoch. */
+  readonly now: number
+}
+
+/** How long an upload may get. */
+export interface Room {
+  /** In bytes. */
+  readonly bytes: number
+  /** What one that is longer is refused with. */
+  readonly refuse: () => SatchelError
+}
+
+/**
+ * How many bytes this actor may upload under this id at the most, to be asked before any is taken;
+ * `putBlob` decides. `server` is what counts where the database says nothing. The caller has checked
+ * scopes and licence. Throws `INVALID_REQUEST` for an id that is none.
+ */
+export function roomForBlob(
+  database: Database,
+  actor: Actor,
+  id: string,
+  server: BlobLimits,
+): Promise<Room> {
+  requireBlobId(id)
+  return database.read(async (tx) => {
+    const access = await accessOf(tx, actor)
+    const known = actor.scopes.has('GLOBAL_WRITE')
+      ? await tx.blobs.find(id)
+      : await findSharedBlob(tx, access, id)
+    if (known !== undefined) return { bytes: known.size, refuse: idTaken }
+    const limits = await findBlobLimits(tx, server)
+    const rooms = await roomsFor(tx, actor, undefined, id, access.ownRealm, limits)
+    return rooms.reduce((least, room) => (room.bytes < least.bytes ? room : least))
+  })
+}
+
+/**
+ * Notes a blob, durable when it resolves, and gives the ref that objects name it by (protocol.md
+ * §8.1). The caller has checked scopes and licence, and keeps the bytes from being removed until
+ * then.
+ *
+ * The same id with the same bytes gives the same ref (design.md §6), and makes a second uploader one
+ * who may read it: they have the bytes. A stranger has to bring the content type as well, so that
+ * nobody learns of a blob what they did not know; other bytes get `CONFLICT` whoever they are. So
+ * does an id that has no bytes but that somebody else's objects reference: only `GLOBAL_WRITE` says
+ * what those show. Throws `PAYLOAD_TOO_LARGE` and `QUOTA_EXCEEDED` as well.
+ */
+export function putBlob(
+  database: Database,
+  actor: Actor,
+  upload: BlobUpload,
+  server: BlobLimits,
+): Promise<string> {
+  const { now, ...fields } = upload
+  const blob: Blob = { ...fields, id: requireBlobId(upload.id), created: now }
+  return database.write((tx) => noteBlob(tx, actor, blob, server))
+}
+
+/** The same as part of a unit that writes more. */
+export async function noteBlob(
+  tx: WriteTx,
+  actor: Actor,
+  blob: Blob,
+  server: BlobLimits,
+): Promise<string> {
+  const uploader = await uploaderFor(tx, actor)
+  const known = await tx.blobs.find(blob.id)
+  if (known === undefined) await requireFreeId(tx, actor, uploader, blob.id)
+  else await requireSame(tx, actor, known, blob)
+  const limits = await findBlobLimits(tx, server)
+  for (const room of await roomsFor(tx, actor, known, blob.id, uploader, limits)) {
+    if (blob.size > room.bytes) throw room.refuse()
+  }
+  await tx.blobs.put(known ?? blob, uploader)
+  return formatRef(blob.id)
+}
+
+/** Who brings a blob, as their private realm: what they bring ends with it. Null for nobody. */
+async function uploaderFor(tx: WriteTx, { subject }: Actor): Promise<RealmRef | null> {
+  return subject === null || subject.startsWith('rlm')
+    ? null
+    : (await tx.realms.ensure(subject)).ref
+}
+
+async function requireFreeId(
+  tx: ReadTx,
+  actor: Actor,
+  uploader: RealmRef | null,
+  id: string,
+): Promise<void> {
+  if (actor.scopes.has('GLOBAL_WRITE')) return
+  if (await tx.blobs.isReferencedOutside(id, uploader)) throw idTaken()
+}
+
+async function requireSame(tx: ReadTx, actor: Actor, known: Blob, blob: Blob): Promise<void> {
+  const isSame = contentOf(known) === contentOf(blob)
+  if (isSame && known.type === blob.type) return
+  if (isSame && (actor.scopes.has('GLOBAL_WRITE') || (await isShared(tx, actor, known)))) {
+    return
+  }
+  throw idTaken()
+}
+
+async function isShared(tx: ReadTx, actor: Actor, { id }: Blob): Promise<boolean> {
+  return (await findSharedBlob(tx, await accessOf(tx, actor), id)) !== undefined
+}
+
+function contentOf({ hash, size }: Blob): string {
+  return `${hash} ${size}`
+}
+
+function idTaken(): SatchelError {
+  return new SatchelError(
+    'CONFLICT',
+    'A blob with this id exists already and never changes: upload under a new id',
+  )
+}
+
+/** What stands against an upload: nothing that was counted before. */
+async function roomsFor(
+  tx: ReadTx,
+  actor: Actor,
+  known: Blob | undefined,
+  id: string,
+  uploader: RealmRef | null,
+  limits: BlobLimits,
+): Promise<Room[]> {
+  const rooms: Room[] = []
+  const { blob, database, user } = limits
+  if (known === undefined) rooms.push({ bytes: blob, refuse: () => tooLarge(blob) })
+  if (known === undefined && database !== null) {
+    const { bytes } = await tx.blobs.usage(null)
+    rooms.push({ bytes: database - bytes, refuse: () => overQuota('database', database) })
+  }
+  if (user === null || actor.subject === null || actor.scopes.has('GLOBAL_WRITE')) return rooms
+  if (uploader === null) rooms.push({ bytes: user, refuse: () => overQuota('user', user) })
+  else if (!(await tx.blobs.isUploadedBy(id, uploader))) {
+    const { bytes } = await tx.blobs.usage(uploader)
+    rooms.push({ bytes: user - bytes, refuse: () => overQuota('user', user) })
+  }
+  return rooms
+}
+
+function tooLarge(most: number): SatchelError {
+  return new SatchelError(
+    'PAYLOAD_TOO_LARGE',
+    `A blob has at most ${most.toLocaleString('en')} bytes here`,
+  )
+}
+
+function overQuota(whose: 'database' | 'user', most: number): SatchelError {
+  const quota = `${most.toLocaleString('en')} bytes`
+  return new SatchelError(
+    'QUOTA_EXCEEDED',
+    whose === 'user'
+      ? `Your uploads would take more than the ${quota} that each user has for blobs`
+      : `The blobs of this database would take more than the ${quota} it has for them`,
+  )
+}

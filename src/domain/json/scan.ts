@@ -1,0 +1,122 @@
+import { SatchelError } from '../error'
+import {
+  closingQuote,
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  COMMA,
+  NEWLINE,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE,
+  RETURN,
+  SPACE,
+  TAB,
+} from './bytes'
+import { findJsonFault, positionAt } from './syntax'
+import type { Position } from './syntax'
+
+/** How much JSON a text may hold (design.md §6). */
+export interface JsonLimits {
+  /** How many containers may lie within each other. */
+  readonly depth: number
+  /** How many values there may be, containers included, keys not. */
+  readonly values: number
+}
+
+/** What a body may hold unless configured otherwise. */
+export const JSON_LIMITS: JsonLimits = { depth: 64, values: 1_000_000 }
+
+/**
+ * Refuses JSON that is too deep or has too many values, as soon as that is seen, so that nothing
+ * is built for it (promise 29). Looks at strings, brackets and commas only: what is no JSON at
+ * all passes, for `JSON.parse` to refuse. Throws `UNPROCESSABLE`.
+ */
+export function scanJson(bytes: Uint8Array, limits: JsonLimits): void {
+  const end = bytes.length
+  let depth = 0
+  let values = 1
+  for (let at = 0; at < end; at++) {
+    const byte = bytes[at]!
+    if (byte === QUOTE) {
+      at = closingQuote(bytes, at + 1)
+      if (at < 0) return
+    } else if (byte === COMMA) {
+      if (++values > limits.values) throw tooManyValues(limits)
+    } else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
+      if (++depth > limits.depth) throw tooDeep(limits)
+      at = lastSpace(bytes, at)
+      const next = bytes[at + 1]
+      if (next !== CLOSE_ARRAY && next !== CLOSE_OBJECT && ++values > limits.values) {
+        throw tooManyValues(limits)
+      }
+    } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) {
+      if (--depth < 0) return
+    }
+  }
+}
+
+export interface JsonSource {
+  /** What the text is called in a refusal. */
+  readonly name: string
+  /** Where the text begins in something greater. */
+  readonly start?: Position
+}
+
+/**
+ * Scans, decodes and parses. Malformed UTF-8 and JSON throw `INVALID_REQUEST` with line and column
+ * and nothing of the content; what is beyond `limits` throws `UNPROCESSABLE`.
+ */
+export function parseJson(
+  input: Uint8Array | string,
+  limits: JsonLimits,
+  source: JsonSource = { name: 'The body' },
+): unknown {
+  scanJson(typeof input === 'string' ? Buffer.from(input) : input, limits)
+  const text = typeof input === 'string' ? input : decodeUtf8(input, source)
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    throw new SatchelError('INVALID_REQUEST', describeFault(text, source))
+  }
+}
+
+/** Decodes strictly; a byte order mark is dropped. Throws `INVALID_REQUEST`. */
+export function decodeUtf8(bytes: Uint8Array, { name, start }: JsonSource): string {
+  try {
+    return UTF8.decode(bytes)
+  } catch {
+    const place = start === undefined ? '' : ` in what begins at ${describePosition(start)}`
+    throw new SatchelError('INVALID_REQUEST', `${name} is not well-formed UTF-8${place}`)
+  }
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true })
+
+/** The last byte of the space that follows `at`, or `at` where there is none. */
+function lastSpace(bytes: Uint8Array, at: number): number {
+  let last = at
+  for (;;) {
+    const next = bytes[last + 1]
+    if (next !== SPACE && next !== NEWLINE && next !== RETURN && next !== TAB) return last
+    last++
+  }
+}
+
+function tooDeep(limits: JsonLimits): SatchelError {
+  return new SatchelError('UNPROCESSABLE', `JSON may not nest deeper than ${limits.depth} levels`)
+}
+
+function tooManyValues(limits: JsonLimits): SatchelError {
+  return new SatchelError('UNPROCESSABLE', `JSON may not hold more than ${limits.values} values`)
+}
+
+function describeFault(text: string, { name, start }: JsonSource): string {
+  const fault = findJsonFault(text)
+  if (fault === undefined) return `${name} is not valid JSON`
+  const place = describePosition(positionAt(text, fault.offset, start))
+  return `${name} is not valid JSON: ${fault.expected} is expected at ${place}`
+}
+
+function describePosition({ line, column }: Position): string {
+  return `line ${line}, column ${column}`
+}

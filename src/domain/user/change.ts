@@ -1,0 +1,133 @@
+import { timeOfText } from '../date-value'
+import { quoted, SatchelError } from '../error'
+import { requireUserId, type User, USER_TYPES, type UserType } from './user'
+import { getOwn, isWireObject, type WireObject } from '../value'
+
+/** What a request says about one user. Undefined stays as it is, or is left to the server. */
+export interface UserChange {
+  /** Where it stands in the request, for refusals: `[3].`, or nothing. */
+  readonly place: string
+  readonly id: string
+  readonly type: UserType | undefined
+  /** ms since the epoch. */
+  readonly validUntil: number | null | undefined
+  readonly evalDaysLeft: number | null | undefined
+  /** A time in ms; true: from now on; false and null: not any more. */
+  readonly deactivated: number | boolean | null | undefined
+  readonly data: User['data'] | undefined
+}
+
+/**
+ * Reads the users of a `POST /users`: an array of them, or one (spec.md §4.3). Throws
+ * `UNPROCESSABLE` naming the property that is wrong, unknown, or the server's to set.
+ */
+export function readUserChanges(body: unknown): UserChange[] {
+  if (!Array.isArray(body)) return [readChange(body, '')]
+  if (body.length > MAX_CHANGES) {
+    throw new SatchelError(
+      'PAYLOAD_TOO_LARGE',
+      `More than ${MAX_CHANGES} users in a request: send them in several`,
+    )
+  }
+  return body.map((value, position) => readChange(value, `[${position}].`))
+}
+
+/** The refusal of a property of one of the users. */
+export function refuseUser(place: string, property: string, problem: string): SatchelError {
+  const path = `${place}${property}`.replace(/\.$/, '').slice(0, 100)
+  return new SatchelError(
+    'UNPROCESSABLE',
+    path === '' ? `A user ${problem}` : `${quoted(path)} ${problem}`,
+    { reason: path },
+  )
+}
+
+/** One unit writes them all, and others wait for it. */
+const MAX_CHANGES = 10_000
+const SETTABLE = ['userId', 'type', 'validUntil', 'evalDaysLeft', 'deactivated', 'data']
+/** Every token of the user carries it. */
+const MAX_DATA = 64 * 1024
+
+function readChange(value: unknown, place: string): UserChange {
+  if (!isWireObject(value)) throw refuseUser(place, '', 'must be an object')
+  const unknown = Object.keys(value).find((name) => !SETTABLE.includes(name))
+  if (unknown !== undefined) {
+    throw refuseUser(place, unknown, `cannot be set: there are ${SETTABLE.join(', ')}`)
+  }
+  const given = { value, place }
+  return {
+    place,
+    id: readId(value['userId'], place),
+    type: read(given, 'type', typeOf, `must be one of ${USER_TYPES.join(', ')}`),
+    validUntil: read(given, 'validUntil', timeOrNull, `must be ${AN_ISO_TIME} or null`),
+    evalDaysLeft: read(given, 'evalDaysLeft', countOrNull, 'must be a whole number or null'),
+    deactivated: read(
+      given,
+      'deactivated',
+      flagOrTime,
+      `must be true, false, ${AN_ISO_TIME} or null`,
+    ),
+    data: read(given, 'data', userDataOf, USER_DATA),
+  }
+}
+
+const AN_ISO_TIME = 'an ISO time such as 2030-01-31T12:00:00.000Z'
+/** What `userDataOf` takes. */
+export const USER_DATA = `must be null or an object of at most ${MAX_DATA / 1024} KiB, whose displayName and email are texts`
+
+function readId(given: unknown, place: string): string {
+  if (given === undefined) throw refuseUser(place, 'userId', 'is missing')
+  try {
+    return requireUserId(given)
+  } catch (error) {
+    throw error instanceof SatchelError
+      ? refuseUser(place, 'userId', `is no user id. ${error.message}`)
+      : error
+  }
+}
+
+/** What `parse` makes of a property, undefined when it is absent. */
+function read<T>(
+  { value, place }: { readonly value: WireObject; readonly place: string },
+  name: string,
+  parse: (given: unknown) => T | undefined,
+  expected: string,
+): T | undefined {
+  const given = getOwn(value, name)
+  if (given === undefined) return undefined
+  const parsed = parse(given)
+  if (parsed === undefined) throw refuseUser(place, name, expected)
+  return parsed
+}
+
+function typeOf(given: unknown): UserType | undefined {
+  return USER_TYPES.find((type) => type === given)
+}
+
+function timeOrNull(given: unknown): number | null | undefined {
+  if (given === null) return null
+  return typeof given === 'string' ? timeOfText(given) : undefined
+}
+
+function countOrNull(given: unknown): number | null | undefined {
+  if (given === null) return null
+  return typeof given === 'number' && Number.isSafeInteger(given) && given >= 0 ? given : undefined
+}
+
+function flagOrTime(given: unknown): number | boolean | null | undefined {
+  return typeof given === 'boolean' ? given : timeOrNull(given)
+}
+
+/** What may be kept of a user, or undefined when that is something else. */
+export function userDataOf(given: unknown): User['data'] | undefined {
+  if (given === null) return null
+  if (!isWireObject(given) || !['displayName', 'email'].every((name) => isTextIn(given, name))) {
+    return undefined
+  }
+  return Buffer.byteLength(JSON.stringify(given)) <= MAX_DATA ? given : undefined
+}
+
+function isTextIn(data: WireObject, name: string): boolean {
+  const value = getOwn(data, name) ?? null
+  return value === null || typeof value === 'string'
+}

@@ -1,0 +1,77 @@
+import { SatchelError } from '../error'
+import { foldText } from '../fold'
+import { findPolicy } from './policy'
+import type { Database, ReadTx } from '../store'
+import { foldEmail, type User } from './user'
+import { showUser, type UserJson } from './json'
+import { MAX_USERS, pagingKeyOf, type UserFilter, type UserPosition, type UserQuery } from './query'
+
+/** A page of users as `GET /users` answers it (spec.md §4, §4.2). */
+export interface UserListJson {
+  readonly data: readonly UserJson[]
+  readonly hasMore: boolean
+  readonly pagingKey?: string
+}
+
+/** The page that is asked for. `now` in ms. The caller has checked the scopes. */
+export function listUsers(
+  database: Database,
+  query: UserQuery,
+  now: number,
+): Promise<UserListJson> {
+  return database.read(async (tx) => {
+    const policy = await findPolicy(tx)
+    const { users, end } = await tx.users.list(query)
+    return {
+      data: users.map((user) => showUser(user, policy, now)),
+      hasMore: end !== undefined,
+      ...(end === undefined ? {} : { pagingKey: pagingKeyOf(query, end) }),
+    }
+  })
+}
+
+/** One user. `now` in ms. Throws `UNKNOWN_USER`. */
+export function getUser(database: Database, id: string, now: number): Promise<UserJson> {
+  return database.read(async (tx) => {
+    const user = await tx.users.find(id)
+    if (user === undefined) throw unknownUser()
+    return showUser(user, await findPolicy(tx), now)
+  })
+}
+
+/** Every user that passes the filter, by user id: where there cannot be many. */
+export async function listEveryUser(tx: ReadTx, filter: UserFilter = {}): Promise<User[]> {
+  const users: User[] = []
+  let end: UserPosition | undefined
+  do {
+    const page = await tx.users.list({
+      ...filter,
+      order: 'userId',
+      isDescending: false,
+      limit: MAX_USERS,
+      ...(end === undefined ? {} : { after: end }),
+    })
+    users.push(...page.users)
+    end = page.end
+  } while (end !== undefined)
+  return users
+}
+
+/**
+ * Who has this address, in its stored form: the user whose id it is, else those whose e-mail it is,
+ * where ids are something else (spec.md §2.3).
+ */
+export async function findUsersOfEmail(tx: ReadTx, email: string): Promise<readonly User[]> {
+  const own = await tx.users.find(email)
+  if (own !== undefined) return [own]
+  const similar = await listEveryUser(tx, { search: foldText(email) })
+  return similar.filter(({ data }) => isAddress(data?.['email'], email))
+}
+
+function isAddress(value: unknown, email: string): boolean {
+  return typeof value === 'string' && foldEmail(value) === email
+}
+
+export function unknownUser(): SatchelError {
+  return new SatchelError('UNKNOWN_USER', 'There is no user with this id')
+}

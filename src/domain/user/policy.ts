@@ -1,0 +1,150 @@
+import { SatchelError } from '../error'
+import { DAY } from './license'
+import type { Awaitable, ReadTx, WriteTx } from '../store'
+import type { Person, User } from './user'
+import { isWebAddress } from '../web-address'
+
+/** What a database does with people it does not know yet (protocol.md §7, design.md §4 Licences). */
+export interface Policy {
+  /** What they become, or who decides that. */
+  readonly newUsers: (typeof NEW_USERS)[number]
+  /** How many days an evaluation lasts, and how many a user may have left at the most. */
+  readonly evalDays: number
+  /** How many active users of type `prod` there may be for another one to come; null: any number. */
+  readonly seats: number | null
+  /** Where the web hook is asked, or null when there is none. */
+  readonly hookUrl: string | null
+}
+
+export const NEW_USERS = ['prod', 'eval', 'reject', 'webhook'] as const
+
+/** Why a person logs in, when they say so (protocol.md §2.1). */
+export type Intent = 'login' | 'register'
+
+/** What is decided about a person: by the policy, or by the web hook that it names (protocol.md §13.1). */
+export interface Verdict {
+  readonly action: 'prod' | 'eval' | 'reject'
+  /** What becomes the user's data; absent: what the person says of themselves. */
+  readonly data?: User['data']
+}
+
+/** The policy as it is: remembered, because it is asked for at logins. */
+export function findPolicy(tx: ReadTx): Awaitable<Policy> {
+  return tx.remember('policy', async () => {
+    const setting = await tx.settings.find(SETTING)
+    return { ...DEFAULT, ...setting?.value }
+  })
+}
+
+/** Changes the policy; what is absent stays. Throws `UNPROCESSABLE`. */
+export async function changePolicy(tx: WriteTx, changes: Partial<Policy>): Promise<Policy> {
+  const policy = { ...(await findPolicy(tx)), ...changes }
+  const { newUsers, evalDays, seats, hookUrl } = policy
+  if (!NEW_USERS.includes(newUsers)) {
+    throw unprocessable(`New users are one of ${NEW_USERS.join(', ')}`)
+  }
+  if (!isCount(evalDays) || evalDays === 0 || evalDays > MAX_EVAL_DAYS) {
+    throw unprocessable(`An evaluation lasts 1 to ${MAX_EVAL_DAYS} days`)
+  }
+  if (seats !== null && !isCount(seats)) {
+    throw unprocessable('Seats are a whole number from 0, or none for any number')
+  }
+  if (hookUrl !== null && !isWebAddress(hookUrl)) {
+    throw unprocessable('A web hook has an https address without a user name and a fragment')
+  }
+  if (newUsers === 'webhook' && hookUrl === null) {
+    throw unprocessable('A web hook that decides about new users needs an address: --hook-url')
+  }
+  await tx.settings.put({ id: SETTING, value: { newUsers, evalDays, seats, hookUrl } })
+  return policy
+}
+
+/**
+ * What the policy itself says about someone who is not known; `webhook` leaves it to the hook.
+ * `login` is no wish to become a user (protocol.md §2.1).
+ */
+export function verdictOn(
+  { newUsers }: Pick<Policy, 'newUsers'>,
+  intent?: Intent,
+): Policy['newUsers'] {
+  return intent === 'login' ? 'reject' : newUsers
+}
+
+/** The refusal of a person who does not become a user (protocol.md §2.3). */
+export function rejection(intent?: Intent): SatchelError {
+  return intent === 'register'
+    ? new SatchelError('USER_NOT_ACCEPTED', 'New users are not accepted here')
+    : new SatchelError(
+        'USER_NOT_REGISTERED',
+        'You are not registered here: ask whoever runs this application to add you',
+      )
+}
+
+/**
+ * The user with the id of this person, created when there is none. `now` in ms. Throws
+ * `NO_SEATS_AVAILABLE`, and `BUSY` while an earlier user with this id is still being removed.
+ */
+export async function admitUser(
+  tx: WriteTx,
+  person: Person,
+  verdict: { readonly action: 'prod' | 'eval'; readonly data?: User['data'] },
+  now: number,
+): Promise<User> {
+  const known = await tx.users.find(person.id)
+  if (known !== undefined) return known
+  const policy = await findPolicy(tx)
+  const type = verdict.action
+  if (type === 'prod') await requireSeat(tx, policy)
+  await requireFreeId(tx, person.id)
+  return await tx.users.put({
+    id: person.id,
+    type,
+    created: now,
+    updated: now,
+    lastLogin: now,
+    validUntil: null,
+    evalUntil: type === 'eval' ? now + policy.evalDays * DAY : null,
+    deactivated: null,
+    data: verdict.data === undefined ? dataOf(person) : verdict.data,
+  })
+}
+
+/** Throws `BUSY` while an earlier user with this id is still leaving realms: those are not this one's. */
+export async function requireFreeId(tx: WriteTx, id: string): Promise<void> {
+  const jobs = await tx.jobs.list()
+  if (!jobs.some(({ kind, state }) => kind === 'leave' && state['user'] === id)) return
+  throw new SatchelError(
+    'BUSY',
+    'A user with this id was deleted a moment ago and is still leaving their realms',
+    { retryAfter: 1 },
+  )
+}
+
+const SETTING = 'policy'
+const DEFAULT: Policy = { newUsers: 'prod', evalDays: 30, seats: null, hookUrl: null }
+const MAX_EVAL_DAYS = 36_500
+
+async function requireSeat(tx: WriteTx, { seats }: Policy): Promise<void> {
+  if (seats === null) return
+  if ((await tx.users.count({ type: 'prod', active: true }, seats)) < seats) return
+  throw new SatchelError(
+    'NO_SEATS_AVAILABLE',
+    'All seats are taken: ask whoever runs this application for one',
+  )
+}
+
+function dataOf({ email, name }: Person): User['data'] {
+  if (email === null && name === null) return null
+  return {
+    ...(name === null ? {} : { displayName: name }),
+    ...(email === null ? {} : { email }),
+  }
+}
+
+function isCount(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0
+}
+
+function unprocessable(message: string): SatchelError {
+  return new SatchelError('UNPROCESSABLE', message)
+}

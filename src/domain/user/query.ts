@@ -1,0 +1,150 @@
+import { quoted, SatchelError } from '../error'
+import { foldText } from '../fold'
+import { decodePercent } from '../percent'
+import { type User, USER_TYPES, type UserType } from './user'
+
+/** What users can be sorted by (spec.md §4.2). */
+export const USER_ORDERS = [
+  'userId',
+  'created',
+  'updated',
+  'lastLogin',
+  'validUntil',
+  'evalDaysLeft',
+  'type',
+  'displayName',
+] as const
+
+export type UserOrder = (typeof USER_ORDERS)[number]
+
+export interface UserFilter {
+  /** Folded: a part of the user id, the e-mail or the display name. */
+  readonly search?: string
+  readonly active?: boolean
+  readonly type?: UserType
+}
+
+export interface UserQuery extends UserFilter {
+  /** Users without a value come first, and last in descending order; names are compared folded. */
+  readonly order: UserOrder
+  readonly isDescending: boolean
+  /** 1 to `MAX_USERS`. */
+  readonly limit: number
+  /** Where the page before this one ended. */
+  readonly after?: UserPosition
+}
+
+/** The place of a user in an order, which is there when the user is not. */
+export interface UserPosition {
+  /** What the engine compares in this order. */
+  readonly value: string | number
+  readonly incarnation: number
+}
+
+export interface UserPage {
+  /** Fewer than the limit though there are more, when they are many megabytes. */
+  readonly users: readonly User[]
+  /** Where this page ends; undefined when it is the last. */
+  readonly end: UserPosition | undefined
+}
+
+/** The most users of one page, and how many there are when nothing is said. */
+export const MAX_USERS = 1_000
+
+/** Reads a raw query, without its `?` (spec.md §4.2). Throws `INVALID_REQUEST`. */
+export function parseUserQuery(rawQuery: string): UserQuery {
+  const texts = readTexts(rawQuery)
+  const order = USER_ORDERS.find((name) => name === (texts.get('sort') ?? 'userId'))
+  if (order === undefined) throw refusal(`"sort" is one of ${USER_ORDERS.join(', ')}`)
+  const isDescending = texts.has('desc') && readFlag('desc', texts.get('desc') || 'true')
+  const [search, active, type, pagingKey] = ['search', 'active', 'type', 'pagingKey'].map((name) =>
+    texts.get(name),
+  )
+  return {
+    order,
+    isDescending,
+    limit: readLimit(texts.get('limit')),
+    ...(search === undefined || search === '' ? {} : { search: readSearch(search) }),
+    ...(active === undefined ? {} : { active: readFlag('active', active) }),
+    ...(type === undefined ? {} : { type: readType(type) }),
+    ...(pagingKey === undefined ? {} : { after: readPagingKey(pagingKey, order, isDescending) }),
+  }
+}
+
+/** The opaque `pagingKey` that leads on from a page. */
+export function pagingKeyOf({ order, isDescending }: UserQuery, end: UserPosition): string {
+  const parts = [...headOf(order, isDescending), end.value, end.incarnation]
+  return Buffer.from(JSON.stringify(parts)).toString('base64url')
+}
+
+const NAMES = ['search', 'active', 'type', 'sort', 'desc', 'limit', 'pagingKey']
+/** Longer than every user id and name that is searched. */
+const LONGEST_SEARCH = 1_000
+
+function readTexts(rawQuery: string): ReadonlyMap<string, string> {
+  const texts = new Map<string, string>()
+  for (const part of rawQuery.split('&')) {
+    if (part === '') continue
+    const [name = '', ...rest] = part.replaceAll('+', ' ').split('=')
+    const decoded = decodePercent(name)
+    if (!NAMES.includes(decoded)) {
+      throw refusal(`${quoted(decoded)} is not known: there are ${NAMES.join(', ')}`)
+    }
+    if (texts.has(decoded)) throw refusal(`${quoted(decoded)} is given twice`)
+    texts.set(decoded, decodePercent(rest.join('=')))
+  }
+  return texts
+}
+
+function readSearch(text: string): string {
+  if (text.length > LONGEST_SEARCH) {
+    throw refusal(`"search" has at most ${LONGEST_SEARCH} characters`)
+  }
+  return foldText(text)
+}
+
+function readFlag(name: string, text: string): boolean {
+  if (text === 'true' || text === 'false') return text === 'true'
+  throw refusal(`"${name}" is true or false`)
+}
+
+function readType(text: string): UserType {
+  const type = USER_TYPES.find((known) => known === text)
+  if (type !== undefined) return type
+  throw refusal(`"type" is one of ${USER_TYPES.join(', ')}`)
+}
+
+/** More than a page holds is a page. */
+function readLimit(text = String(MAX_USERS)): number {
+  if (/^\d{1,15}$/.test(text) && Number(text) > 0) return Math.min(Number(text), MAX_USERS)
+  throw refusal('"limit" is a whole number from 1')
+}
+
+/** A key is good only for the order that it was given for. */
+function readPagingKey(text: string, order: UserOrder, isDescending: boolean): UserPosition {
+  const parts = parseParts(Buffer.from(text, 'base64url').toString())
+  const [value, incarnation] = parts.slice(2)
+  const isSame = headOf(order, isDescending).every((part, place) => parts[place] === part)
+  const isValue = typeof value === 'string' || typeof value === 'number'
+  if (isSame && isValue && Number.isSafeInteger(incarnation) && parts.length === 4) {
+    return { value, incarnation } as UserPosition
+  }
+  throw refusal('"pagingKey" is that of the page before, and the rest of the request the same')
+}
+
+function headOf(order: UserOrder, isDescending: boolean): readonly [string, number] {
+  return [order, isDescending ? 1 : 0]
+}
+
+function parseParts(json: string): readonly unknown[] {
+  try {
+    const parts: unknown = JSON.parse(json)
+    return Array.isArray(parts) ? parts : []
+  } catch {
+    return []
+  }
+}
+
+function refusal(message: string): SatchelError {
+  return new SatchelError('INVALID_REQUEST', message)
+}

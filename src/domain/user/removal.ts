@@ -1,0 +1,56 @@
+import { type Job, startJob } from '../job'
+import type { JobStep } from '../job-runner'
+import { handOver, leaveRealms } from './leaving'
+import { recipientOf } from '../mailer'
+import type { WriteTx } from '../store'
+import { foldEmail, type User } from './user'
+import { unknownUser } from './list'
+
+/**
+ * Removes a user (spec.md §3): from this commit the id is nobody's, its tokens have ended and its
+ * private realm is empty; jobs erase what was in it. Shared realms are left in this unit as far as
+ * it goes without holding others up, and by a job from there on. `now` in ms. Throws
+ * `UNKNOWN_USER`.
+ */
+export async function removeUser(tx: WriteTx, id: string, now: number): Promise<void> {
+  const user = await tx.users.find(id)
+  if (user === undefined) throw unknownUser()
+  await tx.users.remove(id)
+  await tx.refreshTokens.removeOfUser(user.incarnation)
+  for (const address of await addressesOf(tx, user)) {
+    await tx.codes.removeOfSubject(address)
+    await tx.mails.removeTo(recipientOf(address))
+  }
+  const realm = await tx.realms.find(id)
+  if (realm !== undefined) {
+    await tx.realms.markErasing(realm.ref)
+    await startJob(tx, 'erase', { realm: realm.ref }, now)
+  }
+  if (!(await leaveRealms(tx, id, now))) await startJob(tx, 'leave', { user: id }, now)
+}
+
+/** Where codes and mails for the user go, unless it is the address of another one. */
+async function addressesOf(tx: WriteTx, { id, data }: User): Promise<readonly string[]> {
+  const email = typeof data?.['email'] === 'string' ? foldEmail(data['email']) : id
+  return email === id || (await tx.users.find(email)) !== undefined ? [id] : [id, email]
+}
+
+/** The jobs that a removal leaves behind, for the runner of a database. */
+export const REMOVAL_STEPS: Readonly<Partial<Record<Job['kind'], JobStep>>> = {
+  leave: (database, job) =>
+    database.write(async (tx) => {
+      const user = String(job.state['user'])
+      return (await leaveRealms(tx, user, job.created)) ? 'done' : 'more'
+    }),
+
+  'hand-over': (database, job) =>
+    database.write(async (tx) => {
+      // One that was put down before this program looked has looked already.
+      const { realm, after, isLooking = false } = job.state
+      const place = { after: String(after), isLooking: isLooking === true }
+      const next = await handOver(tx, Number(realm), place, job.created)
+      if (next === undefined) return 'done'
+      await tx.jobs.put({ ...job, state: { ...job.state, ...next } })
+      return 'more'
+    }),
+}

@@ -1,0 +1,129 @@
+import { randomBytes } from 'node:crypto'
+import { SatchelError } from '../error'
+import { DAY } from './license'
+import { changePolicy, findPolicy, type Policy, type Verdict } from './policy'
+import type { ReadTx, WriteTx } from '../store'
+import { USER_DATA, userDataOf } from './change'
+import { getOwn, isWireObject } from '../value'
+import type { Vault } from '../vault'
+
+/** Where somebody is asked about new users, and what the question is signed with. */
+export interface WebhookAddress {
+  readonly url: string
+  /** The secrets that are good now, the newest first. */
+  readonly secrets: readonly string[]
+}
+
+/** A policy, and the secret that was made with it, which nobody is told again. */
+export interface PolicyChange {
+  readonly policy: Policy
+  readonly hookSecret: string | null
+}
+
+export interface WebhookRotation {
+  readonly hookSecret: string
+  /** Until when the old secret signs besides, ms since the epoch. */
+  readonly oldSecretUntil: number
+}
+
+/**
+ * Changes the policy. With the first address of a web hook a secret is made; it stays while there is
+ * one, wherever that is. Throws `UNPROCESSABLE`.
+ */
+export async function setPolicy(
+  tx: WriteTx,
+  vault: Vault,
+  changes: Partial<Policy>,
+): Promise<PolicyChange> {
+  const policy = await changePolicy(tx, changes)
+  const isKnown = (await findSecrets(tx)) !== undefined
+  if (policy.hookUrl === null) {
+    await tx.settings.remove(SETTING)
+  } else if (!isKnown) {
+    const hookSecret = newWebhookSecret()
+    await putSecrets(tx, { sealed: vault.seal(hookSecret, LABEL), previous: null })
+    return { policy, hookSecret }
+  }
+  return { policy, hookSecret: null }
+}
+
+/** A new secret; the old one signs besides for `days` more. `now` in ms. Throws `UNPROCESSABLE`. */
+export async function rotateWebhookSecret(
+  tx: WriteTx,
+  vault: Vault,
+  now: number,
+  days = 7,
+): Promise<WebhookRotation> {
+  if (!(days >= 0 && days <= MAX_OVERLAP_DAYS)) {
+    throw unprocessable(`The old secret works for 0 to ${MAX_OVERLAP_DAYS} days`)
+  }
+  const secrets = await findSecrets(tx)
+  if (secrets === undefined) {
+    throw unprocessable('There is no web hook: satchel policy set --hook-url makes one')
+  }
+  const hookSecret = newWebhookSecret()
+  const until = Math.round(now + days * DAY)
+  const previous = { sealed: secrets.sealed, until }
+  await putSecrets(tx, { sealed: vault.seal(hookSecret, LABEL), previous })
+  return { hookSecret, oldSecretUntil: until }
+}
+
+/** Undefined when there is no web hook. `now` in ms. Throws `STORAGE_FAILED` as `Vault.open`. */
+export async function findWebhook(
+  tx: ReadTx,
+  vault: Vault,
+  now: number,
+): Promise<WebhookAddress | undefined> {
+  const { hookUrl: url } = await findPolicy(tx)
+  const found = await findSecrets(tx)
+  if (url === null || found === undefined) return undefined
+  const { sealed, previous } = found
+  const isPreviousGood = previous !== null && previous.until > now
+  const good = isPreviousGood ? [sealed, previous.sealed] : [sealed]
+  return { url, secrets: good.map((text) => vault.open(text, LABEL)) }
+}
+
+/** What a web hook says of a person. Throws `UNPROCESSABLE` for what is no verdict. */
+export function readVerdict(answer: unknown): Verdict {
+  if (!isWireObject(answer)) throw unprocessable('no object')
+  const ok = getOwn(answer, 'ok')
+  if (typeof ok !== 'boolean') throw unprocessable('"ok" must be true or false')
+  if (!ok) throw unprocessable('"ok" is false')
+  const action = ACTIONS.find((name) => name === getOwn(answer, 'action'))
+  if (action === undefined) throw unprocessable(`"action" must be ${ACTIONS.join(', ')}`)
+  // Languages that know no absent property say null for nothing.
+  const given = getOwn(answer, 'userData') ?? undefined
+  if (given === undefined) return { action }
+  const data = userDataOf(given)
+  if (data === undefined) throw unprocessable(`"userData" ${USER_DATA}`)
+  return { action, data }
+}
+
+interface WebhookSecrets {
+  readonly sealed: string
+  /** `until` in ms. */
+  readonly previous: { readonly sealed: string; readonly until: number } | null
+}
+
+const SETTING = 'webhook'
+const LABEL = 'web hook'
+const ACTIONS = ['prod', 'eval', 'reject'] as const
+const MAX_OVERLAP_DAYS = 365
+
+/** In the form that the libraries of Standard Webhooks take. */
+function newWebhookSecret(): string {
+  return `whsec_${randomBytes(32).toString('base64')}`
+}
+
+async function findSecrets(tx: ReadTx): Promise<WebhookSecrets | undefined> {
+  const setting = await tx.settings.find(SETTING)
+  return setting?.value as WebhookSecrets | undefined
+}
+
+async function putSecrets(tx: WriteTx, secrets: WebhookSecrets): Promise<void> {
+  await tx.settings.put({ id: SETTING, value: { ...secrets } })
+}
+
+function unprocessable(message: string): SatchelError {
+  return new SatchelError('UNPROCESSABLE', message)
+}

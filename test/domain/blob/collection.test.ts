@@ -1,0 +1,167 @@
+import { describe, expect, test } from 'bun:test'
+import {
+  collectBlobs,
+  countCollectable,
+  GRACE,
+  removeStrays,
+} from '../../../src/domain/blob/collection'
+import type { BlobStore } from '../../../src/domain/blob/store'
+import { HOUR } from '../../auth/setup'
+import { ANY_SIZE, bring, chunksOf } from '../../contract/content-fixture'
+import { createRandom } from '../../lab/random'
+import { administrator, alice, type ByteWorld, bob, hashOf, refTo, setupByteWorld } from './setup'
+
+const collect = (world: ByteWorld, bytes = world.bytes) =>
+  collectBlobs(world.database, bytes, world.clock.now())
+
+describe('a blob that nothing references', () => {
+  test('is collected with its bytes when its grace is over, not before', async () => {
+    await using world = await setupByteWorld()
+    await world.upload(alice, 'one', 'some bytes')
+    world.clock.advance(GRACE - 1)
+    expect(await collect(world)).toEqual({ blobs: 0, bytes: 0 })
+    expect(await world.contents()).toEqual([hashOf('some bytes')])
+    world.clock.advance(1)
+    expect(await countCollectable(world.database, world.clock.now())).toEqual({
+      blobs: 1,
+      bytes: 10,
+    })
+    expect(await collect(world)).toEqual({ blobs: 1, bytes: 10 })
+    expect([await world.ids(), await world.contents()]).toEqual([[], []])
+  })
+
+  test('has its grace from the moment the last reference went', async () => {
+    await using world = await setupByteWorld()
+    await world.upload(alice, 'one')
+    const { id } = await world.put(alice, 'files', { file: refTo('one') })
+    world.clock.advance(10 * GRACE)
+    expect(await collect(world)).toEqual({ blobs: 0, bytes: 0 })
+    await world.put(alice, 'files', { id, title: 'without' })
+    world.clock.advance(GRACE - 1)
+    expect(await collect(world)).toEqual({ blobs: 0, bytes: 0 })
+    world.clock.advance(1)
+    expect(await collect(world)).toMatchObject({ blobs: 1 })
+  })
+
+  test('has a new one when it is uploaded again', async () => {
+    await using world = await setupByteWorld()
+    await world.upload(alice, 'one')
+    world.clock.advance(GRACE)
+    await world.upload(alice, 'one')
+    expect(await collect(world)).toMatchObject({ blobs: 0 })
+    world.clock.advance(GRACE)
+    expect(await collect(world)).toMatchObject({ blobs: 1 })
+  })
+
+  test('leaves the bytes to another blob that has the same', async () => {
+    await using world = await setupByteWorld()
+    await world.upload(alice, 'one', 'same')
+    world.clock.advance(HOUR)
+    await world.upload(bob, 'two', 'same')
+    world.clock.advance(GRACE - HOUR)
+    await collect(world)
+    expect([await world.ids(), await world.contents()]).toEqual([['two'], [hashOf('same')]])
+    world.clock.advance(HOUR)
+    await collect(world)
+    expect([await world.ids(), await world.contents()]).toEqual([[], []])
+  })
+
+  test('is collected with many others, and told as they go', async () => {
+    await using world = await setupByteWorld()
+    await Promise.all(Array.from({ length: 450 }, (_, n) => world.upload(alice, `n${n}`)))
+    world.clock.advance(GRACE)
+    const told: number[] = []
+    const progress = (done: number) => told.push(done)
+    await collectBlobs(world.database, world.bytes, world.clock.now(), { progress })
+    expect(told).toEqual([200, 400, 450])
+    expect([await world.ids(), await world.contents()]).toEqual([[], []])
+  })
+})
+
+describe('bytes that no blob needs', () => {
+  test('are removed at the next time when they could not be at once', async () => {
+    await using world = await setupByteWorld()
+    await world.upload(alice, 'one')
+    world.clock.advance(GRACE)
+    const broken: BlobStore = {
+      ...world.bytes,
+      remove: () => Promise.reject(new Error('the process ended')),
+    }
+    expect(collect(world, broken)).rejects.toThrow('the process ended')
+    await collect(world, broken).catch(() => undefined)
+    expect([await world.ids(), await world.contents()]).toEqual([[], [hashOf('one')]])
+    expect(await collect(world)).toEqual({ blobs: 0, bytes: 0 })
+    expect(await world.contents()).toEqual([])
+  })
+
+  test('stay while somebody brings them again', async () => {
+    await using world = await setupByteWorld()
+    await world.upload(alice, 'one', 'same')
+    world.clock.advance(GRACE)
+    await using arrival = await world.bytes.receive(chunksOf('same'), ANY_SIZE)
+    await arrival.keep(async () => {
+      await collect(world)
+      expect([await world.ids(), await world.contents()]).toEqual([[], [hashOf('same')]])
+    })
+    await collect(world)
+    expect(await world.contents()).toEqual([])
+  })
+
+  test('that no blob ever had are strays', async () => {
+    await using world = await setupByteWorld()
+    await world.upload(alice, 'one')
+    await bring(world.bytes, 'stray')
+    await collect(world)
+    expect(await world.contents()).toHaveLength(2)
+    expect(await removeStrays(world.database, world.bytes)).toBe(1)
+    expect(await world.contents()).toEqual([hashOf('one')])
+  })
+})
+
+test('a collection of nothing writes nothing', async () => {
+  await using world = await setupByteWorld()
+  await world.upload(alice, 'one')
+  const write = () => Promise.reject(new Error('this is a read-only disk'))
+  const database = { ...world.database, write }
+  expect(await collectBlobs(database, world.bytes, world.clock.now())).toEqual({
+    blobs: 0,
+    bytes: 0,
+  })
+})
+
+test('no collection loses what is uploaded or referenced at the same time', async () => {
+  for (let seed = 1; seed <= 10; seed += 1) {
+    await using world = await setupByteWorld()
+    const dice = createRandom(seed)
+    const texts = ['red', 'green', 'blue']
+    const acts: (() => Promise<unknown>)[] = [
+      () => world.upload(alice, `${dice.between(1, 8)}`, dice.pick(texts)),
+      () =>
+        world.put(
+          administrator,
+          'files',
+          { id: `f${dice.between(1, 4)}`, realmId: 'alice', a: refTo(`${dice.between(1, 8)}`) },
+          'all',
+        ),
+      () => world.remove(alice, 'files', `f${dice.between(1, 4)}`),
+      () => collect(world),
+      async () => world.clock.advance(GRACE / 2),
+    ]
+    for (let round = 0; round < 12; round += 1) {
+      const started = Array.from({ length: 8 }, () => dice.pick(acts)())
+      // Some are refused: ids are taken, objects are not there.
+      await Promise.allSettled(started)
+    }
+    await collect(world)
+    const { blobs, needed } = await world.database.read(async (tx) => {
+      const blobs = await tx.blobs.list('', 100)
+      return { blobs, needed: new Set(blobs.map(({ hash }) => hash)) }
+    })
+    expect(await world.contents()).toEqual([...needed].toSorted())
+    for (const { id, idleSince } of blobs) {
+      const references = await world.database.read((tx) => tx.blobs.references(id, 10))
+      expect(idleSince === null).toBe(references.length > 0)
+      expect(idleSince ?? Infinity).toBeGreaterThan(world.clock.now() - GRACE)
+    }
+  }
+})

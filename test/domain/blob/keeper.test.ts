@@ -1,0 +1,71 @@
+import { expect, test } from 'bun:test'
+import { GRACE } from '../../../src/domain/blob/collection'
+import { createBlobKeeper } from '../../../src/domain/blob/keeper'
+import { removeUser } from '../../../src/domain/user/removal'
+import { alice, bob, type ByteWorld, hashOf, refTo, setupByteWorld } from './setup'
+
+function keep({ database, bytes, clock }: ByteWorld, every?: number) {
+  const reports: unknown[] = []
+  const report = (error: unknown) => reports.push(error)
+  const keeper = createBlobKeeper({ database, bytes, clock, report, ...(every && { every }) })
+  return { ...keeper, reports }
+}
+
+test('the keeper collects from time to time', async () => {
+  await using world = await setupByteWorld()
+  await world.upload(alice, 'one')
+  await using keeper = keep(world, 10)
+  await Bun.sleep(50)
+  expect(await world.ids()).toEqual(['one'])
+  world.clock.advance(GRACE)
+  while ((await world.contents()).length > 0) await Bun.sleep(10)
+  expect(await world.ids()).toEqual([])
+  expect(keeper.reports).toEqual([])
+})
+
+test('the keeper removes the bytes of a deleted user as soon as they are erased', async () => {
+  await using world = await setupByteWorld()
+  await using keeper = keep(world)
+  for (const id of ['loose', 'private', 'shared']) await world.upload(alice, id)
+  await world.put(alice, 'files', { file: [refTo('private'), refTo('shared')] })
+  await world.put(alice, 'files', { realmId: 'rlm-team', file: refTo('shared') })
+  await world.database.write((tx) => removeUser(tx, 'alice', world.clock.now()))
+  await world.work()
+  await keeper.idle()
+  expect(await world.ids()).toEqual(['shared'])
+  expect(await world.contents()).toEqual([hashOf('shared')])
+  await world.remove(bob, 'realms', 'rlm-team')
+  await world.work()
+  await keeper.idle()
+  expect([await world.ids(), await world.contents()]).toEqual([[], []])
+})
+
+test('the keeper reports what fails and goes on at the next time', async () => {
+  await using world = await setupByteWorld()
+  await world.upload(alice, 'one')
+  world.clock.advance(GRACE)
+  const failure = new Error('no disk')
+  let isBroken = true
+  const bytes = {
+    ...world.bytes,
+    remove: (...call: Parameters<typeof world.bytes.remove>) =>
+      isBroken ? Promise.reject(failure) : world.bytes.remove(...call),
+  }
+  await using keeper = keep({ ...world, bytes })
+  await keeper.collect()
+  await keeper.idle()
+  expect(new Set(keeper.reports)).toEqual(new Set([failure]))
+  isBroken = false
+  await keeper.collect()
+  expect(await world.contents()).toEqual([])
+})
+
+test('the keeper stops with its database', async () => {
+  await using world = await setupByteWorld()
+  await world.upload(alice, 'one')
+  const keeper = keep(world, 5)
+  await keeper[Symbol.asyncDispose]()
+  world.clock.advance(GRACE)
+  await Bun.sleep(30)
+  expect(await world.ids()).toEqual(['one'])
+})

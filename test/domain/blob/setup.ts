@@ -1,0 +1,188 @@
+import { join } from 'node:path'
+import { createDiskBlobs } from '../../../src/blobs/disk'
+import { type Actor, ANONYMOUS } from '../../../src/domain/actor'
+import { findReadableBlob } from '../../../src/domain/blob/access'
+import type { BlobStore } from '../../../src/domain/blob/store'
+import type { BlobLimits } from '../../../src/domain/blob/limits'
+import { putBlob } from '../../../src/domain/blob/upload'
+import { declareTables } from '../../../src/domain/declare'
+import { SatchelError } from '../../../src/domain/error'
+import { createJobRunner } from '../../../src/domain/job-runner'
+import { MAINTENANCE } from '../../../src/domain/maintenance'
+import { admitUser } from '../../../src/domain/user/policy'
+import { removeObject } from '../../../src/domain/remove'
+import { parseStores } from '../../../src/domain/schema'
+import type { Scope } from '../../../src/domain/scope'
+import type { BlobUsage } from '../../../src/domain/blob/records'
+import type { Database } from '../../../src/domain/store'
+import { upsertObjects } from '../../../src/domain/upsert'
+import { REMOVAL_STEPS } from '../../../src/domain/user/removal'
+import type { ViewName } from '../../../src/domain/view'
+import { setupStore, type TestClock, type TestStore } from '../../auth/setup'
+import { ANY_SIZE, chunksOf } from '../../contract/content-fixture'
+
+export function person(id: string, ...scopes: Scope[]): Actor {
+  return { ...ANONYMOUS, subject: id, scopes: new Set<Scope>(['ACCESS_DB', ...scopes]) }
+}
+
+export const administrator = person('administrator', 'GLOBAL_READ', 'GLOBAL_WRITE')
+
+export const alice = person('alice')
+export const bob = person('bob')
+export const carol = person('carol')
+
+type Row = Readonly<Record<string, unknown>>
+
+export interface BlobWorld extends TestStore {
+  readonly database: Database
+  /** What whoever writes this is given back, parsed. */
+  put(actor: Actor, table: string, row: Row, view?: ViewName): Promise<Row>
+  remove(actor: Actor, table: string, key: string): Promise<void>
+  /** Works off the jobs that wait. */
+  work(): Promise<void>
+}
+
+/** A database with users, a table `files`, and the realm `rlm-team` of alice in which bob is. */
+export async function setupBlobWorld(): Promise<BlobWorld> {
+  const base = await setupStore()
+  const database = await base.store.create('main')
+  const now = base.clock.now()
+  await database.write(async (tx) => {
+    await declareTables(tx, parseStores({ files: '@id' }), now)
+    for (const { subject } of [alice, bob, carol]) {
+      const who = { id: subject ?? '', email: null, name: null }
+      await admitUser(tx, who, { action: 'prod' }, now)
+    }
+  })
+  const put: BlobWorld['put'] = async (actor, table, row, view = 'my') => {
+    const upsert = { actor, view, table, objects: [row], isArray: false, now: base.clock.now() }
+    const [text = ''] = await upsertObjects(database, upsert)
+    return JSON.parse(text) as Row
+  }
+  const world: BlobWorld = {
+    ...base,
+    database,
+    put,
+    remove: (actor, table, key) =>
+      removeObject(database, { actor, view: 'my', table, key, now: base.clock.now() }),
+    async work() {
+      const fail = (_job: unknown, error: unknown) => {
+        throw error
+      }
+      await using runner = createJobRunner(database, { ...MAINTENANCE, ...REMOVAL_STEPS }, fail)
+      await runner.idle()
+    },
+  }
+  await put(alice, 'realms', { realmId: 'rlm-team' })
+  await put(
+    administrator,
+    'members',
+    {
+      id: 'mmb-bob',
+      realmId: 'rlm-team',
+      userId: 'bob',
+      permissions: { add: ['files'], update: { files: '*' } },
+    },
+    'all',
+  )
+  return world
+}
+
+/** A blob world with a place for the bytes. */
+export interface ByteWorld extends BlobWorld {
+  readonly bytes: BlobStore
+  /** Uploads a text as the front door does. */
+  upload(actor: Actor, id: string, text?: string): Promise<string>
+  /** The ids of all blobs. */
+  ids(): Promise<string[]>
+  /** The hashes of all contents. */
+  contents(): Promise<string[]>
+}
+
+export async function setupByteWorld(): Promise<ByteWorld> {
+  const world = await setupBlobWorld()
+  const { database } = world
+  const report = (error: unknown) => {
+    throw error
+  }
+  const bytes = createDiskBlobs(join(world.folder, 'blobs'), { isDurable: false, report })
+  return {
+    ...world,
+    bytes,
+    async upload(actor, id, text = id) {
+      await using arrival = await bytes.receive(chunksOf(text), ANY_SIZE)
+      return await arrival.keep(() => uploadText(world, actor, id, text))
+    },
+    ids: () => database.read(async (tx) => (await tx.blobs.list('', 1_000)).map(({ id }) => id)),
+    contents: async () => (await Array.fromAsync(bytes.list())).toSorted(),
+    async [Symbol.asyncDispose]() {
+      await bytes[Symbol.asyncDispose]()
+      await world[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** A BlobRef as clients write it. */
+export function refTo(id: string): Row {
+  return { _bt: 'Blob', ref: `1:${id}`, size: 1, ct: 'text/plain' }
+}
+
+/** Who of these may read a blob. */
+export async function readersOf(
+  { database }: { readonly database: Database },
+  id: string,
+  actors: readonly Actor[] = [alice, bob, carol, ANONYMOUS],
+): Promise<(string | null)[]> {
+  const readers: (string | null)[] = []
+  for (const actor of actors) {
+    try {
+      await findReadableBlob(database, actor, `1:${id}`)
+      readers.push(actor.subject)
+    } catch (error) {
+      if (!(error instanceof SatchelError)) throw error
+    }
+  }
+  return readers
+}
+
+export const ANY_AMOUNT: BlobLimits = { blob: 2 ** 30, database: null, user: null }
+
+/** A place for bytes that nobody ever brought. */
+export const NO_BYTES: BlobStore = {
+  receive: nothing,
+  open: nothing,
+  remove: async () => true,
+  async *list() {},
+  check: nothing,
+  sweep: nothing,
+  async [Symbol.asyncDispose]() {},
+}
+
+function nothing(): never {
+  throw new Error('there are no bytes here')
+}
+
+/** The hash of a text, as the blob store would give it. */
+export function hashOf(text: string): string {
+  return new Bun.CryptoHasher('sha256').update(text).digest('hex')
+}
+
+/** What whoever uploads this text under this id is told. */
+export function uploadText(
+  { database, clock }: { readonly database: Database; readonly clock: TestClock },
+  actor: Actor,
+  id: string,
+  text = id,
+  { type = 'text/plain', limits = ANY_AMOUNT } = {},
+): Promise<string> {
+  const upload = { id, hash: hashOf(text), size: Buffer.byteLength(text), type, now: clock.now() }
+  return putBlob(database, actor, upload, limits)
+}
+
+/** What somebody uploaded, or with null all there is. */
+export function usageOf(database: Database, subject: string | null): Promise<BlobUsage> {
+  return database.read(async (tx) => {
+    const realm = subject === null ? undefined : await tx.realms.find(subject)
+    return await tx.blobs.usage(subject === null ? null : (realm?.ref ?? -1))
+  })
+}

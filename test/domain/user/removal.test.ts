@@ -1,0 +1,432 @@
+import { describe, expect, test } from 'bun:test'
+import type { Actor } from '../../../src/domain/actor'
+import { declareTables } from '../../../src/domain/declare'
+import { createJobRunner, type JobRunner } from '../../../src/domain/job-runner'
+import { listObjects } from '../../../src/domain/list'
+import { recipientOf } from '../../../src/domain/mailer'
+import { MAINTENANCE } from '../../../src/domain/maintenance'
+import { admitUser } from '../../../src/domain/user/policy'
+import { parseStores } from '../../../src/domain/schema'
+import { SCOPES } from '../../../src/domain/scope'
+import type { Database } from '../../../src/domain/store'
+import { upsertObjects } from '../../../src/domain/upsert'
+import { REMOVAL_STEPS, removeUser } from '../../../src/domain/user/removal'
+import { codeOf, setupStore } from '../../auth/setup'
+import { code } from '../../contract/codes'
+import { refreshToken } from '../../contract/fixture'
+import { mail } from '../../contract/mails'
+
+const NOW = Date.UTC(2030, 0, 1)
+const [ALICE, BOB, CAROL] = ['alice', 'bob', 'carol'] as const
+
+type Row = Readonly<Record<string, unknown>>
+
+const person = (id: string): Actor => ({
+  subject: id,
+  email: `${id}@example.com`,
+  name: null,
+  scopes: new Set(['ACCESS_DB']),
+})
+const administrator: Actor = { ...person('administrator'), scopes: new Set(SCOPES) }
+
+interface World extends AsyncDisposable {
+  readonly database: Database
+  /** What a person writes, or without one the administrator. */
+  put(table: string, rows: readonly Row[], by?: string): Promise<void>
+  list(table: string, as?: string): Promise<Row[]>
+  remove(id: string): Promise<void>
+  /** Works off the jobs, as a server does; what is left of them stays. */
+  runJobs(): JobRunner
+}
+
+/** A database with three users and a table. */
+async function setupWorld(): Promise<World> {
+  const base = await setupStore()
+  const database = await base.store.create('main')
+  await database.write(async (tx) => {
+    await declareTables(tx, parseStores({ notes: '@id, title' }), NOW)
+    for (const id of [ALICE, BOB, CAROL]) {
+      await admitUser(tx, { id, email: null, name: null }, { action: 'prod' }, NOW)
+    }
+  })
+  return {
+    database,
+    async put(table, objects, by) {
+      const [actor, view] =
+        by === undefined ? [administrator, 'all' as const] : [person(by), 'my' as const]
+      await upsertObjects(database, { actor, view, table, objects, isArray: true, now: NOW })
+    },
+    async list(table, as) {
+      const [actor, view] =
+        as === undefined ? [administrator, 'all' as const] : [person(as), 'my' as const]
+      const texts: string[] = []
+      let part = await listObjects(database, actor, view, table, { filters: [] })
+      texts.push(...part.texts)
+      while (part.more !== undefined) texts.push(...(part = await part.more()).texts)
+      return JSON.parse(`[${texts.join(',')}]`) as Row[]
+    },
+    remove: (id) => database.write((tx) => removeUser(tx, id, NOW)),
+    runJobs: () =>
+      createJobRunner(database, { ...MAINTENANCE, ...REMOVAL_STEPS }, (_job, error) => {
+        throw error
+      }),
+    [Symbol.asyncDispose]: () => base[Symbol.asyncDispose](),
+  }
+}
+
+const note = (realmId: string, title: string): Row => ({ realmId, title })
+const titles = (rows: readonly Row[]) => rows.map(({ title }) => String(title)).toSorted()
+const member = (realmId: string, userId: string, rights: Row = {}): Row => ({
+  id: `mmb-${realmId}-${userId}`,
+  realmId,
+  userId,
+  ...rights,
+})
+
+async function permissionsIn(world: World, realmId: string): Promise<Record<string, unknown>> {
+  const rows = (await world.list('members')).filter((row) => row['realmId'] === realmId)
+  return Object.fromEntries(rows.map((row) => [String(row['userId']), row['permissions']]))
+}
+
+describe('who is deleted (spec.md §3)', () => {
+  test('takes everything that only they could see', async () => {
+    await using world = await setupWorld()
+    await world.put('notes', [note(ALICE, 'private'), { title: 'mine', realmId: ALICE }])
+    await world.put('realms', [{ realmId: 'rlm-diary', name: 'Diary' }], ALICE)
+    await world.put('notes', [note('rlm-diary', 'dear diary')], ALICE)
+    await world.put('notes', [note(BOB, 'of Bob'), note('rlm-public', 'of all')])
+    await world.remove(ALICE)
+    // From this moment, before any job has run.
+    expect(titles(await world.list('notes'))).toEqual(['of Bob', 'of all'])
+    expect(await world.list('realms')).toEqual([])
+    expect(titles(await world.list('notes', ALICE))).toEqual(['of all'])
+    await using jobs = world.runJobs()
+    await jobs.idle()
+    expect(titles(await world.list('notes'))).toEqual(['of Bob', 'of all'])
+    const { database } = world
+    await database.read(async (tx) => {
+      expect(await tx.jobs.list()).toEqual([])
+      expect(await tx.users.find(ALICE)).toBeUndefined()
+      expect(await tx.objects.isRealmUsed(ALICE)).toBe(false)
+      expect(await tx.objects.isRealmUsed('rlm-diary')).toBe(false)
+      expect(await tx.memberships.ofUser(ALICE)).toEqual([])
+    })
+  })
+
+  test('takes refresh tokens, codes and mails that were for them and nobody else', async () => {
+    await using world = await setupWorld()
+    const { database } = world
+    const [hers, his] = ['alice@example.com', 'bob@example.com']
+    const [carol, dora] = ['carol', 'dora@example.com']
+    const incarnations = await database.write(async (tx) => {
+      const admit = async (id: string, email: string) =>
+        (await admitUser(tx, { id, email, name: null }, { action: 'prod' }, NOW)).incarnation
+      // Carol's data says Bob's address.
+      const users = [
+        await admit(hers, hers),
+        await admit('auth0|dora', dora),
+        await admit(his, his),
+      ]
+      const known = await tx.users.find(carol)
+      if (known !== undefined) await tx.users.put({ ...known, data: { email: his } })
+      for (const subject of [hers, 'auth0|dora', dora, his, carol]) {
+        await tx.codes.put(code(`code of ${subject}`, { subject }))
+        await tx.mails.put(mail(`mail to ${subject}`, { recipient: recipientOf(subject) }))
+      }
+      for (const user of users) {
+        await tx.refreshTokens.put(refreshToken(`token ${user}`, { user }))
+      }
+      return users
+    })
+    const left = () =>
+      database.read(async (tx) => {
+        const found: string[] = []
+        for (const subject of [hers, 'auth0|dora', dora, his, carol]) {
+          if ((await tx.codes.find(`code of ${subject}`)) !== undefined) found.push(subject)
+        }
+        const mails = await tx.mails.due(Number.MAX_SAFE_INTEGER, 100)
+        expect(mails.map(({ id }) => id).toSorted()).toEqual(
+          found.map((subject) => `mail to ${subject}`).toSorted(),
+        )
+        const tokens: (number | null)[] = []
+        for (const user of incarnations) {
+          const token = await tx.refreshTokens.find(`token ${user}`)
+          if (token !== undefined) tokens.push(token.user)
+        }
+        return { found, tokens }
+      })
+    const [, doras = null, bobs = null] = incarnations
+    await world.remove(hers)
+    const others = ['auth0|dora', dora, his, carol]
+    expect(await left()).toEqual({ found: others, tokens: [doras, bobs] })
+    await world.remove('auth0|dora')
+    expect(await left()).toEqual({ found: [his, carol], tokens: [bobs] })
+    await world.remove(carol)
+    expect(await left()).toEqual({ found: [his], tokens: [bobs] })
+  })
+
+  test('leaves what others share, without them in it', async () => {
+    await using world = await setupWorld()
+    await world.put('realms', [{ realmId: 'rlm-team', name: 'Team', owner: ALICE }])
+    await world.put('members', [
+      member('rlm-team', ALICE, { permissions: { manage: '*' } }),
+      member('rlm-team', BOB, { permissions: { add: ['notes'] } }),
+    ])
+    await world.put('notes', [
+      note('rlm-team', 'shared'),
+      { ...note('rlm-team', 'hers'), owner: ALICE },
+    ])
+    await world.remove(ALICE)
+    expect(titles(await world.list('notes', BOB))).toEqual(['hers', 'shared'])
+    expect(await world.list('realms', BOB)).toMatchObject([{ realmId: 'rlm-team', owner: null }])
+    expect(await world.list('members', BOB)).toMatchObject([{ userId: BOB }])
+    expect(await world.list('notes', ALICE)).toEqual([])
+  })
+
+  test('hands realms that nobody else had full rights in to all who remain', async () => {
+    await using world = await setupWorld()
+    await world.put('realms', [{ realmId: 'rlm-team', owner: ALICE }])
+    await world.put('members', [
+      member('rlm-team', BOB, { permissions: { add: ['notes'], update: { notes: ['title'] } } }),
+      member('rlm-team', CAROL),
+      { id: 'mmb-invited', realmId: 'rlm-team', email: 'dave@example.com' },
+      {
+        ...member('rlm-team', 'eve'),
+        rejected: { $t: 'Date', v: '2029-01-01T00:00:00.000Z' },
+      },
+    ])
+    await world.put('notes', [note('rlm-team', 'shared')])
+    await world.remove(ALICE)
+    expect(await permissionsIn(world, 'rlm-team')).toEqual({
+      [BOB]: { add: ['notes'], update: { notes: ['title'] }, manage: '*' },
+      [CAROL]: { manage: '*' },
+      // Not in, or not any more.
+      undefined: undefined,
+      eve: undefined,
+    })
+    // And they have them.
+    await world.put('realms', [{ realmId: 'rlm-team', name: 'Ours' }], BOB)
+    await world.put('members', [{ realmId: 'rlm-team', email: 'new@example.com' }], CAROL)
+  })
+
+  test.each([
+    ['a member who has full rights', { permissions: { manage: '*' } }, true],
+    ['a member who has them by a role', { roles: ['chief'] }, true],
+    ['a member whose role only sounds like it', { roles: ['helper'] }, false],
+  ])('looks for %s', async (_name, rights, isManaged) => {
+    await using world = await setupWorld()
+    await world.put('realms', [{ realmId: 'rlm-team', owner: ALICE }])
+    await world.put('roles', [
+      { realmId: 'rlm-public', name: 'chief', permissions: { manage: '*' } },
+      { realmId: 'rlm-team', name: 'helper', permissions: { manage: ['notes'] } },
+    ])
+    await world.put('members', [member('rlm-team', BOB, rights), member('rlm-team', CAROL)])
+    await world.remove(ALICE)
+    const { [CAROL]: carol } = await permissionsIn(world, 'rlm-team')
+    expect(carol).toEqual(isManaged ? undefined : { manage: '*' })
+  })
+
+  test('hands nothing over that they did not have themselves', async () => {
+    await using world = await setupWorld()
+    await world.put('realms', [{ realmId: 'rlm-served', owner: null }])
+    await world.put('members', [
+      member('rlm-served', ALICE, { permissions: { add: ['notes'] } }),
+      member('rlm-served', BOB, { permissions: { add: ['notes'] } }),
+    ])
+    await world.remove(ALICE)
+    expect(await permissionsIn(world, 'rlm-served')).toEqual({ [BOB]: { add: ['notes'] } })
+  })
+
+  test('leaves the public realm to those who may write everything', async () => {
+    await using world = await setupWorld()
+    await world.put('members', [
+      member('rlm-public', ALICE, { permissions: { manage: '*' } }),
+      member('rlm-public', BOB, { permissions: { add: ['notes'] } }),
+    ])
+    await world.put('notes', [note('rlm-public', 'of all')])
+    await world.remove(ALICE)
+    expect(await permissionsIn(world, 'rlm-public')).toEqual({ [BOB]: { add: ['notes'] } })
+    expect(titles(await world.list('notes', CAROL))).toEqual(['of all'])
+  })
+
+  test('leaves a realm to who is invited to it, and one that was not theirs', async () => {
+    await using world = await setupWorld()
+    await world.put('realms', [
+      { realmId: 'rlm-party', owner: ALICE },
+      { realmId: 'rlm-served', owner: null },
+    ])
+    await world.put('members', [
+      { id: 'mmb-invited', realmId: 'rlm-party', email: 'bob@example.com' },
+      member('rlm-served', ALICE, { permissions: { manage: '*' } }),
+    ])
+    await world.put('notes', [note('rlm-party', 'cake'), note('rlm-served', 'dish')])
+    await world.remove(ALICE)
+    expect(titles(await world.list('notes'))).toEqual(['cake', 'dish'])
+    const accepted = { $t: 'Date', v: '2030-01-01T00:00:00.000Z' }
+    await world.put(
+      'members',
+      [{ id: 'mmb-invited', realmId: 'rlm-party', email: 'bob@example.com', accepted }],
+      BOB,
+    )
+    expect(titles(await world.list('notes', BOB))).toEqual(['cake'])
+  })
+
+  test('comes back as somebody else, with nothing of before', async () => {
+    await using world = await setupWorld()
+    const { database } = world
+    await world.put('notes', [note(ALICE, 'private')])
+    await world.put('realms', [{ realmId: 'rlm-team', owner: ALICE }])
+    await world.put('members', [member('rlm-team', BOB)])
+    await world.put('notes', [note('rlm-team', 'shared')])
+    const before = await database.read((tx) => tx.users.find(ALICE))
+    await world.remove(ALICE)
+    const after = await database.write((tx) =>
+      admitUser(tx, { id: ALICE, email: null, name: null }, { action: 'prod' }, NOW),
+    )
+    expect(after.incarnation).not.toBe(before?.incarnation)
+    expect(await world.list('notes', ALICE)).toEqual([])
+    expect(await world.list('realms', ALICE)).toEqual([])
+    await world.put('notes', [note(ALICE, 'new')], ALICE)
+    await using jobs = world.runJobs()
+    await jobs.idle()
+    expect(titles(await world.list('notes', ALICE))).toEqual(['new'])
+  })
+
+  test('is unknown from then on', async () => {
+    await using world = await setupWorld()
+    expect(await codeOf(() => world.remove('nobody'))).toBe('UNKNOWN_USER')
+    await world.remove(ALICE)
+    expect(await codeOf(() => world.remove(ALICE))).toBe('UNKNOWN_USER')
+  })
+})
+
+describe('who was in many realms', () => {
+  const COUNT = 400
+  const realms = Array.from({ length: COUNT }, (_, at) => `rlm-many${at}`)
+
+  async function setupMany(): Promise<World> {
+    const world = await setupWorld()
+    await world.put(
+      'realms',
+      realms.map((realmId) => ({ realmId, owner: ALICE })),
+    )
+    await world.put(
+      'members',
+      realms.flatMap((realmId) => [member(realmId, ALICE), member(realmId, BOB)]),
+    )
+    return world
+  }
+
+  /** How many realms she is still in, and in how many nobody has full rights. */
+  async function countOf(world: World): Promise<[number, number]> {
+    const rows = await world.list('members')
+    const rights = Map.groupBy(rows, (row) => String(row['realmId']))
+    const owners = new Map(
+      (await world.list('realms')).map((row) => [row['realmId'], row['owner']]),
+    )
+    const hers = rows.filter((row) => row['userId'] === ALICE).length
+    const orphans = realms.filter(
+      (realm) =>
+        owners.get(realm) === null &&
+        rights.get(realm)?.every((row) => row['permissions'] === undefined),
+    )
+    return [hers, orphans.length]
+  }
+
+  test('leaves them in short units, each realm at once, and cannot come back before', async () => {
+    await using world = await setupMany()
+    const { database } = world
+    await world.remove(ALICE)
+    const [left, orphans] = await countOf(world)
+    expect(left).toBeGreaterThan(0)
+    expect(left).toBeLessThan(COUNT)
+    expect(orphans).toBe(0)
+    expect(await database.read((tx) => tx.users.find(ALICE))).toBeUndefined()
+    const comeBack = () =>
+      database.write((tx) =>
+        admitUser(tx, { id: ALICE, email: null, name: null }, { action: 'prod' }, NOW),
+      )
+    expect(await codeOf(comeBack)).toBe('BUSY')
+    let steps = 0
+    {
+      await using jobs = createJobRunner(
+        database,
+        {
+          leave: async (...given) => {
+            const outcome = await REMOVAL_STEPS.leave!(...given)
+            steps += 1
+            expect((await countOf(world))[1]).toBe(0)
+            return outcome
+          },
+        },
+        (_job, error) => {
+          throw error
+        },
+      )
+      await jobs.idle()
+    }
+    expect(steps).toBeGreaterThan(1)
+    expect(await countOf(world)).toEqual([0, 0])
+    expect((await comeBack()).id).toBe(ALICE)
+    expect(await world.list('realms', ALICE)).toEqual([])
+    expect(await world.list('realms', BOB)).toHaveLength(COUNT)
+  }, 30_000)
+
+  test('is gone though the work breaks off in the middle', async () => {
+    await using world = await setupMany()
+    await world.remove(ALICE)
+    {
+      await using jobs = world.runJobs()
+      void jobs
+    }
+    const [left] = await countOf(world)
+    expect(left).toBeGreaterThan(0)
+    await using jobs = world.runJobs()
+    await jobs.idle()
+    expect(await countOf(world)).toEqual([0, 0])
+    expect(await world.database.read((tx) => tx.jobs.list())).toEqual([])
+  }, 30_000)
+
+  test('hands a realm with many members over in short units', async () => {
+    await using world = await setupWorld()
+    const { database } = world
+    await world.put('realms', [{ realmId: 'rlm-crowd', owner: ALICE }])
+    const crowd = Array.from({ length: 330 }, (_, at) => member('rlm-crowd', `person${at}`))
+    await world.put('members', crowd)
+    await world.remove(ALICE)
+    const granted = async () =>
+      Object.values(await permissionsIn(world, 'rlm-crowd')).filter(
+        (rights) => rights !== undefined,
+      ).length
+    const progress: number[] = []
+    for (;;) {
+      progress.push(await granted())
+      const job = (await database.read((tx) => tx.jobs.list())).find(
+        ({ kind }) => kind === 'hand-over',
+      )
+      if (job === undefined) break
+      const outcome = await REMOVAL_STEPS['hand-over']!(database, job)
+      if (outcome === 'done') await database.write((tx) => tx.jobs.remove(job.id))
+    }
+    const steps = progress.slice(1).map((now, at) => now - (progress[at] ?? 0))
+    expect(Math.max(...steps)).toBe(50)
+    expect(progress.at(-1)).toBe(330)
+  })
+
+  test('leaves a realm with many members to the one among them who manages it', async () => {
+    await using world = await setupWorld()
+    await world.put('realms', [{ realmId: 'rlm-crowd', owner: ALICE }])
+    const crowd = Array.from({ length: 330 }, (_, at) => member('rlm-crowd', `person${at}`))
+    await world.put('members', [
+      ...crowd,
+      member('rlm-crowd', 'zoe', { permissions: { manage: '*' } }),
+    ])
+    await world.remove(ALICE)
+    await using jobs = world.runJobs()
+    await jobs.idle()
+    const rights = await permissionsIn(world, 'rlm-crowd')
+    expect(Object.entries(rights).filter(([, given]) => given !== undefined)).toEqual([
+      ['zoe', { manage: '*' }],
+    ])
+  })
+})
