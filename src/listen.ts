@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises'
-import { type Config, flagName, UsageError } from './config'
+import { type Config, UsageError } from './config'
 import { SatchelError } from './domain/error'
 import { serverLog } from './log'
+import { flagName } from './settings'
 
 /** The front door on its address. */
 export interface Listener {

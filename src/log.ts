@@ -1,7 +1,7 @@
 import { configureSync, getLogger, type LogRecord } from '@logtape/logtape'
 import type { Clock } from './clock'
-import type { LogLevel } from './config'
 import type { LineSink } from './line-sink'
+import type { LogLevel } from './settings'
 
 /** What happens to the process and its data folder: start, stop, jobs, certificates. */
 export const serverLog = getLogger(['satchel', 'server'])

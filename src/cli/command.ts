@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs'
 import type { Command, OptionValues } from '@commander-js/extra-typings'
 import type { Clock } from '../clock'
-import { readConfig, SETTINGS } from '../config'
+import { readConfig } from '../config'
 import type { Session } from '../control/session'
 import { SatchelError } from '../domain/error'
+import { SETTINGS } from '../settings'
 import type { Terminal } from './terminal'
 
 /** What every command is handed. */

@@ -1,8 +1,9 @@
 import { relative, resolve } from 'node:path'
 import process from 'node:process'
 import { version } from '../../package.json'
-import { type Config, SETTINGS } from '../config'
+import type { Config } from '../config'
 import type { Server } from '../server'
+import { SETTINGS } from '../settings'
 import { credentials } from './output'
 import type { Terminal } from './terminal'
 
