@@ -1,7 +1,7 @@
 import { mayRead } from './access'
 import { quoted } from './error'
 import { mayAdd, mayManage, mayUpdate } from './permission'
-import type { StoredObject } from './store'
+import type { StoredObject } from './object-store'
 import { changedProperties, parseStored } from './value'
 import { type Placement, type Writing, heldIn, refuse } from './writing'
 

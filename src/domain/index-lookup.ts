@@ -1,6 +1,7 @@
 import { type Filter, matches } from './filter'
 import { ARRAY_RANGE, candidateKeys, isCutKey } from './index-key'
-import type { ChunkSize, IndexLookup, ReadTx, StoredRow } from './store'
+import type { ChunkSize, IndexLookup, StoredRow } from './object-store'
+import type { ReadTx } from './store'
 import type { Table, TableIndex } from './table'
 import { parseStored } from './value'
 

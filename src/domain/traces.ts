@@ -1,6 +1,6 @@
 import { blobsIn, mentionsBlobs } from './blob/refs'
 import { indexEntries } from './index-key'
-import type { IndexEntry, Traces } from './store'
+import type { IndexEntry, Traces } from './object-store'
 import type { Table } from './table'
 import { type WireObject, parseStored } from './value'
 

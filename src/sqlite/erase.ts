@@ -1,5 +1,5 @@
 import type { RealmRef } from '../domain/realm'
-import type { Traces } from '../domain/store'
+import type { Traces } from '../domain/object-store'
 import type { Table } from '../domain/table'
 import { removeRefs } from './blob-refs'
 import { eraseUploads, removeIfLeft } from './blob-rows'

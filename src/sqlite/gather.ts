@@ -1,5 +1,5 @@
 import type { RealmRef } from '../domain/realm'
-import type { ChunkSize, IndexLookup, Places, StoredRow } from '../domain/store'
+import type { ChunkSize, IndexLookup, Places, StoredRow } from '../domain/object-store'
 import type { Table } from '../domain/table'
 import { erasing } from './erasing'
 import { objectTable } from './object-table'

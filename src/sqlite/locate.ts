@@ -1,5 +1,5 @@
 import type { RealmRef } from '../domain/realm'
-import type { IndexLookup, Places } from '../domain/store'
+import type { IndexLookup, Places } from '../domain/object-store'
 import type { Table } from '../domain/table'
 import { erasing } from './erasing'
 import { objectTable } from './object-table'

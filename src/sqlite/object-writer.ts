@@ -1,7 +1,7 @@
 import { SQLiteError } from 'bun:sqlite'
 import { SatchelError, quoted } from '../domain/error'
 import type { RealmRef } from '../domain/realm'
-import type { IndexEntry, ObjectPut, ObjectWriter, StoredObject } from '../domain/store'
+import type { IndexEntry, ObjectPut, ObjectWriter, StoredObject } from '../domain/object-store'
 import type { Table } from '../domain/table'
 import { putRefs, removeRefs } from './blob-refs'
 import { erase } from './erase'

@@ -1,5 +1,11 @@
 import type { RealmRef } from '../domain/realm'
-import type { Chunk, ChunkSize, ObjectReader, StoredObject, StoredRow } from '../domain/store'
+import type {
+  Chunk,
+  ChunkSize,
+  ObjectReader,
+  StoredObject,
+  StoredRow,
+} from '../domain/object-store'
 import type { Table } from '../domain/table'
 import { erasing } from './erasing'
 import { gather, isLight } from './gather'

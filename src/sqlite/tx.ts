@@ -1,9 +1,8 @@
 import type { MembershipReader, MembershipWriter } from '../domain/people-store'
 import type { BlobReader, BlobWriter } from '../domain/blob/records'
+import type { ObjectReader, ObjectWriter } from '../domain/object-store'
 import type {
   Awaitable,
-  ObjectReader,
-  ObjectWriter,
   ReadTx,
   RealmReader,
   RealmWriter,

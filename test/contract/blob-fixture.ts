@@ -1,7 +1,8 @@
 import { expect } from 'bun:test'
 import type { Blob } from '../../src/domain/blob/blob'
 import type { RealmRef } from '../../src/domain/realm'
-import type { Database, ObjectPut, Traces } from '../../src/domain/store'
+import type { ObjectPut, Traces } from '../../src/domain/object-store'
+import type { Database } from '../../src/domain/store'
 import type { Table } from '../../src/domain/table'
 import {
   type DatabaseFixture,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { RealmRef } from '../../src/domain/realm'
-import type { Database, Traces } from '../../src/domain/store'
+import type { Traces } from '../../src/domain/object-store'
+import type { Database } from '../../src/domain/store'
 import { type Table, requireTable } from '../../src/domain/table'
 import {
   declareIn,

@@ -4,16 +4,13 @@ import { type ErrorCode, SatchelError } from '../../src/domain/error'
 import { PUBLIC_REALM_REF, type RealmRef } from '../../src/domain/realm'
 import { parseTable } from '../../src/domain/schema'
 import type {
-  Database,
   IndexEntry,
   ObjectPut,
-  ReadTx,
-  Store,
   StoredObject,
   StoredRow,
   Traces,
-  WriteTx,
-} from '../../src/domain/store'
+} from '../../src/domain/object-store'
+import type { Database, ReadTx, Store, WriteTx } from '../../src/domain/store'
 import type { Table } from '../../src/domain/table'
 import type { TestClock } from '../auth/setup'
 

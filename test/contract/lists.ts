@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { RealmRef } from '../../src/domain/realm'
-import type { ChunkSize, Database, StoredRow } from '../../src/domain/store'
+import type { ChunkSize, StoredRow } from '../../src/domain/object-store'
+import type { Database } from '../../src/domain/store'
 import type { Table } from '../../src/domain/table'
 import {
   declareIn,

@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import type { RealmRef } from '../../src/domain/realm'
-import type { Database, ObjectPut, WriteTx } from '../../src/domain/store'
+import type { ObjectPut } from '../../src/domain/object-store'
+import type { Database, WriteTx } from '../../src/domain/store'
 import type { Table } from '../../src/domain/table'
 import {
   declareIn,

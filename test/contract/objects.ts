@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { PUBLIC_REALM_REF } from '../../src/domain/realm'
-import type { Database, IndexEntry } from '../../src/domain/store'
+import type { IndexEntry } from '../../src/domain/object-store'
+import type { Database } from '../../src/domain/store'
 import type { Table } from '../../src/domain/table'
 import {
   declareIn,

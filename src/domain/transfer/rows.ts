@@ -1,6 +1,7 @@
 import { keyOf } from '../key'
 import type { RealmRef } from '../realm'
-import type { Chunk, ChunkSize, Database, ReadTx } from '../store'
+import type { Chunk, ChunkSize } from '../object-store'
+import type { Database, ReadTx } from '../store'
 import type { Table } from '../table'
 import { nextTurn } from '../turn'
 import { parseStored } from '../value'

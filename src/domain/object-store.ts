@@ -1,0 +1,131 @@
+import type { RealmRef } from './realm'
+import type { Awaitable } from './store'
+import type { Table } from './table'
+
+// The part of the seam (`store.ts`, design.md §3) that is about objects: how they lie, are found and are written.
+
+/** An object as it lies in the store. `value` is the canonical wire text (design.md §3). */
+export interface StoredObject {
+  readonly seq: number
+  readonly key: string
+  readonly realm: RealmRef
+  readonly owner: string | null
+  readonly revision: number
+  readonly value: string
+}
+
+export type StoredRow = Pick<StoredObject, 'seq' | 'realm' | 'value'>
+
+export interface Chunk {
+  /** In order of creation. */
+  readonly rows: readonly StoredRow[]
+  /** The `seq` to go on after, or undefined when there is no more. */
+  readonly next: number | undefined
+}
+
+/** How much one short read may take: it ends at whichever comes first. */
+export interface ChunkSize {
+  readonly rows: number
+  readonly bytes: number
+}
+
+/** Entries of one declared index with one of these keys, or in the range from `lower` up to before `upper`. */
+export interface IndexLookup {
+  readonly index: number
+  readonly keys: readonly Uint8Array[]
+  readonly range?: { readonly lower: Uint8Array; readonly upper: Uint8Array }
+}
+
+/** Where rows are: in these realms, or where an index says. */
+export type Places = { readonly realms: ReadonlySet<RealmRef> } | { readonly lookup: IndexLookup }
+
+export interface ObjectReader {
+  /** The objects of a realm that is being erased are not there, for any method. */
+  find(table: Table, key: string): Awaitable<StoredObject | undefined>
+  findMany(table: Table, keys: readonly string[]): Awaitable<Map<string, StoredObject>>
+  /** The rows after `after` in order of creation, of these realms only if they are named. */
+  scan(
+    table: Table,
+    after: number,
+    size: ChunkSize,
+    realms?: ReadonlySet<RealmRef>,
+  ): Awaitable<Chunk>
+  /**
+   * The values that `scan` would give, joined by commas, with the position to go on after; undefined
+   * when they are not to be had in one go (large values, several realms).
+   */
+  scanText(
+    table: Table,
+    after: number,
+    size: ChunkSize,
+    realms?: ReadonlySet<RealmRef>,
+  ): Awaitable<{ readonly text: string; readonly next: number | undefined } | undefined>
+  /** What `locate` finds as rows, in order of creation, when one read may take them all. */
+  gather(
+    table: Table,
+    after: number,
+    size: ChunkSize,
+    by: Places,
+  ): Awaitable<readonly StoredRow[] | undefined>
+  /**
+   * Positions (`seq`, ascending) after `after`: of the rows in these realms, or of those that an
+   * index look-up finds in whatever realm. Undefined when there are so many that `scan` is the
+   * better way.
+   */
+  locate(table: Table, after: number, by: Places): Awaitable<Float64Array | undefined>
+  /** The rows at these positions that are still there; `next` is the position to go on after. */
+  load(table: Table, positions: Float64Array, size: ChunkSize): Awaitable<Chunk>
+  count(table: Table): Awaitable<number>
+  /** True while a realm id still has objects or tombstones, whatever incarnation. */
+  isRealmUsed(realmId: string): Awaitable<boolean>
+}
+
+export interface IndexEntry {
+  readonly index: number
+  readonly key: Uint8Array
+}
+
+/** What an object leaves behind where objects are looked up. */
+export interface Traces {
+  readonly entries: readonly IndexEntry[]
+  /** The ids of the blobs that it references, each once, be they there or not. */
+  readonly blobs: readonly string[]
+}
+
+export interface ObjectPut extends Traces {
+  readonly key: string
+  readonly realm: RealmRef
+  readonly owner: string | null
+  readonly value: string
+  /** What this put replaces, with the traces it left; absent for a new object. */
+  readonly previous?: StoredObject
+  readonly previousTraces?: Traces
+}
+
+export interface ObjectRemoval extends Traces {
+  readonly previous: StoredObject
+}
+
+export interface ObjectWriter extends ObjectReader {
+  /**
+   * Writes objects whose keys are all different. `now` is the operation time in ms. A new object
+   * whose key is taken throws `CONFLICT`. Leaves a tombstone in a realm the object moved out of.
+   */
+  put(table: Table, puts: readonly ObjectPut[], now: number): Awaitable<void>
+  /** Removes objects, leaving tombstones. */
+  remove(table: Table, removals: readonly ObjectRemoval[], now: number): Awaitable<void>
+  /** Adds the entries of a new index for rows that were there before it was declared. */
+  addEntries(rows: readonly { seq: number; entries: readonly IndexEntry[] }[]): Awaitable<void>
+  /** Drops up to `limit` entries of indexes that are no longer declared; how many it dropped. */
+  dropEntries(limit: number): Awaitable<number>
+  /**
+   * Erases up to `limit` rows, tombstones and uploads of a realm marked `erasing`, with the traces
+   * of their values; how many it erased. 0: nothing is left, its ref is done with. A blob that was
+   * brought by nobody else and that nothing else references goes with the last of them.
+   */
+  erase(
+    realm: RealmRef,
+    limit: number,
+    tracesOf: (table: Table, value: string) => Traces,
+  ): Awaitable<number>
+}
