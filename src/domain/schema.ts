@@ -1,6 +1,5 @@
 import { quoted, SatchelError } from './error'
-import { positionAt } from './json/syntax'
-import type { Position } from './json/syntax'
+import { describePosition, type Position, positionAt } from './json/syntax'
 
 /** One index of a table, as Dexie's stores syntax declares it. */
 export interface Index {
@@ -204,6 +203,6 @@ function declaredPath(path: string): string {
 }
 
 function refuse(table: string, position: Position | undefined, sentence: string): never {
-  const place = position === undefined ? '' : `, line ${position.line}, column ${position.column}`
+  const place = position === undefined ? '' : `, ${describePosition(position)}`
   throw new SatchelError('INVALID_SCHEMA', `Table ${quoted(table)}${place}: ${sentence}`)
 }

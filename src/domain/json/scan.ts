@@ -12,7 +12,7 @@ import {
   SPACE,
   TAB,
 } from './bytes'
-import { findJsonFault, positionAt } from './syntax'
+import { describePosition, findJsonFault, positionAt } from './syntax'
 import type { Position } from './syntax'
 
 /** How much JSON a text may hold (design.md §6). */
@@ -115,8 +115,4 @@ function describeFault(text: string, { name, start }: JsonSource): string {
   if (fault === undefined) return `${name} is not valid JSON`
   const place = describePosition(positionAt(text, fault.offset, start))
   return `${name} is not valid JSON: ${fault.expected} is expected at ${place}`
-}
-
-function describePosition({ line, column }: Position): string {
-  return `line ${line}, column ${column}`
 }

@@ -1,7 +1,5 @@
 import { SatchelError } from '../error'
 import {
-  closingQuote,
-  isEscaped,
   CLOSE_ARRAY,
   CLOSE_OBJECT,
   COLON,
@@ -15,7 +13,8 @@ import {
   TAB,
 } from './bytes'
 import { decodeUtf8, parseJson } from './scan'
-import type { Position } from './syntax'
+import { describePosition, type Position } from './syntax'
+import { beginToken, type Lines, newLine, positionOf, type Token, tokenEnd } from './token'
 
 /** A value of a JSON file, not parsed yet, and the line and column (in bytes) it begins at. */
 export interface JsonPart extends Position {
@@ -53,21 +52,6 @@ export async function* splitJson(
 /** Where in the containers it has entered the splitter stands. */
 type State = 'value' | 'value or ]' | 'key' | 'key or }' | 'colon' | 'comma or closer' | 'end'
 
-/** A key or a part whose end has not been seen. */
-interface Token extends Position {
-  readonly isKey: boolean
-  /** A number or word, which ends before the next delimiter instead of with its own. */
-  readonly isBare: boolean
-  /** Brackets open within it. */
-  depth: number
-  inString: boolean
-  /** The next byte stands behind a backslash. */
-  escaped: boolean
-  /** What earlier chunks held of it. */
-  readonly pieces: Uint8Array[]
-  size: number
-}
-
 function createSplitter(rules: SplitRules) {
   const maxBytes = rules.maxBytes ?? 16 * 2 ** 20
   const levels: { readonly isArray: boolean; count: number }[] = []
@@ -75,9 +59,7 @@ function createSplitter(rules: SplitRules) {
   let state: State = 'value'
   let token: Token | undefined
   let parts: JsonPart[] = []
-  let line = 1
-  /** Where the line began, from the start of the present chunk: negative for earlier ones. */
-  let lineStart = 0
+  const lines: Lines = { line: 1, start: 0 }
   /** How many bytes of a byte order mark were read. */
   let marks = 0
 
@@ -86,7 +68,7 @@ function createSplitter(rules: SplitRules) {
     if (chunk.length === 0) return parts
     let at = token === undefined ? 0 : readToken(token, chunk, 0, 0)
     while (at < chunk.length) at = readStructure(chunk, at)
-    lineStart -= chunk.length
+    lines.start -= chunk.length
     return parts
   }
 
@@ -104,8 +86,7 @@ function createSplitter(rules: SplitRules) {
     const byte = chunk[at]!
     switch (byte) {
       case NEWLINE:
-        line++
-        lineStart = at + 1
+        newLine(lines, at)
         return at + 1
       case SPACE:
       case TAB:
@@ -125,7 +106,7 @@ function createSplitter(rules: SplitRules) {
         return at + 1
       default:
         if (byte === QUOTE && (state === 'key' || state === 'key or }')) {
-          return readToken(beginToken(at, byte, true), chunk, at, at + 1)
+          return readToken(begin(at, byte, true), chunk, at, at + 1)
         }
         return isMark(byte, at) ? at + 1 : readValue(chunk, at, byte)
     }
@@ -144,7 +125,7 @@ function createSplitter(rules: SplitRules) {
         return at + 1
       }
     }
-    return readToken(beginToken(at, byte, false), chunk, at, at + 1)
+    return readToken(begin(at, byte, false), chunk, at, at + 1)
   }
 
   function leave(at: number, isArray: boolean): void {
@@ -156,54 +137,20 @@ function createSplitter(rules: SplitRules) {
     state = levels.length === 0 ? 'end' : 'comma or closer'
   }
 
-  function beginToken(at: number, byte: number, isKey: boolean): Token {
-    const inString = byte === QUOTE
-    const depth = byte === OPEN_ARRAY || byte === OPEN_OBJECT ? 1 : 0
-    const isBare = !inString && depth === 0
-    const place = { line, column: at - lineStart + 1 }
-    token = { ...place, isKey, isBare, depth, inString, escaped: false, pieces: [], size: 0 }
+  function begin(at: number, byte: number, isKey: boolean): Token {
+    token = beginToken(byte, isKey, positionOf(lines, at))
     return token
   }
 
   /** Goes on with a token that began, or was left off, at `start`; returns where to go on. */
   function readToken(token: Token, chunk: Uint8Array, start: number, from: number): number {
-    const found = token.isBare ? bareEnd(chunk, from) : tokenEnd(token, chunk, from)
+    const found = tokenEnd(token, chunk, from, lines)
     const end = found < 0 ? chunk.length : found
     token.size += end - start
     if (token.size > maxBytes) throw tooLarge(token)
     if (found < 0) token.pieces.push(chunk.slice(start))
     else finish(token, chunk.subarray(start, end))
     return end
-  }
-
-  /** Where a string or container ends, or -1 when the chunk ends before it. */
-  function tokenEnd(token: Token, chunk: Uint8Array, from: number): number {
-    let { depth } = token
-    let at = from
-    if (token.inString) {
-      at = stringEnd(token, chunk, at)
-      if (at < 0 || depth === 0) return at
-    }
-    for (; at < chunk.length; at++) {
-      const byte = chunk[at]!
-      if (byte === QUOTE) {
-        const quote = closingQuote(chunk, at + 1)
-        if (quote < 0) {
-          token.depth = depth
-          return stringEnd(token, chunk, at + 1)
-        }
-        at = quote
-      } else if (byte === NEWLINE) {
-        line++
-        lineStart = at + 1
-      } else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
-        depth++
-      } else if ((byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) && --depth === 0) {
-        return at + 1
-      }
-    }
-    token.depth = depth
-    return -1
   }
 
   function finish(done: Token, last: Uint8Array): void {
@@ -222,17 +169,17 @@ function createSplitter(rules: SplitRules) {
 
   /** Passes over a byte order mark before everything else, in whatever chunks it comes. */
   function isMark(byte: number, at: number): boolean {
-    const isNext = byte === BYTE_ORDER_MARK[marks] && line === 1 && at === lineStart
+    const isNext = byte === BYTE_ORDER_MARK[marks] && lines.line === 1 && at === lines.start
     if (isNext) {
       marks++
-      lineStart++
+      lines.start++
     }
     return isNext
   }
 
   /** The refusal of what stands at `at`. */
   function unexpected(at: number, expected = expectation()): SatchelError {
-    const place = `line ${line}, column ${at - lineStart + 1}`
+    const place = describePosition(positionOf(lines, at))
     return new SatchelError(
       'INVALID_REQUEST',
       `${rules.name} is not valid JSON: ${expected} is expected at ${place}`,
@@ -247,30 +194,13 @@ function createSplitter(rules: SplitRules) {
   function tooLarge(token: Token): SatchelError {
     return new SatchelError(
       'PAYLOAD_TOO_LARGE',
-      `${rules.name} has a value of more than ${maxBytes} bytes at line ${token.line}, column ${token.column}`,
+      `${rules.name} has a value of more than ${maxBytes} bytes at ${describePosition(token)}`,
     )
   }
 
   return { write, end }
 }
 
-/** Goes on in a string; -1 when the chunk ends before it, which the token remembers. */
-function stringEnd(token: Token, chunk: Uint8Array, from: number): number {
-  const start = token.escaped ? from + 1 : from
-  const quote = closingQuote(chunk, start)
-  token.inString = quote < 0
-  token.escaped = quote < 0 && isEscaped(chunk, start, chunk.length)
-  return quote < 0 ? -1 : quote + 1
-}
-
-function bareEnd(chunk: Uint8Array, from: number): number {
-  for (let at = from; at < chunk.length; at++) {
-    if (DELIMITERS.has(chunk[at]!)) return at
-  }
-  return -1
-}
-
-const DELIMITERS: ReadonlySet<number> = new Set(Buffer.from('\t\n\r ",:[]{}'))
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf]
 const KEY_LIMITS = { depth: 0, values: 1 }
 

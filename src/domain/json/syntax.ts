@@ -42,6 +42,10 @@ export function positionAt(text: string, offset: number, start = BEGINNING): Pos
   return { line, column: offset - lineStart + (lineStart === 0 ? start.column : 1) }
 }
 
+export function describePosition({ line, column }: Position): string {
+  return `line ${line}, column ${column}`
+}
+
 const BEGINNING: Position = { line: 1, column: 1 }
 
 /** The offset in `text` of character `index` of the string literal that begins at `start`. */
