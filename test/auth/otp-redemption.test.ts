@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'bun:test'
-import { generateKeyPairSync, sign } from 'node:crypto'
 import { decodeJwt } from 'jose'
+import { createDevice } from './device'
 import { codeOf, HOUR, MINUTE, refusalOf } from './setup'
 import { ALICE, BOB, setupOtp, wrongCode } from './otp-setup'
 
-const device = generateKeyPairSync('rsa', { modulusLength: 2048 })
-const public_key = device.publicKey.export({ type: 'spki', format: 'pem' }).toString()
+const { public_key, refreshRequest } = createDevice()
 
 describe('step 2 (protocol.md §2.2, §2.5)', () => {
   test('gives tokens for the address', async () => {
@@ -33,19 +32,8 @@ describe('step 2 (protocol.md §2.2, §2.5)', () => {
     const { refreshToken } = await server.login({ public_key })
     for (let times = 0; times < 3; times++) {
       server.clock.advance(HOUR)
-      const time_stamp = server.clock.now()
-      const answer = await server.tokens({
-        grant_type: 'refresh_token',
-        refresh_token: refreshToken,
-        scopes: ['ACCESS_DB'],
-        time_stamp,
-        signing_algorithm: 'RSASSA-PKCS1-v1_5',
-        signature: sign(
-          'sha256',
-          Buffer.from(refreshToken! + time_stamp),
-          device.privateKey,
-        ).toString('base64'),
-      })
+      const request = refreshRequest(refreshToken!, server.clock.now())
+      const answer = await server.tokens(request)
       expect(answer).toMatchObject({ userId: ALICE, refreshToken, claims: { email: ALICE } })
       await server.authority.verify(answer.accessToken)
     }

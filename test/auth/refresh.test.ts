@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'bun:test'
-import { createHmac, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
+import { createHmac, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import { decodeJwt } from 'jose'
 import { createAuthority } from '../../src/auth/authority'
 import { revokeClient } from '../../src/domain/client'
 import { hashSecret } from '../../src/domain/secret'
+import { createDevice } from './device'
 import {
   asClient,
   codeOf,
@@ -21,8 +22,8 @@ const alice = {
   name: 'Alice',
   role: 'editor',
 }
-const device = generateKeyPairSync('rsa', { modulusLength: 2048 })
-const thief = generateKeyPairSync('rsa', { modulusLength: 2048 })
+const device = createDevice()
+const thief = createDevice()
 
 async function setupLogin() {
   const server = await setupAuthority()
@@ -31,7 +32,7 @@ async function setupLogin() {
     ...asClient(client),
     claims: alice,
     scopes: ['ACCESS_DB', 'GLOBAL_READ'],
-    public_key: pem(device.publicKey),
+    public_key: device.public_key,
   })
   const refreshToken = login.refreshToken!
   return {
@@ -40,8 +41,10 @@ async function setupLogin() {
     login,
     refreshToken,
     /** The request of the clients, signed now, with some of it replaced. */
-    sign: (changes: Readonly<Record<string, unknown>> = {}) =>
-      signed(refreshToken, server.clock.now(), device.privateKey, changes),
+    sign: (changes: Readonly<Record<string, unknown>> = {}) => ({
+      ...device.refreshRequest(refreshToken, server.clock.now()),
+      ...changes,
+    }),
     send: (parameters: Readonly<Record<string, unknown>>) => send(server, parameters),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
@@ -49,28 +52,6 @@ async function setupLogin() {
 
 function send(server: TestAuthority, parameters: Readonly<Record<string, unknown>>) {
   return grantTokens(server.authority, parameters)
-}
-
-function signed(
-  refreshToken: string,
-  timeStamp: number,
-  key: KeyObject,
-  changes: Readonly<Record<string, unknown>> = {},
-) {
-  const signature = sign('sha256', Buffer.from(refreshToken + timeStamp), key)
-  return {
-    grant_type: 'refresh_token',
-    refresh_token: refreshToken,
-    scopes: ['ACCESS_DB'],
-    time_stamp: timeStamp,
-    signing_algorithm: 'RSASSA-PKCS1-v1_5',
-    signature: signature.toString('base64'),
-    ...changes,
-  }
-}
-
-function pem(key: KeyObject): string {
-  return key.export({ type: 'spki', format: 'pem' }).toString()
 }
 
 describe('a refresh (protocol.md §2.4)', () => {
@@ -109,10 +90,11 @@ describe('a refresh (protocol.md §2.4)', () => {
     const { refreshToken } = await server.ask({ claims: alice, public_key })
     const text = new TextEncoder().encode(refreshToken! + server.clock.now())
     const signature = await crypto.subtle.sign(algorithm.name, pair.privateKey, text)
-    const parameters = signed(refreshToken!, server.clock.now(), device.privateKey, {
+    const parameters = {
+      ...device.refreshRequest(refreshToken!, server.clock.now()),
       scopes: [],
       signature: Buffer.from(signature).toString('base64'),
-    })
+    }
     expect((await send(server, parameters)).userId).toBe(alice.sub)
   })
 
@@ -130,17 +112,17 @@ describe('a refresh (protocol.md §2.4)', () => {
   test('works with EC keys, and for a client that acts for itself', async () => {
     await using server = await setupAuthority()
     const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-    const { refreshToken } = await server.ask({ public_key: pem(publicKey) })
+    const { refreshToken } = await server.ask({
+      public_key: publicKey.export({ type: 'spki', format: 'pem' }),
+    })
     const text = Buffer.from(refreshToken! + server.clock.now())
     const signature = sign('sha256', text, { key: privateKey, dsaEncoding: 'ieee-p1363' })
-    const answer = await send(
-      server,
-      signed(refreshToken!, server.clock.now(), device.privateKey, {
-        scopes: [],
-        signing_algorithm: 'ES256',
-        signature: signature.toString('base64'),
-      }),
-    )
+    const answer = await send(server, {
+      ...device.refreshRequest(refreshToken!, server.clock.now()),
+      scopes: [],
+      signing_algorithm: 'ES256',
+      signature: signature.toString('base64'),
+    })
     expect(answer).toMatchObject({ userType: 'client', userId: server.client.clientId })
   })
 
@@ -169,9 +151,9 @@ describe('a refresh (protocol.md §2.4)', () => {
 
   test('stays bound to its key', async () => {
     await using server = await setupLogin()
-    await server.send(server.sign({ public_key: pem(device.publicKey) }))
+    await server.send(server.sign({ public_key: device.public_key }))
     server.clock.advance(1)
-    const other = server.sign({ public_key: pem(thief.publicKey) })
+    const other = server.sign({ public_key: thief.public_key })
     expect(await codeOf(() => server.send(other))).toBe('INVALID_REQUEST')
   })
 })
@@ -193,17 +175,17 @@ describe('a refresh is refused', () => {
   test('alike for an unknown token, a wrong signature and another key, and never says "expired"', async () => {
     await using server = await setupLogin()
     const now = server.clock.now()
-    const other = await server.ask({ claims: alice, public_key: pem(thief.publicKey) })
+    const other = await server.ask({ claims: alice, public_key: thief.public_key })
     const refusals = [
-      signed('unknown', now, device.privateKey),
-      signed(server.refreshToken, now, thief.privateKey),
-      signed(other.refreshToken!, now, device.privateKey),
+      device.refreshRequest('unknown', now),
+      thief.refreshRequest(server.refreshToken, now),
+      device.refreshRequest(other.refreshToken!, now),
       server.sign({ signature: 'AAAA' }),
       server.sign({ signing_algorithm: 'none' }),
       server.sign({ signing_algorithm: 'HS256' }),
       server.sign({ time_stamp: now + 1 }),
-      signed(`${server.refreshToken} `, now, device.privateKey),
-      signed(server.login.accessToken, now, device.privateKey),
+      device.refreshRequest(`${server.refreshToken} `, now),
+      device.refreshRequest(server.login.accessToken, now),
     ]
     const told = new Set<string>()
     for (const request of refusals) {
@@ -268,7 +250,7 @@ describe('a refresh is refused', () => {
 
 test('refresh tokens that nobody uses are forgotten, not only refused', async () => {
   await using server = await setupLogin()
-  const idle = await server.ask({ claims: alice, public_key: pem(device.publicKey) })
+  const idle = await server.ask({ claims: alice, public_key: device.public_key })
   server.clock.advance(100 * DAY)
   await server.send(server.sign())
   server.clock.advance(81 * DAY)
@@ -296,21 +278,23 @@ test('a deactivated user learns from the refresh that they are (design.md §4)',
 describe('wrong clocks (promise 11)', () => {
   test.each([-DAY, -HOUR, HOUR, DAY])('a client off by %p ms can refresh', async (off) => {
     await using server = await setupLogin()
-    const request = signed(server.refreshToken, server.clock.now() + off, device.privateKey)
+    const request = device.refreshRequest(server.refreshToken, server.clock.now() + off)
     expect((await server.send(request)).userId).toBe(alice.sub)
   })
 
   test.each([-DAY - 1, DAY + 1])('a client off by %p ms cannot', async (off) => {
     await using server = await setupLogin()
-    const request = signed(server.refreshToken, server.clock.now() + off, device.privateKey)
+    const request = device.refreshRequest(server.refreshToken, server.clock.now() + off)
     expect(await codeOf(() => server.send(request))).toBe('INVALID_GRANT')
   })
 
   test('the tolerance can be chosen', async () => {
     await using server = await setupAuthority({ maxClockSkew: 60 })
-    const { refreshToken } = await server.ask({ claims: alice, public_key: pem(device.publicKey) })
-    const request = (off: number) =>
-      signed(refreshToken!, server.clock.now() + off, device.privateKey, { scopes: [] })
+    const { refreshToken } = await server.ask({ claims: alice, public_key: device.public_key })
+    const request = (off: number) => ({
+      ...device.refreshRequest(refreshToken!, server.clock.now() + off),
+      scopes: [],
+    })
     await send(server, request(60_000))
     expect(await codeOf(() => send(server, request(60_001)))).toBe('INVALID_GRANT')
   })
@@ -356,7 +340,7 @@ describe('the same signed request (promise 11)', () => {
 
   test('gets none as long as its time stamp is good, though old uses are forgotten', async () => {
     await using server = await setupLogin()
-    const early = signed(server.refreshToken, server.clock.now() + DAY, device.privateKey)
+    const early = device.refreshRequest(server.refreshToken, server.clock.now() + DAY)
     await server.send(early)
     for (let hours = 0; hours < 50; hours += 5) {
       server.clock.advance(5 * HOUR)
@@ -369,9 +353,8 @@ describe('the same signed request (promise 11)', () => {
 /** Requests with everything right but the private key. */
 function forgeries(token: string, now: number, genuine: Readonly<Record<string, unknown>>) {
   const right = Buffer.from(String(genuine['signature']), 'base64')
-  const publicPem = pem(device.publicKey)
   const kinds: ((i: number) => Record<string, unknown>)[] = [
-    (i) => signed(token, now + i, thief.privateKey),
+    (i) => thief.refreshRequest(token, now + i),
     (i) => ({ ...genuine, time_stamp: now + 1 + i }),
     (i) => ({ ...genuine, signature: flipped(right, i).toString('base64') }),
     () => ({ ...genuine, signature: randomBytes(256).toString('base64') }),
@@ -380,7 +363,7 @@ function forgeries(token: string, now: number, genuine: Readonly<Record<string, 
       ...genuine,
       time_stamp: now + 1 + i,
       signing_algorithm: 'HS256',
-      signature: createHmac('sha256', publicPem)
+      signature: createHmac('sha256', device.public_key)
         .update(`${token}${now + 1 + i}`)
         .digest('base64'),
     }),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { generateKeyPairSync, sign } from 'node:crypto'
+import { createDevice } from '../auth/device'
 import { type Caller, callerOf, objectsOf, setupData } from '../http/setup'
 import { type Executable, setupExecutable } from '../promises/setup'
 
@@ -76,24 +76,13 @@ describe('tokens', () => {
 
   test('18: public_key binds a refresh token to that key', async () => {
     await using executable = await setupExecutable()
-    const [device, thief] = [1, 2].map(() => generateKeyPairSync('rsa', { modulusLength: 2048 }))
-    if (device === undefined || thief === undefined) throw new Error('no keys')
-    const public_key = device.publicKey.export({ type: 'spki', format: 'pem' })
+    const [device, thief] = [createDevice(), createDevice()]
+    const { public_key } = device
     const login = await ask(executable, { claims: { sub: ALICE, email: ALICE }, public_key })
     expect((await ask(executable)).body).not.toHaveProperty('refreshToken')
     const { refreshToken } = login.body as { refreshToken: string }
-    const refresh = (by: typeof device) => {
-      const time_stamp = Date.now()
-      const signature = sign('sha256', Buffer.from(refreshToken + time_stamp), by.privateKey)
-      return executable.anyone.post('/token', {
-        grant_type: 'refresh_token',
-        refresh_token: refreshToken,
-        scopes: ['ACCESS_DB'],
-        time_stamp,
-        signing_algorithm: 'RSASSA-PKCS1-v1_5',
-        signature: signature.toString('base64'),
-      })
-    }
+    const refresh = (by: typeof device) =>
+      executable.anyone.post('/token', by.refreshRequest(refreshToken, Date.now()))
     expect(await refresh(device)).toMatchObject({ status: 200, body: { claims: { sub: ALICE } } })
     expect((await refresh(thief)).status).toBe(401)
     await Bun.sleep(2)

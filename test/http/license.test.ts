@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { generateKeyPairSync, sign } from 'node:crypto'
 import { DAY } from '../auth/setup'
+import { public_key, refreshRequest } from './login-setup'
 import { ALICE, type Answer, type Caller, callerOf, type DataServer, setupData } from './setup'
 
 interface Tokens {
@@ -20,9 +20,6 @@ interface Operation {
   readonly responses: Readonly<Record<string, { readonly description: string }>>
 }
 
-const device = generateKeyPairSync('rsa', { modulusLength: 2048 })
-const publicKey = device.publicKey.export({ type: 'spki', format: 'pem' }).toString()
-
 /** Logs Alice in as her application's server does, for a device that holds a key. */
 async function logIn({ anyone, client }: DataServer, scopes = ['ACCESS_DB']): Promise<Answer> {
   return await anyone.post('/token', {
@@ -31,23 +28,14 @@ async function logIn({ anyone, client }: DataServer, scopes = ['ACCESS_DB']): Pr
     client_secret: client.clientSecret,
     scopes,
     claims: { sub: ALICE, email: ALICE, name: 'Alice' },
-    public_key: publicKey,
+    public_key,
   })
 }
 
 async function refresh({ anyone, clock }: DataServer, { refreshToken }: Tokens): Promise<Answer> {
   // No two signatures are of the same moment.
   clock.advance(1)
-  const timeStamp = clock.now()
-  const signed = Buffer.from(refreshToken + String(timeStamp))
-  return await anyone.post('/token', {
-    grant_type: 'refresh_token',
-    refresh_token: refreshToken,
-    scopes: ['ACCESS_DB'],
-    time_stamp: timeStamp,
-    signing_algorithm: 'RSASSA-PKCS1-v1_5',
-    signature: sign('sha256', signed, device.privateKey).toString('base64'),
-  })
+  return await anyone.post('/token', refreshRequest(refreshToken, clock.now()))
 }
 
 async function setupAlice(user: object, scopes?: string[]) {

@@ -1,26 +1,12 @@
-import { generateKeyPairSync, sign } from 'node:crypto'
 import type { MailVariables } from '../../src/domain/mailer'
 import { openSession } from '../../src/control/session'
+import { createDevice } from '../auth/device'
 import { setupServer, type TestServer } from '../setup'
 
 export const ALICE = 'alice@example.com'
 export const FOO = 'foo@demo.local'
 
-const device = generateKeyPairSync('rsa', { modulusLength: 2048 })
-export const public_key = device.publicKey.export({ type: 'spki', format: 'pem' }).toString()
-
-/** What the device with `public_key` sends to refresh. */
-export function refreshRequest(refresh_token: string, time_stamp: number) {
-  const signature = sign('sha256', Buffer.from(`${refresh_token}${time_stamp}`), device.privateKey)
-  return {
-    grant_type: 'refresh_token',
-    refresh_token,
-    scopes: ['ACCESS_DB'],
-    time_stamp,
-    signing_algorithm: 'RSASSA-PKCS1-v1_5',
-    signature: signature.toString('base64'),
-  }
-}
+export const { public_key, refreshRequest } = createDevice()
 
 export interface Body {
   readonly [name: string]: unknown

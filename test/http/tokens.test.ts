@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
-import { generateKeyPairSync, sign } from 'node:crypto'
 import { createLocalJWKSet, decodeJwt, type JSONWebKeySet, jwtVerify } from 'jose'
 import { openSession } from '../../src/control/session'
 import { DAY, HOUR } from '../auth/setup'
 import { setupServer } from '../setup'
+import { public_key, refreshRequest } from './login-setup'
 
 const alice = { sub: 'alice@example.com', email: 'alice@example.com', name: 'Alice' }
 
@@ -110,20 +110,10 @@ describe('POST /token', () => {
 
   test('refreshes with a signature (protocol.md §2.4)', async () => {
     await using server = await setupTokens()
-    const device = generateKeyPairSync('rsa', { modulusLength: 2048 })
-    const public_key = device.publicKey.export({ type: 'spki', format: 'pem' })
     const login = await bodyOf(await server.ask({ claims: alice, public_key }))
     server.clock.advance(2 * HOUR)
     const time_stamp = server.clock.now()
-    const text = Buffer.from(`${login.refreshToken}${time_stamp}`)
-    const refresh = {
-      grant_type: 'refresh_token',
-      refresh_token: login.refreshToken,
-      scopes: ['ACCESS_DB'],
-      time_stamp,
-      signing_algorithm: 'RSASSA-PKCS1-v1_5',
-      signature: sign('sha256', text, device.privateKey).toString('base64'),
-    }
+    const refresh = refreshRequest(login.refreshToken, time_stamp)
     const send = (changes = {}) => server.send(JSON.stringify({ ...refresh, ...changes }))
     const answer = await bodyOf(await send())
     expect(answer).toMatchObject({ type: 'tokens', userId: alice.sub })

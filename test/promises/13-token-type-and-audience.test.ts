@@ -1,11 +1,12 @@
 import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
-import { generateKeyPairSync, sign } from 'node:crypto'
+import { sign } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { openPrivateKey } from '../../src/auth/key'
 import type { SigningKey } from '../../src/domain/credential'
+import { public_key, refreshRequest } from '../http/login-setup'
 import { ALICE, callerOf, type DataServer, setupData } from '../http/setup'
 
 /**
@@ -113,28 +114,17 @@ test('promise 13: a token of one database opens no other, not even one of the sa
 test('promise 13: a refresh token is no access token, an access token no refresh token', async () => {
   await using server = await setupData()
   const { clientId, clientSecret } = server.client
-  const device = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const login = await server.anyone.post('/token', {
     grant_type: 'client_credentials',
     client_id: clientId,
     client_secret: clientSecret,
     scopes: ['ACCESS_DB', 'GLOBAL_READ'],
-    public_key: device.publicKey.export({ type: 'spki', format: 'pem' }),
+    public_key,
   })
   const { accessToken, refreshToken } = login.body as Record<string, string>
   expect(await statuses(server, refreshToken ?? '')).toEqual(REFUSED)
-  const refresh = (text: string) => {
-    const time_stamp = server.clock.now()
-    const signature = sign('sha256', Buffer.from(`${text}${time_stamp}`), device.privateKey)
-    return server.anyone.post('/token', {
-      grant_type: 'refresh_token',
-      refresh_token: text,
-      scopes: ['ACCESS_DB'],
-      time_stamp,
-      signing_algorithm: 'RSASSA-PKCS1-v1_5',
-      signature: signature.toString('base64'),
-    })
-  }
+  const refresh = (text: string) =>
+    server.anyone.post('/token', refreshRequest(text, server.clock.now()))
   expect((await refresh(accessToken ?? '')).status).toBe(401)
   expect((await refresh(refreshToken ?? '')).status).toBe(200)
 })

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { createHmac, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
+import { createDevice } from '../auth/device'
 import { DAY } from '../auth/setup'
 import { public_key, refreshRequest } from '../http/login-setup'
 import { ALICE, type Answer, callerOf, type DataServer, setupData } from '../http/setup'
@@ -16,7 +17,7 @@ interface Tokens {
   readonly claims: { readonly license: string }
 }
 
-const thief = generateKeyPairSync('rsa', { modulusLength: 2048 })
+const thief = createDevice()
 
 /** A login through a client of its own, by a device that holds a key. */
 async function setup() {
@@ -59,8 +60,8 @@ test('promise 14: of 1,000 forged tries none succeeds', async () => {
   const stolen = await stealOther(server)
   const kinds: readonly ((n: number) => Record<string, unknown>)[] = [
     // Everything right but the private key.
-    (n) => signedBy(thief.privateKey, refreshToken, now + n),
-    (n) => ({ ...signedBy(thief.privateKey, refreshToken, now + n), public_key: pemOf(thief) }),
+    (n) => thief.refreshRequest(refreshToken, now + n),
+    (n) => ({ ...thief.refreshRequest(refreshToken, now + n), public_key: thief.public_key }),
     // A signature of another moment, of another token, of another order, of nothing.
     (n) => ({ ...genuine, time_stamp: now + 1 + n }),
     (n) => ({ ...genuine, refresh_token: stolen.refreshToken, time_stamp: now - n }),
@@ -156,28 +157,16 @@ async function stealOther({ anyone, client, clock }: DataServer) {
     client_secret: client.clientSecret,
     scopes: ['ACCESS_DB'],
     claims: { sub: 'thief@example.com' },
-    public_key: pemOf(thief),
+    public_key: thief.public_key,
   })
   const { refreshToken } = body as Tokens
-  return { refreshToken, request: signedBy(thief.privateKey, refreshToken, clock.now()) }
-}
-
-function signedBy(key: KeyObject, refresh_token: string, time_stamp: number) {
-  const signature = sign('sha256', Buffer.from(`${refresh_token}${time_stamp}`), key)
-  return {
-    ...refreshRequest(refresh_token, time_stamp),
-    signature: signature.toString('base64'),
-  }
+  return { refreshToken, request: thief.refreshRequest(refreshToken, clock.now()) }
 }
 
 function hmac(signing_algorithm: string, refresh_token: string, time_stamp: number) {
   const text = `${refresh_token}${time_stamp}`
   const signature = createHmac('sha256', public_key).update(text).digest('base64')
   return { ...refreshRequest(refresh_token, time_stamp), signing_algorithm, signature }
-}
-
-function pemOf({ publicKey }: typeof thief): string {
-  return publicKey.export({ type: 'spki', format: 'pem' }).toString()
 }
 
 function flipped(bytes: Buffer, bit: number): Buffer {

@@ -1,25 +1,10 @@
 import { expect, test } from 'bun:test'
-import { generateKeyPairSync, sign } from 'node:crypto'
 import { DAY, HOUR, MINUTE } from '../auth/setup'
+import { public_key, refreshRequest } from '../http/login-setup'
 import { codeOfLogin, connectOpenId, logIn, type LoginServer, setupLogins } from '../oauth/setup'
 
-const KEYS = generateKeyPairSync('rsa', {
-  modulusLength: 2048,
-  publicKeyEncoding: { type: 'spki', format: 'pem' },
-  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-})
-
-async function refresh(server: LoginServer, refreshToken: string) {
-  const timeStamp = server.clock.now()
-  const signature = sign('sha256', Buffer.from(refreshToken + timeStamp), KEYS.privateKey)
-  return await server.ask({
-    grant_type: 'refresh_token',
-    refresh_token: refreshToken,
-    scopes: ['ACCESS_DB'],
-    time_stamp: timeStamp,
-    signing_algorithm: 'RSASSA-PKCS1-v1_5',
-    signature: signature.toString('base64'),
-  })
+function refresh(server: LoginServer, refreshToken: string) {
+  return server.ask(refreshRequest(refreshToken, server.clock.now()))
 }
 
 async function statusWith(server: LoginServer, token: unknown): Promise<number> {
@@ -33,7 +18,7 @@ async function setup() {
   return server
 }
 
-const WITH_KEY = { public_key: KEYS.publicKey }
+const WITH_KEY = { public_key }
 
 test('promise 17: of a hundred exchanges at once exactly one gets tokens, which end with the second', async () => {
   await using server = await setup()

@@ -1,8 +1,9 @@
 import { expect, test } from 'bun:test'
-import { generateKeyPairSync, randomBytes, sign } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { satchel } from '../binary/setup'
+import { public_key, refreshRequest } from '../http/login-setup'
 import { callerOf } from '../http/setup'
 import { inputOf } from '../oauth/setup'
 import { temporaryFolder } from '../setup'
@@ -26,7 +27,6 @@ interface Session {
 /** Uses every grant and route, keeping secrets and error bodies. */
 async function play(executable: Executable, { secrets, told }: Session): Promise<void> {
   const { anyone, client, commands, main } = executable
-  const device = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const ask = (parameters: object, headers = {}) => anyone.post('/token', parameters, headers)
   const base = { grant_type: 'client_credentials', scopes: ['ACCESS_DB'] }
   const proof = { client_id: client.clientId, client_secret: client.clientSecret }
@@ -34,7 +34,7 @@ async function play(executable: Executable, { secrets, told }: Session): Promise
     ...base,
     ...proof,
     claims: { sub: 'alice@example.com', password: `claim-${CANARY}` },
-    public_key: device.publicKey.export({ type: 'spki', format: 'pem' }),
+    public_key,
   })
   const { accessToken = '', refreshToken = '' } = login.body as Record<string, string>
   secrets.set('client secret', client.clientSecret)
@@ -43,18 +43,8 @@ async function play(executable: Executable, { secrets, told }: Session): Promise
   secrets.set('refresh token', refreshToken)
   secrets.set('claim', `claim-${CANARY}`)
 
-  const time_stamp = Date.now()
-  const text = `${refreshToken}${time_stamp}`
-  const signature = sign('sha256', Buffer.from(text), device.privateKey).toString('base64')
-  secrets.set('signature of a refresh', signature)
-  const refresh = {
-    grant_type: 'refresh_token',
-    refresh_token: refreshToken,
-    scopes: ['ACCESS_DB'],
-    time_stamp,
-    signing_algorithm: 'RSASSA-PKCS1-v1_5',
-    signature,
-  }
+  const refresh = refreshRequest(refreshToken, Date.now())
+  secrets.set('signature of a refresh', refresh.signature)
   const renewed = await ask(refresh)
   secrets.set('second access token', (renewed.body as { accessToken: string }).accessToken)
   const rotated = await commands.run('client.rotate', { database: 'main', id: null, days: 7 })
