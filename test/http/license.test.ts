@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { DAY } from '../auth/setup'
+import { asClient, DAY } from '../auth/setup'
 import { public_key, refreshRequest } from './login-setup'
 import { ALICE, type Answer, type Caller, callerOf, type DataServer, setupData } from './setup'
 
@@ -23,9 +23,7 @@ interface Operation {
 /** Logs Alice in as her application's server does, for a device that holds a key. */
 async function logIn({ anyone, client }: DataServer, scopes = ['ACCESS_DB']): Promise<Answer> {
   return await anyone.post('/token', {
-    grant_type: 'client_credentials',
-    client_id: client.clientId,
-    client_secret: client.clientSecret,
+    ...asClient(client),
     scopes,
     claims: { sub: ALICE, email: ALICE, name: 'Alice' },
     public_key,

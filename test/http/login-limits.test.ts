@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { MINUTE } from '../auth/setup'
+import { asClient, MINUTE } from '../auth/setup'
 import { public_key, refreshRequest } from './login-setup'
 import { anyoneAt, of, PROXY, quotaOf, statuses } from './rate-limit-setup'
 import { ALICE, BOB, setupData } from './setup'
@@ -7,9 +7,7 @@ import { ALICE, BOB, setupData } from './setup'
 describe('tokens', () => {
   const ask = (server: Awaited<ReturnType<typeof setupData>>, claims?: object) =>
     server.anyone.post('/token', {
-      grant_type: 'client_credentials',
-      client_id: server.client.clientId,
-      client_secret: server.client.clientSecret,
+      ...asClient(server.client),
       scopes: ['ACCESS_DB'],
       ...(claims === undefined ? {} : { claims }),
     })
@@ -49,9 +47,7 @@ describe('tokens', () => {
     const claims = { sub: ALICE }
     const { client, clock, anyone } = server
     const login = await anyone.post('/token', {
-      grant_type: 'client_credentials',
-      client_id: client.clientId,
-      client_secret: client.clientSecret,
+      ...asClient(client),
       scopes: ['ACCESS_DB'],
       claims,
       public_key,
@@ -154,9 +150,7 @@ describe('attempts that fail', () => {
     await server.root.post('/users', [{ userId: BOB, type: 'prod', deactivated: true }])
     for (let times = 0; times < 3; times++) {
       const login = await server.anyone.post('/token', {
-        grant_type: 'client_credentials',
-        client_id: server.client.clientId,
-        client_secret: server.client.clientSecret,
+        ...asClient(server.client),
         scopes: ['ACCESS_DB'],
         claims: { sub: BOB },
       })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { asClient } from '../auth/setup'
 import { startHook } from '../auth/webhook-setup'
 import { codeOfLogin, connectOpenId, type LoginServer, setupLogins } from '../oauth/setup'
 
@@ -12,9 +13,7 @@ const WAYS = {
     server.exchange(await codeOfLogin(server, 'google'), more),
   client_credentials: (server: LoginServer) =>
     server.ask({
-      grant_type: 'client_credentials',
-      client_id: server.client.clientId,
-      client_secret: server.client.clientSecret,
+      ...asClient(server.client),
       scopes: ['ACCESS_DB'],
       claims: { sub: ALICE, email: ALICE },
     }),

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { asClient } from '../auth/setup'
 import { type AnswerHook, startHook, type TestHook, verdict, verified } from '../auth/webhook-setup'
 import { codeOfLogin, connectOpenId, setupLogins } from '../oauth/setup'
 
@@ -26,9 +27,7 @@ async function setup(answer?: AnswerHook) {
     /** As the backend of an application asks for the token of one of its users. */
     vouch: (claims: object) =>
       server.ask({
-        grant_type: 'client_credentials',
-        client_id: client.clientId,
-        client_secret: client.clientSecret,
+        ...asClient(client),
         scopes: ['ACCESS_DB'],
         claims,
       }),

@@ -3,7 +3,7 @@ import { readConfig } from '../../src/config'
 import { openSession } from '../../src/control/session'
 import { openLogs } from '../../src/log'
 import { startServer } from '../../src/server'
-import { createTestClock, DAY, HOUR, MINUTE, SECOND, type TestClock } from '../auth/setup'
+import { asClient, createTestClock, DAY, HOUR, MINUTE, SECOND, type TestClock } from '../auth/setup'
 import { public_key, refreshRequest } from '../http/login-setup'
 import { ALICE, type Answer, callerOf, type DataServer, setupData } from '../http/setup'
 import { collectLines, temporaryFolder } from '../setup'
@@ -22,9 +22,7 @@ interface Tokens {
 
 async function logIn({ anyone, client }: DataServer): Promise<Tokens> {
   const { body } = await anyone.post('/token', {
-    grant_type: 'client_credentials',
-    client_id: client.clientId,
-    client_secret: client.clientSecret,
+    ...asClient(client),
     scopes: ['ACCESS_DB'],
     claims: { sub: ALICE },
     public_key,

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { openPrivateKey } from '../../src/auth/key'
 import type { SigningKey } from '../../src/domain/credential'
+import { asClient } from '../auth/setup'
 import { public_key, refreshRequest } from '../http/login-setup'
 import { ALICE, callerOf, type DataServer, setupData } from '../http/setup'
 
@@ -93,9 +94,7 @@ test('promise 13: a token of one database opens no other, not even one of the sa
   const other = await server.commands.run('db.create', { name: 'short-lived' })
   const ask = async (client: { clientId: string; clientSecret: string }) => {
     const answer = await callerOf(`${server.url}/short-lived`).post('/token', {
-      grant_type: 'client_credentials',
-      client_id: client.clientId,
-      client_secret: client.clientSecret,
+      ...asClient(client),
       scopes,
     })
     return (answer.body as { accessToken?: string }).accessToken
@@ -113,11 +112,8 @@ test('promise 13: a token of one database opens no other, not even one of the sa
 
 test('promise 13: a refresh token is no access token, an access token no refresh token', async () => {
   await using server = await setupData()
-  const { clientId, clientSecret } = server.client
   const login = await server.anyone.post('/token', {
-    grant_type: 'client_credentials',
-    client_id: clientId,
-    client_secret: clientSecret,
+    ...asClient(server.client),
     scopes: ['ACCESS_DB', 'GLOBAL_READ'],
     public_key,
   })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { createHmac, randomBytes } from 'node:crypto'
 import { createDevice } from '../auth/device'
-import { DAY } from '../auth/setup'
+import { asClient, DAY } from '../auth/setup'
 import { public_key, refreshRequest } from '../http/login-setup'
 import { ALICE, type Answer, callerOf, type DataServer, setupData } from '../http/setup'
 
@@ -29,9 +29,7 @@ async function setup() {
     email: null,
   })
   const { body } = await server.anyone.post('/token', {
-    grant_type: 'client_credentials',
-    client_id: client.clientId,
-    client_secret: client.clientSecret,
+    ...asClient(client),
     scopes: ['ACCESS_DB'],
     claims: { sub: ALICE },
     public_key,
@@ -152,9 +150,7 @@ describe('promise 14: a refresh token ends', () => {
 /** A login of somebody else, who signs with their own key: what a thief may have. */
 async function stealOther({ anyone, client, clock }: DataServer) {
   const { body } = await anyone.post('/token', {
-    grant_type: 'client_credentials',
-    client_id: client.clientId,
-    client_secret: client.clientSecret,
+    ...asClient(client),
     scopes: ['ACCESS_DB'],
     claims: { sub: 'thief@example.com' },
     public_key: thief.public_key,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { asClient } from '../auth/setup'
 import { type Answer, type Caller, callerOf, type DataServer, setupData } from '../http/setup'
 
 /**
@@ -187,9 +188,7 @@ async function callerAs(server: DataServer, role: Role, own: string): Promise<Ca
   if (role === 'foreigner') {
     const { client } = await server.commands.run('db.create', { name: 'foreign' })
     const { body } = await callerOf(`${server.url}/foreign`).post('/token', {
-      grant_type: 'client_credentials',
-      client_id: client.clientId,
-      client_secret: client.clientSecret,
+      ...asClient(client),
       scopes: ['ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE'],
     })
     return callerOf(server.main, (body as { accessToken: string }).accessToken)
@@ -317,9 +316,7 @@ describe('promise 24: the cross-tenant matrix', () => {
     await using server = await setupData()
     const { client } = await server.commands.run('db.create', { name: 'second' })
     const { body } = await callerOf(`${server.url}/second`).post('/token', {
-      grant_type: 'client_credentials',
-      client_id: client.clientId,
-      client_secret: client.clientSecret,
+      ...asClient(client),
       scopes: ['ACCESS_DB'],
       claims: { sub: 'alice@example.com', email: 'alice@example.com' },
     })

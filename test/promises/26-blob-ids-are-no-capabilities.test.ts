@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { GRACE } from '../../src/domain/blob/collection'
+import { asClient } from '../auth/setup'
 import { type BlobCaller, type BlobServer, setupBlobs } from '../http/blob-setup'
 import { ALICE, BOB, callerOf } from '../http/setup'
 
@@ -143,9 +144,7 @@ describe('promise 26: whoever knows the ref of a blob', () => {
     const { client } = await server.commands.run('db.create', { name: 'other' })
     const other = `${server.url}/other`
     const answer = await callerOf(other).post('/token', {
-      grant_type: 'client_credentials',
-      client_id: client.clientId,
-      client_secret: client.clientSecret,
+      ...asClient(client),
       scopes: ['ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE'],
     })
     const { accessToken } = answer.body as { accessToken: string }

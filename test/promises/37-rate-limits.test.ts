@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { HOUR, MINUTE } from '../auth/setup'
+import { asClient, HOUR, MINUTE } from '../auth/setup'
 import { satchelJson } from '../binary/setup'
 import { openApplication, setupServed } from '../conformance/addon/setup'
 import { public_key, refreshRequest } from '../http/login-setup'
@@ -40,9 +40,7 @@ test('promise 37: what the README says is what the server does', () => {
 
 function askToken({ anyone, client }: DataServer, more: object = {}): Promise<Answer> {
   return anyone.post('/token', {
-    grant_type: 'client_credentials',
-    client_id: client.clientId,
-    client_secret: client.clientSecret,
+    ...asClient(client),
     scopes: ['ACCESS_DB'],
     claims: { sub: 'counted@example.com' },
     ...more,

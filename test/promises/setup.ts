@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { openSession, type Session } from '../../src/control/session'
+import { asClient } from '../auth/setup'
 import { type Served, type Surroundings, serve } from '../binary/setup'
 import { type Caller, callerOf, TABLES } from '../http/setup'
 import { temporaryFolder } from '../setup'
@@ -46,9 +47,7 @@ export async function startExecutable(
   const commands = await openSession(folder, () => undefined)
   const token: Executable['token'] = async ({ sub, scopes } = {}) => {
     const answer = await callerOf(main).post('/token', {
-      grant_type: 'client_credentials',
-      client_id: client.clientId,
-      client_secret: client.clientSecret,
+      ...asClient(client),
       scopes:
         scopes ??
         (sub === undefined ? ['ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE'] : ['ACCESS_DB']),
