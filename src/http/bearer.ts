@@ -38,6 +38,17 @@ export function bearer(door: Door, { isCounted = true } = {}) {
     })
 }
 
+/**
+ * Who writes as they stand when their body is there, for it may take long: they may outlast their
+ * token, but not their account (promise 15). Throws `INVALID_TOKEN`, `USER_DEACTIVATED` and
+ * `LICENSE_EXPIRED`.
+ */
+export async function recheckWriter(door: Door, { authority }: Host, actor: Actor): Promise<Actor> {
+  const writer = await authority.recheck(actor)
+  requireLicense(writer, door.clock.now())
+  return writer
+}
+
 /** The database in the first path segment. Throws `UNKNOWN_DATABASE`. */
 export function hostOf(door: Door, call: Call): Host | Promise<Host> {
   const name = segment(call, 0)

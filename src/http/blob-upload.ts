@@ -1,8 +1,9 @@
-import { type Actor, requireLicense } from '../domain/actor'
+import type { Actor } from '../domain/actor'
 import { requireBlobType } from '../domain/blob/blob'
 import { putBlob, roomForBlob } from '../domain/blob/upload'
 import { decodePercent } from '../domain/percent'
 import { SatchelError } from '../domain/error'
+import { recheckWriter } from './bearer'
 import { brokenOff, declaredLength, requireUncompressed } from './body'
 import type { Call } from './call'
 import type { Door } from './door'
@@ -22,7 +23,7 @@ export interface Upload {
 
 /**
  * Takes the body of a request as a blob, which is durable and noted when this resolves to its ref
- * (spec.md §4.5, protocol.md §8.1). Whoever brings it may outlast their token, but not their account.
+ * (spec.md §4.5, protocol.md §8.1).
  */
 export async function takeUpload(door: Door, upload: Upload): Promise<string> {
   const { call, host, actor, id } = upload
@@ -40,9 +41,8 @@ export async function takeUpload(door: Door, upload: Upload): Promise<string> {
   const bytes = patiently(chunksOf(call.sent, length, took), patience)
   await using arrival = await host.blobs.receive(bytes, room)
   const { hash, size } = arrival
-  const bearer = await host.authority.recheck(actor)
+  const bearer = await recheckWriter(door, host, actor)
   const now = door.clock.now()
-  requireLicense(bearer, now)
   return await arrival.keep(() =>
     putBlob(host.database, bearer, { id, hash, size, type, now }, limits),
   )

@@ -8,7 +8,7 @@ import { removeObject } from '../domain/remove'
 import { upsertObjects } from '../domain/upsert'
 import { VIEWS, type ViewName } from '../domain/view'
 import { answer } from './answer'
-import { bearer } from './bearer'
+import { bearer, recheckWriter } from './bearer'
 import { type Call, segment } from './call'
 import type { Door } from './door'
 import type { Host } from './hosts'
@@ -45,7 +45,7 @@ export function routesAt(door: Door, address: TableAddress): AnyElysia {
     return door.bodies.json(request, async (body) => {
       const isArray = Array.isArray(body) && key === undefined
       const texts = await upsertObjects(host.database, {
-        actor,
+        actor: await recheckWriter(door, host, actor),
         view,
         table: segment(call, place),
         objects: isArray ? (body as unknown[]) : [body],

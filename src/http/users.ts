@@ -8,7 +8,7 @@ import { parseUserQuery } from '../domain/user/query'
 import { removeUser } from '../domain/user/removal'
 import { writeUsers } from '../domain/user/writing'
 import { answer } from './answer'
-import { bearer } from './bearer'
+import { bearer, recheckWriter } from './bearer'
 import { segment } from './call'
 import type { Door } from './door'
 
@@ -39,9 +39,10 @@ export function userRoutes(door: Door): AnyElysia {
     )
     .post(
       '/:database/users',
-      ({ call, host, request }) =>
+      ({ call, host, actor, request }) =>
         door.bodies.json(request, async (body) => {
           const changes = readUserChanges(body)
+          await recheckWriter(door, host, actor)
           const users = await writeUsers(host.database, changes, door.clock.now())
           return answer(call, JSON.stringify(Array.isArray(body) ? users : users[0]))
         }),

@@ -97,6 +97,7 @@ export function beginUpload(
   token: string | undefined,
   path: string,
   length: number | undefined,
+  method = 'PUT',
 ): RawUpload {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   socket.on('error', () => undefined)
@@ -113,7 +114,7 @@ export function beginUpload(
   })
   const framing = length === undefined ? 'Transfer-Encoding: chunked' : `Content-Length: ${length}`
   const bearer = token === undefined ? '' : `Authorization: Bearer ${token}\r\n`
-  socket.write(`PUT ${path} HTTP/1.1\r\nHost: localhost\r\n${bearer}${framing}\r\n\r\n`)
+  socket.write(`${method} ${path} HTTP/1.1\r\nHost: localhost\r\n${bearer}${framing}\r\n\r\n`)
   return {
     socket,
     send: (bytes) => void socket.write(bytes),

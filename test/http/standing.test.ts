@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'bun:test'
+import { beginUpload } from './blob-setup'
+import { ALICE, BOB, callerOf, type DataServer, setupData } from './setup'
+
+/** Writes to the middle of its body, lets `change` happen, and resolves to how the rest is answered. */
+async function sendAround(
+  server: DataServer,
+  [method, path, body]: readonly [method: string, path: string, body: unknown],
+  token: string | undefined,
+  change: () => Promise<unknown>,
+): Promise<string> {
+  const text = JSON.stringify(body)
+  using sent = beginUpload(server.url, token, `/main${path}`, Buffer.byteLength(text), method)
+  sent.send(text.slice(0, 5))
+  await Bun.sleep(100)
+  await change()
+  sent.send(text.slice(5))
+  return await sent.answered
+}
+
+/** A client of its own, and what it calls with. */
+async function addClient(server: DataServer, scopes: readonly string[]) {
+  const { clientId, clientSecret } = await server.commands.run('client.create', {
+    database: 'main',
+    scopes,
+    name: null,
+    email: null,
+  })
+  const { body } = await server.anyone.post('/token', {
+    grant_type: 'client_credentials',
+    client_id: clientId,
+    client_secret: clientSecret,
+    scopes,
+  })
+  const revoke = () => server.commands.run('client.revoke', { database: 'main', id: clientId })
+  return { revoke, caller: callerOf(server.main, (body as { accessToken: string }).accessToken) }
+}
+
+describe('who writes is looked at again when the body is there, for it may take long (promise 15)', () => {
+  test.each([
+    [{ type: 'prod' }, /^HTTP\/1\.1 200/],
+    [{ type: 'eval', evalDaysLeft: 0 }, /^HTTP\/1\.1 403 [^]*"LICENSE_EXPIRED"/],
+    [{ deactivated: true }, /^HTTP\/1\.1 403 [^]*"USER_DEACTIVATED"/],
+  ])('a user who is made %j', async (change, answer) => {
+    await using server = await setupData()
+    const alice = await server.as(ALICE)
+    const realm = { realmId: 'rlmShared', name: 'shared' }
+    expect((await alice.post('/my/realms', realm)).status).toBe(200)
+    for (const [method, path] of [
+      ['POST', '/my/plain'],
+      ['PUT', '/my/plain/late'],
+      ['POST', '/plain'],
+    ] as const) {
+      await server.root.post('/users', { userId: ALICE, type: 'prod', deactivated: false })
+      const body = { id: 'late', realmId: 'rlmShared' }
+      const write = () => server.root.post('/users', { userId: ALICE, ...change })
+      expect(await sendAround(server, [method, path, body], alice.token, write)).toMatch(answer)
+    }
+    const isKept = (await server.root.get('/all/plain/late')).status === 200
+    expect(isKept).toBe('type' in change && change.type === 'prod')
+  })
+
+  test('a user who is deleted', async () => {
+    await using server = await setupData()
+    const alice = await server.as(ALICE)
+    const write = ['POST', '/my/plain', { id: 'late' }] as const
+    const remove = () => server.root.remove(`/users/${ALICE}`)
+    const answer = await sendAround(server, write, alice.token, remove)
+    expect(answer).toMatch(/^HTTP\/1\.1 401 [^]*"INVALID_TOKEN"/)
+    expect((await server.root.get('/all/plain')).text).toBe('[]')
+  })
+
+  test('a client that is revoked', async () => {
+    await using server = await setupData()
+    const scopes = ['ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE']
+    for (const write of [
+      ['POST', '/users', { userId: BOB, type: 'prod' }],
+      ['POST', '/public/plain', { id: 'late' }],
+    ] as const) {
+      const { caller, revoke } = await addClient(server, scopes)
+      const answer = await sendAround(server, write, caller.token, revoke)
+      expect(answer).toMatch(/^HTTP\/1\.1 401 [^]*"INVALID_TOKEN"/)
+    }
+    expect((await server.root.get(`/users/${BOB}`)).status).toBe(404)
+    expect((await server.root.get('/public/plain')).text).toBe('[]')
+  })
+})
