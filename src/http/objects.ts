@@ -72,8 +72,11 @@ export function routesAt(door: Door, address: TableAddress): AnyElysia {
       async ({ call, host, actor }) => {
         const query = parseFilters(queryOf(call.query))
         const list = await listObjects(host.database, actor, view, segment(call, place), query)
-        const failed = (error: unknown) => door.failure(call.id, error)
-        return answer(call, jsonArray(list, { failed }), { headers: nextLink(call, list.after) })
+        const body = jsonArray(list, {
+          failed: (error) => door.failure(call.id, error),
+          requireReader: () => requireReader(host, actor),
+        })
+        return answer(call, body, { headers: nextLink(call, list.after) })
       },
       { scopes: read, parse: 'none', detail: { operationId: `${name}List` } },
     )
@@ -109,6 +112,11 @@ export function routesAt(door: Door, address: TableAddress): AnyElysia {
       },
       { writes: write, parse: 'none', detail: { operationId: `${name}Delete` } },
     )
+}
+
+/** A list may take long, and its reader lose their account meanwhile (promise 15). */
+async function requireReader({ authority }: Host, actor: Actor): Promise<void> {
+  if (actor.subject !== null) await authority.recheck(actor)
 }
 
 /** What `bearer` knows of a request. */

@@ -85,3 +85,23 @@ describe('who writes is looked at again when the body is there, for it may take 
     expect((await server.root.get('/public/plain')).text).toBe('[]')
   })
 })
+
+test('a long list ends with the right to read it (promise 15)', async () => {
+  await using server = await setupData()
+  const text = 'x'.repeat(1_000)
+  for (let part = 0; part < 10; part += 1) {
+    const items = Array.from({ length: 1_000 }, (_, n) => ({ id: `${part} ${n}`, text }))
+    expect((await server.root.post('/public/plain', items)).status).toBe(200)
+  }
+  const { caller, revoke } = await addClient(server, ['ACCESS_DB', 'GLOBAL_READ'])
+  using reader = beginUpload(server.url, caller.token, '/main/all/plain', 0, 'GET')
+  await reader.answered
+  reader.socket.pause()
+  await revoke()
+  await server.root.post('/public/plain', { id: 'late', text: 'what came afterwards' })
+  reader.socket.resume()
+  await reader.closed
+  expect(reader.received.includes('what came afterwards')).toBe(false)
+  const all = await server.anyone.get('/public/plain')
+  expect(all.text.includes('what came afterwards')).toBe(true)
+})
