@@ -13,7 +13,6 @@ import { findScopes, requireText } from './parameters'
 import { claimsOf, findIntent, requireWelcome } from './person'
 import { findPublicKey } from './public-key'
 import { withRedeemed } from './redeemed-code'
-import { PUBLIC_CLIENT } from './subject'
 import type { TokenAnswer } from './token-answer'
 
 /** Step 2 of a login by e-mail: whoever knows the code has the mailbox. */
@@ -140,13 +139,13 @@ async function welcome(
 ): Promise<TokenAnswer> {
   const name = nameOf(code)
   const intent = attempt.intent ?? findIntent(code.state)
-  await database.read((tx) => requireWelcome(tx, name, intent, now))
+  const clientId = await database.read((tx) => requireWelcome(tx, name, intent, now))
   const email = name.as ?? name.email
   const why = name.as === null ? intent : 'login'
   const user = await admission.admit({ id: email, email, name: null }, why)
   const { publicKey, count } = attempt
   const claims = claimsOf(user, email)
-  const order = { clientId: PUBLIC_CLIENT, claims, scopes, publicKey, intent: why, count }
+  const order = { clientId, claims, scopes, publicKey, intent: why, count }
   return await issuer.issue(order)
 }
 

@@ -7,7 +7,7 @@ import { findUser, type User } from '../domain/user/user'
 import type { PersonClaims } from './claims'
 import type { LoginName } from './login-name'
 import type { Parameters } from './parameters'
-import { requireActive } from './subject'
+import { PUBLIC_CLIENT, requireActive } from './subject'
 
 /** What a token may be asked for by someone who logs in themselves. */
 export const PERSON_SCOPES: readonly Scope[] = ['ACCESS_DB']
@@ -20,8 +20,9 @@ export function findIntent(parameters: Parameters): Intent | undefined {
 }
 
 /**
- * Throws what stands in the way of a person whose address is proven, as far as can be told without
- * asking a web hook: `USER_DEACTIVATED`, `USER_NOT_REGISTERED`, `USER_NOT_ACCEPTED`, and
+ * The client that tokens for a person hang on whose address is proven: their own word is enough for
+ * themselves, to be another takes a client of theirs. Throws what stands in the way, as far as can be
+ * told without asking a web hook: `USER_DEACTIVATED`, `USER_NOT_REGISTERED`, `USER_NOT_ACCEPTED`, and
  * `NOT_AUTHORIZED` for who may not log in as another. `now` in ms.
  */
 export async function requireWelcome(
@@ -29,14 +30,15 @@ export async function requireWelcome(
   { email, as }: LoginName,
   intent: Intent | undefined,
   now: number,
-): Promise<void> {
-  if (as !== null) await requireImpersonator(tx, email, now)
+): Promise<string> {
+  const clientId = as === null ? PUBLIC_CLIENT : await requireImpersonator(tx, email, now)
   const user = await findUser(tx, as ?? email)
   requireActive(user)
-  if (user !== undefined) return
+  if (user !== undefined) return clientId
   // Nobody becomes a user by the word of another.
   const why = as === null ? intent : 'login'
   if (verdictOn(await findPolicy(tx), why) === 'reject') throw rejection(why)
+  return clientId
 }
 
 /** The claims of someone who logged in with this address, and whom others may call `name`. */
@@ -51,9 +53,10 @@ export function claimsOf(
 
 /**
  * Only the owner of a client that may read and write everything anyway logs in as somebody else
- * (protocol.md §2.1).
+ * (protocol.md §2.1): the id of that client.
  */
-async function requireImpersonator(tx: ReadTx, email: string, now: number): Promise<void> {
+async function requireImpersonator(tx: ReadTx, email: string, now: number): Promise<string> {
+  requireActive(await findUser(tx, email))
   const owned = await tx.remember(`clients of ${email}`, async () => {
     const clients = await tx.clients.list()
     return clients.filter((client) => client.email === email).map(({ id }) => id)
@@ -61,7 +64,7 @@ async function requireImpersonator(tx: ReadTx, email: string, now: number): Prom
   for (const id of owned) {
     const client = await findClient(tx, id)
     const mayAll = client?.scopes.includes('GLOBAL_READ') && client.scopes.includes('GLOBAL_WRITE')
-    if (client !== undefined && mayAll && !isClientExpired(client, now)) return
+    if (client !== undefined && mayAll && !isClientExpired(client, now)) return id
   }
   throw new SatchelError('NOT_AUTHORIZED', 'Not authorized to log in as somebody else')
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { decodeJwt } from 'jose'
+import { revokeClient } from '../../src/domain/client'
 import { createDevice } from './device'
 import { codeOf, HOUR, MINUTE, refusalOf } from './setup'
 import { ALICE, BOB, setupOtp, wrongCode } from './otp-setup'
@@ -256,6 +257,18 @@ describe('one as another (conformance 78)', () => {
     await server.mailer.idle()
     await server.addUser(BOB, { deactivated: server.clock.now() })
     expect(await codeOf(() => server.login({ email: as }))).toBe('USER_DEACTIVATED')
+  })
+
+  test('is over for who is deactivated, and ends with the client that allowed it (promise 15)', async () => {
+    await using server = await setupOtp()
+    await server.addUser(BOB)
+    const { clientId } = await server.addClient(ALICE, 'GLOBAL_READ', 'GLOBAL_WRITE')
+    const { accessToken } = await server.login({ email: as })
+    expect((await server.authority.verify(accessToken)).subject).toBe(BOB)
+    await server.addUser(ALICE, { deactivated: server.clock.now() })
+    expect(await codeOf(() => server.login({ email: as }))).toBe('USER_DEACTIVATED')
+    await server.database.write((tx) => revokeClient(tx, clientId))
+    expect(await codeOf(async () => server.authority.verify(accessToken))).toBe('INVALID_TOKEN')
   })
 
   test('is meant by the code alone: the other half cannot be changed in step 2', async () => {
