@@ -90,19 +90,27 @@ export function createDiskBlobs(folder: string, { isDurable, report }: DiskOptio
   async function place(draft: string, file: ContentFile, placed: () => void): Promise<boolean> {
     const path = folders.contentOf(file.hash)
     const wasThere = existsSync(path)
-    if (wasThere && Bun.file(path).size === file.size) return false
+    if (wasThere && Bun.file(path).size === file.size) {
+      // It takes as long as new content does: nobody is to learn by that what others have brought.
+      if (isDurable) await makeDurable(file)
+      return false
+    }
     closeSync(openSync(folders.markOf(file.hash), 'w', 0o600))
     renameSync(draft, path)
     placed()
     if (!isDurable) return !wasThere
     try {
-      await file.sync()
-      await syncFolder(folders.shelfOf(file.hash))
+      await makeDurable(file)
     } catch (error) {
       await removeFile(path)
       throw error
     }
     return !wasThere
+  }
+
+  async function makeDurable(file: ContentFile): Promise<void> {
+    await file.sync()
+    await syncFolder(folders.shelfOf(file.hash))
   }
 
   async function settle(hash: string, isNeeded: boolean): Promise<void> {

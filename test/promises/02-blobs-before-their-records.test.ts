@@ -34,10 +34,10 @@ function callsIn(trace: string): Call[] {
  * answered; a power cut at any moment finds whole blobs behind their records.
  */
 describe('promise 2: an upload', () => {
-  /** The calls that an upload makes in a server that has had one. */
-  async function callsOfUpload(pid: number, root: Caller): Promise<Call[]> {
+  /** The calls that an upload makes in a server that has had one, of these bytes. */
+  async function callsOfUpload(pid: number, root: Caller, first = 'first'): Promise<Call[]> {
     using logs = temporaryFolder()
-    await root.send('PUT', '/blob/first', { body: 'first' })
+    await root.send('PUT', '/blob/first', { body: first })
     const log = join(logs.path, 'trace')
     const args = ['-f', '-y', '-s', '64', '-o', log, '-p', String(pid)]
     const calls = 'trace=fsync,fdatasync,rename,renameat,renameat2,sendto'
@@ -72,6 +72,21 @@ describe('promise 2: an upload', () => {
       for (const [n, step] of steps.entries()) {
         if (n > 0) expect(steps[n - 1]?.over).toBeLessThanOrEqual(step.begun)
       }
+    },
+  )
+
+  test.skipIf(strace === null)(
+    'waits as long for the disk when its bytes are there, which tells nobody what others have (needs strace)',
+    async () => {
+      const isWait = ({ text }: Call) => /^f(?:data)?sync/.test(text)
+      const waits: number[] = []
+      for (const first of ['first', 'second']) {
+        await using executable = await setupExecutable()
+        const root = await executable.root()
+        const calls = await callsOfUpload(executable.served.pid, root, first)
+        waits.push(calls.filter(isWait).length)
+      }
+      expect(waits).toEqual([3, 3])
     },
   )
 
