@@ -5,143 +5,129 @@ import type { Job } from '../../src/domain/job'
 import type { Origin } from '../../src/domain/origin'
 import type { Provider } from '../../src/domain/provider'
 import type { Setting } from '../../src/domain/setting'
-import type { Database, ReadTx, Records, RecordWriter, WriteTx } from '../../src/domain/store'
+import type { Database, Records, RecordWriter } from '../../src/domain/store'
 import { NOW, type OpenStore, setupDatabase } from './fixture'
 
 /** The small nouns, found by id and read whole. */
 export function describeRecords(openStore: OpenStore): void {
-  const clients: Examples<Client> = {
-    name: 'clients',
-    reader: (tx) => tx.clients,
-    writer: (tx) => tx.clients,
-    first: {
-      id: 'c1',
-      secretHash: 'hash',
-      scopes: ['ACCESS_DB', 'GLOBAL_READ'],
-      name: 'A client',
-      email: null,
-      created: NOW,
-      expires: NOW + 1,
-    },
-    changed: {
-      id: 'c1',
-      secretHash: 'other',
-      scopes: [],
-      name: null,
-      email: null,
-      created: 0,
-      expires: null,
-    },
-  }
-  const keys: Examples<SigningKey> = {
-    name: 'keys',
-    reader: (tx) => tx.keys,
-    writer: (tx) => tx.keys,
-    first: {
-      id: 'k1',
-      state: 'retired',
-      publicKey: '{"kty":"EC"}',
-      sealedPrivateKey: 'sealed',
-      created: NOW,
-      retired: NOW + 1,
-    },
-    changed: {
-      id: 'k1',
-      state: 'next',
-      publicKey: '{}',
-      sealedPrivateKey: '',
-      created: NOW,
-      retired: null,
-    },
-  }
-  const origins: Examples<Origin> = {
-    name: 'origins',
-    reader: (tx) => tx.origins,
-    writer: (tx) => tx.origins,
-    first: { id: 'https://a.example', created: NOW },
-    changed: { id: 'https://a.example', created: NOW + 1 },
-  }
-  const providers: Examples<Provider> = {
-    name: 'providers',
-    reader: (tx) => tx.providers,
-    writer: (tx) => tx.providers,
-    first: {
-      id: 'acme',
-      type: 'custom-oauth2',
-      displayName: 'Äcme',
-      iconUrl: 'https://acme.example/icon.png',
-      clientId: 'satchel',
-      sealedSecret: 'sealed',
-      scopes: ['openid', 'email'],
-      options: { issuer: 'https://acme.example', trustsEmail: true },
-      created: NOW,
-    },
-    changed: {
-      id: 'acme',
-      type: 'github',
-      displayName: 'GitHub',
-      iconUrl: null,
-      clientId: 'other',
-      sealedSecret: null,
-      scopes: null,
-      options: {},
-      created: NOW + 1,
-    },
-  }
-  const settings: Examples<Setting> = {
-    name: 'settings',
-    reader: (tx) => tx.settings,
-    writer: (tx) => tx.settings,
-    first: { id: 'policy', value: { newUsers: 'eval', deep: { list: [1, null] } } },
-    changed: { id: 'policy', value: {} },
-  }
-  const jobs: Examples<Job> = {
-    name: 'jobs',
-    reader: (tx) => tx.jobs,
-    writer: (tx) => tx.jobs,
-    first: {
-      id: 'index-1',
-      kind: 'index',
-      state: { table: 'things', after: 7 },
-      done: 7,
-      total: 100,
-      created: NOW,
-      failure: 'It failed',
-    },
-    changed: {
-      id: 'index-1',
-      kind: 'drop-index',
-      state: {},
-      done: 8,
-      total: null,
-      created: NOW,
-      failure: null,
-    },
-  }
-
   describe('records', () => {
-    describeNoun(openStore, clients)
-    describeNoun(openStore, keys)
-    describeNoun(openStore, origins)
-    describeNoun(openStore, providers)
-    describeNoun(openStore, settings)
-    describeNoun(openStore, jobs)
+    testRecords(openStore, 'clients', {
+      first: {
+        id: 'c1',
+        secretHash: 'hash',
+        scopes: ['ACCESS_DB', 'GLOBAL_READ'],
+        name: 'A client',
+        email: null,
+        created: NOW,
+        expires: NOW + 1,
+      },
+      changed: {
+        id: 'c1',
+        secretHash: 'other',
+        scopes: [],
+        name: null,
+        email: null,
+        created: 0,
+        expires: null,
+      },
+    })
+    testRecords(openStore, 'keys', {
+      first: {
+        id: 'k1',
+        state: 'retired',
+        publicKey: '{"kty":"EC"}',
+        sealedPrivateKey: 'sealed',
+        created: NOW,
+        retired: NOW + 1,
+      },
+      changed: {
+        id: 'k1',
+        state: 'next',
+        publicKey: '{}',
+        sealedPrivateKey: '',
+        created: NOW,
+        retired: null,
+      },
+    })
+    testRecords(openStore, 'origins', {
+      first: { id: 'https://a.example', created: NOW },
+      changed: { id: 'https://a.example', created: NOW + 1 },
+    })
+    testRecords(openStore, 'providers', {
+      first: {
+        id: 'acme',
+        type: 'custom-oauth2',
+        displayName: 'Äcme',
+        iconUrl: 'https://acme.example/icon.png',
+        clientId: 'satchel',
+        sealedSecret: 'sealed',
+        scopes: ['openid', 'email'],
+        options: { issuer: 'https://acme.example', trustsEmail: true },
+        created: NOW,
+      },
+      changed: {
+        id: 'acme',
+        type: 'github',
+        displayName: 'GitHub',
+        iconUrl: null,
+        clientId: 'other',
+        sealedSecret: null,
+        scopes: null,
+        options: {},
+        created: NOW + 1,
+      },
+    })
+    testRecords(openStore, 'settings', {
+      first: { id: 'policy', value: { newUsers: 'eval', deep: { list: [1, null] } } },
+      changed: { id: 'policy', value: {} },
+    })
+    testRecords(openStore, 'jobs', {
+      first: {
+        id: 'index-1',
+        kind: 'index',
+        state: { table: 'things', after: 7 },
+        done: 7,
+        total: 100,
+        created: NOW,
+        failure: 'It failed',
+      },
+      changed: {
+        id: 'index-1',
+        kind: 'drop-index',
+        state: {},
+        done: 8,
+        total: null,
+        created: NOW,
+        failure: null,
+      },
+    })
   })
 }
 
-interface Examples<T extends { readonly id: string }> {
-  readonly name: string
-  readonly reader: (tx: ReadTx) => Records<T>
-  readonly writer: (tx: WriteTx) => RecordWriter<T>
-  /** Two states of one record that differ in every property but the id. */
+interface Nouns {
+  readonly clients: Client
+  readonly keys: SigningKey
+  readonly origins: Origin
+  readonly providers: Provider
+  readonly settings: Setting
+  readonly jobs: Job
+}
+type Readers = { readonly [Name in keyof Nouns]: Records<Nouns[Name]> }
+type Writers = { readonly [Name in keyof Nouns]: RecordWriter<Nouns[Name]> }
+
+/** Two states of one record that differ in every property but the id. */
+interface Examples<T> {
   readonly first: T
   readonly changed: T
 }
 
-function describeNoun<T extends { readonly id: string }>(
+function testRecords<Name extends keyof Nouns>(
   openStore: OpenStore,
-  { name, reader, writer, first, changed }: Examples<T>,
+  name: Name,
+  { first, changed }: Examples<Nouns[Name]>,
 ): void {
+  const reader = (tx: Readers) => tx[name]
+  const writer = (tx: Writers) => tx[name]
   test(`of ${name} are put, found, replaced, listed and removed`, async () => {
     await using fixture = await setupDatabase(openStore)
     const { database } = fixture
