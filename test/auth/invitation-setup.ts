@@ -14,6 +14,7 @@ import { SCOPES } from '../../src/domain/scope'
 import { upsertObjects } from '../../src/domain/upsert'
 import { findUser, type UserFields } from '../../src/domain/user/user'
 import type { ServerMail } from '../../src/mail/mailer'
+import { putOne, user } from '../contract/user-fixture'
 import { setupMailer } from '../mail/setup'
 
 export const ALICE = 'alice@example.com'
@@ -124,12 +125,7 @@ export async function setupInvitations(options: InvitationOptions = {}) {
     titles: async (id: string) => (await list(personOf(id), 'items')).map(({ title }) => title),
     findUser: (id: string) => database.read((tx) => findUser(tx, id)),
     addUser: (id: string, changes: Partial<UserFields> = {}) =>
-      database.write((tx) => {
-        const now = clock.now()
-        const fresh = { type: 'prod', created: now, updated: now, data: null } as const
-        const times = { lastLogin: null, validUntil: null, evalUntil: null, deactivated: null }
-        return tx.users.put({ id, ...fresh, ...times, ...changes })
-      }),
+      putOne(database, user(id, { created: clock.now(), updated: clock.now(), ...changes })),
     setPolicy: (changes: Partial<Policy>) => database.write((tx) => changePolicy(tx, changes)),
     addOrigin: (origin: string) => database.write((tx) => addOrigin(tx, clock, origin)),
     async [Symbol.asyncDispose]() {

@@ -8,6 +8,7 @@ import type { MailVariables } from '../../src/domain/mailer'
 import { changePolicy, type Policy } from '../../src/domain/user/policy'
 import type { Scope } from '../../src/domain/scope'
 import { findUser, type User, type UserFields } from '../../src/domain/user/user'
+import { putOne, user } from '../contract/user-fixture'
 import { setupMailer } from '../mail/setup'
 
 export const ALICE = 'alice@example.com'
@@ -75,12 +76,7 @@ async function serve(
     setPolicy: (changes: Partial<Policy>) => database.write((tx) => changePolicy(tx, changes)),
     findUser: (id: string) => database.read((tx) => findUser(tx, id)),
     addUser: (id: string, changes: Partial<UserFields> = {}): Promise<User> =>
-      database.write((tx) => {
-        const now = clock.now()
-        const fresh = { type: 'prod', created: now, updated: now, data: null } as const
-        const times = { lastLogin: null, validUntil: null, evalUntil: null, deactivated: null }
-        return tx.users.put({ id, ...fresh, ...times, ...changes })
-      }),
+      putOne(database, user(id, { created: clock.now(), updated: clock.now(), ...changes })),
     addClient: (email: string, ...scopes: Scope[]) =>
       database.write((tx) => createClient(tx, clock, { scopes, email })),
     async [Symbol.asyncDispose]() {

@@ -12,6 +12,7 @@ import {
 } from './fixture'
 import { code } from './codes'
 import { mail } from './mails'
+import { user } from './user-fixture'
 
 /** `remember` and `policy`: what is worked out once holds until policy changes, and no longer. */
 export function describeMemory(openStore: OpenStore): void {
@@ -175,7 +176,7 @@ export function describeMemory(openStore: OpenStore): void {
 }
 
 const CHANGES: [string, (tx: WriteTx) => unknown][] = [
-  ['users', (tx) => tx.users.put(user())],
+  ['users', (tx) => tx.users.put(user('alice'))],
   ['clients', (tx) => tx.clients.put(client())],
   ['keys', (tx) => tx.keys.put(key())],
   ['origins', (tx) => tx.origins.put(origin(1))],
@@ -223,9 +224,4 @@ function client() {
 function key() {
   const text = { publicKey: '', sealedPrivateKey: '' }
   return { id: 'k1', state: 'current' as const, ...text, created: NOW, retired: null }
-}
-
-function user() {
-  const times = { created: NOW, updated: NOW, lastLogin: null, validUntil: null, evalUntil: null }
-  return { id: 'alice', type: 'prod' as const, ...times, deactivated: null, data: null }
 }

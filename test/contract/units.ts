@@ -13,6 +13,7 @@ import {
   setupDatabase,
   update,
 } from './fixture'
+import { user } from './user-fixture'
 
 /** `write`: all or nothing, one after the other. */
 export function describeUnits(openStore: OpenStore): void {
@@ -170,10 +171,4 @@ export function describeUnits(openStore: OpenStore): void {
       expect(hasRun).toBe(false)
     }, 20_000)
   })
-}
-
-function user(id: string) {
-  const type = 'prod' as const
-  const times = { created: NOW, updated: NOW, lastLogin: null, validUntil: null, evalUntil: null }
-  return { id, type, ...times, deactivated: null, data: null }
 }

@@ -8,6 +8,7 @@ import { createTestClock } from '../auth/setup'
 import { code } from '../contract/codes'
 import { declare, entry, fresh, get, NOW, update, WHOLE } from '../contract/fixture'
 import { mail } from '../contract/mails'
+import { user } from '../contract/user-fixture'
 import { type TemporaryFolder, temporaryFolder } from '../setup'
 
 /** Tables that are read whole, because they are small or because that is what is asked for. */
@@ -139,16 +140,6 @@ const PLANS: readonly [RegExp, RegExp][] = [
   [/^delete from "codes" .*"expires"/, /INDEX codes_by_end \(expires<\?\)/],
   [/^select .* from "refresh_uses"/, /PRIMARY KEY \(hash=\? AND time_stamp=\?\)/],
 ]
-
-const NOBODY = {
-  type: 'prod',
-  created: 1,
-  updated: 1,
-  lastLogin: null,
-  validUntil: null,
-  evalUntil: null,
-  deactivated: null,
-} as const
 
 describe('every statement', () => {
   let plansBySql: ReadonlyMap<string, string>
@@ -313,7 +304,7 @@ function changeData(table: Table, index: number) {
     await tx.memberships.remove('members:1')
     await tx.memberships.removeOfRealm(1)
     for (const name of ['Alice', 'Alva']) {
-      await tx.users.put({ ...NOBODY, id: 'alice', data: { displayName: name } })
+      await tx.users.put(user('alice', { data: { displayName: name } }))
     }
     await tx.users.noteLogin('alice', 5)
     await tx.users.remove('alice')

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { listEveryUser } from '../../src/domain/user/list'
 import { DAY } from '../auth/setup'
+import { putOne, user } from '../contract/user-fixture'
 import { openOldDatabase } from './old-database'
 
 test('users of an earlier version are listed, searched and sorted like others', async () => {
@@ -60,19 +61,7 @@ test('users of an earlier version are listed, searched and sorted like others', 
     })
     expect(byName).toMatchObject([{ id: 'zoe@example.com' }])
   })
-  const added = await database.write((tx) =>
-    tx.users.put({
-      id: 'new',
-      type: 'prod',
-      created: 1,
-      updated: 1,
-      lastLogin: null,
-      validUntil: null,
-      evalUntil: null,
-      deactivated: null,
-      data: null,
-    }),
-  )
+  const added = await putOne(database, user('new'))
   expect(added.incarnation).toBe(4)
 })
 

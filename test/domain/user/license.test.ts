@@ -8,23 +8,12 @@ import {
   licenseOf,
 } from '../../../src/domain/user/license'
 import type { User } from '../../../src/domain/user/user'
+import { user } from '../../contract/user-fixture'
 
 const NOW = Date.UTC(2030, 0, 1)
 
-function user(fields: Partial<User> = {}): User {
-  return {
-    id: 'alice',
-    incarnation: 1,
-    type: 'prod',
-    created: 0,
-    updated: 0,
-    lastLogin: null,
-    validUntil: null,
-    evalUntil: null,
-    deactivated: null,
-    data: null,
-    ...fields,
-  }
+function alice(fields: Partial<User> = {}): User {
+  return { ...user('alice'), incarnation: 1, ...fields }
 }
 
 describe('a licence', () => {
@@ -46,14 +35,14 @@ describe('a licence', () => {
     ['of who will be deactivated, they say', { deactivated: NOW + DAY }, 'deactivated'],
   ]
   test.each(cases)('%s', (_name, fields, license) => {
-    expect(licenseOf(user(fields), NOW)).toBe(license)
+    expect(licenseOf(alice(fields), NOW)).toBe(license)
   })
 
   test('ends with what ends first', () => {
-    expect(licensedUntil(user())).toBe(Infinity)
-    expect(licensedUntil(user({ validUntil: 5 }))).toBe(5)
-    expect(licensedUntil(user({ type: 'eval', validUntil: 5, evalUntil: 4 }))).toBe(4)
-    expect(licensedUntil(user({ type: 'prod', validUntil: 5, evalUntil: 4 }))).toBe(5)
+    expect(licensedUntil(alice())).toBe(Infinity)
+    expect(licensedUntil(alice({ validUntil: 5 }))).toBe(5)
+    expect(licensedUntil(alice({ type: 'eval', validUntil: 5, evalUntil: 4 }))).toBe(4)
+    expect(licensedUntil(alice({ type: 'prod', validUntil: 5, evalUntil: 4 }))).toBe(5)
   })
 })
 
@@ -66,16 +55,16 @@ describe('the days of evaluation that are left', () => {
     [NOW, 0],
     [NOW - 5 * DAY, 0],
   ])('until %p are %p', (evalUntil, days) => {
-    expect(evalDaysLeft(user({ evalUntil }), NOW)).toBe(days)
+    expect(evalDaysLeft(alice({ evalUntil }), NOW)).toBe(days)
   })
 
   test('are not known without a term', () => {
-    expect(evalDaysLeft(user(), NOW)).toBeUndefined()
+    expect(evalDaysLeft(alice(), NOW)).toBeUndefined()
   })
 })
 
 describe('alerts', () => {
-  const told = (fields: Partial<User>) => alertsFor(user(fields), NOW)
+  const told = (fields: Partial<User>) => alertsFor(alice(fields), NOW)
 
   test('are none while the end is far', () => {
     expect(told({})).toEqual([])
