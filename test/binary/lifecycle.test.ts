@@ -4,9 +4,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { temporaryFolder } from '../setup'
-import { type Ready, satchel, satchelJson, serve } from './setup'
-
-const SCHEMA = new Blob(['{"todoItems": "@id, title"}'])
+import { pushSchema, type Ready, satchel, satchelJson, serve } from './setup'
 
 /** A folder with a server whose database has the table `todoItems`. */
 async function setup(args: readonly string[] = []) {
@@ -14,7 +12,7 @@ async function setup(args: readonly string[] = []) {
   const folder = undo.use(temporaryFolder())
   const surroundings = { cwd: folder.path }
   const server = undo.use(await serve(surroundings, args))
-  await satchel(['schema', 'push', '-'], surroundings, SCHEMA)
+  await pushSchema(surroundings, { todoItems: '@id, title' })
   const { accessToken } = await satchelJson<{ accessToken: string }>(
     ['token', '--sub', 'alice@example.com'],
     surroundings,

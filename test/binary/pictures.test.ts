@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryFolder } from '../setup'
 import { type Caller, callMain } from './api'
-import { satchel, satchelJson, type Served, serve } from './setup'
+import { pushSchema, satchelJson, type Served, serve } from './setup'
 
 /** Real photographs of a camera, a specification of 154 pages, and what else a package ships. */
 const PACKAGE = join(import.meta.dir, '../../node_modules/exif-js')
@@ -42,9 +42,7 @@ let realmId: string
 
 beforeAll(async () => {
   server = await serve(surroundings)
-  const schema = new Blob(['{"albums": "@id, title"}'])
-  const pushed = await satchel(['schema', 'push', '-'], surroundings, schema)
-  expect(pushed).toMatchObject({ exitCode: 0, stderr: '' })
+  await pushSchema(surroundings, { albums: '@id, title' })
 }, 20_000)
 
 afterAll(async () => {

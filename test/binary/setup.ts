@@ -55,6 +55,16 @@ export async function satchelJson<T>(
   return JSON.parse(stdout) as T
 }
 
+/** Declares the tables of the database `main`. */
+export async function pushSchema(
+  surroundings: Surroundings,
+  schema: Readonly<Record<string, string>>,
+): Promise<void> {
+  const file = new Blob([JSON.stringify(schema)])
+  const { exitCode, stderr } = await satchel(['schema', 'push', '-'], surroundings, file)
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
+}
+
 export interface Ready {
   readonly event: 'ready'
   readonly url: string

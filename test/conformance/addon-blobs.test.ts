@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { satchel, satchelJson } from '../binary/setup'
+import { pushSchema, satchelJson } from '../binary/setup'
 import type { Described } from './addon/described'
 import { type Application, openApplication, setupServed } from './addon/setup'
 
@@ -14,10 +14,7 @@ type Served = Awaited<ReturnType<typeof setupServed>>
 
 async function setup(): Promise<Served> {
   const served = await setupServed()
-  const schema = new Blob(['{"items": "@id, title"}'])
-  expect(await satchel(['schema', 'push', '-'], served.surroundings, schema)).toMatchObject({
-    exitCode: 0,
-  })
+  await pushSchema(served.surroundings, { items: '@id, title' })
   return served
 }
 
