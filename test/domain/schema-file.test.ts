@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { SatchelError } from '../../src/domain/error'
 import { parseSchemaFile, parseSchemaIn } from '../../src/domain/schema-file'
+import { refusal } from './refusal'
 
 test('reads the schema of an import file and nothing else of it', () => {
   const file = { sealed: true, schema: { items: '@id, title', old: null }, data: { rlm1: {} } }
@@ -21,27 +21,27 @@ test('tells line and column in the file of what is wrong in a stores text', () =
     "notes": "id,\ttitle,\u0020++count"
   }
 }`
-  expect(refusal(file)).toBe(
+  expect(told(file)).toBe(
     'INVALID_SCHEMA: Table "notes", line 5, column 32: counted keys (++) of two clients collide, write "@id" instead',
   )
 })
 
 test('tells the place of a name that no table may have', () => {
-  expect(refusal('{\n  "items": "@id",\n  "users": "@id"\n}')).toBe(
+  expect(told('{\n  "items": "@id",\n  "users": "@id"\n}')).toBe(
     'INVALID_SCHEMA: Table "users", line 3, column 3: this table name is reserved; choose another',
   )
-  expect(refusal('{"items": {"id": "@"}}')).toBe(
+  expect(told('{"items": {"id": "@"}}')).toBe(
     'INVALID_SCHEMA: Table "items", line 1, column 2: write a stores text such as "@id, title", or null',
   )
 })
 
 test('reads and points at the last of duplicate keys', () => {
   expect(parseSchemaFile('{"items":"++bad","items":"@id"}').get('items')?.generated).toBe(true)
-  expect(refusal('{"items":"@id",\n"items":"id,"}')).toContain('line 2, column 13')
+  expect(told('{"items":"@id",\n"items":"id,"}')).toContain('line 2, column 13')
 })
 
 test('tells line and column where the file stops being JSON', () => {
-  expect(refusal('{\n  "items": "@id"\n  "notes": "@id"\n}')).toBe(
+  expect(told('{\n  "items": "@id"\n  "notes": "@id"\n}')).toBe(
     'INVALID_REQUEST: The schema file is not valid JSON: a comma or "}" is expected at line 3, column 3',
   )
 })
@@ -54,17 +54,10 @@ test('tells the place in the file when the schema is a part of it', () => {
 })
 
 test.each(['null', '[]', '"@id"', '7'])('refuses %s', (file) => {
-  expect(refusal(file)).toBe(
-    'INVALID_SCHEMA: A schema is an object of table names and stores texts',
-  )
+  expect(told(file)).toBe('INVALID_SCHEMA: A schema is an object of table names and stores texts')
 })
 
-function refusal(file: string): string {
-  try {
-    parseSchemaFile(file)
-  } catch (error) {
-    if (error instanceof SatchelError) return `${error.code}: ${error.message}`
-    throw error
-  }
-  throw new Error('Nothing was refused')
+function told(file: string): string {
+  const { code, message } = refusal(() => parseSchemaFile(file))
+  return `${code}: ${message}`
 }

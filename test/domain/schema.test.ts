@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
-import { SatchelError } from '../../src/domain/error'
 import { formatStores, parseStores, parseTable, requireTableName } from '../../src/domain/schema'
+import { refusal } from './refusal'
 
 describe('parseTable', () => {
   test('reads a generated key and plain indexes', () => {
@@ -196,14 +196,4 @@ function storesText(): fc.Arbitrary<string> {
   return fc
     .tuple(key, indexes, space, space)
     .map(([key, indexes, before, after]) => [key, ...indexes].join(`${before},${after}`))
-}
-
-function refusal(work: () => unknown): SatchelError {
-  try {
-    work()
-  } catch (error) {
-    if (error instanceof SatchelError) return error
-    throw error
-  }
-  throw new Error('Nothing was refused')
 }

@@ -11,13 +11,13 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { SatchelError } from '../../src/domain/error'
 import { openConnection } from '../../src/sqlite/connection'
 import type { Durability } from '../../src/sqlite/durability'
 import { requireSqlite } from '../../src/sqlite/prepare'
 import { createSqliteStore } from '../../src/sqlite/store'
 import { createTestClock } from '../auth/setup'
 import { declareIn, insert, keysOf, refusalOf } from '../contract/fixture'
+import { refusal } from '../domain/refusal'
 import { temporaryFolder } from '../setup'
 import { copyFolder } from './folders'
 import { filesIn, openIn, setupDatabase } from './setup'
@@ -120,7 +120,7 @@ describe('a file that is broken', () => {
     const file = join(folder.path, 'database.sqlite')
     damage(file)
     const before = await Bun.file(file).bytes()
-    const failure = failureOf(() => openIn(folder.path))
+    const failure = refusal(() => openIn(folder.path))
     expect(failure.code).toBe('STORAGE_FAILED')
     expect(failure.message).toStartWith(file)
     expect(await Bun.file(file).bytes()).toEqual(before)
@@ -248,14 +248,4 @@ function overwrite(file: string, start: number, length: number): void {
 function edit(file: string, sql: string): void {
   using db = new SqliteDatabase(file)
   db.run(sql)
-}
-
-function failureOf(work: () => unknown): SatchelError {
-  try {
-    work()
-  } catch (error) {
-    if (error instanceof SatchelError) return error
-    throw error
-  }
-  throw new Error('nothing failed')
 }

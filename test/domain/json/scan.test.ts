@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
-import { SatchelError } from '../../../src/domain/error'
 import { JSON_LIMITS, parseJson, scanJson } from '../../../src/domain/json/scan'
+import { refusal } from '../refusal'
 
 const LIMITS = JSON_LIMITS
 
@@ -116,14 +116,4 @@ function measure(value: unknown): { depth: number; values: number } {
 
 function refuses(work: () => void): void {
   expect(refusal(work).code).toBe('UNPROCESSABLE')
-}
-
-function refusal(work: () => unknown): SatchelError {
-  try {
-    work()
-  } catch (error) {
-    if (error instanceof SatchelError) return error
-    throw error
-  }
-  throw new Error('Nothing was refused')
 }
