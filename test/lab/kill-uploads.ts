@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type Executable, startExecutable } from '../promises/setup'
 import { temporaryFolder } from '../setup'
 import { integrityOf } from './integrity'
-import { kill } from './kill-writers'
+import { killDuring } from './kill-writers'
 import { createRandom, type Random } from './random'
 import { isConnectionLost } from './writers'
 
@@ -48,10 +48,7 @@ export async function killUploads(rounds: number, seed: number): Promise<KilledU
           uploads,
         ),
       )
-      const outcome = Promise.all(uploaders)
-      await Promise.race([outcome, Bun.sleep(random.between(10, 400))])
-      await kill(executable)
-      await outcome
+      await killDuring(executable, uploaders, random.between(10, 400))
       executable = await startExecutable(folder.path, { client: executable.client })
       const tell = (problem: string) => void problems.push(`round ${round}: ${problem}`)
       filesLeft(folder.path).forEach(tell)

@@ -32,10 +32,7 @@ export async function killWriters(rounds: number, seed: number): Promise<KillRep
       const writers = Array.from({ length: random.between(8, 64) }, (_, writer) =>
         writeAway(run, writer, createRandom(seed + round * 1_000 + writer)),
       )
-      const outcome = Promise.all(writers)
-      await Promise.race([outcome, Bun.sleep(random.between(20, 300))])
-      await kill(executable)
-      await outcome
+      await killDuring(executable, writers, random.between(20, 300))
       executable = await startExecutable(folder.path, { client: executable.client })
       const stored = await readRun(await executable.root(), run.mark)
       const integrity = integrityOf(folder.path)
@@ -49,6 +46,18 @@ export async function killWriters(rounds: number, seed: number): Promise<KillRep
     await executable[Symbol.asyncDispose]()
   }
   return { rounds, acknowledged, problems }
+}
+
+/** Kills the executable `delay` ms from now, or when `work` is over, and waits until the work has seen it. */
+export async function killDuring(
+  executable: Executable,
+  work: readonly Promise<void>[],
+  delay: number,
+): Promise<void> {
+  const outcome = Promise.all(work)
+  await Promise.race([outcome, Bun.sleep(delay)])
+  await kill(executable)
+  await outcome
 }
 
 export async function kill({ served }: Executable): Promise<void> {

@@ -14,7 +14,7 @@ import { type Executable, startExecutable } from '../promises/setup'
 import { temporaryFolder } from '../setup'
 import { createHistory } from './history'
 import { integrityOf } from './integrity'
-import { kill } from './kill-writers'
+import { killDuring } from './kill-writers'
 import { createRandom, type Random } from './random'
 import { type Run, readRun, writeAway } from './writers'
 
@@ -64,10 +64,7 @@ export async function losePower(
       const writers = Array.from({ length: random.between(1, 16) }, (_, writer) =>
         writeAway(run, writer, createRandom(seed + round * 1_000 + writer)),
       )
-      const outcome = Promise.all(writers)
-      await Promise.race([outcome, Bun.sleep(random.between(20, 300))])
-      await kill(executable)
-      await outcome
+      await killDuring(executable, writers, random.between(20, 300))
       forgotten += forgetUnsynced(folder.path, random)
       executable = await startExecutable(folder.path, { ...options, client })
       const stored = await readRun(await executable.root(), run.mark)
