@@ -1,12 +1,29 @@
+import type { Awaitable } from '../domain/store'
 import type { Connection } from './connection'
 import { type Unit, lostTransaction } from './group'
 
-/** Begins a part of the transaction that can be undone alone. */
-export function beginPart({ prepare }: Connection): void {
-  prepare('SAVEPOINT part').run()
+/**
+ * Runs a part of the transaction that can be undone alone: when `work` throws, its changes are gone.
+ * Savepoints nest: two parts side by side would end each other's.
+ */
+export async function runPart<T>(
+  connection: Connection,
+  unit: Unit,
+  work: () => Awaitable<T>,
+): Promise<T> {
+  const before = unit.mark()
+  connection.prepare('SAVEPOINT part').run()
+  try {
+    const result = await work()
+    keepPart(connection)
+    return result
+  } catch (error) {
+    unit.restore(before)
+    throw undoPart(connection, unit, error)
+  }
 }
 
-export function keepPart({ db, prepare }: Connection): void {
+function keepPart({ db, prepare }: Connection): void {
   if (!db.inTransaction) throw lostTransaction()
   prepare('RELEASE part').run()
 }
@@ -15,7 +32,7 @@ export function keepPart({ db, prepare }: Connection): void {
  * Undoes what the part did, alone if that is possible and with the whole transaction if not. What
  * comes back is to be thrown: once the transaction is lost, the reason of that.
  */
-export function undoPart({ db, prepare }: Connection, unit: Unit, error: unknown): unknown {
+function undoPart({ db, prepare }: Connection, unit: Unit, error: unknown): unknown {
   try {
     if (db.inTransaction) {
       prepare('ROLLBACK TO part').run()

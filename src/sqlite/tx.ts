@@ -25,7 +25,7 @@ import { realmReader, realmWriter } from './realms'
 import { reader, writer } from './records'
 import { refreshTokenReader, refreshTokenWriter } from './refresh-tokens'
 import { clients, jobs, keys, origins, providers, settings } from './schema'
-import { beginPart, keepPart, undoPart } from './savepoint'
+import { runPart } from './savepoint'
 import { type Scope, openScope } from './scope'
 import { type Committed, memorize } from './state'
 import { tableReader, tableWriter } from './tables'
@@ -165,19 +165,14 @@ export class SqliteWriteTx extends BaseTx<Unit> implements WriteTx {
 
   async attempt<T>(work: () => Awaitable<T>): Promise<T> {
     const { connection, unit } = this.scope
-    const before = unit.mark()
     this.#parts += 1
     const part = this.#parts
-    beginPart(connection)
     try {
-      const result = await work()
-      // Savepoints nest: two parts side by side would end each other's.
-      if (this.#parts !== part) throw new Error('the parts of a unit run one after another')
-      keepPart(connection)
-      return result
-    } catch (error) {
-      unit.restore(before)
-      throw undoPart(connection, unit, error)
+      return await runPart(connection, unit, async () => {
+        const result = await work()
+        if (this.#parts !== part) throw new Error('the parts of a unit run one after another')
+        return result
+      })
     } finally {
       this.#parts = part - 1
     }

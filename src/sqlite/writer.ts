@@ -5,7 +5,7 @@ import type { Awaitable, WriteTx } from '../domain/store'
 import type { Connection } from './connection'
 import { storageFailure } from './failure'
 import { type Group, Unit, beginGroup } from './group'
-import { beginPart, keepPart, undoPart } from './savepoint'
+import { runPart } from './savepoint'
 import type { Committed } from './state'
 import { SqliteWriteTx } from './tx'
 
@@ -154,15 +154,8 @@ export function createWriter(hooks: WriterHooks): Writer {
   async function runUnit({ work }: Pending, current: Group): Promise<unknown> {
     const unit = new Unit(current, ids, clock)
     const tx = new SqliteWriteTx(connection, committed, unit, refuseLate)
-    const before = unit.mark()
-    beginPart(connection)
     try {
-      const result = await work(tx)
-      keepPart(connection)
-      return result
-    } catch (error) {
-      unit.restore(before)
-      throw undoPart(connection, unit, error)
+      return await runPart(connection, unit, () => work(tx))
     } finally {
       tx.end()
     }
