@@ -1,7 +1,7 @@
 import { json, type Parameter, type Schema, schemaRef } from './specification'
 import { USER_DATA_SCHEMA } from './user-schemas'
 
-/** What a web hook is asked and answers (protocol.md §13.1). */
+/** What web hooks are asked and answer (protocol.md §13.1), and the mails they get (§13.2). */
 export const WEBHOOK_SCHEMAS: Readonly<Record<string, Schema>> = {
   NewUserQuestion: {
     type: 'object',
@@ -31,6 +31,48 @@ export const WEBHOOK_SCHEMAS: Readonly<Record<string, Schema>> = {
       },
     },
   },
+  Mail: {
+    type: 'object',
+    required: ['type', 'to', 'from', 'subject', 'text', 'html', 'variables'],
+    properties: {
+      type: { enum: ['otp', 'invite'], description: 'A one-time code, or an invitation.' },
+      to: { type: 'string', description: 'The address of one person.' },
+      from: {
+        type: 'object',
+        description: 'As `satchel mail set --from` says.',
+        required: ['name', 'address'],
+        properties: { name: { type: 'string' }, address: { type: 'string' } },
+      },
+      subject: { type: 'string' },
+      text: { type: 'string' },
+      html: { type: 'string' },
+      variables: {
+        description: 'What the templates were filled with, for a hook that has words of its own.',
+        anyOf: [schemaRef('OtpMailVariables'), schemaRef('InviteMailVariables')],
+      },
+    },
+  },
+  OtpMailVariables: texts({
+    otp: 'The code.',
+    otp_id: 'Which code it is.',
+    email: 'Whom it logs in.',
+    originName: 'What asks for it: the name or the host of an application, or the database.',
+    origin: 'The page that asks, or empty.',
+    link: 'Logs in without the code being typed; empty when no page asks.',
+    minutes: 'How long the code is good for.',
+    notice: 'Why the code will not log this address in; empty when it will.',
+  }),
+  InviteMailVariables: texts({
+    email: 'Who is invited.',
+    name: 'Their name, or empty.',
+    realmName: 'What they are invited to, or empty.',
+    inviterName: 'Who invites them.',
+    inviterEmail: 'Empty when it is the name.',
+    originName: 'What it is in: the name or the host of an application, or the database.',
+    origin: 'The page of that application, or empty.',
+    link: 'Where they accept or decline.',
+    days: 'How long the link is good for.',
+  }),
 }
 
 /** Whom the server calls, in the form of OpenAPI 3.1. */
@@ -75,6 +117,52 @@ export const WEBHOOKS = {
       },
     },
   },
+  mail: {
+    post: {
+      operationId: 'mail',
+      tags: ['login'],
+      summary: 'Send a mail',
+      description:
+        'Called instead of a mail server when the address of `satchel mail set` is that of a web hook. What is in the mail lets its reader in, so the address should be one that nobody guesses, such as `https://app.example.com/mail?key=…`.\n\nA status from 200 to 299 within five seconds means that the hook takes care of it, 400, 410, 413 or 422 that it never will. After anything else the mail comes again, with growing pauses, until what is in it is over. It may come twice.',
+      parameters: [],
+      requestBody: {
+        required: true,
+        content: json(schemaRef('Mail'), 'A one-time code', {
+          type: 'otp',
+          to: 'alice@example.com',
+          from: { name: 'My App', address: 'app@example.com' },
+          subject: 'K7QM2XWD is your code for app.example.com',
+          text: 'This is the code to log in to app.example.com as alice@example.com: …',
+          html: '<!doctype html>…',
+          variables: {
+            otp: 'K7QM2XWD',
+            otp_id: '6yQZ0vTn2bq1XgkRj5mWcA',
+            email: 'alice@example.com',
+            originName: 'app.example.com',
+            origin: 'https://app.example.com',
+            link: 'https://app.example.com/?otpId=6yQZ0vTn2bq1XgkRj5mWcA&otp=K7QM2XWD',
+            minutes: 10,
+            notice: '',
+          },
+        }),
+      },
+      responses: { '202': { description: 'The mail will be sent. Every 2xx says so.' } },
+    },
+  },
+}
+
+/** An object with these properties, which say what they are; two of them count. */
+function texts(properties: Readonly<Record<string, string>>): Schema {
+  return {
+    type: 'object',
+    required: Object.keys(properties),
+    properties: Object.fromEntries(
+      Object.entries(properties).map(([name, description]) => [
+        name,
+        { type: /^(?:minutes|days)$/.test(name) ? 'integer' : 'string', description },
+      ]),
+    ),
+  }
 }
 
 function header(name: string, description: string, schema: Schema): Parameter {

@@ -38,6 +38,11 @@ export interface Webhook {
   readonly responses: Readonly<Record<string, Described>>
 }
 
+export interface NamedSchema {
+  readonly enum?: readonly string[]
+  readonly properties?: Readonly<Record<string, unknown>>
+}
+
 export interface Document {
   readonly openapi: string
   readonly info: { readonly title: string; readonly version: string; readonly description: string }
@@ -45,7 +50,7 @@ export interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   readonly webhooks: Readonly<Record<string, { readonly post: Webhook }>>
   readonly components: {
-    readonly schemas: Readonly<Record<string, { readonly enum?: readonly string[] }>>
+    readonly schemas: Readonly<Record<string, NamedSchema>>
     readonly parameters: Readonly<Record<string, Parameter>>
     readonly headers: Readonly<Record<string, object>>
     readonly securitySchemes: Readonly<Record<string, object>>
