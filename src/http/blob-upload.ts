@@ -9,6 +9,7 @@ import type { Call } from './call'
 import type { Door } from './door'
 import type { Host } from './hosts'
 import { type ChunkSource, patiently } from './patient'
+import type { SideBySide } from './side-by-side'
 
 /** A connection whose upload is over is one like all others again, s. */
 const USUAL_PATIENCE = 30
@@ -19,6 +20,7 @@ export interface Upload {
   readonly actor: Actor
   /** As the address has it, decoded. */
   readonly id: string
+  readonly sideBySide: SideBySide
 }
 
 /**
@@ -26,7 +28,7 @@ export interface Upload {
  * (spec.md §4.5, protocol.md §8.1).
  */
 export async function takeUpload(door: Door, upload: Upload): Promise<string> {
-  const { call, host, actor, id } = upload
+  const { call, host, actor, id, sideBySide } = upload
   const { limits, patience } = door.blobs
   const type = contentType(call)
   requireWhole(call.sent)
@@ -36,9 +38,17 @@ export async function takeUpload(door: Door, upload: Upload): Promise<string> {
   using held = new DisposableStack()
   held.use(await door.hosts.hold(host.name))
   const { took } = held.use(door.bodies.pass())
+  const takers = [took]
+  for (const { whose, left } of room.quotas) {
+    const payer = `${whose} ${host.database.id} ${whose === 'user' ? actor.subject : ''}`
+    const { take } = held.use(sideBySide.begin(payer, left))
+    // What is only said to come takes of nobody else's.
+    if (whose === 'user' && length !== undefined) take(length)
+    else takers.push(take)
+  }
   call.setPatience(0)
   held.defer(() => call.setPatience(USUAL_PATIENCE))
-  const bytes = patiently(chunksOf(call.sent, length, took), patience)
+  const bytes = patiently(chunksOf(call.sent, length, takers), patience)
   await using arrival = await host.blobs.receive(bytes, room)
   const { hash, size } = arrival
   const bearer = await recheckWriter(door, host, actor)
@@ -52,7 +62,7 @@ export async function takeUpload(door: Door, upload: Upload): Promise<string> {
 function chunksOf(
   { body }: Request,
   length: number | undefined,
-  took: (bytes: number) => void,
+  takers: readonly ((bytes: number) => void)[],
 ): ChunkSource {
   const reader = body?.getReader()
   let received = 0
@@ -64,7 +74,7 @@ function chunksOf(
           const isWhole = !isCancelled && (length === undefined || received === length)
           if (value === undefined && !isWhole) throw brokenOff()
           received += value?.length ?? 0
-          took(value?.length ?? 0)
+          for (const take of takers) take(value?.length ?? 0)
           return value
         },
         () => Promise.reject(brokenOff()),

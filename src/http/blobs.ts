@@ -7,9 +7,11 @@ import { blobAnswer } from './blob-answer'
 import { takeUpload } from './blob-upload'
 import { segment } from './call'
 import type { Door } from './door'
+import { createSideBySide } from './side-by-side'
 
 /** `/blob` (spec.md §4, §4.5, protocol.md §8). */
 export function blobRoutes(door: Door) {
+  const sideBySide = createSideBySide()
   return (
     new Elysia({ name: 'blobs' })
       // The add-on fetches and brings as many as there are, one by one (promise 37).
@@ -17,7 +19,8 @@ export function blobRoutes(door: Door) {
       .put(
         '/:database/blob/:blob',
         async ({ call, host, actor }) => {
-          const ref = await takeUpload(door, { call, host, actor, id: segment(call, 2) })
+          const id = segment(call, 2)
+          const ref = await takeUpload(door, { call, host, actor, id, sideBySide })
           return answer(call, JSON.stringify({ ref }))
         },
         { writes: ['ACCESS_DB'], parse: 'none', detail: { operationId: 'uploadBlob' } },

@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'bun:test'
 import { GRACE } from '../../src/domain/blob/collection'
-import { type BlobServer, setupBlobs } from './blob-setup'
+import {
+  beginUpload,
+  type BlobCaller,
+  type BlobServer,
+  filesOf,
+  setupBlobs,
+  until,
+} from './blob-setup'
 import { ALICE, BOB } from './setup'
 
 const refTo = (ref: string) => ({ _bt: 'Blob', ref, size: 3, ct: 'image/png' })
@@ -117,10 +124,17 @@ describe('room for blobs', () => {
     const people = await Promise.all(
       ['a', 'b', 'c', 'd'].map((name) => server.blobs(`${name}@example.com`)),
     )
+    const upload = async (person: BlobCaller, id: string) => {
+      for (;;) {
+        const { status } = await person.upload(id, id.padEnd(10))
+        // Others take what is left, who may not come to an end.
+        if (status !== 503) return status
+      }
+    }
     const uploads = people.flatMap((person, n) =>
-      [1, 2, 3, 4, 5].map((k) => person.upload(`${n}-${k}`, `${n}${k}`.padEnd(10))),
+      [1, 2, 3, 4, 5].map((k) => upload(person, `${n}-${k}`)),
     )
-    const statuses = (await Promise.all(uploads)).map(({ status }) => status)
+    const statuses = await Promise.all(uploads)
     expect(statuses.filter((status) => status === 200)).toHaveLength(10)
     expect(new Set(statuses)).toEqual(new Set([200, 507]))
     const { usage } = await server.commands.run('blob.quota', {
@@ -130,6 +144,22 @@ describe('room for blobs', () => {
       user: null,
     })
     expect(usage).toEqual({ blobs: 10, bytes: 100 })
+  })
+
+  test.each([
+    ['a user', { userBlobQuota: '1000' }, ALICE],
+    ['a database', { blobQuota: '1000' }, BOB],
+  ])('of %s is not overrun by what is on its way', async (_, flags, other) => {
+    await using server = await setupBlobs(flags)
+    const [first, second] = [await server.as(ALICE), await server.blobs(other)]
+    using upload = beginUpload(server.url, first.token, '/main/blob/a', 600)
+    upload.send('x'.repeat(599))
+    await until(() => filesOf(server).some((file) => file.startsWith('incoming/')))
+    expect((await second.upload('b', 'y'.repeat(400))).status).toBe(200)
+    expect(await second.upload('c', 'y'.repeat(401))).toMatchObject({ status: 503, code: 'BUSY' })
+    upload.send('x')
+    expect(await upload.answered).toStartWith('HTTP/1.1 200')
+    expect((await second.upload('c', 'y'.repeat(401))).status).toBe(507)
   })
 })
 

@@ -1,4 +1,7 @@
+import { expect } from 'bun:test'
+import { existsSync, readdirSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
 import { type Caller, type DataServer, setupData } from './setup'
 
 /** What came back for a blob, read to its end. */
@@ -128,3 +131,18 @@ export function beginUpload(
 }
 
 export const inChunk = (text: string) => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`
+
+/** Everything below the blobs of the database `main`, sorted. */
+export function filesOf(server: { readonly folder: string }): string[] {
+  const folder = join(server.folder, 'databases', 'main', 'blobs')
+  if (!existsSync(folder)) return []
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+    .toSorted()
+}
+
+export async function until(isTrue: () => boolean): Promise<void> {
+  for (let tries = 0; !isTrue() && tries < 200; tries += 1) await Bun.sleep(10)
+  expect(isTrue()).toBe(true)
+}

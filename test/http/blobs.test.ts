@@ -1,21 +1,11 @@
 import { describe, expect, test } from 'bun:test'
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { beginUpload, inChunk, refOf, setupBlobs } from './blob-setup'
+import { beginUpload, filesOf, inChunk, refOf, setupBlobs, until } from './blob-setup'
 import { ALICE, BOB } from './setup'
 
 const hashOf = (bytes: string | Uint8Array) =>
   new Bun.CryptoHasher('sha256').update(bytes).digest('hex')
-
-/** Everything below the blobs of the database `main`, sorted. */
-function filesOf(server: { readonly folder: string }): string[] {
-  const folder = join(server.folder, 'databases', 'main', 'blobs')
-  if (!existsSync(folder)) return []
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
-    .toSorted()
-}
 
 const namesIn = (server: { readonly folder: string }, folder: string) =>
   filesOf(server).filter((file) => file.startsWith(`${folder}/`))
@@ -23,11 +13,6 @@ const namesIn = (server: { readonly folder: string }, folder: string) =>
 /** What lies there for these contents and nothing else. */
 const filesFor = (...contents: readonly string[]) =>
   contents.map((content) => hashOf(content).replace(/^../, '$&/')).toSorted()
-
-async function until(isTrue: () => boolean): Promise<void> {
-  for (let tries = 0; !isTrue() && tries < 200; tries += 1) await Bun.sleep(10)
-  expect(isTrue()).toBe(true)
-}
 
 describe('an upload', () => {
   test('gives a ref, with the ids of the add-on and of the SDK (conformance 136)', async () => {

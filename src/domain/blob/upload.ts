@@ -28,6 +28,15 @@ export interface Room {
   readonly refuse: () => SatchelError
 }
 
+/** What is left of a quota, of which all uploads take that come at the same time. */
+export interface Quota {
+  readonly whose: 'database' | 'user'
+  /** In bytes; below 0 where the quota was lowered. */
+  readonly left: number
+  /** All of it. */
+  readonly most: number
+}
+
 /**
  * How many bytes this actor may upload under this id at the most, to be asked before any is taken;
  * `putBlob` decides. `server` is what counts where the database says nothing. The caller has checked
@@ -38,17 +47,19 @@ export function roomForBlob(
   actor: Actor,
   id: string,
   server: BlobLimits,
-): Promise<Room> {
+): Promise<Room & { readonly quotas: readonly Quota[] }> {
   requireBlobId(id)
   return database.read(async (tx) => {
     const access = await accessOf(tx, actor)
+    const limits = await findBlobLimits(tx, server)
+    const quotas = await quotasOf(tx, actor, access.ownRealm, limits)
     const known = actor.scopes.has('GLOBAL_WRITE')
       ? await tx.blobs.find(id)
       : await findSharedBlob(tx, access, id)
-    if (known !== undefined) return { bytes: known.size, refuse: idTaken }
-    const limits = await findBlobLimits(tx, server)
+    if (known !== undefined) return { bytes: known.size, refuse: idTaken, quotas }
     const rooms = await roomsFor(tx, actor, undefined, id, access.ownRealm, limits)
-    return rooms.reduce((least, room) => (room.bytes < least.bytes ? room : least))
+    const room = rooms.reduce((least, each) => (each.bytes < least.bytes ? each : least))
+    return { ...room, quotas }
   })
 }
 
@@ -143,20 +154,32 @@ async function roomsFor(
   uploader: RealmRef | null,
   limits: BlobLimits,
 ): Promise<Room[]> {
-  const rooms: Room[] = []
-  const { blob, database, user } = limits
-  if (known === undefined) rooms.push({ bytes: blob, refuse: () => tooLarge(blob) })
-  if (known === undefined && database !== null) {
-    const { bytes } = await tx.blobs.usage(null)
-    rooms.push({ bytes: database - bytes, refuse: () => overQuota('database', database) })
-  }
-  if (user === null || actor.subject === null || actor.scopes.has('GLOBAL_WRITE')) return rooms
-  if (uploader === null) rooms.push({ bytes: user, refuse: () => overQuota('user', user) })
-  else if (!(await tx.blobs.isUploadedBy(id, uploader))) {
-    const { bytes } = await tx.blobs.usage(uploader)
-    rooms.push({ bytes: user - bytes, refuse: () => overQuota('user', user) })
+  const { blob } = limits
+  const rooms: Room[] = known === undefined ? [{ bytes: blob, refuse: () => tooLarge(blob) }] : []
+  for (const { whose, left, most } of await quotasOf(tx, actor, uploader, limits)) {
+    const isCounted =
+      whose === 'database'
+        ? known !== undefined
+        : uploader !== null && (await tx.blobs.isUploadedBy(id, uploader))
+    if (!isCounted) rooms.push({ bytes: left, refuse: () => overQuota(whose, most) })
   }
   return rooms
+}
+
+async function quotasOf(
+  tx: ReadTx,
+  actor: Actor,
+  uploader: RealmRef | null,
+  { database, user }: BlobLimits,
+): Promise<Quota[]> {
+  const quotas: Quota[] = []
+  if (database !== null) {
+    const { bytes } = await tx.blobs.usage(null)
+    quotas.push({ whose: 'database', left: database - bytes, most: database })
+  }
+  if (user === null || actor.subject === null || actor.scopes.has('GLOBAL_WRITE')) return quotas
+  const used = uploader === null ? 0 : (await tx.blobs.usage(uploader)).bytes
+  return [...quotas, { whose: 'user', left: user - used, most: user }]
 }
 
 function tooLarge(most: number): SatchelError {
