@@ -1,12 +1,11 @@
-import { beforeAll, expect, test } from 'bun:test'
-import { join } from 'node:path'
+import { expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { systemClock } from '../../src/clock'
 import { HOUR } from '../auth/setup'
 import { wrongCode } from '../auth/otp-setup'
-import { answerSync } from '../conformance/addon/sync-stand-in'
 import { startSmtp } from '../mail/smtp-server'
 import { setupServerAt } from '../setup'
+import { answerSyncs, serveApplication } from './addon/application'
 import { openBrowser } from './chromium'
 
 /** The published add-on in a real browser: its dialogs, its database, its keys. */
@@ -14,32 +13,17 @@ import { openBrowser } from './chromium'
 const ALICE = 'alice@example.com'
 const LOGGED_IN = `${ALICE} with a key that stays here`
 
-let script: Blob
-beforeAll(async () => {
-  const entrypoint = join(import.meta.dir, 'addon', 'page.js')
-  const { outputs } = await Bun.build({ entrypoints: [entrypoint], target: 'browser' })
-  script = new Blob([await outputs[0]!.text()], { type: 'text/javascript' })
-})
-
 /** A server, its mailbox, and an application that runs beside it. */
 async function setup() {
   await using undo = new AsyncDisposableStack()
   const smtp = undo.use(await startSmtp())
   const smtpUrl = `smtp://127.0.0.1:${smtp.port}`
   const server = undo.use(await setupServerAt(systemClock, { smtpUrl, mailFrom: ALICE }))
-  const html = `<!doctype html><html data-database-url="${server.main}">
-    <button disabled>Log in</button><output></output><script type="module" src="/script"></script>`
-  const page = () => new Response(html, { headers: { 'content-type': 'text/html' } })
-  const application = Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    routes: { '/': page, '/script': () => new Response(script) },
-  })
-  undo.defer(() => application.stop(true))
+  const { url } = undo.use(await serveApplication(server.main))
   const parts = undo.move()
   return {
     main: server.main,
-    url: `http://localhost:${application.port}/`,
+    url,
     async mail() {
       const { text } = await smtp.next()
       const [, otp = ''] = /^ {4}(\S+)$/m.exec(text) ?? []
@@ -55,23 +39,6 @@ async function askForCode(page: Page): Promise<void> {
   await page.locator('input[name=email]').fill('Alice@Example.com')
   await page.getByRole('button', { name: 'Submit' }).click()
   await page.locator('input[name=otp]').waitFor()
-}
-
-/** The add-on syncs before it logs somebody in once more, and does not log in while that fails. */
-async function answerSyncs(page: Page, scene: { main: string; url: string }): Promise<void> {
-  await page.route(`${scene.main}/sync`, async (route) => {
-    const request = route.request()
-    const [headers, body] = [await request.allHeaders(), request.postData()]
-    const answer = await answerSync(scene.main, { headers, body })
-    await route.fulfill({
-      status: answer.status,
-      body: await answer.text(),
-      headers: {
-        'access-control-allow-origin': new URL(scene.url).origin,
-        'access-control-allow-credentials': 'true',
-      },
-    })
-  })
 }
 
 test('a person logs in with a code and stays logged in', async () => {
