@@ -1,3 +1,4 @@
+import { domainToASCII, domainToUnicode } from 'node:url'
 import { type ErrorCode, SatchelError } from './error'
 import { foldEmail } from './user/user'
 
@@ -13,7 +14,8 @@ export function requireEmail(
 ): string {
   if (typeof value === 'string') {
     const email = foldEmail(value)
-    if (email.length <= MAX_LENGTH && ADDRESS.test(email) && email.isWellFormed()) return email
+    const isAddress = email.length <= MAX_LENGTH && ADDRESS.test(email) && email.isWellFormed()
+    if (isAddress && !value.includes(KELVIN) && isOwnDomain(email)) return email
   }
   const details = property === undefined ? {} : { reason: property }
   throw new SatchelError(code, 'That is no e-mail address', details)
@@ -27,3 +29,15 @@ const MAX_LENGTH = 254
 /** Local part of RFC 5322 without quotes and comments, in any script; a domain of labels. */
 const ADDRESS =
   /^(?!\.)(?!.*\.\.)[\p{L}\p{M}\p{N}.!#$%&'*+/=?^_`{|}~-]{1,64}(?<!\.)@[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}])?(?:\.[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}])?)*$/u
+/** The one letter beyond ASCII whose lower case is in it: `k`, which is another mailbox. */
+const KELVIN = '\u212a'
+
+/**
+ * False for a domain that mail servers take for another one (UTS 46): with `ｇmail.com` one mailbox
+ * would be thousands of people.
+ */
+function isOwnDomain(email: string): boolean {
+  const domain = email.slice(email.lastIndexOf('@') + 1)
+  const ascii = domainToASCII(domain)
+  return ascii !== '' && (domain === ascii || domain === domainToUnicode(ascii))
+}

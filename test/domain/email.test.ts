@@ -7,6 +7,9 @@ test.each([
   ["o'brien+tag@sub.example.co.uk", "o'brien+tag@sub.example.co.uk"],
   ['åsa@räksmörgås.example', 'åsa@räksmörgås.example'],
   ['root@localhost', 'root@localhost'],
+  ['kim@r3---x.example', 'kim@r3---x.example'],
+  ['anna@straße.example', 'anna@straße.example'],
+  ['anna@xn--strae-oqa.example', 'anna@xn--strae-oqa.example'],
 ])('%p is an address', (text, email) => {
   expect(requireEmail(text)).toBe(email)
 })
@@ -35,6 +38,19 @@ test.each([
   `${'a'.repeat(65)}@example.com`,
   `alice@${'a'.repeat(250)}.com`,
 ])('%p is none', (text) => {
+  expect(() => requireEmail(text)).toThrow('That is no e-mail address')
+})
+
+test.each([
+  'alice@ｅxample.com',
+  'alice@EXAMPLE.ⅽom',
+  'alice@exam\ufe0fple.com',
+  'alice@exam\u034fple.com',
+  'alice@ﬁsh.example',
+  'foo@ｄemo.local',
+  'mi\u212ae@example.com',
+  'alice@xn--zzzz.example',
+])('%p, which leads to the mailbox of another address, is none', (text) => {
   expect(() => requireEmail(text)).toThrow('That is no e-mail address')
 })
 
