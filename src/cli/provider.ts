@@ -1,4 +1,5 @@
 import type { Command } from '@commander-js/extra-typings'
+import { SatchelError } from '../domain/error'
 import { PROVIDER_TYPES } from '../domain/provider'
 import type { OutputOf } from '../control/operations'
 import { list } from './arguments'
@@ -52,6 +53,11 @@ export function addProviderCommands(program: Command, cli: Cli): void {
         session.run('provider.test', { database: options.db, name }),
       )
       await print(cli, options, check, reportOf(name, check))
+      if (check.client === 'accepted') return
+      throw new SatchelError(
+        'PROVIDER_FAILED',
+        `${name} refuses the client id or secret (${check.answer})`,
+      )
     })
 }
 
@@ -130,15 +136,11 @@ function nextSteps(database: string, added: OutputOf<'provider.add'>): string {
 }
 
 function reportOf(name: string, check: OutputOf<'provider.test'>): string {
-  const { issuer, authorizationUrl, client, answer, callbackUrl } = check
-  const verdict =
-    client === 'accepted'
-      ? 'accepts the client id and secret'
-      : `refuses the client id or secret (${answer})`
+  const { issuer, authorizationUrl, client, callbackUrl } = check
   return [
     `Issuer             ${issuer}`,
     `Login page         ${authorizationUrl ?? 'none'}`,
     `Callback address   ${callbackUrl ?? 'not known: set --public-url'}`,
-    `${name} ${verdict}`,
+    ...(client === 'accepted' ? [`${name} accepts the client id and secret`] : []),
   ].join('\n')
 }

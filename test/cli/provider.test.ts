@@ -158,9 +158,12 @@ test('asks the provider whether it accepts the client id and secret', async () =
   })
   expect((await runSatchel(check)).stdout).toEndWith('acme accepts the client id and secret\n')
   await runJson(add, { input: 'another secret' })
-  expect((await runSatchel(check)).stdout).toEndWith(
-    'acme refuses the client id or secret (invalid_client)\n',
-  )
+  const refused = await runSatchel(check)
+  expect(refused.stdout).toContain(`Issuer             ${provider.issuer}\n`)
+  expect([refused.exitCode, refused.stderr]).toEqual([
+    1,
+    'satchel: acme refuses the client id or secret (invalid_client)\n',
+  ])
 })
 
 test('says why a provider cannot be asked', async () => {
