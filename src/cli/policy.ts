@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from '@commander-js/extra-typings'
+import { UsageError } from '../config'
 import type { OutputOf } from '../control/operations'
 import { NEW_USERS, type Policy } from '../domain/user/policy'
 import { number } from './arguments'
@@ -41,7 +42,11 @@ export function addPolicyCommands(program: Command, cli: Cli): void {
     )
     .action(async (options) => {
       const { db: database, newUsers = null, evalDays = null, seats = null } = options
-      const input = { database, newUsers, evalDays, seats, hookUrl: options.hookUrl ?? null }
+      const fields = { newUsers, evalDays, seats, hookUrl: options.hookUrl ?? null }
+      if (Object.values(fields).every((field) => field === null)) {
+        throw new UsageError('Nothing to change: name what, for instance --new-users eval')
+      }
+      const input = { database, ...fields }
       const changed = await inSession(cli, options, (session) => session.run('policy.set', input))
       const { hookSecret } = changed
       const secret = hookSecret === undefined ? [] : [describeSecret(cli, hookSecret), TRY]

@@ -179,6 +179,9 @@ describe('satchel policy, with a web hook', () => {
   test('refuses what makes no sense', async () => {
     using satchel = await setup()
     const set = (...args: string[]) => satchel.say('policy', 'set', ...args)
+    const nothing = await set()
+    expect(nothing).toMatchObject({ exitCode: 2, stdout: '' })
+    expect(nothing.stderr).toContain('Nothing to change: name what')
     expectRefused(await set('--new-users', 'webhook'), 'needs an address: --hook-url')
     expectRefused(await set('--hook-url', 'app.example.com'), 'an https address')
     await satchel.policy('set', '--new-users', 'webhook', '--hook-url', url)
