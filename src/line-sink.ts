@@ -21,8 +21,9 @@ const BATCH_CHARACTERS = 64 * 1024
 const MOST_PENDING_CHARACTERS = 8 * 1024 * 1024
 
 /**
- * Collects lines and writes them in batches, one write under way at a time: at 75,000 requests a
- * second a system call per line would cost more than the requests. `lost` makes the line that says
+ * Collects lines and writes them in batches, one write under way at a time: when a batch is large
+ * enough or has waited long enough. At 75,000 requests a second a system call per line would cost
+ * more than the requests. `lost` makes the line that says
  * how many were dropped because the outlet stood still.
  */
 export function batchLines(outlet: Outlet, lost: (lines: number) => string): LineSink {
@@ -30,10 +31,13 @@ export function batchLines(outlet: Outlet, lost: (lines: number) => string): Lin
   let dropped = 0
   let timer: Timer | undefined
   let writing: Promise<void> | undefined
+  /** What is pending goes now, or as soon as the write that is under way has ended. */
+  let isDue = false
 
   function take(): Uint8Array {
     clearTimeout(timer)
     timer = undefined
+    isDue = false
     const text = dropped === 0 ? pending : `${lost(dropped)}\n${pending}`
     pending = ''
     dropped = 0
@@ -42,11 +46,13 @@ export function batchLines(outlet: Outlet, lost: (lines: number) => string): Lin
 
   async function drain(): Promise<void> {
     // A log that cannot be written must not take the server down with it.
-    while (pending !== '') await outlet.write(take()).catch(() => undefined)
+    while (isDue) await outlet.write(take()).catch(() => undefined)
     writing = undefined
   }
 
   function start(): Promise<void> {
+    if (pending === '') return writing ?? Promise.resolve()
+    isDue = true
     writing ??= drain()
     return writing
   }

@@ -27,6 +27,28 @@ test('lines that come together leave together, soon', async () => {
   expect(batches).toEqual(['a\nb\n'])
 })
 
+test('lines that come all the time leave as rarely', async () => {
+  let batches = 0
+  const outlet: Outlet = {
+    // Lines come during every write.
+    write() {
+      batches += 1
+      return Bun.sleep(5)
+    },
+    writeNow() {},
+  }
+  const sink = batchLines(outlet, lost)
+  const begun = performance.now()
+  for (let count = 0; count < 150; count++) {
+    sink.write('a')
+    await Bun.sleep(1)
+  }
+  await sink.flush()
+  const most = (performance.now() - begun) / 50 + 1
+  expect(batches).toBeGreaterThanOrEqual(2)
+  expect(batches).toBeLessThanOrEqual(most)
+})
+
 test('a full batch leaves at once', () => {
   const { outlet, batches } = setupOutlet()
   const sink = batchLines(outlet, lost)
@@ -41,12 +63,13 @@ test('one write is under way at a time, and the order is kept', async () => {
   const flushed = sink.flush()
   sink.write('second')
   sink.write('third')
+  const rest = sink.flush()
   expect(batches).toEqual(['first\n'])
   openNext()
   await Bun.sleep(0)
   expect(batches).toEqual(['first\n', 'second\nthird\n'])
   openNext()
-  await flushed
+  await Promise.all([flushed, rest])
 })
 
 test('flushing waits until everything has left', async () => {
@@ -60,6 +83,28 @@ test('flushing waits until everything has left', async () => {
   openNext()
   await flushed
   await sink.flush()
+})
+
+test('a line that comes during a write leaves soon after it', async () => {
+  const { outlet, batches, openNext } = setupOutlet()
+  const sink = batchLines(outlet, lost)
+  sink.write('first')
+  void sink.flush()
+  sink.write('second')
+  await Bun.sleep(120)
+  expect(batches).toEqual(['first\n'])
+  openNext()
+  await Bun.sleep(0)
+  expect(batches).toEqual(['first\n', 'second\n'])
+})
+
+test('lines leave after a flush that found none', async () => {
+  const { outlet, batches } = setupOutlet()
+  const sink = batchLines(outlet, lost)
+  await sink.flush()
+  sink.write('a')
+  void sink.flush()
+  expect(batches).toEqual(['a\n'])
 })
 
 test('a process that ends writes the rest without waiting', () => {
