@@ -1,5 +1,7 @@
 import { expect, test } from 'bun:test'
-import { connectOpenId, setupLogins } from '../oauth/setup'
+import { generateKeyPairSync } from 'node:crypto'
+import type { Page } from 'playwright-core'
+import { connectOpenId, type LoginServer, setupLogins } from '../oauth/setup'
 import { openBrowser } from './chromium'
 
 /** What a web application does, without a library: log in, exchange the code, read. */
@@ -33,10 +35,11 @@ const APPLICATION = `<!doctype html>
   }
 </script>`
 
-async function setup() {
+/** At the start of a login of the application, which knows the server by another name than the provider. */
+async function setup(connect = connectGoogle) {
   await using undo = new AsyncDisposableStack()
   const server = undo.use(await setupLogins())
-  await connectOpenId(server, { type: 'google' })
+  await connect(server)
   const application = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
@@ -44,24 +47,67 @@ async function setup() {
   })
   undo.defer(() => application.stop(true))
   const { page } = undo.use(await openBrowser())
-  // Both by their usual names: the provider knows the server by another one.
-  const database = server.main.replace('127.0.0.1', 'localhost')
-  const query = new URLSearchParams({ database }).toString()
+  const query = new URLSearchParams({ database: atLocalhost(server) }).toString()
   await page.goto(`http://localhost:${application.port}/todo?${query}#list`)
-  await page.getByRole('button', { name: 'Continue with Google' }).click()
+  await page.getByRole('button', { name: 'Continue with' }).click()
   const parts = undo.move()
   return { server, page, [Symbol.asyncDispose]: () => parts.disposeAsync() }
+}
+
+async function connectGoogle(server: LoginServer): Promise<void> {
+  await connectOpenId(server, { type: 'google' })
+}
+
+/** Its answer is a form that its page posts, from another site than that of the server. */
+async function connectApple(server: LoginServer): Promise<void> {
+  const { privateKey } = generateKeyPairSync('ec', {
+    namedCurve: 'P-256',
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  })
+  const main = atLocalhost(server)
+  await server.commands.run('db.address', { name: 'main', url: main, reset: false })
+  const apple = { type: 'apple', teamId: 'TEAM123456', keyId: 'KEY1234567' }
+  await connectOpenId(server, apple, {
+    secret: privateKey,
+    callback: `${main}/oauth/callback/apple`,
+    configuration: {
+      scopes: ['openid', 'email', 'name'],
+      claims: { openid: ['sub'], email: ['email', 'email_verified'] },
+    },
+    isClientSecret: () => true,
+  })
+}
+
+function atLocalhost({ main }: LoginServer): string {
+  return main.replace('127.0.0.1', 'localhost')
+}
+
+async function signIn(page: Page): Promise<void> {
+  await page.getByPlaceholder('Enter any login').fill('alice')
+  await page.getByPlaceholder('and password').fill('any')
+  await page.getByRole('button', { name: 'Sign-in' }).click()
+  await page.getByRole('button', { name: 'Continue' }).click()
 }
 
 test('a person logs in at the page of the provider and comes back to the application', async () => {
   await using scene = await setup()
   const { page } = scene
-  await page.getByPlaceholder('Enter any login').fill('alice')
-  await page.getByPlaceholder('and password').fill('any')
-  await page.getByRole('button', { name: 'Sign-in' }).click()
-  await page.getByRole('button', { name: 'Continue' }).click()
+  await signIn(page)
   await page.getByText('alice@example.com Alice Ångström 200').waitFor()
   expect(page.url()).toMatch(/\/todo\?database=[^&]+&dxc-auth=[\w-]+#list$/)
+})
+
+test('a person logs in with a provider that posts its answer from another site, as Apple does', async () => {
+  await using scene = await setup(connectApple)
+  const { page } = scene
+  const posts: string[] = []
+  page.on('request', (request) => {
+    if (request.method() === 'POST') posts.push(request.url())
+  })
+  await signIn(page)
+  await page.getByText('alice@example.com undefined 200').waitFor()
+  expect(posts).toContain(`${atLocalhost(scene.server)}/oauth/callback/apple`)
 })
 
 test('a person turns back at the page of the provider and is told so in the application', async () => {
