@@ -10,7 +10,7 @@ import { isSameName, type LoginName, nameOf, requireLoginName } from './login-na
 import type { OtpParts } from './otp'
 import { foldOtp, type OtpHash } from './otp-code'
 import { findScopes, requireText } from './parameters'
-import { claimsOf, findIntent, requireWelcome } from './person'
+import { addressOf, claimsOf, findIntent, requireWelcome } from './person'
 import { findPublicKey } from './public-key'
 import { withRedeemed } from './redeemed-code'
 import type { TokenAnswer } from './token-answer'
@@ -140,11 +140,11 @@ async function welcome(
   const name = nameOf(code)
   const intent = attempt.intent ?? findIntent(code.state)
   const clientId = await database.read((tx) => requireWelcome(tx, name, intent, now))
-  const email = name.as ?? name.email
+  const id = name.as ?? name.email
   const why = name.as === null ? intent : 'login'
-  const user = await admission.admit({ id: email, email, name: null }, why)
+  const user = await admission.admit({ id, email: id, name: null }, why)
   const { publicKey, count } = attempt
-  const claims = claimsOf(user, email)
+  const claims = claimsOf(user, name.as === null ? name.email : addressOf(user))
   const order = { clientId, claims, scopes, publicKey, intent: why, count }
   return await issuer.issue(order)
 }

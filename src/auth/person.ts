@@ -3,7 +3,7 @@ import { SatchelError } from '../domain/error'
 import { findPolicy, type Intent, rejection, verdictOn } from '../domain/user/policy'
 import type { Scope } from '../domain/scope'
 import type { ReadTx } from '../domain/store'
-import { findUser, type User } from '../domain/user/user'
+import { findUser, foldEmail, isEmail, type User } from '../domain/user/user'
 import type { PersonClaims } from './claims'
 import type { LoginName } from './login-name'
 import type { Parameters } from './parameters'
@@ -39,6 +39,13 @@ export async function requireWelcome(
   const why = as === null ? intent : 'login'
   if (verdictOn(await findPolicy(tx), why) === 'reject') throw rejection(why)
   return clientId
+}
+
+/** The address of a user who did not show it; null when none is known. */
+export function addressOf({ id, data }: User): string | null {
+  const email = data?.['email']
+  if (isEmail(id)) return id
+  return typeof email === 'string' && isEmail(email) ? foldEmail(email) : null
 }
 
 /** The claims of someone who logged in with this address, and whom others may call `name`. */

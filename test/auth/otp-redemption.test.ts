@@ -224,6 +224,18 @@ describe('one as another (conformance 78)', () => {
   })
 
   test.each([
+    ['u1', { displayName: 'Bob', email: 'Bob@Example.com' }, BOB],
+    ['u1', null, undefined],
+    [BOB, null, BOB],
+  ])('has the address of that user: %p with %j', async (id, data, address) => {
+    await using server = await setupOtp()
+    await server.addUser(id, { data })
+    await server.addClient(ALICE, 'ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE')
+    const { claims } = await server.login({ email: `${ALICE} as ${id}` })
+    expect([claims['sub'], claims['email']]).toEqual([id, address])
+  })
+
+  test.each([
     ['nobody’s client', undefined, []],
     ['a client of somebody else', BOB, ['GLOBAL_READ', 'GLOBAL_WRITE']],
     ['a client that only reads', ALICE, ['ACCESS_DB', 'GLOBAL_READ', 'IMPERSONATE']],
