@@ -125,7 +125,7 @@ describe('the README', () => {
     expect(smtp.mails).toMatchObject([{ to: ['you@example.com'], user: 'app@example.com' }])
     await server[Symbol.asyncDispose]()
     await acceptInvitation(folder.path, await server.log)
-  }, 60_000)
+  }, 120_000)
 
   test('names the version of Bun that package.json pins', () => {
     const { packageManager } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {

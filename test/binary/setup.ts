@@ -129,7 +129,7 @@ function followLog(stream: ReadableStream<Uint8Array>) {
   return {
     log: readAll(),
     async logged(isWanted: (line: string) => boolean, nth = 1): Promise<string> {
-      const signal = AbortSignal.timeout(30_000)
+      const signal = AbortSignal.timeout(60_000)
       for (;;) {
         const line = text.split('\n').slice(0, -1).filter(isWanted)[nth - 1]
         if (line !== undefined) return line
