@@ -12,6 +12,11 @@ export interface BodyLimits extends JsonLimits {
 const BUDGET = 64 * 1024 * 1024
 /** Bodies above this are parsed and written one after the other: parsed, they are several times larger. */
 const LARGE = 1024 * 1024
+/**
+ * Room for a large body is taken when it is promised, for others when they come: whoever promises
+ * much and sends nothing must not keep those out.
+ */
+const BUDGET_OF_LARGE = 48 * 1024 * 1024
 /** Memory is collected after so many bytes of large bodies. */
 const COLLECTED_AFTER = 16 * 1024 * 1024
 /**
@@ -58,22 +63,20 @@ export function createBodies(limits: BodyLimits): Bodies {
     const request = callOf(routed).sent
     const declared = declaredLength(request)
     if (declared !== undefined && declared > most) throw tooLarge(most)
-    const room = declared ?? Math.min(most, LARGE)
     let reserved = 0
-    const reserve = (bytes: number) => {
-      if (held + bytes > BUDGET) throw tooMany()
-      held += bytes
-      reserved += bytes
+    const grown = (total: number) => {
+      const more = total - reserved
+      const isAlone = held === reserved
+      if (held + more > (total > LARGE && !isAlone ? BUDGET_OF_LARGE : BUDGET)) throw tooMany()
+      held += more
+      reserved = total
     }
     try {
-      reserve(room)
+      if (isLarge(declared)) grown(declared)
       const bytes = await received(
-        declared === undefined
-          ? readChunks(request, most, (total) => {
-              if (total > reserved) reserve(total - reserved)
-            })
-          : request.bytes(),
+        isLarge(declared) ? request.bytes() : readChunks(request, most, grown),
       )
+      if (declared !== undefined && bytes.length !== declared) throw brokenOff()
       return bytes.length > LARGE
         ? await oneByOne(bytes.length, () => work(bytes))
         : await work(bytes)
@@ -130,6 +133,10 @@ export function createBodies(limits: BodyLimits): Bodies {
       }
     },
   }
+}
+
+function isLarge(declared: number | undefined): declared is number {
+  return declared !== undefined && declared > LARGE
 }
 
 function requireJson(request: Request): void {

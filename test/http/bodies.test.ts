@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { connect, type Socket } from 'node:net'
-import { ALICE, type DataServer, exchange, setupData } from './setup'
+import { ALICE, BOB, type DataServer, exchange, setupData } from './setup'
 
 const MIB = 1024 * 1024
 const JSON_TYPE = { 'content-type': 'application/json' }
@@ -239,7 +239,7 @@ describe('all bodies together', () => {
   afterAll(() => sockets.forEach((socket) => socket.destroy()))
 
   /** A request whose body has been promised and begun. Resolves to what is answered. */
-  function begin(server: DataServer, token: string | undefined, bytes: number) {
+  function begin(server: DataServer, token: string | undefined, bytes: number, sent = 10) {
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
     sockets.push(socket)
     socket.on('error', () => undefined)
@@ -251,21 +251,20 @@ describe('all bodies together', () => {
       })
     })
     const body = objectOf(bytes)
-    socket.write(head(token, `Content-Length: ${bytes}`) + body.slice(0, 10))
-    return { socket, answered, finish: () => socket.write(body.slice(10)) }
+    socket.write(head(token, `Content-Length: ${bytes}`) + body.slice(0, sent))
+    return { socket, answered, finish: () => socket.write(body.slice(sent)) }
   }
 
-  test('hold at most 64 MiB; what does not fit is asked to come back', async () => {
+  test('that are large hold at most 48 MiB; what does not fit is asked to come back', async () => {
     await using server = await setupData()
     const alice = await server.as(ALICE)
-    const held = Array.from({ length: 4 }, () => begin(server, alice.token, 16 * MIB))
+    const held = Array.from({ length: 3 }, () => begin(server, alice.token, 16 * MIB))
     await Bun.sleep(100)
-    const refused = await begin(server, alice.token, 16 * MIB).answered
+    const refused = await begin(server, alice.token, 2 * MIB).answered
     expect(refused).toStartWith('HTTP/1.1 503')
     expect(refused).toMatch(/\r\nRetry-After: \d+\r\n/)
     expect(refused).toContain('"BUSY"')
     expect((await alice.get('/my/plain')).status).toBe(200)
-    expect((await alice.post('/my/plain', { id: 'b' })).status).toBe(503)
     held[0]?.socket.destroy()
     held[1]?.finish()
     expect(await held[1]?.answered).toStartWith('HTTP/1.1 200')
@@ -273,8 +272,31 @@ describe('all bodies together', () => {
     const next = begin(server, alice.token, 16 * MIB)
     next.finish()
     expect(await next.answered).toStartWith('HTTP/1.1 200')
-    expect((await alice.post('/my/plain', { id: 'b' })).status).toBe(200)
     for (const { socket } of held) socket.destroy()
+  })
+
+  test('that are promised and do not come keep out none that is not large (promise 34)', async () => {
+    await using server = await setupData()
+    const [alice, bob] = [await server.as(ALICE), await server.as(BOB)]
+    const promised = Array.from({ length: 80 }, (_, n) =>
+      begin(server, alice.token, n < 3 ? 16 * MIB : MIB),
+    )
+    await Bun.sleep(100)
+    expect((await bob.post('/my/plain', { id: 'b', text: 'x'.repeat(500_000) })).status).toBe(200)
+    for (const { socket } of promised) socket.destroy()
+  })
+
+  test('hold at most 64 MiB', async () => {
+    await using server = await setupData()
+    const alice = await server.as(ALICE)
+    const held = Array.from({ length: 64 }, () => begin(server, alice.token, MIB, MIB - 1))
+    await Bun.sleep(300)
+    expect((await alice.post('/my/plain', { id: 'b' })).status).toBe(200)
+    const answer = await alice.post('/my/plain', { id: 'b', text: 'x'.repeat(100) })
+    expect(answer).toMatchObject({ status: 503, body: { code: 'BUSY' } })
+    for (const { finish } of held) finish()
+    for (const { answered } of held) expect(await answered).toStartWith('HTTP/1.1 200')
+    expect((await alice.post('/my/plain', { id: 'b' })).status).toBe(200)
   })
 
   test('hold nothing after refusals of every kind', async () => {
@@ -289,9 +311,9 @@ describe('all bodies together', () => {
       socket.destroy()
     }
     await Bun.sleep(100)
-    const four = Array.from({ length: 4 }, () => begin(server, alice.token, 16 * MIB))
+    const three = Array.from({ length: 3 }, () => begin(server, alice.token, 16 * MIB))
     await Bun.sleep(50)
-    for (const { finish } of four) finish()
-    for (const { answered } of four) expect(await answered).toStartWith('HTTP/1.1 200')
+    for (const { finish } of three) finish()
+    for (const { answered } of three) expect(await answered).toStartWith('HTTP/1.1 200')
   })
 })
