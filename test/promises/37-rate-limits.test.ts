@@ -21,8 +21,8 @@ import {
 } from '../../src/rate-limits'
 
 /**
- * Promise 37: the documented table is enforced, not one more and not one less; 429 with
- * `Retry-After`; what the clients' add-on does never trips it.
+ * Promise 37 and conformance.md 41: the documented table is enforced, not one more and not one
+ * less; 429 with `Retry-After`; what the clients' add-on does never trips it.
  */
 
 const ROOT = join(import.meta.dir, '../..')
