@@ -1,13 +1,13 @@
 import { findClient } from './client'
-import { withFields } from './draft'
 import { DEMO_DOMAIN, requireEmail } from './email'
 import { SatchelError } from './error'
+import { withFields } from './object/draft'
+import { isAbsent, parseStored, type WireObject } from './object/value'
+import type { Placement, Writing } from './object/writing'
 import type { RealmRef } from './realm'
 import { shownName } from './shown-name'
 import type { ReadTx, WriteTx } from './store'
 import { findUser, foldEmail } from './user/user'
-import { isAbsent, parseStored, type WireObject } from './value'
-import type { Placement, Writing } from './writing'
 
 /** An invitation that went out by mail: what the link in it stands for. */
 export interface Invitation {

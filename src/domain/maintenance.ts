@@ -1,7 +1,7 @@
 import type { Job } from './job'
 import { type JobStep, UNIT_MS } from './job-runner'
-import { entriesOf, storedTraces } from './traces'
-import { parseStored } from './value'
+import { entriesOf, storedTraces } from './object/traces'
+import { parseStored } from './object/value'
 
 /** Objects per unit: short enough for nobody to notice (design.md §3). */
 const STEP = { rows: 500, bytes: 1024 * 1024 }

@@ -1,12 +1,12 @@
+import type { Membership } from './access/member'
 import type { Code } from './code'
 import type { RefreshToken } from './credential'
 import type { Invitation } from './invitation'
 import type { QueuedMail } from './mailer'
-import type { Membership } from './member'
 import type { RealmRef } from './realm'
 import type { Awaitable } from './store'
-import type { User, UserFields } from './user/user'
 import type { UserFilter, UserPage, UserQuery } from './user/query'
+import type { User, UserFields } from './user/user'
 
 // The part of the seam (`store.ts`, design.md §3) that is about people: where they are, who they are, how they come in.
 

@@ -1,4 +1,4 @@
-import type { List } from '../domain/list'
+import type { List } from '../domain/object/list'
 import { type PaceOptions, pacedStream } from './paced-stream'
 
 const encoder = new TextEncoder()

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { SatchelError } from '../../src/domain/error'
-import { listObjects } from '../../src/domain/list'
+import { listObjects } from '../../src/domain/object/list'
 import type { Database } from '../../src/domain/store'
 import { put, through } from './operation'
 import type { Value } from './oracle-world'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { removeObject } from '../../src/domain/remove'
-import { upsertObjects } from '../../src/domain/upsert'
+import { removeObject } from '../../src/domain/object/remove'
+import { upsertObjects } from '../../src/domain/object/upsert'
 import type { Value } from './oracle-world'
 import { actorFor, get } from './setup'
 import { expectDone, expectRefused, MALLORY, openTeam, told } from './team'

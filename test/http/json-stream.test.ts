@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { connect, type Socket } from 'node:net'
-import type { List } from '../../src/domain/list'
+import type { List } from '../../src/domain/object/list'
 import { jsonArray } from '../../src/http/json-stream'
 
 const wait = (milliseconds: number) => Bun.sleep(milliseconds)

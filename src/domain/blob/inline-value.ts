@@ -1,4 +1,4 @@
-import { type WireObject, getOwn, isWireObject } from '../value'
+import { type WireObject, getOwn, isWireObject } from '../object/value'
 
 /** A value with its bytes in it, as clients send it (protocol.md §1.2). */
 export interface InlineValue {

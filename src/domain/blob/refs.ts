@@ -1,8 +1,8 @@
-import { parseRef } from './blob'
-import { findSharedBlob } from './access'
 import { SatchelError, quoted } from '../error'
-import { type WireObject, getOwn, isWireObject, parseStored } from '../value'
-import type { Placement, Writing } from '../writing'
+import { type WireObject, getOwn, isWireObject, parseStored } from '../object/value'
+import type { Placement, Writing } from '../object/writing'
+import { findSharedBlob } from './access'
+import { parseRef } from './blob'
 
 /** Whether there may be a BlobRef in a canonical text: almost no object gets past this. */
 export function mentionsBlobs(text: string): boolean {

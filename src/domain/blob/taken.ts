@@ -1,9 +1,9 @@
-import { requireBlobType } from './blob'
 import { SatchelError, quoted } from '../error'
+import { type WireObject, getOwn, isWireObject, setOwn } from '../object/value'
+import type { Table } from '../table'
+import { requireBlobType } from './blob'
 import { type InlineValue, inlineValueOf } from './inline-value'
 import { type OffloadRule, isOffloaded } from './offload-rule'
-import type { Table } from '../table'
-import { type WireObject, getOwn, isWireObject, setOwn } from '../value'
 
 /** A value that was taken out of an object. */
 export interface Taken {

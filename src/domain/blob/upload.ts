@@ -1,11 +1,11 @@
-import { accessOf } from '../access'
+import { accessOf } from '../access/access'
 import type { Actor } from '../actor'
-import { type Blob, formatRef, requireBlobId } from './blob'
-import { findSharedBlob } from './access'
-import { type BlobLimits, findBlobLimits } from './limits'
 import { SatchelError } from '../error'
 import type { RealmRef } from '../realm'
 import type { Database, ReadTx, WriteTx } from '../store'
+import { findSharedBlob } from './access'
+import { type Blob, formatRef, requireBlobId } from './blob'
+import { type BlobLimits, findBlobLimits } from './limits'
 
 /** What arrived, its bytes already in the blob store. */
 export interface BlobUpload {

@@ -1,12 +1,12 @@
-import { accessOf } from '../access'
+import { accessOf } from '../access/access'
 import type { Actor } from '../actor'
-import { putDrafts } from '../put'
-import { removeStored } from '../remove'
+import { putDrafts } from '../object/put'
+import { removeStored } from '../object/remove'
+import type { Writing } from '../object/writing'
 import type { WriteTx } from '../store'
 import { removeUser } from '../user/removal'
-import type { Writing } from '../writing'
-import type { BlobEntry, Entry, ObjectEntry, UserEntry } from './entry'
 import { requireSameBytes } from './blob-line'
+import type { BlobEntry, Entry, ObjectEntry, UserEntry } from './entry'
 import { draftOfEntry, keyOfEntry, realmIdOf } from './entry-draft'
 
 /** Whoever may import may write everything, as on `/all`. */

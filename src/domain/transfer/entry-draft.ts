@@ -1,11 +1,11 @@
-import { type Draft, draftOf } from '../draft'
+import { ROW_RULES } from '../access/row-rules'
 import { SatchelError, quoted } from '../error'
-import { compoundKey } from '../key'
-import { requirePrivatePlace } from '../placement'
-import { ROW_RULES } from '../row-rules'
+import { type Draft, draftOf } from '../object/draft'
+import { compoundKey } from '../object/key'
+import { requirePrivatePlace } from '../object/placement'
+import { type WireObject, getOwn, setOwn } from '../object/value'
 import type { Table } from '../table'
 import { requireUserId } from '../user/user'
-import { type WireObject, getOwn, setOwn } from '../value'
 import type { ObjectEntry } from './entry'
 
 /**

@@ -3,8 +3,8 @@ import type { Blob } from '../blob/blob'
 import { type ErrorCode, SatchelError } from '../error'
 import { JSON_LIMITS, type JsonLimits, parseJson } from '../json/scan'
 import type { Position } from '../json/syntax'
+import { type WireObject, isWireObject, requireWireObject } from '../object/value'
 import type { TableSchema } from '../schema'
-import { type WireObject, isWireObject, requireWireObject } from '../value'
 
 /** An object of an import file, checked as far as that needs no table. */
 export interface ObjectEntry {

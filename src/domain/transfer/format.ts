@@ -1,5 +1,5 @@
 import { SatchelError } from '../error'
-import { isWireObject } from '../value'
+import { isWireObject } from '../object/value'
 import { FILE } from './entry'
 
 /** `lines`: NDJSON. `sections`: the JSON import file. `array`: a JSON array. */

@@ -1,8 +1,8 @@
 import { quoted } from '../error'
-import type { JsonLimits } from '../json/scan'
 import { splitLines } from '../json/ndjson'
+import type { JsonLimits } from '../json/scan'
+import { type WireObject, getOwn, isWireObject } from '../object/value'
 import { parseSchemaIn } from '../schema-file'
-import { type WireObject, getOwn, isWireObject } from '../value'
 import {
   FILE,
   type Item,

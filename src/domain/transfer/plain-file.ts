@@ -1,6 +1,6 @@
-import { splitJson } from '../json/split'
 import { splitLines } from '../json/ndjson'
-import { isWireObject } from '../value'
+import { splitJson } from '../json/split'
+import { isWireObject } from '../object/value'
 import { type Entry, FILE, parsePart, type PartLimits, refuseAt, requireData } from './entry'
 import { parseLine } from './line-file'
 

@@ -1,10 +1,10 @@
-import { keyOf } from '../key'
-import type { RealmRef } from '../realm'
 import type { Chunk, ChunkSize } from '../object-store'
+import { keyOf } from '../object/key'
+import { parseStored } from '../object/value'
+import type { RealmRef } from '../realm'
 import type { Database, ReadTx } from '../store'
 import type { Table } from '../table'
 import { nextTurn } from '../turn'
-import { parseStored } from '../value'
 
 /** An object as it leaves. */
 export interface Row {

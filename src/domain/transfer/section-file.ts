@@ -1,7 +1,7 @@
 import { quoted } from '../error'
 import { type JsonPart, splitJson } from '../json/split'
+import { isWireObject } from '../object/value'
 import { parseSchemaIn } from '../schema-file'
-import { isWireObject } from '../value'
 import { FILE, type Item, parsePart, type PartLimits, refuseAt, requireData } from './entry'
 import { parseIdPrefixes, parseSealed, roleEntries, userEntries } from './sections'
 

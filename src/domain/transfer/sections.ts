@@ -1,9 +1,9 @@
 import { quoted } from '../error'
 import { isIdPrefix } from '../id'
-import { compoundKey } from '../key'
+import { compoundKey } from '../object/key'
+import { isWireObject } from '../object/value'
 import { PUBLIC_REALM } from '../realm'
 import { isEmail, requireUserId } from '../user/user'
-import { isWireObject } from '../value'
 import { type ObjectEntry, type UserEntry, inPlace, refuseAt, requireData } from './entry'
 
 /** Names a place below the one that a section or a line has. */

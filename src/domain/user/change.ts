@@ -1,7 +1,7 @@
-import { timeOfText } from '../date-value'
 import { quoted, SatchelError } from '../error'
+import { timeOfText } from '../object/date-value'
+import { getOwn, isWireObject, type WireObject } from '../object/value'
 import { requireUserId, type User, USER_TYPES, type UserType } from './user'
-import { getOwn, isWireObject, type WireObject } from '../value'
 
 /** What a request says about one user. Undefined stays as it is, or is left to the server. */
 export interface UserChange {

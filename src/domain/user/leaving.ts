@@ -1,14 +1,14 @@
-import { permissionsOf } from '../access'
+import { permissionsOf } from '../access/access'
+import type { Membership, Rights } from '../access/member'
+import { FULL, hasFullRights } from '../access/permission'
 import { startJob } from '../job'
 import { UNIT_MS } from '../job-runner'
-import type { Membership, Rights } from '../member'
-import { FULL, hasFullRights } from '../permission'
-import { PUBLIC_REALM_REF, type RealmRef } from '../realm'
 import type { StoredObject } from '../object-store'
+import { storedTraces, tracesOf } from '../object/traces'
+import { parseStored, setOwn, type WireObject } from '../object/value'
+import { PUBLIC_REALM_REF, type RealmRef } from '../realm'
 import type { WriteTx } from '../store'
 import type { Table } from '../table'
-import { storedTraces, tracesOf } from '../traces'
-import { parseStored, setOwn, type WireObject } from '../value'
 
 /** Realms that are looked up, and members that are written, at once. */
 const BATCH = 50

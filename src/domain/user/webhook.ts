@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { SatchelError } from '../error'
+import { getOwn, isWireObject } from '../object/value'
+import type { ReadTx, WriteTx } from '../store'
+import type { Vault } from '../vault'
+import { USER_DATA, userDataOf } from './change'
 import { DAY } from './license'
 import { changePolicy, findPolicy, type Policy, type Verdict } from './policy'
-import type { ReadTx, WriteTx } from '../store'
-import { USER_DATA, userDataOf } from './change'
-import { getOwn, isWireObject } from '../value'
-import type { Vault } from '../vault'
 
 /** Where somebody is asked about new users, and what the question is signed with. */
 export interface WebhookAddress {

@@ -1,5 +1,5 @@
-import { MAX_LIMIT } from '../../domain/filter'
-import { KEY_BYTES } from '../../domain/key'
+import { MAX_LIMIT } from '../../domain/object/filter'
+import { KEY_BYTES } from '../../domain/object/key'
 import type { Parameter } from './specification'
 
 /** Those of the paths, by the name that a route gives them. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { ANONYMOUS } from '../../../src/domain/actor'
 import { blobsIn, mentionsBlobs } from '../../../src/domain/blob/refs'
-import { upsertObjects } from '../../../src/domain/upsert'
+import { upsertObjects } from '../../../src/domain/object/upsert'
 import { codeOf, refusalOf } from '../../auth/setup'
 import {
   administrator,

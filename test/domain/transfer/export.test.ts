@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { removeObject } from '../../../src/domain/remove'
+import { removeObject } from '../../../src/domain/object/remove'
 import { exportDatabase } from '../../../src/domain/transfer/export'
 import { refusalOf } from '../../auth/setup'
 import { dataOf, exportText, lines, objectsOf, setupDatabase, type TestDatabase } from './setup'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { accessOf } from '../../../src/domain/access'
+import { accessOf } from '../../../src/domain/access/access'
 import type { Actor } from '../../../src/domain/actor'
 import type { Database } from '../../../src/domain/store'
 import { listEveryUser } from '../../../src/domain/user/list'

@@ -1,9 +1,9 @@
+import { quoted } from '../error'
+import type { StoredObject } from '../object-store'
+import { changedProperties, parseStored } from '../object/value'
+import { type Placement, type Writing, heldIn, refuse } from '../object/writing'
 import { mayRead } from './access'
-import { quoted } from './error'
 import { mayAdd, mayManage, mayUpdate } from './permission'
-import type { StoredObject } from './object-store'
-import { changedProperties, parseStored } from './value'
-import { type Placement, type Writing, heldIn, refuse } from './writing'
 
 /**
  * The general rules for a writer without `GLOBAL_WRITE` (protocol.md §6.3, design.md §5): throws

@@ -1,13 +1,13 @@
-import { type Access, accessOf, mayRead } from './access'
-import type { Actor } from './actor'
+import { type Access, accessOf, mayRead } from '../access/access'
+import type { Actor } from '../actor'
+import { SatchelError } from '../error'
+import type { StoredObject } from '../object-store'
+import { PUBLIC_REALM_REF } from '../realm'
+import type { Database } from '../store'
+import { type Table, requireTable } from '../table'
+import type { ViewName } from '../view'
 import { privateKey } from './draft'
-import { SatchelError } from './error'
 import { keyFromPath } from './key'
-import { PUBLIC_REALM_REF } from './realm'
-import type { StoredObject } from './object-store'
-import type { Database } from './store'
-import { type Table, requireTable } from './table'
-import type { ViewName } from './view'
 
 /**
  * The stored text of one object (spec.md §4). `key` is the path segment, decoded. The caller has

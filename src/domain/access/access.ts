@@ -1,10 +1,10 @@
-import type { Actor } from './actor'
-import { compoundKey } from './key'
+import type { Actor } from '../actor'
+import { compoundKey } from '../object/key'
+import { parseStored } from '../object/value'
+import { PUBLIC_REALM, PUBLIC_REALM_REF, type RealmRef } from '../realm'
+import type { ReadTx } from '../store'
 import type { Rights } from './member'
 import { FULL, type PermissionSet, parsePermissions } from './permission'
-import { PUBLIC_REALM, PUBLIC_REALM_REF, type RealmRef } from './realm'
-import type { ReadTx } from './store'
-import { parseStored } from './value'
 
 /** What an actor may do where (protocol.md §6.3), worked out from one snapshot. */
 export interface Access {

@@ -1,15 +1,21 @@
+import { SatchelError } from '../error'
+import { complementInvitation } from '../invitation'
+import { withFields } from '../object/draft'
+import {
+  type WireObject,
+  changedProperties,
+  isAbsent,
+  isWireObject,
+  parseStored,
+} from '../object/value'
+import { type Placement, type RowRules, type Writing, heldIn, refuse } from '../object/writing'
+import type { RealmRef } from '../realm'
+import { foldEmail } from '../user/user'
 import { permissionsOf } from './access'
 import { authorizePut, authorizeRemoval } from './authorize'
-import { withFields } from './draft'
-import { SatchelError } from './error'
-import { complementInvitation } from './invitation'
 import type { Membership } from './member'
 import { mayGrant, parsePermissions } from './permission'
-import type { RealmRef } from './realm'
 import { requireCustomRealm } from './role-rows'
-import { foldEmail } from './user/user'
-import { type WireObject, changedProperties, isAbsent, isWireObject, parseStored } from './value'
-import { type Placement, type RowRules, type Writing, heldIn, refuse } from './writing'
 
 /** Properties that only the server and, of the first two, the addressed person change (design.md §5.4). */
 const ANSWERS = ['accepted', 'rejected'] as const

@@ -1,7 +1,7 @@
-import { blobsIn, mentionsBlobs } from './blob/refs'
+import { blobsIn, mentionsBlobs } from '../blob/refs'
+import type { IndexEntry, Traces } from '../object-store'
+import type { Table } from '../table'
 import { indexEntries } from './index-key'
-import type { IndexEntry, Traces } from './object-store'
-import type { Table } from './table'
 import { type WireObject, parseStored } from './value'
 
 const NONE: readonly never[] = []

@@ -1,6 +1,6 @@
+import { quoted, SatchelError } from '../error'
+import { decodePercent } from '../percent'
 import { timeOfDate } from './date-value'
-import { quoted, SatchelError } from './error'
-import { decodePercent } from './percent'
 import { propertyAt } from './property'
 
 /** A property that must have one of these values. */

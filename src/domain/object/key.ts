@@ -1,6 +1,6 @@
-import { SatchelError, quoted } from './error'
+import { SatchelError, quoted } from '../error'
+import type { Table } from '../table'
 import { propertyAt } from './property'
-import type { Table } from './table'
 
 /** The longest key, in bytes of UTF-8 (design.md §6). */
 export const KEY_BYTES = 1_024

@@ -1,11 +1,11 @@
+import { SatchelError, quoted } from '../error'
+import type { Draft } from '../object/draft'
+import { parseStored } from '../object/value'
+import { type RowRules, type Writing, heldIn, refuse } from '../object/writing'
+import { PUBLIC_REALM, PUBLIC_REALM_REF } from '../realm'
 import { roleIn } from './access'
 import { authorizePut } from './authorize'
-import type { Draft } from './draft'
-import { SatchelError, quoted } from './error'
 import { mayGrant, mayManage, parsePermissions } from './permission'
-import { PUBLIC_REALM, PUBLIC_REALM_REF } from './realm'
-import { parseStored } from './value'
-import { type RowRules, type Writing, heldIn, refuse } from './writing'
 
 /** Roles are named sets of permissions; the ones in `rlm-public` count everywhere (protocol.md §6.2). */
 export const ROLE_RULES: RowRules = {

@@ -1,6 +1,6 @@
-import { SatchelError, quoted } from './error'
+import { SatchelError, quoted } from '../error'
+import type { Table } from '../table'
 import { keyOf, requireIdText } from './key'
-import type { Table } from './table'
 import { type WireObject, requireWireObject, setOwn } from './value'
 
 /** An object on its way in: checked, serialised once, its place not yet decided. */

@@ -1,9 +1,9 @@
+import { SatchelError } from '../error'
+import type { Writing } from '../object/writing'
+import type { RealmRef } from '../realm'
+import type { WriteTx } from '../store'
 import { permissionsOf } from './access'
-import { SatchelError } from './error'
 import { hasFullRights } from './permission'
-import type { RealmRef } from './realm'
-import type { WriteTx } from './store'
-import type { Writing } from './writing'
 
 /**
  * Runs a change of who may do what in a realm. Throws `CONFLICT` when it takes away the last holder

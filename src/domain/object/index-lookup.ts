@@ -1,8 +1,8 @@
+import type { ChunkSize, IndexLookup, StoredRow } from '../object-store'
+import type { ReadTx } from '../store'
+import type { Table, TableIndex } from '../table'
 import { type Filter, matches } from './filter'
 import { ARRAY_RANGE, candidateKeys, isCutKey } from './index-key'
-import type { ChunkSize, IndexLookup, StoredRow } from './object-store'
-import type { ReadTx } from './store'
-import type { Table, TableIndex } from './table'
 import { parseStored } from './value'
 
 /** What an index knows of the rows that pass the filters. */

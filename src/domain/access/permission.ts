@@ -1,4 +1,4 @@
-import { SatchelError, quoted } from './error'
+import { SatchelError, quoted } from '../error'
 
 /** What may be done in a realm (protocol.md §6.3, `DBPermissionSet`). */
 export interface PermissionSet {

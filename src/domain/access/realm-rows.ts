@@ -1,11 +1,11 @@
+import { SatchelError, quoted } from '../error'
+import { startJob } from '../job'
+import { type Placement, type RowRules, type Writing, heldIn, refuse } from '../object/writing'
+import { PUBLIC_REALM } from '../realm'
+import type { WriteTx } from '../store'
 import { mayRead } from './access'
 import { authorizePut, authorizeRemoval, refuseInvisible } from './authorize'
-import { SatchelError, quoted } from './error'
-import { startJob } from './job'
 import { FULL, hasFullRights, mayManage } from './permission'
-import { PUBLIC_REALM } from './realm'
-import type { WriteTx } from './store'
-import { type Placement, type RowRules, type Writing, heldIn, refuse } from './writing'
 
 /** Anybody may found a realm; it belongs to its owner (protocol.md §6.1, design.md §4 Realm ids). */
 export const REALM_RULES: RowRules = {

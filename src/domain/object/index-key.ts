@@ -1,7 +1,7 @@
+import { BINARY_TYPES } from '../blob/inline-value'
+import type { Index } from '../schema'
 import { timeOfDate, timeOfIsoText } from './date-value'
-import { BINARY_TYPES } from './blob/inline-value'
 import { propertyAt } from './property'
-import type { Index } from './schema'
 
 /** Longer keys are cut here: they keep their order, but equal keys may be of different values. */
 export const MAX_KEY_BYTES = 1024

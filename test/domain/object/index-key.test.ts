@@ -8,8 +8,8 @@ import {
   indexEntries,
   isCutKey,
   MAX_KEY_BYTES,
-} from '../../src/domain/index-key'
-import { parseTable } from '../../src/domain/schema'
+} from '../../../src/domain/object/index-key'
+import { parseTable } from '../../../src/domain/schema'
 
 describe('encodeKey', () => {
   test('gives bytes in the order of the values', () => {

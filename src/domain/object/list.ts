@@ -1,12 +1,12 @@
-import type { Actor } from './actor'
-import { SatchelError } from './error'
+import type { Actor } from '../actor'
+import { SatchelError } from '../error'
+import type { Chunk, StoredRow } from '../object-store'
+import type { Database } from '../store'
+import { requireTable } from '../table'
+import { nextTurn } from '../turn'
+import type { ViewName } from '../view'
 import type { ListQuery } from './filter'
 import { CHUNK, type Reading, nextRows, nextText, prepareReading } from './reading'
-import type { Chunk, StoredRow } from './object-store'
-import type { Database } from './store'
-import { requireTable } from './table'
-import { nextTurn } from './turn'
-import type { ViewName } from './view'
 
 /** A page is held in memory: it ends here even when `$limit` asks for more rows. */
 const PAGE_BYTES = 16 * 1024 * 1024

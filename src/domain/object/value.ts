@@ -1,4 +1,4 @@
-import { SatchelError, quoted } from './error'
+import { SatchelError, quoted } from '../error'
 
 /** An object as it came from outside, after `requireWireObject`. */
 export type WireObject = Record<string, unknown>

@@ -1,5 +1,5 @@
+import type { RealmRef } from '../realm'
 import type { PermissionSet } from './permission'
-import type { RealmRef } from './realm'
 
 /**
  * What a `members` row or the ownership of a `realms` row gives its user in a realm

@@ -1,8 +1,8 @@
+import { SatchelError, quoted } from '../error'
+import type { Table } from '../table'
 import type { Draft } from './draft'
-import { SatchelError, quoted } from './error'
 import { keyFromPath } from './key'
 import { propertyAt } from './property'
-import type { Table } from './table'
 import { isWireObject, setOwn } from './value'
 
 /**
