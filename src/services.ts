@@ -4,7 +4,6 @@ import { createInvitations } from './auth/invitations'
 import { addNotice } from './auth/otp-notice'
 import { createProviders } from './auth/providers'
 import { openSecretKey } from './auth/secret-key'
-import { createSteadyClock } from './auth/steady-clock'
 import { createVault } from './auth/vault'
 import { createWebhook } from './auth/webhook'
 import { createDiskBlobs } from './blobs/disk'
@@ -88,16 +87,16 @@ export function createServices(
       ...limits,
       mailer,
       askWebhook: (person) => webhook.ask(person),
+      reportClock: (...behind) => reportClock(database, ...behind),
     })
     const blobs = undo.use(await openBlobs(database, config))
     const blobKeeper = undo.use(
       createBlobKeeper({ database, bytes: blobs, clock, report: reportBlobs(database) }),
     )
-    const parts = { database, clock, secretKey, vault, outbound: call }
+    const { admit, steady } = authority
+    const parts = { database, clock, steady, secretKey, vault, outbound: call }
     const addressOf = async (tx: ReadTx) =>
       (await findPublicAddress(tx)) ?? address.of(database.name)
-    const steady = createSteadyClock(clock)
-    const { admit } = authority
     undo.move()
     return {
       authority,
@@ -122,6 +121,21 @@ async function openBlobs(database: Database, { memory }: Config): Promise<BlobSt
 
 function reportBlobs({ name }: Database): (error: unknown) => void {
   return (error) => serverLog.error('The storage of blobs has a problem', { database: name, error })
+}
+
+function reportClock({ name }: Database, behind: number, isBelieved: boolean): void {
+  const about = { database: name, minutes: Math.ceil(behind / 60_000) }
+  if (isBelieved) {
+    serverLog.warning(
+      'The clock is far behind the time at which this database was used: login codes of that time are gone, and its tokens are not taken. If the clock is wrong, set it right and restart',
+      about,
+    )
+  } else {
+    serverLog.warning(
+      'The clock is behind the time at which this database was used: tokens and codes go on from that time. If the clock is wrong, set it right and restart; else nothing needs to be done',
+      about,
+    )
+  }
 }
 
 function reportMail(

@@ -7,6 +7,7 @@ import blobs from './0006_blobs.sql' with { type: 'text' }
 import inactiveUsers from './0007_inactive_users.sql' with { type: 'text' }
 import invitations from './0008_invitations.sql' with { type: 'text' }
 import mailRecipients from './0009_mail_recipients.sql' with { type: 'text' }
+import latestTime from './0010_latest_time.sql' with { type: 'text' }
 
 export interface Migration {
   readonly name: string
@@ -24,4 +25,5 @@ export const migrations: readonly Migration[] = [
   { name: '0007_inactive_users', sql: inactiveUsers },
   { name: '0008_invitations', sql: invitations },
   { name: '0009_mail_recipients', sql: mailRecipients },
+  { name: '0010_latest_time', sql: latestTime },
 ]

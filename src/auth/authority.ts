@@ -19,8 +19,9 @@ import { DEFAULT_LIMITS, longestReach, type TokenLimits } from './limits'
 import { createLoginLog } from './login-log'
 import { otpGrants } from './otp'
 import { OTP_LIMITS, type OtpLimits } from './otp-limits'
+import { openLastingClock, type ReportClock } from './lasting-clock'
 import { refresh } from './refresh'
-import { createSteadyClock } from './steady-clock'
+import type { SteadyClock } from './steady-clock'
 import { type Bond, findHolder, requireActive } from './subject'
 import { audienceOf, USER, verifyToken } from './token'
 import type { TokenAnswer } from './token-answer'
@@ -49,6 +50,8 @@ export interface Authority extends AsyncDisposable {
   rotateKeys(): Promise<string>
   /** `POST /token`. Throws what `oauthError` knows how to say. */
   grant(request: TokenRequest): Promise<GrantAnswer>
+  /** What tokens and codes begin and end by. */
+  readonly steady: SteadyClock
   /** Lets in a person who has proven to be that person; throws as `Admission`. */
   readonly admit: Admission['admit']
   /** Resolves when `lastLogin` of every user is that of now, for those who are about to read it. */
@@ -63,6 +66,7 @@ export interface AuthorityOptions extends Partial<TokenLimits> {
   /** Brings one-time codes; without one nobody logs in by e-mail. */
   readonly mailer?: Mailer
   readonly otp?: Partial<OtpLimits>
+  readonly reportClock?: ReportClock
 }
 
 /** Makes the signing keys at the first start. Throws `STORAGE_FAILED` when `secretKey` is another's. */
@@ -74,10 +78,10 @@ export async function createAuthority(
 ): Promise<Authority> {
   const limits = { ...DEFAULT_LIMITS, ...options }
   const reach = longestReach(limits)
-  const steady = createSteadyClock(clock)
   await ensureKeys(database, clock, secretKey, reach)
-  const keys = createKeyRing(database, steady, secretKey, reach)
+  const keys = createKeyRing(database, clock, secretKey, reach)
   await keys.signer()
+  const steady = await openLastingClock(database, clock, reach, options.reportClock)
   const logins = createLoginLog(database)
   const admission = createAdmission(database, clock, options.askWebhook)
   const issuer = createIssuer({ database, clock, steady, keys, logins, admission, limits })
@@ -169,10 +173,14 @@ export async function createAuthority(
     keys: () => keys.published(),
     rotateKeys: () => rotateKeys(database, clock, secretKey, reach),
     grant: (request) => answerGrant(grants, request),
+    steady,
     admit: (person, intent) => admission.admit(person, intent),
     settleLogins: () => logins.flush(),
     issue: (order) => issuer.issue(order),
-    [Symbol.asyncDispose]: () => logins.flush(),
+    async [Symbol.asyncDispose]() {
+      await logins.flush()
+      await steady[Symbol.asyncDispose]()
+    },
   }
 }
 

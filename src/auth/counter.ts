@@ -37,7 +37,7 @@ const COUNTED = 50_000
 export function createCounter(clock: Clock, { count: limit, window }: RateLimit): Counter {
   let young = new Map<string, Count>()
   let old = new Map<string, Count>()
-  let next = clock.now() + window
+  let next = -Infinity
 
   function find(key: string, now: number): Count | undefined {
     const count = young.get(key) ?? old.get(key)

@@ -18,7 +18,7 @@ import { checkAtProvider, type ProviderCheck } from './provider-check'
 import { createProviderClients, secretLabel } from './provider-client'
 import { locate, PROVIDER_FACTS } from './provider-facts'
 import { createProviderLogins, type ProviderLogins } from './provider-login'
-import { createSteadyClock } from './steady-clock'
+import type { SteadyClock } from './steady-clock'
 
 /** The login providers of one database. */
 export interface Providers extends ProviderLogins {
@@ -45,14 +45,14 @@ export interface ProviderDraft {
 export interface ProvidersParts {
   readonly database: Database
   readonly clock: Clock
+  readonly steady: SteadyClock
   readonly secretKey: Uint8Array
   readonly vault: Vault
   readonly outbound: Outbound
 }
 
 export function createProviders(parts: ProvidersParts): Providers {
-  const { database, clock, secretKey, vault, outbound } = parts
-  const steady = createSteadyClock(clock)
+  const { database, clock, steady, secretKey, vault, outbound } = parts
   const clients = createProviderClients({ clock, vault, outbound })
   const states = createLoginStates(secretKey, database.id, steady)
   return {

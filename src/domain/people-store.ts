@@ -110,6 +110,17 @@ export interface MailWriter extends MailReader {
   removeTo(recipient: string): Awaitable<void>
 }
 
+/** The time that tokens and codes go by, which does not go back (promise 11). */
+export interface TimeReader {
+  /** The latest time that was kept, ms. */
+  latest(): Awaitable<number>
+}
+
+export interface TimeWriter extends TimeReader {
+  /** It is no policy, and nothing is announced. */
+  keep(time: number): Awaitable<void>
+}
+
 export interface LoginReader {
   /** True when the tokens that a login gave have ended before their time. */
   isRevoked(id: string): Awaitable<boolean>

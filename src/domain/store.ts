@@ -21,6 +21,8 @@ import type {
   MembershipWriter,
   RefreshTokenReader,
   RefreshTokenWriter,
+  TimeReader,
+  TimeWriter,
   UserReader,
   UserWriter,
 } from './people-store'
@@ -103,6 +105,7 @@ export interface ReadTx {
   readonly settings: Records<Setting>
   readonly providers: Records<Provider>
   readonly logins: LoginReader
+  readonly time: TimeReader
   readonly jobs: Records<Job>
   /**
    * The value loaded under this name since policy last changed (users, members, roles, realms,
@@ -128,6 +131,7 @@ export interface WriteTx extends ReadTx {
   readonly settings: RecordWriter<Setting>
   readonly providers: RecordWriter<Provider>
   readonly logins: LoginWriter
+  readonly time: TimeWriter
   readonly jobs: RecordWriter<Job>
   /** A new id of `createIds`, its high-water mark kept with the unit. */
   newId(prefix: string, realmId: string): string

@@ -11,6 +11,7 @@ import type {
   WriteTx,
 } from '../domain/store'
 import { nextTurn } from '../domain/turn'
+import { BaseTx } from './base-tx'
 import { blobReader, blobWriter } from './blobs'
 import { codeReader, codeWriter } from './codes'
 import type { Connection } from './connection'
@@ -26,24 +27,10 @@ import { reader, writer } from './records'
 import { refreshTokenReader, refreshTokenWriter } from './refresh-tokens'
 import { clients, jobs, keys, origins, providers, settings } from './schema'
 import { runPart } from './savepoint'
-import { type Scope, openScope } from './scope'
 import { type Committed, memorize } from './state'
 import { tableReader, tableWriter } from './tables'
+import { timeReader, timeWriter } from './time'
 import { userReader, userWriter } from './users'
-
-abstract class BaseTx<U extends Unit | undefined> {
-  protected readonly scope: Scope<U>
-  /** Makes every further use of the transaction an error. */
-  readonly end: () => void
-  protected readonly requireAlive: () => void
-
-  constructor(connection: Connection, committed: Committed, unit: U) {
-    const { scope, end, requireAlive } = openScope(connection, committed, unit)
-    this.scope = scope
-    this.end = end
-    this.requireAlive = requireAlive
-  }
-}
 
 export class SqliteReadTx extends BaseTx<undefined> implements ReadTx {
   #tables: TableReader | undefined
@@ -119,6 +106,9 @@ export class SqliteReadTx extends BaseTx<undefined> implements ReadTx {
   }
   get logins() {
     return loginReader(this.scope)
+  }
+  get time() {
+    return timeReader(this.scope)
   }
   get jobs() {
     return reader(this.scope, jobs)
@@ -233,6 +223,9 @@ export class SqliteWriteTx extends BaseTx<Unit> implements WriteTx {
   }
   get logins() {
     return loginWriter(this.scope)
+  }
+  get time() {
+    return timeWriter(this.scope)
   }
   get jobs() {
     return writer(this.scope, jobs)

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type AuthorityOptions, createAuthority } from '../../src/auth/authority'
 import { createInvitations } from '../../src/auth/invitations'
-import { createSteadyClock } from '../../src/auth/steady-clock'
 import type { Actor } from '../../src/domain/actor'
 import { declareTables } from '../../src/domain/declare'
 import type { MailVariables } from '../../src/domain/mailer'
@@ -47,7 +46,7 @@ export async function setupInvitations(options: InvitationOptions = {}) {
   const invitations = createInvitations({
     database,
     clock,
-    steady: createSteadyClock(clock),
+    steady: authority.steady,
     mailer,
     admit: authority.admit,
     addressOf: () => address,

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
 import { createProviders } from '../../src/auth/providers'
+import { createSteadyClock } from '../../src/auth/steady-clock'
 import { createVault } from '../../src/auth/vault'
 import { type ErrorCode, SatchelError } from '../../src/domain/error'
 import { addOrigin } from '../../src/domain/origin'
@@ -29,6 +30,7 @@ async function setup() {
     createProviders({
       database,
       clock,
+      steady: createSteadyClock(clock),
       secretKey,
       vault: createVault(key),
       outbound: createOutbound({ allowed: parseNetworks('127.0.0.0/8')! }),

@@ -20,6 +20,7 @@ import { describeRefreshTokens } from './refresh-tokens'
 import { describeRevisions } from './revisions'
 import { describeSnapshots } from './snapshots'
 import { describeTables } from './tables'
+import { describeTime } from './time'
 import { describeUnits } from './units'
 import { describeUserLists } from './user-lists'
 import { describeUsers } from './users'
@@ -49,6 +50,7 @@ export function describeStore(name: string, openStore: OpenStore): void {
     describeUsers(openStore)
     describeUserLists(openStore)
     describeLogins(openStore)
+    describeTime(openStore)
     describeRefreshTokens(openStore)
     describeCodes(openStore)
     describeMails(openStore)
