@@ -1,7 +1,13 @@
 import type { ErrorCode } from '../../domain/error'
 import { STATUS } from '../errors'
 import { headerRefs } from './headers'
-import { type Response, type Responses, schemaRef } from './specification'
+import {
+  type Refusal,
+  type Response,
+  type Responses,
+  schemaRef,
+  type Teller,
+} from './specification'
 
 /** What each code of an error body means to a caller (design.md §6). */
 export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
@@ -67,16 +73,6 @@ export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
 
 /** In the order of their statuses. */
 export const ERROR_CODES = Object.keys(STATUS) as ErrorCode[]
-
-/** How a route says one of the codes. */
-export interface Refusal {
-  readonly status: number
-  /** The name of the schema of its body. */
-  readonly schema: string
-  readonly body: Readonly<Record<string, unknown>>
-}
-
-export type Teller = (code: ErrorCode, message: string) => Refusal
 
 export const EXAMPLE_REQUEST_ID = 'k3v0Zq1x-2a'
 

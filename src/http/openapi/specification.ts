@@ -1,6 +1,5 @@
 import type { ErrorCode } from '../../domain/error'
 import type { Scope } from '../../domain/scope'
-import type { Teller } from './refusals'
 
 /** JSON Schema 2020-12, which OpenAPI 3.1 uses as it is. */
 export type Schema = boolean | { readonly [keyword: string]: unknown }
@@ -64,6 +63,16 @@ export type Tag =
  * token, or a client that proves itself.
  */
 export type Caller = readonly Scope[] | 'anybody' | 'client'
+
+/** How a route says one of the codes. */
+export interface Refusal {
+  readonly status: number
+  /** The name of the schema of its body. */
+  readonly schema: string
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+export type Teller = (code: ErrorCode, message: string) => Refusal
 
 /** What a person should know about one route; its path and method are the route's to say. */
 export interface Operation {

@@ -1,7 +1,7 @@
 import { oauthError } from '../../auth/oauth-error'
 import { SatchelError } from '../../domain/error'
-import { EXAMPLE_REQUEST_ID, tellPlainly, type Teller } from './refusals'
-import { type Content, json, type Operations, schemaRef } from './specification'
+import { EXAMPLE_REQUEST_ID, tellPlainly } from './refusals'
+import { type Content, json, type Operations, schemaRef, type Teller } from './specification'
 
 const CLAIMS = { sub: 'alice@example.com', email: 'alice@example.com', name: 'Alice' }
 const CLIENT = { client_id: '<CLIENT_ID>', client_secret: '<CLIENT_SECRET>' }
