@@ -3,17 +3,29 @@ import { SatchelError } from '../domain/error'
 import type { Intent } from '../domain/user/policy'
 import { grantScopes, isScope, type Scope } from '../domain/scope'
 import { sameSecret } from '../domain/secret'
-import type { ReadTx, WriteTx } from '../domain/store'
+import type { Database, ReadTx, WriteTx } from '../domain/store'
+import type { Admission } from './admission'
 import { createCap } from './cap'
 import type { CountToken, Grant, TokenRequest } from './grant'
+import type { Issuer } from './issuer'
 import { isSameName, type LoginName, nameOf, requireLoginName } from './login-name'
-import type { OtpParts } from './otp'
 import { foldOtp, type OtpHash } from './otp-code'
+import type { OtpLimits } from './otp-limits'
 import { findScopes, requireText } from './parameters'
 import { addressOf, claimsOf, findIntent, requireWelcome } from './person'
 import { findPublicKey } from './public-key'
 import { withRedeemed } from './redeemed-code'
+import type { SteadyClock } from './steady-clock'
 import type { TokenAnswer } from './token-answer'
+
+/** What step 2 works with. */
+export interface OtpRedemptionParts {
+  readonly database: Database
+  readonly steady: SteadyClock
+  readonly admission: Admission
+  readonly issuer: Issuer
+  readonly limits: OtpLimits
+}
 
 /** Step 2 of a login by e-mail: whoever knows the code has the mailbox. */
 export interface OtpRedemption {
@@ -31,7 +43,7 @@ type FindCodes = (tx: ReadTx, now: number) => Promise<readonly Code[]>
  * (promise 21). What the policy says of the person comes afterwards. Throws `INVALID_OTP` while the
  * code may be tried again, `OTP_EXPIRED` when it is over.
  */
-export function createOtpRedemption(parts: OtpParts, hash: OtpHash): OtpRedemption {
+export function createOtpRedemption(parts: OtpRedemptionParts, hash: OtpHash): OtpRedemption {
   const { database, steady, limits } = parts
   const cap = createCap(steady, limits.perNetwork)
 
@@ -132,7 +144,7 @@ function readAttempt({ parameters, count }: TokenRequest): Attempt {
 
 /** Lets in who has proven the address: as themselves, or as the user they may act for. */
 async function welcome(
-  { database, admission, issuer }: OtpParts,
+  { database, admission, issuer }: OtpRedemptionParts,
   { code, scopes }: Redeemed,
   attempt: Attempt,
   now: number,

@@ -1,19 +1,28 @@
 import type { Code } from '../domain/code'
 import { randomToken } from '../domain/id'
-import type { Letter } from '../domain/mailer'
+import type { Letter, Mailer } from '../domain/mailer'
 import { grantScopes } from '../domain/scope'
-import type { ReadTx } from '../domain/store'
+import type { Database, ReadTx } from '../domain/store'
 import { createCap, tooMany } from './cap'
 import type { OtpSent, TokenRequest } from './grant'
 import { type LoginName, requireLoginName } from './login-name'
 import { describeOrigin } from './origin-name'
-import type { OtpParts } from './otp'
 import { newOtp, type OtpHash } from './otp-code'
+import type { OtpLimits } from './otp-limits'
 import { findScopes, requireScopes } from './parameters'
 import { findIntent, PERSON_SCOPES } from './person'
+import type { SteadyClock } from './steady-clock'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
+
+/** What step 1 works with. */
+export interface OtpRequestParts {
+  readonly database: Database
+  readonly steady: SteadyClock
+  readonly mailer: Mailer
+  readonly limits: OtpLimits
+}
 
 /**
  * Step 1: puts down a code and the mail that brings it. Nothing here looks whose address it is, so the
@@ -22,7 +31,7 @@ const HOUR = 60 * MINUTE
  * be redeemed without its id, as the SDK does.
  */
 export function createOtpRequest(
-  { database, steady, mailer, limits }: OtpParts,
+  { database, steady, mailer, limits }: OtpRequestParts,
   hash: OtpHash,
 ): (request: TokenRequest, isByAddress: boolean) => Promise<OtpSent> {
   const cap = createCap(steady, limits.perNetwork)
