@@ -85,32 +85,26 @@ export function createDiskBlobs(folder: string, { isDurable, report }: DiskOptio
 
   /**
    * True when the content was not there before. It gets its name before the disk has it, so that one
-   * wait is enough for both: until then nobody takes it for what it is to be.
+   * wait is enough for both: until then nobody takes it for what it is to be. What is there already is
+   * replaced: it may be damaged, and to look would tell, by the time it takes, what others have brought.
    */
   async function place(draft: string, file: ContentFile, placed: () => void): Promise<boolean> {
     const path = folders.contentOf(file.hash)
     const wasThere = existsSync(path)
-    if (wasThere && Bun.file(path).size === file.size) {
-      // It takes as long as new content does: nobody is to learn by that what others have brought.
-      if (isDurable) await makeDurable(file)
-      return false
-    }
+    // Others need what is there: it goes only for what is on the disk.
+    if (wasThere && isDurable) await file.sync()
     closeSync(openSync(folders.markOf(file.hash), 'w', 0o600))
     renameSync(draft, path)
     placed()
     if (!isDurable) return !wasThere
     try {
-      await makeDurable(file)
+      if (!wasThere) await file.sync()
+      await syncFolder(folders.shelfOf(file.hash))
     } catch (error) {
-      await removeFile(path)
+      if (!wasThere) await removeFile(path)
       throw error
     }
     return !wasThere
-  }
-
-  async function makeDurable(file: ContentFile): Promise<void> {
-    await file.sync()
-    await syncFolder(folders.shelfOf(file.hash))
   }
 
   async function settle(hash: string, isNeeded: boolean): Promise<void> {

@@ -74,7 +74,7 @@ export function addBlobCommands(program: Command, cli: Cli): void {
       if (count > 0) {
         throw new SatchelError(
           'STORAGE_FAILED',
-          `${counted(count, 'file')} of blobs ${count === 1 ? 'is' : 'are'} damaged or missing: bring ${count === 1 ? 'it' : 'them'} back from a backup`,
+          `${counted(count, 'file')} of blobs ${count === 1 ? 'is' : 'are'} damaged or missing: bring the same bytes again, by uploading them or by importing a .zip that has them`,
         )
       }
     })

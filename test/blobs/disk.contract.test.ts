@@ -1,4 +1,4 @@
-import { truncateSync } from 'node:fs'
+import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createDiskBlobs } from '../../src/blobs/disk'
 import { describeBlobStore } from '../contract/blob-store'
@@ -22,7 +22,12 @@ describeBlobStore('Disk', async () => {
       copyFolder(live, crashed)
       return open(crashed)
     },
-    damage: async (hash) => truncateSync(join(live, hash.slice(0, 2), hash.slice(2)), 1),
+    async damage(hash, how) {
+      const file = join(live, hash.slice(0, 2), hash.slice(2))
+      const bytes = readFileSync(file)
+      if (how === 'shorter') truncateSync(file, bytes.length - 1)
+      else writeFileSync(file, bytes.fill('?', bytes.length - 1))
+    },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 })

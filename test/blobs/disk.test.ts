@@ -1,10 +1,14 @@
 import { expect, test } from 'bun:test'
-import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createDiskBlobs } from '../../src/blobs/disk'
 import { codeOf } from '../auth/setup'
 import { ANY_SIZE, bring, chunksOf, hashOf, listed } from '../contract/content-fixture'
 import { temporaryFolder } from '../setup'
+
+const fileOf = ({ path }: { readonly path: string }, hash: string) =>
+  join(path, hash.slice(0, 2), hash.slice(2))
 
 function setup() {
   const folder = temporaryFolder()
@@ -92,3 +96,29 @@ test.skipIf(!existsSync('/proc/self/fd'))(
     expect(await listed(store)).toEqual(texts.map(hashOf).toSorted())
   },
 )
+
+test('contents that wait by the hundred mend what is damaged', async () => {
+  using scene = setup()
+  const { store } = scene
+  const texts = Array.from({ length: 100 }, (_, n) => `content ${n}`)
+  const files: string[] = []
+  for (const text of texts) files.push(fileOf(scene, await bring(store, text)))
+  for (const file of files) writeFileSync(file, 'x'.repeat(statSync(file).size))
+  await using waiting = new AsyncDisposableStack()
+  const arrivals = []
+  for (const text of texts) {
+    arrivals.push(waiting.use(await store.receive(chunksOf(text), ANY_SIZE)))
+  }
+  for (const arrival of arrivals) await arrival.keep(async () => undefined)
+  expect(files.map((file) => readFileSync(file, 'utf8'))).toEqual(texts)
+})
+
+test('who reads a content while it is mended goes on with what they had', async () => {
+  using scene = setup()
+  const file = fileOf(scene, await bring(scene.store, 'abc'))
+  writeFileSync(file, 'xyz')
+  await using reader = await open(file)
+  await bring(scene.store, 'abc')
+  expect(readFileSync(file, 'utf8')).toBe('abc')
+  expect(await reader.readFile('utf8')).toBe('xyz')
+})

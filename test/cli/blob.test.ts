@@ -124,7 +124,8 @@ describe('satchel blob verify', () => {
     const { exitCode, stdout, stderr } = await satchel.say('verify')
     expect({ exitCode, stderr }).toEqual({
       exitCode: 1,
-      stderr: 'satchel: 2 files of blobs are damaged or missing: bring them back from a backup\n',
+      stderr:
+        'satchel: 2 files of blobs are damaged or missing: bring the same bytes again, by uploading them or by importing a .zip that has them\n',
     })
     expect(stdout).toMatch(/^damaged +[\da-f]{64} +kept$/m)
     expect(stdout).toMatch(/^missing +[\da-f]{64} +loose1$/m)

@@ -3,6 +3,7 @@ import type { Arrival, BlobStore } from '../../src/domain/blob/store'
 import { SatchelError } from '../../src/domain/error'
 import { codeOf } from '../auth/setup'
 import { ANY_SIZE, bring, chunksOf, hashOf, listed, type OpenBlobStore } from './content-fixture'
+import { describeMending } from './content-mending'
 import { describeBlobRaces } from './content-races'
 
 /**
@@ -13,6 +14,7 @@ export function describeBlobStore(name: string, openStore: OpenBlobStore): void 
   describe(`${name} blob store`, () => {
     describeArrivals(openStore)
     describeKeeping(openStore)
+    describeMending(openStore)
     describeRemoval(openStore)
     describeRestarts(openStore)
     describeBlobRaces(openStore)
@@ -162,18 +164,6 @@ function describeKeeping(openStore: OpenBlobStore): void {
       expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
       expect(await listed(store)).toEqual([hashOf('abc')])
       expect(await textOf(store, 'abc')).toBe('abc')
-    })
-
-    test('a content anew mends one that lost bytes', async () => {
-      await using fixture = await openStore()
-      const { store } = fixture
-      const hash = await bring(store, 'abc')
-      expect(await store.check(hash)).toBe('whole')
-      await fixture.damage(hash)
-      expect(await store.check(hash)).toBe('damaged')
-      expect(await codeOf(() => store.open(hash, 3))).toBe('STORAGE_FAILED')
-      await bring(store, 'abc')
-      expect(await store.check(hash)).toBe('whole')
     })
 
     test('tells how far it is with checking', async () => {

@@ -8,8 +8,8 @@ export interface BlobStoreFixture extends AsyncDisposable {
   reopen(): Promise<BlobStore>
   /** Another store, on what the end of the process at this moment would leave. */
   crash(): Promise<BlobStore>
-  /** Takes the last byte of a content away behind the store's back. */
-  damage(hash: string): Promise<void>
+  /** Takes the last byte of a content away behind the store's back, or makes it another. */
+  damage(hash: string, how: 'shorter' | 'other'): Promise<void>
 }
 
 export type OpenBlobStore = () => Promise<BlobStoreFixture>

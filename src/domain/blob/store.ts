@@ -44,7 +44,7 @@ export interface Arrival extends AsyncDisposable {
   /** In bytes. */
   readonly size: number
   /**
-   * Puts the bytes in their place, durable, and runs `record`, which makes the database need them:
+   * Puts the bytes in their place, durable, where they mend what is there and damaged, and runs `record`, which makes the database need them:
    * until it is done nobody removes them. When it throws, what was not there before goes again.
    * At most once.
    */

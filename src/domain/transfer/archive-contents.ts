@@ -33,7 +33,7 @@ export async function checkContents(
 
 /** Contents on their way from an archive to the records of their blobs. Disposed, what was not kept is gone. */
 export interface Load extends AsyncDisposable {
-  /** Brings the contents of these blobs that the database does not have, or whose bytes were lost. */
+  /** Brings the contents of these blobs that the database does not have, or whose bytes are not whole. */
   bring(archive: Archive, blobs: readonly BlobEntry[]): Promise<void>
   /** Runs `record`, during which nobody removes what was brought. */
   keep<T>(record: () => Promise<T>): Promise<T>
@@ -52,11 +52,10 @@ export function createLoad({ database, contents }: Site): Load {
     brought.set(blob.hash, arrival)
   }
 
-  /** An archive is where bytes come back from that a disk has lost. */
-  async function hasBytes({ blob: { hash, size } }: BlobEntry): Promise<boolean> {
+  /** An archive is where bytes come back from that a disk has lost or changed. */
+  async function hasBytes(hash: string): Promise<boolean> {
     try {
-      await contents.open(hash, size)
-      return true
+      return (await contents.check(hash)) === 'whole'
     } catch {
       return false
     }
@@ -72,7 +71,7 @@ export function createLoad({ database, contents }: Site): Load {
       })
       const missing: BlobEntry[] = []
       for (const [hash, entry] of wanted) {
-        const isThere = brought.has(hash) || (stored.has(hash) && (await hasBytes(entry)))
+        const isThere = brought.has(hash) || (stored.has(hash) && (await hasBytes(hash)))
         if (!isThere) missing.push(entry)
       }
       // One that fails does not leave the others on their way.

@@ -132,11 +132,17 @@ test.each([false, true])('bytes that were lost come back from an archive', async
   await using base = await setupArchives()
   await base.upload('pic', 'a picture')
   await base.upload('empty', '')
+  await base.upload('bent', 'another picture')
   const [archive, before] = [await base.pack(), await base.blobs()]
   for (const lost of ['a picture', '']) {
     await base.contents.remove(hashOf(lost), () => Promise.resolve(true))
   }
-  expect((await base.unpack(archive, { isAtomic })).blobs).toBe(2)
+  const bent = hashOf('another picture')
+  const path = `${base.database.folder}/blobs/${bent.slice(0, 2)}/${bent.slice(2)}`
+  await Bun.write(path, 'another pXcture')
+  expect((await base.unpack(archive, { isAtomic })).blobs).toBe(3)
   expect(await base.blobs()).toEqual(before)
-  expect(await base.contents.check(hashOf('a picture'))).toBe('whole')
+  for (const whole of ['a picture', '', 'another picture']) {
+    expect(await base.contents.check(hashOf(whole))).toBe('whole')
+  }
 })
