@@ -1,6 +1,6 @@
 import { quoted, SatchelError } from '../domain/error'
 import { findPolicy } from '../domain/user/policy'
-import { foldUserId } from '../domain/user/user'
+import { foldUserId, type User } from '../domain/user/user'
 import { readUserChanges } from '../domain/user/change'
 import { showUser } from '../domain/user/json'
 import { getUser, listUsers, unknownUser } from '../domain/user/list'
@@ -27,7 +27,8 @@ export const userOperations = {
 
   /**
    * `user` is JSON as `POST /users` takes it, for someone who must not be there yet when they are
-   * new, and else must be. Name and e-mail become part of the data there is.
+   * new, and else must be. Name and e-mail become part of the data there is, and stay when the
+   * rest of it is replaced.
    */
   'user.write': operation(
     {
@@ -49,11 +50,12 @@ export const userOperations = {
         }
         if (!isNew && known === undefined) throw unknownUser()
         const data = {
-          ...(change.data ?? known?.data),
+          ...(change.data === undefined ? known?.data : nameAndEmailOf(known)),
+          ...change.data,
           ...(displayName === null ? {} : { displayName }),
           ...(email === null ? {} : { email }),
         }
-        const isGiven = displayName !== null || email !== null
+        const isGiven = displayName !== null || email !== null || change.data !== undefined
         const policy = await findPolicy(tx)
         const written = isGiven ? { ...change, data } : change
         return showUser(await writeUser(tx, written, policy, now), policy, now)
@@ -67,4 +69,9 @@ export const userOperations = {
     await database.write((tx) => removeUser(tx, id, workspace.clock.now()))
     return { id }
   }),
+}
+
+function nameAndEmailOf(user: User | undefined): User['data'] {
+  const entries = Object.entries(user?.data ?? {})
+  return Object.fromEntries(entries.filter(([name]) => name === 'displayName' || name === 'email'))
 }
