@@ -1,4 +1,5 @@
 import type { UserJson } from '../domain/user/json'
+import { DAY } from '../domain/user/license'
 import { oneLine, table } from './output'
 
 /** Users as rows; `now`, ms, says whose licence has ended. */
@@ -8,7 +9,7 @@ export function tableOfUsers(users: readonly UserJson[], now: number): string {
     user.userId,
     user.type,
     stateOf(user, now),
-    endOf(user),
+    endOf(user, now),
     user.lastLogin === null ? 'never' : minute(user.lastLogin),
     nameOf(user),
   ])
@@ -43,9 +44,12 @@ function stateOf({ deactivated, type, evalDaysLeft, validUntil }: UserJson, now:
   return hasEvaluated || isOver ? 'expired' : 'active'
 }
 
-function endOf({ type, evalDaysLeft, validUntil }: UserJson): string {
-  if (type === 'eval' && evalDaysLeft !== undefined) return `in ${days(evalDaysLeft)}`
-  return validUntil === undefined ? '' : validUntil.slice(0, 10)
+/** What ends first: the evaluation or the account. */
+function endOf({ type, evalDaysLeft, validUntil }: UserJson, now: number): string {
+  const day = validUntil?.slice(0, 10) ?? ''
+  if (type !== 'eval' || evalDaysLeft === undefined) return day
+  const isShorter = validUntil !== undefined && Date.parse(validUntil) < now + evalDaysLeft * DAY
+  return isShorter ? day : `in ${days(evalDaysLeft)}`
 }
 
 function nameOf({ data }: UserJson): string {

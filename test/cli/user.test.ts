@@ -155,6 +155,9 @@ describe('satchel user', () => {
     await user('add', 'c', '--valid-until', '2040-01-01')
     await user('add', 'd')
     await user('deactivate', 'd')
+    const evaluating = ['--type', 'eval', '--eval-days', '9']
+    await user('add', 'e', ...evaluating, '--valid-until', '2029-01-01')
+    await user('add', 'f', ...evaluating, '--valid-until', '2040-01-01')
     const { stdout } = await satchel.say('user', 'list')
     const states = stdout.trim().split('\n').slice(1)
     expect(states.map((line) => line.split(/\s{2,}/).slice(0, 4))).toEqual([
@@ -162,6 +165,9 @@ describe('satchel user', () => {
       ['b', 'prod', 'expired', '2029-01-01'],
       ['c', 'prod', 'active', '2040-01-01'],
       ['d', 'prod', 'deactivated', 'never'],
+      // What ends first.
+      ['e', 'eval', 'expired', '2029-01-01'],
+      ['f', 'eval', 'active', 'in 9 days'],
     ])
     const shown = await satchel.say('user', 'show', 'c')
     expect(shown.stdout).toMatch(/^User id +c\nType +prod\nValid until +2040-01-01T00:00:00.000Z\n/)
