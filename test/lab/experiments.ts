@@ -5,7 +5,7 @@ import { killPosts } from './kill-posts'
 import { killUploads } from './kill-uploads'
 import { killWriters } from './kill-writers'
 import { timeAddresses } from './known-addresses'
-import { canLosePower, losePower } from './power-loss'
+import { canLosePower, losePower, losePowerOfUploads } from './power-loss'
 import { timeSecrets } from './secret-times'
 import { findSqlmap, runSqlmap } from './sqlmap'
 import { stallReaders } from './stalled-readers'
@@ -48,6 +48,23 @@ export const experiments: readonly Experiment[] = [
       return { facts, problems: [...lost, ...broken] }
     },
   },
+  ...(['kept', 'none'] as const).map((order): Experiment => ({
+    promise: 2,
+    title:
+      order === 'kept'
+        ? 'every acknowledged blob is whole when the disk forgets what was not synced, and nothing else is left'
+        : 'the same, but for files too many, when the disk keeps no order in the names that it forgets',
+    unit: 'power cuts',
+    rounds: 100,
+    obstacle: powerObstacle,
+    async run(rounds, seed) {
+      const found = await losePowerOfUploads(rounds, seed, order)
+      const { acknowledged, broken, strays, forgotten, problems } = found
+      const lost = `${forgotten.bytes} bytes and ${forgotten.names} names forgotten`
+      const facts = `${acknowledged} blobs acknowledged, ${broken} broken off, ${lost}, ${strays} files too many`
+      return { facts, problems }
+    },
+  })),
   {
     promise: 2,
     title: 'with --durability relaxed the database is whole afterwards',

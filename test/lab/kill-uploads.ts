@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Executable, startExecutable } from '../promises/setup'
+import { type Executable, type StartOptions, startExecutable } from '../promises/setup'
 import { temporaryFolder } from '../setup'
 import { integrityOf } from './integrity'
 import { killDuring } from './kill-writers'
@@ -13,6 +13,8 @@ export interface KilledUploads {
   readonly acknowledged: number
   /** Uploads that were on their way when the process died. */
   readonly broken: number
+  /** Files that no blob needs, in the end. */
+  readonly strays: number
   readonly problems: readonly string[]
 }
 
@@ -23,18 +25,35 @@ interface Upload {
   isAcknowledged: boolean
 }
 
+/** What happens besides a process that is killed. */
+export interface Disaster {
+  /** How it is started, each time. */
+  readonly options: StartOptions
+  /** What it does to the data folder while nobody serves it. */
+  strike(): void
+  /** Whether files that no blob needs may be left. */
+  readonly leavesStrays: boolean
+}
+
 /**
  * Kills the executable with SIGKILL under 4 to 24 uploaders and starts it again on the same folder:
  * every acknowledged blob is whole, none is visible that was not wholly sent, and no file is left
  * that no blob needs.
  */
-export async function killUploads(rounds: number, seed: number): Promise<KilledUploads> {
+export async function killUploads(
+  rounds: number,
+  seed: number,
+  prepare?: (folder: string, random: Random) => Promise<Disaster>,
+): Promise<KilledUploads> {
   using folder = temporaryFolder()
   const random = createRandom(seed)
   const problems: string[] = []
   const acknowledged: Upload[] = []
   let broken = 0
-  let executable = await startExecutable(folder.path)
+  let strays = 0
+  const disaster = await prepare?.(folder.path, random)
+  let executable = await startExecutable(folder.path, disaster?.options)
+  const options = { ...disaster?.options, client: executable.client }
   try {
     for (let round = 1; round <= rounds; round += 1) {
       const { token = '' } = await executable.as(`alice-${round}@example.com`)
@@ -49,9 +68,12 @@ export async function killUploads(rounds: number, seed: number): Promise<KilledU
         ),
       )
       await killDuring(executable, uploaders, random.between(10, 400))
-      executable = await startExecutable(folder.path, { client: executable.client })
+      disaster?.strike()
+      executable = await startExecutable(folder.path, options)
       const tell = (problem: string) => void problems.push(`round ${round}: ${problem}`)
-      filesLeft(folder.path).forEach(tell)
+      const { over, missing } = filesLeft(folder.path)
+      missing.forEach(tell)
+      if (disaster?.leavesStrays !== true) over.forEach(tell)
       const known = uploads.filter(({ isAcknowledged }) => isAcknowledged)
       acknowledged.push(...known)
       broken += uploads.length - known.length
@@ -72,10 +94,16 @@ export async function killUploads(rounds: number, seed: number): Promise<KilledU
       const integrity = integrityOf(folder.path)
       if (integrity !== 'ok') tell(integrity)
     }
+    const { commands } = executable
+    const { faults, strays: left } = await commands.run('blob.verify', { database: 'main' })
+    problems.push(...faults.map(({ problem, hash }) => `in the end ${hash} is ${problem}`))
+    await commands.run('blob.gc', { database: 'main', dryRun: false })
+    problems.push(...filesLeft(folder.path).over)
+    strays = left.length
   } finally {
     await executable[Symbol.asyncDispose]()
   }
-  return { rounds, acknowledged: acknowledged.length, broken, problems }
+  return { rounds, acknowledged: acknowledged.length, broken, strays, problems }
 }
 
 /** Uploads one blob after the other until the server is gone. */
@@ -144,7 +172,7 @@ async function stateOf({ main }: Executable, token: string, { id, bytes }: Uploa
 }
 
 /** What is wrong with the files beside the database: too many, or not enough. */
-function filesLeft(folder: string): string[] {
+function filesLeft(folder: string) {
   const main = join(folder, 'databases', 'main')
   using database = new Database(join(main, 'database.sqlite'), { readonly: true })
   const hashes = database.query<{ hash: string }, []>('SELECT DISTINCT hash FROM blobs').all()
@@ -153,8 +181,10 @@ function filesLeft(folder: string): string[] {
   const files = readdirSync(blobs, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(blobs.length + 1))
-  return [
-    ...files.filter((file) => !needed.has(file)).map((file) => `${file} is left over`),
-    ...[...needed].filter((file) => !files.includes(file)).map((file) => `${file} is missing`),
-  ]
+  return {
+    over: files.filter((file) => !needed.has(file)).map((file) => `${file} is left over`),
+    missing: [...needed]
+      .filter((file) => !files.includes(file))
+      .map((file) => `${file} is missing`),
+  }
 }

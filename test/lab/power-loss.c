@@ -4,12 +4,27 @@
  * journal survives a kill -9, because it goes to the same page cache as the writes themselves.
  *
  * A record of `<file>.undo`: i64 size of the file before, i64 offset, i64 length, old bytes.
+ *
+ * Files of blobs are only ever appended to, so that of those it is enough to know how long they were at
+ * their last fsync: Bun writes and creates files with system calls that nothing here sees, but what
+ * it syncs, renames and unlinks goes through libc. `blobs.undo/journal` has a line for each, fields
+ * divided by tabs, in the order in which they happened:
+ *
+ *   sync    inode  size         a file is on the disk up to there
+ *   names   folder              so are the names in a folder
+ *   rename  saved  from  to     about to happen
+ *   unlink  saved  path         about to happen
+ *
+ * `blobs.undo/<saved>` is another name of the file that lost its own, or -1 when there was none: so
+ * it can come back, and no new file gets its inode.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,7 +97,6 @@ static void forget(int fd) {
     return fd;                                                                              \
   }
 
-#include <stdarg.h>
 OPEN(open)
 OPEN(open64)
 
@@ -134,11 +148,93 @@ ssize_t write(int fd, const void *bytes, size_t size) {
 TRUNCATE(ftruncate, off_t)
 TRUNCATE(ftruncate64, off64_t)
 
+/* The folder of blobs that a path is in. */
+static int find_blobs(const char *path, char *root) {
+  const char *found = path[0] == '/' ? strstr(path, "/blobs/") : NULL;
+  if (found == NULL) return 0;
+  snprintf(root, PATH_MAX, "%.*s", (int)(found - path) + 6, path);
+  return 1;
+}
+
+/* With the lock held. */
+static void note(const char *root, const char *format, ...) {
+  int (*real_open)(const char *, int, ...) = dlsym(RTLD_NEXT, "open64");
+  ssize_t (*real_write)(int, const void *, size_t) = dlsym(RTLD_NEXT, "write");
+  int (*real_close)(int) = dlsym(RTLD_NEXT, "close");
+  char name[PATH_MAX + 16], line[2 * PATH_MAX + 64];
+  snprintf(name, sizeof name, "%s.undo", root);
+  if (mkdir(name, 0700) != 0 && errno != EEXIST) abort();
+  snprintf(name, sizeof name, "%s.undo/journal", root);
+  va_list list;
+  va_start(list, format);
+  int length = vsnprintf(line, sizeof line, format, list);
+  va_end(list);
+  int journal = real_open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (journal < 0 || real_write(journal, line, (size_t)length) != length) abort();
+  real_close(journal);
+}
+
+/* With the lock held, before `path` names something else or nothing. */
+static int save(const char *root, const char *path) {
+  static int count = 0;
+  char name[PATH_MAX + 32];
+  snprintf(name, sizeof name, "%s.undo", root);
+  if (mkdir(name, 0700) != 0 && errno != EEXIST) abort();
+  do snprintf(name, sizeof name, "%s.undo/%d", root, ++count);
+  while (link(path, name) != 0 && errno == EEXIST);
+  return access(name, F_OK) == 0 ? count : -1;
+}
+
+int rename(const char *from, const char *to) {
+  int (*real)(const char *, const char *) = dlsym(RTLD_NEXT, "rename");
+  char root[PATH_MAX];
+  if (!find_blobs(to, root)) return real(from, to);
+  pthread_mutex_lock(&lock);
+  note(root, "rename\t%d\t%s\t%s\n", save(root, to), from, to);
+  int result = real(from, to);
+  pthread_mutex_unlock(&lock);
+  return result;
+}
+
+int unlink(const char *path) {
+  int (*real)(const char *) = dlsym(RTLD_NEXT, "unlink");
+  char root[PATH_MAX];
+  if (!find_blobs(path, root)) return real(path);
+  pthread_mutex_lock(&lock);
+  note(root, "unlink\t%d\t%s\n", save(root, path), path);
+  int result = real(path);
+  pthread_mutex_unlock(&lock);
+  return result;
+}
+
+/* What is written or named while the disk is waited for is not covered: sizes are taken before. */
+static int sync_blob(int fd, int (*real)(int)) {
+  char link[64], path[PATH_MAX], root[PATH_MAX];
+  struct stat status;
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  ssize_t length = readlink(link, path, sizeof path - 1);
+  if (length < 0) return real(fd);
+  path[length] = 0;
+  if (!find_blobs(path, root) || fstat(fd, &status) != 0) return real(fd);
+  if (!S_ISDIR(status.st_mode)) {
+    int result = real(fd);
+    pthread_mutex_lock(&lock);
+    if (result == 0) note(root, "sync\t%lu\t%ld\n", status.st_ino, status.st_size);
+    pthread_mutex_unlock(&lock);
+    return result;
+  }
+  pthread_mutex_lock(&lock);
+  int result = real(fd);
+  if (result == 0) note(root, "names\t%s\n", path);
+  pthread_mutex_unlock(&lock);
+  return result;
+}
+
 /* Holding the lock: a write that comes during the fsync is not covered by it. */
 #define SYNC(NAME)                                                                          \
   int NAME(int fd) {                                                                        \
     int (*real)(int) = dlsym(RTLD_NEXT, #NAME);                                             \
-    if (journal_of(fd) < 0) return real(fd);                                                \
+    if (journal_of(fd) < 0) return sync_blob(fd, real);                                     \
     pthread_mutex_lock(&lock);                                                              \
     int result = real(fd);                                                                  \
     if (result == 0) forget(fd);                                                            \

@@ -12,8 +12,10 @@ import {
 import { join } from 'node:path'
 import { type Executable, startExecutable } from '../promises/setup'
 import { temporaryFolder } from '../setup'
+import { type Forgotten, type NameOrder, createBlobDisk } from './forgotten-blobs'
 import { createHistory } from './history'
 import { integrityOf } from './integrity'
+import { type KilledUploads, killUploads } from './kill-uploads'
 import { killDuring } from './kill-writers'
 import { createRandom, type Random } from './random'
 import { type Run, readRun, writeAway } from './writers'
@@ -79,6 +81,38 @@ export async function losePower(
     await executable[Symbol.asyncDispose]()
   }
   return { rounds, acknowledged, forgotten, lost, broken }
+}
+
+export interface LostUploads extends KilledUploads {
+  readonly forgotten: Forgotten
+}
+
+/** The same under uploaders, whose bytes and names the disk forgets as well as their records. */
+export async function losePowerOfUploads(
+  rounds: number,
+  seed: number,
+  order: NameOrder,
+): Promise<LostUploads> {
+  using built = temporaryFolder()
+  const environment = { LD_PRELOAD: compile(built.path) }
+  const forgotten = { bytes: 0, names: 0 }
+  const killed = await killUploads(rounds, seed, async (folder, random) => {
+    // The folders are there whatever is forgotten.
+    await using first = await startExecutable(folder)
+    await (await first.root()).send('PUT', '/blob/first', { body: 'first' })
+    const disk = createBlobDisk(join(folder, 'databases', 'main', 'blobs'), order, random)
+    return {
+      options: { environment, client: first.client },
+      leavesStrays: order === 'none',
+      strike() {
+        forgetUnsynced(folder, random)
+        const { bytes, names } = disk.forget()
+        forgotten.bytes += bytes
+        forgotten.names += names
+      },
+    }
+  })
+  return { ...killed, forgotten }
 }
 
 function compile(folder: string): string {

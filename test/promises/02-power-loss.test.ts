@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test'
-import { canLosePower, losePower } from '../lab/power-loss'
+import { canLosePower, losePower, losePowerOfUploads } from '../lab/power-loss'
 
 /**
  * Promise 2: with `--durability full` an acknowledged write survives power loss. A layer between the
  * executable and the kernel forgets what was not synced. It needs gcc, and file systems are taken to
- * keep the names of files they were asked to make.
+ * keep the names of databases they were asked to make.
  */
 describe('promise 2: when the disk forgets what was not synced', () => {
   test.skipIf(!canLosePower())(
@@ -28,4 +28,27 @@ describe('promise 2: when the disk forgets what was not synced', () => {
     },
     60_000,
   )
+
+  for (const [order, seed] of [
+    ['kept', 5],
+    ['none', 6],
+  ] as const) {
+    test.skipIf(!canLosePower())(
+      `every acknowledged blob is whole, ${order === 'kept' ? 'and no file is left over' : 'whatever names it forgets'} (needs gcc)`,
+      async () => {
+        const { problems, acknowledged, broken, forgotten } = await losePowerOfUploads(
+          10,
+          seed,
+          order,
+        )
+        expect(problems).toEqual([])
+        expect(acknowledged).toBeGreaterThan(50)
+        expect(broken).toBeGreaterThan(20)
+        // Or the layer sees nothing.
+        expect(forgotten.bytes).toBeGreaterThan(0)
+        expect(forgotten.names).toBeGreaterThan(0)
+      },
+      120_000,
+    )
+  }
 })
