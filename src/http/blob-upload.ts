@@ -37,7 +37,7 @@ export async function takeUpload(door: Door, upload: Upload): Promise<string> {
   if (length !== undefined && length > room.bytes) throw room.refuse()
   using held = new DisposableStack()
   held.use(await door.hosts.hold(host.name))
-  const { took } = held.use(door.bodies.pass())
+  const { took } = held.use(door.bodies.pass(`${host.database.id} ${actor.subject}`))
   const takers = [took]
   for (const { whose, left } of room.quotas) {
     const payer = `${whose} ${host.database.id} ${whose === 'user' ? actor.subject : ''}`

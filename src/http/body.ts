@@ -25,6 +25,8 @@ const COLLECTED_AFTER = 16 * 1024 * 1024
  */
 const SLOW = 64 * 1024
 const FAST = 512 * 1024
+/** What all bodies of one sender may hold that pass through: others come in whatever one sends. */
+const SHARE = BUDGET / 2
 /** With more bodies than this passing through at once their chunks are collected, after so many bytes. */
 const FEW = 8
 const PASSED = 64 * 1024 * 1024
@@ -35,13 +37,13 @@ export interface Bodies {
   json<T>(request: Request, work: (value: unknown) => Promise<T>): Promise<T>
   /** The body as text of at most `most` bytes, for small forms. */
   text(request: Request, most: number): Promise<string>
-  /** Lets a body pass through. Throws `BUSY` when too many do that come fast. */
-  pass(): Passage
+  /** Lets a body of this sender pass through. Throws `BUSY` when too many do that come fast. */
+  pass(sender: string): Passage
 }
 
 /** A body on its way to somewhere else. Disposing gives its room back. */
 export interface Passage extends Disposable {
-  /** To be told of every chunk, in bytes. */
+  /** To be told of every chunk, in bytes. Throws `BUSY` as `pass`. */
   readonly took: (bytes: number) => void
 }
 
@@ -52,6 +54,7 @@ export function createBodies(limits: BodyLimits): Bodies {
   let large = Promise.resolve()
   let uncollected = 0
   let passing = 0
+  const passingOf = new Map<string, number>()
   let passages = 0
   let passed = 0
 
@@ -108,18 +111,22 @@ export function createBodies(limits: BodyLimits): Bodies {
     },
     text: (request, most) =>
       withBytes(request, Math.min(most, limits.bytes), async (bytes) => decode(bytes)),
-    pass() {
-      let bytes = SLOW
+    pass(sender) {
+      let bytes = 0
+      const grow = (to: number) => {
+        const own = (passingOf.get(sender) ?? 0) + to - bytes
+        if (own > SHARE) throw tooMany()
+        passingOf.set(sender, own)
+        passing += to - bytes
+        bytes = to
+      }
       // Not of what others hold: blobs that take hours must not keep objects out.
-      if (passing + bytes > BUDGET) throw tooMany()
-      passing += bytes
+      if (passing + SLOW > BUDGET) throw tooMany()
+      grow(SLOW)
       passages += 1
       return {
         took(count) {
-          if (bytes === SLOW && count > SLOW) {
-            bytes = FAST
-            passing += FAST - SLOW
-          }
+          if (bytes === SLOW && count > SLOW) grow(FAST)
           passed += count
           if (passed < PASSED) return
           passed = 0
@@ -129,6 +136,9 @@ export function createBodies(limits: BodyLimits): Bodies {
         [Symbol.dispose]() {
           passing -= bytes
           passages -= 1
+          const own = (passingOf.get(sender) ?? 0) - bytes
+          if (own > 0) passingOf.set(sender, own)
+          else passingOf.delete(sender)
         },
       }
     },

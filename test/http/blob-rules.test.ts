@@ -163,6 +163,22 @@ describe('room for blobs', () => {
   })
 })
 
+test('whatever one sends, others come in', async () => {
+  await using server = await setupBlobs()
+  const [alice, bob] = [await server.as(ALICE), await server.blobs(BOB)]
+  using stack = new DisposableStack()
+  const uploads = Array.from({ length: 140 }, (_, n) => {
+    const upload = stack.use(beginUpload(server.url, alice.token, `/main/blob/f${n}`, 10_000_000))
+    upload.send('x'.repeat(300_000))
+    return upload
+  })
+  await until(() => uploads.filter(({ received }) => received !== '').length >= 76)
+  expect(await bob.bring('b', 'bytes')).toBe('1:b')
+  const answers = uploads.map(({ received }) => received).filter((received) => received !== '')
+  expect(answers.length).toBeLessThan(140)
+  for (const answer of answers) expect(answer).toMatch(/^HTTP\/1\.1 503 [^]*"BUSY"/)
+})
+
 describe('a user who is deleted', () => {
   test('takes along the blobs that nobody else has anything of', async () => {
     await using server = await setupBlobs()
