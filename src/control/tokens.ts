@@ -1,6 +1,6 @@
 import type { Client } from '../domain/client'
 import { isClientExpired } from '../domain/client'
-import { SatchelError } from '../domain/error'
+import { quoted, SatchelError } from '../domain/error'
 import { grantScopes, type Scope, SCOPES } from '../domain/scope'
 import { isEmail, requireUserId } from '../domain/user/user'
 import { number, optional, text, texts } from './fields'
@@ -14,13 +14,19 @@ export const tokenOperations = {
       const { database, authority } = await workspace.open(input.database)
       const scopes = grantScopes(input.scopes, SCOPES)
       const clients = await database.read((tx) => tx.clients.list())
-      const { accessToken, accessTokenExpiration } = await authority.issue({
+      const claims = personOf(subject)
+      const order = {
         clientId: chooseClient(clients, scopes, workspace.clock.now()).id,
-        claims: personOf(subject),
+        claims,
         scopes,
         expiresIn: expiresIn === null ? undefined : expiresIn * 1000,
-      })
-      return { accessToken, accessTokenExpiration, userId: personOf(subject).id, scopes }
+      }
+      const { accessToken, accessTokenExpiration } = await authority
+        .issue(order)
+        .catch((error: unknown) => {
+          throw isUnknown(error) ? unknownSubject(claims.id) : error
+        })
+      return { accessToken, accessTokenExpiration, userId: claims.id, scopes }
     },
   ),
 
@@ -33,6 +39,18 @@ export const tokenOperations = {
 function personOf(subject: string) {
   const id = requireUserId(subject)
   return { id, email: isEmail(id) ? id : null, name: subject.trim(), extra: {} }
+}
+
+function isUnknown(error: unknown): boolean {
+  return error instanceof SatchelError && error.code === 'USER_NOT_REGISTERED'
+}
+
+/** Whom the person would be told to ask is who runs the command. */
+function unknownSubject(id: string): SatchelError {
+  return new SatchelError(
+    'USER_NOT_REGISTERED',
+    `There is no user ${quoted(id)}, and by the policy they become none: satchel user add makes one`,
+  )
 }
 
 /** A token ends with its client, so it is given in the name of one that could have asked for it. */
