@@ -190,6 +190,20 @@ function describeRemoval(openStore: OpenBlobStore): void {
       expect(await listed(store)).toEqual([two])
     })
 
+    test('takes nothing from who has begun to read', async () => {
+      await using fixture = await openStore()
+      const { store } = fixture
+      const bytes = Buffer.alloc(3_000_000, 'abcdefg')
+      const hash = await bring(store, bytes)
+      const reader = (await store.open(hash, bytes.length)).stream()[Symbol.asyncIterator]()
+      const read = [(await reader.next()).value ?? Buffer.alloc(0)]
+      expect(await store.remove(hash, yes)).toBe(true)
+      for (let next = await reader.next(); next.done !== true; next = await reader.next()) {
+        read.push(next.value)
+      }
+      expect(Buffer.concat(read).equals(bytes)).toBe(true)
+    })
+
     test('leaves what is needed', async () => {
       await using fixture = await openStore()
       const { store } = fixture

@@ -15,7 +15,8 @@ export interface BlobStore extends AsyncDisposable {
    */
   receive(bytes: AsyncIterable<Uint8Array>, room: Room): Promise<Arrival>
   /**
-   * The bytes of a content, to be sent whole or in slices. Throws `STORAGE_FAILED` when they are
+   * The bytes of a content, to be sent whole or in slices. Whoever has read a first chunk of a stream
+   * of them reads them to their end, though they are removed or replaced. Throws `STORAGE_FAILED` when they are
    * missing or not `size` bytes: whoever asks has been told that they are there.
    */
   open(hash: string, size: number): Promise<Blob>

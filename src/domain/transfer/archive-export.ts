@@ -87,10 +87,23 @@ async function* readBlobs({ database }: Site): AsyncGenerator<BlobFacts> {
   }
 }
 
-/** Undefined when the blob was removed since. Throws `STORAGE_FAILED`. */
-async function openContent({ database, contents }: Site, { id, hash, size }: Blob) {
+/** A content whose file is open. */
+interface Opened {
+  readonly first: IteratorResult<Uint8Array>
+  readonly rest: AsyncIterator<Uint8Array>
+}
+
+/**
+ * Undefined when the blob was removed since. What has begun to be read can be read to its end, whoever
+ * removes it meanwhile: a removal takes no more than its name. Throws `STORAGE_FAILED`.
+ */
+async function openContent(
+  { database, contents }: Site,
+  { id, hash, size }: Blob,
+): Promise<Opened | undefined> {
   try {
-    return await contents.open(hash, size)
+    const rest = (await contents.open(hash, size)).stream()[Symbol.asyncIterator]()
+    return { first: await rest.next(), rest }
   } catch (error) {
     if (!(await database.read((tx) => tx.blobs.isStored(hash)))) return undefined
     throw error instanceof SatchelError && error.code === 'STORAGE_FAILED' ? damaged(id) : error
@@ -100,17 +113,21 @@ async function openContent({ database, contents }: Site, { id, hash, size }: Blo
 async function* addContent(
   maker: ArchiveMaker,
   { id, hash, size }: Blob,
-  content: globalThis.Blob,
+  { first, rest }: Opened,
 ): AsyncGenerator<Uint8Array> {
   async function* compared(): AsyncGenerator<Uint8Array> {
     const hasher = new Bun.CryptoHasher('sha256')
-    for await (const bytes of content.stream()) {
-      hasher.update(bytes)
-      yield bytes
+    for (let next = first; next.done !== true; next = await rest.next()) {
+      hasher.update(next.value)
+      yield next.value
     }
     if (hasher.digest('hex') !== hash) throw damaged(id)
   }
-  yield* maker.add(contentFile(hash), compared(), { size, tight: false })
+  try {
+    yield* maker.add(contentFile(hash), compared(), { size, tight: false })
+  } finally {
+    await rest.return?.()
+  }
 }
 
 async function* addList(maker: ArchiveMaker, list: Scratch): AsyncGenerator<Uint8Array> {

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
+import { removeSpent } from '../../../src/domain/blob/collection'
 import { hashOf } from '../../contract/content-fixture'
 import { filesIn, fileLine, SCHEMA, setupArchives } from './archive-setup'
 import { expectNothingLeft, lines } from './setup'
@@ -110,6 +111,36 @@ test('blobs that come while it is written are in it when an object that is in it
   const files = await filesIn(Buffer.concat(pieces))
   expect(files['data.ndjson']).toContain('"id":"late"')
   expect(files[`blobs/${hashOf('late bytes')}`]).toBe('late bytes')
+})
+
+test('blobs that are collected while it is written are in it whole, or not at all', async () => {
+  await using base = await setupArchives()
+  const { database, contents } = base
+  await base.import(lines(SCHEMA, fileLine('fls1', 'one', 'two', 'three')))
+  const texts = ['one', 'two', 'three'].map((id) => `${id} `.repeat(200_000))
+  for (const text of texts) await base.upload(text.slice(0, text.indexOf(' ')), text)
+  const { exportArchive } = await import('../../../src/domain/transfer/archive-export')
+  const pieces: Uint8Array[] = []
+  const selection = { realm: null, table: null }
+  let isCollected = false
+  for await (const piece of exportArchive(base, base.clock.now(), selection, () => undefined)) {
+    pieces.push(Buffer.from(piece))
+    // The first of them is announced, and nothing of it has come.
+    if (isCollected || !Buffer.from(piece).includes('blobs/')) continue
+    isCollected = true
+    await database.write(async (tx) => {
+      for (const id of ['one', 'two', 'three']) await tx.blobs.remove(id)
+    })
+    await removeSpent(database, contents)
+    expect(await Array.fromAsync(contents.list())).toEqual([])
+  }
+  const archive = Buffer.concat(pieces)
+  const { 'data.ndjson': _, 'blobs.ndjson': list, ...files } = await filesIn(archive)
+  expect(Object.keys(files)).toHaveLength(1)
+  for (const [name, text] of Object.entries(files)) expect(name).toBe(`blobs/${hashOf(text)}`)
+  expect(list?.trimEnd().split('\n')).toHaveLength(1)
+  await using copy = await setupArchives()
+  expect(await copy.unpack(archive)).toMatchObject({ objects: 1, blobs: 1 })
 })
 
 test('a blob whose bytes are damaged or missing ends an export, which names it', async () => {
