@@ -5,8 +5,10 @@ import {
   givenBy,
   heldBy,
   isIn,
+  NOW,
   type Person,
   type Row,
+  timeOf,
   type Value,
   type World,
 } from './oracle-world'
@@ -41,6 +43,27 @@ export const wrongMember = (
   }
   return refusals
 }
+
+/**
+ * A yes or a no is the last word of its person when it comes, though their clock is behind: then it
+ * is said at the server's time, or right after what it takes back.
+ */
+export const newestAnswer = (value: Value, changed: readonly string[]): Value => {
+  const said = ['accepted', 'rejected'].filter(
+    (property) => changed.includes(property) && isRecord(value[property]),
+  )
+  if (said.length !== 1) return value
+  const [accepted, rejected] = [timeOf(value['accepted']), timeOf(value['rejected'])]
+  if (said[0] === 'accepted' && accepted <= rejected) {
+    return { ...value, accepted: dateAt(Math.max(NOW, rejected + 1)) }
+  }
+  if (said[0] === 'rejected' && rejected < accepted) {
+    return { ...value, rejected: dateAt(Math.max(NOW, accepted)) }
+  }
+  return value
+}
+
+const dateAt = (time: number): Value => ({ $t: 'Date', v: new Date(time).toISOString() })
 
 /** Safer: a role gives, so whoever writes one grants at most what they hold, as in a member row. */
 export const wrongRole = (held: Holding, value: Value): Refusal[] => {

@@ -88,7 +88,10 @@ const isRefused = (row: Value): boolean =>
   row['rejected'] !== null &&
   !(timeOf(row['rejected']) < timeOf(row['accepted']))
 
-const timeOf = (value: unknown): number =>
+/** The server's time, ms. */
+export const NOW = Date.UTC(2030, 0, 1, 12)
+
+export const timeOf = (value: unknown): number =>
   isRecord(value) && typeof value['v'] === 'string' ? Date.parse(value['v']) : Number.NaN
 
 export const acceptedRows = (world: World, user: string, realm: string): readonly Row[] =>

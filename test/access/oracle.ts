@@ -16,7 +16,7 @@ import {
   unacceptable,
   unknownRealm,
 } from './oracle-refusal'
-import { wrongMember, wrongRealmOwner, wrongRole } from './oracle-rows'
+import { newestAnswer, wrongMember, wrongRealmOwner, wrongRole } from './oracle-rows'
 import { isAtMost, mayAdd, mayManage, mayManageAll, mayUpdate } from './oracle-permission'
 import {
   findRow,
@@ -193,7 +193,7 @@ const update = (world: World, person: Person, old: Row, body: Value): Verdict =>
   // Safer: roles are for whoever manages them, even to be put again as they are.
   if (changed.length === 0 && table !== 'roles') return { allowed: true, world }
   if (table === 'members' && isAnswer(person, old, value, changed)) {
-    const next = put(world, table, { ...value, userId: person.id })
+    const next = put(world, table, { ...newestAnswer(value, changed), userId: person.id })
     return settle(world, next, source, table, [])
   }
 

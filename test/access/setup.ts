@@ -16,9 +16,7 @@ import { temporaryFolder } from '../setup'
 import { judge, type Operation, put, remove, through } from './operation'
 import type { Verdict } from './oracle'
 import type { Refusal } from './oracle-refusal'
-import { EMPTY, type Person, rowsOf, type Value, type World } from './oracle-world'
-
-const NOW = Date.UTC(2030, 0, 1, 12)
+import { EMPTY, NOW, type Person, rowsOf, type Value, type World } from './oracle-world'
 
 export const TABLES = ['realms', 'members', 'roles', 'todoItems', 'notes']
 

@@ -294,3 +294,57 @@ describe('rejecting by the link', () => {
     expect(await server.invitations.show(secret, false)).toMatchObject({ state: 'accepted' })
   })
 })
+
+describe('an answer in the application by a clock that is wrong', () => {
+  const date = (time: number) => ({ $t: 'Date', v: new Date(time).toISOString() })
+
+  test.each([-400 * DAY, -1, 0, 1, 400 * DAY])(
+    'by %p ms counts after the one before it',
+    async (off) => {
+      await using server = await setupInvitations()
+      const { clock, invitations } = server
+      const bob = personOf(BOB)
+      const secret = await server.invite()
+      const answer = async (name: 'accepted' | 'rejected') => {
+        clock.advance(1)
+        const [row] = await server.list(bob, 'members')
+        await server.put(bob, 'members', { ...row, [name]: date(clock.now() + off) })
+        expect(await invitations.show(secret, false)).toMatchObject({ state: name })
+        expect(await server.titles(BOB)).toEqual(name === 'accepted' ? ['Bread'] : [])
+      }
+      await invitations.answer(secret, 'reject')
+      await answer('accepted')
+      await answer('rejected')
+      await invitations.answer(secret, 'accept')
+      await answer('rejected')
+      clock.advance(DAY)
+      await answer('accepted')
+    },
+  )
+
+  test('has the date of the server only where it would not count', async () => {
+    await using server = await setupInvitations()
+    const { clock } = server
+    const bob = personOf(BOB)
+    const secret = await server.invite()
+    const put = async (changes: object) => {
+      const [row] = await server.list(bob, 'members')
+      const [stored] = await server.put(bob, 'members', { ...row, ...changes })
+      return stored
+    }
+    const early = date(clock.now() - DAY)
+    expect(await put({ accepted: early })).toMatchObject({ accepted: early })
+    await server.invitations.answer(secret, 'accept')
+    const late = date(clock.now() + DAY)
+    expect(await put({ rejected: late })).toMatchObject({ accepted: early, rejected: late })
+    const later = date(clock.now() + DAY + 1)
+    expect(await put({ accepted: date(clock.now()) })).toMatchObject({ accepted: later })
+    expect(await put({ accepted: late, rejected: early })).toMatchObject({
+      accepted: late,
+      rejected: early,
+    })
+    expect(await put({ rejected: date(clock.now() - 2 * DAY) })).toMatchObject({ rejected: late })
+    clock.advance(2 * DAY)
+    expect(await put({ accepted: early })).toMatchObject({ accepted: date(clock.now()) })
+  })
+})

@@ -39,7 +39,7 @@ export const MEMBER_RULES: RowRules = {
     const placement = { ...given, draft: withFields(given.draft, kept) }
     const changed = changedProperties(before, placement.draft.object)
     if (given.previous !== undefined && isAnswer(writing, before, changed)) {
-      return answered(writing, placement)
+      return dated(writing, answered(writing, placement), changed)
     }
     authorizePut(writing, placement)
     requireSystemProperties(writing, placement.draft.object, changed)
@@ -112,6 +112,22 @@ function answered(writing: Writing, placement: Placement): Placement {
   }
   return { ...placement, draft: withFields(placement.draft, { userId: writing.subject }) }
 }
+
+/** An answer that comes now is the newest one, whatever the clock of its client says. */
+function dated({ now }: Writing, placement: Placement, changed: readonly string[]): Placement {
+  const row = placement.draft.object
+  const [answer, another] = ANSWERS.filter((name) => changed.includes(name) && !isAbsent(row[name]))
+  if (answer === undefined || another !== undefined) return placement
+  const { rejected } = membershipOf(row, '', 0)
+  if (rejected === (answer === 'rejected')) return placement
+  const before = optionalDate(row, rejected ? 'rejected' : 'accepted') ?? 0
+  const time = Math.min(LAST_DATE, Math.max(now, rejected ? before + 1 : before))
+  const date = { $t: 'Date', v: new Date(time).toISOString() }
+  return { ...placement, draft: withFields(placement.draft, { [answer]: date }) }
+}
+
+/** ms. Beyond there are no dates. */
+const LAST_DATE = 8.64e15
 
 function requireSystemProperties(
   writing: Writing,
