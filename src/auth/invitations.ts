@@ -3,6 +3,7 @@ import { requireLicense } from '../domain/actor'
 import { SatchelError } from '../domain/error'
 import type { Invitation, InvitationFacts } from '../domain/invitation'
 import {
+  answeredByAnother,
   answerInvitation,
   getInvitation,
   type InvitationAnswer,
@@ -40,7 +41,9 @@ export interface Invitations {
   answer(secret: string, answer: InvitationAnswer): Promise<void>
 }
 
-export interface InvitationPage extends ShownInvitation {
+export interface InvitationPage extends Omit<ShownInvitation, 'userId'> {
+  /** It was answered with another account than the one that the link would accept for. */
+  readonly isAnothers: boolean
   readonly originName: string
   /** The application to go on to, `https://app.example.com/`, or null. */
   readonly application: string | null
@@ -74,20 +77,25 @@ export function createInvitations(parts: InvitationParts): Invitations {
     show: (secret, isDevelopment) =>
       database.read(async (tx) => {
         const invitation = await findInvitation(tx, secret)
-        const shown = await getInvitation(tx, invitation)
+        const { userId, ...shown } = await getInvitation(tx, invitation)
         if (shown.state !== 'accepted') requireTime(invitation, steady.now())
-        const { originName } = invitation
-        return { ...shown, originName, application: await pageOf(tx, invitation, isDevelopment) }
+        const { email, originName } = invitation
+        const isAnothers = isOfAnother(userId, email, await findUsersOfEmail(tx, email))
+        const application = await pageOf(tx, invitation, isDevelopment)
+        return { ...shown, isAnothers, originName, application }
       }),
 
     async answer(secret, answer) {
-      const { invitation, state, owners } = await database.read(async (tx) => {
+      const { invitation, state, userId, owners } = await database.read(async (tx) => {
         const invitation = await findInvitation(tx, secret)
-        const { state } = await getInvitation(tx, invitation)
-        return { invitation, state, owners: await findUsersOfEmail(tx, invitation.email) }
+        const { state, userId } = await getInvitation(tx, invitation)
+        return { invitation, state, userId, owners: await findUsersOfEmail(tx, invitation.email) }
       })
       if (state === 'accepted' && answer === 'accept') return
       requireTime(invitation, steady.now())
+      if (answer === 'accept' && isOfAnother(userId, invitation.email, owners)) {
+        throw answeredByAnother()
+      }
       const user = answer === 'accept' ? await welcome(invitation.email, owners) : onlyOne(owners)
       requireActive(user)
       if (user !== undefined) requireLicense({ licensedUntil: licensedUntil(user) }, clock.now())
@@ -109,6 +117,15 @@ function requireTime({ expires, email, origin, originName }: Invitation, now: nu
     'INVITATION_EXPIRED',
     `The link in the mail is good for a month. The invitation still waits when you log in to ${application} as ${email}; or ask to be invited again`,
   )
+}
+
+/** `owners` are those who have the address; where there are none, it is the id of who accepts. */
+function isOfAnother(
+  userId: string | null,
+  email: string,
+  [owner, another]: readonly User[],
+): boolean {
+  return userId !== null && (another !== undefined || userId !== (owner?.id ?? email))
 }
 
 /** A “no” needs no user: it is that of the address when it is not clear who has it. */

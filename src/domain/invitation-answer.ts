@@ -18,6 +18,8 @@ export type InvitationAnswer = 'accept' | 'reject'
 export interface ShownInvitation {
   readonly state: 'open' | 'accepted' | 'rejected'
   readonly email: string
+  /** Whose answer it is, or null. */
+  readonly userId: string | null
   readonly realmName: string
   readonly inviterName: string
   readonly inviterEmail: string
@@ -25,12 +27,13 @@ export interface ShownInvitation {
 
 /** Throws `UNKNOWN_INVITATION` when it was taken back, or is for another address or realm by now. */
 export async function getInvitation(tx: ReadTx, invitation: Invitation): Promise<ShownInvitation> {
-  const { row, state, realmId } = await findRow(tx, invitation)
+  const { row, state, realmId, userId } = await findRow(tx, invitation)
   const inviter = row['invitedBy']
   const told = isWireObject(inviter) ? inviter : {}
   return {
     state,
     email: invitation.email,
+    userId,
     realmName: await nameOfRealm(tx, realmId),
     inviterName: shownName(getOwn(told, 'name')),
     inviterEmail: shownName(getOwn(told, 'email')),
@@ -55,7 +58,7 @@ export async function answerInvitation(
   if (state === ANSWERED[answer]) return
   if (state === 'accepted') throw conflict('This invitation is accepted already')
   if (userId !== null && userId !== user?.id) {
-    throw conflict('This invitation was answered with another account')
+    throw answeredByAnother()
   }
   if (user !== undefined) await requireAlive(tx, user)
   const date = { $t: 'Date', v: new Date(now).toISOString() }
@@ -101,6 +104,10 @@ export function unknownInvitation(): SatchelError {
     'UNKNOWN_INVITATION',
     'There is no such invitation, or it was taken back: ask whoever invited you',
   )
+}
+
+export function answeredByAnother(): SatchelError {
+  return conflict('This invitation was answered with another account')
 }
 
 async function requireAlive(tx: WriteTx, { id, incarnation }: User): Promise<void> {

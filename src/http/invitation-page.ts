@@ -3,7 +3,7 @@ import { escapeHtml, page } from './page'
 
 /** The page that the link of an invitation leads to. It needs no script, no login and no application. */
 export function invitationPage(shown: InvitationPage): string {
-  return PAGES[shown.state](shown)
+  return (shown.isAnothers ? answeredElsewhere : PAGES[shown.state])(shown)
 }
 
 const PAGES: Readonly<Record<InvitationPage['state'], (shown: InvitationPage) => string>> = {
@@ -33,7 +33,11 @@ const PAGES: Readonly<Record<InvitationPage['state'], (shown: InvitationPage) =>
 <p class="sign good" aria-hidden="true">✓</p>
 <h1>You are in</h1>
 <p><b>${name(subjectOf(shown))}</b> is shared with you as ${name(shown.email)}.</p>
-${goOn(shown)}`,
+${goOn(
+  shown,
+  `Log in there as ${name(shown.email)}.`,
+  `Open the application and log in as ${name(shown.email)}: it is there.`,
+)}`,
     ),
 
   rejected: (shown) =>
@@ -47,6 +51,21 @@ ${goOn(shown)}`,
   <button name="answer" value="accept">Accept after all</button>
 </form>`,
     ),
+}
+
+/** That account is not named: who has the link need not be its person. */
+function answeredElsewhere(shown: InvitationPage): string {
+  const isAccepted = shown.state === 'accepted'
+  const title = isAccepted ? 'Accepted already' : 'Declined already'
+  const note = `Log in there with the account that ${isAccepted ? 'has accepted' : 'declined, and accept'}.`
+  return page(
+    title,
+    `
+<p class="sign quiet" aria-hidden="true">${isAccepted ? '✓' : '–'}</p>
+<h1>${title}</h1>
+<p><b>${name(subjectOf(shown))}</b> ${isAccepted ? 'is shared' : 'was declined'} with another account than the one that ${name(shown.email)} logs in to.</p>
+${goOn(shown, note, 'Open the application, and log in with that one.')}`,
+  )
 }
 
 /** What it is an invitation to. */
@@ -64,12 +83,11 @@ function from({ inviterName, inviterEmail }: InvitationPage): string {
   return `${name(inviterName)}<br><span class="soft">${name(inviterEmail)}</span>`
 }
 
-function goOn({ application, originName, email }: InvitationPage): string {
-  if (application === null) {
-    return `<p class="note">Open the application and log in as ${name(email)}: it is there.</p>`
-  }
+/** On to the application; `there` and `nowhere` say what to do with it and without. */
+function goOn({ application, originName }: InvitationPage, there: string, nowhere: string): string {
+  if (application === null) return `<p class="note">${nowhere}</p>`
   return `<p class="way"><a class="button main" href="${escapeHtml(application)}">Open ${name(originName)}</a></p>
-<p class="note">Log in there as ${name(email)}.</p>`
+<p class="note">${there}</p>`
 }
 
 function row(title: string, content: string): string {

@@ -14,6 +14,7 @@ describe('a link', () => {
     for (let looks = 0; looks < 2; looks += 1) {
       expect(await server.invitations.show(secret, false)).toEqual({
         state: 'open',
+        isAnothers: false,
         email: BOB,
         realmName: 'Groceries',
         inviterName: 'Alice',
