@@ -1,14 +1,11 @@
-import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { SatchelError, quoted } from '../domain/error'
 import { isDatabaseName, requireDatabaseName } from '../domain/database'
-import { randomToken } from '../domain/id'
 import type { Database, Store } from '../domain/store'
 import { type DatabaseOptions, openDatabase } from './database'
+import { createLeftovers } from './leftovers'
 import { sync } from './prepare'
-
-/** Folders of databases that were removed, or not quite made. No database name begins like this. */
-const LEFTOVER = '.removed-'
 
 /**
  * The databases below `<folder>/databases`, one folder each (design.md §2). The caller holds the
@@ -18,6 +15,8 @@ export function createSqliteStore(folder: string, options: DatabaseOptions): Sto
   const root = join(folder, 'databases')
   const open = new Map<string, Database>()
   const leaving = new Set<string>()
+  const syncRoot = () => (options.durability === 'none' ? undefined : sync(root))
+  const leftovers = createLeftovers(root, syncRoot, (name, error) => options.report?.(name, error))
 
   const folderOf = (name: string) => join(root, name)
   const has = (name: string) =>
@@ -37,14 +36,6 @@ export function createSqliteStore(folder: string, options: DatabaseOptions): Sto
     return database
   }
 
-  /** From the first step on there is no such database, whenever the last one comes. */
-  function discard(name: string): void {
-    const leftover = join(root, `${LEFTOVER}${name}-${randomToken(6)}`)
-    renameSync(folderOf(name), leftover)
-    rmSync(leftover, { recursive: true })
-  }
-
-  removeLeftovers(root)
   return {
     list: () => (existsSync(root) ? readdirSync(root).filter(has).toSorted() : []),
     has,
@@ -63,7 +54,7 @@ export function createSqliteStore(folder: string, options: DatabaseOptions): Sto
         return database
       } catch (error) {
         await open.get(name)?.[Symbol.asyncDispose]()
-        if (isNew && existsSync(folderOf(name))) discard(name)
+        if (isNew && existsSync(folderOf(name))) await leftovers.discard(folderOf(name))
         throw error
       }
     },
@@ -72,21 +63,14 @@ export function createSqliteStore(folder: string, options: DatabaseOptions): Sto
       leaving.add(name)
       try {
         await open.get(name)?.[Symbol.asyncDispose]()
-        discard(name)
+        await leftovers.discard(folderOf(name))
       } finally {
         leaving.delete(name)
       }
     },
     async [Symbol.asyncDispose]() {
       for (const database of Array.from(open.values())) await database[Symbol.asyncDispose]()
+      await leftovers[Symbol.asyncDispose]()
     },
-  }
-}
-
-/** What a removal that was interrupted left behind. */
-function removeLeftovers(root: string): void {
-  if (!existsSync(root)) return
-  for (const name of readdirSync(root)) {
-    if (name.startsWith(LEFTOVER)) rmSync(join(root, name), { recursive: true, force: true })
   }
 }

@@ -77,7 +77,7 @@ describe('the files of a database', () => {
     expect(await keysOf(another.database, table)).toEqual(['a', 'b', 'c'])
   })
 
-  test('of a removal that was interrupted are removed at the next start', async () => {
+  test('of a removal that was interrupted are removed after the next start', async () => {
     using folder = temporaryFolder()
     await using store = createSqliteStore(folder.path, options())
     const database = await store.create('main')
@@ -86,8 +86,8 @@ describe('the files of a database', () => {
     copyFolder(database.folder, leftover)
     expect(store.list()).toEqual(['main'])
     await using next = createSqliteStore(folder.path, options())
-    expect(existsSync(leftover)).toBe(false)
     expect(next.list()).toEqual(['main'])
+    while (existsSync(leftover)) await Bun.sleep(5)
     await store.remove('main')
     expect(readdirSync(join(folder.path, 'databases'))).toEqual([])
   })
