@@ -7,7 +7,7 @@ const MOMENT: Schema = { type: 'string', format: 'date-time' }
 /** What is kept of a user besides what the server keeps. */
 export const USER_DATA_SCHEMA = {
   description:
-    'Free-form, at most 64 KiB; `displayName` and `email` are known. It comes with every token of the user.',
+    'Free-form, at most 64 KiB; `displayName` and `email` are known. It comes with every token of the user. An invitation that is mailed to an `email` is for the user who has it here: write only addresses that are proven.',
   type: ['object', 'null'],
   properties: {
     displayName: { type: ['string', 'null'] },
