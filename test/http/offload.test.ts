@@ -177,6 +177,22 @@ describe('what is posted again', () => {
     expect(same).toEqual(second)
   })
 
+  test('in the place of what only looks like a BlobRef gets a blob of its own', async () => {
+    await using server = await setupData({ offloadBeyond: '100' })
+    const [alice, bob] = [await server.as(ALICE), await server.as(BOB)]
+    const headers = { 'content-type': 'image/png' }
+    expect((await bob.send('PUT', '/blob/bobs', { body: LONG, headers })).status).toBe(200)
+    for (const [id, more] of [
+      ['itm1', {}],
+      ['itm2', { _bt: 'Blob', v: 'inline' }],
+    ] as const) {
+      await put(alice, { id, picture: { ref: '1:bobs', ...more } })
+      const { picture } = await put(alice, { id, picture: file(LONG) })
+      expect((picture as Ref).ref).not.toBe('1:bobs')
+      expect((await bytesOf(alice, server, picture as Ref)).text).toBe(LONG)
+    }
+  })
+
   test('by one who may change something else is no change of what stays the same', async () => {
     await using server = await setupData({ offloadBeyond: '100' })
     const alice = await server.as(ALICE)

@@ -3,10 +3,11 @@ import { SatchelError } from '../error'
 import { randomToken } from '../id'
 import type { StoredObject } from '../object-store'
 import type { Draft } from '../object/draft'
-import { type WireObject, getOwn, parseStored } from '../object/value'
+import { type WireObject, getOwn, isWireObject, parseStored } from '../object/value'
 import type { WriteTx } from '../store'
 import type { Table } from '../table'
 import { parseRef } from './blob'
+import { refOf } from './refs'
 import type { BlobLimits } from './limits'
 import type { OffloadRule } from './offload-rule'
 import type { Arrival, BlobStore } from './store'
@@ -103,16 +104,14 @@ export function createOffload(
   }
 }
 
-/** The ref at a path of a stored object. */
+/** The ref of the BlobRef at a path of a stored object. */
 function refAt(object: WireObject | undefined, path: readonly string[]): string | undefined {
   let value: unknown = object
   for (const name of path) {
     if (typeof value !== 'object' || value === null) return undefined
     value = getOwn(value as WireObject, name)
   }
-  if (typeof value !== 'object' || value === null) return undefined
-  const ref = getOwn(value as WireObject, 'ref')
-  return typeof ref === 'string' ? ref : undefined
+  return isWireObject(value) ? refOf(value) : undefined
 }
 
 /** Each is a file that is made durable: no request may keep the disk busy for minutes. */

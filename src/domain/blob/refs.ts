@@ -86,8 +86,8 @@ function refsIn(object: WireObject): Found[] {
   return found
 }
 
-/** Recognised by string `_bt`, string `ref` and absent `v` (protocol.md §8.3). */
-function refOf(object: WireObject): string | undefined {
+/** The ref of a BlobRef: recognised by string `_bt`, string `ref` and absent `v` (protocol.md §8.3). */
+export function refOf(object: WireObject): string | undefined {
   const ref = getOwn(object, 'ref')
   if (typeof ref !== 'string' || typeof getOwn(object, '_bt') !== 'string') return undefined
   const inline = getOwn(object, 'v')
