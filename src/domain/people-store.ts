@@ -32,6 +32,11 @@ export interface MembershipWriter extends MembershipReader {
 
 export interface UserReader {
   find(id: string): Awaitable<User | undefined>
+  /**
+   * Up to `limit` users with this address, in its stored form, in the order of creation; whose id it
+   * is need not be among them.
+   */
+  ofEmail(email: string, limit: number): Awaitable<User[]>
   /** One page: in the order that is asked for, then in that of creation. */
   list(query: UserQuery): Awaitable<UserPage>
   /** How many users pass the filter; counting ends at `most`. */

@@ -8,6 +8,13 @@ import { toUser, USER_COLUMNS, type UserRow } from './user-row'
 export function userReader(scope: Scope): UserReader {
   return {
     find: (id) => find(scope, id),
+    ofEmail: (email, limit) =>
+      scope.connection
+        .prepare<UserRow>(
+          `SELECT ${USER_COLUMNS} FROM users WHERE email = ? ORDER BY number LIMIT ?`,
+        )
+        .all(email, limit)
+        .map(toUser),
     list: (query) => listUsers(scope, query),
     count: (filter, most) => countUsers(scope, filter, most),
   }
@@ -49,7 +56,7 @@ function find({ connection }: Scope, id: string): User | undefined {
 
 function put(scope: WriteScope, user: UserFields): User {
   const { prepare } = scope.connection
-  const { name, search } = textsOf(user)
+  const { email, name, search } = textsOf(user)
   const data = user.data === null ? null : JSON.stringify(user.data)
   const values = [
     user.id,
@@ -61,6 +68,7 @@ function put(scope: WriteScope, user: UserFields): User {
     user.evalUntil,
     user.deactivated,
     data,
+    email,
     name,
     search,
   ]
@@ -69,14 +77,14 @@ function put(scope: WriteScope, user: UserFields): User {
   ).get(user.id)
   if (known === null) {
     const { lastInsertRowid } = prepare(
-      'INSERT INTO users (id, type, created, updated, last_login, valid_until, eval_until, deactivated, data, name, search) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+      'INSERT INTO users (id, type, created, updated, last_login, valid_until, eval_until, deactivated, data, email, name, search) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
     ).run(...values)
     const incarnation = Number(lastInsertRowid)
     learn(scope, incarnation, search)
     return { ...user, incarnation }
   }
   prepare(
-    'UPDATE users SET type = ?2, created = ?3, updated = ?4, last_login = ?5, valid_until = ?6, eval_until = ?7, deactivated = ?8, data = ?9, name = ?10, search = ?11 WHERE id = ?1',
+    'UPDATE users SET type = ?2, created = ?3, updated = ?4, last_login = ?5, valid_until = ?6, eval_until = ?7, deactivated = ?8, data = ?9, email = ?10, name = ?11, search = ?12 WHERE id = ?1',
   ).run(...values)
   if (known.search !== search) {
     forget(scope, known.number)

@@ -56,6 +56,41 @@ export function describeUsers(openStore: OpenStore): void {
       )
     })
 
+    test('is found by its whole address, as its data says it now', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const emails: Readonly<Record<string, unknown>> = {
+        u1: ' Ädam@Example.com\t',
+        u2: 'ädam@example.com',
+        u3: 'b.ädam@example.com',
+        u4: null,
+        u5: '',
+        u6: { email: 'ädam@example.com' },
+        'ädam@example.com': 'ÄDAM@example.com',
+      }
+      for (const [id, email] of Object.entries(emails)) {
+        await putOne(database, user(id, { data: { email } }))
+      }
+      await putOne(database, user('u7'))
+      const found = async (email: string, limit = 10, again = database) =>
+        (await again.read((tx) => tx.users.ofEmail(email, limit))).map(({ id }) => id)
+      await inEveryLife(fixture, async (again) => {
+        expect(await found('ädam@example.com', 10, again)).toEqual(['u1', 'u2'])
+      })
+      const reopened = await (await fixture.reopen()).open('main')
+      const now = (email: string, limit?: number) => found(email, limit, reopened)
+      expect(await now('ädam@example.com', 1)).toEqual(['u1'])
+      expect(await now('adam@example.com')).toEqual([])
+      expect(await now('Ädam@Example.com')).toEqual([])
+      expect(await now('')).toEqual([])
+      await putOne(reopened, user('u1', { data: { email: 'eve@example.com' } }))
+      await putOne(reopened, user('u2', { data: null }))
+      await reopened.write((tx) => tx.users.remove('u3'))
+      expect(await now('ädam@example.com')).toEqual([])
+      expect(await now('b.ädam@example.com')).toEqual([])
+      expect(await now('eve@example.com')).toEqual(['u1'])
+    })
+
     test('is found by its id letter by letter, and another one under every other', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture

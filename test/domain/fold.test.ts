@@ -35,18 +35,25 @@ describe('the texts of a user', () => {
   test('are the id, the e-mail and the name, each once', () => {
     const data = { email: 'Bob@Example.com', displayName: 'Bób' }
     expect(textsOf({ id: 'u1', data })).toEqual({
+      email: 'bob@example.com',
       name: 'bob',
       search: 'u1\nbob@example.com\nbob\n\n',
     })
     expect(textsOf({ id: 'bob@example.com', data })).toEqual({
+      email: null,
       name: 'bob',
       search: 'bob@example.com\nbob\n\n',
     })
   })
 
   test('are those that are texts', () => {
-    expect(textsOf({ id: 'u1', data: null })).toEqual({ name: null, search: 'u1\n\n' })
+    expect(textsOf({ id: 'u1', data: null })).toEqual({
+      email: null,
+      name: null,
+      search: 'u1\n\n',
+    })
     expect(textsOf({ id: 'u1', data: { email: 1, displayName: null } })).toEqual({
+      email: null,
       name: null,
       search: 'u1\n\n',
     })
@@ -55,5 +62,6 @@ describe('the texts of a user', () => {
   test('have an end, whatever somebody is called', () => {
     const { search } = textsOf({ id: 'u1', data: { displayName: 'ﷺ'.repeat(100_000) } })
     expect(search.length).toBeLessThan(1_100)
+    expect(textsOf({ id: 'u1', data: { email: `a@${'b'.repeat(1_000)}` } }).email).toBeNull()
   })
 })

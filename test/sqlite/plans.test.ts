@@ -105,6 +105,7 @@ const PLANS: readonly [RegExp, RegExp][] = [
     /^SEARCH memberships USING INDEX memberships_of_realm \(realm=\? AND source>\?\)$/,
   ],
   [/ FROM users WHERE id = \?$/, /^SEARCH users USING INDEX sqlite_autoindex_users_1 \(id=\?\)$/],
+  [/ FROM users WHERE email = \?/, /^SEARCH users USING INDEX users_by_email \(email=\?\)$/],
   [/^UPDATE users SET type/, /^SEARCH users USING INDEX sqlite_autoindex_users_1 \(id=\?\)$/],
   [/^UPDATE users SET last_login/, /^SEARCH users USING INDEX sqlite_autoindex_users_1 \(id=\?\)$/],
   [/^DELETE FROM users/, /^SEARCH users USING INDEX sqlite_autoindex_users_1 \(id=\?\)$/],
@@ -258,6 +259,7 @@ async function live(database: Database): Promise<void> {
     await tx.invitations.sentBy('alice', { after: 0, until: NOW }, 10)
     await tx.invitations.sentTo('alice@example.com', { after: 0, until: NOW }, 10)
     await tx.users.find('alice')
+    await tx.users.ofEmail('alice@example.com', 2)
     await tx.users.count({ type: 'prod', active: true }, 5)
     await tx.refreshTokens.find('hash')
     await tx.refreshTokens.findUse('hash', 1)

@@ -1,8 +1,7 @@
 import { SatchelError } from '../error'
-import { foldText } from '../fold'
 import { findPolicy } from './policy'
 import type { Database, ReadTx } from '../store'
-import { foldEmail, type User } from './user'
+import type { User } from './user'
 import { showUser, type UserJson } from './json'
 import { MAX_USERS, pagingKeyOf, type UserFilter, type UserPosition, type UserQuery } from './query'
 
@@ -59,17 +58,11 @@ export async function listEveryUser(tx: ReadTx, filter: UserFilter = {}): Promis
 
 /**
  * Who has this address, in its stored form: the user whose id it is, else those whose e-mail it is,
- * where ids are something else (spec.md §2.3).
+ * where ids are something else (spec.md §2.3); of several two.
  */
 export async function findUsersOfEmail(tx: ReadTx, email: string): Promise<readonly User[]> {
   const own = await tx.users.find(email)
-  if (own !== undefined) return [own]
-  const similar = await listEveryUser(tx, { search: foldText(email) })
-  return similar.filter(({ data }) => isAddress(data?.['email'], email))
-}
-
-function isAddress(value: unknown, email: string): boolean {
-  return typeof value === 'string' && foldEmail(value) === email
+  return own === undefined ? await tx.users.ofEmail(email, 2) : [own]
 }
 
 export function unknownUser(): SatchelError {

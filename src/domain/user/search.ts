@@ -1,8 +1,10 @@
 import { foldText } from '../fold'
-import type { UserFields } from './user'
+import { foldEmail, type UserFields } from './user'
 
-/** What lists of users are searched in and sorted by besides their columns. */
+/** What users are found, searched in and sorted by besides their columns. */
 export interface UserTexts {
+  /** The e-mail as it is compared; null when there is none or the user id is it. */
+  readonly email: string | null
   /** The display name, folded; null when there is none. */
   readonly name: string | null
   /**
@@ -15,7 +17,18 @@ export interface UserTexts {
 export function textsOf({ id, data }: Pick<UserFields, 'id' | 'data'>): UserTexts {
   const [userId, email, name] = [id, data?.['email'], data?.['displayName']].map(foldValue)
   const lines = new Set([userId, email, name].filter((line) => typeof line === 'string'))
-  return { name: name ?? null, search: `${[...lines].join('\n')}\n\n` }
+  return {
+    email: emailOf(id, data?.['email']),
+    name: name ?? null,
+    search: `${[...lines].join('\n')}\n\n`,
+  }
+}
+
+function emailOf(id: string, value: unknown): string | null {
+  // What is longer is no address.
+  if (typeof value !== 'string' || value.length > SEARCHED) return null
+  const email = foldEmail(value)
+  return email === '' || email === id ? null : email.toWellFormed()
 }
 
 function foldValue(value: unknown): string | undefined {
