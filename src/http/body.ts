@@ -27,9 +27,8 @@ const SLOW = 64 * 1024
 const FAST = 512 * 1024
 /** What all bodies of one sender may hold that pass through: others come in whatever one sends. */
 const SHARE = BUDGET / 2
-/** With more bodies than this passing through at once their chunks are collected, after so many bytes. */
-const FEW = 8
-const PASSED = 64 * 1024 * 1024
+/** The chunks of bodies that passed through are collected after so many bytes. */
+const PASSED = 128 * 1024 * 1024
 
 /** Reads request bodies, after the actor is checked and never more than fits. */
 export interface Bodies {
@@ -55,7 +54,6 @@ export function createBodies(limits: BodyLimits): Bodies {
   let uncollected = 0
   let passing = 0
   const passingOf = new Map<string, number>()
-  let passages = 0
   let passed = 0
 
   async function withBytes<T>(
@@ -123,7 +121,6 @@ export function createBodies(limits: BodyLimits): Bodies {
       // Not of what others hold: blobs that take hours must not keep objects out.
       if (passing + SLOW > BUDGET) throw tooMany()
       grow(SLOW)
-      passages += 1
       return {
         took(count) {
           if (bytes === SLOW && count > SLOW) grow(FAST)
@@ -131,11 +128,10 @@ export function createBodies(limits: BodyLimits): Bodies {
           if (passed < PASSED) return
           passed = 0
           // Chunks that wait for the disk live long enough to be taken for what stays.
-          if (passages > FEW) Bun.gc(true)
+          Bun.gc(true)
         },
         [Symbol.dispose]() {
           passing -= bytes
-          passages -= 1
           const own = (passingOf.get(sender) ?? 0) - bytes
           if (own > 0) passingOf.set(sender, own)
           else passingOf.delete(sender)

@@ -13,26 +13,32 @@ const LARGEST = 16 * MIB
 const MANY = 100
 const CEILING = 512
 const PART = Buffer.alloc(MIB / 4, 'x')
+const LENGTH = `Content-Length: ${LARGEST}`
 
 /** Uploads `LARGEST` bytes, as fast as the server takes them. Resolves to the status. */
-function upload(executable: Executable, path: string, token: string): Promise<number> {
+const upload = (executable: Executable, path: string, token: string) =>
+  send(executable, `PUT ${path}`, token, LENGTH, Array(LARGEST / PART.length).fill(PART))
+
+/** Sends a body in parts, as fast as the server takes them. Resolves to the status. */
+function send(
+  executable: Executable,
+  to: string,
+  token: string,
+  form: string,
+  parts: readonly Buffer[],
+): Promise<number> {
   const { hostname, port } = new URL(executable.url)
   return new Promise((resolve) => {
     const socket = connect(Number(port), hostname)
-    let sent = 0
-    const send = () => {
-      while (sent < LARGEST) {
-        sent += PART.length
-        if (!socket.write(PART)) return
-      }
+    const rest = parts.values()
+    const goOn = () => {
+      for (const part of rest) if (!socket.write(part)) return
     }
     socket.on('connect', () => {
-      socket.write(
-        `PUT ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Length: ${LARGEST}\r\n\r\n`,
-      )
-      send()
+      socket.write(`${to} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n${form}\r\n\r\n`)
+      goOn()
     })
-    socket.on('drain', send)
+    socket.on('drain', goOn)
     socket.on('data', (data) => {
       socket.destroy()
       resolve(Number(data.toString('latin1', 9, 12)))
@@ -57,6 +63,20 @@ test.each(['/main/blob/', '//main/blob/'])(
   },
   120_000,
 )
+
+test('a blob of 1 GiB adds less than 64 MB, though it comes in small chunks of unknown number', async () => {
+  await using executable = await setupExecutable()
+  const { token = '' } = await executable.as(ALICE)
+  for (let n = 0; n < 4; n += 1) {
+    expect(await upload(executable, `/main/blob/small-${n}`, token)).toBe(200)
+  }
+  const calm = executable.memory().now
+  const chunk = Buffer.from(`4000\r\n${'x'.repeat(0x4000)}\r\n`)
+  const chunks = [...Array<Buffer>((1024 * MIB) / 0x4000).fill(chunk), Buffer.from('0\r\n\r\n')]
+  const form = 'Transfer-Encoding: chunked'
+  expect(await send(executable, 'PUT /main/blob/large', token, form, chunks)).toBe(200)
+  expect(executable.memory().peak - calm).toBeLessThan(64)
+}, 120_000)
 
 test('promise 35: 100 readers of a blob who take nothing hold no memory and nobody up', async () => {
   await using executable = await setupExecutable()
