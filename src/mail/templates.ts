@@ -67,7 +67,7 @@ export async function requireTemplate(id: string, content: string): Promise<Mail
   const mistake =
     Buffer.byteLength(content) > MAX_BYTES
       ? `it has more than ${MAX_BYTES} bytes`
-      : await findMistake(content, { ...SAMPLES[kindOf(id)] })
+      : ((await findMistake(content, { ...SAMPLES[kindOf(id)] })) ?? (await findLack(id, content)))
   if (mistake === undefined) return { id, content }
   throw new SatchelError('UNPROCESSABLE', `The template ${id} cannot be used: ${mistake}`)
 }
@@ -127,6 +127,14 @@ const SAMPLES = sampleVariables('alice@example.com', 'main')
 
 function kindOf(id: string): MailKind {
   return id.startsWith('invite-') ? 'invite' : 'otp'
+}
+
+/** Why nobody could log in with a mail of these words, which can be filled in. */
+async function findLack(id: string, content: string): Promise<string | undefined> {
+  if (!id.startsWith('otp-body-')) return undefined
+  const fill = await compile(content, id.endsWith('html') ? 'html' : 'text')
+  const { otp } = SAMPLES
+  return fill({ ...otp }).includes(otp.otp) ? undefined : 'it does not show the code, {{otp}}'
 }
 
 function requireName(id: string): void {

@@ -162,12 +162,12 @@ describe('a template of a database', () => {
 
   test('is text in a text and HTML in HTML, with two braces as with three', async () => {
     await using server = await setupTemplates()
-    await server.set('otp-body-txt', '{{originName}} {{{originName}}}')
-    await server.set('otp-body-html', '<p title="{{originName}}">{{originName}}</p>')
+    await server.set('otp-body-txt', '{{originName}} {{{originName}}} {{otp}}')
+    await server.set('otp-body-html', '<p title="{{originName}}">{{originName}} {{otp}}</p>')
     const { text, html } = await server.word('otp', { ...OTP, originName: `<"'&\`>` })
-    expect(text).toBe(`<"'&\`> <"'&\`>`)
+    expect(text).toBe(`<"'&\`> <"'&\`> K7QM2XWD`)
     const escaped = '&lt;&quot;&#x27;&amp;&#x60;&gt;'
-    expect(html).toBe(`<p title="${escaped}">${escaped}</p>`)
+    expect(html).toBe(`<p title="${escaped}">${escaped} K7QM2XWD</p>`)
   })
 
   test.each([
@@ -184,6 +184,25 @@ describe('a template of a database', () => {
     const refusal = await refusalOf(() => requireTemplate('otp-body-txt', content))
     expect(refusal.code).toBe('UNPROCESSABLE')
     expect(refusal.message).toContain(mistake)
+  })
+
+  test('shows the code in the body of a mail that brings one', async () => {
+    for (const id of ['otp-body-txt', 'otp-body-html']) {
+      for (const content of [
+        'Your code: {{opt}}',
+        '{{link}}',
+        '{{#if origin}}{{otp}}{{/if}}',
+        '',
+      ]) {
+        const { code, message } = await refusalOf(() => requireTemplate(id, content))
+        expect(code).toBe('UNPROCESSABLE')
+        expect(message).toBe(
+          `The template ${id} cannot be used: it does not show the code, {{otp}}`,
+        )
+      }
+    }
+    await requireTemplate('otp-subject', 'Your code')
+    await requireTemplate('invite-body-txt', 'You are invited')
   })
 
   test('has one of six names', async () => {
