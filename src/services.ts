@@ -18,7 +18,7 @@ import type { Database, ReadTx } from './domain/store'
 import type { Services } from './http/hosts'
 import { mailLog, serverLog } from './log'
 import { createMailer } from './mail/mailer'
-import type { Message } from './mail/message'
+import { DeliveryError, type Message } from './mail/message'
 import { createOutbound } from './outbound'
 
 /** What a server does with mails while nobody has said how to send them (design.md §2 Development). */
@@ -144,7 +144,9 @@ function reportMail(
   error: unknown,
   isFinal: boolean,
 ): void {
-  const about = { database: name, to: letter?.to, kind: letter?.kind, error }
+  // What another server said is enough; where in our code it was heard tells nobody anything.
+  const why = error instanceof DeliveryError ? { reason: error.message } : { error }
+  const about = { database: name, to: letter?.to, kind: letter?.kind, ...why }
   if (isFinal) mailLog.error('A mail was given up', about)
   else mailLog.warning('A mail did not go and is tried again', about)
 }
