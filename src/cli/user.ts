@@ -77,10 +77,14 @@ export function addUserCommands(program: Command, cli: Cli): void {
       'after',
       example(
         'satchel user add alice@example.com --name Alice',
-        'satchel user add bob@example.com --type eval --eval-days 14',
+        'satchel user add bob@example.com --eval-days 14',
       ),
     )
-    .action((id, options) => write(cli, options, id, { type: 'prod' }, true))
+    .action((id, options) => {
+      // Days of evaluation mean nothing to anybody else.
+      const type = options.evalDays === undefined ? 'prod' : 'eval'
+      return write(cli, options, id, { type }, true)
+    })
 
   withFields(withDatabase(user.command('set')))
     .description('change a user; what is not named stays')

@@ -42,6 +42,8 @@ describe('satchel user', () => {
       data: { displayName: 'Alice' },
     })
     expect(await user('show', 'alice@example.com')).toEqual(alice)
+    const guest = await user('add', 'guest@example.com', '--eval-days', '5')
+    expect(guest).toMatchObject({ type: 'eval', evalDaysLeft: 5 })
     const set = (options: string) => user('set', 'alice@example.com', ...options.split(' '))
     const changed = await set(
       '--type eval --eval-days 14 --email a@example.com --valid-until 2031-01-01',
