@@ -122,7 +122,7 @@ async function readSecret(cli: Cli, file: string | undefined): Promise<ReadableS
   const { terminal } = cli
   if (file !== undefined) return openInput(cli, file).bytes
   if (!terminal.canAsk) return terminal.input()
-  return new Blob([await terminal.ask('Client secret: ')]).stream()
+  return new Blob([await terminal.askSecret('Client secret, which is not shown: ')]).stream()
 }
 
 function nextSteps(database: string, added: OutputOf<'provider.add'>): string {

@@ -1,4 +1,5 @@
 import process from 'node:process'
+import { UsageError } from '../config'
 import { openOutlet } from '../line-sink'
 
 /** Where a command reads and writes. */
@@ -14,6 +15,8 @@ export interface Terminal {
   /** Standard error. */
   complain(text: string): void
   ask(question: string): Promise<string>
+  /** The same, but what is typed is not shown. */
+  askSecret(question: string): Promise<string>
   /** Standard input as it comes. */
   input(): ReadableStream<Uint8Array>
 }
@@ -41,12 +44,39 @@ export function processTerminal(): Terminal {
     },
     write: (text) => output.write(typeof text === 'string' ? Buffer.from(text) : text),
     complain: (text) => error.writeNow(Buffer.from(text)),
-    async ask(question) {
-      const { createInterface } = await import('node:readline/promises')
-      using lines = createInterface({ input: process.stdin, output: process.stderr })
-      return await lines.question(question)
+    ask: (question) => read(question, process.stderr),
+    async askSecret(question) {
+      const { Writable } = await import('node:stream')
+      let isAsked = false
+      const screen = new Writable({
+        write(drawn: Uint8Array, _encoding, done) {
+          if (!isAsked) error.writeNow(drawn)
+          done()
+        },
+      })
+      const answer = read(question, screen, () => (isAsked = true))
+      return await answer.finally(() => error.writeNow(Buffer.from('\n')))
     },
     input: () => Bun.stdin.stream(),
+  }
+}
+
+/** Throws `UsageError` when there is no answer, but Ctrl+C or the end of the input. */
+async function read(
+  question: string,
+  screen: NodeJS.WritableStream,
+  onAsked?: () => void,
+): Promise<string> {
+  const { createInterface } = await import('node:readline/promises')
+  using lines = createInterface({ input: process.stdin, output: screen, terminal: true })
+  const over = new AbortController()
+  lines.once('close', () => over.abort())
+  try {
+    const answer = lines.question(question, { signal: over.signal })
+    onAsked?.()
+    return await answer
+  } catch {
+    throw new UsageError('Nothing was done: the question has no answer')
   }
 }
 

@@ -57,6 +57,7 @@ test('shows help in one piece, so that nothing of it comes first that belongs be
     write: async (text) => void pieces.push(String(text)),
     complain: () => undefined,
     ask: async () => '',
+    askSecret: async () => '',
     input: () => new Blob().stream(),
   }
   expect(await runProgram(['serve', '--help'], { terminal, clock: createTestClock() })).toBe(0)

@@ -14,6 +14,7 @@ function setup(isFollowed = true) {
     write: async () => {},
     complain: (text: string) => void drawn.push(text),
     ask: async () => '',
+    askSecret: async () => '',
     input: () => new Blob().stream(),
   }
   return { clock, drawn, cli: { terminal, clock } }

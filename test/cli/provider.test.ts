@@ -75,7 +75,7 @@ test('keeps the secret sealed, and takes it from a file, a question or standard 
   await runJson(satchel.add('google', ...id, '--secret-file', file))
   await runJson(satchel.add('github', ...id, '--secret-file', '-'), { input: CLIENT_SECRET })
   const asked = await runSatchel(satchel.add('microsoft', ...id), { answer: CLIENT_SECRET })
-  expect(asked).toMatchObject({ exitCode: 0, stderr: 'Client secret: ' })
+  expect(asked).toMatchObject({ exitCode: 0, stderr: 'Client secret, which is not shown: ' })
   const database = join(satchel.folder, 'data', 'databases', 'main', 'database.sqlite')
   for (const suffix of ['', '-wal']) {
     const bytes = await Bun.file(database + suffix)

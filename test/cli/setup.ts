@@ -39,6 +39,10 @@ export async function runSatchel(args: readonly string[], scene: Scene = {}): Pr
       stderr += question
       return answer ?? ''
     },
+    async askSecret(question) {
+      stderr += question
+      return answer ?? ''
+    },
     input: () => new Blob([Buffer.from(input)]).stream(),
   }
   // Nobody types two commands at the same time.

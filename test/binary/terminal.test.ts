@@ -1,0 +1,47 @@
+import { expect, test } from 'bun:test'
+import { temporaryFolder } from '../setup'
+import { EXECUTABLE, satchelJson } from './setup'
+
+const SECRET = 'a-secret-nobody-sees'
+const PROVIDER = ['provider', 'add', 'google', '--client-id', 'x']
+
+/** Runs a command in a terminal and answers `question` with `typed`. */
+async function answer(cwd: string, question: string, typed: string) {
+  let screen = ''
+  let hasAnswered = false
+  const child = Bun.spawn([EXECUTABLE, ...PROVIDER], {
+    cwd,
+    env: {},
+    terminal: {
+      data(terminal, bytes) {
+        screen += new TextDecoder().decode(bytes)
+        if (hasAnswered || !screen.includes(question)) return
+        hasAnswered = true
+        terminal.write(typed)
+      },
+    },
+  })
+  const exitCode = await child.exited
+  child.terminal?.close()
+  return { exitCode, screen }
+}
+
+test('a client secret that is typed is kept and not shown, and can be refused to be typed', async () => {
+  using folder = temporaryFolder()
+  const surroundings = { cwd: folder.path }
+  await satchelJson(['db', 'create', 'main'], surroundings)
+  const list = () => satchelJson<object[]>(['provider', 'list'], surroundings)
+
+  for (const key of ['\u0003', '\u0004']) {
+    const broken = await answer(folder.path, 'not shown: ', key)
+    expect(broken.exitCode).toBe(2)
+    expect(broken.screen).toEndWith('satchel: Nothing was done: the question has no answer\r\n')
+  }
+  expect(await list()).toEqual([])
+
+  const given = await answer(folder.path, 'not shown: ', `${SECRET}\r`)
+  expect(given.exitCode).toBe(0)
+  expect(given.screen).toContain('satchel provider test google')
+  expect(given.screen).not.toContain(SECRET)
+  expect(await list()).toMatchObject([{ name: 'google' }])
+})
