@@ -70,6 +70,26 @@ describe('promise 25: a member who may update "done"', () => {
     }
   })
 
+  test('may not write anything else into the blob mark, nor take it from an object with blobs', async () => {
+    await using server = await setupData()
+    const { alice, bob, realmId } = await setupShared(server, { plain: ['done'] })
+    const photo = { _bt: 'Blob', v: 'AAAA' }
+    const marked = { ...TASK, realmId, photo, _hasBlobRefs: 1 }
+    expect((await alice.post('/my/plain', marked)).status).toBe(200)
+    await server.root.post('/public/plain', { id: 'public', title: 'for all' })
+    const { _hasBlobRefs: _, ...unmarked } = marked
+    for (const [object, reason] of [
+      [{ ...TASK, photo, _hasBlobRefs: { defaced: true } }, 'update plain._hasBlobRefs'],
+      [{ ...TASK, photo, _hasBlobRefs: 'x'.repeat(1000) }, 'update plain._hasBlobRefs'],
+      [unmarked, 'update plain._hasBlobRefs'],
+      [{ id: 'public', title: 'for all', _hasBlobRefs: [1] }, 'update plain._hasBlobRefs'],
+    ] as const) {
+      const answer = await bob.post('/my/plain', object)
+      expect(answer).toMatchObject({ status: 403, body: { reason } })
+    }
+    expect((await bob.post('/my/plain', { ...marked, done: true })).status).toBe(200)
+  })
+
   test('in one request with what is forbidden changes nothing', async () => {
     await using server = await setupData()
     const { alice, bob } = await setupShared(server, { plain: ['done'] })

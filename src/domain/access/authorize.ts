@@ -1,6 +1,8 @@
 import { quoted } from '../error'
 import type { StoredObject } from '../object-store'
-import { changedProperties, parseStored } from '../object/value'
+import type { Draft } from '../object/draft'
+import { changedProperties, getOwn, parseStored } from '../object/value'
+import { mentionsBlobs } from '../blob/refs'
 import { type Placement, type Writing, heldIn, refuse } from '../object/writing'
 import { mayRead } from './access'
 import { mayAdd, mayManage, mayUpdate } from './permission'
@@ -68,12 +70,22 @@ function authorizeChanges(writing: Writing, { draft }: Placement, previous: Stor
   const sets = heldIn(writing, previous.realm)
   for (const property of changedProperties(parseStored(previous.value), draft.object)) {
     const isKey = table.primaryKey?.includes(property) === true
-    if (isKey || property === '_hasBlobRefs' || mayUpdate(sets, table.name, property)) continue
+    const isFree = isKey || (property === MARK && isRightMark(draft))
+    if (isFree || mayUpdate(sets, table.name, property)) continue
     throw refuse(
       `update ${table.name}.${property.slice(0, 100)}`,
       `changing ${quoted(property)} of ${quoted(table.name)} needs update on it in the realm of the object`,
     )
   }
+}
+
+/** By it clients know that there are BlobRefs to resolve (protocol.md §8.3). */
+const MARK = '_hasBlobRefs'
+
+/** The mark follows what else is written; in itself it is no place to write something. */
+function isRightMark({ object, text }: Draft): boolean {
+  const mark = getOwn(object, MARK)
+  return mark === 1 || (mark === undefined && !mentionsBlobs(text))
 }
 
 /** A realm that is not there and one the writer is not in get the same answer (design.md §5.6). */
