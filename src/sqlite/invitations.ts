@@ -32,6 +32,9 @@ export function invitationWriter(scope: WriteScope): InvitationWriter {
     put(invitation) {
       scope.connection.orm.insert(invitations).values(invitation).run()
     },
+    removeTo(email) {
+      scope.connection.orm.delete(invitations).where(eq(invitations.email, email)).run()
+    },
     prune(before) {
       scope.connection.orm.delete(invitations).where(lt(invitations.expires, before)).run()
     },

@@ -49,6 +49,23 @@ export function describeInvitations(openStore: OpenStore): void {
       })
     })
 
+    test('go with the address they went to', async () => {
+      await using fixture = await setupDatabase(openStore)
+      await fixture.database.write(async (tx) => {
+        await tx.invitations.put(invitation('one'))
+        await tx.invitations.put(invitation('two', { member: 'mmb2' }))
+        await tx.invitations.put(invitation('three', { email: 'rob.bob@example.com' }))
+        await tx.invitations.removeTo('bob@example.com')
+        await tx.invitations.removeTo('nobody@example.com')
+      })
+      await inEveryLife(fixture, async (database) => {
+        const find = (id: string) => database.read((tx) => tx.invitations.find(id))
+        expect(await find('one')).toBeUndefined()
+        expect(await find('two')).toBeUndefined()
+        expect(await find('three')).toMatchObject({ id: 'three' })
+      })
+    })
+
     test('are forgotten when they were over before a time', async () => {
       await using fixture = await setupDatabase(openStore)
       await fixture.database.write(async (tx) => {
@@ -65,7 +82,7 @@ export function describeInvitations(openStore: OpenStore): void {
   })
 }
 
-function invitation(id: string, changes: Partial<Invitation> = {}): Invitation {
+export function invitation(id: string, changes: Partial<Invitation> = {}): Invitation {
   return {
     id,
     member: 'mmb1',

@@ -311,6 +311,7 @@ function changeData(table: Table, index: number) {
     await tx.users.noteLogin('alice', 5)
     await tx.users.remove('alice')
     await tx.invitations.prune(NOW)
+    await tx.invitations.removeTo('alice@example.com')
     await tx.refreshTokens.removeOfClient('c1')
     await tx.refreshTokens.removeOfUser(1)
     await tx.refreshTokens.removeOfLogin('login')

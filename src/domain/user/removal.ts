@@ -4,7 +4,7 @@ import { handOver, leaveRealms } from './leaving'
 import { recipientOf } from '../mailer'
 import type { WriteTx } from '../store'
 import { foldEmail, type User } from './user'
-import { unknownUser } from './list'
+import { findUsersOfEmail, unknownUser } from './list'
 
 /**
  * Removes a user (spec.md §3): from this commit the id is nobody's, its tokens have ended and its
@@ -20,6 +20,7 @@ export async function removeUser(tx: WriteTx, id: string, now: number): Promise<
   for (const address of await addressesOf(tx, user)) {
     await tx.codes.removeOfSubject(address)
     await tx.mails.removeTo(recipientOf(address))
+    await tx.invitations.removeTo(address)
   }
   const realm = await tx.realms.find(id)
   if (realm !== undefined) {
@@ -29,10 +30,10 @@ export async function removeUser(tx: WriteTx, id: string, now: number): Promise<
   if (!(await leaveRealms(tx, id, now))) await startJob(tx, 'leave', { user: id }, now)
 }
 
-/** Where codes and mails for the user go, unless it is the address of another one. */
+/** Where codes, mails and invitations for the user went, unless others have that address too. */
 async function addressesOf(tx: WriteTx, { id, data }: User): Promise<readonly string[]> {
   const email = typeof data?.['email'] === 'string' ? foldEmail(data['email']) : id
-  return email === id || (await tx.users.find(email)) !== undefined ? [id] : [id, email]
+  return email === id || (await findUsersOfEmail(tx, email)).length > 0 ? [id] : [id, email]
 }
 
 /** The jobs that a removal leaves behind, for the runner of a database. */
