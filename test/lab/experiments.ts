@@ -58,7 +58,7 @@ export const experiments: readonly Experiment[] = [
     rounds: 100,
     obstacle: powerObstacle,
     async run(rounds, seed) {
-      const found = await losePowerOfUploads(rounds, seed, order)
+      const found = await losePowerOfUploads(rounds, seed, 'full', order)
       const { acknowledged, broken, strays, forgotten, problems } = found
       const lost = `${forgotten.bytes} bytes and ${forgotten.names} names forgotten`
       const facts = `${acknowledged} blobs acknowledged, ${broken} broken off, ${lost}, ${strays} files too many`
@@ -74,6 +74,18 @@ export const experiments: readonly Experiment[] = [
     async run(rounds, seed) {
       const { acknowledged, lost, broken } = await losePower(rounds, seed, 'relaxed')
       return { facts: `${lost.length} of ${acknowledged} writes lost`, problems: broken }
+    },
+  },
+  {
+    promise: 2,
+    title: 'with --durability relaxed a blob that is there is whole afterwards',
+    unit: 'power cuts',
+    rounds: 30,
+    obstacle: powerObstacle,
+    async run(rounds, seed) {
+      const found = await losePowerOfUploads(rounds, seed, 'relaxed', 'kept')
+      const { acknowledged, lost, problems } = found
+      return { facts: `${lost} of ${acknowledged} blobs lost`, problems }
     },
   },
   {

@@ -13,6 +13,8 @@ export interface KilledUploads {
   readonly acknowledged: number
   /** Uploads that were on their way when the process died. */
   readonly broken: number
+  /** Acknowledged, and gone by right. */
+  readonly lost: number
   /** Files that no blob needs, in the end. */
   readonly strays: number
   readonly problems: readonly string[]
@@ -33,6 +35,8 @@ export interface Disaster {
   strike(): void
   /** Whether files that no blob needs may be left. */
   readonly leavesStrays: boolean
+  /** Whether acknowledged blobs may be gone, as if they had never come. */
+  readonly losesRecords: boolean
 }
 
 /**
@@ -51,6 +55,7 @@ export async function killUploads(
   const acknowledged: Upload[] = []
   let broken = 0
   let strays = 0
+  const lost = new Set<string>()
   const disaster = await prepare?.(folder.path, random)
   let executable = await startExecutable(folder.path, disaster?.options)
   const options = { ...disaster?.options, client: executable.client }
@@ -83,13 +88,11 @@ export async function killUploads(
       const root = await executable.root()
       for (const upload of [...uploads, ...earlier]) {
         const state = await stateOf(executable, root.token ?? '', upload)
-        const isRight = upload.isAcknowledged
-          ? state === 'whole'
-          : state !== 'damaged' && (upload.isSent || state === 'absent')
-        if (!isRight)
-          tell(
-            `${upload.id} was ${upload.isAcknowledged ? 'acknowledged' : 'broken off'} and is ${state}`,
-          )
+        const { id, isAcknowledged, isSent } = upload
+        if (state === 'whole' && (isAcknowledged || isSent)) continue
+        if (state === 'absent' && !isAcknowledged) continue
+        if (state === 'absent' && disaster?.losesRecords === true) lost.add(id)
+        else tell(`${id} was ${isAcknowledged ? 'acknowledged' : 'broken off'} and is ${state}`)
       }
       const integrity = integrityOf(folder.path)
       if (integrity !== 'ok') tell(integrity)
@@ -103,7 +106,8 @@ export async function killUploads(
   } finally {
     await executable[Symbol.asyncDispose]()
   }
-  return { rounds, acknowledged: acknowledged.length, broken, strays, problems }
+  const counts = { acknowledged: acknowledged.length, broken, lost: lost.size, strays }
+  return { rounds, ...counts, problems }
 }
 
 /** Uploads one blob after the other until the server is gone. */

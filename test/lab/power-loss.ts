@@ -91,10 +91,12 @@ export interface LostUploads extends KilledUploads {
 export async function losePowerOfUploads(
   rounds: number,
   seed: number,
+  durability: 'full' | 'relaxed',
   order: NameOrder,
 ): Promise<LostUploads> {
   using built = temporaryFolder()
   const environment = { LD_PRELOAD: compile(built.path) }
+  const args = ['--durability', durability]
   const forgotten = { bytes: 0, names: 0 }
   const killed = await killUploads(rounds, seed, async (folder, random) => {
     // The folders are there whatever is forgotten.
@@ -102,8 +104,10 @@ export async function losePowerOfUploads(
     await (await first.root()).send('PUT', '/blob/first', { body: 'first' })
     const disk = createBlobDisk(join(folder, 'databases', 'main', 'blobs'), order, random)
     return {
-      options: { environment, client: first.client },
-      leavesStrays: order === 'none',
+      options: { args, environment, client: first.client },
+      // The mark of a content goes when its record is written, whenever that is on the disk.
+      leavesStrays: order === 'none' || durability === 'relaxed',
+      losesRecords: durability === 'relaxed',
       strike() {
         forgetUnsynced(folder, random)
         const { bytes, names } = disk.forget()

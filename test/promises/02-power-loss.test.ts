@@ -39,6 +39,7 @@ describe('promise 2: when the disk forgets what was not synced', () => {
         const { problems, acknowledged, broken, forgotten } = await losePowerOfUploads(
           10,
           seed,
+          'full',
           order,
         )
         expect(problems).toEqual([])
@@ -51,4 +52,14 @@ describe('promise 2: when the disk forgets what was not synced', () => {
       120_000,
     )
   }
+
+  test.skipIf(!canLosePower())(
+    'with --durability relaxed blobs may be lost, but those that are there are whole (needs gcc)',
+    async () => {
+      const { problems, lost } = await losePowerOfUploads(5, 7, 'relaxed', 'kept')
+      expect(problems).toEqual([])
+      expect(lost).toBeGreaterThan(0)
+    },
+    60_000,
+  )
 })
