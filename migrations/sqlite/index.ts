@@ -9,6 +9,7 @@ import invitations from './0008_invitations.sql' with { type: 'text' }
 import mailRecipients from './0009_mail_recipients.sql' with { type: 'text' }
 import latestTime from './0010_latest_time.sql' with { type: 'text' }
 import userEmails from './0011_user_emails.sql' with { type: 'text' }
+import inviters from './0012_inviters.sql' with { type: 'text' }
 
 export interface Migration {
   readonly name: string
@@ -28,4 +29,5 @@ export const migrations: readonly Migration[] = [
   { name: '0009_mail_recipients', sql: mailRecipients },
   { name: '0010_latest_time', sql: latestTime },
   { name: '0011_user_emails', sql: userEmails },
+  { name: '0012_inviters', sql: inviters },
 ]

@@ -1,5 +1,5 @@
 import { SatchelError } from '../domain/error'
-import type { InvitationFacts } from '../domain/invitation'
+import { hashInviter, type InvitationFacts } from '../domain/invitation'
 import type { Letter, Mailer } from '../domain/mailer'
 import { isLoopbackHost, listOrigins } from '../domain/origin'
 import { hashSecret, newSecret } from '../domain/secret'
@@ -34,7 +34,7 @@ export async function sendInvitation(
     member,
     realm,
     email,
-    inviter: inviter.userId,
+    inviter: hashInviter(inviter.userId),
     origin: page.origin === '' ? null : page.origin,
     originName: page.originName,
     sent: now,

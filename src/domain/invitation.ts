@@ -5,6 +5,7 @@ import { withFields } from './object/draft'
 import { isAbsent, parseStored, type WireObject } from './object/value'
 import type { Placement, Writing } from './object/writing'
 import type { RealmRef } from './realm'
+import { hashSecret } from './secret'
 import { shownName } from './shown-name'
 import type { ReadTx, WriteTx } from './store'
 import { findUser, foldEmail } from './user/user'
@@ -19,7 +20,7 @@ export interface Invitation {
   readonly realm: RealmRef
   /** Where it went. */
   readonly email: string
-  /** The user or client who invites. */
+  /** What `hashInviter` makes of the user or client who invites. */
   readonly inviter: string
   /** The page to go on to, `https://app.example.com`, or null. */
   readonly origin: string | null
@@ -28,6 +29,11 @@ export interface Invitation {
   /** ms since the epoch. */
   readonly sent: number
   readonly expires: number
+}
+
+/** Counts the invitations of one person, and tells nobody who it is: they may be deleted. */
+export function hashInviter(userId: string): string {
+  return hashSecret(userId)
 }
 
 /** Who invites, as the row says it (protocol.md §6.2). */
@@ -145,7 +151,7 @@ async function requireRoom(
     throw tooMany('This address was invited too often today', toAddress, now)
   }
   if (isGlobal) return
-  const byInviter = await tx.invitations.sentBy(userId, today, inviter)
+  const byInviter = await tx.invitations.sentBy(hashInviter(userId), today, inviter)
   if (byInviter.length >= inviter) {
     throw tooMany(`You have sent ${inviter} invitations today`, byInviter, now)
   }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { BOB, personOf, setupInvitations } from './invitation-setup'
+import { hashSecret } from '../../src/domain/secret'
+import { ALICE, BOB, personOf, setupInvitations } from './invitation-setup'
 import { refusalOf } from './setup'
 
 const NOW = { $t: 'Date', v: '2030-01-01T12:00:00.000Z' }
@@ -11,6 +12,14 @@ async function answerAs(server: Scene, id: string, answer: 'accepted' | 'rejecte
   const row = await server.row()
   await server.put(personOf(id, { email: BOB }), 'members', { ...row, [answer]: NOW })
 }
+
+test('an invitation is kept without the name of who invites, who may be deleted', async () => {
+  await using server = await setupInvitations()
+  const secret = await server.invite()
+  const kept = await server.database.read((tx) => tx.invitations.find(hashSecret(secret)))
+  expect(kept).toMatchObject({ email: BOB })
+  expect(JSON.stringify(kept)).not.toContain(ALICE)
+})
 
 describe('an invitation that was answered', () => {
   test.each<[string, string, readonly string[], boolean]>([
