@@ -42,11 +42,14 @@ export function describeVerification({ checked, bytes, faults, strays }: Verific
   return [
     `Read ${counted(checked, 'file')} (${size(bytes)}) of blobs`,
     ...(rows.length === 0 ? [] : [table(['problem', 'file', 'blobs'], rows)]),
-    ...(strays.length === 0
-      ? []
-      : [`${counted(strays.length, 'file')} belong to no blob: satchel blob gc removes them`]),
+    ...(strays.length === 0 ? [] : [strayText(strays.length)]),
     ...(faults.length + strays.length === 0 ? ['Everything is as it should be'] : []),
   ].join('\n')
+}
+
+function strayText(count: number): string {
+  const [belong, them] = count === 1 ? ['belongs', 'it'] : ['belong', 'them']
+  return `${counted(count, 'file')} ${belong} to no blob: satchel blob gc removes ${them}`
 }
 
 export function describeQuota({ usage, limits, own }: OutputOf<'blob.quota'>): string {

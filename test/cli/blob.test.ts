@@ -87,8 +87,9 @@ describe('satchel blob list and show', () => {
 describe('satchel blob gc', () => {
   test('says what would go, and removes it', async () => {
     await using satchel = await setup()
+    satchel.clock.advance(DAY - 1)
     expect(await satchel.blob<Collected>('gc')).toEqual({ blobs: 0, bytes: 0, strays: 0 })
-    satchel.clock.advance(DAY)
+    satchel.clock.advance(1)
     const stray = 'ab'.repeat(32)
     const beside = satchel.fileOf(stray)
     rmSync(join(beside, '..'), { recursive: true, force: true })
@@ -116,7 +117,7 @@ describe('satchel blob verify', () => {
     ])
   })
 
-  test('names what is damaged, missing or nobody’s, and fails', async () => {
+  test('names what is damaged or missing, and fails', async () => {
     await using satchel = await setup()
     const hash = async (id: string) => (await satchel.blob<BlobDetails>('show', id)).hash
     writeFileSync(satchel.fileOf(await hash('kept')), 'A picture')
@@ -133,6 +134,18 @@ describe('satchel blob verify', () => {
     const { faults } = JSON.parse(asJson.stdout) as Verification
     expect(faults).toHaveLength(2)
     expect(JSON.parse(asJson.stderr)).toMatchObject({ error: { code: 'STORAGE_FAILED' } })
+  })
+
+  test('counts what belongs to no blob, and is content with the rest', async () => {
+    await using satchel = await setup()
+    for (const [digits, told] of [
+      ['ab', '1 file belongs to no blob: satchel blob gc removes it'],
+      ['cd', '2 files belong to no blob: satchel blob gc removes them'],
+    ] as const) {
+      await Bun.write(satchel.fileOf(digits.repeat(32)), 'nobody’s')
+      const { exitCode, stdout } = await satchel.say('verify')
+      expect([exitCode, stdout]).toEqual([0, `Read 3 files (21 bytes) of blobs\n${told}\n`])
+    }
   })
 })
 
