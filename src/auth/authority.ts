@@ -139,7 +139,7 @@ export async function createAuthority(
       throw new SatchelError('INVALID_TOKEN', 'The client or the user of this token is gone')
     }
     requireActive(holder.user)
-    const actor = licensed(found.bearer, holder.user)
+    const actor = asUser(found.bearer, holder.user)
     vouched.set(actor, { found, policy })
     return { actor, ends: holder.ends, policy }
   }
@@ -224,9 +224,11 @@ function read(payload: JWTPayload): Found {
   }
 }
 
-function licensed(bearer: Actor, user: User | undefined): Actor {
-  const until = user === undefined ? Infinity : licensedUntil(user)
-  return until === Infinity ? bearer : { ...bearer, licensedUntil: until }
+function asUser(bearer: Actor, user: User | undefined): Actor {
+  if (user === undefined) return bearer
+  const { incarnation } = user
+  const until = licensedUntil(user)
+  return { ...bearer, incarnation, ...(until === Infinity ? {} : { licensedUntil: until }) }
 }
 
 function numberOf(value: unknown): number | null {

@@ -9,6 +9,8 @@ export interface Actor {
   readonly email: string | null
   readonly name: string | null
   readonly scopes: ReadonlySet<Scope>
+  /** The life of the user id that the token is of (`User`); absent for who is no user. */
+  readonly incarnation?: number
   /** Until when the user's licence lets them write, ms; absent when nothing ends it. */
   readonly licensedUntil?: number
 }

@@ -50,6 +50,28 @@ describe('DELETE /users/<userId>', () => {
     expect((await bob.remove('/my/plain/shared')).status).toBe(204)
   })
 
+  test('leaves nothing of what is on its way to the next one with the id', async () => {
+    await using server = await setupData()
+    const text = 'x'.repeat(2_000)
+    for (let round = 0; round < 5; round += 1) {
+      const alice = await server.as(ALICE)
+      const ids = Array.from({ length: 60 }, (_, n) => `r${round}-${n}`)
+      const writes = ids.map(async (id, n) => {
+        await Bun.sleep(n % 6)
+        if (n % 4 === 0) await alice.send('PUT', `/blob/${id}`, { body: id })
+        else if (n % 4 === 1) await alice.send('PUT', `/my/plain/${id}`, { body: { text } })
+        else await alice.post('/my/plain', { id, text })
+      })
+      await Bun.sleep(2)
+      expect((await server.root.remove(`/users/${ALICE}`)).status).toBe(204)
+      await Promise.all(writes)
+      const next = await server.as(ALICE)
+      expect(await keysOf(next, '/my/plain')).toEqual([])
+      for (const id of ids) expect((await next.send('HEAD', `/blob/1:${id}`)).status).toBe(404)
+      expect((await server.root.remove(`/users/${ALICE}`)).status).toBe(204)
+    }
+  })
+
   test('ends with the user: 404 from then on, and no token of theirs is good', async () => {
     await using server = await setupEstate()
     const { root, alice } = server

@@ -1,3 +1,4 @@
+import { requireSameLife } from '../user/user'
 import { accessOf } from '../access/access'
 import type { Actor } from '../actor'
 import { SatchelError } from '../error'
@@ -82,7 +83,10 @@ export function putBlob(
 ): Promise<string> {
   const { now, ...fields } = upload
   const blob: Blob = { ...fields, id: requireBlobId(upload.id), created: now }
-  return database.write((tx) => noteBlob(tx, actor, blob, server))
+  return database.write(async (tx) => {
+    await requireSameLife(tx, actor)
+    return noteBlob(tx, actor, blob, server)
+  })
 }
 
 /** The same as part of a unit that writes more. */

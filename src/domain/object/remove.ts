@@ -1,3 +1,4 @@
+import { requireSameLife } from '../user/user'
 import { accessOf } from '../access/access'
 import { authorizeRemoval } from '../access/authorize'
 import { keepingFullRights } from '../access/full-rights'
@@ -29,6 +30,7 @@ export interface Removal {
 export function removeObject(database: Database, removal: Removal): Promise<void> {
   const { actor, view, now } = removal
   return database.write(async (tx) => {
+    await requireSameLife(tx, actor)
     const table = await requireTable(tx, removal.table)
     const access = await accessOf(tx, actor)
     const previous = await tx.objects.find(table, keyInView(table, view, removal.key, actor))

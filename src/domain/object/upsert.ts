@@ -1,3 +1,4 @@
+import { requireSameLife } from '../user/user'
 import { accessOf } from '../access/access'
 import { ROW_RULES } from '../access/row-rules'
 import type { Actor } from '../actor'
@@ -57,6 +58,7 @@ export async function upsertObjects(database: Database, upsert: Upsert): Promise
   const drafts = await readDrafts(table, upsert, subject, offload)
   const write = () =>
     database.write(async (tx) => {
+      await requireSameLife(tx, actor)
       const current = await requireTable(tx, upsert.table)
       if (current.primaryKey?.join() !== table.primaryKey?.join()) {
         throw new SatchelError('CONFLICT', 'The schema changed meanwhile: repeat the request')

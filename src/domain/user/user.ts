@@ -1,3 +1,4 @@
+import type { Actor } from '../actor'
 import { type ErrorCode, SatchelError } from '../error'
 import type { Awaitable, ReadTx } from '../store'
 
@@ -35,6 +36,16 @@ export interface Person {
 /** The user as it is since policy last changed: remembered, for it is asked for with every token. */
 export function findUser(tx: ReadTx, id: string): Awaitable<User | undefined> {
   return tx.remember(`user ${id}`, () => tx.users.find(id))
+}
+
+/**
+ * Asked in the unit that writes something, for which the writer may have waited: what comes after
+ * the deletion of a user would be left to the next one with their id. Throws `INVALID_TOKEN`.
+ */
+export async function requireSameLife(tx: ReadTx, { subject, incarnation }: Actor): Promise<void> {
+  if (subject === null || incarnation === undefined) return
+  if ((await findUser(tx, subject))?.incarnation === incarnation) return
+  throw new SatchelError('INVALID_TOKEN', 'The user of this token is gone')
 }
 
 /**
