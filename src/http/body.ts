@@ -25,8 +25,11 @@ const COLLECTED_AFTER = 16 * 1024 * 1024
  */
 const SLOW = 64 * 1024
 const FAST = 512 * 1024
-/** What all bodies of one sender may hold that pass through: others come in whatever one sends. */
-const SHARE = BUDGET / 2
+/**
+ * What all bodies of one sender may hold that pass through: a hundred at once are no abuse, and
+ * others come in whatever one sends.
+ */
+const SHARE = 56 * 1024 * 1024
 /** The chunks of bodies that passed through are collected after so many bytes. */
 const PASSED = 128 * 1024 * 1024
 
