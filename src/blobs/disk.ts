@@ -121,8 +121,8 @@ export function createDiskBlobs(folder: string, { isDurable, report }: DiskOptio
       // What sends the file looks in the same way, by its name and in this thread.
       if (file.size === size && (size > 0 || existsSync(path))) return file
       throw new SatchelError(
-        'STORAGE_FAILED',
-        'The bytes of this blob are missing or damaged; the log of the server says more',
+        'BLOB_DAMAGED',
+        'The bytes of this blob are missing or damaged: to bring the same bytes again mends it',
         { cause: new Error(`${path} has ${file.size} bytes instead of ${size}`) },
       )
     },

@@ -52,6 +52,7 @@ export type ErrorCode =
   | 'QUOTA_EXCEEDED'
   | 'READ_ONLY'
   | 'STORAGE_FAILED'
+  | 'BLOB_DAMAGED'
   | 'DATA_FOLDER_IN_USE'
   | 'NEWER_DATA'
   | 'INTERNAL'

@@ -47,6 +47,7 @@ export const STATUS: Readonly<Record<ErrorCode, number>> = {
   TOO_MANY_REQUESTS: 429,
   INTERNAL: 500,
   STORAGE_FAILED: 500,
+  BLOB_DAMAGED: 500,
   NEWER_DATA: 500,
   MAIL_FAILED: 502,
   MAIL_NOT_CONFIGURED: 503,

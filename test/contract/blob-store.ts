@@ -53,7 +53,7 @@ function describeArrivals(openStore: OpenBlobStore): void {
         await using arrival = await store.receive(chunksOf('abc'), ANY_SIZE)
         expect(await listed(store)).toEqual([])
         expect(await store.check(arrival.hash)).toBe('missing')
-        expect(await codeOf(() => store.open(arrival.hash, 3))).toBe('STORAGE_FAILED')
+        expect(await codeOf(() => store.open(arrival.hash, 3))).toBe('BLOB_DAMAGED')
       }
       expect(await listed(await fixture.reopen())).toEqual([])
     })

@@ -13,7 +13,7 @@ export function describeMending(openStore: OpenBlobStore): void {
       expect(await store.check(hash)).toBe('whole')
       await fixture.damage(hash, 'shorter')
       expect(await store.check(hash)).toBe('damaged')
-      expect(await codeOf(() => store.open(hash, 3))).toBe('STORAGE_FAILED')
+      expect(await codeOf(() => store.open(hash, 3))).toBe('BLOB_DAMAGED')
       await bring(store, 'abc')
       expect(await store.check(hash)).toBe('whole')
     })

@@ -291,7 +291,8 @@ describe('bytes that are lost', () => {
       lose(fileOf(server, 'abcdef'))
       for (const range of [{}, { range: 'bytes=0-1' }]) {
         const refused = await alice.download('1:a', range)
-        expect(refused).toMatchObject({ status: 500, code: 'STORAGE_FAILED' })
+        expect(refused).toMatchObject({ status: 500, code: 'BLOB_DAMAGED' })
+        expect(refused.bytes.toString()).toContain('to bring the same bytes again mends it')
         expect(refused.bytes.toString()).not.toContain(server.folder)
       }
       expect(server.lines.some((line) => line.includes(fileOf(server, 'abcdef')))).toBe(true)

@@ -20,7 +20,7 @@ export interface ExportCount {
  * An archive with everything that the NDJSON export has and the blobs that belong to it; of a part,
  * those that its objects reference. The blobs come after the objects, so that none that an object
  * references is missed. `now` in ms; `told` is called as it goes on. Throws `UNKNOWN_TABLE`, and
- * `STORAGE_FAILED` naming a blob whose bytes are not what was uploaded.
+ * `BLOB_DAMAGED` naming a blob whose bytes are not what was uploaded.
  */
 export async function* exportArchive(
   site: Site,
@@ -95,7 +95,7 @@ interface Opened {
 
 /**
  * Undefined when the blob was removed since. What has begun to be read can be read to its end, whoever
- * removes it meanwhile: a removal takes no more than its name. Throws `STORAGE_FAILED`.
+ * removes it meanwhile: a removal takes no more than its name. Throws `BLOB_DAMAGED`.
  */
 async function openContent(
   { database, contents }: Site,
@@ -106,7 +106,7 @@ async function openContent(
     return { first: await rest.next(), rest }
   } catch (error) {
     if (!(await database.read((tx) => tx.blobs.isStored(hash)))) return undefined
-    throw error instanceof SatchelError && error.code === 'STORAGE_FAILED' ? damaged(id) : error
+    throw error instanceof SatchelError && error.code === 'BLOB_DAMAGED' ? damaged(id) : error
   }
 }
 
@@ -137,7 +137,7 @@ async function* addList(maker: ArchiveMaker, list: Scratch): AsyncGenerator<Uint
 
 function damaged(id: string): SatchelError {
   return new SatchelError(
-    'STORAGE_FAILED',
+    'BLOB_DAMAGED',
     `The bytes of the blob ${quoted(id)} are missing or damaged (satchel blob verify lists all such): nothing was exported. An export as .ndjson leaves blobs out`,
   )
 }

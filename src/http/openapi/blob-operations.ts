@@ -107,7 +107,7 @@ export const BLOB_OPERATIONS: Operations = {
       },
       '304': { description: 'The caller has it.', headers: HEADERS },
     },
-    refusals: ['UNKNOWN_BLOB', 'RANGE_NOT_SATISFIABLE'],
+    refusals: ['UNKNOWN_BLOB', 'RANGE_NOT_SATISFIABLE', 'BLOB_DAMAGED'],
   },
 }
 

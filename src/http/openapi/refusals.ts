@@ -66,6 +66,8 @@ export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
   PROVIDER_FAILED: 'The login provider cannot be reached or answers what it should not.',
   READ_ONLY: 'The data folder cannot be written; nothing was stored.',
   STORAGE_FAILED: 'The storage failed; the log of the server says more.',
+  BLOB_DAMAGED:
+    'The bytes of the blob are missing or damaged: bringing the same bytes again mends it.',
   DATA_FOLDER_IN_USE: 'Another process serves the data folder. Told by commands.',
   NEWER_DATA: 'The database was written by a newer version of Satchel.',
   INTERNAL: 'Something went wrong; the log of the server says more, under the `requestId`.',

@@ -151,7 +151,7 @@ test('a blob whose bytes are damaged or missing ends an export, which names it',
   for (const content of ['the sXme length', 'shorter', '']) {
     await Bun.write(path, content)
     expect(base.pack()).rejects.toMatchObject({
-      code: 'STORAGE_FAILED',
+      code: 'BLOB_DAMAGED',
       message: expect.stringContaining('The bytes of the blob "pic" are missing or damaged'),
     })
     await base.pack().catch(() => undefined)
