@@ -71,6 +71,7 @@ describe('a token for a person', () => {
       subject: alice.sub,
       email: alice.email,
       name: 'Alice',
+      incarnation: 1,
       scopes: new Set(['ACCESS_DB']),
     })
   })
