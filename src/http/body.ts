@@ -2,6 +2,7 @@ import { SatchelError } from '../domain/error'
 import { type JsonLimits, parseJson } from '../domain/json/scan'
 import { nextTurn } from '../domain/turn'
 import { callOf } from './call'
+import { gather, release } from './gather'
 
 export interface BodyLimits extends JsonLimits {
   /** The largest body of one request. */
@@ -69,6 +70,7 @@ export function createBodies(limits: BodyLimits): Bodies {
     if (declared !== undefined && declared > most) throw tooLarge(most)
     let reserved = 0
     const grown = (total: number) => {
+      if (total > most) throw tooLarge(most)
       const more = total - reserved
       const isAlone = held === reserved
       if (held + more > (total > LARGE && !isAlone ? BUDGET_OF_LARGE : BUDGET)) throw tooMany()
@@ -78,7 +80,7 @@ export function createBodies(limits: BodyLimits): Bodies {
     try {
       if (isLarge(declared)) grown(declared)
       const bytes = await received(
-        isLarge(declared) ? request.bytes() : readChunks(request, most, grown),
+        isLarge(declared) ? request.bytes() : gather(request.body ?? [], most, grown),
       )
       if (declared !== undefined && bytes.length !== declared) throw brokenOff()
       return bytes.length > LARGE
@@ -108,7 +110,7 @@ export function createBodies(limits: BodyLimits): Bodies {
   return {
     json(request, work) {
       requireJson(request)
-      return withBytes(request, limits.bytes, (bytes) => work(parseJson(bytes, limits)))
+      return withBytes(request, limits.bytes, (bytes) => work(parsed(bytes, limits)))
     },
     text: (request, most) =>
       withBytes(request, Math.min(most, limits.bytes), async (bytes) => decode(bytes)),
@@ -192,20 +194,12 @@ export function brokenOff(): SatchelError {
   return new SatchelError('INVALID_REQUEST', 'The body broke off')
 }
 
-async function readChunks(
-  request: Request,
-  most: number,
-  grown: (total: number) => void,
-): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = []
-  let total = 0
-  for await (const chunk of request.body ?? []) {
-    total += chunk.length
-    if (total > most) throw tooLarge(most)
-    grown(total)
-    chunks.push(chunk)
+function parsed(bytes: Uint8Array, limits: JsonLimits): unknown {
+  try {
+    return parseJson(bytes, limits)
+  } finally {
+    release(bytes)
   }
-  return Buffer.concat(chunks, total)
 }
 
 function decode(bytes: Uint8Array): string {

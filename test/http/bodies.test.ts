@@ -173,6 +173,22 @@ describe('a large body', () => {
     expect(text).toContain('"PAYLOAD_TOO_LARGE"')
   })
 
+  test('is put together from chunks of whatever size', async () => {
+    await using server = await setupData()
+    const alice = await server.as(ALICE)
+    const words = Array.from({ length: 300_000 }, (_, n) => `${n} ä€`).join(' ')
+    const body = Buffer.from(JSON.stringify({ id: 'a', text: words }))
+    const parts: string[] = []
+    for (let at = 0, size = 1; at < body.length; at += size, size = (size * 7) % 60_013) {
+      const part = body.subarray(at, at + size)
+      parts.push(`${part.length.toString(16)}\r\n${part.toString('latin1')}\r\n`)
+    }
+    const request = head(alice.token, 'Transfer-Encoding: chunked', 'Connection: close')
+    const bytes = Buffer.from(`${request}${parts.join('')}0\r\n\r\n`, 'latin1')
+    expect((await exchange(server.url, bytes)).statuses).toEqual([200])
+    expect((await alice.get('/my/plain/a')).body).toMatchObject({ text: words })
+  })
+
   test('may be as large as it is configured to be', async () => {
     await using server = await setupData({ maxBody: 1000, maxDepth: 3, maxValues: 10 })
     const alice = await server.as(ALICE)

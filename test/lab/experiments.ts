@@ -177,7 +177,8 @@ export const experiments: readonly Experiment[] = [
   },
   {
     promise: 35,
-    title: '100 posts of maximal size at once stay below 512 MB',
+    title:
+      '100 posts of maximal size at once stay below 512 MB, whether they say their length or not',
     unit: 'rounds',
     rounds: 10,
     run: (rounds, seed) => runTests(['test/promises/35'], rounds, seed, rounds),

@@ -13,13 +13,30 @@ const LARGEST = 16 * MIB
 const MANY = 100
 const CEILING = 512
 
+const PART = 256 * 1024
+const LENGTH = `Content-Length: ${LARGEST}`
+const CHUNKED = 'Transfer-Encoding: chunked'
+
 /** A body of exactly the largest size, in parts that many sockets share. */
-function largestBody(): Buffer[] {
-  const frame = '{"id":"a","text":""}'
-  const text = `{"id":"a","text":"${'x'.repeat(LARGEST - frame.length)}"}`
-  const bytes = Buffer.from(text)
-  return Array.from({ length: LARGEST / (256 * 1024) }, (_, n) =>
-    bytes.subarray(n * 256 * 1024, (n + 1) * 256 * 1024),
+function largestBody(word = ''): Buffer[] {
+  const frame = `{"id":"a","text":"${word}"}`
+  const text = `{"id":"a","text":"${word}${'x'.repeat(LARGEST - Buffer.byteLength(frame))}"}`
+  return partsOf(Buffer.from(text), PART)
+}
+
+/** The same in chunks, so that nobody knows how much is to come. */
+function inChunks(parts: readonly Buffer[], size: number): Buffer[] {
+  const chunks = partsOf(Buffer.concat(parts), size).flatMap((chunk) => [
+    Buffer.from(`${chunk.length.toString(16)}\r\n`),
+    chunk,
+    Buffer.from('\r\n'),
+  ])
+  return partsOf(Buffer.concat([...chunks, Buffer.from('0\r\n\r\n')]), PART)
+}
+
+function partsOf(bytes: Buffer, size: number): Buffer[] {
+  return Array.from({ length: Math.ceil(bytes.length / size) }, (_, n) =>
+    bytes.subarray(n * size, (n + 1) * size),
   )
 }
 
@@ -29,8 +46,20 @@ interface Posted {
   readonly sent: number
 }
 
-/** Posts the body, part by part as the server takes it. `patience`: how long it waits to be asked. */
-function post(executable: Executable, parts: readonly Buffer[], token?: string, patience = 0) {
+interface Manner {
+  readonly token?: string | undefined
+  /** The header that says how long the body is, or that it comes in chunks. */
+  readonly form?: string
+  /** How long it waits to be asked for the body, ms. */
+  readonly patience?: number
+}
+
+/** Posts the body, part by part as the server takes it. */
+function post(
+  executable: Executable,
+  parts: readonly Buffer[],
+  { token, form = LENGTH, patience = 0 }: Manner = {},
+) {
   const { hostname, port } = new URL(executable.url)
   return new Promise<Posted>((resolve) => {
     const socket = connect(Number(port), hostname)
@@ -53,7 +82,7 @@ function post(executable: Executable, parts: readonly Buffer[], token?: string, 
       socket.write(
         'POST /main/my/plain HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n' +
           (token === undefined ? '' : `Authorization: Bearer ${token}\r\n`) +
-          `Content-Length: ${LARGEST}\r\n\r\n`,
+          `${form}\r\n\r\n`,
       )
       setTimeout(send, patience)
     })
@@ -77,26 +106,43 @@ async function ceilingOf<T>(executable: Executable, work: () => Promise<T>): Pro
 }
 
 describe('promise 35: posts of maximal size', () => {
-  test('100 at once stay below 512 MB: some are stored, the others asked to come back', async () => {
-    await using executable = await setupExecutable()
-    const alice = await executable.as(ALICE)
-    const parts = largestBody()
-    const posts = await ceilingOf(executable, () =>
-      Promise.all(Array.from({ length: MANY }, () => post(executable, parts, alice.token))),
-    )
-    const statuses = new Set(posts.map(({ status }) => status))
-    expect(statuses).toEqual(new Set([200, 503]))
-    expect((await alice.post('/my/plain', { id: 'b' })).status).toBe(200)
-    const stored = await alice.get('/my/plain/a')
-    expect(stored.text.length).toBeGreaterThan(LARGEST)
-  }, 60_000)
+  // Begun side by side, and so far apart that some are stored while others come.
+  test.each([
+    ['100 at once', LENGTH, MANY, 0, 0],
+    ['100 at once, in chunks,', CHUNKED, MANY, PART, 0],
+    ['100 one after the other, in chunks,', CHUNKED, MANY, PART, 5],
+    ['4 in tiny chunks', CHUNKED, 4, 16, 0],
+  ])(
+    '%s stay below 512 MB: some are stored, the others asked to come back',
+    async (_, form, many, size, apart) => {
+      await using executable = await setupExecutable()
+      const alice = await executable.as(ALICE)
+      // One such sign makes the text twice as large in memory.
+      const body = largestBody('€')
+      const parts = form === CHUNKED ? inChunks(body, size) : body
+      const posts = await ceilingOf(executable, () =>
+        Promise.all(
+          Array.from({ length: many }, async (_, n) => {
+            await Bun.sleep(n * apart)
+            return await post(executable, parts, { token: alice.token, form })
+          }),
+        ),
+      )
+      const statuses = new Set(posts.map(({ status }) => status))
+      expect(statuses).toEqual(new Set([200, 503]))
+      expect((await alice.post('/my/plain', { id: 'b' })).status).toBe(200)
+      const stored = await alice.get('/my/plain/a')
+      expect(Buffer.byteLength(stored.text)).toBeGreaterThan(LARGEST)
+    },
+    60_000,
+  )
 
   test('100 anonymous ones are answered before their body is read', async () => {
     await using executable = await setupExecutable()
     const parts = largestBody()
     const calm = executable.memory().now
     const patient = await Promise.all(
-      Array.from({ length: MANY }, () => post(executable, parts, undefined, 5_000)),
+      Array.from({ length: MANY }, () => post(executable, parts, { patience: 5_000 })),
     )
     expect(patient).toEqual(Array.from({ length: MANY }, () => ({ status: 401, sent: 0 })))
     expect(executable.memory().now - calm).toBeLessThan(64)
