@@ -1,5 +1,5 @@
 import { SatchelError } from '../domain/error'
-import { type JsonLimits, parseJson } from '../domain/json/scan'
+import { type JsonLimits, parseScanned, scanJson } from '../domain/json/scan'
 import { nextTurn } from '../domain/turn'
 import { callOf } from './call'
 import { gather, release } from './gather'
@@ -11,14 +11,19 @@ export interface BodyLimits extends JsonLimits {
 
 /** All bodies that are held at the same time, whoever sent them (design.md §6). */
 const BUDGET = 64 * 1024 * 1024
-/** Bodies above this are parsed and written one after the other: parsed, they are several times larger. */
+/**
+ * Bodies above this are parsed and written one after the other, and so are smaller ones that are
+ * larger than this when they are parsed.
+ */
 const LARGE = 1024 * 1024
+/** What a parsed value takes, roughly, besides its text: `[]` as much as a number or a name. */
+const VALUE = 64
 /**
  * Room for a large body is taken when it is promised, for others when they come: whoever promises
  * much and sends nothing must not keep those out.
  */
 const BUDGET_OF_LARGE = 48 * 1024 * 1024
-/** Memory is collected after so many bytes of large bodies. */
+/** Memory is collected after so many bytes of large bodies, parsed. */
 const COLLECTED_AFTER = 16 * 1024 * 1024
 /**
  * What a body that passes through holds. Whose chunks are small is slow and holds little: however many
@@ -63,6 +68,7 @@ export function createBodies(limits: BodyLimits): Bodies {
   async function withBytes<T>(
     routed: Request,
     most: number,
+    weigh: (bytes: Uint8Array) => number,
     work: (bytes: Uint8Array) => Promise<T>,
   ): Promise<T> {
     const request = callOf(routed).sent
@@ -83,24 +89,23 @@ export function createBodies(limits: BodyLimits): Bodies {
         isLarge(declared) ? request.bytes() : gather(request.body ?? [], most, grown),
       )
       if (declared !== undefined && bytes.length !== declared) throw brokenOff()
-      return bytes.length > LARGE
-        ? await oneByOne(bytes.length, () => work(bytes))
-        : await work(bytes)
+      const weight = weigh(bytes)
+      return weight > LARGE ? await oneByOne(weight, () => work(bytes)) : await work(bytes)
     } finally {
       held -= reserved
     }
   }
 
-  function oneByOne<T>(bytes: number, work: () => Promise<T>): Promise<T> {
+  function oneByOne<T>(weight: number, work: () => Promise<T>): Promise<T> {
     const turn = large.then(work)
-    const recovered = () => recover(bytes)
+    const recovered = () => recover(weight)
     large = turn.then(recovered, recovered)
     return turn
   }
 
   /** What texts hold does not press the collector hard enough: a few large bodies would be 500 MB. */
-  async function recover(bytes: number): Promise<void> {
-    uncollected += bytes
+  async function recover(weight: number): Promise<void> {
+    uncollected += weight
     if (uncollected < COLLECTED_AFTER) return
     uncollected = 0
     await nextTurn()
@@ -110,10 +115,11 @@ export function createBodies(limits: BodyLimits): Bodies {
   return {
     json(request, work) {
       requireJson(request)
-      return withBytes(request, limits.bytes, (bytes) => work(parsed(bytes, limits)))
+      const weigh = (bytes: Uint8Array) => bytes.length + VALUE * scanJson(bytes, limits)
+      return withBytes(request, limits.bytes, weigh, (bytes) => work(parsed(bytes)))
     },
     text: (request, most) =>
-      withBytes(request, Math.min(most, limits.bytes), async (bytes) => decode(bytes)),
+      withBytes(request, Math.min(most, limits.bytes), lengthOf, async (bytes) => decode(bytes)),
     pass(sender) {
       let bytes = 0
       const grow = (to: number) => {
@@ -194,9 +200,13 @@ export function brokenOff(): SatchelError {
   return new SatchelError('INVALID_REQUEST', 'The body broke off')
 }
 
-function parsed(bytes: Uint8Array, limits: JsonLimits): unknown {
+function lengthOf(bytes: Uint8Array): number {
+  return bytes.length
+}
+
+function parsed(bytes: Uint8Array): unknown {
   try {
-    return parseJson(bytes, limits)
+    return parseScanned(bytes)
   } finally {
     release(bytes)
   }

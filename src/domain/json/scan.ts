@@ -31,7 +31,7 @@ export const JSON_LIMITS: JsonLimits = { depth: 64, values: 1_000_000 }
  * is built for it (promise 29). Looks at strings, brackets and commas only: what is no JSON at
  * all passes, for `JSON.parse` to refuse. Throws `UNPROCESSABLE`.
  */
-export function scanJson(bytes: Uint8Array, limits: JsonLimits): void {
+export function scanJson(bytes: Uint8Array, limits: JsonLimits): number {
   const end = bytes.length
   let depth = 0
   let values = 1
@@ -39,7 +39,7 @@ export function scanJson(bytes: Uint8Array, limits: JsonLimits): void {
     const byte = bytes[at]!
     if (byte === QUOTE) {
       at = closingQuote(bytes, at + 1)
-      if (at < 0) return
+      if (at < 0) return values
     } else if (byte === COMMA) {
       if (++values > limits.values) throw tooManyValues(limits)
     } else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
@@ -50,9 +50,10 @@ export function scanJson(bytes: Uint8Array, limits: JsonLimits): void {
         throw tooManyValues(limits)
       }
     } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) {
-      if (--depth < 0) return
+      if (--depth < 0) return values
     }
   }
+  return values
 }
 
 export interface JsonSource {
@@ -72,6 +73,14 @@ export function parseJson(
   source: JsonSource = { name: 'The body' },
 ): unknown {
   scanJson(typeof input === 'string' ? Buffer.from(input) : input, limits)
+  return parseScanned(input, source)
+}
+
+/** The same for a text that `scanJson` has let pass. */
+export function parseScanned(
+  input: Uint8Array | string,
+  source: JsonSource = { name: 'The body' },
+): unknown {
   const text = typeof input === 'string' ? input : decodeUtf8(input, source)
   try {
     return JSON.parse(text) as unknown
