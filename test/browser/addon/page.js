@@ -17,11 +17,12 @@ db.cloud.currentUser.subscribe(({ isLoggedIn, userId, accessToken, nonExportable
 })
 
 // As the first query of an application does.
-void db.open()
+const opened = db.open()
 
 // What the link in a mail brings along.
 const { otpId, otp } = Object.fromEntries(new URL(location.href).searchParams)
 if (otpId && otp) void db.cloud.login({ otpId, otp })
 
 // A click before would have been for nothing.
+await opened
 if (button !== null) button.disabled = false

@@ -291,7 +291,8 @@ function compareValues(a: unknown, b: unknown): number {
   if (byRank !== 0) return byRank
   if (Array.isArray(a) && Array.isArray(b)) return compareLists(a, b, compareValues)
   const [left, right] = [plain(a), plain(b)]
-  if (typeof left === 'number') return Math.sign(left - (right as number))
+  // There are two zeros, and -0 - 0 is the other one.
+  if (typeof left === 'number') return Math.sign(left - (right as number)) + 0
   if (typeof left === 'string') return compareLists(units(left), units(right as string), difference)
   if (Array.isArray(left)) return compareLists(left, right as number[], difference)
   return 0
