@@ -23,6 +23,8 @@ const VALUE = 64
  * much and sends nothing must not keep those out.
  */
 const BUDGET_OF_LARGE = 48 * 1024 * 1024
+/** To read bodies of most requests chunk by chunk would cost a third of their writes. */
+const SMALL = 64 * 1024
 /** Memory is collected after so many bytes of large bodies, parsed. */
 const COLLECTED_AFTER = 16 * 1024 * 1024
 /**
@@ -85,9 +87,11 @@ export function createBodies(limits: BodyLimits): Bodies {
     }
     try {
       if (isLarge(declared)) grown(declared)
+      const inOne = isLarge(declared) || (declared !== undefined && declared <= SMALL)
       const bytes = await received(
-        isLarge(declared) ? request.bytes() : gather(request.body ?? [], most, grown),
+        inOne ? request.bytes() : gather(request.body ?? [], most, grown),
       )
+      if (bytes.length > reserved) grown(bytes.length)
       if (declared !== undefined && bytes.length !== declared) throw brokenOff()
       const weight = weigh(bytes)
       return weight > LARGE ? await oneByOne(weight, () => work(bytes)) : await work(bytes)
