@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import process from 'node:process'
 import { holdsSecret, usualSender } from './mail/address'
-import { isLoopback } from './setting'
+import { isLoopback } from './networks'
 import { environmentName, flagName, type Setting, type Settings, SETTINGS } from './settings'
 
 /** Something the person at the keyboard can put right: bad flags, settings or arguments (exit code 2). */

@@ -23,8 +23,8 @@ const MOST_PENDING_CHARACTERS = 8 * 1024 * 1024
 /**
  * Collects lines and writes them in batches, one write under way at a time: when a batch is large
  * enough or has waited long enough. At 75,000 requests a second a system call per line would cost
- * more than the requests. `lost` makes the line that says
- * how many were dropped because the outlet stood still.
+ * more than the requests. `lost` makes the line that says how many were dropped because the outlet
+ * stood still.
  */
 export function batchLines(outlet: Outlet, lost: (lines: number) => string): LineSink {
   let pending = ''

@@ -18,7 +18,7 @@ import {
   rateLimits,
   secretKey,
   smtpUrl,
-} from './setting'
+} from './setting-values'
 
 /** How sure an acknowledged write is (design.md §3): `relaxed` may lose the last moments on power loss. */
 type Durability = 'full' | 'relaxed'

@@ -3,7 +3,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { readConfig, UsageError } from '../src/config'
-import { isLoopback } from '../src/setting'
+import { isLoopback } from '../src/networks'
 
 const environment = {}
 

@@ -9,7 +9,7 @@ import type { Call } from './call'
 import type { Door } from './door'
 import type { Host } from './hosts'
 import { type ChunkSource, patiently } from './patient'
-import type { SideBySide } from './side-by-side'
+import type { UploadShares } from './upload-shares'
 
 /** A connection whose upload is over is one like all others again, s. */
 const USUAL_PATIENCE = 30
@@ -20,7 +20,7 @@ export interface Upload {
   readonly actor: Actor
   /** As the address has it, decoded. */
   readonly id: string
-  readonly sideBySide: SideBySide
+  readonly shares: UploadShares
 }
 
 /**
@@ -28,7 +28,7 @@ export interface Upload {
  * (spec.md §4.5, protocol.md §8.1).
  */
 export async function takeUpload(door: Door, upload: Upload): Promise<string> {
-  const { call, host, actor, id, sideBySide } = upload
+  const { call, host, actor, id, shares } = upload
   const { limits, patience } = door.blobs
   const type = contentType(call)
   requireWhole(call.sent)
@@ -41,7 +41,7 @@ export async function takeUpload(door: Door, upload: Upload): Promise<string> {
   const takers = [took]
   for (const { whose, left } of room.quotas) {
     const payer = `${whose} ${host.database.id} ${whose === 'user' ? actor.subject : ''}`
-    const { take } = held.use(sideBySide.begin(payer, left))
+    const { take } = held.use(shares.begin(payer, left))
     // What is only said to come takes of nobody else's.
     if (whose === 'user' && length !== undefined) take(length)
     else takers.push(take)

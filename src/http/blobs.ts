@@ -7,11 +7,11 @@ import { blobAnswer } from './blob-answer'
 import { takeUpload } from './blob-upload'
 import { segment } from './call'
 import type { Door } from './door'
-import { createSideBySide } from './side-by-side'
+import { createUploadShares } from './upload-shares'
 
 /** `/blob` (spec.md §4, §4.5, protocol.md §8). */
 export function blobRoutes(door: Door) {
-  const sideBySide = createSideBySide()
+  const shares = createUploadShares()
   return (
     new Elysia({ name: 'blobs' })
       // The add-on fetches and brings as many as there are, one by one (promise 37).
@@ -20,7 +20,7 @@ export function blobRoutes(door: Door) {
         '/:database/blob/:blob',
         async ({ call, host, actor }) => {
           const id = segment(call, 2)
-          const ref = await takeUpload(door, { call, host, actor, id, sideBySide })
+          const ref = await takeUpload(door, { call, host, actor, id, shares })
           return answer(call, JSON.stringify({ ref }))
         },
         { writes: ['ACCESS_DB'], parse: 'none', detail: { operationId: 'uploadBlob' } },

@@ -2,7 +2,7 @@ import { SatchelError } from '../domain/error'
 import { type JsonLimits, parseScanned, scanJson } from '../domain/json/scan'
 import { nextTurn } from '../domain/turn'
 import { callOf } from './call'
-import { gather, release } from './gather'
+import { gather, release } from './body-bytes'
 
 export interface BodyLimits extends JsonLimits {
   /** The largest body of one request. */
@@ -87,9 +87,9 @@ export function createBodies(limits: BodyLimits): Bodies {
     }
     try {
       if (isLarge(declared)) grown(declared)
-      const inOne = isLarge(declared) || (declared !== undefined && declared <= SMALL)
+      const isCounted = declared === undefined || (declared > SMALL && !isLarge(declared))
       const bytes = await received(
-        inOne ? request.bytes() : gather(request.body ?? [], most, grown),
+        isCounted ? gather(request.body ?? [], most, grown) : request.bytes(),
       )
       if (bytes.length > reserved) grown(bytes.length)
       if (declared !== undefined && bytes.length !== declared) throw brokenOff()

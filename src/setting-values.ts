@@ -5,11 +5,6 @@ import { parseSender } from './mail/sender'
 import { isIPv4, isIPv6, type Networks, parseNetworks } from './networks'
 import { parseRateLimits, RATE_LIMIT_NAMES, type RateLimits } from './rate-limits'
 
-/** True for the addresses only this machine can reach. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'))
-}
-
 /** One of a few words. Like all readers of this file it throws an error that says what is expected. */
 export function oneOf<T extends string>(...choices: readonly T[]): (text: string) => T {
   return (text) => {

@@ -4,7 +4,7 @@ import { SatchelError } from '../domain/error'
  * Uploads that come at the same time. Until each is noted the quotas know nothing of it: together they
  * must fit what is left, or a small quota would be no protection for the disk.
  */
-export interface SideBySide {
+export interface UploadShares {
   /** One more for whoever pays, who has `left` bytes left. Disposed, it is over. */
   begin(payer: string, left: number): Share
 }
@@ -14,7 +14,7 @@ export interface Share extends Disposable {
   readonly take: (bytes: number) => void
 }
 
-export function createSideBySide(): SideBySide {
+export function createUploadShares(): UploadShares {
   const bytesByPayer = new Map<string, number>()
   return {
     begin(payer, left) {
