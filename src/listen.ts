@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
-import { type Config, UsageError } from './config'
-import { SatchelError } from './domain/error'
-import { serverLog } from './log'
-import { flagName } from './settings'
+import { type Config, UsageError } from './config/config'
+import { SatchelError } from './domain/value/error'
+import { serverLog } from './log/log'
+import { flagName } from './config/settings'
 
 /** The front door on its address. */
 export interface Listener {

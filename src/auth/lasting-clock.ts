@@ -1,5 +1,5 @@
 import type { Clock } from '../clock'
-import type { Database, WriteTx } from '../domain/store'
+import type { Database, WriteTx } from '../domain/store/store'
 import { createSteadyClock, type SteadyClock } from './steady-clock'
 
 /** A steady clock that does not go back over a restart either. Closing it writes what is pending. */

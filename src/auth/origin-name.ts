@@ -1,5 +1,5 @@
 import { listOrigins } from '../domain/origin'
-import type { ReadTx } from '../domain/store'
+import type { ReadTx } from '../domain/store/store'
 
 /** What a mail calls the page that asked for it. */
 export interface OriginName {

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from '@commander-js/extra-typings'
-import { SatchelError } from '../domain/error'
-import { amount } from '../setting-values'
+import { SatchelError } from '../domain/value/error'
+import { amount } from '../config/setting-values'
 import { number } from './arguments'
 import { describeBlob, describeQuota, describeVerification, tableOfBlobs } from './blob-output'
 import { type Cli, example, inSession, withDatabase } from './command'

@@ -1,6 +1,6 @@
 import { Option } from '@commander-js/extra-typings'
 import type { Command } from '@commander-js/extra-typings'
-import { SCOPES } from '../domain/scope'
+import { SCOPES } from '../domain/value/scope'
 import { type Cli, example, inSession, withDatabase } from './command'
 import { list, number } from './arguments'
 import { credentials, print, table } from './output'

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import type { Command, OptionValues } from '@commander-js/extra-typings'
 import type { Clock } from '../clock'
-import { readConfig } from '../config'
+import { readConfig } from '../config/config'
 import type { Session } from '../control/session'
-import { SatchelError } from '../domain/error'
-import { SETTINGS } from '../settings'
+import { SatchelError } from '../domain/value/error'
+import { SETTINGS } from '../config/settings'
 import type { Terminal } from './terminal'
 
 /** What every command is handed. */
@@ -49,7 +49,7 @@ export async function inSession<T>(
   if (!makesFolder && !existsSync(config.data)) throw noFolder(config.data)
   const [{ openSession }, { takeDataFolder }] = await Promise.all([
     import('../control/session'),
-    import('../data-folder'),
+    import('../host/data-folder'),
   ])
   await using session = await openSession(config.data, () => {
     const folder = takeDataFolder(config, clock)

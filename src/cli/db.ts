@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings'
-import { UsageError } from '../config'
+import { UsageError } from '../config/config'
 import { type Cli, example, inSession, withFolder } from './command'
 import { credentials, print, table } from './output'
 

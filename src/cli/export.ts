@@ -1,6 +1,6 @@
 import { type Command, Option } from '@commander-js/extra-typings'
 import { extname } from 'node:path'
-import { UsageError } from '../config'
+import { UsageError } from '../config/config'
 import type { OutputOf } from '../control/operations'
 import type { ExportFormat } from '../domain/transfer/export'
 import { type Cli, example, inSession, withDatabase } from './command'

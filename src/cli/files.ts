@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
-import { UsageError } from '../config'
+import { UsageError } from '../config/config'
 import type { Cli } from './command'
 
 export interface Input {

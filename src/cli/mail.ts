@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings'
-import { UsageError } from '../config'
+import { UsageError } from '../config/config'
 import type { OutputOf } from '../control/operations'
 import { holdsSecret } from '../mail/address'
 import { type Cli, example, inSession, withDatabase } from './command'

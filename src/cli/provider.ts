@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings'
-import { SatchelError } from '../domain/error'
+import { SatchelError } from '../domain/value/error'
 import { PROVIDER_TYPES } from '../domain/provider'
 import type { OutputOf } from '../control/operations'
 import { list } from './arguments'

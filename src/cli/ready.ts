@@ -1,9 +1,9 @@
 import { relative, resolve } from 'node:path'
 import process from 'node:process'
 import { version } from '../../package.json'
-import type { Config } from '../config'
+import type { Config } from '../config/config'
 import type { Server } from '../server'
-import { SETTINGS } from '../settings'
+import { SETTINGS } from '../config/settings'
 import { credentials } from './output'
 import type { Terminal } from './terminal'
 

@@ -1,6 +1,6 @@
 import process from 'node:process'
-import { UsageError } from '../config'
-import { openOutlet } from '../line-sink'
+import { UsageError } from '../config/config'
+import { openOutlet } from '../log/line-sink'
 
 /** Where a command reads and writes. */
 export interface Terminal {

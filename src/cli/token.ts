@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings'
-import { SCOPES } from '../domain/scope'
+import { SCOPES } from '../domain/value/scope'
 import { list, number } from './arguments'
 import { type Cli, example, inSession, withDatabase } from './command'
 import { print } from './output'

@@ -4,9 +4,9 @@ import {
   Option,
   type OptionValues,
 } from '@commander-js/extra-typings'
-import { UsageError } from '../config'
+import { UsageError } from '../config/config'
 import type { Session } from '../control/session'
-import { timeOfText } from '../domain/object/date-value'
+import { timeOfText } from '../domain/value/date-value'
 import type { UserJson } from '../domain/user/json'
 import type { UserListJson } from '../domain/user/list'
 import { MAX_USERS, USER_ORDERS } from '../domain/user/query'

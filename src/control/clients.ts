@@ -5,10 +5,10 @@ import {
   revokeClient,
   rotateClient,
 } from '../domain/client'
-import { requireEmail } from '../domain/email'
-import { SatchelError } from '../domain/error'
-import { grantScopes, SCOPES } from '../domain/scope'
-import type { ReadTx } from '../domain/store'
+import { requireEmail } from '../domain/user/email'
+import { SatchelError } from '../domain/value/error'
+import { grantScopes, SCOPES } from '../domain/value/scope'
+import type { ReadTx } from '../domain/store/store'
 import { number, optional, text, texts } from './fields'
 import { operation } from './operation'
 

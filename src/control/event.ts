@@ -1,4 +1,4 @@
-import { type ErrorCode, SatchelError } from '../domain/error'
+import { type ErrorCode, SatchelError } from '../domain/value/error'
 import { NEWLINE } from '../domain/json/bytes'
 
 /** What an answer of the control listener is made of. The last one is a result or an error. */

@@ -1,4 +1,4 @@
-import { SatchelError } from '../domain/error'
+import { SatchelError } from '../domain/value/error'
 
 /** Reads one field of what came over the wire, or throws `INVALID_REQUEST` naming it. */
 type Field<T> = (value: unknown, name: string) => T

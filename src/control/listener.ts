@@ -1,9 +1,9 @@
-import { SatchelError } from '../domain/error'
-import { sameSecret } from '../domain/secret'
-import { serverLog } from '../log'
+import { SatchelError } from '../domain/value/error'
+import { sameSecret } from '../domain/value/secret'
+import { serverLog } from '../log/log'
 import { toWire, writeEvent } from './event'
 import type { Operation } from './operation'
-import type { Workspace } from './workspace'
+import type { Workspace } from '../host/workspace'
 
 export interface ControlListener {
   /** `http://127.0.0.1:PORT` */

@@ -1,5 +1,5 @@
-import { requireEmail } from '../domain/email'
-import { SatchelError } from '../domain/error'
+import { requireEmail } from '../domain/user/email'
+import { SatchelError } from '../domain/value/error'
 import type { MailKind } from '../domain/mailer'
 import { sampleLetter } from '../mail/samples'
 import {

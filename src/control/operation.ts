@@ -1,5 +1,5 @@
 import { type Fields, readFields, type Values } from './fields'
-import type { Workspace } from './workspace'
+import type { Workspace } from '../host/workspace'
 
 /** What flows besides the input and the output of an operation. */
 export interface Streams {

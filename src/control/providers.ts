@@ -4,10 +4,10 @@ import {
   type ProviderOptions,
   removeProvider,
 } from '../domain/provider'
-import { callbackAddress } from '../auth/provider-login'
+import { callbackAddress } from '../auth/provider/provider-login'
 import { flag, optional, text, texts } from './fields'
 import { operation } from './operation'
-import type { OpenDatabase } from './workspace'
+import type { OpenDatabase } from '../host/workspace'
 
 export const providerOperations = {
   /** The secret is the upload. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
-import { SatchelError } from '../domain/error'
+import { SatchelError } from '../domain/value/error'
 import { type Event, fromWire, readEvents } from './event'
-import type { Holder } from './holder'
+import type { Holder } from '../host/holder'
 import type { Streams } from './operation'
 
 /** True when the holder takes commands, and is the one that wrote this token. */

@@ -1,7 +1,7 @@
-import { untilJobEnds } from '../domain/job-end'
+import { untilJobEnds } from '../domain/job/job-end'
 import { parseSchemaFile } from '../domain/schema-file'
 import { indexJobs, pushSchema, reportSchema } from '../domain/schema-report'
-import type { Database } from '../domain/store'
+import type { Database } from '../domain/store/store'
 import { flag, text } from './fields'
 import { operation, type Streams } from './operation'
 

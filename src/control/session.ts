@@ -1,9 +1,9 @@
-import { SatchelError } from '../domain/error'
-import { type Holder, nameHolder, readHolder } from './holder'
+import { SatchelError } from '../domain/value/error'
+import { type Holder, nameHolder, readHolder } from '../host/holder'
 import { getOperation, type InputOf, type OperationName, type OutputOf } from './operations'
 import type { Streams } from './operation'
 import { callHolder, isAnswering } from './remote'
-import type { Workspace } from './workspace'
+import type { Workspace } from '../host/workspace'
 
 /** A data folder a command works on. The command does not know by whose hands. */
 export interface Session extends AsyncDisposable {

@@ -1,4 +1,4 @@
-import { SatchelError } from '../domain/error'
+import { SatchelError } from '../domain/value/error'
 import { exportArchive } from '../domain/transfer/archive-export'
 import { createBlobCensus } from '../domain/transfer/blob-census'
 import {
@@ -12,7 +12,7 @@ import { importFile } from '../domain/transfer/import'
 import { ZIP } from '../zip/format'
 import { flag, number, optional, text } from './fields'
 import { operation, type Streams } from './operation'
-import type { OpenDatabase } from './workspace'
+import type { OpenDatabase } from '../host/workspace'
 
 export const transferOperations = {
   /** The file is the upload, of `size` bytes when that is known; progress is in bytes. */

@@ -1,4 +1,4 @@
-import { quoted, SatchelError } from '../domain/error'
+import { quoted, SatchelError } from '../domain/value/error'
 import { findPolicy } from '../domain/user/policy'
 import { foldUserId, type User } from '../domain/user/user'
 import { readUserChanges } from '../domain/user/change'

@@ -1,9 +1,9 @@
 import type { Clock } from '../clock'
-import { quoted, SatchelError } from './error'
-import { randomToken } from './id'
-import { hasAllScopes, type Scope, SCOPES } from './scope'
-import { hashSecret, newSecret, sameSecret } from './secret'
-import type { ReadTx, WriteTx } from './store'
+import { quoted, SatchelError } from './value/error'
+import { randomToken } from './value/id'
+import { hasAllScopes, type Scope, SCOPES } from './value/scope'
+import { hashSecret, newSecret, sameSecret } from './value/secret'
+import type { ReadTx, WriteTx } from './store/store'
 import { foldEmail } from './user/user'
 
 /** An API client (protocol.md §9.2). Its secret is known only as its SHA-256. */

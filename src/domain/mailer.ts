@@ -1,5 +1,5 @@
-import { hashSecret } from './secret'
-import type { Awaitable, ReadTx, WriteTx } from './store'
+import { hashSecret } from './value/secret'
+import type { Awaitable, ReadTx, WriteTx } from './store/store'
 import { foldEmail } from './user/user'
 
 /** What the templates of each kind of mail are filled with (protocol.md §13.2). */

@@ -1,10 +1,10 @@
 import { Elysia } from 'elysia'
-import { ANONYMOUS, type Actor, requireLicense, requireScopes } from '../domain/actor'
-import { SatchelError } from '../domain/error'
-import type { Scope } from '../domain/scope'
+import { ANONYMOUS, type Actor, requireLicense, requireScopes } from '../domain/access/actor'
+import { SatchelError } from '../domain/value/error'
+import type { Scope } from '../domain/value/scope'
 import { type Call, callOf, segment } from './call'
 import type { Door } from './door'
-import type { Host } from './hosts'
+import type { Host } from '../host/host'
 
 /**
  * Finds the database that the address names, works out who is asking and counts it. A route says with

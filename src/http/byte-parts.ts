@@ -1,4 +1,4 @@
-import { randomToken } from '../domain/id'
+import { randomToken } from '../domain/value/id'
 import type { ByteRange } from './range'
 
 /** A body that is put together from texts and from ranges of a blob. */

@@ -1,6 +1,6 @@
-import type { Quota } from '../auth/counter'
-import { decodePercent } from '../domain/percent'
-import type { ErrorCode } from '../domain/error'
+import type { Quota } from '../limits/counter'
+import { decodePercent } from '../domain/value/percent'
+import type { ErrorCode } from '../domain/value/error'
 
 /** One request on its way through the front door. */
 export interface Call {

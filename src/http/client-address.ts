@@ -1,4 +1,4 @@
-import { isIPv4, isIPv6, type Networks } from '../networks'
+import { isIPv4, isIPv6, type Networks } from '../net/networks'
 
 /**
  * The IP address that a request comes from, in one form: that of the socket or, when the socket is a

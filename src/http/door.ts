@@ -1,12 +1,12 @@
 import type { Clock } from '../clock'
-import type { AccessEntry } from '../log'
-import type { Networks } from '../networks'
+import type { AccessEntry } from '../log/log'
+import type { Networks } from '../net/networks'
 import type { BlobLimits } from '../domain/blob/limits'
 import type { OffloadRule } from '../domain/blob/offload-rule'
-import type { Bodies } from './body'
-import type { Patience } from './patient'
+import type { Bodies } from './body/body'
+import type { Patience } from './body/patient'
 import type { OriginPolicy } from './cors'
-import type { Hosts } from './hosts'
+import type { Hosts } from '../host/host'
 import type { Limiter } from './rate-limits'
 
 /** What every router of the front door works with. */

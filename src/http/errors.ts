@@ -1,4 +1,4 @@
-import { type ErrorCode, SatchelError } from '../domain/error'
+import { type ErrorCode, SatchelError } from '../domain/value/error'
 import { answer } from './answer'
 import type { Call } from './call'
 import type { Door } from './door'

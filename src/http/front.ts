@@ -1,6 +1,6 @@
 import type { Server } from 'bun'
 import { isDatabaseName } from '../domain/database'
-import { SatchelError } from '../domain/error'
+import { SatchelError } from '../domain/value/error'
 import { segment, type Call, enterCall } from './call'
 import { clientAddress } from './client-address'
 import { dress } from './answer'

@@ -1,4 +1,4 @@
-import { nextTurn } from '../domain/turn'
+import { nextTurn } from '../domain/value/turn'
 
 export interface PaceOptions {
   /** Told why a stream broke off, when that was not its reader's doing. */

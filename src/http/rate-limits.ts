@@ -1,8 +1,8 @@
-import { type Counter, createCounter, type Quota } from '../auth/counter'
+import { type Counter, createCounter, type Quota } from '../limits/counter'
 import { createSteadyClock } from '../auth/steady-clock'
 import type { Clock } from '../clock'
-import { type ErrorCode, SatchelError } from '../domain/error'
-import { networkOf } from '../networks'
+import { type ErrorCode, SatchelError } from '../domain/value/error'
+import { networkOf } from '../net/networks'
 import {
   formatTime,
   RATE_LIMIT_NAMES,
@@ -10,9 +10,9 @@ import {
   type RateLimit,
   type RateLimitName,
   type RateLimits,
-} from '../rate-limits'
+} from '../limits/rate-limits'
 import type { Call } from './call'
-import type { Host } from './hosts'
+import type { Host } from '../host/host'
 
 /**
  * Counts what callers do (protocol.md §14.2, promise 37). Whatever counts is told in the headers of

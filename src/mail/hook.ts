@@ -1,4 +1,4 @@
-import type { Outbound } from '../outbound'
+import type { Outbound } from '../net/outbound'
 import { DeliveryError, type Transport } from './message'
 import { parseSender } from './sender'
 

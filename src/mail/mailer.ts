@@ -1,6 +1,6 @@
 import type { Clock } from '../clock'
-import { SatchelError } from '../domain/error'
-import { randomToken } from '../domain/id'
+import { SatchelError } from '../domain/value/error'
+import { randomToken } from '../domain/value/id'
 import {
   type Letter,
   type Mailer,
@@ -8,9 +8,9 @@ import {
   type QueuedMail,
   recipientOf,
 } from '../domain/mailer'
-import type { Database, ReadTx } from '../domain/store'
+import type { Database, ReadTx } from '../domain/store/store'
 import type { Vault } from '../domain/vault'
-import type { Outbound } from '../outbound'
+import type { Outbound } from '../net/outbound'
 import { describeMailAddress, NOBODY, parseMailAddress, usualSender } from './address'
 import { hookTransport } from './hook'
 import { DeliveryError, type Message, type Transport } from './message'

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock'
 import type { QueuedMail } from '../domain/mailer'
-import type { Database } from '../domain/store'
+import type { Database } from '../domain/store/store'
 import { DeliveryError } from './message'
 
 /** Sends the mails that wait in a database, a few at a time, until each has gone or expired. */

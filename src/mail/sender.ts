@@ -1,4 +1,4 @@
-import { requireEmail } from '../domain/email'
+import { requireEmail } from '../domain/user/email'
 
 /** Who a mail comes from. */
 export interface Sender {

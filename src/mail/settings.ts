@@ -1,4 +1,4 @@
-import type { Awaitable, ReadTx, WriteTx } from '../domain/store'
+import type { Awaitable, ReadTx, WriteTx } from '../domain/store/store'
 
 /** How one database sends, where it differs from its server. */
 export interface MailSettings {

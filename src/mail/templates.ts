@@ -1,6 +1,6 @@
-import { quoted, SatchelError } from '../domain/error'
+import { quoted, SatchelError } from '../domain/value/error'
 import type { MailKind } from '../domain/mailer'
-import type { ReadTx, WriteTx } from '../domain/store'
+import type { ReadTx, WriteTx } from '../domain/store/store'
 import inviteHtml from './email-templates/invite-body-html.handlebars' with { type: 'text' }
 import inviteText from './email-templates/invite-body-txt.handlebars' with { type: 'text' }
 import inviteSubject from './email-templates/invite-subject.handlebars' with { type: 'text' }

@@ -1,4 +1,4 @@
-import type { RealmRef } from '../domain/realm'
+import type { RealmRef } from '../domain/store/realm'
 import type { Scope, WriteScope } from './scope'
 
 /** Where an object is, and which blobs it references from there. */

@@ -1,5 +1,5 @@
 import type { Blob } from '../domain/blob/blob'
-import type { RealmRef } from '../domain/realm'
+import type { RealmRef } from '../domain/store/realm'
 import type { Scope, WriteScope } from './scope'
 
 /** The row of the whole database among those of its uploaders; no realm has this number. */

@@ -1,12 +1,12 @@
 import type { Blob } from '../domain/blob/blob'
-import type { RealmRef } from '../domain/realm'
+import type { RealmRef } from '../domain/store/realm'
 import type {
   BlobReader,
   BlobReference,
   BlobState,
   BlobUsage,
   BlobWriter,
-} from '../domain/blob/records'
+} from '../domain/store/blobs'
 import { putBlob, removeBlob, WHOLE } from './blob-rows'
 import { erasing } from './erasing'
 import { objectTable } from './object-table'

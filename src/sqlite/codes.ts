@@ -1,5 +1,5 @@
 import { and, desc, eq, gt, lt } from 'drizzle-orm'
-import type { CodeReader, CodeWriter } from '../domain/people-store'
+import type { CodeReader, CodeWriter } from '../domain/store/people'
 import { codes } from './schema'
 import type { Scope, WriteScope } from './scope'
 

@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
-import { SatchelError } from '../domain/error'
+import { SatchelError } from '../domain/value/error'
 import { type Durability, setDurability } from './durability'
 import { keepPrivate } from './private-file'
 import { keepStatements } from './statements'

@@ -1,4 +1,4 @@
-import type { RealmRef } from '../domain/realm'
+import type { RealmRef } from '../domain/store/realm'
 import type { Scope } from './scope'
 import { loadErasing } from './state'
 

@@ -1,5 +1,5 @@
 import { SQLiteError } from 'bun:sqlite'
-import { SatchelError } from '../domain/error'
+import { SatchelError } from '../domain/value/error'
 
 /** What went wrong in SQLite, said for the caller; errors that are not SQLite's come back as they are. */
 export function storageFailure(error: unknown): unknown {

@@ -1,8 +1,8 @@
 import type { Clock } from '../clock'
-import { SatchelError } from '../domain/error'
-import type { Ids } from '../domain/id'
-import type { RealmRef } from '../domain/realm'
-import type { Table } from '../domain/table'
+import { SatchelError } from '../domain/value/error'
+import type { Ids } from '../domain/value/id'
+import type { RealmRef } from '../domain/store/realm'
+import type { Table } from '../domain/store/table'
 import type { Connection } from './connection'
 import {
   type Committed,

@@ -1,5 +1,5 @@
 import { and, desc, eq, gt, lt, lte } from 'drizzle-orm'
-import type { InvitationReader, InvitationWriter, Span } from '../domain/people-store'
+import type { InvitationReader, InvitationWriter, Span } from '../domain/store/people'
 import { invitations } from './schema'
 import type { Scope, WriteScope } from './scope'
 

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, renameSync } from 'node:fs'
 import { readdir, rmdir, unlink } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { randomToken } from '../domain/id'
+import { randomToken } from '../domain/value/id'
 
 /** Folders of databases that were removed, or not quite made. No database name begins like this. */
 const PREFIX = '.removed-'

@@ -1,7 +1,7 @@
 import { Database, SQLiteError } from 'bun:sqlite'
 import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
-import { SatchelError } from '../domain/error'
+import { SatchelError } from '../domain/value/error'
 import { keepPrivate } from './private-file'
 
 /**

@@ -1,5 +1,5 @@
 import { eq, lt } from 'drizzle-orm'
-import type { LoginReader, LoginWriter } from '../domain/people-store'
+import type { LoginReader, LoginWriter } from '../domain/store/people'
 import { revokedLogins, spentStates } from './schema'
 import type { Scope, WriteScope } from './scope'
 

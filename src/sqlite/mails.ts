@@ -1,5 +1,5 @@
 import { asc, eq, lte, min } from 'drizzle-orm'
-import type { MailReader, MailWriter } from '../domain/people-store'
+import type { MailReader, MailWriter } from '../domain/store/people'
 import { mails } from './schema'
 import type { Scope, WriteScope } from './scope'
 

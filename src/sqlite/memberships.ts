@@ -1,5 +1,5 @@
 import { and, eq, gt, isNull } from 'drizzle-orm'
-import type { MembershipReader, MembershipWriter } from '../domain/people-store'
+import type { MembershipReader, MembershipWriter } from '../domain/store/people'
 import { memberships } from './schema'
 import type { Scope, WriteScope } from './scope'
 

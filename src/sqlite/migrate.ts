@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite'
 import type { Migration } from '../../migrations/sqlite/index'
-import { SatchelError } from '../domain/error'
+import { SatchelError } from '../domain/value/error'
 import type { Connection } from './connection'
 
 /**

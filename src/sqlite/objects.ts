@@ -1,12 +1,12 @@
-import type { RealmRef } from '../domain/realm'
+import type { RealmRef } from '../domain/store/realm'
 import type {
   Chunk,
   ChunkSize,
   ObjectReader,
   StoredObject,
   StoredRow,
-} from '../domain/object-store'
-import type { Table } from '../domain/table'
+} from '../domain/store/objects'
+import type { Table } from '../domain/store/table'
 import { erasing } from './erasing'
 import { gather, isLight } from './gather'
 import { locate } from './locate'

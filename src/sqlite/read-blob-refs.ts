@@ -1,5 +1,5 @@
 import { blobsIn, mentionsBlobs } from '../domain/blob/refs'
-import { parseStored } from '../domain/object/value'
+import { parseStored } from '../domain/value/value'
 import type { Connection } from './connection'
 import { objectTable } from './object-table'
 

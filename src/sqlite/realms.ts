@@ -1,6 +1,6 @@
-import { SatchelError } from '../domain/error'
-import type { Realm, RealmRef } from '../domain/realm'
-import type { RealmReader, RealmWriter } from '../domain/store'
+import { SatchelError } from '../domain/value/error'
+import type { Realm, RealmRef } from '../domain/store/realm'
+import type { RealmReader, RealmWriter } from '../domain/store/store'
 import type { Scope, WriteScope } from './scope'
 import { memorizeRealm } from './state'
 

@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm'
 import type { SQLiteUpdateSetSource } from 'drizzle-orm/sqlite-core'
-import type { RecordWriter, Records } from '../domain/store'
+import type { RecordWriter, Records } from '../domain/store/store'
 import {
   type clients,
   jobs,

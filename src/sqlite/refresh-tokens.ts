@@ -1,5 +1,5 @@
 import { and, eq, lt } from 'drizzle-orm'
-import type { RefreshTokenReader, RefreshTokenWriter } from '../domain/people-store'
+import type { RefreshTokenReader, RefreshTokenWriter } from '../domain/store/people'
 import { refreshTokens, refreshUses } from './schema'
 import type { Scope, WriteScope } from './scope'
 

@@ -1,4 +1,4 @@
-import type { Awaitable } from '../domain/store'
+import type { Awaitable } from '../domain/store/store'
 import type { Connection } from './connection'
 import { type Unit, lostTransaction } from './group'
 

@@ -1,12 +1,12 @@
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import type { PermissionSet } from '../domain/access/permission'
-import type { Code } from '../domain/code'
-import type { SigningKey } from '../domain/credential'
-import type { Job } from '../domain/job'
+import type { PermissionSet } from '../domain/value/permission'
+import type { Code } from '../domain/store/code'
+import type { SigningKey } from '../domain/store/credential'
+import type { Job } from '../domain/job/job'
 import type { Provider } from '../domain/provider'
-import type { Scope } from '../domain/scope'
-import type { Setting } from '../domain/setting'
-import type { IndexState } from '../domain/table'
+import type { Scope } from '../domain/value/scope'
+import type { Setting } from '../domain/store/setting'
+import type { IndexState } from '../domain/store/table'
 
 /** What `migrations/sqlite` made, as drizzle sees it: property names are the domain's. */
 export const tables = sqliteTable('tables', {

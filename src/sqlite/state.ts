@@ -1,6 +1,6 @@
-import type { Realm, RealmRef } from '../domain/realm'
-import { parseTable } from '../domain/schema'
-import type { Table } from '../domain/table'
+import type { Realm, RealmRef } from '../domain/store/realm'
+import { parseTable } from '../domain/value/schema'
+import type { Table } from '../domain/store/table'
 import type { Connection } from './connection'
 
 /** The counters of a database: kept in memory, written once per commit. */

@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm'
-import type { TableDeclaration, TableReader, TableWriter } from '../domain/store'
-import type { Table } from '../domain/table'
+import type { TableDeclaration, TableReader, TableWriter } from '../domain/store/store'
+import type { Table } from '../domain/store/table'
 import { createObjectTable } from './object-table'
 import { indexes, tables } from './schema'
 import { loadSealed, loadTable, loadTables } from './state'

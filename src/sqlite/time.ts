@@ -1,4 +1,4 @@
-import type { TimeReader, TimeWriter } from '../domain/people-store'
+import type { TimeReader, TimeWriter } from '../domain/store/people'
 import type { Scope, WriteScope } from './scope'
 
 export function timeReader(scope: Scope): TimeReader {

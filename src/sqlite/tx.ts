@@ -1,6 +1,6 @@
-import type { MembershipReader, MembershipWriter } from '../domain/people-store'
-import type { BlobReader, BlobWriter } from '../domain/blob/records'
-import type { ObjectReader, ObjectWriter } from '../domain/object-store'
+import type { MembershipReader, MembershipWriter } from '../domain/store/people'
+import type { BlobReader, BlobWriter } from '../domain/store/blobs'
+import type { ObjectReader, ObjectWriter } from '../domain/store/objects'
 import type {
   Awaitable,
   ReadTx,
@@ -9,8 +9,8 @@ import type {
   TableReader,
   TableWriter,
   WriteTx,
-} from '../domain/store'
-import { nextTurn } from '../domain/turn'
+} from '../domain/store/store'
+import { nextTurn } from '../domain/value/turn'
 import { BaseTx } from './base-tx'
 import { blobReader, blobWriter } from './blobs'
 import { codeReader, codeWriter } from './codes'

@@ -1,4 +1,4 @@
-import type { UserReader, UserWriter } from '../domain/people-store'
+import type { UserReader, UserWriter } from '../domain/store/people'
 import type { User, UserFields } from '../domain/user/user'
 import { textsOf } from '../domain/user/search'
 import type { Scope, WriteScope } from './scope'

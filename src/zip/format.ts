@@ -1,4 +1,4 @@
-import type { ArchiveFormat } from '../domain/archive'
+import type { ArchiveFormat } from '../domain/transfer/archive'
 import { createZip } from './maker'
 import { openZip } from './reader'
 

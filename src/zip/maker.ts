@@ -1,5 +1,5 @@
 import { constants, crc32, createDeflateRaw, type DeflateRaw } from 'node:zlib'
-import type { ArchiveMaker } from '../domain/archive'
+import type { ArchiveMaker } from '../domain/transfer/archive'
 import { dataDescriptor, directoryEnd, directoryRecord, localHeader } from './records'
 
 const STORED = 0

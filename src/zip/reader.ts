@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream'
 import { crc32 } from 'node:zlib'
 import type { Entry, ZipFile } from 'yauzl'
-import type { Archive, Packed } from '../domain/archive'
-import { SatchelError, quoted } from '../domain/error'
+import type { Archive, Packed } from '../domain/transfer/archive'
+import { SatchelError, quoted } from '../domain/value/error'
 
 /** What is unpacked to more than this, in bytes, is looked at for how much tighter it is packed. */
 const HARMLESS = 16 * 2 ** 20

@@ -1,6 +1,6 @@
-import { createJobRunner } from '../../src/domain/job-runner'
-import { MAINTENANCE } from '../../src/domain/maintenance'
-import type { Database } from '../../src/domain/store'
+import { createJobRunner } from '../../src/domain/job/job-runner'
+import { MAINTENANCE } from '../../src/domain/job/maintenance'
+import type { Database } from '../../src/domain/store/store'
 
 /** Lets the storage erase what deleted realms have left. */
 export async function eraseLeftovers(database: Database): Promise<void> {

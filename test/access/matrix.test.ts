@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { ANONYMOUS } from '../../src/domain/actor'
-import type { Database } from '../../src/domain/store'
+import { ANONYMOUS } from '../../src/domain/access/actor'
+import type { Database } from '../../src/domain/store/store'
 import { type Attempts, attemptsIn, attemptsOnItems } from './attempts'
 import {
   INSIDERS,

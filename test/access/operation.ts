@@ -1,4 +1,4 @@
-import type { ViewName } from '../../src/domain/view'
+import type { ViewName } from '../../src/domain/access/view'
 import {
   putAllMine,
   putAnywhere,

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { declareTables } from '../../src/domain/declare'
-import { parseStores } from '../../src/domain/schema'
+import { parseStores } from '../../src/domain/value/schema'
 import type { Value } from './oracle-world'
 import { expectDone, expectRefused, openTeam } from './team'
 

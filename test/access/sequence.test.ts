@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
-import type { Database } from '../../src/domain/store'
+import type { Database } from '../../src/domain/store/store'
 import { eraseLeftovers } from './erasure'
 import { judge } from './operation'
 import { visibleTo } from './oracle'

@@ -1,5 +1,5 @@
 import { expect } from 'bun:test'
-import { SatchelError } from '../../src/domain/error'
+import { SatchelError } from '../../src/domain/value/error'
 import type { Person, Value } from './oracle-world'
 import { type Answer, administrator, as, openDatabase } from './setup'
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import { decodeJwt } from 'jose'
 import { createAuthority } from '../../src/auth/authority'
-import type { Actor } from '../../src/domain/actor'
+import type { Actor } from '../../src/domain/access/actor'
 import { revokeClient, rotateClient } from '../../src/domain/client'
-import type { Database } from '../../src/domain/store'
+import type { Database } from '../../src/domain/store/store'
 import type { User } from '../../src/domain/user/user'
 import { asClient, codeOf, DAY, HOUR, MINUTE, setupAuthority, type TestAuthority } from './setup'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { hashSecret } from '../../src/domain/secret'
+import { hashSecret } from '../../src/domain/value/secret'
 import { ALICE, BOB, personOf, setupInvitations } from './invitation-setup'
 import { refusalOf } from './setup'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { openLastingClock } from '../../src/auth/lasting-clock'
-import type { Database } from '../../src/domain/store'
+import type { Database } from '../../src/domain/store/store'
 import { code } from '../contract/codes'
 import { DAY, HOUR, MINUTE, SECOND, setupStore } from './setup'
 

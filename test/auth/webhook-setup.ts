@@ -1,10 +1,10 @@
 import { expect } from 'bun:test'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { Webhook } from 'standardwebhooks'
-import { createVault } from '../../src/auth/vault'
-import { createWebhook, type WebhookLimits } from '../../src/auth/webhook'
-import { parseNetworks } from '../../src/networks'
-import { createOutbound, type OutboundOptions } from '../../src/outbound'
+import { createVault } from '../../src/auth/key/vault'
+import { createWebhook, type WebhookLimits } from '../../src/auth/person/webhook'
+import { parseNetworks } from '../../src/net/networks'
+import { createOutbound, type OutboundOptions } from '../../src/net/outbound'
 import { createTestClock, refusalOf, setupStore } from './setup'
 
 export const ALICE = { id: 'alice', email: 'alice@example.com', name: 'Alice' }

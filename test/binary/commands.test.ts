@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { SCOPES } from '../../src/domain/scope'
+import { SCOPES } from '../../src/domain/value/scope'
 import { temporaryFolder } from '../setup'
 import { type Ready, satchel, satchelJson, type Served, serve } from './setup'
 

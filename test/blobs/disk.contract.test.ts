@@ -1,6 +1,6 @@
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createDiskBlobs } from '../../src/blobs/disk'
+import { createDiskBlobs } from '../../src/blobs/disk/disk'
 import { describeBlobStore } from '../contract/blob-store'
 import { temporaryFolder } from '../setup'
 import { copyFolder } from '../sqlite/folders'

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createDiskBlobs } from '../../src/blobs/disk'
+import { createDiskBlobs } from '../../src/blobs/disk/disk'
 import { codeOf } from '../auth/setup'
 import { ANY_SIZE, bring, chunksOf, hashOf, listed } from '../contract/content-fixture'
 import { type Download, setupBlobs } from '../http/blob-setup'

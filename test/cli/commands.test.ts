@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { decodeJwt } from 'jose'
-import { SCOPES } from '../../src/domain/scope'
+import { SCOPES } from '../../src/domain/value/scope'
 import { temporaryFolder } from '../setup'
 import { runJson, runSatchel } from './setup'
 

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { resolve } from 'node:path'
 import { readyLine, readyText } from '../../src/cli/ready'
 import { processTerminal } from '../../src/cli/terminal'
-import { readConfig } from '../../src/config'
+import { readConfig } from '../../src/config/config'
 import type { Server } from '../../src/server'
 
 const url = 'http://127.0.0.1:7080'

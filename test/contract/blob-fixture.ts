@@ -1,9 +1,9 @@
 import { expect } from 'bun:test'
 import type { Blob } from '../../src/domain/blob/blob'
-import type { RealmRef } from '../../src/domain/realm'
-import type { ObjectPut, Traces } from '../../src/domain/object-store'
-import type { Database } from '../../src/domain/store'
-import type { Table } from '../../src/domain/table'
+import type { RealmRef } from '../../src/domain/store/realm'
+import type { ObjectPut, Traces } from '../../src/domain/store/objects'
+import type { Database } from '../../src/domain/store/store'
+import type { Table } from '../../src/domain/store/table'
 import {
   type DatabaseFixture,
   declareIn,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import type { Arrival, BlobStore } from '../../src/domain/blob/store'
-import { SatchelError } from '../../src/domain/error'
+import type { Arrival, BlobStore } from '../../src/domain/store/blob-store'
+import { SatchelError } from '../../src/domain/value/error'
 import { codeOf } from '../auth/setup'
 import { ANY_SIZE, bring, chunksOf, hashOf, listed, type OpenBlobStore } from './content-fixture'
 import { describeMending } from './content-mending'

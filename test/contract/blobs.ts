@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { Blob } from '../../src/domain/blob/blob'
-import { PUBLIC_REALM_REF, type RealmRef } from '../../src/domain/realm'
+import { PUBLIC_REALM_REF, type RealmRef } from '../../src/domain/store/realm'
 import { HOUR } from '../auth/setup'
 import {
   areFound,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import type { Code } from '../../src/domain/code'
-import type { Database } from '../../src/domain/store'
+import type { Code } from '../../src/domain/store/code'
+import type { Database } from '../../src/domain/store/store'
 import { inEveryLife, NOW, type OpenStore, setupDatabase } from './fixture'
 
 /** Codes that are good once: one-time codes and authorization codes. */

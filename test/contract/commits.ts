@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { PUBLIC_REALM_REF } from '../../src/domain/realm'
-import type { Commit, Database, WriteTx } from '../../src/domain/store'
+import { PUBLIC_REALM_REF } from '../../src/domain/store/realm'
+import type { Commit, Database, WriteTx } from '../../src/domain/store/store'
 import {
   declareIn,
   ensureRealm,

@@ -1,5 +1,5 @@
-import type { BlobStore } from '../../src/domain/blob/store'
-import { SatchelError } from '../../src/domain/error'
+import type { BlobStore } from '../../src/domain/store/blob-store'
+import { SatchelError } from '../../src/domain/value/error'
 
 /** An empty store in a place of its own. */
 export interface BlobStoreFixture extends AsyncDisposable {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { SatchelError } from '../../src/domain/error'
+import { SatchelError } from '../../src/domain/value/error'
 import { codeOf } from '../auth/setup'
 import { ANY_SIZE, bring, chunksOf, type OpenBlobStore } from './content-fixture'
 

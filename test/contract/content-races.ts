@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import type { BlobStore } from '../../src/domain/blob/store'
+import type { BlobStore } from '../../src/domain/store/blob-store'
 import { createRandom, type Random } from '../lab/random'
 import { ANY_SIZE, chunksOf, hashOf, listed, type OpenBlobStore } from './content-fixture'
 

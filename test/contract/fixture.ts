@@ -1,17 +1,17 @@
 import { expect } from 'bun:test'
-import type { RefreshToken } from '../../src/domain/credential'
-import { type ErrorCode, SatchelError } from '../../src/domain/error'
-import { PUBLIC_REALM_REF, type RealmRef } from '../../src/domain/realm'
-import { parseTable } from '../../src/domain/schema'
+import type { RefreshToken } from '../../src/domain/store/credential'
+import { type ErrorCode, SatchelError } from '../../src/domain/value/error'
+import { PUBLIC_REALM_REF, type RealmRef } from '../../src/domain/store/realm'
+import { parseTable } from '../../src/domain/value/schema'
 import type {
   IndexEntry,
   ObjectPut,
   StoredObject,
   StoredRow,
   Traces,
-} from '../../src/domain/object-store'
-import type { Database, ReadTx, Store, WriteTx } from '../../src/domain/store'
-import type { Table } from '../../src/domain/table'
+} from '../../src/domain/store/objects'
+import type { Database, ReadTx, Store, WriteTx } from '../../src/domain/store/store'
+import type { Table } from '../../src/domain/store/table'
 import type { TestClock } from '../auth/setup'
 
 /** An engine under test, with its data in a place of its own that is gone afterwards. */

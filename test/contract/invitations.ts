@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import type { Invitation } from '../../src/domain/invitation'
+import type { Invitation } from '../../src/domain/rows/invitation'
 import { inEveryLife, NOW, type OpenStore, setupDatabase } from './fixture'
 
 const SPAN = { after: NOW, until: NOW + 100 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { PUBLIC_REALM_REF, type RealmRef } from '../../src/domain/realm'
-import type { Database } from '../../src/domain/store'
+import { PUBLIC_REALM_REF, type RealmRef } from '../../src/domain/store/realm'
+import type { Database } from '../../src/domain/store/store'
 import {
   declareIn,
   ensureRealm,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import type { Database } from '../../src/domain/store'
+import type { Database } from '../../src/domain/store/store'
 import { inEveryLife, NOW, type OpenStore, refreshToken, setupDatabase } from './fixture'
 
 /** What logins with outside providers leave behind: states that are spent, logins that are revoked. */

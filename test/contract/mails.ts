@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { QueuedMail } from '../../src/domain/mailer'
-import type { Database } from '../../src/domain/store'
+import type { Database } from '../../src/domain/store/store'
 import { inEveryLife, NOW, type OpenStore, setupDatabase } from './fixture'
 
 /** Mails that wait to be sent. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import type { ReadTx, WriteTx } from '../../src/domain/store'
-import { requireTable } from '../../src/domain/table'
+import type { ReadTx, WriteTx } from '../../src/domain/store/store'
+import { requireTable } from '../../src/domain/store/table'
 import {
   declare,
   declareIn,

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
-import type { RealmRef } from '../../src/domain/realm'
-import type { ObjectPut } from '../../src/domain/object-store'
-import type { Database, WriteTx } from '../../src/domain/store'
-import type { Table } from '../../src/domain/table'
+import type { RealmRef } from '../../src/domain/store/realm'
+import type { ObjectPut } from '../../src/domain/store/objects'
+import type { Database, WriteTx } from '../../src/domain/store/store'
+import type { Table } from '../../src/domain/store/table'
 import {
   declareIn,
   ensureRealm,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
-import { PUBLIC_REALM_REF } from '../../src/domain/realm'
-import type { IndexEntry } from '../../src/domain/object-store'
-import type { Database } from '../../src/domain/store'
-import type { Table } from '../../src/domain/table'
+import { PUBLIC_REALM_REF } from '../../src/domain/store/realm'
+import type { IndexEntry } from '../../src/domain/store/objects'
+import type { Database } from '../../src/domain/store/store'
+import type { Table } from '../../src/domain/store/table'
 import {
   declareIn,
   ensureRealm,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import type { WriteTx } from '../../src/domain/store'
+import type { WriteTx } from '../../src/domain/store/store'
 import {
   declare,
   declareIn,

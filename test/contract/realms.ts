@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import type { Membership } from '../../src/domain/access/member'
-import { PUBLIC_REALM, PUBLIC_REALM_REF } from '../../src/domain/realm'
+import type { Membership } from '../../src/domain/store/membership'
+import { PUBLIC_REALM, PUBLIC_REALM_REF } from '../../src/domain/store/realm'
 import {
   declareIn,
   ensureRealm,

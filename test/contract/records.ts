@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 import type { Client } from '../../src/domain/client'
-import type { SigningKey } from '../../src/domain/credential'
-import type { Job } from '../../src/domain/job'
+import type { SigningKey } from '../../src/domain/store/credential'
+import type { Job } from '../../src/domain/job/job'
 import type { Origin } from '../../src/domain/origin'
 import type { Provider } from '../../src/domain/provider'
-import type { Setting } from '../../src/domain/setting'
-import type { Database, Records, RecordWriter } from '../../src/domain/store'
+import type { Setting } from '../../src/domain/store/setting'
+import type { Database, Records, RecordWriter } from '../../src/domain/store/store'
 import { NOW, type OpenStore, setupDatabase } from './fixture'
 
 /** The small nouns, found by id and read whole. */

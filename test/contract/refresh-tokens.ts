@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import type { RefreshToken } from '../../src/domain/credential'
-import type { Database } from '../../src/domain/store'
+import type { RefreshToken } from '../../src/domain/store/credential'
+import type { Database } from '../../src/domain/store/store'
 import { NOW, type OpenStore, refreshToken, setupDatabase } from './fixture'
 
 /** Refresh tokens, and the signatures that were used with them. */

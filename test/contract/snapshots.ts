@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
-import { PUBLIC_REALM_REF } from '../../src/domain/realm'
-import type { Database, ReadTx, WriteTx } from '../../src/domain/store'
-import type { Table } from '../../src/domain/table'
-import { nextTurn } from '../../src/domain/turn'
+import { PUBLIC_REALM_REF } from '../../src/domain/store/realm'
+import type { Database, ReadTx, WriteTx } from '../../src/domain/store/store'
+import type { Table } from '../../src/domain/store/table'
+import { nextTurn } from '../../src/domain/value/turn'
 import {
   declareIn,
   fresh,

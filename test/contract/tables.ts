@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import type { Database } from '../../src/domain/store'
-import type { Table } from '../../src/domain/table'
-import { nextTurn } from '../../src/domain/turn'
+import type { Database } from '../../src/domain/store/store'
+import type { Table } from '../../src/domain/store/table'
+import { nextTurn } from '../../src/domain/value/turn'
 import {
   declare,
   declareIn,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import type { Database } from '../../src/domain/store'
+import type { Database } from '../../src/domain/store/store'
 import { inEveryLife, NOW, type OpenStore, setupDatabase } from './fixture'
 
 /** The time that tokens go by (promise 11). */

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { listenForCommands } from '../../src/control/listener'
 import { callHolder, isAnswering } from '../../src/control/remote'
-import type { Holder } from '../../src/control/holder'
+import type { Holder } from '../../src/host/holder'
 import { codeOf, refusalOf } from '../auth/setup'
 import { setupWorkspace } from './setup'
 

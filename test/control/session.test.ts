@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { thisProcess, writeHolder } from '../../src/control/holder'
+import { thisProcess, writeHolder } from '../../src/host/holder'
 import { listenForCommands } from '../../src/control/listener'
 import { openSession } from '../../src/control/session'
 import { codeOf, refusalOf } from '../auth/setup'

@@ -1,6 +1,6 @@
-import { readConfig } from '../../src/config'
-import type { Workspace } from '../../src/control/workspace'
-import { takeDataFolder } from '../../src/data-folder'
+import { readConfig } from '../../src/config/config'
+import type { Workspace } from '../../src/host/workspace'
+import { takeDataFolder } from '../../src/host/data-folder'
 import { createTestClock, type TestClock } from '../auth/setup'
 import { temporaryFolder } from '../setup'
 

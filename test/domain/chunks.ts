@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import { SatchelError } from '../../src/domain/error'
+import { SatchelError } from '../../src/domain/value/error'
 
 /** Places to cut a file at. */
 export function cuts(): fc.Arbitrary<number[]> {

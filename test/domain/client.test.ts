@@ -8,8 +8,8 @@ import {
   revokeClient,
   rotateClient,
 } from '../../src/domain/client'
-import { hashSecret } from '../../src/domain/secret'
-import { SCOPES, type Scope } from '../../src/domain/scope'
+import { hashSecret } from '../../src/domain/value/secret'
+import { SCOPES, type Scope } from '../../src/domain/value/scope'
 import { codeOf, DAY, refusalOf, setupStore } from '../auth/setup'
 
 async function setupClients() {

@@ -1,4 +1,4 @@
-import { SatchelError } from '../../src/domain/error'
+import { SatchelError } from '../../src/domain/value/error'
 
 /** The refusal that `work` ends with; fails when there is none. */
 export function refusal(work: () => unknown): SatchelError {

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
-import { MAINTENANCE } from '../../src/domain/maintenance'
-import { parseStores } from '../../src/domain/schema'
+import { MAINTENANCE } from '../../src/domain/job/maintenance'
+import { parseStores } from '../../src/domain/value/schema'
 import { indexJobs, pushSchema, reportSchema } from '../../src/domain/schema-report'
-import type { Database } from '../../src/domain/store'
+import type { Database } from '../../src/domain/store/store'
 import { setupStore } from '../auth/setup'
 
 const push = (database: Database, schema: object, now = 1) =>

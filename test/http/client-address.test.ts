@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { clientAddress } from '../../src/http/client-address'
-import { parseNetworks } from '../../src/networks'
+import { parseNetworks } from '../../src/net/networks'
 
 const PROXIES = parseNetworks('10.0.0.0/8,fd00::/8')!
 const PROXY = '10.1.2.3'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { SatchelError } from '../../src/domain/error'
+import { SatchelError } from '../../src/domain/value/error'
 import type { Call } from '../../src/http/call'
 import { errorAnswer, publicError, STATUS } from '../../src/http/errors'
 import { ALICE, type Answer, callerOf, exchange, setupData } from './setup'

@@ -1,4 +1,4 @@
-import { sameSecret } from '../../src/domain/secret'
+import { sameSecret } from '../../src/domain/value/secret'
 import type { Finding } from './experiment'
 import { createRandom } from './random'
 import { compareTimes, drawTurns, MOST_T } from './welch'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { createOutbound } from '../../src/outbound'
+import { createOutbound } from '../../src/net/outbound'
 import { ALICE, otpLetter, setupMailer } from './setup'
 
 describe('a web hook', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
-import { createVault } from '../../src/auth/vault'
+import { createVault } from '../../src/auth/key/vault'
 import { recipientOf } from '../../src/domain/mailer'
 import { codeOf, DAY, HOUR, MINUTE, refusalOf, SECOND } from '../auth/setup'
 import { ALICE, otpLetter, setupMailer } from './setup'

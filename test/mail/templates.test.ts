@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { MailKind, MailVariables } from '../../src/domain/mailer'
-import type { Database, ReadTx } from '../../src/domain/store'
+import type { Database, ReadTx } from '../../src/domain/store/store'
 import {
   getTemplate,
   listTemplates,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { generateKeyPairSync } from 'node:crypto'
-import { hashSecret } from '../../src/domain/secret'
+import { hashSecret } from '../../src/domain/value/secret'
 import { startGitHub } from '../oauth/github'
 import {
   addProvider,

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { sameSecret } from '../../src/domain/secret'
+import { sameSecret } from '../../src/domain/value/secret'
 import { median } from '../bench/statistics'
 
 /** Welch's t over 100,000 samples is for `bun run lab --only 23`. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { parseJson } from '../../src/domain/json/scan'
-import { SatchelError } from '../../src/domain/error'
+import { SatchelError } from '../../src/domain/value/error'
 import { ALICE, setupData } from '../http/setup'
 import { setupExecutable } from './setup'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { ALICE, QUICK, reasonOf, setupWebhook, startHook } from '../auth/webhook-setup'
-import { parseNetworks } from '../../src/networks'
+import { parseNetworks } from '../../src/net/networks'
 import { setupLogins } from '../oauth/setup'
 
 /**

@@ -18,7 +18,7 @@ import {
   RATE_LIMIT_NAMES,
   RATE_LIMITS,
   type RateLimitName,
-} from '../../src/rate-limits'
+} from '../../src/limits/rate-limits'
 
 /**
  * Promise 37 and conformance.md 41: the documented table is enforced, not one more and not one

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
-import { ANONYMOUS } from '../../src/domain/actor'
+import { ANONYMOUS } from '../../src/domain/access/actor'
 import { declareTables } from '../../src/domain/declare'
 import { storedTraces } from '../../src/domain/object/traces'
-import { parseStores } from '../../src/domain/schema'
+import { parseStores } from '../../src/domain/value/schema'
 import { administrator, alice, bob, readersOf, refTo, uploadText } from '../domain/blob/setup'
 import { openOldDatabase, VERSIONS } from './old-database'
 

@@ -1,8 +1,8 @@
 import { Database as SqliteDatabase } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
 import { statSync } from 'node:fs'
-import type { Database } from '../../src/domain/store'
-import type { Table } from '../../src/domain/table'
+import type { Database } from '../../src/domain/store/store'
+import type { Table } from '../../src/domain/store/table'
 import { declareIn, fresh, NOW, scanAll } from '../contract/fixture'
 import { filesIn, setupDatabase } from './setup'
 

@@ -1,7 +1,7 @@
 import { Database as SqliteDatabase } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
-import type { WriteTx } from '../../src/domain/store'
-import type { Table } from '../../src/domain/table'
+import type { WriteTx } from '../../src/domain/store/store'
+import type { Table } from '../../src/domain/store/table'
 import { declare, fresh, keyOf, NOW, refusalOf, WHOLE } from '../contract/fixture'
 import { setupWriter, type SetupWriter } from './setup'
 

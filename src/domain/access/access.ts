@@ -1,10 +1,10 @@
-import type { Actor } from '../actor'
-import { compoundKey } from '../object/key'
-import { parseStored } from '../object/value'
-import { PUBLIC_REALM, PUBLIC_REALM_REF, type RealmRef } from '../realm'
-import type { ReadTx } from '../store'
-import type { Rights } from './member'
-import { FULL, type PermissionSet, parsePermissions } from './permission'
+import type { Actor } from './actor'
+import { compoundKey } from '../value/key'
+import { parseStored } from '../value/value'
+import { PUBLIC_REALM, PUBLIC_REALM_REF, type RealmRef } from '../store/realm'
+import type { ReadTx } from '../store/store'
+import type { Rights } from '../store/membership'
+import { FULL, type PermissionSet, parsePermissions } from '../value/permission'
 
 /** What an actor may do where (protocol.md §6.3), worked out from one snapshot. */
 export interface Access {

@@ -1,7 +1,7 @@
 import { type Access, accessOf } from '../access/access'
-import type { Actor } from '../actor'
-import { SatchelError } from '../error'
-import type { Awaitable, Database, ReadTx } from '../store'
+import type { Actor } from '../access/actor'
+import { SatchelError } from '../value/error'
+import type { Awaitable, Database, ReadTx } from '../store/store'
 import { type Blob, parseRef } from './blob'
 
 /**

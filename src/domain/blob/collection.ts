@@ -1,7 +1,7 @@
-import type { BlobStore } from './store'
-import type { BlobUsage } from './records'
-import type { Database } from '../store'
-import { nextTurn } from '../turn'
+import type { BlobStore } from '../store/blob-store'
+import type { BlobUsage } from '../store/blobs'
+import type { Database } from '../store/store'
+import { nextTurn } from '../value/turn'
 
 /** How long a blob stays that nothing references, ms: uploads come before what references them. */
 export const GRACE = 24 * 60 * 60 * 1_000

@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock'
 import { collectBlobs, removeSpent } from './collection'
-import type { BlobStore } from './store'
-import type { Database } from '../store'
+import type { BlobStore } from '../store/blob-store'
+import type { Database } from '../store/store'
 
 /** Collects in the background what no object needs. */
 export interface BlobKeeper extends AsyncDisposable {

@@ -1,5 +1,5 @@
-import { SatchelError } from '../error'
-import type { ReadTx, WriteTx } from '../store'
+import { SatchelError } from '../value/error'
+import type { ReadTx, WriteTx } from '../store/store'
 
 /** How much a database takes, in bytes; null: any amount. */
 export interface BlobLimits {

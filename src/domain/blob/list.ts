@@ -1,8 +1,8 @@
 import { formatRef, parseRef } from './blob'
-import { SatchelError, quoted } from '../error'
-import type { RealmRef } from '../realm'
-import type { BlobState } from './records'
-import type { Database, ReadTx } from '../store'
+import { SatchelError, quoted } from '../value/error'
+import type { RealmRef } from '../store/realm'
+import type { BlobState } from '../store/blobs'
+import type { Database, ReadTx } from '../store/store'
 
 /** A blob as commands show it; times are ISO. */
 export interface BlobJson {

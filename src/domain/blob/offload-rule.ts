@@ -1,6 +1,6 @@
-import { SatchelError } from '../error'
-import type { InlineKind, InlineValue } from './inline-value'
-import type { Awaitable, ReadTx, WriteTx } from '../store'
+import { SatchelError } from '../value/error'
+import type { InlineKind, InlineValue } from '../value/inline-value'
+import type { Awaitable, ReadTx, WriteTx } from '../store/store'
 
 /** When the bytes of a value leave its object for a blob of their own (protocol.md §8.2). */
 export interface OffloadRule {

@@ -1,5 +1,5 @@
-import { SatchelError, quoted } from '../error'
-import { type WireObject, getOwn, isWireObject, parseStored } from '../object/value'
+import { SatchelError, quoted } from '../value/error'
+import { type WireObject, getOwn, isWireObject, parseStored } from '../value/value'
 import type { Placement, Writing } from '../object/writing'
 import { findSharedBlob } from './access'
 import { parseRef } from './blob'

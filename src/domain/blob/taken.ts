@@ -1,8 +1,8 @@
-import { SatchelError, quoted } from '../error'
-import { type WireObject, getOwn, isWireObject, setOwn } from '../object/value'
-import type { Table } from '../table'
+import { SatchelError, quoted } from '../value/error'
+import { type WireObject, getOwn, isWireObject, setOwn } from '../value/value'
+import type { Table } from '../store/table'
 import { requireBlobType } from './blob'
-import { type InlineValue, inlineValueOf } from './inline-value'
+import { type InlineValue, inlineValueOf } from '../value/inline-value'
 import { type OffloadRule, isOffloaded } from './offload-rule'
 
 /** A value that was taken out of an object. */

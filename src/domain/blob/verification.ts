@@ -1,5 +1,5 @@
-import type { BlobStore } from './store'
-import type { Database } from '../store'
+import type { BlobStore } from '../store/blob-store'
+import type { Database } from '../store/store'
 
 /** Bytes that are not what a blob has, or are not there. */
 export interface Fault {

@@ -1,4 +1,4 @@
-import { SatchelError } from '../error'
+import { SatchelError } from '../value/error'
 import { NEWLINE, RETURN } from './bytes'
 import { decodeUtf8 } from './scan'
 

@@ -1,4 +1,4 @@
-import { SatchelError } from '../error'
+import { SatchelError } from '../value/error'
 import {
   closingQuote,
   CLOSE_ARRAY,

@@ -1,4 +1,4 @@
-import { SatchelError } from '../error'
+import { SatchelError } from '../value/error'
 import {
   CLOSE_ARRAY,
   CLOSE_OBJECT,

@@ -1,9 +1,9 @@
-import { SatchelError, quoted } from '../error'
-import type { Table } from '../table'
+import { SatchelError, quoted } from '../value/error'
+import type { Table } from '../store/table'
 import type { Draft } from './draft'
-import { keyFromPath } from './key'
-import { propertyAt } from './property'
-import { isWireObject, setOwn } from './value'
+import { keyFromPath } from '../value/key'
+import { propertyAt } from '../value/property'
+import { isWireObject, setOwn } from '../value/value'
 
 /**
  * The object that is put at an address, with the key of that address where it names none itself

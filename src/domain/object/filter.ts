@@ -1,7 +1,7 @@
-import { quoted, SatchelError } from '../error'
-import { decodePercent } from '../percent'
-import { timeOfDate } from './date-value'
-import { propertyAt } from './property'
+import { quoted, SatchelError } from '../value/error'
+import { decodePercent } from '../value/percent'
+import { timeOfDate } from '../value/date-value'
+import { propertyAt } from '../value/property'
 
 /** A property that must have one of these values. */
 export interface Filter {

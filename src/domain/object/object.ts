@@ -1,13 +1,13 @@
 import { type Access, accessOf, mayRead } from '../access/access'
-import type { Actor } from '../actor'
-import { SatchelError } from '../error'
-import type { StoredObject } from '../object-store'
-import { PUBLIC_REALM_REF } from '../realm'
-import type { Database } from '../store'
-import { type Table, requireTable } from '../table'
-import type { ViewName } from '../view'
+import type { Actor } from '../access/actor'
+import { SatchelError } from '../value/error'
+import type { StoredObject } from '../store/objects'
+import { PUBLIC_REALM_REF } from '../store/realm'
+import type { Database } from '../store/store'
+import { type Table, requireTable } from '../store/table'
+import type { ViewName } from '../access/view'
 import { privateKey } from './draft'
-import { keyFromPath } from './key'
+import { keyFromPath } from '../value/key'
 
 /**
  * The stored text of one object (spec.md §4). `key` is the path segment, decoded. The caller has

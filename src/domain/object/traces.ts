@@ -1,8 +1,8 @@
 import { blobsIn, mentionsBlobs } from '../blob/refs'
-import type { IndexEntry, Traces } from '../object-store'
-import type { Table } from '../table'
-import { indexEntries } from './index-key'
-import { type WireObject, parseStored } from './value'
+import type { IndexEntry, Traces } from '../store/objects'
+import type { Table } from '../store/table'
+import { indexEntries } from '../value/index-key'
+import { type WireObject, parseStored } from '../value/value'
 
 const NONE: readonly never[] = []
 

@@ -1,6 +1,6 @@
-import type { ArchiveMaker } from '../archive'
+import type { ArchiveMaker } from './archive'
 import type { Blob } from '../blob/blob'
-import { SatchelError, quoted } from '../error'
+import { SatchelError, quoted } from '../value/error'
 import { BLOB_LIST, contentFile, DATA } from './archive-files'
 import { createBlobCensus } from './blob-census'
 import { formatBlob } from './blob-line'

@@ -1,5 +1,5 @@
-import type { Archive, Packed } from '../archive'
-import { SatchelError, quoted } from '../error'
+import type { Archive, Packed } from './archive'
+import { SatchelError, quoted } from '../value/error'
 
 /** What every export has as NDJSON. */
 export const DATA = 'data.ndjson'

@@ -1,5 +1,5 @@
-import type { Archive } from '../archive'
-import { quoted } from '../error'
+import type { Archive } from './archive'
+import { quoted } from '../value/error'
 import { splitLines } from '../json/ndjson'
 import { type ArchiveFiles, BLOB_LIST, contentFile, DATA } from './archive-files'
 import { parseBlob } from './blob-line'

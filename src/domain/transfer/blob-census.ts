@@ -1,6 +1,6 @@
 import { blobsIn, mentionsBlobs } from '../blob/refs'
-import { parseStored } from '../object/value'
-import type { ReadTx } from '../store'
+import { parseStored } from '../value/value'
+import type { ReadTx } from '../store/store'
 import { type ExportPiece, type Selection, isPart } from './export-head'
 
 /** Which blobs belong to an export: all of them, or those that the objects of a part reference. */

@@ -1,5 +1,5 @@
 import { type Blob, requireBlobId, requireBlobType } from '../blob/blob'
-import { SatchelError, quoted } from '../error'
+import { SatchelError, quoted } from '../value/error'
 import { requireUserId } from '../user/user'
 import { type BlobFacts, inPlace, refuseAt } from './entry'
 import type { FileLine } from './line-file'

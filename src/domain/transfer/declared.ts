@@ -1,7 +1,7 @@
 import { declareTables } from '../declare'
-import type { TableSchema } from '../schema'
-import type { Database, WriteTx } from '../store'
-import type { Table } from '../table'
+import type { TableSchema } from '../value/schema'
+import type { Database, WriteTx } from '../store/store'
+import type { Table } from '../store/table'
 import type { Declaration } from './entry'
 
 /** What a file says about the database itself, all of it together. */

@@ -1,6 +1,6 @@
-import type { RealmRef } from '../realm'
-import type { Database } from '../store'
-import { BUILT_IN_TABLES, type Table, requireTable } from '../table'
+import type { RealmRef } from '../store/realm'
+import type { Database } from '../store/store'
+import { BUILT_IN_TABLES, type Table, requireTable } from '../store/table'
 import { listEveryUser } from '../user/list'
 
 /** What an export holds, when not everything. */

@@ -1,4 +1,4 @@
-import type { Database } from '../store'
+import type { Database } from '../store/store'
 import type { ExportPiece, Selection } from './export-head'
 import { exportLines } from './line-export'
 import { exportSections } from './section-export'

@@ -1,5 +1,5 @@
-import { SatchelError } from '../error'
-import { isWireObject } from '../object/value'
+import { SatchelError } from '../value/error'
+import { isWireObject } from '../value/value'
 import { FILE } from './entry'
 
 /** `lines`: NDJSON. `sections`: the JSON import file. `array`: a JSON array. */

@@ -1,5 +1,5 @@
-import { SatchelError } from '../error'
-import { nextTurn } from '../turn'
+import { SatchelError } from '../value/error'
+import { nextTurn } from '../value/turn'
 import type { Item, PartLimits } from './entry'
 import { formatOf, type Glanced } from './format'
 import { readLineFile } from './line-file'

@@ -1,5 +1,5 @@
-import type { Database } from '../store'
-import type { Table } from '../table'
+import type { Database } from '../store/store'
+import type { Table } from '../store/table'
 import { type ExportPiece, type Selection, readHead } from './export-head'
 import { type Row, readRows, readRowsOfRealm } from './rows'
 

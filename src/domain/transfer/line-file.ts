@@ -1,7 +1,7 @@
-import { quoted } from '../error'
+import { quoted } from '../value/error'
 import { splitLines } from '../json/ndjson'
 import type { JsonLimits } from '../json/scan'
-import { type WireObject, getOwn, isWireObject } from '../object/value'
+import { type WireObject, getOwn, isWireObject } from '../value/value'
 import { parseSchemaIn } from '../schema-file'
 import {
   FILE,

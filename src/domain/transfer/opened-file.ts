@@ -1,5 +1,5 @@
-import type { Archive } from '../archive'
-import { SatchelError } from '../error'
+import type { Archive } from './archive'
+import { SatchelError } from '../value/error'
 import { readArchive } from './archive-items'
 import { type ArchiveFiles, findFiles } from './archive-files'
 import type { Item, PartLimits } from './entry'

@@ -1,6 +1,6 @@
 import { splitLines } from '../json/ndjson'
 import { splitJson } from '../json/split'
-import { isWireObject } from '../object/value'
+import { isWireObject } from '../value/value'
 import { type Entry, FILE, parsePart, type PartLimits, refuseAt, requireData } from './entry'
 import { parseLine } from './line-file'
 

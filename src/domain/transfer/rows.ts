@@ -1,10 +1,10 @@
-import type { Chunk, ChunkSize } from '../object-store'
-import { keyOf } from '../object/key'
-import { parseStored } from '../object/value'
-import type { RealmRef } from '../realm'
-import type { Database, ReadTx } from '../store'
-import type { Table } from '../table'
-import { nextTurn } from '../turn'
+import type { Chunk, ChunkSize } from '../store/objects'
+import { keyOf } from '../value/key'
+import { parseStored } from '../value/value'
+import type { RealmRef } from '../store/realm'
+import type { Database, ReadTx } from '../store/store'
+import type { Table } from '../store/table'
+import { nextTurn } from '../value/turn'
 
 /** An object as it leaves. */
 export interface Row {

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { mkdir, open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { SatchelError } from '../error'
-import { randomToken } from '../id'
-import type { Job } from '../job'
-import type { Database } from '../store'
+import { SatchelError } from '../value/error'
+import { randomToken } from '../value/id'
+import type { Job } from '../job/job'
+import type { Database } from '../store/store'
 
 /** A file of a database's own, on the way of an import or an export. */
 export interface Scratch extends AsyncDisposable {

@@ -1,7 +1,7 @@
-import { PUBLIC_REALM_REF, type RealmRef } from '../realm'
-import type { Database } from '../store'
-import type { Table } from '../table'
-import { parseStored } from '../object/value'
+import { PUBLIC_REALM_REF, type RealmRef } from '../store/realm'
+import type { Database } from '../store/store'
+import type { Table } from '../store/table'
+import { parseStored } from '../value/value'
 import { type ExportHead, type ExportPiece, type Selection, readHead } from './export-head'
 import { type Row, findRealms, readRowsOfRealm } from './rows'
 

@@ -1,6 +1,6 @@
-import { quoted } from '../error'
+import { quoted } from '../value/error'
 import { type JsonPart, splitJson } from '../json/split'
-import { isWireObject } from '../object/value'
+import { isWireObject } from '../value/value'
 import { parseSchemaIn } from '../schema-file'
 import { FILE, type Item, parsePart, type PartLimits, refuseAt, requireData } from './entry'
 import { parseIdPrefixes, parseSealed, roleEntries, userEntries } from './sections'

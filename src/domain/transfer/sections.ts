@@ -1,8 +1,8 @@
-import { quoted } from '../error'
-import { isIdPrefix } from '../id'
-import { compoundKey } from '../object/key'
-import { isWireObject } from '../object/value'
-import { PUBLIC_REALM } from '../realm'
+import { quoted } from '../value/error'
+import { isIdPrefix } from '../value/id'
+import { compoundKey } from '../value/key'
+import { isWireObject } from '../value/value'
+import { PUBLIC_REALM } from '../store/realm'
 import { isEmail, requireUserId } from '../user/user'
 import { type ObjectEntry, type UserEntry, inPlace, refuseAt, requireData } from './entry'
 

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
-import { SatchelError } from '../error'
+import { SatchelError } from '../value/error'
 import { NEWLINE } from '../json/bytes'
-import type { Database } from '../store'
+import type { Database } from '../store/store'
 import type { Entry } from './entry'
 import { type Scratch, createScratch, scratchPath } from './scratch'
 

@@ -1,6 +1,6 @@
-import { quoted, SatchelError } from '../error'
-import { timeOfText } from '../object/date-value'
-import { getOwn, isWireObject, type WireObject } from '../object/value'
+import { quoted, SatchelError } from '../value/error'
+import { timeOfText } from '../value/date-value'
+import { getOwn, isWireObject, type WireObject } from '../value/value'
 import { requireUserId, type User, USER_TYPES, type UserType } from './user'
 
 /** What a request says about one user. Undefined stays as it is, or is left to the server. */

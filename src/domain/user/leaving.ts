@@ -1,14 +1,14 @@
 import { permissionsOf } from '../access/access'
-import type { Membership, Rights } from '../access/member'
-import { FULL, hasFullRights } from '../access/permission'
-import { startJob } from '../job'
-import { UNIT_MS } from '../job-runner'
-import type { StoredObject } from '../object-store'
+import type { Membership, Rights } from '../store/membership'
+import { FULL, hasFullRights } from '../value/permission'
+import { startJob } from '../job/job'
+import { UNIT_MS } from '../job/job-runner'
+import type { StoredObject } from '../store/objects'
 import { storedTraces, tracesOf } from '../object/traces'
-import { parseStored, setOwn, type WireObject } from '../object/value'
-import { PUBLIC_REALM_REF, type RealmRef } from '../realm'
-import type { WriteTx } from '../store'
-import type { Table } from '../table'
+import { parseStored, setOwn, type WireObject } from '../value/value'
+import { PUBLIC_REALM_REF, type RealmRef } from '../store/realm'
+import type { WriteTx } from '../store/store'
+import type { Table } from '../store/table'
 
 /** Realms that are looked up, and members that are written, at once. */
 const BATCH = 50

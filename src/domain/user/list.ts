@@ -1,6 +1,6 @@
-import { SatchelError } from '../error'
+import { SatchelError } from '../value/error'
 import { findPolicy } from './policy'
-import type { Database, ReadTx } from '../store'
+import type { Database, ReadTx } from '../store/store'
 import type { User } from './user'
 import { showUser, type UserJson } from './json'
 import { MAX_USERS, pagingKeyOf, type UserFilter, type UserPosition, type UserQuery } from './query'

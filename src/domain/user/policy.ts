@@ -1,8 +1,8 @@
-import { SatchelError } from '../error'
+import { SatchelError } from '../value/error'
 import { DAY } from './license'
-import type { Awaitable, ReadTx, WriteTx } from '../store'
+import type { Awaitable, ReadTx, WriteTx } from '../store/store'
 import type { Person, User } from './user'
-import { isWebAddress } from '../web-address'
+import { isWebAddress } from '../value/web-address'
 
 /** What a database does with people it does not know yet (protocol.md §7, design.md §4 Licences). */
 export interface Policy {

@@ -1,6 +1,6 @@
-import { quoted, SatchelError } from '../error'
-import { foldText } from '../fold'
-import { decodePercent } from '../percent'
+import { quoted, SatchelError } from '../value/error'
+import { foldText } from '../value/fold'
+import { decodePercent } from '../value/percent'
 import { type User, USER_TYPES, type UserType } from './user'
 
 /** What users can be sorted by (spec.md §4.2). */

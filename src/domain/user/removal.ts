@@ -1,8 +1,8 @@
-import { type Job, startJob } from '../job'
-import type { JobStep } from '../job-runner'
+import { type Job, startJob } from '../job/job'
+import type { JobStep } from '../job/job-runner'
 import { handOver, leaveRealms } from './leaving'
 import { recipientOf } from '../mailer'
-import type { WriteTx } from '../store'
+import type { WriteTx } from '../store/store'
 import { foldEmail, type User } from './user'
 import { findUsersOfEmail, unknownUser } from './list'
 

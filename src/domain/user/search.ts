@@ -1,4 +1,4 @@
-import { foldText } from '../fold'
+import { foldText } from '../value/fold'
 import { foldEmail, type UserFields } from './user'
 
 /** What users are found, searched in and sorted by besides their columns. */

@@ -1,6 +1,6 @@
-import type { Actor } from '../actor'
-import { type ErrorCode, SatchelError } from '../error'
-import type { Awaitable, ReadTx } from '../store'
+import type { Actor } from '../access/actor'
+import { type ErrorCode, SatchelError } from '../value/error'
+import type { Awaitable, ReadTx } from '../store/store'
 
 /** What is kept of a person who uses the database (spec.md §2.3). Times in ms since the epoch. */
 export interface UserFields {

@@ -1,6 +1,6 @@
 import { DAY } from './license'
 import { findPolicy, type Policy, requireFreeId } from './policy'
-import type { Database, WriteTx } from '../store'
+import type { Database, WriteTx } from '../store/store'
 import type { User } from './user'
 import { refuseUser, type UserChange } from './change'
 import { showUser, type UserJson } from './json'

@@ -5,7 +5,7 @@ import {
   GRACE,
   removeStrays,
 } from '../../../src/domain/blob/collection'
-import type { BlobStore } from '../../../src/domain/blob/store'
+import type { BlobStore } from '../../../src/domain/store/blob-store'
 import { HOUR } from '../../auth/setup'
 import { ANY_SIZE, bring, chunksOf } from '../../contract/content-fixture'
 import { createRandom } from '../../lab/random'

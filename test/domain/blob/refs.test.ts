@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { ANONYMOUS } from '../../../src/domain/actor'
+import { ANONYMOUS } from '../../../src/domain/access/actor'
 import { blobsIn, mentionsBlobs } from '../../../src/domain/blob/refs'
 import { upsertObjects } from '../../../src/domain/object/upsert'
 import { codeOf, refusalOf } from '../../auth/setup'

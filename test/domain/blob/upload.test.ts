@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { ANONYMOUS } from '../../../src/domain/actor'
+import { ANONYMOUS } from '../../../src/domain/access/actor'
 import { findReadableBlob } from '../../../src/domain/blob/access'
 import { roomForBlob } from '../../../src/domain/blob/upload'
 import { codeOf, refusalOf, setupStore } from '../../auth/setup'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
-import { SatchelError } from '../../../src/domain/error'
+import { SatchelError } from '../../../src/domain/value/error'
 import { JSON_LIMITS, parseJson } from '../../../src/domain/json/scan'
 import { splitJson } from '../../../src/domain/json/split'
 import type { JsonPart, SplitRules } from '../../../src/domain/json/split'

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
-import { SatchelError } from '../../../src/domain/error'
+import { SatchelError } from '../../../src/domain/value/error'
 import { matches, parseFilters } from '../../../src/domain/object/filter'
-import { ARRAY_RANGE, candidateKeys, indexEntries } from '../../../src/domain/object/index-key'
+import { ARRAY_RANGE, candidateKeys, indexEntries } from '../../../src/domain/value/index-key'
 
 describe('parseFilters', () => {
   test('reads names and values, the same name as alternatives', () => {

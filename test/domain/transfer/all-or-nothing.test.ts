@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
-import { SatchelError } from '../../../src/domain/error'
+import { SatchelError } from '../../../src/domain/value/error'
 import { expectNothingLeft, lines, setupDatabase } from './setup'
 
 const TEXTS = [

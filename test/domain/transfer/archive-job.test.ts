@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { createDiskBlobs } from '../../../src/blobs/disk'
+import { createDiskBlobs } from '../../../src/blobs/disk/disk'
 import { importSteps } from '../../../src/domain/transfer/import-job'
 import { importFile } from '../../../src/domain/transfer/import'
 import { removeStrayScratch } from '../../../src/domain/transfer/scratch'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { accessOf } from '../../../src/domain/access/access'
-import type { Actor } from '../../../src/domain/actor'
-import type { Database } from '../../../src/domain/store'
+import type { Actor } from '../../../src/domain/access/actor'
+import type { Database } from '../../../src/domain/store/store'
 import { listEveryUser } from '../../../src/domain/user/list'
 import { dataOf, expectNothingLeft, lines, objectsOf, setupDatabase } from './setup'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { startJob } from '../../../src/domain/job'
+import { startJob } from '../../../src/domain/job/job'
 import { DAY } from '../../../src/domain/user/license'
 import {
   admitUser,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { createJobRunner } from '../../../src/domain/job-runner'
+import { createJobRunner } from '../../../src/domain/job/job-runner'
 import { admitUser } from '../../../src/domain/user/policy'
 import { REMOVAL_STEPS } from '../../../src/domain/user/removal'
 import { codeOf } from '../../auth/setup'

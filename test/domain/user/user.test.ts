@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { SatchelError } from '../../../src/domain/error'
+import { SatchelError } from '../../../src/domain/value/error'
 import { requireUserId } from '../../../src/domain/user/user'
 
 describe('a user id', () => {

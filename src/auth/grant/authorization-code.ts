@@ -1,0 +1,101 @@
+import { SatchelError } from '../../domain/value/error'
+import { grantScopes } from '../../domain/value/scope'
+import { hashSecret, newSecret } from '../../domain/value/secret'
+import type { Database, WriteTx } from '../../domain/store/store'
+import { isLive, type Code } from '../../domain/store/code'
+import type { Person } from '../../domain/user/user'
+import type { Admission } from '../person/admission'
+import type { Grant } from './grant'
+import type { Issuer } from './issuer'
+import { findScopes, requireText } from './parameters'
+import { claimsOf, findIntent, PERSON_SCOPES } from '../person/person'
+import { findPublicKey } from './public-key'
+import { withRedeemed } from './redeemed-code'
+import type { SteadyClock } from '../steady-clock'
+import { PUBLIC_CLIENT } from '../person/subject'
+
+/**
+ * Who comes back from an outside provider exchanges the code for tokens (protocol.md §2.3, §3.3).
+ * A code that comes again may have been stolen, whoever came first: it ends the tokens it gave
+ * (RFC 6749 §4.1.2). `keptFor`: the longest an access token can live, ms.
+ */
+export function authorizationCode(
+  database: Database,
+  steady: SteadyClock,
+  admission: Admission,
+  issuer: Issuer,
+  keptFor: number,
+): Grant {
+  return async ({ parameters, count }) => {
+    const id = hashSecret(requireText(parameters, 'code'))
+    const scopes = grantScopes(findScopes(parameters) ?? PERSON_SCOPES, PERSON_SCOPES)
+    const publicKey = findPublicKey(parameters)
+    const intent = findIntent(parameters)
+    const now = steady.now()
+    const code = await database.write((tx) => redeem(tx, id, now, now + keptFor))
+    if (code === undefined) {
+      throw new SatchelError('INVALID_OTP', 'This login is over or was used already: log in again')
+    }
+    return await withRedeemed(database, code, async () => {
+      const person = personOf(code)
+      const user = await admission.admit(person, intent)
+      const claims = claimsOf(user, person.email, person.name)
+      const order = { clientId: PUBLIC_CLIENT, claims, scopes, publicKey, intent, count }
+      return await issuer.issue({ ...order, login: code.id })
+    })
+  }
+}
+
+/** A code that stands for `person` for a few minutes. `now` in ms. */
+export async function issueCode(tx: WriteTx, person: Person, now: number): Promise<string> {
+  const code = newSecret()
+  await tx.codes.put({
+    id: hashSecret(code),
+    kind: 'authorization',
+    hash: null,
+    subject: person.id,
+    scopes: PERSON_SCOPES,
+    state: { email: person.email, name: person.name },
+    attempts: 0,
+    created: now,
+    expires: now + CODE_LIFE,
+    used: null,
+  })
+  await tx.codes.prune(now - HOUR)
+  return code
+}
+
+/** How often a code may be brought while it cannot be decided about its holder. */
+const TRIES = 5
+/** Five minutes (protocol.md §3.3, promise 17). */
+const CODE_LIFE = 5 * 60 * 1000
+/** Those of the last hour tell how many were asked for (promise 21). */
+const HOUR = 60 * 60 * 1000
+
+/** The code, which is used up with this unit; undefined when it is no good, or not any more. */
+async function redeem(
+  tx: WriteTx,
+  id: string,
+  now: number,
+  lastTokenEnds: number,
+): Promise<Code | undefined> {
+  const code = await tx.codes.find(id)
+  if (code === undefined || code.kind !== 'authorization') return undefined
+  if (code.used !== null) {
+    await tx.logins.revoke(id, lastTokenEnds)
+    await tx.refreshTokens.removeOfLogin(id)
+    return undefined
+  }
+  if (!isLive(code, now, TRIES)) return undefined
+  // Kept as long as its tokens may live, to be known when it comes again.
+  await tx.codes.put({ ...code, used: now, expires: lastTokenEnds })
+  return code
+}
+
+function personOf({ subject, state }: Code): Person {
+  return { id: subject, email: textOf(state['email']), name: textOf(state['name']) }
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null
+}

@@ -1,0 +1,156 @@
+import type { Clock } from '../../clock'
+import type { RefreshToken } from '../../domain/store/credential'
+import { SatchelError } from '../../domain/value/error'
+import { grantScopes, type Scope } from '../../domain/value/scope'
+import { hashSecret } from '../../domain/value/secret'
+import type { Database, ReadTx } from '../../domain/store/store'
+import type { Grant } from './grant'
+import type { Issuer } from './issuer'
+import type { TokenLimits } from '../limits'
+import { findScopes, type Parameters, requireInteger, requireText } from './parameters'
+import { isSignedBy, requirePublicKey } from './public-key'
+import type { SteadyClock } from '../steady-clock'
+import { findHolder, type Holder } from '../person/subject'
+import type { TokenAnswer } from './token-answer'
+
+/**
+ * Who holds the private half of a refresh token's key gets a new access token for a fresh signature
+ * (protocol.md §2.4). The refresh token stays: the clients keep the one they logged in with.
+ */
+export function refresh(
+  database: Database,
+  clock: Clock,
+  steady: SteadyClock,
+  issuer: Issuer,
+  limits: TokenLimits,
+): Grant {
+  const answers = createRecentAnswers(steady)
+  const skew = limits.maxClockSkew * 1000
+  let pruned = -Infinity
+
+  return async ({ parameters, count }) => {
+    const proof = requireProof(parameters)
+    const { record, holder, isReplay } = await database.read(async (tx) => {
+      const record = await tx.refreshTokens.find(proof.hash)
+      const holder = record && (await findHolder(tx, record, steady.now()))
+      return { record, holder, isReplay: await isUsed(tx, proof) }
+    })
+    requireFresh(proof, clock.now(), skew)
+    if (record === undefined || holder === undefined) throw refusal()
+    requireUsed(record, clock.now())
+    requireSignature(proof, record)
+    requireSameKey(parameters['public_key'], record)
+    const scopes = grantScopes(findScopes(parameters) ?? record.scopes, record.scopes)
+    const name = `${proof.hash} ${proof.timeStamp} ${scopes.join(' ')}`
+    return answers.once(name, () => {
+      // Who sends again what somebody else has sent does not spend what is left to them.
+      if (isReplay) throw refusal()
+      count?.(record.subject)
+      return spend(proof, record, holder, scopes)
+    })
+  }
+
+  /** Answers a signature that was never used before; the use is durable before the answer goes. */
+  async function spend(
+    proof: Proof,
+    record: RefreshToken,
+    { user }: Holder,
+    scopes: readonly Scope[],
+  ): Promise<TokenAnswer> {
+    const { hash, timeStamp, token } = proof
+    const now = clock.now()
+    const isDue = now - pruned >= PRUNE_EVERY || now < pruned
+    await database.write(async (tx) => {
+      const isGone = (await tx.refreshTokens.find(hash)) === undefined
+      if (isGone || (await isUsed(tx, proof))) throw refusal()
+      await tx.refreshTokens.put({ ...record, lastUsed: Math.max(now, record.lastUsed) })
+      await tx.refreshTokens.recordUse(hash, timeStamp, now)
+      // A signature made by the fastest clock we accept can come again until twice that time.
+      if (isDue) await tx.refreshTokens.prune(now - IDLE, now - 2 * skew)
+    })
+    if (isDue) pruned = now
+    return issuer.renew(token, record, user, scopes)
+  }
+}
+
+/** Answers given a moment ago, for who asks the same again because the answer was lost. */
+interface RecentAnswers {
+  once(name: string, make: () => Promise<TokenAnswer>): Promise<TokenAnswer>
+}
+
+function createRecentAnswers(clock: Clock): RecentAnswers {
+  const answers = new Map<string, { readonly at: number; readonly answer: Promise<TokenAnswer> }>()
+  return {
+    once(name, make) {
+      const now = clock.now()
+      for (const [old, { at }] of answers) {
+        if (now - at <= REPEATABLE) break
+        answers.delete(old)
+      }
+      const known = answers.get(name)
+      if (known !== undefined) return known.answer
+      const answer = make()
+      answers.set(name, { at: now, answer })
+      answer.catch(() => answers.delete(name))
+      return answer
+    },
+  }
+}
+
+interface Proof {
+  readonly token: string
+  readonly hash: string
+  /** By the clock of the client, ms since the epoch. */
+  readonly timeStamp: number
+  readonly algorithm: string
+  /** Base64. */
+  readonly signature: string
+}
+
+const SECOND = 1000
+const DAY = 24 * 60 * 60 * SECOND
+/** How long the same request gets the same answer (design.md §4). */
+const REPEATABLE = 10 * SECOND
+/** A refresh token that nobody uses for so long is over. */
+const IDLE = 180 * DAY
+const PRUNE_EVERY = DAY / 24
+
+function requireProof(parameters: Parameters): Proof {
+  const token = requireText(parameters, 'refresh_token')
+  return {
+    token,
+    hash: hashSecret(token),
+    timeStamp: requireInteger(parameters, 'time_stamp'),
+    algorithm: requireText(parameters, 'signing_algorithm'),
+    signature: requireText(parameters, 'signature'),
+  }
+}
+
+async function isUsed(tx: ReadTx, { hash, timeStamp }: Proof): Promise<boolean> {
+  return (await tx.refreshTokens.findUse(hash, timeStamp)) !== undefined
+}
+
+function requireFresh({ timeStamp }: Proof, now: number, skew: number): void {
+  if (Math.abs(timeStamp - now) > skew) throw refusal('"time_stamp" is too far from our time')
+}
+
+function requireUsed(record: RefreshToken, now: number): void {
+  if (record.lastUsed + IDLE < now) throw refusal()
+}
+
+function requireSignature({ token, timeStamp, algorithm, signature }: Proof, record: RefreshToken) {
+  const isRight = isSignedBy(record.publicKey, algorithm, token + timeStamp, signature)
+  if (!isRight) throw refusal()
+}
+
+/** A new key would be a new login: the bond is what makes a stolen refresh token worthless. */
+function requireSameKey(publicKey: unknown, record: RefreshToken): void {
+  if (publicKey === undefined || publicKey === null) return
+  if (requirePublicKey(publicKey) === record.publicKey) return
+  throw new SatchelError('INVALID_REQUEST', 'A refresh token stays bound to its first public key')
+}
+
+/** One answer for every reason. It must not say "expired": see design.md §4. */
+function refusal(message = 'The refresh token or its signature is not valid'): SatchelError {
+  return new SatchelError('INVALID_GRANT', message)
+}

@@ -1,0 +1,96 @@
+import { SatchelError } from '../../domain/value/error'
+import { hashInviter, type InvitationFacts } from '../../domain/rows/invitation'
+import type { Letter, Mailer } from '../../domain/mailer'
+import { isLoopbackHost, listOrigins } from '../../domain/origin'
+import { hashSecret, newSecret } from '../../domain/value/secret'
+import { shownName } from '../../domain/value/shown-name'
+import type { Awaitable, Database, ReadTx, WriteTx } from '../../domain/store/store'
+import { describeOrigin, type OriginName } from '../origin-name'
+
+export interface InvitationMailParts {
+  readonly database: Database
+  readonly mailer: Mailer
+  readonly addressOf: (tx: ReadTx) => Awaitable<string | null>
+}
+
+/**
+ * Puts down the letter and what its link stands for, whose secret nobody else knows. `origin` is the
+ * `Origin` header of who asks, or null. Throws `MAIL_NOT_CONFIGURED` and `NO_PUBLIC_ADDRESS`.
+ */
+export async function sendInvitation(
+  { database, mailer, addressOf }: InvitationMailParts,
+  tx: WriteTx,
+  facts: InvitationFacts,
+  origin: string | null,
+): Promise<void> {
+  const { member, realm, email, inviter, now } = facts
+  const address = requireAddress(await addressOf(tx))
+  const page = await describeOrigin(tx, origin ?? (await findOnlyPage(tx)), database.name)
+  const secret = newSecret()
+  await mailer.post(tx, compose(facts, page, `${address}/invitation?token=${secret}`))
+  await tx.invitations.prune(now - LIFE)
+  await tx.invitations.put({
+    id: hashSecret(secret),
+    member,
+    realm,
+    email,
+    inviter: hashInviter(inviter.userId),
+    origin: page.origin === '' ? null : page.origin,
+    originName: page.originName,
+    sent: now,
+    expires: now + LIFE,
+  })
+}
+
+const DAY = 24 * 60 * 60 * 1000
+/** How long a link is good for, ms. */
+const LIFE = 30 * DAY
+/** How long a mail server may be down, ms. */
+const PATIENCE = 3 * DAY
+
+function compose(
+  { email, name, realmName, inviter, now }: InvitationFacts,
+  { origin, originName }: OriginName,
+  link: string,
+): Letter<'invite'> {
+  const address = shownName(inviter.email)
+  const inviterName = shownName(inviter.name) || address || originName
+  const inviterEmail = address === inviterName ? '' : address
+  const days = LIFE / DAY
+  return {
+    kind: 'invite',
+    to: email,
+    variables: {
+      email,
+      name,
+      realmName,
+      inviterName,
+      inviterEmail,
+      originName,
+      origin,
+      link,
+      days,
+    },
+    expires: now + PATIENCE,
+  }
+}
+
+function requireAddress(address: string | null): string {
+  if (address !== null) return address
+  throw new SatchelError(
+    'NO_PUBLIC_ADDRESS',
+    'This server does not know its public address, which the link in the mail needs: start it with --public-url',
+  )
+}
+
+/** Who invites without a page most likely means the one that the database is for. */
+async function findOnlyPage(tx: ReadTx): Promise<string | null> {
+  const listed = await tx.remember('origins', () => listOrigins(tx))
+  const pages = listed.flatMap((entry) => {
+    const url = URL.parse(entry)
+    const isPage = url !== null && url.protocol === 'https:' && url.origin === entry
+    return isPage && !isLoopbackHost(url.hostname) ? [entry] : []
+  })
+  const [page, another] = pages
+  return another === undefined ? (page ?? null) : null
+}

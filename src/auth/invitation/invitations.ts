@@ -1,0 +1,157 @@
+import type { Clock } from '../../clock'
+import { requireLicense } from '../../domain/access/actor'
+import { SatchelError } from '../../domain/value/error'
+import type { Invitation, InvitationFacts } from '../../domain/rows/invitation'
+import {
+  answeredByAnother,
+  answerInvitation,
+  getInvitation,
+  type InvitationAnswer,
+  type ShownInvitation,
+  unknownInvitation,
+} from '../../domain/rows/invitation-answer'
+import { licensedUntil } from '../../domain/user/license'
+import type { Mailer } from '../../domain/mailer'
+import { listOrigins } from '../../domain/origin'
+import { requireRedirect } from '../../domain/redirect'
+import { hashSecret } from '../../domain/value/secret'
+import type { Awaitable, Database, ReadTx, WriteTx } from '../../domain/store/store'
+import { requireUserId, type User } from '../../domain/user/user'
+import { findUsersOfEmail } from '../../domain/user/list'
+import type { Admission } from '../person/admission'
+import { sendInvitation } from './invitation-mail'
+import { requireActive } from '../person/subject'
+
+/** Invitations by mail (protocol.md §6.4): who has the link has the mailbox, and answers for it. */
+export interface Invitations {
+  /**
+   * Puts down the mail that `facts` are told in. `origin` is the `Origin` header of who asks, or null.
+   * Throws `MAIL_NOT_CONFIGURED` and `NO_PUBLIC_ADDRESS`.
+   */
+  send(tx: WriteTx, facts: InvitationFacts, origin: string | null): Promise<void>
+  /**
+   * What the page of a link shows. `isDevelopment`: pages of this machine need not be listed. Throws
+   * `UNKNOWN_INVITATION`, and `INVITATION_EXPIRED` for a link that is over.
+   */
+  show(secret: string, isDevelopment: boolean): Promise<InvitationPage>
+  /**
+   * Accepts or rejects. Who accepts becomes a user if they are none. Throws as `show`, as `Admission`,
+   * `USER_DEACTIVATED`, `LICENSE_EXPIRED`, and `CONFLICT` when it cannot be this person's answer.
+   */
+  answer(secret: string, answer: InvitationAnswer): Promise<void>
+}
+
+export interface InvitationPage extends Omit<ShownInvitation, 'userId'> {
+  /** It was answered with another account than the one that the link would accept for. */
+  readonly isAnothers: boolean
+  readonly originName: string
+  /** The application to go on to, `https://app.example.com/`, or null. */
+  readonly application: string | null
+}
+
+export interface InvitationParts {
+  readonly database: Database
+  readonly clock: Clock
+  /** Never goes back: a link that was over stays so. */
+  readonly steady: Clock
+  readonly mailer: Mailer
+  readonly admit: Admission['admit']
+  /** Where the outside world reaches the database, or null. */
+  readonly addressOf: (tx: ReadTx) => Awaitable<string | null>
+}
+
+export function createInvitations(parts: InvitationParts): Invitations {
+  const { database, clock, steady, admit } = parts
+
+  /** Who accepts: the user with this address, who is one from now on. */
+  async function welcome(email: string, owners: readonly User[]): Promise<User> {
+    const [owner, another] = owners
+    if (another !== undefined) throw severalAccounts()
+    // Not every address can be a user id: a realm may have that name.
+    return owner ?? (await admit({ id: requireUserId(email, 'CONFLICT'), email, name: null }))
+  }
+
+  return {
+    send: (tx, facts, origin) => sendInvitation(parts, tx, facts, origin),
+
+    show: (secret, isDevelopment) =>
+      database.read(async (tx) => {
+        const invitation = await findInvitation(tx, secret)
+        const { userId, ...shown } = await getInvitation(tx, invitation)
+        if (shown.state !== 'accepted') requireTime(invitation, steady.now())
+        const { email, originName } = invitation
+        const isAnothers = isOfAnother(userId, email, await findUsersOfEmail(tx, email))
+        const application = await pageOf(tx, invitation, isDevelopment)
+        return { ...shown, isAnothers, originName, application }
+      }),
+
+    async answer(secret, answer) {
+      const { invitation, state, userId, owners } = await database.read(async (tx) => {
+        const invitation = await findInvitation(tx, secret)
+        const { state, userId } = await getInvitation(tx, invitation)
+        return { invitation, state, userId, owners: await findUsersOfEmail(tx, invitation.email) }
+      })
+      if (state === 'accepted' && answer === 'accept') return
+      requireTime(invitation, steady.now())
+      if (answer === 'accept' && isOfAnother(userId, invitation.email, owners)) {
+        throw answeredByAnother()
+      }
+      const user = answer === 'accept' ? await welcome(invitation.email, owners) : onlyOne(owners)
+      requireActive(user)
+      if (user !== undefined) requireLicense({ licensedUntil: licensedUntil(user) }, clock.now())
+      await database.write((tx) => answerInvitation(tx, invitation, answer, user, clock.now()))
+    },
+  }
+}
+
+async function findInvitation(tx: ReadTx, secret: string): Promise<Invitation> {
+  const invitation = await tx.invitations.find(hashSecret(secret))
+  if (invitation === undefined) throw unknownInvitation()
+  return invitation
+}
+
+function requireTime({ expires, email, origin, originName }: Invitation, now: number): void {
+  if (now < expires) return
+  const application = origin === null ? 'the application' : originName
+  throw new SatchelError(
+    'INVITATION_EXPIRED',
+    `The link in the mail is good for a month. The invitation still waits when you log in to ${application} as ${email}; or ask to be invited again`,
+  )
+}
+
+/** `owners` are those who have the address; where there are none, it is the id of who accepts. */
+function isOfAnother(
+  userId: string | null,
+  email: string,
+  [owner, another]: readonly User[],
+): boolean {
+  return userId !== null && (another !== undefined || userId !== (owner?.id ?? email))
+}
+
+/** A “no” needs no user: it is that of the address when it is not clear who has it. */
+function onlyOne([user, another]: readonly User[]): User | undefined {
+  return another === undefined ? user : undefined
+}
+
+function severalAccounts(): SatchelError {
+  return new SatchelError(
+    'CONFLICT',
+    'Several accounts have this address: log in to the application with the one that you mean, and accept there',
+  )
+}
+
+/** A page that may be led to now, whatever it was when the mail went out. */
+async function pageOf(
+  tx: ReadTx,
+  { origin }: Invitation,
+  isDevelopment: boolean,
+): Promise<string | null> {
+  if (origin === null) return null
+  const listed = await tx.remember('origins', () => listOrigins(tx))
+  try {
+    return requireRedirect(origin, { listed, isDevelopment }).href
+  } catch (error) {
+    if (error instanceof SatchelError) return null
+    throw error
+  }
+}

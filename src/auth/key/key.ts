@@ -1,0 +1,106 @@
+import { createPrivateKey, generateKeyPairSync, type JsonWebKey, type KeyObject } from 'node:crypto'
+import { calculateJwkThumbprint, type JWK } from 'jose'
+import type { Clock } from '../../clock'
+import type { SigningKey } from '../../domain/store/credential'
+import type { Database, WriteTx } from '../../domain/store/store'
+import { seal, unseal } from './seal'
+
+/**
+ * Makes sure that one key signs and the one that will sign after it is published, and forgets
+ * retired keys whose last token is over. `keptFor`: the longest a token can outlive its key, ms.
+ */
+export async function ensureKeys(
+  database: Database,
+  clock: Clock,
+  secretKey: Uint8Array,
+  keptFor: number,
+): Promise<void> {
+  const now = clock.now()
+  const keys = await database.read((tx) => tx.keys.list())
+  if (isComplete(keys) && !keys.some((key) => isOver(key, now, keptFor))) return
+  const spares = [await generateKey(secretKey, now), await generateKey(secretKey, now)] as const
+  await database.write(async (tx) => {
+    await prune(tx, now, keptFor)
+    const states = (await tx.keys.list()).map((key) => key.state)
+    if (!states.includes('current')) await tx.keys.put({ ...spares[0], state: 'current' })
+    if (!states.includes('next')) await tx.keys.put({ ...spares[1], state: 'next' })
+  })
+}
+
+/**
+ * From this commit the published `next` key signs, a new one is published in its place, and the old
+ * one verifies until its last token is over: no token fails (promise 16). Returns the new `kid`.
+ */
+export async function rotateKeys(
+  database: Database,
+  clock: Clock,
+  secretKey: Uint8Array,
+  keptFor: number,
+): Promise<string> {
+  await ensureKeys(database, clock, secretKey, keptFor)
+  const now = clock.now()
+  const spare = await generateKey(secretKey, now)
+  return database.write(async (tx) => {
+    await prune(tx, now, keptFor)
+    const keys = await tx.keys.list()
+    const next = keys.find((key) => key.state === 'next')
+    // Before anything changes: a key that cannot be opened must never come to sign.
+    if (next === undefined) throw new Error('ensureKeys left no next key')
+    openPrivateKey(secretKey, next)
+    for (const key of keys) {
+      if (key.state === 'current') await tx.keys.put({ ...key, state: 'retired', retired: now })
+    }
+    await tx.keys.put({ ...next, state: 'current' })
+    await tx.keys.put({ ...spare, state: 'next' })
+    return next.id
+  })
+}
+
+/** True when no token that this key signed can still be valid. */
+export function isOver(key: SigningKey, now: number, keptFor: number): boolean {
+  return key.retired !== null && key.retired + keptFor < now
+}
+
+/** Throws `STORAGE_FAILED` when the key was sealed with another secret key. */
+export function openPrivateKey(secretKey: Uint8Array, key: SigningKey): KeyObject {
+  const jwk = JSON.parse(unseal(secretKey, key.sealedPrivateKey, labelOf(key.id))) as JsonWebKey
+  return createPrivateKey({ key: jwk, format: 'jwk' })
+}
+
+/** The public key as it is published: with its `kid`, and what it is for. */
+export function publicJwk(key: SigningKey): JWK {
+  const jwk = JSON.parse(key.publicKey) as JWK
+  return { ...jwk, kid: key.id, use: 'sig', alg: 'ES256' }
+}
+
+async function generateKey(secretKey: Uint8Array, now: number): Promise<SigningKey> {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const jwk = publicKey.export({ format: 'jwk' }) as JWK
+  const id = await calculateJwkThumbprint(jwk)
+  return {
+    id,
+    state: 'next',
+    publicKey: JSON.stringify(jwk),
+    sealedPrivateKey: seal(
+      secretKey,
+      JSON.stringify(privateKey.export({ format: 'jwk' })),
+      labelOf(id),
+    ),
+    created: now,
+    retired: null,
+  }
+}
+
+function isComplete(keys: readonly SigningKey[]): boolean {
+  return keys.some((key) => key.state === 'current') && keys.some((key) => key.state === 'next')
+}
+
+async function prune(tx: WriteTx, now: number, keptFor: number): Promise<void> {
+  for (const key of await tx.keys.list()) {
+    if (isOver(key, now, keptFor)) await tx.keys.remove(key.id)
+  }
+}
+
+function labelOf(id: string): string {
+  return `signing key ${id}`
+}

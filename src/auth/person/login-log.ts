@@ -1,0 +1,54 @@
+import type { Database } from '../../domain/store/store'
+
+/**
+ * Remembers who logged in and writes `lastLogin` in the background: a token costs no write of its
+ * own (design.md §7). What a crash takes away is at most the last `DELAY`.
+ */
+export interface LoginLog extends AsyncDisposable {
+  /** `at` in ms since the epoch. */
+  note(userId: string, at: number): void
+  flush(): Promise<void>
+}
+
+export function createLoginLog(database: Database): LoginLog {
+  const pending = new Map<string, number>()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let writing: Promise<void> = Promise.resolve()
+
+  function flush(): Promise<void> {
+    clearTimeout(timer)
+    timer = undefined
+    writing = writing.then(writePending)
+    return writing
+  }
+
+  async function writePending(): Promise<void> {
+    while (pending.size > 0) {
+      const logins = [...pending].slice(0, BATCH)
+      for (const [userId] of logins) pending.delete(userId)
+      try {
+        await database.write(async (tx) => {
+          for (const [userId, at] of logins) await tx.users.noteLogin(userId, at)
+        })
+      } catch {
+        // A full disk or a busy store: the next login of these people will be noted, this one is
+        // not worth keeping anyone waiting.
+        return
+      }
+    }
+  }
+
+  return {
+    note(userId, at) {
+      pending.set(userId, at)
+      if (pending.size >= BATCH) void flush()
+      else timer ??= setTimeout(() => void flush(), DELAY).unref()
+    },
+    flush,
+    [Symbol.asyncDispose]: flush,
+  }
+}
+
+/** ms. The timer keeps no process alive: closing writes what is pending. */
+const DELAY = 5000
+const BATCH = 500

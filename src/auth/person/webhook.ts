@@ -1,0 +1,171 @@
+import type { Clock } from '../../clock'
+import { SatchelError } from '../../domain/value/error'
+import { randomToken } from '../../domain/value/id'
+import { parseJson } from '../../domain/json/scan'
+import type { Policy, Verdict } from '../../domain/user/policy'
+import type { Database } from '../../domain/store/store'
+import type { Person } from '../../domain/user/user'
+import type { Vault } from '../../domain/vault'
+import {
+  findWebhook,
+  type PolicyChange,
+  readVerdict,
+  rotateWebhookSecret,
+  setPolicy,
+  type WebhookAddress,
+  type WebhookRotation,
+} from '../../domain/user/webhook'
+import { type Outbound, OutboundError } from '../../net/outbound'
+import { signWebhook, type WebhookMessage } from './webhook-signature'
+
+/** Somebody outside who decides about new users of one database (protocol.md §13.1). */
+export interface Webhook {
+  /** Throws `WEBHOOK_ERROR`, whose cause is for the log. */
+  ask(person: Person): Promise<Verdict>
+  /** Asks once and tells what came of it. Throws `WEBHOOK_ERROR` with the reason. */
+  test(person: Person): Promise<WebhookTest>
+  /** Throws `UNPROCESSABLE`. */
+  setPolicy(changes: Partial<Policy>): Promise<PolicyChange>
+  /** Throws `UNPROCESSABLE`. */
+  rotate(days?: number): Promise<WebhookRotation>
+}
+
+export interface WebhookTest extends Verdict {
+  readonly url: string
+  /** ms. */
+  readonly duration: number
+}
+
+export interface WebhookParts {
+  readonly database: Database
+  readonly clock: Clock
+  readonly vault: Vault
+  readonly call: Outbound
+  readonly limits?: Partial<WebhookLimits>
+}
+
+/** Somebody waits for the answer, and a server that stops waits for them. All in ms. */
+export interface WebhookLimits {
+  /** For all attempts together. */
+  readonly total: number
+  readonly attempt: number
+  /** How long to wait before each further attempt. */
+  readonly pauses: readonly number[]
+}
+
+export function createWebhook({ database, clock, vault, call, ...parts }: WebhookParts): Webhook {
+  const limits = { ...LIMITS, ...parts.limits }
+
+  async function find(): Promise<WebhookAddress> {
+    const found = await database.read((tx) => findWebhook(tx, vault, clock.now()))
+    if (found !== undefined) return found
+    throw new WebhookFailure('no address is set: satchel policy set --hook-url sets one', false)
+  }
+
+  /** Again while it may help and there is time. */
+  async function persist(address: WebhookAddress, message: WebhookMessage): Promise<Verdict> {
+    const ends = performance.now() + limits.total
+    for (let attempt = 0; ; attempt += 1) {
+      const left = ends - performance.now()
+      try {
+        return await send(address, message, Math.floor(Math.min(left, limits.attempt)))
+      } catch (error) {
+        const pause = limits.pauses[attempt]
+        const isLast = pause === undefined || performance.now() + pause >= ends
+        if (!(error instanceof WebhookFailure) || !error.isTransient || isLast) throw error
+        await Bun.sleep(pause)
+      }
+    }
+  }
+
+  async function send(
+    { url, secrets }: WebhookAddress,
+    message: WebhookMessage,
+    timeout: number,
+  ): Promise<Verdict> {
+    const { body } = message
+    const headers = {
+      ...signWebhook(message, secrets, clock.now()),
+      'content-type': 'application/json',
+      accept: 'application/json',
+    }
+    const request = { method: 'POST', headers, body, timeout, longest: LONGEST_ANSWER }
+    const response = await call(url, request).catch(unreachable)
+    const { host } = new URL(url)
+    if (!response.ok) {
+      throw new WebhookFailure(`${host} answers ${response.status}`, isTransient(response.status))
+    }
+    return understand(host, await response.bytes())
+  }
+
+  return {
+    async ask(person) {
+      try {
+        return await persist(await find(), messageAbout(person))
+      } catch (error) {
+        if (!(error instanceof WebhookFailure)) throw error
+        throw new SatchelError('WEBHOOK_ERROR', UNDECIDED, { cause: error })
+      }
+    },
+
+    async test(person) {
+      const begun = performance.now()
+      try {
+        const address = await find()
+        const verdict = await send(address, messageAbout(person), limits.attempt)
+        return { url: address.url, duration: performance.now() - begun, ...verdict }
+      } catch (error) {
+        if (!(error instanceof WebhookFailure)) throw error
+        throw new SatchelError('WEBHOOK_ERROR', `The web hook failed: ${error.message}`)
+      }
+    },
+
+    setPolicy: (changes) => database.write((tx) => setPolicy(tx, vault, changes)),
+    rotate: (days) => database.write((tx) => rotateWebhookSecret(tx, vault, clock.now(), days)),
+  }
+}
+
+/** Why a web hook gave no verdict, for the administrator. */
+class WebhookFailure extends Error {
+  override readonly name = 'WebhookFailure'
+
+  constructor(
+    reason: string,
+    /** The same question may be answered in a moment. */
+    readonly isTransient: boolean,
+    cause?: unknown,
+  ) {
+    super(reason, cause === undefined ? undefined : { cause })
+  }
+}
+
+const UNDECIDED =
+  'It cannot be found out whether you may come in: try again in a moment, or tell whoever runs this application'
+const LIMITS: WebhookLimits = { total: 9_000, attempt: 5_000, pauses: [250, 1_000] }
+/** Twice what may be kept of a user. */
+const LONGEST_ANSWER = 128 * 1024
+const ANSWER = { depth: 64, values: 20_000 }
+
+function messageAbout({ id, email }: Person): WebhookMessage {
+  return { id: `msg_${randomToken(16)}`, body: JSON.stringify({ userId: id, email }) }
+}
+
+/** It is busy, or not there for a moment; not: it does not know us. */
+function isTransient(status: number): boolean {
+  return status >= 500 || status === 408 || status === 425 || status === 429
+}
+
+function unreachable(error: unknown): never {
+  if (!(error instanceof OutboundError)) throw error
+  throw new WebhookFailure(error.message, error.isTransient, error.cause)
+}
+
+/** Says nothing of the answer itself, which may be anything. */
+function understand(host: string, answer: Uint8Array): Verdict {
+  try {
+    return readVerdict(parseJson(answer, ANSWER, { name: 'it' }))
+  } catch (error) {
+    if (!(error instanceof SatchelError)) throw error
+    throw new WebhookFailure(`${host} answers what is no verdict: ${error.message}`, false)
+  }
+}

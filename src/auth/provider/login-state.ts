@@ -1,0 +1,122 @@
+import { createHmac, hkdfSync } from 'node:crypto'
+import type { Clock } from '../../clock'
+import { SatchelError } from '../../domain/value/error'
+import { randomToken } from '../../domain/value/id'
+import { hashSecret, sameSecret } from '../../domain/value/secret'
+
+/** What a login keeps in mind while its browser is at the provider (design.md §6). */
+export interface LoginState {
+  readonly id: string
+  readonly provider: string
+  /** Where the browser goes back to. */
+  readonly redirect: string
+  /** Hash of the secret in the cookie of the browser that began. */
+  readonly browser: string
+  /** ms since the epoch. */
+  readonly expires: number
+}
+
+/** What only the browser that began, together with the server, can make again. */
+export interface LoginProof {
+  /** PKCE (RFC 7636). */
+  readonly verifier: string
+  readonly nonce: string
+}
+
+export interface LoginStates {
+  /** The `state` parameter of a new login in the browser with this secret, and its proof. */
+  begin(
+    login: Pick<LoginState, 'provider' | 'redirect'>,
+    browser: string,
+  ): Promise<{ readonly id: string; readonly text: string; readonly proof: LoginProof }>
+  /** Throws `INVALID_REQUEST` for what is not ours or is over. */
+  open(text: string | null): Promise<LoginState>
+  /** Throws `INVALID_REQUEST` when another browser began. */
+  prove(state: LoginState, browser: string | undefined): LoginProof
+}
+
+/** Half an hour (protocol.md §3.3). */
+export const STATE_LIFE = 30 * 60 * 1000
+
+/**
+ * States that are good for half an hour and need no place in the database until they come back. The
+ * provider can read them, so what proves the login is not in them: it follows from the state's id,
+ * the cookie and a key of the server's.
+ */
+export function createLoginStates(
+  secretKey: Uint8Array,
+  databaseId: string,
+  clock: Clock,
+): LoginStates {
+  const key = new Uint8Array(hkdfSync('sha256', secretKey, databaseId, 'satchel login state', 32))
+
+  function proofOf(id: string, browser: string): LoginProof {
+    const make = (purpose: string) =>
+      createHmac('sha256', key).update(`${purpose} ${id} ${browser}`).digest('base64url')
+    return { verifier: make('verifier'), nonce: make('nonce') }
+  }
+
+  return {
+    async begin({ provider, redirect }, browser) {
+      const id = randomToken(16)
+      const text = await (
+        await loadSealer(key)
+      ).sign({
+        jti: id,
+        aud: databaseId,
+        provider,
+        redirect,
+        browser: hashSecret(browser),
+        exp: Math.floor((clock.now() + STATE_LIFE) / 1000),
+        // The plugin would read the system's clock.
+        iat: false,
+      })
+      return { id, text, proof: proofOf(id, browser) }
+    },
+
+    async open(text) {
+      const payload = await (
+        await loadSealer(key)
+      ).verify(text ?? '', {
+        algorithms: ['HS256'],
+        typ: TYPE,
+        audience: databaseId,
+        requiredClaims: ['jti', 'exp', 'provider', 'redirect', 'browser'],
+        currentDate: new Date(clock.now()),
+      })
+      if (payload !== false) return read(payload)
+      throw new SatchelError(
+        'INVALID_REQUEST',
+        'This login is over or was not begun here: go back to the application and begin again',
+      )
+    },
+
+    prove({ id, browser }, secret) {
+      if (secret !== undefined && sameSecret(hashSecret(secret), browser))
+        return proofOf(id, secret)
+      throw new SatchelError(
+        'INVALID_REQUEST',
+        'This login was begun in another browser, or cookies are blocked: begin again',
+      )
+    },
+  }
+}
+
+const TYPE = 'state+jwt'
+
+/** Loaded when somebody logs in: a server that starts needs it not. */
+async function loadSealer(key: Uint8Array) {
+  const { jwt } = await import('@elysiajs/jwt')
+  return jwt({ secret: key, alg: 'HS256', typ: TYPE }).decorator.jwt
+}
+
+/** Of a payload that we made. */
+function read(payload: Readonly<Record<string, unknown>>): LoginState {
+  return {
+    id: String(payload['jti']),
+    provider: String(payload['provider']),
+    redirect: String(payload['redirect']),
+    browser: String(payload['browser']),
+    expires: Number(payload['exp']) * 1000,
+  }
+}

@@ -1,0 +1,164 @@
+import { createPrivateKey } from 'node:crypto'
+import type { Clock } from '../../clock'
+import { quoted, SatchelError } from '../../domain/value/error'
+import {
+  getProvider,
+  type Provider,
+  PROVIDER_TYPES,
+  type ProviderOptions,
+  type ProviderType,
+  putProvider,
+} from '../../domain/provider'
+import type { Database } from '../../domain/store/store'
+import type { Vault } from '../../domain/vault'
+import { isWebAddress } from '../../domain/value/web-address'
+import type { Outbound } from '../../net/outbound'
+import { createLoginStates } from './login-state'
+import { checkAtProvider, type ProviderCheck } from './provider-check'
+import { createProviderClients, secretLabel } from './provider-client'
+import { locate, PROVIDER_FACTS } from './provider-facts'
+import { createProviderLogins, type ProviderLogins } from './provider-login'
+import type { SteadyClock } from '../steady-clock'
+
+/** The login providers of one database. */
+export interface Providers extends ProviderLogins {
+  /** Adds a provider or replaces the one with its name. Throws `UNPROCESSABLE` with what is wrong. */
+  put(draft: ProviderDraft): Promise<Provider>
+  /** Asks the provider whether it knows us. Throws `UNKNOWN_PROVIDER`, `PROVIDER_FAILED`. */
+  check(id: string, address: string | null): Promise<ProviderCheck>
+}
+
+export interface ProviderDraft {
+  /** One of `PROVIDER_TYPES`. */
+  readonly type: string
+  /** Its type when null. */
+  readonly id: string | null
+  readonly displayName: string | null
+  readonly iconUrl: string | null
+  readonly clientId: string
+  /** The client secret or the private key in PEM; null for a public client. */
+  readonly secret: string | null
+  readonly scopes: readonly string[] | null
+  readonly options: ProviderOptions
+}
+
+export interface ProvidersParts {
+  readonly database: Database
+  readonly clock: Clock
+  readonly steady: SteadyClock
+  readonly secretKey: Uint8Array
+  readonly vault: Vault
+  readonly outbound: Outbound
+}
+
+export function createProviders(parts: ProvidersParts): Providers {
+  const { database, clock, steady, secretKey, vault, outbound } = parts
+  const clients = createProviderClients({ clock, vault, outbound })
+  const states = createLoginStates(secretKey, database.id, steady)
+  return {
+    ...createProviderLogins({ database, steady, states, clients }),
+
+    async put(draft) {
+      const { secret, ...rest } = requireProvider(draft)
+      const sealedSecret = secret === null ? null : vault.seal(secret, secretLabel(rest.id))
+      return await database.write((tx) => putProvider(tx, clock, { ...rest, sealedSecret }))
+    },
+
+    async check(id, address) {
+      const provider = await database.read((tx) => getProvider(tx, id))
+      return await checkAtProvider(provider, await clients.get(provider), address)
+    },
+  }
+}
+
+type CheckedDraft = Omit<Provider, 'created' | 'sealedSecret'> & { readonly secret: string | null }
+
+function requireProvider(draft: ProviderDraft): CheckedDraft {
+  const type = requireType(draft.type)
+  const facts = PROVIDER_FACTS[type]
+  const id = requireName(draft.id ?? type)
+  const { clientId, iconUrl, scopes, options } = draft
+  if (clientId.trim() === '') throw refusal('its client id is missing')
+  for (const option of facts.requires) {
+    if (options[option] === undefined) throw refusal(`${type} needs ${OPTION_NAMES[option]}`)
+  }
+  requireAddresses(type, options)
+  if (iconUrl !== null) requireWebAddress(iconUrl, 'the icon')
+  return {
+    id,
+    type,
+    displayName: draft.displayName ?? (type === 'custom-oauth2' ? id : facts.displayName),
+    iconUrl,
+    clientId: clientId.trim(),
+    secret: requireSecret(type, draft.secret),
+    scopes,
+    options,
+  }
+}
+
+function requireType(text: string): ProviderType {
+  const type = PROVIDER_TYPES.find((candidate) => candidate === text)
+  if (type !== undefined) return type
+  throw refusal(`${quoted(text)} is no type of providers: take ${PROVIDER_TYPES.join(', ')}`)
+}
+
+function requireName(name: string): string {
+  if (/^[a-z][a-z0-9-]{0,62}$/.test(name)) return name
+  throw refusal(`${quoted(name)} is no name: take small letters, digits and "-"`)
+}
+
+/** What the command line calls them. */
+const OPTION_NAMES: Readonly<Record<keyof ProviderOptions, string>> = {
+  tenant: '--tenant',
+  teamId: '--team-id',
+  keyId: '--key-id',
+  issuer: '--issuer',
+  authorizationUrl: '--authorization-url',
+  tokenUrl: '--token-url',
+  userInfoUrl: '--user-info-url',
+  trustsEmail: '--trust-email',
+}
+
+function requireAddresses(type: ProviderType, options: ProviderOptions): void {
+  const { issuer, authorizationUrl, tokenUrl, userInfoUrl, tenant } = options
+  const endpoints = { authorizationUrl, tokenUrl, userInfoUrl }
+  for (const [name, url] of Object.entries({ issuer, ...endpoints })) {
+    if (url !== undefined) requireWebAddress(url, OPTION_NAMES[name as keyof ProviderOptions])
+  }
+  const given = Object.values(endpoints).filter((url) => url !== undefined)
+  const isPart = given.length > 0 && given.length < 3
+  if (isPart && PROVIDER_FACTS[type].endpoints === undefined) {
+    throw refusal('without a discovery document all three addresses are needed')
+  }
+  if (tenant !== undefined && !/^[\w.-]+$/.test(tenant)) {
+    throw refusal('a tenant is an id, a domain, or common, organizations or consumers')
+  }
+  locate({ type, options })
+}
+
+function requireWebAddress(text: string, what: string): void {
+  if (isWebAddress(text)) return
+  throw refusal(`${what} must be an https address`)
+}
+
+function requireSecret(type: ProviderType, secret: string | null): string | null {
+  const text = secret?.trim() ?? ''
+  if (PROVIDER_FACTS[type].credential === 'text') {
+    if (text !== '' || type === 'custom-oauth2') return text || null
+    throw refusal(`${type} needs a client secret`)
+  }
+  if (isSigningKey(text)) return text
+  throw refusal(`${type} needs the private key in PEM that it gave you (AuthKey_….p8)`)
+}
+
+function isSigningKey(pem: string): boolean {
+  try {
+    return createPrivateKey(pem).asymmetricKeyDetails?.namedCurve === 'prime256v1'
+  } catch {
+    return false
+  }
+}
+
+function refusal(why: string): SatchelError {
+  return new SatchelError('UNPROCESSABLE', `This provider cannot be added: ${why}`)
+}

@@ -1,0 +1,108 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import process from 'node:process'
+import { holdsSecret, usualSender } from '../mail/address'
+import { isLoopback } from '../net/networks'
+import { environmentName, flagName, type Setting, type Settings, SETTINGS } from './settings'
+
+/** Something the person at the keyboard can put right: bad flags, settings or arguments (exit code 2). */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+/** The settings of one process, frozen. */
+export interface Config extends Settings {
+  /**
+   * A loopback address, no public address and no proxy (design.md §2). A request with a forwarded
+   * header ends it for its server: that is for the front door to see.
+   */
+  readonly development: boolean
+}
+
+/** Where settings may come from; the later wins, unnamed ones fall back to the defaults. */
+export interface Sources {
+  /** A JSON file with some of the settings. Nothing is read that is not named here. */
+  readonly file?: string | undefined
+  readonly environment?: Readonly<Record<string, string | undefined>>
+  /** By setting name, as text; switches are `true`. */
+  readonly flags?: Readonly<Record<string, unknown>>
+}
+
+/** Throws `UsageError` naming the flag, variable or key that is wrong and what it should be. */
+export function readConfig(sources: Sources = {}): Config {
+  const environment = sources.environment ?? process.env
+  const fromFile = readSettingsFile(sources.file)
+  const given: Record<string, unknown> = {}
+  for (const [name, setting] of Object.entries<Setting<unknown>>(SETTINGS)) {
+    const variable = environmentName(name)
+    const found = firstGiven(
+      [flagName(name), sources.flags?.[name]],
+      [variable, environment[variable] === '' ? undefined : environment[variable]],
+      [`${name} in ${sources.file}`, fromFile[name]],
+    )
+    given[name] = found === undefined ? setting.fallback : parseAs(setting, ...found)
+  }
+  const settings = given as unknown as Settings
+  if ((settings.tlsCert === null) !== (settings.tlsKey === null)) {
+    throw new UsageError('--tls-cert and --tls-key go together: give both or neither')
+  }
+  requireMailSettings(settings, sources.flags?.['smtpUrl'] !== undefined)
+  const data = resolve(settings.data)
+  return Object.freeze({ ...settings, data, development: isDevelopment(settings) })
+}
+
+function isDevelopment(settings: Settings): boolean {
+  return isLoopback(settings.host) && settings.publicUrl === null && settings.trustProxy === null
+}
+
+function requireMailSettings({ smtpUrl, mailHook, mailFrom }: Settings, isFlag: boolean): void {
+  if (smtpUrl !== null && mailHook !== null) {
+    throw new UsageError('--smtp-url and --mail-hook exclude each other: give one of them')
+  }
+  if (smtpUrl === null) return
+  if (isFlag && holdsSecret(smtpUrl)) {
+    throw new UsageError(
+      `--smtp-url must not hold a password, which everyone on this machine could read: set ${environmentName('smtpUrl')}`,
+    )
+  }
+  if (mailFrom === null && usualSender(smtpUrl) === null) {
+    throw new UsageError('--smtp-url needs --mail-from: who the mails come from')
+  }
+}
+
+type Given = readonly [source: string, value: unknown]
+
+function firstGiven(...sources: readonly Given[]): Given | undefined {
+  return sources.find(([, value]) => value !== undefined)
+}
+
+function parseAs(setting: Setting<unknown>, source: string, value: unknown): unknown {
+  try {
+    return setting.parse(Array.isArray(value) ? value.join(',') : String(value))
+  } catch (error) {
+    const expected = error instanceof Error ? error.message : String(error)
+    throw new UsageError(`${source} must be ${expected}`, { cause: error })
+  }
+}
+
+function readSettingsFile(path: string | undefined): Record<string, unknown> {
+  if (path === undefined) return {}
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(readFileSync(path, 'utf8'))
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new UsageError(`The settings file ${path} cannot be read: ${reason}`, { cause: error })
+  }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
+    throw new UsageError(`The settings file ${path} must hold one JSON object`)
+  }
+  const unknown = Object.keys(parsed).find((name) => !Object.hasOwn(SETTINGS, name))
+  if (unknown !== undefined) {
+    const known = Object.keys(SETTINGS).join(', ')
+    throw new UsageError(
+      `The settings file ${path} has the unknown setting ${JSON.stringify(unknown)}; known are ${known}`,
+    )
+  }
+  return { ...parsed }
+}

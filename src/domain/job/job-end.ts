@@ -1,0 +1,41 @@
+import { SatchelError } from '../value/error'
+import type { Job } from './job'
+import type { Database } from '../store/store'
+import { nextTurn } from '../value/turn'
+
+/** A database that closes says nothing: it is looked at again after so many ms. */
+const PATIENCE = 1_000
+
+/**
+ * Resolves when a job that was put down has ended; `watch` is shown it as it moves on. Somebody
+ * else works it off. Throws `INTERNAL` with the reason when it stopped for good, and `BUSY` when
+ * the database closes before that.
+ */
+export async function untilJobEnds(
+  database: Database,
+  id: string,
+  watch: (job: Job) => void,
+): Promise<void> {
+  let hasMoved = Promise.withResolvers<void>()
+  const unsubscribe = database.onCommit(({ jobs }) => {
+    if (jobs) hasMoved.resolve()
+  })
+  try {
+    for (;;) {
+      const job = await database.read((tx) => tx.jobs.find(id))
+      if (job === undefined) return
+      if (job.failure !== null) {
+        throw new SatchelError('INTERNAL', `Work in the background stopped: ${job.failure}`)
+      }
+      watch(job)
+      const timer = setTimeout(hasMoved.resolve, PATIENCE)
+      await hasMoved.promise
+      clearTimeout(timer)
+      hasMoved = Promise.withResolvers()
+      // Not in the middle of the commit that told it.
+      await nextTurn()
+    }
+  } finally {
+    unsubscribe()
+  }
+}

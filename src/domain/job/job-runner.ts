@@ -1,0 +1,110 @@
+import { SatchelError } from '../value/error'
+import { type Job, PATIENT, URGENT } from './job'
+import type { Database } from '../store/store'
+import { nextTurn } from '../value/turn'
+
+/** Does one short step of a job and says whether there is more; the job's row goes with its last. */
+export type JobStep = (database: Database, job: Job) => Promise<'more' | 'done'>
+
+/** How long a unit of a job takes on more work, ms: other writers wait for little more than that. */
+export const UNIT_MS = 4
+
+export interface JobRunner extends AsyncDisposable {
+  /** Resolves when no job is left that can go on. */
+  idle(): Promise<void>
+}
+
+/** Reasons that pass: the job waits and tries the step again. */
+const PASSING: ReadonlySet<string> = new Set(['BUSY', 'STORAGE_FULL', 'READ_ONLY'])
+const PAUSE = 1_000
+
+/**
+ * Works off the jobs of a database in the order they were put down, urgent ones first: those a
+ * crash left behind, and new ones as they come. A step that fails for good ends its job with the reason.
+ */
+export function createJobRunner(
+  database: Database,
+  steps: Readonly<Partial<Record<Job['kind'], JobStep>>>,
+  report: (job: Job, error: unknown) => void,
+): JobRunner {
+  let isStopped = false
+  let isAwake = false
+  let working = Promise.resolve()
+  const pause = Promise.withResolvers<void>()
+
+  function wake(): void {
+    if (isAwake || isStopped) return
+    isAwake = true
+    working = working.then(work).finally(() => {
+      isAwake = false
+    })
+  }
+
+  async function work(): Promise<void> {
+    for (let job = await next(); job !== undefined && !isStopped; job = await next()) {
+      await run(job)
+      await nextTurn()
+    }
+  }
+
+  async function next(): Promise<Job | undefined> {
+    const jobs = await database.read((tx) => tx.jobs.list())
+    return jobs
+      .filter(({ kind, failure }) => failure === null && steps[kind] !== undefined)
+      .toSorted(
+        (one, other) =>
+          Number(URGENT.has(other.kind)) - Number(URGENT.has(one.kind)) ||
+          one.created - other.created ||
+          (one.id < other.id ? -1 : 1),
+      )[0]
+  }
+
+  async function run(job: Job): Promise<void> {
+    const begun = performance.now()
+    try {
+      const outcome = await steps[job.kind]?.(database, job)
+      if (outcome === 'done')
+        await database.write(async (tx) => void (await tx.jobs.remove(job.id)))
+      if (PATIENT.has(job.kind)) await rest(performance.now() - begun)
+    } catch (error) {
+      report(job, error)
+      if (error instanceof SatchelError && PASSING.has(error.code)) {
+        await rest(PAUSE)
+        return
+      }
+      const failure = error instanceof SatchelError ? error.message : 'It failed; see the log'
+      await giveUp({ ...job, failure })
+    }
+  }
+
+  function rest(milliseconds: number): Promise<void> {
+    return Promise.race([Bun.sleep(milliseconds), pause.promise])
+  }
+
+  /** A job whose failure cannot be stored stays as it was, and is tried again at the next start. */
+  async function giveUp(job: Job): Promise<void> {
+    try {
+      await database.write((tx) => tx.jobs.put(job))
+    } catch (error) {
+      report(job, error)
+      isStopped = true
+    }
+  }
+
+  const unsubscribe = database.onCommit(({ jobs }) => {
+    if (jobs) wake()
+  })
+  wake()
+  return {
+    async idle() {
+      await working
+      while (isAwake) await working
+    },
+    async [Symbol.asyncDispose]() {
+      isStopped = true
+      unsubscribe()
+      pause.resolve()
+      await working
+    },
+  }
+}

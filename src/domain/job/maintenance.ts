@@ -1,0 +1,54 @@
+import type { Job } from './job'
+import { type JobStep, UNIT_MS } from './job-runner'
+import { entriesOf, storedTraces } from '../object/traces'
+import { parseStored } from '../value/value'
+
+/** Objects per unit: short enough for nobody to notice (design.md §3). */
+const STEP = { rows: 500, bytes: 1024 * 1024 }
+/** Objects that are erased at once. */
+const BATCH = 50
+
+/** The jobs that keep the storage in order. */
+export const MAINTENANCE: Readonly<Partial<Record<Job['kind'], JobStep>>> = {
+  index: buildIndex,
+  'drop-index': (database) =>
+    database.write(async (tx) => ((await tx.objects.dropEntries(1_000)) > 0 ? 'more' : 'done')),
+  erase: eraseRealm,
+}
+
+/** Adds the entries of one new index; objects written meanwhile bring their own. */
+function buildIndex(...[database, job]: Parameters<JobStep>): ReturnType<JobStep> {
+  return database.write(async (tx) => {
+    const { table: name, index: number, after } = job.state
+    const table = await tx.tables.find(String(name))
+    const index = table?.indexes.find((candidate) => candidate.number === number)
+    if (table === undefined || index === undefined) return 'done'
+    const chunk = await tx.objects.scan(table, Number(after), STEP)
+    const one = { ...table, indexes: [index] }
+    await tx.objects.addEntries(
+      chunk.rows.map(({ seq, value }) => ({ seq, entries: entriesOf(one, parseStored(value)) })),
+    )
+    if (chunk.next === undefined) {
+      await tx.tables.setIndexState(index.number, 'ready')
+      return 'done'
+    }
+    const state = { ...job.state, after: chunk.next }
+    await tx.jobs.put({ ...job, state, done: job.done + chunk.rows.length })
+    return 'more'
+  })
+}
+
+/** In small batches until the unit has lasted long enough, because rows have few or many index entries. */
+function eraseRealm(...[database, job]: Parameters<JobStep>): ReturnType<JobStep> {
+  return database.write(async (tx) => {
+    const end = performance.now() + UNIT_MS
+    let done = job.done
+    do {
+      const erased = await tx.objects.erase(Number(job.state['realm']), BATCH, storedTraces)
+      if (erased === 0) return 'done'
+      done += erased
+    } while (performance.now() < end)
+    await tx.jobs.put({ ...job, done })
+    return 'more'
+  })
+}

@@ -1,0 +1,98 @@
+import { quoted } from '../value/error'
+import type { StoredObject } from '../store/objects'
+import type { Draft } from './draft'
+import { changedProperties, getOwn, parseStored } from '../value/value'
+import { mentionsBlobs } from '../blob/refs'
+import { type Placement, type Writing, heldIn, refuse } from './writing'
+import { mayRead } from '../access/access'
+import { mayAdd, mayManage, mayUpdate } from '../value/permission'
+
+/**
+ * The general rules for a writer without `GLOBAL_WRITE` (protocol.md §6.3, design.md §5): throws
+ * `NOT_AUTHORIZED` with the missing permission as `reason`.
+ */
+export function authorizePut(writing: Writing, placement: Placement): void {
+  if (placement.previous === undefined) authorizeInsert(writing, placement)
+  else authorizeUpdate(writing, placement, placement.previous)
+}
+
+/** Deleting needs the ownership of the object or `manage` on its table. The caller has seen it. */
+export function authorizeRemoval(writing: Writing, previous: StoredObject): void {
+  if (hasAll(writing, previous)) return
+  const { name } = writing.table
+  throw refuse(
+    `manage ${name}`,
+    `deleting from ${quoted(name)} needs to own the object or manage on the table in its realm`,
+  )
+}
+
+/** Everything on an object is its owner's, and of whoever manages its table in its realm. */
+export function hasAll(writing: Writing, object: StoredObject): boolean {
+  return (
+    object.owner === writing.subject || mayManage(heldIn(writing, object.realm), writing.table.name)
+  )
+}
+
+/** The one answer for every object that is there but invisible (design.md §5.6). */
+export function refuseInvisible(writing: Writing) {
+  const property = writing.table.primaryKey?.join('+') ?? 'key'
+  return refuse(
+    property,
+    `this ${quoted(property)} cannot be written by you. Keys of "@" tables are made unique by the server, keys that begin with "#" are private to each user`,
+  )
+}
+
+function authorizeInsert(writing: Writing, { realm, owner }: Placement): void {
+  const { table, access, subject } = writing
+  if (realm.id !== subject) {
+    if (!access.realms.has(realm.ref)) throw refuseRealm()
+    if (!mayAdd(heldIn(writing, realm.ref), table.name)) throw refuseAdd(table.name)
+  }
+  if (owner !== null && owner !== subject) {
+    throw refuse('owner', 'the "owner" of a new object is its writer or null')
+  }
+}
+
+function authorizeUpdate(writing: Writing, placement: Placement, previous: StoredObject): void {
+  const { table, access, subject } = writing
+  const { realm } = placement
+  if (!mayRead(access, table.name, previous.realm, () => previous.key)) {
+    throw refuseInvisible(writing)
+  }
+  if (!hasAll(writing, previous)) authorizeChanges(writing, placement, previous)
+  if (realm.ref === previous.realm || realm.id === subject) return
+  if (!access.realms.has(realm.ref)) throw refuseRealm()
+  if (!mayAdd(heldIn(writing, realm.ref), table.name)) throw refuseAdd(table.name)
+}
+
+function authorizeChanges(writing: Writing, { draft }: Placement, previous: StoredObject): void {
+  const { table } = writing
+  const sets = heldIn(writing, previous.realm)
+  for (const property of changedProperties(parseStored(previous.value), draft.object)) {
+    const isKey = table.primaryKey?.includes(property) === true
+    const isFree = isKey || (property === MARK && isRightMark(draft))
+    if (isFree || mayUpdate(sets, table.name, property)) continue
+    throw refuse(
+      `update ${table.name}.${property.slice(0, 100)}`,
+      `changing ${quoted(property)} of ${quoted(table.name)} needs update on it in the realm of the object`,
+    )
+  }
+}
+
+/** By it clients know that there are BlobRefs to resolve (protocol.md §8.3). */
+const MARK = '_hasBlobRefs'
+
+/** The mark follows what else is written; in itself it is no place to write something. */
+function isRightMark({ object, text }: Draft): boolean {
+  const mark = getOwn(object, MARK)
+  return mark === 1 || (mark === undefined && !mentionsBlobs(text))
+}
+
+/** A realm that is not there and one the writer is not in get the same answer (design.md §5.6). */
+export function refuseRealm() {
+  return refuse('realmId', 'there is no such realm, or you are not in it')
+}
+
+function refuseAdd(table: string) {
+  return refuse(`add ${table}`, `adding to ${quoted(table)} needs add on it in that realm`)
+}

@@ -1,0 +1,136 @@
+import { accessOf } from '../access/access'
+import { membershipOf } from './member-rows'
+import type { Actor } from '../access/actor'
+import { SatchelError } from '../value/error'
+import { addressIn, type Invitation, nameOfRealm } from './invitation'
+import type { StoredObject } from '../store/objects'
+import { draftOf } from '../object/draft'
+import { putDrafts } from '../object/put'
+import { getOwn, isWireObject, parseStored, type WireObject } from '../value/value'
+import { shownName } from '../value/shown-name'
+import type { ReadTx, WriteTx } from '../store/store'
+import { requireTable, type Table } from '../store/table'
+import type { User } from '../user/user'
+
+export type InvitationAnswer = 'accept' | 'reject'
+
+/** An invitation as its page shows it. Names are as people gave them; those that are missing are empty. */
+export interface ShownInvitation {
+  readonly state: 'open' | 'accepted' | 'rejected'
+  readonly email: string
+  /** Whose answer it is, or null. */
+  readonly userId: string | null
+  readonly realmName: string
+  readonly inviterName: string
+  readonly inviterEmail: string
+}
+
+/** Throws `UNKNOWN_INVITATION` when it was taken back, or is for another address or realm by now. */
+export async function getInvitation(tx: ReadTx, invitation: Invitation): Promise<ShownInvitation> {
+  const { row, state, realmId, userId } = await findRow(tx, invitation)
+  const inviter = row['invitedBy']
+  const told = isWireObject(inviter) ? inviter : {}
+  return {
+    state,
+    email: invitation.email,
+    userId,
+    realmName: await nameOfRealm(tx, realmId),
+    inviterName: shownName(getOwn(told, 'name')),
+    inviterEmail: shownName(getOwn(told, 'email')),
+  }
+}
+
+/**
+ * Writes the answer of the person whose mailbox it is into the row, as they could themselves
+ * (protocol.md §6.4); a second one of the same kind changes nothing. `user` is who they are: nobody
+ * needs to be a user to reject. `now` in ms. Throws as `getInvitation`, `CONFLICT` when another
+ * account has answered, or when what is rejected was accepted before, and `BUSY` when the user went
+ * meanwhile.
+ */
+export async function answerInvitation(
+  tx: WriteTx,
+  invitation: Invitation,
+  answer: InvitationAnswer,
+  user: User | undefined,
+  now: number,
+): Promise<void> {
+  const { table, row, state, userId } = await findRow(tx, invitation)
+  if (state === ANSWERED[answer]) return
+  if (state === 'accepted') throw conflict('This invitation is accepted already')
+  if (userId !== null && userId !== user?.id) {
+    throw answeredByAnother()
+  }
+  if (user !== undefined) await requireAlive(tx, user)
+  const date = { $t: 'Date', v: new Date(now).toISOString() }
+  const { accepted: _accepted, rejected: _rejected, ...rest } = row
+  const changed = {
+    ...rest,
+    ...(user === undefined ? {} : { userId: user.id }),
+    [ANSWERED[answer]]: date,
+  }
+  await write(tx, table, changed, user, now)
+}
+
+const ANSWERED = { accept: 'accepted', reject: 'rejected' } as const
+
+interface InvitedRow {
+  readonly table: Table
+  readonly row: WireObject
+  readonly realmId: string
+  readonly state: ShownInvitation['state']
+  readonly userId: string | null
+}
+
+async function findRow(tx: ReadTx, invitation: Invitation): Promise<InvitedRow> {
+  const table = await requireTable(tx, 'members')
+  const stored = await tx.objects.find(table, invitation.member)
+  const realm = stored === undefined ? undefined : await tx.realms.findByRef(stored.realm)
+  if (stored === undefined || realm === undefined || !isSame(stored, invitation)) {
+    throw unknownInvitation()
+  }
+  const row = parseStored(stored.value)
+  const { accepted, rejected, userId } = membershipOf(row, '', stored.realm)
+  const state = accepted ? 'accepted' : rejected ? 'rejected' : 'open'
+  return { table, row, realmId: realm.id, state, userId }
+}
+
+function isSame({ realm, value }: StoredObject, invitation: Invitation): boolean {
+  return realm === invitation.realm && addressIn(parseStored(value)) === invitation.email
+}
+
+/** One answer for what never was and what is no more. */
+export function unknownInvitation(): SatchelError {
+  return new SatchelError(
+    'UNKNOWN_INVITATION',
+    'There is no such invitation, or it was taken back: ask whoever invited you',
+  )
+}
+
+export function answeredByAnother(): SatchelError {
+  return conflict('This invitation was answered with another account')
+}
+
+async function requireAlive(tx: WriteTx, { id, incarnation }: User): Promise<void> {
+  if ((await tx.users.find(id))?.incarnation === incarnation) return
+  throw new SatchelError('BUSY', 'This user was deleted a moment ago: try again', { retryAfter: 1 })
+}
+
+/** The link has proven who answers, and what is changed is theirs to change. */
+async function write(
+  tx: WriteTx,
+  table: Table,
+  row: WireObject,
+  user: User | undefined,
+  now: number,
+): Promise<void> {
+  const actor: Actor = { subject: user?.id ?? null, email: null, name: null, scopes: new Set() }
+  const subject = actor.subject ?? ''
+  const access = await accessOf(tx, actor)
+  const draft = draftOf(table, row, undefined)
+  const writing = { tx, actor, subject, isGlobal: true, view: 'all', table, access, now } as const
+  await putDrafts(writing, [draft])
+}
+
+function conflict(message: string): SatchelError {
+  return new SatchelError('CONFLICT', message)
+}

@@ -1,0 +1,173 @@
+import { findClient } from '../client'
+import { DEMO_DOMAIN, requireEmail } from '../user/email'
+import { SatchelError } from '../value/error'
+import { withFields } from '../object/draft'
+import { isAbsent, parseStored, type WireObject } from '../value/value'
+import type { Placement, Writing } from '../object/writing'
+import type { RealmRef } from '../store/realm'
+import { hashSecret } from '../value/secret'
+import { shownName } from '../value/shown-name'
+import type { ReadTx, WriteTx } from '../store/store'
+import { findUser, foldEmail } from '../user/user'
+
+/** An invitation that went out by mail: what the link in it stands for. */
+export interface Invitation {
+  /** base64url of the SHA-256 of the secret in the link. */
+  readonly id: string
+  /** The key of the row in `members`. */
+  readonly member: string
+  /** The realm that the mail spoke of. */
+  readonly realm: RealmRef
+  /** Where it went. */
+  readonly email: string
+  /** What `hashInviter` makes of the user or client who invites. */
+  readonly inviter: string
+  /** The page to go on to, `https://app.example.com`, or null. */
+  readonly origin: string | null
+  /** What people know that page by, or the database. */
+  readonly originName: string
+  /** ms since the epoch. */
+  readonly sent: number
+  readonly expires: number
+}
+
+/** Counts the invitations of one person, and tells nobody who it is: they may be deleted. */
+export function hashInviter(userId: string): string {
+  return hashSecret(userId)
+}
+
+/** Who invites, as the row says it (protocol.md §6.2). */
+export interface Inviter {
+  readonly name: string
+  readonly email: string
+  readonly userId: string
+}
+
+/** What a mail tells the invited person. Names are as people gave them. */
+export interface InvitationFacts {
+  readonly member: string
+  readonly realm: RealmRef
+  readonly email: string
+  /** Of the invited person, or empty. */
+  readonly name: string
+  /** Of the realm, or empty. */
+  readonly realmName: string
+  readonly inviter: Inviter
+  /** ms since the epoch. */
+  readonly now: number
+}
+
+/**
+ * Puts down the mail with the link, in the unit that writes the row. Throws `MAIL_NOT_CONFIGURED` and
+ * `NO_PUBLIC_ADDRESS`.
+ */
+export type SendInvitation = (tx: WriteTx, facts: InvitationFacts) => Promise<void>
+
+/**
+ * Sends the mail that a row of `members` asks for, once, and says in the row when and by whom
+ * (protocol.md §6.4): the row is new, or its address, its realm or its wish to `invite` is. Whoever
+ * has answered gets no more mail. Throws `UNPROCESSABLE`, `TOO_MANY_REQUESTS` and what
+ * `SendInvitation` throws.
+ */
+export async function complementInvitation(
+  writing: Writing,
+  placement: Placement,
+): Promise<Placement> {
+  const { tx, now, sendInvitation } = writing
+  const { draft, key, realm, previous } = placement
+  const row = draft.object
+  if (sendInvitation === undefined || row['invite'] !== true) return placement
+  const before = previous?.realm === realm.ref ? parseStored(previous.value) : {}
+  if (before['invite'] === true && addressIn(before) === addressIn(row)) {
+    return { ...placement, draft: withFields(draft, sentBefore(before, row)) }
+  }
+  if (addressIn(row) === '' || ANSWERS.some((name) => !isAbsent(row[name]))) return placement
+  const email = requireEmail(row['email'], 'UNPROCESSABLE', 'email')
+  const inviter = await inviterOf(writing)
+  // Demo users have no mailbox, and anybody may be one: nobody would answer for the mails they send.
+  if (![email, inviter.userId].some((one) => one.endsWith(DEMO_DOMAIN))) {
+    await requireRoom(writing, inviter, email)
+    const name = shownName(row['name'])
+    const realmName = await nameOfRealm(tx, realm.id)
+    await sendInvitation(tx, {
+      member: key,
+      realm: realm.ref,
+      email,
+      name,
+      realmName,
+      inviter,
+      now,
+    })
+  }
+  const invitedDate = { $t: 'Date', v: new Date(now).toISOString() }
+  return { ...placement, draft: withFields(draft, { invitedDate, invitedBy: inviter }) }
+}
+
+/** What people see of the realm with this id, or empty. */
+export async function nameOfRealm(tx: ReadTx, id: string): Promise<string> {
+  const table = await tx.tables.find('realms')
+  const row = table === undefined ? undefined : await tx.objects.find(table, id)
+  return row === undefined ? '' : shownName(parseStored(row.value)['name'])
+}
+
+/** The address of a row in its stored form, or empty. */
+export function addressIn(row: WireObject): string {
+  return typeof row['email'] === 'string' ? foldEmail(row['email']) : ''
+}
+
+/** So many invitations one person sends in a day, and so many go to one address: more is a nuisance. */
+export const MAILS_PER_DAY = { inviter: 100, address: 10 }
+
+const ANSWERS = ['userId', 'accepted', 'rejected']
+const SERVERS = ['invitedDate', 'invitedBy']
+const HOUR = 60 * 60 * 1000
+const DAY = 24 * HOUR
+
+/** A writer who may write everything replaces rows whole: what the server said in them stays. */
+function sentBefore(before: WireObject, row: WireObject): WireObject {
+  const kept = SERVERS.filter((name) => Object.hasOwn(before, name) && !Object.hasOwn(row, name))
+  return Object.fromEntries(kept.map((name) => [name, before[name]]))
+}
+
+async function inviterOf({ tx, actor, subject }: Writing): Promise<Inviter> {
+  const user = await findUser(tx, subject)
+  const client = user === undefined ? await findClient(tx, subject) : undefined
+  const email = textOf(actor.email) ?? textOf(user?.data?.['email']) ?? client?.email ?? ''
+  const given = textOf(actor.name) ?? textOf(user?.data?.['displayName']) ?? client?.name
+  const name = given ?? (email || (client === undefined ? subject : ''))
+  return { name, email, userId: subject }
+}
+
+/** Whoever may write everything answers for how much mail there is, but not for the same mailbox. */
+async function requireRoom(
+  { tx, now, isGlobal }: Writing,
+  { userId }: Inviter,
+  email: string,
+): Promise<void> {
+  const today = { after: now - DAY, until: now }
+  const { inviter, address } = MAILS_PER_DAY
+  const toAddress = await tx.invitations.sentTo(email, today, address)
+  if (toAddress.length >= address) {
+    throw tooMany('This address was invited too often today', toAddress, now)
+  }
+  if (isGlobal) return
+  const byInviter = await tx.invitations.sentBy(hashInviter(userId), today, inviter)
+  if (byInviter.length >= inviter) {
+    throw tooMany(`You have sent ${inviter} invitations today`, byInviter, now)
+  }
+}
+
+/** There is room again when the oldest of these `times` is a day ago. */
+function tooMany(what: string, times: readonly number[], now: number): SatchelError {
+  const wait = Math.max(1, (times.at(-1) ?? now) + DAY - now)
+  const hours = Math.ceil(wait / HOUR)
+  return new SatchelError(
+    'TOO_MANY_REQUESTS',
+    `${what}: try again in ${hours} hour${hours === 1 ? '' : 's'}, or write the row without "invite", which sends no mail`,
+    { reason: 'invite', retryAfter: Math.ceil(wait / 1000) },
+  )
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}

@@ -1,0 +1,184 @@
+import { SatchelError } from '../value/error'
+import { complementInvitation } from './invitation'
+import { withFields } from '../object/draft'
+import {
+  type WireObject,
+  changedProperties,
+  isAbsent,
+  isWireObject,
+  parseStored,
+} from '../value/value'
+import { type Placement, type RowRules, type Writing, heldIn, refuse } from '../object/writing'
+import type { RealmRef } from '../store/realm'
+import { foldEmail } from '../user/user'
+import { permissionsOf } from '../access/access'
+import { authorizePut, authorizeRemoval } from '../object/authorize'
+import type { Membership } from '../store/membership'
+import { mayGrant, parsePermissions } from '../value/permission'
+import { requireCustomRealm } from './role-rows'
+
+/** Properties that only the server and, of the first two, the addressed person change (design.md §5.4). */
+const ANSWERS = ['accepted', 'rejected'] as const
+const SYSTEM = [...ANSWERS, 'invitedDate', 'invitedBy'] as const
+
+/** Who is in a realm, and with which rights (protocol.md §6.2–6.4). */
+export const MEMBER_RULES: RowRules = {
+  complete(draft) {
+    requireCustomRealm(draft, 'members')
+    membershipOf(draft.object, 'members:', 0)
+    return draft
+  },
+
+  async authorizePut(writing, given) {
+    const before = given.previous === undefined ? {} : parseStored(given.previous.value)
+    const kept = Object.fromEntries(
+      [...SYSTEM, 'userId']
+        .filter((name) => Object.hasOwn(before, name) && !Object.hasOwn(given.draft.object, name))
+        .map((name) => [name, before[name]]),
+    )
+    const placement = { ...given, draft: withFields(given.draft, kept) }
+    const changed = changedProperties(before, placement.draft.object)
+    if (given.previous !== undefined && isAnswer(writing, before, changed)) {
+      return dated(writing, answered(writing, placement), changed)
+    }
+    authorizePut(writing, placement)
+    requireSystemProperties(writing, placement.draft.object, changed)
+    await requireGrant(writing, placement, changed)
+    return placement
+  },
+
+  /** Everyone may leave: delete the row that is their own. */
+  authorizeRemoval(writing, previous) {
+    if (!isAddressed(writing, parseStored(previous.value))) authorizeRemoval(writing, previous)
+  },
+
+  complement: complementInvitation,
+
+  afterPut: ({ tx }, { draft, key, realm }) =>
+    tx.memberships.put(membershipOf(draft.object, `members:${key}`, realm.ref)),
+
+  async remove({ tx }, previous) {
+    await tx.memberships.remove(`members:${previous.key}`)
+    return false
+  },
+}
+
+/** What a `members` row gives. Throws `UNPROCESSABLE` naming the property that is wrong. */
+export function membershipOf(row: WireObject, source: string, realm: RealmRef): Membership {
+  const userId = optionalString(row, 'userId')
+  const email = optionalString(row, 'email')
+  const roles = row['roles'] ?? []
+  if (!Array.isArray(roles) || !roles.every((role) => typeof role === 'string')) {
+    throw wrong('roles', 'an array of role names')
+  }
+  const accepted = optionalDate(row, 'accepted')
+  const rejected = optionalDate(row, 'rejected')
+  const isRejected = rejected !== null && (accepted === null || rejected >= accepted)
+  return {
+    source,
+    realm,
+    userId,
+    email: email === null ? null : foldEmail(email),
+    accepted: userId !== null && !isRejected,
+    rejected: isRejected,
+    permissions: parsePermissions(row['permissions']),
+    roles,
+  }
+}
+
+/** The addressed person's accept or reject, and nothing else (protocol.md §6.4). */
+function isAnswer(writing: Writing, before: WireObject, changed: readonly string[]): boolean {
+  return (
+    changed.length > 0 &&
+    isAddressed(writing, before) &&
+    changed.every(
+      (name) =>
+        ANSWERS.some((answer) => answer === name) || (name === 'userId' && isAbsent(before[name])),
+    )
+  )
+}
+
+function isAddressed({ access }: Writing, row: WireObject): boolean {
+  const userId = row['userId'] ?? null
+  if (userId !== null) return userId === access.subject
+  const email = row['email']
+  return typeof email === 'string' && foldEmail(email) === access.email
+}
+
+function answered(writing: Writing, placement: Placement): Placement {
+  const { userId } = placement.draft.object
+  if (userId !== undefined && userId !== null && userId !== writing.subject) {
+    throw refuse('userId', 'an invitation is accepted for oneself')
+  }
+  return { ...placement, draft: withFields(placement.draft, { userId: writing.subject }) }
+}
+
+/** An answer that comes now is the newest one, whatever the clock of its client says. */
+function dated({ now }: Writing, placement: Placement, changed: readonly string[]): Placement {
+  const row = placement.draft.object
+  const [answer, another] = ANSWERS.filter((name) => changed.includes(name) && !isAbsent(row[name]))
+  if (answer === undefined || another !== undefined) return placement
+  const { rejected } = membershipOf(row, '', 0)
+  if (rejected === (answer === 'rejected')) return placement
+  const before = optionalDate(row, rejected ? 'rejected' : 'accepted') ?? 0
+  const time = Math.min(LAST_DATE, Math.max(now, rejected ? before + 1 : before))
+  const date = { $t: 'Date', v: new Date(time).toISOString() }
+  return { ...placement, draft: withFields(placement.draft, { [answer]: date }) }
+}
+
+/** ms. Beyond there are no dates. */
+const LAST_DATE = 8.64e15
+
+function requireSystemProperties(
+  writing: Writing,
+  row: WireObject,
+  changed: readonly string[],
+): void {
+  // A row that moves would take its person along to where nobody asked them.
+  const joins = changed.includes('userId') || changed.includes('realmId')
+  if (joins && !isAbsent(row['userId']) && row['userId'] !== writing.subject) {
+    throw refuse('userId', 'the "userId" of a member is set by that person when they accept')
+  }
+  const isOwn = row['userId'] === writing.subject
+  for (const name of SYSTEM) {
+    if (!changed.includes(name)) continue
+    if (isOwn && ANSWERS.some((answer) => answer === name)) continue
+    throw refuse(name, `"${name}" of a member is not yours to set`)
+  }
+}
+
+/** Whatever the row gives to whom, its writer has it in that realm (design.md §5.3). */
+async function requireGrant(
+  writing: Writing,
+  { draft, realm, previous }: Placement,
+  changed: readonly string[],
+): Promise<void> {
+  const giving = ['permissions', 'roles', 'userId', 'email', 'realmId']
+  if (previous !== undefined && !giving.some((name) => changed.includes(name))) return
+  const granted = await permissionsOf(writing.tx, membershipOf(draft.object, '', realm.ref))
+  const own = heldIn(writing, realm.ref)
+  if (granted.every((set) => mayGrant(own, set))) return
+  throw refuse('permissions', 'nobody grants more than they have in the realm themselves')
+}
+
+function optionalString(row: WireObject, name: string): string | null {
+  const value = row[name] ?? null
+  if (value !== null && typeof value !== 'string') throw wrong(name, 'a string')
+  return value
+}
+
+/** A date as it is sent, in ms: `{"$t":"Date","v":…}` or an ISO string; null when absent. */
+function optionalDate(row: WireObject, name: string): number | null {
+  const value = row[name] ?? null
+  if (isAbsent(value)) return null
+  const text = isWireObject(value) && value['$t'] === 'Date' ? value['v'] : value
+  const time = typeof text === 'string' ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(time)) throw wrong(name, 'a Date: {"$t":"Date","v":"2026-01-31T12:00:00.000Z"}')
+  return time
+}
+
+function wrong(property: string, expected: string): SatchelError {
+  return new SatchelError('UNPROCESSABLE', `"${property}" of a member must be ${expected}`, {
+    reason: property,
+  })
+}

@@ -1,0 +1,114 @@
+import { SatchelError, quoted } from '../value/error'
+import { startJob } from '../job/job'
+import { type Placement, type RowRules, type Writing, heldIn, refuse } from '../object/writing'
+import { PUBLIC_REALM } from '../store/realm'
+import type { WriteTx } from '../store/store'
+import { mayRead } from '../access/access'
+import { authorizePut, authorizeRemoval, refuseInvisible } from '../object/authorize'
+import { FULL, hasFullRights, mayManage } from '../value/permission'
+
+/** Anybody may found a realm; it belongs to its owner (protocol.md §6.1, design.md §4 Realm ids). */
+export const REALM_RULES: RowRules = {
+  complete(draft) {
+    const { key, realmId } = draft
+    if (key !== undefined && (!key.startsWith('rlm') || key === PUBLIC_REALM)) {
+      throw new SatchelError(
+        'UNPROCESSABLE',
+        `${quoted('realmId')} of a realm begins with "rlm" and is not "rlm-public"`,
+        { reason: 'realmId' },
+      )
+    }
+    return realmId === key || key === undefined ? draft : { ...draft, realmId: key }
+  },
+
+  async authorizePut(writing, placement) {
+    const { previous, owner } = placement
+    if (previous === undefined) {
+      if (owner !== null && owner !== writing.subject) {
+        throw refuse('owner', 'the "owner" of a new realm is its writer or null')
+      }
+      await requireTieRight(writing, placement.key)
+      return placement
+    }
+    if (!mayRead(writing.access, 'realms', previous.realm, () => previous.key)) {
+      throw refuseInvisible(writing)
+    }
+    try {
+      authorizePut(writing, placement)
+      if (owner !== previous.owner) await requireOwnerChange(writing, placement)
+      return placement
+    } catch (error) {
+      // Several clients found the same tied realm with `put`: the first one made it.
+      const isFull = hasFullRights(heldIn(writing, previous.realm))
+      if (placement.key.startsWith(TIED) && !isFull && isRefusal(error)) return undefined
+      throw error
+    }
+  },
+
+  authorizeRemoval,
+
+  async afterPut({ tx }, { key, realm, owner }) {
+    const source = `realms:${key}`
+    if (owner === null) return tx.memberships.remove(source)
+    return tx.memberships.put({
+      source,
+      realm: realm.ref,
+      userId: owner,
+      email: null,
+      accepted: true,
+      rejected: false,
+      permissions: FULL,
+      roles: [],
+    })
+  },
+
+  /** From this commit nothing of the realm is visible; a job erases what it holds. */
+  async remove({ tx, now }, previous) {
+    await tx.memberships.removeOfRealm(previous.realm)
+    await tx.realms.markErasing(previous.realm)
+    await startJob(tx, 'erase', { realm: previous.realm }, now)
+    return true
+  },
+}
+
+const TIED = 'rlm~'
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof SatchelError && error.code === 'NOT_AUTHORIZED'
+}
+
+/** Throws `CONFLICT` when a new realm would take up the id of one that was, or still leaves traces. */
+export async function requireFreshRealm(tx: WriteTx, id: string): Promise<void> {
+  if (!(await tx.realms.isRetired(id)) && !(await tx.objects.isRealmUsed(id))) return
+  throw new SatchelError(
+    'CONFLICT',
+    `The realm id ${quoted(id)} was used before: take a new one (the server makes one when "realmId" is absent)`,
+    { reason: 'realmId' },
+  )
+}
+
+/** `rlm~<key>` is for whoever owns the object with that key, or manages its table (design.md §4). */
+async function requireTieRight(writing: Writing, id: string): Promise<void> {
+  if (!id.startsWith(TIED)) return
+  const { tx } = writing
+  const key = id.slice(TIED.length)
+  for (const table of await tx.tables.list()) {
+    const object = await tx.objects.find(table, key)
+    if (object === undefined || object.owner === writing.subject) continue
+    if (mayManage(heldIn(writing, object.realm), table.name)) continue
+    throw refuse(
+      'realmId',
+      'a realm tied to an object needs to own the object or manage on its table',
+    )
+  }
+}
+
+/** The owner has every right, so only who has every right makes one, of an accepted member. */
+async function requireOwnerChange(writing: Writing, { realm, owner }: Placement): Promise<void> {
+  if (!hasFullRights(heldIn(writing, realm.ref))) {
+    throw refuse('owner', 'changing the "owner" of a realm needs full rights in it')
+  }
+  const members = await writing.tx.memberships.ofRealm(realm.ref)
+  if (members.some(({ userId, accepted }) => accepted && userId === owner)) return
+  throw refuse('owner', 'a realm can only be given to an accepted member of it')
+}

@@ -1,0 +1,61 @@
+import { SatchelError, quoted } from '../value/error'
+import type { Draft } from '../object/draft'
+import { parseStored } from '../value/value'
+import { type RowRules, type Writing, heldIn, refuse } from '../object/writing'
+import { PUBLIC_REALM, PUBLIC_REALM_REF } from '../store/realm'
+import { roleIn } from '../access/access'
+import { authorizePut } from '../object/authorize'
+import { mayGrant, mayManage, parsePermissions } from '../value/permission'
+
+/** Roles are named sets of permissions; the ones in `rlm-public` count everywhere (protocol.md §6.2). */
+export const ROLE_RULES: RowRules = {
+  complete(draft) {
+    requireCustomRealm(draft, 'roles')
+    parsePermissions(draft.object['permissions'])
+    return draft
+  },
+
+  authorizePut(writing, placement) {
+    const { realm, draft, previous } = placement
+    authorizePut(writing, placement)
+    requireManage(writing, realm.ref)
+    if (previous !== undefined) requireManage(writing, previous.realm)
+    if (!mayGrant(heldIn(writing, realm.ref), parsePermissions(draft.object['permissions']))) {
+      throw refuse('permissions', 'a role cannot hold more than its writer does in that realm')
+    }
+    return placement
+  },
+
+  async authorizeRemoval(writing, previous) {
+    requireManage(writing, previous.realm)
+    const { name } = parseStored(previous.value)
+    if (previous.realm === PUBLIC_REALM_REF || typeof name !== 'string') return
+    const revealed = await roleIn(writing.tx, PUBLIC_REALM, name)
+    if (mayGrant(heldIn(writing, previous.realm), revealed)) return
+    throw refuse(
+      'permissions',
+      'without this role the global one of its name counts, and that holds more than you do',
+    )
+  },
+
+  afterPut: () => undefined,
+  remove: () => false,
+}
+
+function requireManage(writing: Writing, realm: number): void {
+  if (mayManage(heldIn(writing, realm), 'roles')) return
+  throw refuse('manage roles', 'writing roles needs manage on "roles" in that realm')
+}
+
+/** Rows about a realm belong to a realm of its own: in a private one nobody else has rights. */
+export function requireCustomRealm(draft: Draft, table: string): string {
+  const { realmId } = draft
+  if (realmId?.startsWith('rlm') === true) return realmId
+  throw new SatchelError(
+    'UNPROCESSABLE',
+    realmId === undefined
+      ? `${quoted('realmId')} is missing: rows of ${quoted(table)} need one`
+      : `${quoted('realmId')} of a row of ${quoted(table)} must be a realm (rlm…), not a user's private one`,
+    { reason: 'realmId' },
+  )
+}

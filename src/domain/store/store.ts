@@ -1,0 +1,188 @@
+import type { BlobReader, BlobWriter } from './blobs'
+import type { Client } from '../client'
+import type { Job } from '../job/job'
+import type { SigningKey } from './credential'
+import type { ObjectReader, ObjectWriter } from './objects'
+import type { Origin } from '../origin'
+import type { Provider } from '../provider'
+import type { Realm, RealmRef } from './realm'
+import type { Setting } from './setting'
+import type { IndexState, Table } from './table'
+import type {
+  CodeReader,
+  CodeWriter,
+  InvitationReader,
+  InvitationWriter,
+  LoginReader,
+  LoginWriter,
+  MailReader,
+  MailWriter,
+  MembershipReader,
+  MembershipWriter,
+  RefreshTokenReader,
+  RefreshTokenWriter,
+  TimeReader,
+  TimeWriter,
+  UserReader,
+  UserWriter,
+} from './people'
+
+/**
+ * The seam between the domain and a storage engine (design.md §3). `test/contract/store.ts` is its
+ * contract suite: an engine that passes it is done. The engine filters by ids and knows no policy.
+ */
+export interface Store extends AsyncDisposable {
+  /** Names of the databases in this store, sorted. */
+  list(): string[]
+  has(name: string): boolean
+  /** Opens an existing database, or returns the open one. Throws `UNKNOWN_DATABASE`. */
+  open(name: string): Promise<Database>
+  /** Throws `CONFLICT` when the name is taken, `UNPROCESSABLE` when it is no database name. */
+  create(name: string): Promise<Database>
+  /** Closes the database and removes everything of it. Throws `UNKNOWN_DATABASE`. */
+  remove(name: string): Promise<void>
+}
+
+/** A value, or a promise of it: an engine that answers at once need not pretend otherwise. */
+export type Awaitable<T> = T | Promise<T>
+
+export interface Database extends AsyncDisposable {
+  /** Immutable: tokens name it as their audience, so they survive a copy or a new address. */
+  readonly id: string
+  readonly name: string
+  /** Where this database may keep files of its own (spooled imports, sealed secrets). */
+  readonly folder: string
+  /**
+   * Runs `work` on one consistent snapshot of what is committed. `work` awaits nothing but its `tx`,
+   * and the `tx` is dead afterwards.
+   */
+  read<T>(work: (tx: ReadTx) => Awaitable<T>): Promise<T>
+  /**
+   * Runs `work` as one unit, all or nothing, durable when the promise resolves. Units are serial.
+   * Throws `BUSY` when the unit had to wait too long (it has certainly not run) and `STORAGE_FULL`
+   * or `STORAGE_FAILED` when nothing of it was kept. `work` may be run again after such a failure,
+   * so it has no effect but through its `tx`.
+   */
+  write<T>(work: (tx: WriteTx) => Awaitable<T>): Promise<T>
+  /**
+   * Called once after every commit that changed objects, realms, jobs or mails, or spent contents.
+   * Returns the way to stop.
+   */
+  onCommit(listener: (change: Commit) => void): () => void
+  /** Counts every commit that changed who may do what; verified tokens are remembered under it. */
+  readonly policy: number
+}
+
+export interface Commit {
+  readonly database: string
+  /** The newest revision that became visible. */
+  readonly revision: number
+  readonly realms: readonly RealmRef[]
+  /** A job was put down, moved on or ended. */
+  readonly jobs: boolean
+  /** A mail was put down or is to be tried at another time. */
+  readonly mails: boolean
+  /** Bytes of blobs are needed no more. */
+  readonly contentSpent: boolean
+}
+
+export interface ReadTx {
+  /** The newest revision this snapshot holds: no change up to it can still appear. */
+  readonly revision: number
+  readonly tables: TableReader
+  readonly objects: ObjectReader
+  readonly blobs: BlobReader
+  readonly realms: RealmReader
+  readonly memberships: MembershipReader
+  readonly users: UserReader
+  readonly clients: Records<Client>
+  readonly keys: Records<SigningKey>
+  readonly refreshTokens: RefreshTokenReader
+  readonly codes: CodeReader
+  readonly invitations: InvitationReader
+  readonly mails: MailReader
+  readonly origins: Records<Origin>
+  readonly settings: Records<Setting>
+  readonly providers: Records<Provider>
+  readonly logins: LoginReader
+  readonly time: TimeReader
+  readonly jobs: Records<Job>
+  /**
+   * The value loaded under this name since policy last changed (users, members, roles, realms,
+   * clients, keys, origins, tables), else `load`s it. Exact on reads and writes alike.
+   */
+  remember<T>(name: string, load: () => Awaitable<T>): Awaitable<T>
+}
+
+export interface WriteTx extends ReadTx {
+  readonly tables: TableWriter
+  readonly objects: ObjectWriter
+  readonly blobs: BlobWriter
+  readonly realms: RealmWriter
+  readonly memberships: MembershipWriter
+  readonly users: UserWriter
+  readonly clients: RecordWriter<Client>
+  readonly keys: RecordWriter<SigningKey>
+  readonly refreshTokens: RefreshTokenWriter
+  readonly codes: CodeWriter
+  readonly invitations: InvitationWriter
+  readonly mails: MailWriter
+  readonly origins: RecordWriter<Origin>
+  readonly settings: RecordWriter<Setting>
+  readonly providers: RecordWriter<Provider>
+  readonly logins: LoginWriter
+  readonly time: TimeWriter
+  readonly jobs: RecordWriter<Job>
+  /** A new id of `createIds`, its high-water mark kept with the unit. */
+  newId(prefix: string, realmId: string): string
+  /** Runs a part that may fail alone: when it throws, its changes are gone and the unit goes on. */
+  attempt<T>(work: () => Awaitable<T>): Promise<T>
+  /** Lets readers and the network in when the unit has run for a while. Call it between batches. */
+  breathe(): Promise<void>
+}
+
+/** Small nouns, found by id and read whole. */
+export interface Records<T> {
+  find(id: string): Awaitable<T | undefined>
+  list(): Awaitable<T[]>
+}
+
+export interface RecordWriter<T> extends Records<T> {
+  put(record: T): Awaitable<void>
+  /** False when there was none. */
+  remove(id: string): Awaitable<boolean>
+}
+
+export interface TableReader {
+  find(name: string): Awaitable<Table | undefined>
+  /** All tables, hidden ones too, in the order they were declared. */
+  list(): Awaitable<readonly Table[]>
+  isSealed(): Awaitable<boolean>
+}
+
+export interface TableWriter extends TableReader {
+  /** Creates the table, or replaces the declaration of the one with the same name. */
+  put(declaration: TableDeclaration): Awaitable<Table>
+  setIndexState(index: number, state: IndexState): Awaitable<void>
+  seal(sealed: boolean): Awaitable<void>
+}
+
+/** What a table is declared as; numbers are the engine's. */
+export type TableDeclaration = Omit<Table, 'number' | 'indexes' | 'builtIn'> & {
+  readonly indexes: readonly { readonly name: string; readonly multi: boolean }[]
+}
+
+export interface RealmReader {
+  /** The living realm with this id. */
+  find(id: string): Awaitable<Realm | undefined>
+  findByRef(ref: RealmRef): Awaitable<Realm | undefined>
+  /** True when an earlier incarnation with this id was deleted. */
+  isRetired(id: string): Awaitable<boolean>
+}
+
+export interface RealmWriter extends RealmReader {
+  /** The living realm with this id, brought to life if there is none. */
+  ensure(id: string): Awaitable<Realm>
+  /** From this commit nothing of the realm is visible; its rows are erased by a job. */
+  markErasing(ref: RealmRef): Awaitable<void>
+}

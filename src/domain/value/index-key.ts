@@ -1,0 +1,167 @@
+import { BINARY_TYPES } from './inline-value'
+import type { Index } from './schema'
+import { timeOfDate, timeOfIsoText } from './date-value'
+import { propertyAt } from './property'
+
+/** Longer keys are cut here: they keep their order, but equal keys may be of different values. */
+export const MAX_KEY_BYTES = 1024
+
+/** Whether a key may have been cut, so that what it finds has to be compared again. */
+export function isCutKey(key: Uint8Array): boolean {
+  return key.length >= MAX_KEY_BYTES
+}
+
+/**
+ * The key of a canonical wire value: bytes in the order of the values, null < false < true <
+ * number < Date < string (by UTF-16 units) < binary < array (design.md §3 `index_entries`).
+ * Undefined for what has no place in it: other objects, invalid dates, arrays that hold such.
+ */
+export function encodeKey(value: unknown): Uint8Array | undefined {
+  written = 0
+  return writeValue(value, false) ? scratch.slice(0, Math.min(written, MAX_KEY_BYTES)) : undefined
+}
+
+/** What of an index decides about its keys. */
+export type IndexShape = Pick<Index, 'paths' | 'multi' | 'compound'>
+
+/**
+ * The keys under which an object stands in an index: none, one, or for `*` one per distinct
+ * element. A plain index also has an array with elements that have no place: behind all others,
+ * so that who looks for an element finds it within `ARRAY_RANGE`.
+ */
+export function indexEntries(index: IndexShape, object: object): Uint8Array[] {
+  if (index.compound) {
+    const key = encodeKey(index.paths.map((path) => propertyAt(object, path)))
+    return key === undefined ? [] : [key]
+  }
+  const value = propertyAt(object, index.paths[0]!)
+  if (index.multi && Array.isArray(value)) return distinctKeys(value)
+  const key = encodeKey(value) ?? (Array.isArray(value) ? UNORDERED_ARRAY : undefined)
+  return key === undefined ? [] : [key]
+}
+
+/** The keys of all values that a filter text matches (design.md §6): arrays have `ARRAY_RANGE`. */
+export function candidateKeys(text: string): Uint8Array[] {
+  const candidates: unknown[] = [text]
+  const number = Number(text)
+  if (Number.isFinite(number) && JSON.stringify(number) === text) candidates.push(number)
+  else if (text === 'true') candidates.push(true)
+  else if (text === 'false') candidates.push(false)
+  else if (text === 'null') candidates.push(null)
+  else if (timeOfIsoText(text) !== undefined) candidates.push({ $t: 'Date', v: text })
+  return candidates.map((candidate) => encodeKey(candidate)!)
+}
+
+// The terminator of arrays and of what is in them is less than every tag and every unit.
+const END = 0
+const NULL = 1
+const FALSE = 2
+const TRUE = 3
+const NUMBER = 4
+const DATE = 5
+const STRING = 6
+const BINARY = 7
+const ARRAY = 8
+
+/** All keys of arrays: from `lower` to before `upper`. */
+export const ARRAY_RANGE = {
+  lower: Uint8Array.of(ARRAY),
+  upper: Uint8Array.of(ARRAY + 1),
+} as const
+
+const UNORDERED_ARRAY = Uint8Array.of(ARRAY, 0xff)
+
+/** Written over by every call; a number may reach beyond the limit before it is cut. */
+const scratch = new Uint8Array(MAX_KEY_BYTES + 16)
+const numbers = new DataView(scratch.buffer)
+let written = 0
+
+/** False when the value has no place in the order. What is beyond the limit is only looked at. */
+function writeValue(value: unknown, isElement: boolean): boolean {
+  if (typeof value === 'string') return writeText(STRING, value, isElement)
+  if (typeof value === 'number') return !Number.isNaN(value) && writeNumber(NUMBER, value)
+  if (typeof value === 'boolean') return writeByte(value ? TRUE : FALSE)
+  if (value === null) return writeByte(NULL)
+  if (Array.isArray(value)) return writeArray(value)
+  return typeof value === 'object' && writeTyped(value, isElement)
+}
+
+function writeArray(elements: readonly unknown[]): boolean {
+  writeByte(ARRAY)
+  return elements.every((element) => writeValue(element, true)) && writeByte(END)
+}
+
+function writeTyped(value: object, isElement: boolean): boolean {
+  if (!Object.hasOwn(value, '$t') || !Object.hasOwn(value, 'v')) return false
+  const { $t: type, v } = value as { $t: unknown; v: unknown }
+  if (type === 'Date') {
+    const time = timeOfDate(value)
+    return time !== undefined && writeNumber(DATE, time)
+  }
+  if (type === 'number') return isInfinity(v) && writeNumber(NUMBER, Number(v))
+  if (typeof type !== 'string' || typeof v !== 'string' || !BINARY_TYPES.has(type)) return false
+  // b64lex sorts like the bytes it stands for (protocol.md §1.3).
+  if (!B64LEX.test(v.length > MAX_KEY_BYTES ? v.slice(0, MAX_KEY_BYTES) : v)) return false
+  return writeText(BINARY, v, isElement)
+}
+
+function isInfinity(v: unknown): boolean {
+  return v === 'Infinity' || v === '-Infinity'
+}
+
+/** Always true, for the sake of those who call. */
+function writeByte(byte: number): boolean {
+  if (written < MAX_KEY_BYTES) scratch[written++] = byte
+  return true
+}
+
+/** IEEE 754, the sign turned round, and everything else too when it is negative. */
+function writeNumber(tag: number, value: number): boolean {
+  if (written >= MAX_KEY_BYTES) return true
+  scratch[written] = tag
+  // Adding 0 makes -0 the same as 0.
+  numbers.setFloat64(written + 1, value + 0)
+  const sign = scratch[written + 1]!
+  if (sign < 0x80) scratch[written + 1] = sign + 0x80
+  else for (let i = 1; i <= 8; i++) scratch[written + i]! ^= 0xff
+  written += 9
+  return true
+}
+
+/**
+ * UTF-16 units in one to three bytes, never beginning with the terminator: ASCII as one more
+ * than it is, then 14 bits behind `10`, then 16 bits behind `11`.
+ */
+function writeText(tag: number, text: string, isElement: boolean): boolean {
+  writeByte(tag)
+  const length = text.length
+  for (let i = 0; i < length && written < MAX_KEY_BYTES; i++) {
+    const unit = text.charCodeAt(i)
+    if (unit < 0x7f) {
+      scratch[written++] = unit + 1
+    } else if (unit < 0x407f) {
+      const bits = unit - 0x7f
+      scratch[written++] = 0x80 | (bits >> 8)
+      scratch[written++] = bits & 0xff
+    } else {
+      scratch[written++] = 0xc0 | (unit >> 10)
+      scratch[written++] = (unit >> 2) & 0xff
+      scratch[written++] = (unit & 3) << 6
+    }
+  }
+  return !isElement || writeByte(END)
+}
+
+function distinctKeys(elements: readonly unknown[]): Uint8Array[] {
+  const keys: Uint8Array[] = []
+  for (const element of elements) {
+    const key = encodeKey(element)
+    if (key !== undefined) keys.push(key)
+  }
+  if (keys.length < 2) return keys
+  keys.sort((a, b) => Buffer.compare(a, b))
+  return keys.filter((key, i) => i === 0 || Buffer.compare(keys[i - 1]!, key) !== 0)
+}
+
+/** Whole groups of four, then one or two bytes with padding and no bits left over. */
+const B64LEX = /^(?:[\w|]{4})*(?:[\w|][0GWl]--|[\w|]{2}[048CGKOSW_dhlptx]-)?$/

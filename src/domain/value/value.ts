@@ -1,0 +1,124 @@
+import { SatchelError, quoted } from './error'
+
+/** An object as it came from outside, after `requireWireObject`. */
+export type WireObject = Record<string, unknown>
+
+/**
+ * Makes sure that a parsed object can be stored as it is (design.md §3 `value`, §6): numbers
+ * survive, raw keys do not begin with a single `$`. A `{"$t":"undefined"}` inside an array becomes
+ * null, in place, because clients cannot read it there (protocol.md §1.1). Throws `UNPROCESSABLE`
+ * with the path. The nesting was limited when the body was read.
+ */
+export function requireWireObject(value: unknown, path: string): WireObject {
+  if (!isWireObject(value)) {
+    throw new SatchelError('UNPROCESSABLE', `${describe(path)} must be an object`, { reason: path })
+  }
+  checkMembers(value, path)
+  return value
+}
+
+export function isWireObject(value: unknown): value is WireObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Reads a stored value, which was an object when it was written. */
+export function parseStored(text: string): WireObject {
+  return JSON.parse(text) as WireObject
+}
+
+/** Sets an own property, whatever its name means elsewhere. */
+export function setOwn(object: WireObject, name: string, value: unknown): void {
+  if (name !== '__proto__') {
+    object[name] = value
+    return
+  }
+  const descriptor = { value, writable: true, enumerable: true, configurable: true }
+  Object.defineProperty(object, name, descriptor)
+}
+
+export function getOwn(object: WireObject, name: string): unknown {
+  return Object.hasOwn(object, name) ? object[name] : undefined
+}
+
+/** True for what a row leaves out: nothing, null, or an undefined as the clients send it (protocol.md §1.2). */
+export function isAbsent(value: unknown): boolean {
+  return (
+    value === undefined ||
+    value === null ||
+    (isWireObject(value) && getOwn(value, '$t') === 'undefined')
+  )
+}
+
+/** The names of the properties in which two objects differ, by their canonical JSON. */
+export function changedProperties(before: WireObject, after: WireObject): string[] {
+  const names = new Set([...Object.keys(before), ...Object.keys(after)])
+  return [...names].filter((name) => {
+    const [one, other] = [getOwn(before, name), getOwn(after, name)]
+    if (Object.hasOwn(before, name) !== Object.hasOwn(after, name)) return true
+    return one !== other && canonical(one) !== canonical(other)
+  })
+}
+
+function checkMembers(object: WireObject, path: string): void {
+  for (const name of Object.keys(object)) {
+    const value = object[name]
+    if (name.startsWith('$') && name[1] !== '$') checkDollar(name, value, path)
+    switch (typeof value) {
+      case 'number':
+        checkNumber(value, path, name)
+        break
+      case 'object':
+        if (Array.isArray(value)) checkElements(value, inside(path, name))
+        else if (value !== null) checkMembers(value as WireObject, inside(path, name))
+        break
+      default:
+    }
+  }
+}
+
+function checkElements(elements: unknown[], path: string): void {
+  for (const [position, value] of elements.entries()) {
+    if (typeof value === 'number') checkNumber(value, path, String(position))
+    else if (Array.isArray(value)) checkElements(value, `${path}.${position}`)
+    else if (isWireObject(value)) {
+      if (getOwn(value, '$t') === 'undefined') elements[position] = null
+      else checkMembers(value, `${path}.${position}`)
+    }
+  }
+}
+
+function inside(path: string, name: string): string {
+  return path === '' ? name : `${path}.${name}`
+}
+
+function checkNumber(value: number, path: string, name: string): void {
+  if (Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))) return
+  const place = inside(path, name)
+  throw new SatchelError(
+    'UNPROCESSABLE',
+    `${describe(place)} is a number that would not survive: integers reach to ±9007199254740991; send others as {"$t":"bigint","v":"…"} or a string`,
+    { reason: place.slice(0, 100) },
+  )
+}
+
+function checkDollar(name: string, value: unknown, path: string): void {
+  if (name === '$t' && typeof value === 'string') return
+  throw new SatchelError(
+    'UNPROCESSABLE',
+    `The property ${quoted(name)}${path === '' ? '' : ` in ${quoted(path)}`} begins with a single $: write ${quoted(`$${name}`)}`,
+    { reason: name.slice(0, 100) },
+  )
+}
+
+function describe(path: string): string {
+  return path === '' ? 'The object' : quoted(path)
+}
+
+/** JSON with the keys of every object in order. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_name, member: unknown) =>
+    isWireObject(member)
+      ? Object.fromEntries(Object.entries(member).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : member,
+  )
+}

@@ -1,0 +1,103 @@
+import type { Actor } from '../../domain/access/actor'
+import { requireBlobType } from '../../domain/blob/blob'
+import { putBlob, roomForBlob } from '../../domain/blob/upload'
+import { decodePercent } from '../../domain/value/percent'
+import { SatchelError } from '../../domain/value/error'
+import { recheckWriter } from '../bearer'
+import { brokenOff, declaredLength, requireUncompressed } from '../body/body'
+import type { Call } from '../call'
+import type { Door } from '../door'
+import type { Host } from '../../host/host'
+import { type ChunkSource, patiently } from '../body/patient'
+import type { UploadShares } from '../body/upload-shares'
+
+/** A connection whose upload is over is one like all others again, s. */
+const USUAL_PATIENCE = 30
+
+export interface Upload {
+  readonly call: Call
+  readonly host: Host
+  readonly actor: Actor
+  /** As the address has it, decoded. */
+  readonly id: string
+  readonly shares: UploadShares
+}
+
+/**
+ * Takes the body of a request as a blob, which is durable and noted when this resolves to its ref
+ * (spec.md §4.5, protocol.md §8.1).
+ */
+export async function takeUpload(door: Door, upload: Upload): Promise<string> {
+  const { call, host, actor, id, shares } = upload
+  const { limits, patience } = door.blobs
+  const type = contentType(call)
+  requireWhole(call.sent)
+  const length = declaredLength(call.sent)
+  const room = await roomForBlob(host.database, actor, id, limits)
+  if (length !== undefined && length > room.bytes) throw room.refuse()
+  using held = new DisposableStack()
+  held.use(await door.hosts.hold(host.name))
+  const { took } = held.use(door.bodies.pass(`${host.database.id} ${actor.subject}`))
+  const takers = [took]
+  for (const { whose, left } of room.quotas) {
+    const payer = `${whose} ${host.database.id} ${whose === 'user' ? actor.subject : ''}`
+    const { take } = held.use(shares.begin(payer, left))
+    // What is only said to come takes of nobody else's.
+    if (whose === 'user' && length !== undefined) take(length)
+    else takers.push(take)
+  }
+  call.setPatience(0)
+  held.defer(() => call.setPatience(USUAL_PATIENCE))
+  const bytes = patiently(chunksOf(call.sent, length, takers), patience)
+  await using arrival = await host.blobs.receive(bytes, room)
+  const { hash, size } = arrival
+  const bearer = await recheckWriter(door, host, actor)
+  const now = door.clock.now()
+  return await arrival.keep(() =>
+    putBlob(host.database, bearer, { id, hash, size, type, now }, limits),
+  )
+}
+
+/** A body that breaks off is its sender's doing, who is not there to be told. */
+function chunksOf(
+  { body }: Request,
+  length: number | undefined,
+  takers: readonly ((bytes: number) => void)[],
+): ChunkSource {
+  const reader = body?.getReader()
+  let received = 0
+  let isCancelled = false
+  return {
+    read: () =>
+      (reader?.read() ?? Promise.resolve({ value: undefined })).then(
+        ({ value }) => {
+          const isWhole = !isCancelled && (length === undefined || received === length)
+          if (value === undefined && !isWhole) throw brokenOff()
+          received += value?.length ?? 0
+          for (const take of takers) take(value?.length ?? 0)
+          return value
+        },
+        () => Promise.reject(brokenOff()),
+      ),
+    cancel() {
+      // A wait for more ends with this as if there was none.
+      isCancelled = true
+      reader?.cancel().catch(() => undefined)
+    },
+  }
+}
+
+/** A part of a blob is no blob (RFC 9110 §14.5). */
+function requireWhole(request: Request): void {
+  requireUncompressed(request)
+  if (request.headers.has('content-range')) {
+    throw new SatchelError('INVALID_REQUEST', 'A blob is uploaded whole: send no Content-Range')
+  }
+}
+
+/** `ct` before the header (protocol.md §8.1). Throws `INVALID_REQUEST` for what is no header value. */
+function contentType({ query, sent }: Call): string {
+  const part = query.split('&').find((each) => each.startsWith('ct='))
+  const given = part?.slice('ct='.length)
+  return requireBlobType(given ? decodePercent(given) : (sent.headers.get('content-type') ?? ''))
+}

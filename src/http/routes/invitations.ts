@@ -1,0 +1,78 @@
+import { type AnyElysia, Elysia } from 'elysia'
+import { type ErrorCode, SatchelError } from '../../domain/value/error'
+import type { InvitationAnswer } from '../../domain/rows/invitation-answer'
+import { type Call } from '../call'
+import type { Door } from '../door'
+import { readForm } from '../body/form'
+import { invitationPage } from '../pages/invitation-page'
+import { onPage, pageAnswer, seeOther } from '../pages/page-answer'
+
+/**
+ * The page behind the link in an invitation (protocol.md §6.4), for who has nothing but the mail.
+ * Looking at it changes nothing: programs that search mails for harm follow links.
+ */
+export function invitationRoutes(door: Door): AnyElysia {
+  return new Elysia({ name: 'invitations' })
+    .get(
+      '/:database/invitation',
+      ({ request }) =>
+        onPage(door, request, titleOf, async (call, { invitations }) => {
+          const shown = await invitations.show(secretOf(call), door.origins.isDevelopment())
+          return pageAnswer(call, invitationPage(shown), { sendsForm: true })
+        }),
+      { parse: 'none', detail: { operationId: 'showInvitation' } },
+    )
+    .post(
+      '/:database/invitation',
+      ({ request }) =>
+        onPage(door, request, titleOf, async (call, { invitations }) => {
+          requireOwnPage(request)
+          const secret = secretOf(call)
+          const form = await readForm(door, request, ['answer'], 'An answer comes as a form')
+          await invitations.answer(secret, requireAnswer(form.get('answer')))
+          return seeOther(call, `?token=${secret}`)
+        }),
+      { parse: 'none', detail: { operationId: 'answerInvitation' } },
+    )
+}
+
+const TITLES: Readonly<Partial<Record<ErrorCode, string>>> = {
+  INVALID_REQUEST: 'This link is not complete',
+  UNKNOWN_INVITATION: 'This invitation is not there',
+  INVITATION_EXPIRED: 'This link is too old',
+  CONFLICT: 'Nothing was changed',
+  USER_NOT_REGISTERED: 'You cannot join yet',
+  USER_NOT_ACCEPTED: 'You cannot join yet',
+  NO_SEATS_AVAILABLE: 'You cannot join yet',
+  WEBHOOK_ERROR: 'You cannot join yet',
+  USER_DEACTIVATED: 'You cannot join',
+  LICENSE_EXPIRED: 'You cannot answer now',
+}
+
+function titleOf({ code }: SatchelError): string {
+  return TITLES[code] ?? 'That did not work'
+}
+
+function secretOf({ query }: Call): string {
+  const secret = new URLSearchParams(query).get('token') ?? ''
+  if (/^[\w-]{43}$/.test(secret)) return secret
+  throw new SatchelError(
+    'INVALID_REQUEST',
+    'Open the link in the mail once more, or copy all of it',
+  )
+}
+
+function requireAnswer(text: string | null): InvitationAnswer {
+  if (text === 'accept' || text === 'reject') return text
+  throw new SatchelError('INVALID_REQUEST', 'An answer is "accept" or "reject"')
+}
+
+/** Who posts from elsewhere does not show the page to whose answer it is (Fetch Metadata). */
+function requireOwnPage(request: Request): void {
+  const site = request.headers.get('sec-fetch-site') ?? 'none'
+  if (site === 'same-origin' || site === 'none') return
+  throw new SatchelError(
+    'NOT_AUTHORIZED',
+    'Not authorized: an invitation is answered on its own page',
+  )
+}

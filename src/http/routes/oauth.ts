@@ -1,0 +1,147 @@
+import { type AnyElysia, Elysia } from 'elysia'
+import { usualScopes } from '../../auth/provider/provider-facts'
+import type { LoginStep } from '../../auth/provider/provider-login'
+import { callbackAddress } from '../../auth/provider/provider-login'
+import { SatchelError } from '../../domain/value/error'
+import { listProviders, type Provider } from '../../domain/provider'
+import { answer } from '../answer'
+import { hostOf } from '../bearer'
+import { type Call, callOf, segment } from '../call'
+import type { Door } from '../door'
+import { readForm } from '../body/form'
+import type { Host } from '../../host/host'
+import { browserCookie, readBrowser } from './login-cookie'
+import { onPage, seeOther } from '../pages/page-answer'
+
+/** Logins with outside providers (spec.md §2.4, §4.4, protocol.md §3.2, §3.3). */
+export function oauthRoutes(door: Door): AnyElysia {
+  return new Elysia({ name: 'oauth' })
+    .get(
+      '/:database/auth-providers',
+      async ({ request }) => {
+        const call = callOf(request)
+        const { database, mailer } = await hostOf(door, call)
+        door.limits.login(call)
+        const { providers, otpEnabled } = await database.read(async (tx) => ({
+          providers: await listProviders(tx),
+          otpEnabled: await mailer.isReady(tx),
+        }))
+        return answer(call, JSON.stringify({ providers: providers.map(describe), otpEnabled }))
+      },
+      { detail: { operationId: 'listLoginProviders' } },
+    )
+    .get(
+      '/:database/oauth/login/:provider',
+      ({ request }) =>
+        onPage(door, request, refused, async (call, host) => {
+          const query = new URLSearchParams(call.query)
+          const address = await requireAddress(host)
+          const provider = segment(call, 3)
+          if (isElsewhere(request, address) && !query.has(MOVED)) {
+            query.set(MOVED, '1')
+            return seeOther(
+              call,
+              `${address}/oauth/login/${encodeURIComponent(provider)}?${query.toString()}`,
+            )
+          }
+          const step = await host.providers.begin({
+            provider,
+            redirectUri: query.get('redirect_uri'),
+            scopes: query.get('scopes'),
+            ...contactOf(door, request, address),
+          })
+          return redirect(door, call, step, browserCookie(address, step.browser))
+        }),
+      { detail: { operationId: 'beginLogin' } },
+    )
+    .get(
+      '/:database/oauth/callback/:provider',
+      ({ request }) =>
+        onPage(door, request, refused, async (call, host) => {
+          const step = await host.providers.finish({
+            provider: segment(call, 3),
+            query: new URLSearchParams(call.query),
+            ...contactOf(door, request, await requireAddress(host)),
+          })
+          return redirect(door, call, step)
+        }),
+      { detail: HIDDEN },
+    )
+    .post(
+      '/:database/oauth/callback/:provider',
+      ({ request }) =>
+        onPage(door, request, refused, async (call, host) => {
+          const address = await requireAddress(host)
+          const query = await readForm(
+            door,
+            request,
+            POSTED,
+            'What comes from a provider is a form',
+          )
+          const callback = callbackAddress(address, encodeURIComponent(segment(call, 3)))
+          return seeOther(call, `${callback}?${query.toString()}`)
+        }),
+      { parse: 'none', detail: HIDDEN },
+    )
+}
+
+/** For providers alone, who are told where it is. */
+const HIDDEN = { hide: true }
+/** Marks a browser that was sent to the public address, so that it is sent there once. */
+const MOVED = 'moved'
+/** What a provider posts: the parameters of a redirect (OAuth 2.0 Form Post Response Mode), and who it is (Apple). */
+const POSTED = ['state', 'code', 'error', 'error_description', 'iss', 'user']
+
+function refused(): string {
+  return 'You are not logged in'
+}
+
+function describe(provider: Provider) {
+  const { id, type, displayName, iconUrl, scopes } = provider
+  return {
+    type,
+    name: id,
+    displayName,
+    ...(iconUrl === null ? {} : { iconUrl }),
+    scopes: scopes ?? usualScopes(provider),
+  }
+}
+
+/** Throws `NO_PUBLIC_ADDRESS`. */
+async function requireAddress(host: Host): Promise<string> {
+  const address = await host.address()
+  if (address !== null) return address
+  throw new SatchelError(
+    'NO_PUBLIC_ADDRESS',
+    'This server does not know its public address, which login providers need: start it with --public-url',
+  )
+}
+
+/**
+ * True when the browser came by another name of this server: the cookie of the login must belong to
+ * the name that the provider sends it back to. The name itself is not used for anything.
+ */
+function isElsewhere(request: Request, address: string): boolean {
+  return request.headers.get('host') !== new URL(address).host
+}
+
+function contactOf(door: Door, request: Request, address: string) {
+  return {
+    address,
+    browser: readBrowser(request.headers.get('cookie')),
+    isDevelopment: door.origins.isDevelopment(),
+  }
+}
+
+function redirect(door: Door, call: Call, step: LoginStep, cookie?: string): Response {
+  if (step.failure !== undefined) door.failure(call.id, step.failure)
+  return answer(call, null, {
+    status: 302,
+    type: null,
+    headers: {
+      Location: step.location,
+      'Cache-Control': 'no-store',
+      ...(cookie === undefined ? {} : { 'Set-Cookie': cookie }),
+    },
+  })
+}

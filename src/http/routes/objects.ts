@@ -1,0 +1,150 @@
+import { type AnyElysia, Elysia } from 'elysia'
+import type { Actor } from '../../domain/access/actor'
+import { parseFilters } from '../../domain/object/filter'
+import { listObjects } from '../../domain/object/list'
+import { getObject } from '../../domain/object/object'
+import { removeObject } from '../../domain/object/remove'
+import { upsertObjects } from '../../domain/object/upsert'
+import { decodePercent } from '../../domain/value/percent'
+import { VIEWS, type ViewName } from '../../domain/access/view'
+import { answer } from '../answer'
+import { bearer, recheckWriter } from '../bearer'
+import { type Call, segment } from '../call'
+import type { Door } from '../door'
+import type { Host } from '../../host/host'
+import { jsonArray } from '../json-stream'
+
+/** `/all`, `/my` and `/public` (spec.md §4, §4.1). */
+export function objectRoutes(door: Door): AnyElysia {
+  const views = Object.keys(VIEWS) as ViewName[]
+  const routes = new Elysia({ name: 'objects' })
+  for (const view of views) {
+    routes.use(routesAt(door, { name: view, view, prefix: `/:database/${view}`, place: 2 }))
+  }
+  return routes
+}
+
+/** Where the tables of a view are served. */
+export interface TableAddress {
+  /** What the names of its operations begin with. */
+  readonly name: string
+  readonly view: ViewName
+  readonly prefix: string
+  /** The place of the table among the segments of the path. */
+  readonly place: number
+  /** Brings a raw query into the form of `/my`; absent where it is. */
+  readonly queryOf?: (rawQuery: string) => string
+}
+
+export function routesAt(door: Door, address: TableAddress): AnyElysia {
+  const { name, view, prefix, place, queryOf = (query: string) => query } = address
+  const { read, write } = VIEWS[view]
+
+  /** Stores what the body brings; `key` is that of a single object at an address of its own. */
+  function store({ call, host, actor, request }: Asked, key?: string): Promise<Response> {
+    return door.bodies.json(request, async (body) => {
+      const isArray = Array.isArray(body) && key === undefined
+      const texts = await upsertObjects(host.database, {
+        actor: await recheckWriter(door, host, actor),
+        view,
+        table: segment(call, place),
+        objects: isArray ? (body as unknown[]) : [body],
+        isArray,
+        ...(key === undefined ? {} : { key }),
+        now: door.clock.now(),
+        sendInvitation: (tx, facts) =>
+          host.invitations.send(tx, facts, request.headers.get('origin')),
+        offloading: {
+          contents: host.blobs,
+          limits: door.blobs.limits,
+          rule: door.blobs.offload,
+        },
+      })
+      if (wantsMinimal(request)) return answer(call, null, { status: 204, type: null })
+      return answer(call, isArray ? `[${texts.join(',')}]` : (texts[0] ?? ''))
+    })
+  }
+
+  return new Elysia({ name: `objects-${name}` })
+    .use(bearer(door))
+    .get(
+      `${prefix}/:table`,
+      async ({ call, host, actor }) => {
+        const query = parseFilters(queryOf(call.query))
+        const list = await listObjects(host.database, actor, view, segment(call, place), query)
+        const body = jsonArray(list, {
+          failed: (error) => door.failure(call.id, error),
+          requireReader: () => requireReader(host, actor),
+        })
+        return answer(call, body, { headers: nextLink(call, list.after) })
+      },
+      { scopes: read, parse: 'none', detail: { operationId: `${name}List` } },
+    )
+    .get(
+      `${prefix}/:table/:key`,
+      async ({ call, host, actor }) => {
+        const [table, key] = [segment(call, place), segment(call, place + 1)]
+        return answer(call, await getObject(host.database, actor, view, table, key))
+      },
+      { scopes: read, parse: 'none', detail: { operationId: `${name}Get` } },
+    )
+    .post(
+      `${prefix}/:table`,
+      ({ call, host, actor, request }) => store({ call, host, actor, request }),
+      {
+        writes: write,
+        parse: 'none',
+        detail: { operationId: `${name}Upsert` },
+      },
+    )
+    .put(
+      `${prefix}/:table/:key`,
+      ({ call, host, actor, request }) =>
+        store({ call, host, actor, request }, segment(call, place + 1)),
+      { writes: write, parse: 'none', detail: { operationId: `${name}Replace` } },
+    )
+    .delete(
+      `${prefix}/:table/:key`,
+      async ({ call, host, actor }) => {
+        const [table, key] = [segment(call, place), segment(call, place + 1)]
+        await removeObject(host.database, { actor, view, table, key, now: door.clock.now() })
+        return answer(call, null, { status: 204, type: null })
+      },
+      { writes: write, parse: 'none', detail: { operationId: `${name}Delete` } },
+    )
+}
+
+/** A list may take long, and its reader lose their account meanwhile (promise 15). */
+async function requireReader({ authority }: Host, actor: Actor): Promise<void> {
+  if (actor.subject !== null) await authority.recheck(actor)
+}
+
+/** What `bearer` knows of a request. */
+interface Asked {
+  readonly call: Call
+  readonly host: Host
+  readonly actor: Actor
+  readonly request: Request
+}
+
+/** `Prefer: return=minimal` (RFC 7240). */
+function wantsMinimal(request: Request): boolean {
+  return /(?:^|[,;\s])return\s*=\s*"?minimal"?(?:$|[,;\s])/i.test(
+    request.headers.get('prefer') ?? '',
+  )
+}
+
+/** The address of the next page, relative to this one (RFC 8288, design.md §6 pages). */
+function nextLink(call: Call, after: string | undefined): Record<string, string> {
+  if (after === undefined) return {}
+  const rest = call.query.split('&').filter((part) => part !== '' && nameOf(part) !== '$after')
+  // What may stand in a query as it came ends the reference in this header.
+  const query = [...rest, `$after=${after}`].join('&').replaceAll(/[<>"]/g, encodeURIComponent)
+  return { Link: `<?${query}>; rel="next"` }
+}
+
+/** The name in a part of a raw query. */
+export function nameOf(part: string): string {
+  const [name = ''] = part.split('=', 1)
+  return decodePercent(name)
+}

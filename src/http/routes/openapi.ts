@@ -1,0 +1,63 @@
+import { type AnyElysia, Elysia } from 'elysia'
+import { SatchelError } from '../../domain/value/error'
+import { answer } from '../answer'
+import { callOf, segment } from '../call'
+import type { Door } from '../door'
+import type { Assets } from '../../openapi/assets'
+
+/**
+ * The interface described: for programs at `/openapi/json`, for people at `/openapi`. Everybody may
+ * read it. Nothing of it is loaded before it is asked for, so that it costs the start nothing.
+ */
+export function openapiRoutes(door: Door, app: () => AnyElysia): AnyElysia {
+  let document: string | undefined
+  let assets: Promise<Assets> | undefined
+
+  async function findAssets(): Promise<Assets> {
+    const { nameAssets } = await import('../../openapi/assets')
+    return (assets ??= nameAssets())
+  }
+
+  return new Elysia({ name: 'openapi' })
+    .get(
+      '/openapi',
+      async ({ request }) => {
+        const { page, PAGE_POLICY } = await import('../../openapi/page')
+        return answer(callOf(request), page(await findAssets()), {
+          type: 'text/html;charset=utf-8',
+          headers: { 'Cache-Control': ASK_AGAIN, 'Content-Security-Policy': PAGE_POLICY },
+        })
+      },
+      { detail: { operationId: 'readDocumentation' } },
+    )
+    .get(
+      '/openapi/json',
+      async ({ request }) => {
+        const { createDocument } = await import('../../openapi/document')
+        document ??= JSON.stringify(createDocument(app(), door.version))
+        return answer(callOf(request), document, { headers: { 'Cache-Control': ASK_AGAIN } })
+      },
+      { detail: { operationId: 'describeInterface' } },
+    )
+    .get(
+      '/openapi/assets/:asset',
+      async ({ request }) => {
+        const call = callOf(request)
+        const { served } = await findAssets()
+        const asset = served.get(segment(call, 2))
+        if (asset === undefined) {
+          throw new SatchelError('UNKNOWN_ROUTE', 'The page has no such file: load it again')
+        }
+        return answer(call, Bun.file(asset.path).stream(), {
+          type: asset.type,
+          headers: { 'Cache-Control': KEEP },
+        })
+      },
+      { detail: { operationId: 'loadAsset' } },
+    )
+}
+
+/** The next version describes itself otherwise. */
+const ASK_AGAIN = 'no-cache'
+/** Another content has another name. */
+const KEEP = 'public, max-age=31536000, immutable'

@@ -1,0 +1,34 @@
+import { Elysia } from 'elysia'
+import { SatchelError } from '../../domain/value/error'
+import { answer } from '../answer'
+import { callOf } from '../call'
+import type { Door } from '../door'
+
+/** What belongs to no database (protocol.md §12). */
+export function serviceRoutes(door: Door) {
+  return new Elysia({ name: 'service' })
+    .get(
+      '/',
+      ({ request }) =>
+        answer(
+          callOf(request),
+          JSON.stringify({ name: 'satchel', version: door.version, documentation: '/openapi' }),
+        ),
+      { detail: { operationId: 'describeService' } },
+    )
+    .get('/health', ({ request }) => answer(callOf(request), '{"status":"healthy"}'), {
+      detail: { operationId: 'checkHealth' },
+    })
+    .get(
+      '/ready',
+      async ({ request }) => {
+        const call = callOf(request)
+        if (!door.isReady()) {
+          throw new SatchelError('BUSY', 'The server is stopping', { retryAfter: 5 })
+        }
+        await door.hosts.check()
+        return answer(call, '{"status":"ready"}')
+      },
+      { detail: { operationId: 'checkReadiness' } },
+    )
+}

@@ -1,0 +1,126 @@
+import { type AnyElysia, Elysia } from 'elysia'
+import type { Parameters } from '../../auth/grant/parameters'
+import { SatchelError } from '../../domain/value/error'
+import { JSON_LIMITS, parseJson } from '../../domain/json/scan'
+import { answer } from '../answer'
+import { bearerToken, hostOf } from '../bearer'
+import { type Call, callOf } from '../call'
+import type { Door } from '../door'
+import { refuseToken } from './token-refusal'
+
+/** Tokens: asked for, refreshed, validated, and the keys that verify them (spec.md §2.1, §4, §5). */
+export function tokenRoutes(door: Door): AnyElysia {
+  return new Elysia({ name: 'tokens' })
+    .post(
+      '/:database/token',
+      async ({ request }) => {
+        const call = callOf(request)
+        const host = await hostOf(door, call)
+        door.limits.requireTries(call)
+        let parameters: Parameters = {}
+        try {
+          parameters = await readParameters(door, request)
+          const given = await host.authority.grant({
+            parameters,
+            authorization: request.headers.get('authorization'),
+            origin: request.headers.get('origin'),
+            address: call.address,
+            count: (subject) => door.limits.token(call, host, subject),
+          })
+          if (given.type === 'tokens') call.subject = given.userId
+          return answer(call, JSON.stringify(given), { headers: NO_STORE })
+        } catch (refusal) {
+          const error = door.limits.failure(call, refusal)
+          return refuseToken(door, { call, request, grantType: parameters['grant_type'], error })
+        }
+      },
+      { parse: 'none', detail: { operationId: 'requestToken' } },
+    )
+    .get(
+      '/:database/token/validate',
+      async ({ request }) => {
+        const call = callOf(request)
+        const host = await hostOf(door, call)
+        try {
+          const claims = await host.authority.claims(
+            bearerToken(request.headers.get('authorization')),
+            () => door.limits.requireTries(call),
+          )
+          call.subject = String(claims['sub'])
+          door.limits.request(call, host, call.subject)
+          return answer(call, JSON.stringify({ valid: true, claims }))
+        } catch (error) {
+          return invalid(call, door.limits.failure(call, error))
+        }
+      },
+      { detail: { operationId: 'validateToken' } },
+    )
+    .get(
+      '/:database/.well-known/jwks.json',
+      async ({ request }) => {
+        const call = callOf(request)
+        const host = await hostOf(door, call)
+        door.limits.request(call, host, null)
+        return answer(call, JSON.stringify(await host.authority.keys()), {
+          type: 'application/jwk-set+json',
+          headers: PUBLISHED,
+        })
+      },
+      { detail: { operationId: 'listPublicKeys' } },
+    )
+}
+
+const NO_STORE = { 'Cache-Control': 'no-store' }
+/** Short enough that a verifier elsewhere knows the next key before it signs. */
+const PUBLISHED = { 'Cache-Control': 'public, max-age=300' }
+/** A token request is small: claims have at most 4 KiB and a key in PEM less than 2. */
+const MAX_BYTES = 64 * 1024
+
+/** Throws `INVALID_REQUEST`, `UNPROCESSABLE`, `PAYLOAD_TOO_LARGE` and `UNSUPPORTED_MEDIA_TYPE`. */
+async function readParameters(door: Door, request: Request): Promise<Parameters> {
+  const read = readerFor(request.headers.get('content-type'))
+  return read(await door.bodies.text(request, MAX_BYTES))
+}
+
+/** JSON as the clients send it, or a form as OAuth has it (RFC 6749 §4.4.2). */
+function readerFor(type: string | null): (text: string) => Parameters {
+  const [essence = ''] = (type || 'application/json').split(';', 1)
+  const read = READERS.get(essence.trim().toLowerCase())
+  if (read !== undefined) return read
+  throw new SatchelError(
+    'UNSUPPORTED_MEDIA_TYPE',
+    'A token request is JSON or a form: send Content-Type: application/json',
+  )
+}
+
+const READERS = new Map([
+  ['application/json', readJson],
+  ['application/x-www-form-urlencoded', readForm],
+])
+
+function readJson(text: string): Parameters {
+  const value = parseJson(text, JSON_LIMITS)
+  if (isObject(value)) return value
+  throw new SatchelError('INVALID_REQUEST', 'A token request is a JSON object')
+}
+
+function readForm(text: string): Parameters {
+  const fields = [...new URLSearchParams(text)]
+  if (new Set(fields.map(([name]) => name)).size === fields.length) {
+    return Object.fromEntries(fields)
+  }
+  throw new SatchelError('INVALID_REQUEST', 'A parameter of the form comes twice')
+}
+
+function isObject(value: unknown): value is Parameters {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function invalid(call: Call, error: unknown): Response {
+  if (!(error instanceof SatchelError) || error.code !== 'INVALID_TOKEN') throw error
+  call.code = error.code
+  return answer(call, JSON.stringify({ valid: false, message: error.message }), {
+    status: 401,
+    headers: { ...NO_STORE, 'WWW-Authenticate': 'Bearer' },
+  })
+}

@@ -1,0 +1,205 @@
+import { configureSync, getLogger, type LogRecord } from '@logtape/logtape'
+import type { Clock } from '../clock'
+import type { LineSink } from './line-sink'
+import type { LogLevel } from '../config/settings'
+
+/** What happens to the process and its data folder: start, stop, jobs, certificates. */
+export const serverLog = getLogger(['satchel', 'server'])
+/** What happens to requests, beside the line each of them gets from `Logs.access`. */
+export const httpLog = getLogger(['satchel', 'http'])
+
+/** What happens to mails: those that do not go, and those that are printed instead. */
+export const mailLog = getLogger(['satchel', 'mail'])
+
+/** What the access log says about one request. Never the query, a header or a body (design.md §6). */
+export interface AccessEntry {
+  readonly requestId: string
+  readonly method: string
+  /** The raw path, without the query. */
+  readonly path: string
+  readonly status: number
+  /** From the first byte to the answer, in ms. */
+  readonly duration: number
+  /** The user or client who asked, when known. */
+  readonly subject?: string | null
+  /** The closed error code of a refusal. */
+  readonly code?: string
+}
+
+/** A mail for the terminal (design.md §2 Development). */
+export interface PrintedMail {
+  readonly kind: string
+  readonly to: string
+  readonly subject: string
+  readonly text: string
+  /** What the words are made of: a program that waits for a code reads it here. */
+  readonly variables: object
+}
+
+/** The lines of one server. */
+export interface Logs {
+  /** One line per request, at the speed of requests. */
+  access(entry: AccessEntry): void
+  /** A mail that nobody can miss, at any level, because the terminal is all the mailbox there is. */
+  mail(mail: PrintedMail): void
+  /** Resolves when every line so far has left the process. */
+  flush(): Promise<void>
+}
+
+export interface LogOptions {
+  readonly clock: Clock
+  readonly level: LogLevel
+  /** `json` for machines, one object per line; `text` for someone at a terminal. */
+  readonly format: 'json' | 'text'
+  readonly sink: LineSink
+}
+
+/**
+ * Sends the named logs and the access log to `sink`. Whatever a value holds, an entry stays one line
+ * without control characters (promises.md 31). The named logs belong to the process: the last call
+ * decides where they go.
+ */
+export function openLogs({ clock, level, format, sink }: LogOptions): Logs {
+  const lines = format === 'json' ? JSON_LINES : TEXT_LINES
+  const time = rememberTime(clock)
+  configureSync({
+    reset: true,
+    sinks: { lines: (record) => sink.write(lines.entry(time(), record)) },
+    loggers: [
+      { category: 'satchel', sinks: ['lines'], lowestLevel: level },
+      { category: ['logtape', 'meta'], sinks: ['lines'], lowestLevel: 'error' },
+    ],
+  })
+  const logsRequests = level === 'debug' || level === 'info'
+  return {
+    access: logsRequests ? (access) => sink.write(lines.request(time(), access)) : () => undefined,
+    mail: (mail) => sink.write(lines.mail(time(), mail)),
+    flush: () => sink.flush(),
+  }
+}
+
+/** The line that takes the place of those that were dropped. */
+export function lostLines(clock: Clock, format: 'json' | 'text', lines: number): string {
+  const message = `${lines} log lines were lost: whoever reads them is too slow`
+  return format === 'json'
+    ? `{"time":"${isoTime(clock.now())}","level":"warning","logger":"server","message":"${message}"}`
+    : `${timeOfDay(isoTime(clock.now()))} warning  ${message}`
+}
+
+const JSON_LINES = {
+  entry(time: string, record: LogRecord): string {
+    const fixed = {
+      time,
+      level: record.level,
+      logger: record.category.slice(1).join('.'),
+      message: messageOf(record),
+    }
+    return escapeRest(
+      JSON.stringify({ ...fixed, ...record.properties, ...fixed }, (_key, value) => plain(value)),
+    )
+  },
+  mail(time: string, mail: PrintedMail): string {
+    return escapeRest(JSON.stringify({ time, level: 'warning', logger: 'mail', ...mail }))
+  },
+  // Written out by hand: this is the one line that every request pays for.
+  request(time: string, access: AccessEntry): string {
+    const { requestId, method, path, status, duration, subject, code } = access
+    return (
+      `{"time":"${time}","level":"info","logger":"access","requestId":"${requestId}"` +
+      `,"method":${text(method)},"path":${text(path)},"status":${status},"ms":${rounded(duration)}` +
+      (subject === undefined || subject === null ? '' : `,"subject":${text(subject)}`) +
+      (code === undefined ? '}' : `,"code":"${code}"}`)
+    )
+  },
+}
+
+const MAIL_WIDTH = 78
+const MAIL_END = '═ not sent but shown here, while no mail server is configured '
+
+const TEXT_LINES = {
+  entry(time: string, record: LogRecord): string {
+    const properties = Object.entries(record.properties).map(
+      ([name, value]) => `  ${name}=${JSON.stringify(value, (_key, part) => plain(part))}`,
+    )
+    return escapeControls(
+      `${timeOfDay(time)} ${record.level.padEnd(7)}  ${messageOf(record)}${properties.join('')}`,
+    )
+  },
+  mail(time: string, { to, subject, text }: PrintedMail): string {
+    const title = `═ ${timeOfDay(time)}  MAIL TO ${to} `
+    const words = ['', subject, '', ...text.trimEnd().split('\n'), '']
+    const frame = [
+      `╔${title.padEnd(MAIL_WIDTH, '═')}`,
+      ...words.map((line) => `║  ${line}`.trimEnd()),
+      `╚${MAIL_END.padEnd(MAIL_WIDTH, '═')}`,
+    ]
+    return ['', ...frame, ''].map(escapeControls).join('\n')
+  },
+  request(time: string, { method, path, status, duration, subject, code }: AccessEntry): string {
+    const who = subject === undefined || subject === null ? '' : `  ${subject}`
+    const why = code === undefined ? '' : `  ${code}`
+    return escapeControls(
+      `${timeOfDay(time)} ${status}  ${method.padEnd(6)} ${path}  ${rounded(duration)} ms${who}${why}`,
+    )
+  },
+}
+
+function messageOf(record: LogRecord): string {
+  return record.message
+    .map((part) => (typeof part === 'string' ? part : JSON.stringify(plain(part))))
+    .join('')
+}
+
+/** Errors have no enumerable properties: spelled out, with what caused them. */
+function plain(value: unknown): unknown {
+  if (typeof value === 'bigint') return String(value)
+  if (!(value instanceof Error)) return value
+  const { name, message, stack, cause } = value
+  return { name, message, ...Object.fromEntries(Object.entries(value)), stack, cause }
+}
+
+/** ISO times; many requests share a millisecond. */
+function rememberTime(clock: Clock): () => string {
+  let millisecond = Number.NaN
+  let time = ''
+  return () => {
+    const now = clock.now()
+    if (now !== millisecond) {
+      millisecond = now
+      time = isoTime(now)
+    }
+    return time
+  }
+}
+
+function isoTime(now: number): string {
+  return new Date(now).toISOString()
+}
+
+/** The time of day, for someone who knows which day it is. */
+function timeOfDay(time: string): string {
+  return time.slice(11, 23)
+}
+
+function rounded(duration: number): number {
+  return Math.round(duration * 100) / 100
+}
+
+const PLAIN_TEXT = /^[ !#-[\]-~]*$/
+
+function text(value: string): string {
+  return PLAIN_TEXT.test(value) ? `"${value}"` : escapeRest(JSON.stringify(value))
+}
+
+/** What JSON leaves alone and a terminal or a line reader might act upon. */
+function escapeRest(json: string): string {
+  return json.replaceAll(/[\u007f-\u009f\u2028\u2029]/g, escapeUnit)
+}
+
+function escapeControls(line: string): string {
+  return line.replaceAll(/[\p{Cc}\u2028\u2029]/gu, escapeUnit)
+}
+
+function escapeUnit(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+}

@@ -1,0 +1,120 @@
+import { PROVIDER_TYPES } from '../domain/provider'
+import { type Schema, schemaRef } from './specification'
+
+const SCOPES: Schema = { type: 'array', items: { const: 'ACCESS_DB' } }
+
+const PUBLIC_KEY: Schema = {
+  type: 'string',
+  description: 'PEM (SPKI): the answer then has a refresh token that is bound to it.',
+}
+
+const INTENT: Schema = {
+  enum: ['login', 'register'],
+  description:
+    'Why the person comes. `login` makes no new user, whatever the policy of the database; `register` tells who is not accepted so (`USER_NOT_ACCEPTED`).',
+}
+
+/** Logins with providers and by e-mail (spec.md §2.4, protocol.md §2.1). */
+export const LOGIN_SCHEMAS: Readonly<Record<string, Schema>> = {
+  LoginProviders: {
+    type: 'object',
+    required: ['providers', 'otpEnabled'],
+    properties: {
+      providers: { type: 'array', items: schemaRef('LoginProvider') },
+      otpEnabled: {
+        type: 'boolean',
+        description: 'Whether mails with a code can be sent (`grant_type` `otp`).',
+      },
+    },
+  },
+  LoginProvider: {
+    type: 'object',
+    required: ['type', 'name', 'displayName', 'scopes'],
+    properties: {
+      type: { enum: PROVIDER_TYPES },
+      name: { type: 'string', description: 'For `GET /{database}/oauth/login/{provider}`.' },
+      displayName: { type: 'string', description: 'For the button.' },
+      iconUrl: { type: 'string', format: 'uri' },
+      scopes: {
+        type: 'array',
+        items: { type: 'string' },
+        description: 'What the provider is asked for.',
+      },
+    },
+  },
+  OtpRequest: {
+    description: 'Asks for a mail with a code. Whoever has the address, the answer is the same.',
+    type: 'object',
+    required: ['grant_type', 'email', 'scopes'],
+    properties: {
+      grant_type: { const: 'otp' },
+      email: {
+        type: 'string',
+        description:
+          'The address. `a@example.com as b@example.com` sends the code to the first, for a token of the second: for the owner of a client with GLOBAL_READ and GLOBAL_WRITE (`satchel client create --email`).',
+      },
+      scopes: SCOPES,
+      intent: INTENT,
+    },
+    not: { required: ['otp'] },
+  },
+  OtpRedemption: {
+    description:
+      'Brings the code, which is good once, for ten minutes and five tries. The link in the mail has `otp_id` and `otp` too; then no `email` is needed.',
+    type: 'object',
+    required: ['grant_type', 'otp_id', 'otp'],
+    properties: {
+      grant_type: { const: 'otp' },
+      otp_id: { type: 'string', description: 'From the answer to the first step.' },
+      otp: {
+        type: 'string',
+        description: 'As it was typed: case, blanks and hyphens do not count.',
+      },
+      email: { type: 'string', description: 'The same as in the first step.' },
+      scopes: SCOPES,
+      public_key: PUBLIC_KEY,
+      intent: INTENT,
+    },
+  },
+  OtpEmailRequest: {
+    description: 'The first step as the SDK has it: the code needs no `otp_id` then.',
+    type: 'object',
+    required: ['grant_type', 'email'],
+    properties: {
+      grant_type: { const: 'otp-email' },
+      email: { type: 'string' },
+      scopes: SCOPES,
+      intent: INTENT,
+    },
+  },
+  OtpTokenRequest: {
+    description: 'The second step as the SDK has it.',
+    type: 'object',
+    required: ['grant_type', 'email', 'otp'],
+    properties: {
+      grant_type: { const: 'otp-token' },
+      email: { type: 'string' },
+      otp: { type: 'string' },
+      scopes: SCOPES,
+      public_key: PUBLIC_KEY,
+      intent: INTENT,
+    },
+  },
+  OtpSent: {
+    description: 'A mail is on its way.',
+    type: 'object',
+    required: ['type', 'otp_id'],
+    properties: { type: { const: 'otp-sent' }, otp_id: { type: 'string' } },
+  },
+  DemoRequest: {
+    description: 'A demo user, who was imported, needs no code.',
+    type: 'object',
+    required: ['grant_type', 'demo_user', 'scopes'],
+    properties: {
+      grant_type: { const: 'demo' },
+      demo_user: { type: 'string', pattern: '@demo\\.local$' },
+      scopes: SCOPES,
+      public_key: PUBLIC_KEY,
+    },
+  },
+}

@@ -1,0 +1,232 @@
+import type { ErrorCode } from '../domain/value/error'
+import { VIEWS, type ViewName } from '../domain/access/view'
+import { LIST_PARAMETERS, PREFER } from './parameters'
+import { type Content, json, type Operation, type Operations, schemaRef } from './specification'
+import { EXAMPLE_USER, TABLE_PLACES, type TablePlace } from './table-places'
+
+const WRITE_REFUSALS: readonly ErrorCode[] = [
+  'NOT_AUTHORIZED',
+  'LICENSE_EXPIRED',
+  'CONFLICT',
+  'STORAGE_FULL',
+  'READ_ONLY',
+]
+
+const BODY_REFUSALS: readonly ErrorCode[] = [
+  ...WRITE_REFUSALS,
+  'UNKNOWN_REALM',
+  'UNPROCESSABLE',
+  'PAYLOAD_TOO_LARGE',
+  'UNSUPPORTED_MEDIA_TYPE',
+  'BLOB_NOT_READABLE',
+  'QUOTA_EXCEEDED',
+]
+
+/** A row of `members` that is to go out by mail. */
+const MAIL_REFUSALS: readonly ErrorCode[] = [
+  'TOO_MANY_REQUESTS',
+  'MAIL_NOT_CONFIGURED',
+  'NO_PUBLIC_ADDRESS',
+]
+
+const OFFLOADING =
+  'Where the server or the database is set up to (`--offload-beyond`), larger files, binary values and texts within an object are stored as blobs: the answer and all readers get a BlobRef in their place, and `_hasBlobRefs: 1`.'
+
+/** The tables, wherever they are served (spec.md §4, §4.1, protocol.md §14.1). */
+export const OBJECT_OPERATIONS: Operations = Object.assign({}, ...TABLE_PLACES.map(operationsAt))
+
+function operationsAt(place: TablePlace): Operations {
+  const { name } = place
+  return {
+    [`${name}List`]: list(place),
+    [`${name}Get`]: get(place),
+    [`${name}Upsert`]: upsert(place),
+    [`${name}Replace`]: replace(place),
+    [`${name}Delete`]: remove(place),
+  }
+}
+
+function list(place: TablePlace): Operation {
+  const { tag, view, path, lists, parameters } = place
+  return {
+    tag,
+    caller: VIEWS[view].read ?? 'anybody',
+    summary: 'List the objects of a table',
+    description: `${lists} In order of creation, as a plain array. Without \`$limit\` the whole list streams, however long it is.`,
+    curl: `curl -G "$DB${path}/todoItems"${bearer(VIEWS[view].read !== null)} \\
+  --data-urlencode 'title=Buy milk' --data-urlencode '$limit=10'`,
+    parameters: [...parameters, ...LIST_PARAMETERS],
+    responses: {
+      '200': {
+        description: 'The objects.',
+        headers: {
+          Link: {
+            description:
+              'With `$limit`, while there is more: the address of the next page, relative to this one (RFC 8288).',
+            schema: { type: 'string' },
+            example: '<?$limit=10&$after=s2k>; rel="next"',
+          },
+        },
+        content: json({ type: 'array', items: schemaRef('StoredObject') }, 'One object', [
+          storedExample(place),
+        ]),
+      },
+    },
+    refusals: ['UNKNOWN_TABLE', ...tokenRefusals(view)],
+  }
+}
+
+function get(place: TablePlace): Operation {
+  const { tag, view, path, key } = place
+  return {
+    tag,
+    caller: VIEWS[view].read ?? 'anybody',
+    summary: 'Get one object',
+    description:
+      'The object as it is stored. What does not exist and what the caller cannot see get the same answer.',
+    curl: `curl "$DB${path}/todoItems/${key}"${bearer(VIEWS[view].read !== null)}`,
+    responses: {
+      '200': {
+        description: 'The object.',
+        content: json(schemaRef('StoredObject'), 'An object', storedExample(place)),
+      },
+    },
+    refusals: ['UNKNOWN_TABLE', 'UNKNOWN_OBJECT', ...tokenRefusals(view)],
+  }
+}
+
+function upsert(place: TablePlace): Operation {
+  const { tag, view, path, upserts, written } = place
+  const object = newExample(place)
+  const one = { anyOf: written.map(schemaRef) }
+  return {
+    tag,
+    caller: VIEWS[view].write,
+    summary: 'Create or replace objects',
+    description: `An array of objects, or one. Each replaces the object with its primary key, or is new. The request is one unit: either everything is stored, or nothing. ${upserts} A row of \`members\` with \`invite: true\` and an \`email\` is sent there as an invitation. ${OFFLOADING}`,
+    curl: `curl "$DB${path}/todoItems"${bearer(true)} \\
+  -H 'Content-Type: application/json' \\
+  -d '${JSON.stringify(object)}'`,
+    parameters: [PREFER],
+    body: {
+      'application/json': {
+        schema: { anyOf: [{ type: 'array', items: one }, one] },
+        examples: {
+          one: { summary: 'One object', value: object },
+          several: { summary: 'Several objects', value: [object, { ...object, id: 'bread' }] },
+          ...(view === 'public' ? {} : builtInExamples(view)),
+        },
+      },
+    },
+    responses: {
+      '200': {
+        description: 'The stored objects: one for one, an array for an array.',
+        ...stored(place),
+      },
+      '204': { description: 'Stored; the request said `Prefer: return=minimal`.' },
+    },
+    refusals: bodyRefusals(view),
+  }
+}
+
+function stored(place: TablePlace): { readonly content: Content } {
+  const schema = {
+    anyOf: [{ type: 'array', items: schemaRef('StoredObject') }, schemaRef('StoredObject')],
+  }
+  return { content: json(schema, 'One object', storedExample(place)) }
+}
+
+function replace(place: TablePlace): Operation {
+  const { tag, view, path, key, upserts, written } = place
+  const { id: _, ...object } = newExample(place)
+  return {
+    tag,
+    caller: VIEWS[view].write,
+    summary: 'Create or replace one object',
+    description: `The object becomes what is sent, whatever it was. The key may be left out; another one than that of the address is refused. ${upserts} ${OFFLOADING}`,
+    curl: `curl -X PUT "$DB${path}/todoItems/${key}"${bearer(true)} \\
+  -H 'Content-Type: application/json' \\
+  -d '${JSON.stringify(object)}'`,
+    parameters: [PREFER],
+    body: {
+      'application/json': {
+        schema: { anyOf: written.map(schemaRef) },
+        examples: { one: { summary: 'An object', value: object } },
+      },
+    },
+    responses: {
+      '200': {
+        description: 'The stored object.',
+        content: json(schemaRef('StoredObject'), 'An object', storedExample(place)),
+      },
+      '204': { description: 'Stored; the request said `Prefer: return=minimal`.' },
+    },
+    refusals: bodyRefusals(view),
+  }
+}
+
+function remove(place: TablePlace): Operation {
+  const { tag, view, path, deletes, key } = place
+  return {
+    tag,
+    caller: VIEWS[view].write,
+    summary: 'Delete one object',
+    description: `${deletes} Deleting a row of \`realms\` deletes everything in that realm, its members and its roles.`,
+    curl: `curl -X DELETE "$DB${path}/todoItems/${key}"${bearer(true)}`,
+    responses: { '204': { description: 'Deleted.' } },
+    refusals: ['UNKNOWN_TABLE', 'UNKNOWN_OBJECT', ...WRITE_REFUSALS],
+  }
+}
+
+function bodyRefusals(view: ViewName): readonly ErrorCode[] {
+  const refusals = ['UNKNOWN_TABLE', ...BODY_REFUSALS, ...MAIL_REFUSALS] as const
+  // Whoever writes in the other views may write everything.
+  return view === 'my' ? [...refusals, 'BLOB_NOT_READABLE'] : refusals
+}
+
+/** Where no token is needed, one that is shown must be valid. */
+function tokenRefusals(view: ViewName): readonly ErrorCode[] {
+  return VIEWS[view].read === null ? ['INVALID_TOKEN', 'USER_DEACTIVATED'] : []
+}
+
+function bearer(isNeeded: boolean): string {
+  return isNeeded ? ` \\\n  -H "Authorization: Bearer $TOKEN"` : ''
+}
+
+function newExample({ view, key, realmId }: TablePlace) {
+  return {
+    id: key,
+    ...(view === 'all' ? { realmId } : {}),
+    title: 'Buy milk',
+    done: false,
+    due: { $t: 'Date', v: '2030-01-31T12:00:00.000Z' },
+  }
+}
+
+function storedExample(place: TablePlace) {
+  const { view, realmId } = place
+  return { ...newExample(place), realmId, owner: view === 'my' ? EXAMPLE_USER : null }
+}
+
+/** Rows of the built-in tables: `POST` them to `realms`, `members` and `roles`. */
+function builtInExamples(view: ViewName) {
+  const placed = view === 'all' ? { owner: EXAMPLE_USER } : {}
+  return {
+    realm: {
+      summary: 'A row of realms',
+      value: { realmId: 'rlm-groceries', name: 'Groceries', represents: 'a to-do list', ...placed },
+    },
+    member: {
+      summary: 'A row of members: Bob is invited by mail',
+      value: { realmId: 'rlm-groceries', email: 'bob@example.com', invite: true, roles: ['doer'] },
+    },
+    role: {
+      summary: 'A row of roles',
+      value: {
+        realmId: 'rlm-groceries',
+        name: 'doer',
+        permissions: { add: ['todoItems'], update: { todoItems: ['done'] } },
+      },
+    },
+  }
+}

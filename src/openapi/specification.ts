@@ -1,0 +1,108 @@
+import type { ErrorCode } from '../domain/value/error'
+import type { Scope } from '../domain/value/scope'
+
+/** JSON Schema 2020-12, which OpenAPI 3.1 uses as it is. */
+export type Schema = boolean | { readonly [keyword: string]: unknown }
+
+export interface Reference {
+  readonly $ref: string
+}
+
+export interface Parameter {
+  readonly name: string
+  readonly in: 'path' | 'query' | 'header'
+  readonly description: string
+  readonly required?: boolean
+  readonly style?: 'form'
+  readonly explode?: boolean
+  readonly schema: Schema
+  readonly example?: unknown
+}
+
+export interface Example {
+  readonly summary: string
+  readonly value: unknown
+}
+
+export interface MediaType {
+  readonly schema: Schema
+  readonly examples?: Readonly<Record<string, Example>>
+}
+
+export interface Header {
+  readonly description: string
+  readonly schema: Schema
+  readonly example?: string
+}
+
+export type Content = Readonly<Record<string, MediaType>>
+
+export interface Response {
+  readonly description: string
+  readonly headers?: Readonly<Record<string, Header | Reference>>
+  readonly content?: Content
+}
+
+export type Responses = Readonly<Record<string, Response>>
+
+/** The groups in which the document shows the operations. */
+export type Tag =
+  | 'tokens'
+  | 'login'
+  | 'all'
+  | 'my'
+  | 'public'
+  | 'tables'
+  | 'blobs'
+  | 'invitations'
+  | 'users'
+  | 'service'
+
+/**
+ * Whose call it is: a bearer of a token with these scopes (spec.md §5.5), anybody, who may show a
+ * token, or a client that proves itself.
+ */
+export type Caller = readonly Scope[] | 'anybody' | 'client'
+
+/** How a route says one of the codes. */
+export interface Refusal {
+  readonly status: number
+  /** The name of the schema of its body. */
+  readonly schema: string
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+export type Teller = (code: ErrorCode, message: string) => Refusal
+
+/** What a person should know about one route; its path and method are the route's to say. */
+export interface Operation {
+  readonly tag: Tag
+  readonly caller: Caller
+  readonly summary: string
+  /** Markdown: a paragraph is a line, because the page breaks where the text does. */
+  readonly description: string
+  /** A command that works in a shell where the variables of the introduction are set. */
+  readonly curl?: string
+  /** Those of the query and the headers. */
+  readonly parameters?: readonly Parameter[]
+  readonly body?: Content
+  readonly responses: Responses
+  /** The error codes it answers with, besides those of every route and of its caller. */
+  readonly refusals?: readonly ErrorCode[]
+  /** How it says them, where that is not as everywhere. */
+  readonly tell?: Teller
+  /** It says them as a sentence of text too, but for 403. */
+  readonly tellsPeople?: true
+}
+
+/** The operations by the `operationId` that their routes name. */
+export type Operations = Readonly<Record<string, Operation>>
+
+export function schemaRef(name: string): { readonly $ref: string } {
+  return { $ref: `#/components/schemas/${name}` }
+}
+
+/** An answer or a body in JSON, with one example. */
+export function json(schema: Schema, summary: string, value: unknown): Content {
+  return { 'application/json': { schema, examples: { example: { summary, value } } } }
+}

@@ -1,0 +1,216 @@
+import { oauthError } from '../auth/provider/oauth-error'
+import { SatchelError } from '../domain/value/error'
+import { EXAMPLE_REQUEST_ID, tellPlainly } from './refusals'
+import { type Content, json, type Operations, schemaRef, type Teller } from './specification'
+
+const CLAIMS = { sub: 'alice@example.com', email: 'alice@example.com', name: 'Alice' }
+const CLIENT = { client_id: '<CLIENT_ID>', client_secret: '<CLIENT_SECRET>' }
+
+const REQUEST: Content = {
+  'application/json': {
+    schema: schemaRef('TokenRequest'),
+    examples: {
+      user: {
+        summary: 'A token of a user, for /my',
+        value: {
+          grant_type: 'client_credentials',
+          ...CLIENT,
+          scopes: ['ACCESS_DB'],
+          claims: CLAIMS,
+        },
+      },
+      client: {
+        summary: 'A token of the client itself, for /all',
+        value: {
+          grant_type: 'client_credentials',
+          ...CLIENT,
+          scopes: ['ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE'],
+        },
+      },
+      bound: {
+        summary: 'With a refresh token that is bound to a key',
+        value: {
+          grant_type: 'client_credentials',
+          ...CLIENT,
+          scopes: ['ACCESS_DB'],
+          claims: CLAIMS,
+          public_key: '-----BEGIN PUBLIC KEY-----\n…\n-----END PUBLIC KEY-----',
+        },
+      },
+      otp: {
+        summary: 'A mail with a code',
+        value: { grant_type: 'otp', email: 'alice@example.com', scopes: ['ACCESS_DB'] },
+      },
+      otpCode: {
+        summary: 'The code of the mail',
+        value: {
+          grant_type: 'otp',
+          email: 'alice@example.com',
+          scopes: ['ACCESS_DB'],
+          otp_id: '<OTP_ID>',
+          otp: '<OTP>',
+        },
+      },
+      demo: {
+        summary: 'A demo user',
+        value: { grant_type: 'demo', demo_user: 'foo@demo.local', scopes: ['ACCESS_DB'] },
+      },
+      code: {
+        summary: 'After a login with a provider',
+        value: {
+          grant_type: 'authorization_code',
+          code: '<CODE>',
+          scopes: ['ACCESS_DB'],
+          public_key: '-----BEGIN PUBLIC KEY-----\n…\n-----END PUBLIC KEY-----',
+        },
+      },
+      refresh: {
+        summary: 'A new access token for a refresh token',
+        value: {
+          grant_type: 'refresh_token',
+          refresh_token: '<REFRESH_TOKEN>',
+          scopes: ['ACCESS_DB'],
+          time_stamp: 1893499200000,
+          signing_algorithm: 'RSASSA-PKCS1-v1_5',
+          signature: '<BASE64>',
+        },
+      },
+    },
+  },
+  'application/x-www-form-urlencoded': { schema: schemaRef('TokenRequest') },
+}
+
+/** A refused request says it as OAuth does; what was not the fault of the request, as all do. */
+const tellByOAuth: Teller = (code, message) => {
+  const refusal = oauthError(new SatchelError(code, message))
+  if (refusal === undefined) return tellPlainly(code, message)
+  const { status, ...body } = refusal
+  return { status, schema: 'TokenRefusal', body: { ...body, requestId: EXAMPLE_REQUEST_ID } }
+}
+
+const tellValidity: Teller = (code, message) =>
+  code === 'INVALID_TOKEN'
+    ? { status: 401, schema: 'InvalidToken', body: { valid: false, message } }
+    : tellPlainly(code, message)
+
+/** Spec.md §4, §5 and design.md §4. */
+export const TOKEN_OPERATIONS: Operations = {
+  requestToken: {
+    tag: 'tokens',
+    caller: 'client',
+    summary: 'Get an access token',
+    description:
+      'With `client_credentials` a server that knows a client id and secret gets a token for itself or, with `claims`, for one of its users, who is created when this is the first that is heard of them and the policy of the database lets them in. With `otp` a person logs in by e-mail in two steps: the first sends a code, the second brings it. With `authorization_code` a person who logged in with a provider gets a token, with `demo` anybody one of a demo user. With `refresh_token` a device gets a new access token for a fresh signature.\n\nA token holds the scopes that were asked for and no others. It is valid for an hour unless `expires_in` says otherwise. A refusal has the fields of OAuth, `error` and `error_description`, beside those of every refusal. To people who log in by e-mail or as demo users a refusal is a sentence of text that may be shown to them, but JSON with `code` and `message` when it is 403.',
+    curl: `curl "$DB/token" -u "$CLIENT_ID:$CLIENT_SECRET" \\
+  -d grant_type=client_credentials -d scope=ACCESS_DB`,
+    body: REQUEST,
+    responses: {
+      '200': {
+        description: 'The token, or which code is on its way.',
+        content: {
+          'application/json': {
+            schema: { oneOf: [schemaRef('TokenResponse'), schemaRef('OtpSent')] },
+            examples: {
+              user: {
+                summary: 'A token of a user',
+                value: {
+                  type: 'tokens',
+                  claims: { ...CLAIMS, license: 'ok' },
+                  accessToken: 'eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9…',
+                  accessTokenExpiration: 1893502800000,
+                  userType: 'prod',
+                  data: { displayName: 'Alice', email: 'alice@example.com' },
+                  userId: 'alice@example.com',
+                  access_token: 'eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9…',
+                  token_type: 'Bearer',
+                  expires_in: 3600,
+                  scope: 'ACCESS_DB',
+                },
+              },
+              device: {
+                summary: 'With a refresh token, for an evaluation that ends',
+                value: {
+                  type: 'tokens',
+                  claims: { sub: 'bob@example.com', email: 'bob@example.com', license: 'ok' },
+                  accessToken: 'eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9…',
+                  accessTokenExpiration: 1893502800000,
+                  refreshToken: '8Cc6hJBg1bQ80tW_WE2HjLxmaR5-pgrSrSrXVeO-t10',
+                  refreshTokenExpiration: null,
+                  userType: 'eval',
+                  evalDaysLeft: 12,
+                  data: { email: 'bob@example.com' },
+                  userId: 'bob@example.com',
+                  access_token: 'eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9…',
+                  token_type: 'Bearer',
+                  expires_in: 3600,
+                  scope: 'ACCESS_DB',
+                },
+              },
+              mail: {
+                summary: 'A mail with a code is on its way',
+                value: { type: 'otp-sent', otp_id: 'q2vR8XkFZ0m7yTn4bLw1sA' },
+              },
+            },
+          },
+        },
+      },
+    },
+    refusals: [
+      'RESERVED_CLAIM',
+      'INVALID_SCOPE',
+      'UNAUTHORIZED_CLIENT',
+      'UNSUPPORTED_GRANT_TYPE',
+      'INVALID_CLIENT',
+      'CLIENT_EXPIRED',
+      'INVALID_GRANT',
+      'INVALID_OTP',
+      'OTP_EXPIRED',
+      'NOT_AUTHORIZED',
+      'USER_DEACTIVATED',
+      'USER_NOT_REGISTERED',
+      'USER_NOT_ACCEPTED',
+      'NO_SEATS_AVAILABLE',
+      'WEBHOOK_ERROR',
+      'MAIL_NOT_CONFIGURED',
+      'PAYLOAD_TOO_LARGE',
+      'UNSUPPORTED_MEDIA_TYPE',
+      'UNPROCESSABLE',
+      'STORAGE_FULL',
+      'READ_ONLY',
+    ],
+    tell: tellByOAuth,
+    tellsPeople: true,
+  },
+  validateToken: {
+    tag: 'tokens',
+    caller: [],
+    summary: 'Validate an access token',
+    description:
+      'Says whether the token of the `Authorization` header is valid now, and what it claims.',
+    curl: `curl "$DB/token/validate" -H "Authorization: Bearer $TOKEN"`,
+    responses: {
+      '200': {
+        description: 'The token is valid.',
+        content: json(schemaRef('TokenValidation'), 'A token of a user', {
+          valid: true,
+          claims: { ...CLAIMS, scopes: ['ACCESS_DB'], exp: 1893502800, license: 'ok' },
+        }),
+      },
+    },
+    tell: tellValidity,
+  },
+  listPublicKeys: {
+    tag: 'tokens',
+    caller: 'anybody',
+    summary: 'List the keys that verify access tokens',
+    description:
+      'For whoever verifies access tokens without asking: ES256, `typ` `at+jwt`. The key that will sign next is published before it does.',
+    curl: `curl "$DB/.well-known/jwks.json"`,
+    responses: {
+      '200': {
+        description: 'The keys.',
+        content: { 'application/jwk-set+json': { schema: schemaRef('JsonWebKeySet') } },
+      },
+    },
+  },
+}

@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'bun:test'
+import { generateKeyPairSync, sign } from 'node:crypto'
+import { isSignedBy, requirePublicKey } from '../../../src/auth/grant/public-key'
+import { codeOf } from '../setup'
+
+const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 })
+const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+const pem = (key: typeof rsa.publicKey) => key.export({ type: 'spki', format: 'pem' }).toString()
+
+describe('the public key of a device', () => {
+  test('may be RSA from 2048 bits, as the clients write it: without a final newline', () => {
+    expect(requirePublicKey(pem(rsa.publicKey).trimEnd())).toBe(pem(rsa.publicKey))
+  })
+
+  test('may be EC on P-256', () => {
+    expect(requirePublicKey(pem(ec.publicKey))).toBe(pem(ec.publicKey))
+  })
+
+  test.each([
+    ['nothing', ''],
+    ['no string', 42],
+    ['no PEM', 'MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A'],
+    ['broken', '-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----'],
+    ['the private key', rsa.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()],
+    ['of the old form', rsa.publicKey.export({ type: 'pkcs1', format: 'pem' }).toString()],
+    ['too short', pem(generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey)],
+    ['on another curve', pem(generateKeyPairSync('ec', { namedCurve: 'P-384' }).publicKey)],
+    ['of another kind', pem(generateKeyPairSync('ed25519').publicKey)],
+    ['endless', `${pem(rsa.publicKey)}${'\n'.repeat(10_000)}`],
+  ])('is refused when it is %s', async (_, value) => {
+    expect(await codeOf(() => requirePublicKey(value))).toBe('INVALID_REQUEST')
+  })
+
+  test('vouches for what its owner signed, by the names clients use', () => {
+    const signature = sign('sha256', Buffer.from('text'), rsa.privateKey).toString('base64')
+    for (const name of ['RSASSA-PKCS1-v1_5', 'RSA256', 'RS256']) {
+      expect(isSignedBy(pem(rsa.publicKey), name, 'text', signature)).toBe(true)
+      expect(isSignedBy(pem(rsa.publicKey), name, 'texts', signature)).toBe(false)
+    }
+    const key = { key: ec.privateKey, dsaEncoding: 'ieee-p1363' } as const
+    const short = sign('sha256', Buffer.from('text'), key).toString('base64')
+    expect(isSignedBy(pem(ec.publicKey), 'ES256', 'text', short)).toBe(true)
+    expect(isSignedBy(pem(ec.publicKey), 'ECDSA', 'text', short)).toBe(true)
+  })
+
+  test('vouches for nothing by an algorithm of another kind of key', () => {
+    const signature = sign('sha256', Buffer.from('text'), rsa.privateKey).toString('base64')
+    for (const name of ['ES256', 'ECDSA', 'none', 'HS256', 'rs256', '', 'constructor']) {
+      expect(isSignedBy(pem(rsa.publicKey), name, 'text', signature)).toBe(false)
+    }
+  })
+
+  test('vouches for nothing by another hash, padding or length', () => {
+    const data = Buffer.from('text')
+    const wrong = [
+      sign('sha1', data, rsa.privateKey),
+      sign('sha512', data, rsa.privateKey),
+      sign('sha256', data, { key: rsa.privateKey, padding: 6 }),
+      Buffer.alloc(0),
+      Buffer.alloc(256),
+      Buffer.alloc(10_000),
+    ]
+    for (const signature of wrong) {
+      expect(isSignedBy(pem(rsa.publicKey), 'RS256', 'text', signature.toString('base64'))).toBe(
+        false,
+      )
+    }
+  })
+})

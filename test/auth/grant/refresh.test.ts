@@ -1,0 +1,381 @@
+import { describe, expect, test } from 'bun:test'
+import { createHmac, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
+import { decodeJwt } from 'jose'
+import { createAuthority } from '../../../src/auth/authority'
+import { revokeClient } from '../../../src/domain/client'
+import { hashSecret } from '../../../src/domain/value/secret'
+import { createDevice } from '../device'
+import {
+  asClient,
+  codeOf,
+  DAY,
+  grantTokens,
+  HOUR,
+  refusalOf,
+  setupAuthority,
+  type TestAuthority,
+} from '../setup'
+
+const alice = {
+  sub: 'alice@example.com',
+  email: 'alice@example.com',
+  name: 'Alice',
+  role: 'editor',
+}
+const device = createDevice()
+const thief = createDevice()
+
+async function setupLogin() {
+  const server = await setupAuthority()
+  const client = await server.addClient('ACCESS_DB', 'GLOBAL_READ', 'IMPERSONATE')
+  const login = await server.ask({
+    ...asClient(client),
+    claims: alice,
+    scopes: ['ACCESS_DB', 'GLOBAL_READ'],
+    public_key: device.public_key,
+  })
+  const refreshToken = login.refreshToken!
+  return {
+    ...server,
+    client,
+    login,
+    refreshToken,
+    /** The request of the clients, signed now, with some of it replaced. */
+    sign: (changes: Readonly<Record<string, unknown>> = {}) => ({
+      ...device.refreshRequest(refreshToken, server.clock.now()),
+      ...changes,
+    }),
+    send: (parameters: Readonly<Record<string, unknown>>) => send(server, parameters),
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  }
+}
+
+function send(server: TestAuthority, parameters: Readonly<Record<string, unknown>>) {
+  return grantTokens(server.authority, parameters)
+}
+
+describe('a refresh (protocol.md §2.4)', () => {
+  test('gives the same person a new access token', async () => {
+    await using server = await setupLogin()
+    server.clock.advance(2 * HOUR)
+    const answer = await server.send(server.sign())
+    expect(answer).toMatchObject({
+      type: 'tokens',
+      claims: { ...alice, license: 'ok' },
+      accessTokenExpiration: server.clock.now() + HOUR,
+      refreshToken: server.refreshToken,
+      refreshTokenExpiration: null,
+      userType: 'prod',
+      userId: alice.sub,
+      scope: 'ACCESS_DB',
+    })
+    expect(decodeJwt(answer.accessToken)).toMatchObject({ ...alice, scopes: ['ACCESS_DB'] })
+    expect(await server.authority.verify(answer.accessToken)).toMatchObject({ subject: alice.sub })
+  })
+
+  test('works as a browser signs it', async () => {
+    await using server = await setupAuthority()
+    const algorithm = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }
+    const pair = await crypto.subtle.generateKey(
+      { ...algorithm, modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]) },
+      false,
+      ['sign', 'verify'],
+    )
+    const spki = Buffer.from(await crypto.subtle.exportKey('spki', pair.publicKey))
+    const lines = spki
+      .toString('base64')
+      .match(/.{1,64}/g)!
+      .join('\n')
+    const public_key = `-----BEGIN PUBLIC KEY-----\n${lines}\n-----END PUBLIC KEY-----`
+    const { refreshToken } = await server.ask({ claims: alice, public_key })
+    const text = new TextEncoder().encode(refreshToken! + server.clock.now())
+    const signature = await crypto.subtle.sign(algorithm.name, pair.privateKey, text)
+    const parameters = {
+      ...device.refreshRequest(refreshToken!, server.clock.now()),
+      scopes: [],
+      signature: Buffer.from(signature).toString('base64'),
+    }
+    expect((await send(server, parameters)).userId).toBe(alice.sub)
+  })
+
+  test('works again and again with the first refresh token, and after a restart', async () => {
+    await using server = await setupLogin()
+    for (let i = 0; i < 5; i++) {
+      server.clock.advance(HOUR)
+      await server.send(server.sign())
+    }
+    await using again = await createAuthority(server.database, server.clock, server.secretKey)
+    server.clock.advance(HOUR)
+    await again.grant({ parameters: server.sign(), authorization: null })
+  })
+
+  test('works with EC keys, and for a client that acts for itself', async () => {
+    await using server = await setupAuthority()
+    const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const { refreshToken } = await server.ask({
+      public_key: publicKey.export({ type: 'spki', format: 'pem' }),
+    })
+    const text = Buffer.from(refreshToken! + server.clock.now())
+    const signature = sign('sha256', text, { key: privateKey, dsaEncoding: 'ieee-p1363' })
+    const answer = await send(server, {
+      ...device.refreshRequest(refreshToken!, server.clock.now()),
+      scopes: [],
+      signing_algorithm: 'ES256',
+      signature: signature.toString('base64'),
+    })
+    expect(answer).toMatchObject({ userType: 'client', userId: server.client.clientId })
+  })
+
+  test('takes the other names of the algorithm, and numbers from a form', async () => {
+    await using server = await setupLogin()
+    for (const signing_algorithm of ['RSA256', 'RS256']) {
+      server.clock.advance(1)
+      await server.send(server.sign({ signing_algorithm }))
+    }
+    server.clock.advance(1)
+    await server.send(server.sign({ time_stamp: String(server.clock.now()) }))
+  })
+
+  test('gives the scopes of the login, or fewer, never more', async () => {
+    await using server = await setupLogin()
+    const ask = (scopes: unknown) => {
+      server.clock.advance(1)
+      return server.send(server.sign({ scopes }))
+    }
+    expect((await ask(undefined)).scope).toBe('ACCESS_DB GLOBAL_READ')
+    expect((await ask(['GLOBAL_READ'])).scope).toBe('GLOBAL_READ')
+    expect((await ask([])).scope).toBe('')
+    expect(await codeOf(() => ask(['ACCESS_DB', 'IMPERSONATE']))).toBe('INVALID_SCOPE')
+    expect(await codeOf(() => ask([42]))).toBe('INVALID_REQUEST')
+  })
+
+  test('stays bound to its key', async () => {
+    await using server = await setupLogin()
+    await server.send(server.sign({ public_key: device.public_key }))
+    server.clock.advance(1)
+    const other = server.sign({ public_key: thief.public_key })
+    expect(await codeOf(() => server.send(other))).toBe('INVALID_REQUEST')
+  })
+})
+
+describe('a refresh is refused', () => {
+  test('without a part of its proof', async () => {
+    await using server = await setupLogin()
+    for (const name of ['refresh_token', 'time_stamp', 'signing_algorithm', 'signature']) {
+      for (const value of [undefined, null, '', {}, []]) {
+        const request = server.sign({ [name]: value })
+        expect(await codeOf(() => server.send(request))).toBe('INVALID_REQUEST')
+      }
+    }
+    for (const time_stamp of [1.5, Number.NaN, 1e300, '1e3', '-1']) {
+      expect(await codeOf(() => server.send(server.sign({ time_stamp })))).toBe('INVALID_REQUEST')
+    }
+  })
+
+  test('alike for an unknown token, a wrong signature and another key, and never says "expired"', async () => {
+    await using server = await setupLogin()
+    const now = server.clock.now()
+    const other = await server.ask({ claims: alice, public_key: thief.public_key })
+    const refusals = [
+      device.refreshRequest('unknown', now),
+      thief.refreshRequest(server.refreshToken, now),
+      device.refreshRequest(other.refreshToken!, now),
+      server.sign({ signature: 'AAAA' }),
+      server.sign({ signing_algorithm: 'none' }),
+      server.sign({ signing_algorithm: 'HS256' }),
+      server.sign({ time_stamp: now + 1 }),
+      device.refreshRequest(`${server.refreshToken} `, now),
+      device.refreshRequest(server.login.accessToken, now),
+    ]
+    const told = new Set<string>()
+    for (const request of refusals) {
+      const { code, message } = await refusalOf(() => server.send(request))
+      told.add(`${code} ${message}`)
+    }
+    expect([...told]).toEqual([expect.stringMatching(/^INVALID_GRANT /)])
+    expect([...told].join()).not.toMatch(/expired/i)
+    await server.send(server.sign())
+  })
+
+  test('a thousand times out of a thousand when it is forged (promise 14)', async () => {
+    await using server = await setupLogin()
+    const forge = forgeries(server.refreshToken, server.clock.now(), server.sign())
+    let successes = 0
+    for (let i = 0; i < 1000; i++) {
+      const outcome = await server.send(forge(i)).catch((error: unknown) => error)
+      if (!(outcome instanceof Error)) successes += 1
+    }
+    expect(successes).toBe(0)
+    await server.send(server.sign())
+  })
+
+  test('as an access token (promise 13)', async () => {
+    await using server = await setupLogin()
+    expect(await codeOf(() => server.authority.verify(server.refreshToken))).toBe('INVALID_TOKEN')
+  })
+
+  test('in another database', async () => {
+    await using server = await setupLogin()
+    const database = await server.store.create('other')
+    await using other = await createAuthority(database, server.clock, server.secretKey)
+    const request = { parameters: server.sign(), authorization: null }
+    expect(await codeOf(() => other.grant(request))).toBe('INVALID_GRANT')
+  })
+
+  test('when its client is revoked', async () => {
+    await using server = await setupLogin()
+    await server.database.write((tx) => revokeClient(tx, server.client.clientId))
+    expect(await codeOf(() => server.send(server.sign()))).toBe('INVALID_GRANT')
+  })
+
+  test('when its user is deleted, even if they come back', async () => {
+    await using server = await setupLogin()
+    await server.database.write((tx) => tx.users.remove(alice.sub))
+    expect(await codeOf(() => server.send(server.sign()))).toBe('INVALID_GRANT')
+    server.clock.advance(HOUR)
+    await server.ask({ ...asClient(server.client), claims: alice })
+    expect(await codeOf(() => server.send(server.sign()))).toBe('INVALID_GRANT')
+  })
+
+  test('when nobody used it for 180 days, but not before', async () => {
+    await using server = await setupLogin()
+    server.clock.advance(180 * DAY)
+    await server.send(server.sign())
+    server.clock.advance(180 * DAY)
+    await server.send(server.sign())
+    server.clock.advance(180 * DAY + 1)
+    expect(await codeOf(() => server.send(server.sign()))).toBe('INVALID_GRANT')
+  })
+})
+
+test('refresh tokens that nobody uses are forgotten, not only refused', async () => {
+  await using server = await setupLogin()
+  const idle = await server.ask({ claims: alice, public_key: device.public_key })
+  server.clock.advance(100 * DAY)
+  await server.send(server.sign())
+  server.clock.advance(81 * DAY)
+  const isKept = (token: string) =>
+    server.database.read(
+      async (tx) => (await tx.refreshTokens.find(hashSecret(token))) !== undefined,
+    )
+  expect(await isKept(idle.refreshToken!)).toBe(true)
+  await server.send(server.sign())
+  expect(await isKept(idle.refreshToken!)).toBe(false)
+  expect(await isKept(server.refreshToken)).toBe(true)
+})
+
+test('a deactivated user learns from the refresh that they are (design.md §4)', async () => {
+  await using server = await setupLogin()
+  await server.database.write(async (tx) => {
+    const user = await tx.users.find(alice.sub)
+    await tx.users.put({ ...user!, deactivated: server.clock.now() })
+  })
+  const answer = await server.send(server.sign())
+  expect(answer.claims['license']).toBe('deactivated')
+  expect(await codeOf(() => server.authority.verify(answer.accessToken))).toBe('USER_DEACTIVATED')
+})
+
+describe('wrong clocks (promise 11)', () => {
+  test.each([-DAY, -HOUR, HOUR, DAY])('a client off by %p ms can refresh', async (off) => {
+    await using server = await setupLogin()
+    const request = device.refreshRequest(server.refreshToken, server.clock.now() + off)
+    expect((await server.send(request)).userId).toBe(alice.sub)
+  })
+
+  test.each([-DAY - 1, DAY + 1])('a client off by %p ms cannot', async (off) => {
+    await using server = await setupLogin()
+    const request = device.refreshRequest(server.refreshToken, server.clock.now() + off)
+    expect(await codeOf(() => server.send(request))).toBe('INVALID_GRANT')
+  })
+
+  test('the tolerance can be chosen', async () => {
+    await using server = await setupAuthority({ maxClockSkew: 60 })
+    const { refreshToken } = await server.ask({ claims: alice, public_key: device.public_key })
+    const request = (off: number) => ({
+      ...device.refreshRequest(refreshToken!, server.clock.now() + off),
+      scopes: [],
+    })
+    await send(server, request(60_000))
+    expect(await codeOf(() => send(server, request(60_001)))).toBe('INVALID_GRANT')
+  })
+})
+
+describe('the same signed request (promise 11)', () => {
+  test('gets the same answer for ten seconds and none afterwards', async () => {
+    await using server = await setupLogin()
+    const request = server.sign()
+    const first = await server.send(request)
+    server.clock.advance(10_000)
+    expect(await server.send(request)).toEqual(first)
+    server.clock.advance(1)
+    expect(await codeOf(() => server.send(request))).toBe('INVALID_GRANT')
+    await server.send(server.sign())
+  })
+
+  test('gets one answer when it comes many times at once', async () => {
+    await using server = await setupLogin()
+    const request = server.sign()
+    const answers = await Promise.all(Array.from({ length: 50 }, () => server.send(request)))
+    expect(new Set(answers.map((answer) => answer.accessToken)).size).toBe(1)
+  })
+
+  test('gets nothing else for it within the ten seconds', async () => {
+    await using server = await setupLogin()
+    const request = server.sign()
+    await server.send(request)
+    const wider = { ...request, scopes: ['ACCESS_DB', 'GLOBAL_READ'] }
+    expect(await codeOf(() => server.send(wider))).toBe('INVALID_GRANT')
+    const unsigned = { ...request, signature: 'AAAA' }
+    expect(await codeOf(() => server.send(unsigned))).toBe('INVALID_GRANT')
+  })
+
+  test('gets none after a restart', async () => {
+    await using server = await setupLogin()
+    const parameters = server.sign()
+    await server.send(parameters)
+    await using again = await createAuthority(server.database, server.clock, server.secretKey)
+    const request = { parameters, authorization: null }
+    expect(await codeOf(() => again.grant(request))).toBe('INVALID_GRANT')
+  })
+
+  test('gets none as long as its time stamp is good, though old uses are forgotten', async () => {
+    await using server = await setupLogin()
+    const early = device.refreshRequest(server.refreshToken, server.clock.now() + DAY)
+    await server.send(early)
+    for (let hours = 0; hours < 50; hours += 5) {
+      server.clock.advance(5 * HOUR)
+      await server.send(server.sign())
+      expect(await codeOf(() => server.send(early))).toBe('INVALID_GRANT')
+    }
+  })
+})
+
+/** Requests with everything right but the private key. */
+function forgeries(token: string, now: number, genuine: Readonly<Record<string, unknown>>) {
+  const right = Buffer.from(String(genuine['signature']), 'base64')
+  const kinds: ((i: number) => Record<string, unknown>)[] = [
+    (i) => thief.refreshRequest(token, now + i),
+    (i) => ({ ...genuine, time_stamp: now + 1 + i }),
+    (i) => ({ ...genuine, signature: flipped(right, i).toString('base64') }),
+    () => ({ ...genuine, signature: randomBytes(256).toString('base64') }),
+    (i) => ({ ...genuine, signature: right.subarray(0, i % 256).toString('base64') }),
+    (i) => ({
+      ...genuine,
+      time_stamp: now + 1 + i,
+      signing_algorithm: 'HS256',
+      signature: createHmac('sha256', device.public_key)
+        .update(`${token}${now + 1 + i}`)
+        .digest('base64'),
+    }),
+    (i) => ({ ...genuine, time_stamp: now + 1 + i, signing_algorithm: 'none', signature: 'AA==' }),
+    () => ({ ...genuine, refresh_token: randomBytes(32).toString('base64url') }),
+  ]
+  return (i: number) => kinds[i % kinds.length]!(i)
+}
+
+function flipped(bytes: Buffer, bit: number): Buffer {
+  const copy = Buffer.from(bytes)
+  const at = bit % (bytes.length * 8)
+  copy[at >> 3]! ^= 1 << (at & 7)
+  return copy
+}

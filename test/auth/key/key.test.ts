@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'bun:test'
+import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
+import { createAuthority } from '../../../src/auth/authority'
+import { DAY, HOUR, MINUTE, setupAuthority, type TestAuthority } from '../setup'
+
+async function states(server: TestAuthority): Promise<Record<string, number>> {
+  const keys = await server.database.read((tx) => tx.keys.list())
+  const counts: Record<string, number> = {}
+  for (const { state } of keys) counts[state] = (counts[state] ?? 0) + 1
+  return counts
+}
+
+const kidOf = (token: string) => decodeProtectedHeader(token).kid
+
+describe('signing keys', () => {
+  test('are made once: one that signs and the next one', async () => {
+    await using server = await setupAuthority()
+    expect(await states(server)).toEqual({ current: 1, next: 1 })
+    const before = await server.database.read((tx) => tx.keys.list())
+    await using again = await createAuthority(server.database, server.clock, server.secretKey)
+    expect(await server.database.read((tx) => tx.keys.list())).toEqual(before)
+    const { accessToken } = await server.ask({})
+    await again.verify(accessToken)
+  })
+
+  test('lie in the store sealed', async () => {
+    await using server = await setupAuthority()
+    for (const key of await server.database.read((tx) => tx.keys.list())) {
+      expect(key.sealedPrivateKey).toMatch(/^v1\.[\w-]+$/)
+      expect(Object.keys(JSON.parse(key.publicKey)).toSorted()).toEqual(['crv', 'kty', 'x', 'y'])
+    }
+  })
+
+  test('are published without their private part, and verify a token elsewhere', async () => {
+    await using server = await setupAuthority()
+    const { keys } = await server.authority.keys()
+    expect(keys).toHaveLength(2)
+    for (const key of keys) {
+      expect(Object.keys(key).toSorted()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'])
+      expect(key).toMatchObject({ kty: 'EC', crv: 'P-256', alg: 'ES256', use: 'sig' })
+    }
+    const { accessToken } = await server.ask({ claims: { sub: 'alice' } })
+    const { payload } = await jwtVerify(accessToken, createLocalJWKSet({ keys }), {
+      issuer: `urn:satchel:${server.database.id}`,
+      audience: server.database.id,
+      typ: 'at+jwt',
+      currentDate: new Date(server.clock.now()),
+    })
+    expect(payload.sub).toBe('alice')
+  })
+})
+
+describe('rotating the signing keys (promise 16)', () => {
+  test('lets the key sign that was published before, at once', async () => {
+    await using server = await setupAuthority()
+    const published = (await server.authority.keys()).keys.map((key) => key.kid)
+    const old = (await server.ask({})).accessToken
+    const kid = await server.authority.rotateKeys()
+    expect(published).toContain(kid)
+    expect(kidOf((await server.ask({})).accessToken)).toBe(kid)
+    expect(kidOf(old)).not.toBe(kid)
+    expect(await states(server)).toEqual({ current: 1, next: 1, retired: 1 })
+    expect((await server.authority.keys()).keys).toHaveLength(3)
+  })
+
+  test('keeps old tokens valid to their end, and the key exactly as long as one may need it', async () => {
+    await using server = await setupAuthority()
+    const longest = { expires_in: '24h', not_before: '24h' }
+    const { accessToken } = await server.ask(longest)
+    await server.authority.rotateKeys()
+    server.clock.advance(2 * DAY - MINUTE)
+    await using fresh = await createAuthority(server.database, server.clock, server.secretKey)
+    await fresh.verify(accessToken)
+    server.clock.advance(2 * MINUTE)
+    expect((await server.authority.keys()).keys).toHaveLength(2)
+    await server.authority.rotateKeys()
+    expect(await states(server)).toEqual({ current: 1, next: 1, retired: 1 })
+  })
+
+  test('forgets retired keys at the next start', async () => {
+    await using server = await setupAuthority()
+    await server.authority.rotateKeys()
+    server.clock.advance(3 * DAY)
+    await using _ = await createAuthority(server.database, server.clock, server.secretKey)
+    expect(await states(server)).toEqual({ current: 1, next: 1 })
+  })
+
+  test('is seen by every other holder of the database', async () => {
+    await using server = await setupAuthority()
+    await using other = await createAuthority(server.database, server.clock, server.secretKey)
+    const kid = await server.authority.rotateKeys()
+    const order = { clientId: server.client.clientId, claims: null, scopes: [] }
+    const { accessToken } = await other.issue(order)
+    expect(kidOf(accessToken)).toBe(kid)
+    await server.authority.verify(accessToken)
+  })
+
+  test('fails no request while it happens again and again', async () => {
+    await using server = await setupAuthority()
+    const { authority } = server
+    const tokens: string[] = []
+    let isOver = false
+    let requests = 0
+    const work = async () => {
+      while (!isOver) {
+        const { accessToken } = await server.ask({ scopes: ['ACCESS_DB'] })
+        tokens.push(accessToken)
+        await authority.verify(accessToken)
+        const early = tokens[Math.floor(tokens.length * ((requests % 10) / 10))]!
+        await authority.verify(early)
+        requests += 1
+        await Bun.sleep(0)
+      }
+    }
+    const workers = Array.from({ length: 8 }, work)
+    for (let i = 0; i < 20; i++) {
+      await Bun.sleep(20)
+      await authority.rotateKeys()
+    }
+    isOver = true
+    await Promise.all(workers)
+    expect(requests).toBeGreaterThan(100)
+    const signers = new Set(tokens.map(kidOf))
+    expect(signers.size).toBeGreaterThan(10)
+    server.clock.advance(HOUR - 1)
+    for (const token of tokens.slice(0, 200)) await authority.verify(token)
+  })
+})

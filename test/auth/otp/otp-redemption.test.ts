@@ -1,0 +1,339 @@
+import { describe, expect, test } from 'bun:test'
+import { decodeJwt } from 'jose'
+import { revokeClient } from '../../../src/domain/client'
+import { createDevice } from '../device'
+import { codeOf, HOUR, MINUTE, refusalOf } from '../setup'
+import { ALICE, BOB, setupOtp, wrongCode } from '../otp-setup'
+
+const { public_key, refreshRequest } = createDevice()
+
+describe('step 2 (protocol.md §2.2, §2.5)', () => {
+  test('gives tokens for the address', async () => {
+    await using server = await setupOtp()
+    const answer = await server.login()
+    expect(answer).toMatchObject({
+      type: 'tokens',
+      claims: { sub: ALICE, email: ALICE, license: 'ok' },
+      accessTokenExpiration: server.clock.now() + HOUR,
+      userType: 'prod',
+      userId: ALICE,
+      data: { email: ALICE },
+      scope: 'ACCESS_DB',
+    })
+    expect(answer.refreshToken).toBeUndefined()
+    expect(decodeJwt(answer.accessToken)).toMatchObject({ sub: ALICE, client_id: 'public' })
+    expect(await server.authority.verify(answer.accessToken)).toMatchObject({
+      subject: ALICE,
+      email: ALICE,
+    })
+  })
+
+  test('with a public key gives a refresh token that works again and again (conformance 73, 74)', async () => {
+    await using server = await setupOtp()
+    const { refreshToken } = await server.login({ public_key })
+    for (let times = 0; times < 3; times++) {
+      server.clock.advance(HOUR)
+      const request = refreshRequest(refreshToken!, server.clock.now())
+      const answer = await server.tokens(request)
+      expect(answer).toMatchObject({ userId: ALICE, refreshToken, claims: { email: ALICE } })
+      await server.authority.verify(answer.accessToken)
+    }
+  })
+
+  test('calls a known person by their name', async () => {
+    await using server = await setupOtp()
+    await server.addUser(ALICE, { data: { displayName: 'Alice A.', email: ALICE } })
+    expect((await server.login()).claims).toMatchObject({ sub: ALICE, name: 'Alice A.' })
+  })
+
+  test('takes the code as it was typed', async () => {
+    await using server = await setupOtp()
+    const otp_id = await server.ask()
+    const { otp } = await server.mail()
+    const typed = `${otp.slice(0, 4)}-${otp.slice(4)} `.toLowerCase().replaceAll('0', 'o')
+    const request = { grant_type: 'otp', email: ALICE, scopes: ['ACCESS_DB'], otp_id }
+    expect((await server.tokens({ ...request, otp: typed })).userId).toBe(ALICE)
+  })
+
+  test('gives the scopes of step 1 and no more', async () => {
+    await using server = await setupOtp()
+    const otp_id = await server.ask({ scopes: [] })
+    const { otp } = await server.mail()
+    const request = { grant_type: 'otp', email: ALICE, otp_id, otp }
+    expect(await codeOf(() => server.send({ ...request, scopes: ['ACCESS_DB'] }))).toBe(
+      'INVALID_SCOPE',
+    )
+    expect((await server.tokens(request)).scope).toBe('')
+  })
+
+  test('asks again for a wrong code, five times (conformance 69)', async () => {
+    await using server = await setupOtp()
+    const otp_id = await server.ask()
+    const { otp } = await server.mail()
+    const request = { grant_type: 'otp', email: ALICE, scopes: ['ACCESS_DB'], otp_id }
+    const messages: string[] = []
+    for (let tries = 0; tries < 4; tries++) {
+      const refusal = await refusalOf(() => server.send({ ...request, otp: wrongCode(otp) }))
+      expect(refusal.code).toBe('INVALID_OTP')
+      messages.push(refusal.message)
+    }
+    expect(messages).toEqual([
+      'This code is not right: you can try 4 more times',
+      'This code is not right: you can try 3 more times',
+      'This code is not right: you can try 2 more times',
+      'This code is not right: you can try once more',
+    ])
+    expect(await codeOf(() => server.send({ ...request, otp: wrongCode(otp) }))).toBe('OTP_EXPIRED')
+    expect(await codeOf(() => server.send({ ...request, otp }))).toBe('OTP_EXPIRED')
+  })
+
+  test('takes the right code at the last try', async () => {
+    await using server = await setupOtp()
+    const otp_id = await server.ask()
+    const { otp } = await server.mail()
+    const request = { grant_type: 'otp', email: ALICE, scopes: ['ACCESS_DB'], otp_id }
+    for (let tries = 0; tries < 4; tries++) {
+      await codeOf(() => server.send({ ...request, otp: wrongCode(otp) }))
+    }
+    expect((await server.tokens({ ...request, otp })).userId).toBe(ALICE)
+  })
+
+  test('refuses a code that was used, is too old, was never given or is another’s', async () => {
+    await using server = await setupOtp()
+    const first = { otp_id: await server.ask(), otp: (await server.mail()).otp }
+    const second = { otp_id: await server.ask(), otp: (await server.mail()).otp }
+    const request = { grant_type: 'otp', email: ALICE, scopes: ['ACCESS_DB'] }
+    const refused = (more: object) => codeOf(() => server.send({ ...request, ...more }))
+    await server.tokens({ ...request, ...first })
+    expect(await refused(first)).toBe('OTP_EXPIRED')
+    expect(await refused({ otp_id: second.otp_id, otp: first.otp })).toBe('INVALID_OTP')
+    expect(await refused({ otp_id: 'nothing', otp: second.otp })).toBe('OTP_EXPIRED')
+    expect(await refused({ ...second, email: BOB })).toBe('INVALID_OTP')
+    server.clock.advance(10 * MINUTE)
+    expect(await refused(second)).toBe('OTP_EXPIRED')
+  })
+
+  test('does not take a code for longer because the clock was set back', async () => {
+    await using server = await setupOtp()
+    const code = { otp_id: await server.ask(), otp: (await server.mail()).otp }
+    server.clock.advance(9 * MINUTE)
+    await codeOf(() => server.send({ grant_type: 'otp', otp_id: 'nothing', otp: 'x' }))
+    server.clock.advance(-HOUR)
+    await codeOf(() => server.send({ grant_type: 'otp', otp_id: 'nothing', otp: 'x' }))
+    server.clock.advance(2 * MINUTE)
+    const request = { grant_type: 'otp', email: ALICE, scopes: ['ACCESS_DB'], ...code }
+    expect(await codeOf(() => server.send(request))).toBe('OTP_EXPIRED')
+  })
+
+  test.each([
+    [{ otp: '' }, 'INVALID_OTP'],
+    [{ otp: null }, 'INVALID_REQUEST'],
+    [{ otp: 12345678 }, 'INVALID_REQUEST'],
+    [{ otp_id: undefined }, 'INVALID_REQUEST'],
+    [{ email: 'alice' }, 'INVALID_REQUEST'],
+    [{ public_key: 'mine' }, 'INVALID_REQUEST'],
+    [{ intent: 'steal' }, 'INVALID_REQUEST'],
+    [{ scopes: 'GLOBAL_WRITE' }, 'INVALID_SCOPE'],
+  ] as const)('refuses %p without using up the code', async (changes, refusal) => {
+    await using server = await setupOtp()
+    const otp_id = await server.ask()
+    const { otp } = await server.mail()
+    const request = { grant_type: 'otp', email: ALICE, scopes: ['ACCESS_DB'], otp_id, otp }
+    for (let times = 0; times < 6; times++) {
+      expect(await codeOf(() => server.send({ ...request, ...changes }))).toBe(refusal)
+    }
+    expect((await server.tokens(request)).userId).toBe(ALICE)
+  })
+})
+
+test('a magic link logs in without the address (conformance 70)', async () => {
+  await using server = await setupOtp()
+  await server.ask({}, { origin: 'https://app.example.com' })
+  const { link } = await server.mail()
+  const { searchParams } = new URL(link)
+  const [otp_id, otp] = [searchParams.get('otpId'), searchParams.get('otp')]
+  const request = { grant_type: 'otp', otp_id, otp, scopes: ['ACCESS_DB'], public_key }
+  const answer = await server.tokens(request)
+  expect(answer).toMatchObject({ userId: ALICE, refreshToken: expect.any(String) })
+  expect(await codeOf(() => server.send(request))).toBe('OTP_EXPIRED')
+})
+
+describe('the words of the SDK (protocol.md §14.1, conformance 38)', () => {
+  test('are otp-email and otp-token, without scopes and without an id', async () => {
+    await using server = await setupOtp()
+    expect(await server.send({ grant_type: 'otp-email', email: ALICE })).toMatchObject({
+      type: 'otp-sent',
+    })
+    const { otp } = await server.mail()
+    const answer = await server.tokens({ grant_type: 'otp-token', email: ALICE, otp, public_key })
+    expect(answer).toMatchObject({
+      userId: ALICE,
+      accessToken: expect.any(String),
+      refreshToken: expect.any(String),
+      scope: 'ACCESS_DB',
+    })
+    expect(await codeOf(() => server.send({ grant_type: 'otp-token', email: ALICE, otp }))).toBe(
+      'OTP_EXPIRED',
+    )
+  })
+
+  test('find every code that was asked for so, and each is tried five times in all', async () => {
+    await using server = await setupOtp()
+    for (let codes = 0; codes < 2; codes++) {
+      await server.send({ grant_type: 'otp-email', email: ALICE })
+    }
+    const [first, second] = [await server.mail(), await server.mail()]
+    const wrong = [wrongCode(first.otp), wrongCode(second.otp), '00000000', '11111111', 'ZZZZZZZZ']
+    const give = (otp: string) => server.send({ grant_type: 'otp-token', email: ALICE, otp })
+    for (const otp of wrong.slice(0, 4)) expect(await codeOf(() => give(otp))).toBe('INVALID_OTP')
+    expect(await give(first.otp)).toMatchObject({ type: 'tokens' })
+    expect(await codeOf(() => give(wrong[4]!))).toBe('OTP_EXPIRED')
+    expect(await codeOf(() => give(second.otp))).toBe('OTP_EXPIRED')
+  })
+
+  test('do not let others use up the tries of who has an id', async () => {
+    await using server = await setupOtp()
+    const otp_id = await server.ask()
+    const { otp } = await server.mail()
+    const give = (code: string) => server.send({ grant_type: 'otp-token', email: ALICE, otp: code })
+    expect(await codeOf(() => give(otp))).toBe('OTP_EXPIRED')
+    for (let tries = 0; tries < 6; tries++) await codeOf(() => give(wrongCode(otp)))
+    const request = { grant_type: 'otp', email: ALICE, scopes: ['ACCESS_DB'], otp_id, otp }
+    expect((await server.tokens(request)).userId).toBe(ALICE)
+  })
+})
+
+describe('one as another (conformance 78)', () => {
+  const as = `${ALICE} as ${BOB}`
+
+  test('logs in as a user who exists, with a client that may read and write everything', async () => {
+    await using server = await setupOtp()
+    await server.addUser(BOB, { data: { displayName: 'Bob', email: BOB } })
+    await server.addClient(ALICE, 'ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE')
+    for (const email of [as, `<${ALICE}> as <${BOB}>`, `${ALICE.toUpperCase()}  AS  ${BOB}`]) {
+      const otp_id = await server.ask({ email })
+      const { otp, ...mail } = await server.mail()
+      expect(mail).toMatchObject({ to: ALICE, email: BOB, notice: '' })
+      const request = { grant_type: 'otp', email, scopes: ['ACCESS_DB'], otp_id, otp }
+      expect(await server.tokens(request)).toMatchObject({
+        userId: BOB,
+        claims: { sub: BOB, email: BOB, name: 'Bob' },
+        scope: 'ACCESS_DB',
+      })
+    }
+  })
+
+  test.each([
+    ['u1', { displayName: 'Bob', email: 'Bob@Example.com' }, BOB],
+    ['u1', null, undefined],
+    [BOB, null, BOB],
+  ])('has the address of that user: %p with %j', async (id, data, address) => {
+    await using server = await setupOtp()
+    await server.addUser(id, { data })
+    await server.addClient(ALICE, 'ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE')
+    const { claims } = await server.login({ email: `${ALICE} as ${id}` })
+    expect([claims['sub'], claims['email']]).toEqual([id, address])
+  })
+
+  test.each([
+    ['nobody’s client', undefined, []],
+    ['a client of somebody else', BOB, ['GLOBAL_READ', 'GLOBAL_WRITE']],
+    ['a client that only reads', ALICE, ['ACCESS_DB', 'GLOBAL_READ', 'IMPERSONATE']],
+  ] as const)('is refused with %s, once the address is proven', async (_, owner, scopes) => {
+    await using server = await setupOtp()
+    await server.addUser(BOB)
+    if (owner !== undefined) await server.addClient(owner, ...scopes)
+    const otp_id = await server.ask({ email: as })
+    const { otp, notice } = await server.mail()
+    expect(notice).toContain('Not authorized')
+    const request = { grant_type: 'otp', email: as, scopes: ['ACCESS_DB'], otp_id, otp }
+    expect(await codeOf(() => server.send(request))).toBe('NOT_AUTHORIZED')
+  })
+
+  test.each(['https://evil.example/login', 'evil.example/login', BOB.toUpperCase()])(
+    'the mail to somebody who may not names %p nowhere',
+    async (other) => {
+      await using server = await setupOtp()
+      await server.ask({ email: `${ALICE} as ${other}` })
+      const { email, text } = await server.mail()
+      expect(email).toBe(ALICE)
+      expect(text.toLowerCase()).not.toContain(other.toLowerCase())
+    },
+  )
+
+  test('makes no new users, and lets nobody be who is deactivated', async () => {
+    await using server = await setupOtp()
+    await server.addClient(ALICE, 'GLOBAL_READ', 'GLOBAL_WRITE')
+    expect(await codeOf(() => server.login({ email: as }))).toBe('USER_NOT_REGISTERED')
+    expect(await server.findUser(BOB)).toBeUndefined()
+    await server.mailer.idle()
+    await server.addUser(BOB, { deactivated: server.clock.now() })
+    expect(await codeOf(() => server.login({ email: as }))).toBe('USER_DEACTIVATED')
+  })
+
+  test('is over for who is deactivated, and ends with the client that allowed it (promise 15)', async () => {
+    await using server = await setupOtp()
+    await server.addUser(BOB)
+    const { clientId } = await server.addClient(ALICE, 'GLOBAL_READ', 'GLOBAL_WRITE')
+    const { accessToken } = await server.login({ email: as })
+    expect((await server.authority.verify(accessToken)).subject).toBe(BOB)
+    await server.addUser(ALICE, { deactivated: server.clock.now() })
+    expect(await codeOf(() => server.login({ email: as }))).toBe('USER_DEACTIVATED')
+    await server.database.write((tx) => revokeClient(tx, clientId))
+    expect(await codeOf(async () => server.authority.verify(accessToken))).toBe('INVALID_TOKEN')
+  })
+
+  test('is meant by the code alone: the other half cannot be changed in step 2', async () => {
+    await using server = await setupOtp()
+    await server.addUser(BOB)
+    await server.addClient(ALICE, 'GLOBAL_READ', 'GLOBAL_WRITE')
+    const otp_id = await server.ask()
+    const { otp } = await server.mail()
+    const request = { grant_type: 'otp', scopes: ['ACCESS_DB'], otp_id, otp }
+    expect(await codeOf(() => server.send({ ...request, email: as }))).toBe('INVALID_OTP')
+    expect((await server.tokens({ ...request, email: `${ALICE} as ${ALICE}` })).userId).toBe(ALICE)
+  })
+})
+
+describe('the policy for new users (protocol.md §2.3, conformance 72)', () => {
+  test.each([
+    ['prod', undefined, undefined],
+    ['prod', 'register', undefined],
+    ['prod', 'login', 'USER_NOT_REGISTERED'],
+    ['eval', undefined, undefined],
+    ['reject', undefined, 'USER_NOT_REGISTERED'],
+    ['reject', 'login', 'USER_NOT_REGISTERED'],
+    ['reject', 'register', 'USER_NOT_ACCEPTED'],
+    ['webhook', undefined, 'WEBHOOK_ERROR'],
+  ] as const)('%s, with the intent %p: %p', async (newUsers, intent, code) => {
+    await using server = await setupOtp()
+    await server.setPolicy({ newUsers, hookUrl: 'https://app.example.com/hook' })
+    const login = () => server.login({ intent })
+    if (code === undefined) expect((await login()).userType).toBe(newUsers as 'prod' | 'eval')
+    else expect(await codeOf(login)).toBe(code)
+    expect((await server.findUser(ALICE)) === undefined).toBe(code !== undefined)
+  })
+
+  test('does not concern who is known', async () => {
+    await using server = await setupOtp()
+    await server.setPolicy({ newUsers: 'reject' })
+    await server.addUser(ALICE)
+    expect((await server.login({ intent: 'login' })).userId).toBe(ALICE)
+  })
+
+  test('says that all seats are taken', async () => {
+    await using server = await setupOtp()
+    await server.addUser(BOB)
+    await server.setPolicy({ seats: 1 })
+    expect(await codeOf(() => server.login())).toBe('NO_SEATS_AVAILABLE')
+  })
+
+  test('is asked with the intent of step 1 when a link is followed', async () => {
+    await using server = await setupOtp()
+    const otp_id = await server.ask({ intent: 'login' })
+    const { otp } = await server.mail()
+    expect(await codeOf(() => server.send({ grant_type: 'otp', otp_id, otp }))).toBe(
+      'USER_NOT_REGISTERED',
+    )
+  })
+})

@@ -1,0 +1,154 @@
+import { describe, expect, test } from 'bun:test'
+import { addOrigin } from '../../../src/domain/origin'
+import { codeOf, HOUR, MINUTE, refusalOf } from '../setup'
+import { ALICE, BOB, reopen, setupOtp, wrongCode } from '../otp-setup'
+
+describe('step 1 (protocol.md §2.1, §2.2)', () => {
+  test('sends a code and says which one it is', async () => {
+    await using server = await setupOtp()
+    const otp_id = await server.ask()
+    expect(otp_id).toMatch(/^[\w-]{22}$/)
+    const mail = await server.mail()
+    expect(mail).toMatchObject({ to: ALICE, email: ALICE, otp_id, minutes: 10, notice: '' })
+    expect(mail.otp).toMatch(/^[0-9A-HJKMNP-TV-Z]{8}$/)
+    expect(mail.text).toContain(mail.otp)
+  })
+
+  test('takes the address as the person typed it', async () => {
+    await using server = await setupOtp()
+    await server.ask({ email: '  Alice@Example.COM ' })
+    expect((await server.mail()).to).toBe(ALICE)
+    expect((await server.login({ email: 'ALICE@example.com' })).claims['email']).toBe(ALICE)
+  })
+
+  test('names the page that asks, and links to it', async () => {
+    await using server = await setupOtp()
+    const otpId = await server.ask({}, { origin: 'https://app.example.com' })
+    const mail = await server.mail()
+    expect(mail).toMatchObject({
+      originName: 'app.example.com',
+      origin: 'https://app.example.com',
+      link: `https://app.example.com/?otpId=${otpId}&otp=${mail.otp}`,
+    })
+  })
+
+  test('names an Electron application by its entry, and anything else by the database', async () => {
+    await using server = await setupOtp()
+    await server.ask({}, { origin: 'null' })
+    expect(await server.mail()).toMatchObject({ originName: 'main', origin: '', link: '' })
+    await server.database.write((tx) => addOrigin(tx, server.clock, 'app:My App'))
+    await server.ask({}, { origin: 'null' })
+    expect(await server.mail()).toMatchObject({ originName: 'My App', origin: '', link: '' })
+    await server.ask({}, { origin: 'capacitor://localhost' })
+    expect(await server.mail()).toMatchObject({ origin: '', link: '' })
+    await server.ask()
+    expect(await server.mail()).toMatchObject({ originName: 'main' })
+  })
+
+  test.each([
+    [{ email: undefined }, 'INVALID_REQUEST'],
+    [{ email: 7 }, 'INVALID_REQUEST'],
+    [{ email: 'alice' }, 'INVALID_REQUEST'],
+    [{ email: 'alice@example.com, bob@example.com' }, 'INVALID_REQUEST'],
+    [{ email: 'alice@example.com\r\nBcc: bob@example.com' }, 'INVALID_REQUEST'],
+    [{ email: 'rlmx@example.com' }, 'INVALID_REQUEST'],
+    [{ email: `${'a'.repeat(250)}@example.com` }, 'INVALID_REQUEST'],
+    [{ email: 'alice@demo.local' }, 'INVALID_REQUEST'],
+    [{ scopes: undefined }, 'INVALID_REQUEST'],
+    [{ scopes: ['GLOBAL_READ'] }, 'INVALID_SCOPE'],
+    [{ scopes: ['CONNECT_CLIENT'] }, 'INVALID_SCOPE'],
+    [{ intent: 'steal' }, 'INVALID_REQUEST'],
+  ] as const)('refuses %p', async (changes, code) => {
+    await using server = await setupOtp()
+    expect(await codeOf(() => server.ask(changes))).toBe(code)
+    await server.mailer.idle()
+    expect(server.printed).toEqual([])
+  })
+
+  test('says that mail is not configured where it is not', async () => {
+    await using server = await setupOtp()
+    await using silent = server.open({
+      server: {
+        address: null,
+        sender: null,
+        call: () => Promise.reject(new Error('no hook here')),
+        isPrinting: () => false,
+        print: () => undefined,
+      },
+    })
+    await using other = await setupOtp({ mailer: silent })
+    expect(await refusalOf(() => other.ask())).toMatchObject({
+      code: 'MAIL_NOT_CONFIGURED',
+      message: expect.stringContaining('Mail is not configured'),
+    })
+  })
+})
+
+describe('the mail to an address that may not log in says so (design.md §4)', () => {
+  test('when its user is deactivated', async () => {
+    await using server = await setupOtp()
+    await server.addUser(ALICE, { deactivated: server.clock.now() })
+    expect(await codeOf(() => server.login())).toBe('USER_DEACTIVATED')
+    expect(server.printed[0]!.text).toStartWith(
+      'The code will not log you in: This user is deactivated.\n',
+    )
+  })
+
+  test('when nobody is taken in', async () => {
+    await using server = await setupOtp()
+    await server.setPolicy({ newUsers: 'reject' })
+    await server.ask()
+    expect((await server.mail()).notice).toContain('You are not registered here')
+  })
+})
+
+describe('how often (promise 21)', () => {
+  test('one address is sent ten codes in an hour, whoever asks', async () => {
+    await using server = await setupOtp()
+    for (let asked = 0; asked < 10; asked++) {
+      await server.ask({}, { address: `203.0.113.${asked}` })
+      server.clock.advance(MINUTE)
+    }
+    const refusal = await refusalOf(() => server.ask({}, { address: '203.0.113.99' }))
+    expect(refusal).toMatchObject({ code: 'TOO_MANY_REQUESTS', retryAfter: 50 * 60 })
+    expect(refusal.message).toBe('Too many login attempts: try again in 50 minutes')
+    await server.ask({ email: BOB })
+    await server.mailer.idle()
+    server.clock.advance(50 * MINUTE)
+    await server.ask()
+    await server.mailer.idle()
+    expect(server.printed).toHaveLength(12)
+  })
+
+  test('is not forgotten by a restart', async () => {
+    await using server = await setupOtp()
+    for (let asked = 0; asked < 10; asked++) await server.ask()
+    await using again = await reopen(server)
+    expect(await codeOf(() => again.ask())).toBe('TOO_MANY_REQUESTS')
+  })
+
+  test('one network asks for codes, whatever the addresses', async () => {
+    await using server = await setupOtp({ otp: { perNetwork: 3 } })
+    const from = (address: string, email: string) => server.ask({ email }, { address })
+    for (const name of ['a', 'b', 'c']) await from('203.0.113.1', `${name}@example.com`)
+    expect(await codeOf(() => from('203.0.113.1', 'd@example.com'))).toBe('TOO_MANY_REQUESTS')
+    await from('203.0.113.2', 'd@example.com')
+    server.clock.advance(HOUR)
+    await from('203.0.113.1', 'd@example.com')
+  })
+
+  test('one network tries wrong codes; right ones do not count', async () => {
+    await using server = await setupOtp({ otp: { perNetwork: 3 } })
+    for (let times = 0; times < 2; times++) await server.login()
+    const otp_id = await server.ask({}, { address: '203.0.113.1' })
+    const { otp } = await server.mail()
+    const request = { grant_type: 'otp', email: ALICE, scopes: ['ACCESS_DB'], otp_id }
+    const give = (otp: string, address = '198.51.100.7') =>
+      server.send({ ...request, otp }, { address })
+    for (let tries = 0; tries < 3; tries++) {
+      expect(await codeOf(() => give(wrongCode(otp)))).toBe('INVALID_OTP')
+    }
+    expect(await codeOf(() => give(otp))).toBe('TOO_MANY_REQUESTS')
+    expect(await give(otp, '203.0.113.1')).toMatchObject({ type: 'tokens' })
+  })
+})

@@ -1,0 +1,273 @@
+import { describe, expect, test } from 'bun:test'
+import { decodeJwt } from 'jose'
+import { type AskWebhook, createAdmission } from '../../../src/auth/person/admission'
+import { createAuthority } from '../../../src/auth/authority'
+import { SatchelError } from '../../../src/domain/value/error'
+import {
+  changePolicy,
+  type Intent,
+  type Policy,
+  type Verdict,
+} from '../../../src/domain/user/policy'
+import type { Database } from '../../../src/domain/store/store'
+import {
+  asClient,
+  codeOf,
+  DAY,
+  grantTokens,
+  SECOND,
+  setupAuthority,
+  type TestAuthority,
+} from '../setup'
+
+const alice = { sub: 'alice@example.com', email: 'alice@example.com', name: 'Alice' }
+
+const HOOK = 'https://app.example.com/hook'
+const BY_WEBHOOK = { newUsers: 'webhook', hookUrl: HOOK } as const
+
+async function setup(policy: Partial<Policy>, askWebhook?: AskWebhook) {
+  const server = await setupAuthority()
+  const { database, clock, secretKey, client } = server
+  await database.write((tx) => changePolicy(tx, policy))
+  const options = askWebhook === undefined ? {} : { askWebhook }
+  const authority = await createAuthority(database, clock, secretKey, options)
+  const person = { id: alice.sub, email: alice.email, name: alice.name, extra: {} }
+  return {
+    ...server,
+    authority,
+    ask: (parameters: object) => grantTokens(authority, { ...asClient(client), ...parameters }),
+    /** As the grants of people do, who say why they log in. */
+    login: (intent?: Intent) =>
+      authority.issue({ clientId: client.clientId, claims: person, scopes: [], intent }),
+    [Symbol.asyncDispose]: async () => {
+      await authority[Symbol.asyncDispose]()
+      await server[Symbol.asyncDispose]()
+    },
+  }
+}
+
+const findAlice = ({ database }: TestAuthority) =>
+  database.read((tx) => tx.users.find('alice@example.com'))
+
+describe('whoever appears for the first time (protocol.md §2.3)', () => {
+  test.each([
+    ['prod', undefined, 'prod'],
+    ['prod', 'register', 'prod'],
+    ['prod', 'login', 'USER_NOT_REGISTERED'],
+    ['eval', undefined, 'eval'],
+    ['eval', 'register', 'eval'],
+    ['eval', 'login', 'USER_NOT_REGISTERED'],
+    ['reject', undefined, 'USER_NOT_REGISTERED'],
+    ['reject', 'register', 'USER_NOT_ACCEPTED'],
+    ['reject', 'login', 'USER_NOT_REGISTERED'],
+    ['webhook', undefined, 'WEBHOOK_ERROR'],
+    ['webhook', 'register', 'WEBHOOK_ERROR'],
+    ['webhook', 'login', 'USER_NOT_REGISTERED'],
+  ] as const)('under the policy %s with the intent %p: %s', async (newUsers, intent, outcome) => {
+    await using server = await setup({ newUsers, hookUrl: HOOK })
+    if (outcome === 'prod' || outcome === 'eval') {
+      expect(await server.login(intent)).toMatchObject({ userType: outcome })
+      expect(await findAlice(server)).toMatchObject({ type: outcome })
+    } else {
+      expect(await codeOf(() => server.login(intent))).toBe(outcome)
+      expect(await findAlice(server)).toBeUndefined()
+    }
+  })
+
+  test('is what the web hook says, asked once', async () => {
+    const asked: unknown[] = []
+    await using server = await setup(BY_WEBHOOK, async (person) => {
+      asked.push(person)
+      return { action: 'eval', data: { displayName: 'Hooked' } }
+    })
+    expect(await server.login('register')).toMatchObject({
+      userType: 'eval',
+      evalDaysLeft: 30,
+      data: { displayName: 'Hooked' },
+    })
+    expect(await server.login()).toMatchObject({ userType: 'eval' })
+    expect(asked).toMatchObject([{ id: alice.sub, email: alice.email }])
+  })
+
+  test('is no user when the web hook rejects them, fails, or they only log in', async () => {
+    let isBroken = false
+    let asked = 0
+    await using server = await setup(BY_WEBHOOK, async () => {
+      asked += 1
+      if (isBroken) throw new SatchelError('WEBHOOK_ERROR', 'no answer')
+      return { action: 'reject' }
+    })
+    expect(await codeOf(() => server.login())).toBe('USER_NOT_REGISTERED')
+    expect(await codeOf(() => server.login('register'))).toBe('USER_NOT_ACCEPTED')
+    isBroken = true
+    expect(await codeOf(() => server.login())).toBe('WEBHOOK_ERROR')
+    expect(asked).toBe(3)
+    expect(await codeOf(() => server.login('login'))).toBe('USER_NOT_REGISTERED')
+    expect(asked).toBe(3)
+    expect(await findAlice(server)).toBeUndefined()
+  })
+
+  test('is under the policy too when a client vouches for them', async () => {
+    await using server = await setup({ newUsers: 'reject' })
+    expect(await codeOf(() => server.ask({ claims: alice }))).toBe('USER_NOT_REGISTERED')
+    await server.database.write((tx) => changePolicy(tx, { newUsers: 'prod', seats: 0 }))
+    expect(await codeOf(() => server.ask({ claims: alice }))).toBe('NO_SEATS_AVAILABLE')
+    await server.database.write((tx) => changePolicy(tx, { newUsers: 'eval', seats: 0 }))
+    expect(await server.ask({ claims: alice })).toMatchObject({ userType: 'eval' })
+  })
+
+  test('once known, the policy is about others', async () => {
+    await using server = await setup({})
+    await server.login()
+    await server.database.write((tx) => changePolicy(tx, { newUsers: 'reject', seats: 0 }))
+    expect(await server.login('login')).toMatchObject({ userType: 'prod' })
+    expect(await server.login('register')).toMatchObject({ userType: 'prod' })
+  })
+})
+
+// protocol.md §13.1
+describe('who appears several times at once while the web hook is asked', () => {
+  test('is one user, about whom it is asked once', async () => {
+    const answer = Promise.withResolvers<Verdict>()
+    let asked = 0
+    await using server = await setup(BY_WEBHOOK, () => {
+      asked += 1
+      return answer.promise
+    })
+    const logins = Array.from({ length: 20 }, (_, at) =>
+      server.login(at % 2 ? 'register' : undefined),
+    )
+    while (asked === 0) await Bun.sleep(1)
+    answer.resolve({ action: 'eval', data: { displayName: 'Hooked' } })
+    const answers = await Promise.all(logins)
+    expect(asked).toBe(1)
+    expect(new Set(answers.map(({ userType }) => userType))).toEqual(new Set(['eval']))
+    expect(await server.database.read((tx) => tx.users.count({}, 10))).toBe(1)
+  })
+
+  test('is refused alike, each in the words of what they wanted, and may come again', async () => {
+    let asked = 0
+    await using server = await setup(BY_WEBHOOK, async () => {
+      asked += 1
+      await Bun.sleep(20)
+      if (asked === 2) throw new SatchelError('WEBHOOK_ERROR', 'no answer')
+      return { action: asked === 1 ? 'reject' : 'prod' }
+    })
+    const both = () =>
+      Promise.all([codeOf(() => server.login()), codeOf(() => server.login('register'))])
+    expect(await both()).toEqual(['USER_NOT_REGISTERED', 'USER_NOT_ACCEPTED'])
+    expect(await both()).toEqual(['WEBHOOK_ERROR', 'WEBHOOK_ERROR'])
+    expect(asked).toBe(2)
+    expect(await server.login()).toMatchObject({ userType: 'prod' })
+  })
+
+  test('is not asked about by who looked before and comes after the answer', async () => {
+    let asked = 0
+    const askWebhook: AskWebhook = async () => ({ action: ++asked === 1 ? 'prod' : 'reject' })
+    await using server = await setup(BY_WEBHOOK)
+    const { database, clock } = server
+    const looked = Promise.withResolvers<void>()
+    const goOn = Promise.withResolvers<void>()
+    let reads = 0
+    const slow: Database = {
+      ...database,
+      id: database.id,
+      write: (work) => database.write(work),
+      async read(work) {
+        const found = await database.read(work)
+        if (++reads > 1) return found
+        looked.resolve()
+        await goOn.promise
+        return found
+      },
+    }
+    const admission = createAdmission(slow, clock, askWebhook)
+    const person = { id: alice.sub, email: alice.email, name: null }
+    const late = admission.admit(person)
+    await looked.promise
+    const first = await admission.admit(person)
+    goOn.resolve()
+    expect(await late).toEqual(first)
+    expect(asked).toBe(1)
+  })
+
+  test('under two addresses is asked about with each, and one user still', async () => {
+    const asked: unknown[] = []
+    await using server = await setup(BY_WEBHOOK, async ({ email }) => {
+      asked.push(email)
+      await Bun.sleep(20)
+      return { action: 'prod', data: { email } }
+    })
+    const claim = (email: string) => server.ask({ claims: { sub: 'alice', email } })
+    const answers = await Promise.all([claim('a@example.com'), claim('b@example.com')])
+    expect(asked).toEqual(['a@example.com', 'b@example.com'])
+    const [one, other] = answers.map(({ data }) => data)
+    expect(one).toEqual(other)
+  })
+})
+
+describe('what a token says of its user', () => {
+  test('is true by the clock of the server', async () => {
+    await using server = await setup({ newUsers: 'eval' })
+    const { clock, database } = server
+    expect(await server.login()).toMatchObject({
+      userType: 'eval',
+      evalDaysLeft: 30,
+      claims: { license: 'ok' },
+    })
+    clock.advance(1)
+    expect(await server.login()).toMatchObject({ evalDaysLeft: 30 })
+    clock.advance(25 * DAY)
+    expect(await server.login()).toMatchObject({
+      evalDaysLeft: 5,
+      alerts: [{ type: 'info', messageCode: 'LICENSE_ENDS_SOON', messageParams: { days: '5' } }],
+    })
+    clock.advance(5 * DAY)
+    expect(await server.login()).toMatchObject({
+      evalDaysLeft: 0,
+      claims: { license: 'expired' },
+      alerts: [{ type: 'warning', messageCode: 'LICENSE_EXPIRED' }],
+    })
+    const user = (await findAlice(server))!
+    const validUntil = clock.now() + 100 * DAY
+    await database.write((tx) => tx.users.put({ ...user, type: 'prod', validUntil }))
+    const answer = await server.login()
+    expect(answer).toMatchObject({
+      userType: 'prod',
+      userValidUntil: validUntil,
+      claims: { license: 'ok' },
+    })
+    expect(answer).not.toHaveProperty('evalDaysLeft')
+    expect(answer).not.toHaveProperty('alerts')
+  })
+
+  test('ends with this life of the user, however fast the next one begins', async () => {
+    await using server = await setup({})
+    const { authority, database } = server
+    const first = await server.login()
+    const { subject } = await authority.verify(first.accessToken)
+    expect(subject).toBe(alice.sub)
+    // In the same millisecond.
+    await database.write((tx) => tx.users.remove(alice.sub))
+    const second = await server.login()
+    expect(await codeOf(() => authority.verify(first.accessToken))).toBe('INVALID_TOKEN')
+    expect(await authority.verify(second.accessToken)).toMatchObject({ subject: alice.sub })
+    const [old, now] = [first, second].map(({ accessToken }) => decodeJwt(accessToken))
+    expect(old?.iat).toBe(now?.iat)
+  })
+
+  test('cannot be claimed by a client', async () => {
+    await using server = await setup({})
+    const claims = { ...alice, incarnation: 1 }
+    expect(await codeOf(() => server.ask({ claims }))).toBe('RESERVED_CLAIM')
+  })
+
+  test('holds though the clock jumps back to before the user came', async () => {
+    await using server = await setup({})
+    const { authority, clock } = server
+    await server.login()
+    clock.advance(-10 * SECOND)
+    const { accessToken } = await server.login()
+    expect(await authority.verify(accessToken)).toMatchObject({ subject: alice.sub })
+  })
+})

@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'bun:test'
+import { createLoginLog } from '../../../src/auth/person/login-log'
+import type { Database } from '../../../src/domain/store/store'
+import { admitUser } from '../../../src/domain/user/policy'
+import { listEveryUser } from '../../../src/domain/user/list'
+import { setupStore } from '../setup'
+
+async function setupUsers(...ids: string[]) {
+  const base = await setupStore()
+  const database = await base.store.create('main')
+  await database.write(async (tx) => {
+    for (const id of ids)
+      await admitUser(tx, { id, email: null, name: null }, { action: 'prod' }, 1000)
+  })
+  return {
+    ...base,
+    database,
+    lastLogin: async (id: string) => (await database.read((tx) => tx.users.find(id)))?.lastLogin,
+    [Symbol.asyncDispose]: () => base[Symbol.asyncDispose](),
+  }
+}
+
+describe('the log of logins', () => {
+  test('writes the newest login of each when it is flushed, and ends no certainty about tokens', async () => {
+    await using users = await setupUsers('alice', 'bob')
+    await using logins = createLoginLog(users.database)
+    const { policy } = users.database
+    logins.note('alice', 2000)
+    logins.note('bob', 3000)
+    logins.note('alice', 4000)
+    expect(await users.lastLogin('alice')).toBe(1000)
+    await logins.flush()
+    expect(users.database.policy).toBe(policy)
+    expect(await users.lastLogin('alice')).toBe(4000)
+    expect(await users.lastLogin('bob')).toBe(3000)
+  })
+
+  test('writes what is pending when it is closed', async () => {
+    await using users = await setupUsers('alice')
+    {
+      await using logins = createLoginLog(users.database)
+      logins.note('alice', 2000)
+    }
+    expect(await users.lastLogin('alice')).toBe(2000)
+  })
+
+  test('never goes back in time nor brings a deleted user back', async () => {
+    await using users = await setupUsers('alice')
+    await using logins = createLoginLog(users.database)
+    logins.note('alice', 500)
+    logins.note('gone', 2000)
+    await logins.flush()
+    expect(await users.lastLogin('alice')).toBe(1000)
+    expect(await users.database.read((tx) => listEveryUser(tx))).toHaveLength(1)
+  })
+
+  test('writes by itself once there are many', async () => {
+    const ids = Array.from({ length: 500 }, (_, i) => `user${i}`)
+    await using users = await setupUsers(...ids)
+    await using logins = createLoginLog(users.database)
+    for (const id of ids) logins.note(id, 2000)
+    for (let i = 0; i < 100 && (await users.lastLogin('user0')) !== 2000; i++) await Bun.sleep(10)
+    for (const id of ids) expect(await users.lastLogin(id)).toBe(2000)
+  })
+
+  test('troubles nobody when the store does not take it, and goes on with the next', async () => {
+    await using users = await setupUsers('alice', 'bob')
+    const { database } = users
+    let isFull = true
+    const failing: Database = {
+      id: database.id,
+      name: database.name,
+      folder: database.folder,
+      policy: database.policy,
+      read: (work) => database.read(work),
+      write: (work) => (isFull ? Promise.reject(new Error('full')) : database.write(work)),
+      onCommit: (listener) => database.onCommit(listener),
+      [Symbol.asyncDispose]: async () => {},
+    }
+    await using logins = createLoginLog(failing)
+    logins.note('alice', 2000)
+    await logins.flush()
+    isFull = false
+    logins.note('bob', 3000)
+    await logins.flush()
+    expect(await users.lastLogin('bob')).toBe(3000)
+  })
+})

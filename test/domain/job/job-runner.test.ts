@@ -1,0 +1,51 @@
+import { expect, test } from 'bun:test'
+import { type Job, startJob } from '../../../src/domain/job/job'
+import { createJobRunner, type JobStep } from '../../../src/domain/job/job-runner'
+import type { Database } from '../../../src/domain/store/store'
+import { setupStore } from '../../auth/setup'
+
+const STEP_MS = 40
+
+/** Works off one job of three steps, each of which takes a while. */
+async function workOff(database: Database, kind: Job['kind']) {
+  let left = 3
+  const step: JobStep = async () => {
+    await Bun.sleep(STEP_MS)
+    left -= 1
+    return left === 0 ? 'done' : 'more'
+  }
+  await database.write((tx) => startJob(tx, kind, {}, 0))
+  const begun = performance.now()
+  const runner = createJobRunner(database, { [kind]: step }, (_job, error) => {
+    throw error
+  })
+  return { runner, begun, left: () => left }
+}
+
+test('a job that nobody waits for rests as long as it works, others do not', async () => {
+  await using base = await setupStore()
+  const database = await base.store.create('main')
+  const takes = async (kind: Job['kind']) => {
+    const { runner, begun } = await workOff(database, kind)
+    await runner.idle()
+    const duration = performance.now() - begun
+    await runner[Symbol.asyncDispose]()
+    expect(await database.read((tx) => tx.jobs.list())).toEqual([])
+    return duration
+  }
+  // Timers may be a millisecond early.
+  expect(await takes('erase')).toBeGreaterThan(6 * STEP_MS - 10)
+  expect(await takes('drop-index')).toBeGreaterThan(6 * STEP_MS - 10)
+  const shortest = Math.min(await takes('leave'), await takes('index'), await takes('leave'))
+  expect(shortest).toBeLessThan(6 * STEP_MS - 10)
+})
+
+test('a runner that ends does not wait for the rest, and the job goes on with the next', async () => {
+  await using base = await setupStore()
+  const database = await base.store.create('main')
+  const { runner, left } = await workOff(database, 'erase')
+  while (left() === 3) await Bun.sleep(1)
+  await runner[Symbol.asyncDispose]()
+  expect(left()).toBeGreaterThan(0)
+  expect(await database.read((tx) => tx.jobs.list())).toHaveLength(1)
+})

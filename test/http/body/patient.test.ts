@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'bun:test'
+import { patiently } from '../../../src/http/body/patient'
+import { codeOf } from '../../auth/setup'
+
+/** Texts, and pauses between them in ms. */
+function pace(...steps: readonly (number | string)[]) {
+  let isCancelled = false
+  async function* chunks(): AsyncGenerator<Uint8Array, undefined> {
+    for (const step of steps) {
+      if (typeof step === 'number') await Bun.sleep(step)
+      else yield Buffer.from(step)
+    }
+    return undefined
+  }
+  const iterator = chunks()
+  return {
+    read: async () => (await iterator.next()).value,
+    cancel: () => {
+      isCancelled = true
+    },
+    get isCancelled() {
+      return isCancelled
+    },
+  }
+}
+
+async function read(body: AsyncIterable<Uint8Array>): Promise<string> {
+  return Buffer.concat(await Array.fromAsync(body)).toString()
+}
+
+describe('a slow sender', () => {
+  const patience = { silence: 400, rate: 100 }
+
+  test('is waited for as long as something comes', async () => {
+    const parts = Array.from({ length: 12 }, () => [50, 'x'.repeat(20)]).flat()
+    expect(await read(patiently(pace(...parts), patience))).toBe('x'.repeat(240))
+  })
+
+  test('is given up when nothing comes', async () => {
+    const begun = performance.now()
+    expect(await codeOf(() => read(patiently(pace('abc', 1_000, 'def'), patience)))).toBe(
+      'TOO_SLOW',
+    )
+    const waited = performance.now() - begun
+    expect(waited).toBeGreaterThanOrEqual(400)
+    expect(waited).toBeLessThan(900)
+  })
+
+  test('is given up when too little comes on average, though something always does', async () => {
+    const drip = Array.from({ length: 100 }, () => [20, 'x']).flat()
+    const begun = performance.now()
+    expect(await codeOf(() => read(patiently(pace(...drip), patience)))).toBe('TOO_SLOW')
+    expect(performance.now() - begun).toBeLessThan(1_000)
+  })
+
+  test('is not to blame for time in which nobody takes what comes', async () => {
+    const received: string[] = []
+    for await (const chunk of patiently(pace('a', 'b', 'c'), patience)) {
+      received.push(String(chunk))
+      await Bun.sleep(500)
+    }
+    expect(received).toEqual(['a', 'b', 'c'])
+  })
+
+  test('is let go of when nobody wants more, and when they are given up', async () => {
+    const left = pace('a', 'b', 'c')
+    for await (const chunk of patiently(left, patience)) {
+      if (chunk.length > 0) break
+    }
+    expect(left.isCancelled).toBe(true)
+    const given = pace('a', 1_000)
+    expect(await codeOf(() => read(patiently(given, patience)))).toBe('TOO_SLOW')
+    expect(given.isCancelled).toBe(true)
+    const whole = pace('a', 'b')
+    expect(await read(patiently(whole, patience))).toBe('ab')
+    expect(whole.isCancelled).toBe(false)
+  })
+})

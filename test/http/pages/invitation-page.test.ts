@@ -1,0 +1,44 @@
+import { describe, expect, test } from 'bun:test'
+import type { InvitationPage } from '../../../src/auth/invitation/invitations'
+import { invitationPage } from '../../../src/http/pages/invitation-page'
+
+const SHOWN: InvitationPage = {
+  state: 'open',
+  isAnothers: false,
+  email: 'bob@example.com',
+  realmName: 'Groceries',
+  inviterName: 'Alice',
+  inviterEmail: 'alice@example.com',
+  originName: 'Todo',
+  application: 'https://app.example.com/',
+}
+
+describe('the page of an invitation that was answered', () => {
+  test('leads its person on', () => {
+    const html = invitationPage({ ...SHOWN, state: 'accepted' })
+    expect(textOf(html)).toContain('Groceries is shared with you as bob@example.com.')
+    expect(textOf(html)).toContain('Log in there as bob@example.com.')
+    expect(html).toContain('href="https://app.example.com/"')
+  })
+
+  test.each(['https://app.example.com/', null])(
+    'with another account says that it was one, and offers nothing that is refused: %p',
+    (application) => {
+      const shown = { ...SHOWN, application, isAnothers: true }
+      const accepted = invitationPage({ ...shown, state: 'accepted' })
+      expect(textOf(accepted)).toContain('Groceries is shared with another account than the one')
+      const rejected = invitationPage({ ...shown, state: 'rejected' })
+      expect(textOf(rejected)).toContain('Groceries was declined with another account than the one')
+      for (const html of [accepted, rejected]) {
+        expect(textOf(html)).toContain('that bob@example.com logs in to')
+        expect(html.includes('href="https://app.example.com/"')).toBe(application !== null)
+        expect(textOf(html)).not.toMatch(/with you|Log in there as|log in as|You /)
+        expect(html).not.toContain('<form')
+      }
+    },
+  )
+})
+
+function textOf(html: string): string {
+  return html.replaceAll(/<style>.*?<\/style>|<[^>]*>/gs, '').replaceAll(/\s+/g, ' ')
+}

@@ -1,0 +1,29 @@
+import { expect, test } from 'bun:test'
+import { createHash } from 'node:crypto'
+import { escapeHtml, messagePage, pageHeaders } from '../../../src/http/pages/page'
+
+test('a page shows what it is told as text, whatever it is', () => {
+  const evil = `<script>alert("1")</script>'&`
+  const html = messagePage(evil, evil)
+  expect(html).not.toContain('<script')
+  expect(html).toContain('&#60;script&#62;alert(&#34;1&#34;)&#60;/script&#62;&#39;&#38;')
+  expect(escapeHtml(`a"b`)).toBe('a&#34;b')
+})
+
+test('a message ends like a sentence', () => {
+  expect(messagePage('No', 'Ask again')).toContain('<p>Ask again.</p>')
+  expect(messagePage('No', 'Really?')).toContain('<p>Really?</p>')
+})
+
+test('a page may use its own style and nothing else, and send its form home if it has one', () => {
+  const [, style = ''] = /<style>([\s\S]*)<\/style>/.exec(messagePage('', '')) ?? []
+  const hash = createHash('sha256').update(style).digest('base64')
+  const policy = (form: string) =>
+    `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action ${form}; frame-ancestors 'none'`
+  expect(pageHeaders()).toEqual({
+    'Cache-Control': 'no-store',
+    'Content-Security-Policy': policy("'none'"),
+    'X-Robots-Tag': 'noindex',
+  })
+  expect(pageHeaders({ sendsForm: true })['Content-Security-Policy']).toBe(policy("'self'"))
+})
