@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import type { Clock } from '../clock'
 import type { Config } from '../config/config'
+import { diskError, hasErrno } from '../disk'
 import { removeHolder, thisProcess, writeHolder } from './holder'
 import type { BlobLimits } from '../domain/blob/limits'
 import { SatchelError } from '../domain/value/error'
@@ -108,24 +109,12 @@ function createFolder(path: string): string {
 }
 
 function cannotUse(path: string, cause: unknown): unknown {
-  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
-  if (code === 'ENOSPC') {
-    return new SatchelError(
-      'STORAGE_FULL',
-      `The disk of the data folder ${path} is full: free some space`,
-      {
-        cause,
-      },
-    )
-  }
-  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
-    const hint = 'choose another with --data, or make its parent writable for this user'
-    return new SatchelError('READ_ONLY', `The data folder ${path} cannot be made: ${hint}`, {
-      cause,
-    })
-  }
-  if (code === 'EEXIST' || code === 'ENOTDIR') {
+  if (hasErrno(cause, 'EEXIST', 'ENOTDIR')) {
     return new SatchelError('READ_ONLY', `The data folder ${path} is not a folder`, { cause })
   }
-  return cause
+  const hint = 'choose another with --data, or make its parent writable for this user'
+  return diskError(cause, {
+    STORAGE_FULL: `The disk of the data folder ${path} is full: free some space`,
+    READ_ONLY: `The data folder ${path} cannot be made: ${hint}`,
+  })
 }

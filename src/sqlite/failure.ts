@@ -1,4 +1,5 @@
 import { SQLiteError } from 'bun:sqlite'
+import { diskError, type DiskMessages } from '../disk'
 import { SatchelError } from '../domain/value/error'
 
 /** What went wrong in SQLite, said for the caller; errors that are not SQLite's come back as they are. */
@@ -33,7 +34,7 @@ export function storageFailure(error: unknown): unknown {
 
 /** Why a database cannot be opened, said for the operator: the sentence names the file. */
 export function openFailure(error: unknown, file: string): SatchelError {
-  const failure = fileFailure(storageFailure(error))
+  const failure = diskError(storageFailure(error), FILE_MESSAGES)
   if (failure instanceof SatchelError) {
     if (failure.code === 'NEWER_DATA') return failure
     if (failure.code === 'BUSY') return failure
@@ -45,14 +46,7 @@ export function openFailure(error: unknown, file: string): SatchelError {
   return new SatchelError('STORAGE_FAILED', `${file} cannot be used: ${words}`, { cause: error })
 }
 
-/** The same for what the file system says. */
-function fileFailure(error: unknown): unknown {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
-  if (code === 'ENOSPC' || code === 'EDQUOT') {
-    return new SatchelError('STORAGE_FULL', 'The disk is full: free some space', { cause: error })
-  }
-  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
-    return new SatchelError('READ_ONLY', 'The data folder cannot be written', { cause: error })
-  }
-  return error
+const FILE_MESSAGES: DiskMessages = {
+  STORAGE_FULL: 'The disk is full: free some space',
+  READ_ONLY: 'The data folder cannot be written',
 }

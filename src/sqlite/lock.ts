@@ -1,6 +1,7 @@
 import { Database, SQLiteError } from 'bun:sqlite'
 import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
+import { diskError } from '../disk'
 import { SatchelError } from '../domain/value/error'
 import { keepPrivate } from './private-file'
 
@@ -37,11 +38,9 @@ function isHeld(error: unknown): boolean {
 }
 
 function cannotLock(folder: string, error: unknown): unknown {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  if (!/^SQLITE_(READONLY|CANTOPEN|PERM)|^(EACCES|EPERM|EROFS)$/.test(code)) return error
-  return new SatchelError(
-    'READ_ONLY',
-    `The data folder ${folder} cannot be written: make it writable for this user or choose another with --data`,
-    { cause: error },
-  )
+  const message = `The data folder ${folder} cannot be written: make it writable for this user or choose another with --data`
+  const isRefused =
+    error instanceof SQLiteError && /^SQLITE_(READONLY|CANTOPEN|PERM)/.test(error.code ?? '')
+  if (isRefused) return new SatchelError('READ_ONLY', message, { cause: error })
+  return diskError(error, { READ_ONLY: message })
 }

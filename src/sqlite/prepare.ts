@@ -1,7 +1,8 @@
-import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
+import { renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Migration, migrations } from '../../migrations/sqlite/index'
 import type { Clock } from '../clock'
+import { syncPathNow } from '../disk'
 import { SatchelError } from '../domain/value/error'
 import { randomToken } from '../domain/value/id'
 import { PUBLIC_REALM, PUBLIC_REALM_REF } from '../domain/store/realm'
@@ -54,19 +55,9 @@ function backUp({ prepare }: Connection, file: string, copy: string): void {
   rmSync(draft, { force: true })
   keepPrivate(draft)
   prepare('VACUUM INTO ?').run(draft)
-  sync(draft)
+  syncPathNow(draft)
   renameSync(draft, copy)
-  sync(dirname(file))
-}
-
-/** Waits until a file, or the names in a folder, are on the disk. */
-export function sync(path: string): void {
-  const descriptor = openSync(path, 'r')
-  try {
-    fsyncSync(descriptor)
-  } finally {
-    closeSync(descriptor)
-  }
+  syncPathNow(dirname(file))
 }
 
 /** What every database has from its first moment: an identity, the public realm, the built-in tables. */

@@ -1,11 +1,11 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { syncPathNow } from '../disk'
 import { SatchelError, quoted } from '../domain/value/error'
 import { isDatabaseName, requireDatabaseName } from '../domain/database'
 import type { Database, Store } from '../domain/store/store'
 import { type DatabaseOptions, openDatabase } from './database'
 import { createLeftovers } from './leftovers'
-import { sync } from './prepare'
 
 /**
  * The databases below `<folder>/databases`, one folder each (design.md §2). The caller holds the
@@ -15,7 +15,7 @@ export function createSqliteStore(folder: string, options: DatabaseOptions): Sto
   const root = join(folder, 'databases')
   const open = new Map<string, Database>()
   const leaving = new Set<string>()
-  const syncRoot = () => (options.durability === 'none' ? undefined : sync(root))
+  const syncRoot = () => (options.durability === 'none' ? undefined : syncPathNow(root))
   const leftovers = createLeftovers(root, syncRoot, (name, error) => options.report?.(name, error))
 
   const folderOf = (name: string) => join(root, name)
@@ -50,7 +50,7 @@ export function createSqliteStore(folder: string, options: DatabaseOptions): Sto
       try {
         const database = opened(name)
         // What is in a new folder is safe from power loss when the names on the way to it are.
-        if (options.durability !== 'none') [folderOf(name), root, folder].forEach(sync)
+        if (options.durability !== 'none') [folderOf(name), root, folder].forEach(syncPathNow)
         return database
       } catch (error) {
         await open.get(name)?.[Symbol.asyncDispose]()

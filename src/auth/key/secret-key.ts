@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { link, open, readFile, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { hasErrno, syncPath } from '../../disk'
 import { SatchelError } from '../../domain/value/error'
 import type { Database } from '../../domain/store/store'
 
@@ -30,7 +31,7 @@ export async function openSecretKey(
 
 async function readKey(path: string): Promise<Uint8Array | undefined> {
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
-    if (isCode(error, 'ENOENT')) return undefined
+    if (hasErrno(error, 'ENOENT')) return undefined
     throw error
   })
   if (text === undefined) return undefined
@@ -54,23 +55,10 @@ async function createKey(path: string): Promise<void> {
   }
   // A link, unlike a rename, never replaces the key that another process has just made.
   await link(draft, path).catch((error: unknown) => {
-    if (!isCode(error, 'EEXIST')) throw error
+    if (!hasErrno(error, 'EEXIST')) throw error
   })
   await unlink(draft)
-  await syncFolder(join(path, '..'))
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r')
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
-  }
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code
+  await syncPath(join(path, '..'))
 }
 
 const KEY_BYTES = 32

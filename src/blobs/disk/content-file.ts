@@ -1,15 +1,7 @@
-import {
-  closeSync,
-  fdatasync,
-  fsync,
-  openSync,
-  write,
-  writeSync,
-  writev,
-  writevSync,
-} from 'node:fs'
+import { closeSync, fdatasync, openSync, write, writeSync, writev, writevSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { promisify } from 'node:util'
+import { syncDescriptor } from '../../disk'
 import { nextTurn } from '../../domain/value/turn'
 
 /** Written at once, in bytes: what an upload holds in memory is twice this. */
@@ -105,7 +97,7 @@ export async function writeContent(
   return {
     hash: hasher.digest('hex'),
     size,
-    sync: async () => (owned.disposed ? undefined : syncFile(file)),
+    sync: async () => (owned.disposed ? undefined : syncDescriptor(file)),
     [Symbol.dispose]: () => owned.dispose(),
   }
 }
@@ -128,13 +120,6 @@ export async function readContent(
   }
 }
 
-/** Makes the names in a folder survive power loss. */
-export async function syncFolder(path: string): Promise<void> {
-  using undo = new DisposableStack()
-  await syncFile(undo.adopt(openSync(path, 'r'), closeSync))
-}
-
-const syncFile = promisify(fsync)
 const syncData = promisify(fdatasync)
 const writeSome = promisify(write)
 const writeMany = promisify(writev)

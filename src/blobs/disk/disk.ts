@@ -1,9 +1,10 @@
 import { closeSync, existsSync, openSync, renameSync, unlinkSync } from 'node:fs'
 import { unlink } from 'node:fs/promises'
+import { syncPath } from '../../disk'
 import type { Arrival, BlobStore } from '../../domain/store/blob-store'
 import type { Room } from '../../domain/blob/upload'
 import { SatchelError } from '../../domain/value/error'
-import { type ContentFile, readContent, syncFolder, writeContent } from './content-file'
+import { type ContentFile, readContent, writeContent } from './content-file'
 import { diskFailure, isMissing, onDisk } from './failure'
 import { createFolders } from './folders'
 import { createHolds } from './holds'
@@ -99,7 +100,7 @@ export function createDiskBlobs(folder: string, { isDurable, report }: DiskOptio
     if (!isDurable) return !wasThere
     try {
       if (!wasThere) await file.sync()
-      await syncFolder(folders.shelfOf(file.hash))
+      await syncPath(folders.shelfOf(file.hash))
     } catch (error) {
       if (!wasThere) await removeFile(path)
       throw error

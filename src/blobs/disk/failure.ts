@@ -1,6 +1,7 @@
-import { SatchelError, type ErrorCode } from '../../domain/value/error'
+import { diskError, type DiskMessages, hasErrno } from '../../disk'
+import { SatchelError } from '../../domain/value/error'
 
-/** Runs work on the disk; what goes wrong there is said for the caller. */
+/** Runs work on the disk; its errors are translated for the caller. */
 export async function onDisk<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -9,50 +10,19 @@ export async function onDisk<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What the file system says, for the caller; other errors come back as they are. */
+/** An error of the file system, translated for the caller; other errors come back as they are. */
 export function diskFailure(error: unknown): unknown {
-  if (error instanceof SatchelError) return error
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  const failure = FAILURES.find(({ codes }) => codes.includes(code))
-  if (failure === undefined) return error
-  const { means, sentence, retryAfter } = failure
-  return new SatchelError(means, sentence, { cause: error, ...(retryAfter && { retryAfter }) })
+  return error instanceof SatchelError ? error : diskError(error, MESSAGES)
 }
 
-/** True for a file that is not there, before or after it was said for the caller. */
+/** True for a missing file, before or after the error was translated. */
 export function isMissing(error: unknown): boolean {
-  if (error instanceof SatchelError) return isMissing(error.cause)
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
+  return hasErrno(error instanceof SatchelError ? error.cause : error, 'ENOENT')
 }
 
-interface Failure {
-  readonly codes: readonly string[]
-  readonly means: ErrorCode
-  readonly sentence: string
-  /** In seconds. */
-  readonly retryAfter?: number
+const MESSAGES: DiskMessages = {
+  BUSY: 'Too many files are open: repeat the request',
+  STORAGE_FULL: 'The disk is full: the blob was not stored. Free some space and repeat the request',
+  READ_ONLY: 'The data folder cannot be written',
+  STORAGE_FAILED: 'The storage failed: the blob was not stored. The log of the server says more',
 }
-
-const FAILURES: readonly Failure[] = [
-  {
-    codes: ['EMFILE', 'ENFILE'],
-    means: 'BUSY',
-    sentence: 'Too many files are open: repeat the request',
-    retryAfter: 2,
-  },
-  {
-    codes: ['ENOSPC', 'EDQUOT', 'EFBIG'],
-    means: 'STORAGE_FULL',
-    sentence: 'The disk is full: the blob was not stored. Free some space and repeat it',
-  },
-  {
-    codes: ['EACCES', 'EPERM', 'EROFS'],
-    means: 'READ_ONLY',
-    sentence: 'The data folder cannot be written',
-  },
-  {
-    codes: ['EIO', 'ENOENT', 'EEXIST', 'ENOTDIR', 'EISDIR', 'ELOOP', 'ENXIO', 'ESTALE'],
-    means: 'STORAGE_FAILED',
-    sentence: 'The storage failed: the blob was not stored. The log of the server says more',
-  },
-]

@@ -1,8 +1,8 @@
 import { mkdirSync, readdirSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { syncPath } from '../../disk'
 import { randomToken } from '../../domain/value/id'
-import { syncFolder } from './content-file'
 import { isMissing, onDisk } from './failure'
 
 /** Where what lies: `<folder>/ab/cd…` for a content (design.md §2), `<folder>/incoming` for what comes. */
@@ -39,8 +39,8 @@ export function createFolders(folder: string, isDurable: boolean): Folders {
     const found = new Set(readdirSync(folder))
     const missing = [...SHELVES, INCOMING].filter((name) => !found.has(name))
     for (const name of missing) mkdirSync(join(folder, name), { mode: 0o700 })
-    if (isDurable && missing.length > 0) await syncFolder(folder)
-    if (isDurable && isNew) await syncFolder(dirname(folder))
+    if (isDurable && missing.length > 0) await syncPath(folder)
+    if (isDurable && isNew) await syncPath(dirname(folder))
   }
 
   return {
