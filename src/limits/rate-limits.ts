@@ -45,7 +45,7 @@ export const RATE_LIMITS = {
     count: 100,
     window: HOUR,
     what: 'tokens',
-    counts: 'tokens that are given out',
+    counts: 'issued tokens',
     per: 'user or client of a database',
   },
   logins: {
@@ -59,7 +59,7 @@ export const RATE_LIMITS = {
     count: 100,
     window: MINUTE,
     what: 'failed attempts from this network',
-    counts: 'tokens, secrets, codes and signatures that are wrong',
+    counts: 'invalid tokens, secrets, codes and signatures',
     per: 'network',
   },
 } as const satisfies Record<string, LimitFacts>
