@@ -1,26 +1,22 @@
 import { toOpenAPISchema } from '@elysiajs/openapi/openapi'
 import type { AnyElysia } from 'elysia'
 import type { ErrorCode } from '../domain/value/error'
-import { HEADERS, withQuota } from './headers'
-import { BLOB_OPERATIONS, BLOB_SCHEMAS } from './blob-operations'
-import { introduction, SCOPE_MEANINGS } from './introduction'
-import { INVITATION_OPERATIONS } from './invitation-operations'
-import { LOGIN_OPERATIONS } from './login-operations'
-import { LOGIN_SCHEMAS } from './login-schemas'
-import { OBJECT_OPERATIONS } from './object-operations'
-import { OBJECT_SCHEMAS } from './object-schemas'
-import { PATH_PARAMETERS } from './parameters'
-import { refusals } from './refusals'
-import { ROW_SCHEMAS } from './row-schemas'
-import { SERVICE_OPERATIONS } from './service-operations'
-import { SERVICE_SCHEMAS } from './service-schemas'
-import type { Caller, Operation, Operations, Tag } from './specification'
+import { HEADERS, withQuota, refusals, ERROR_CODES, MEANINGS } from './refusals'
+import { BLOB_OPERATIONS, BLOB_SCHEMAS } from './blobs'
+import { INVITATION_OPERATIONS } from './invitations'
+import { LOGIN_OPERATIONS, LOGIN_SCHEMAS } from './logins'
+import { OBJECT_OPERATIONS } from './objects'
+import { OBJECT_SCHEMAS, ROW_SCHEMAS, VALUE_SCHEMAS } from './object-schemas'
+import { KEY_BYTES } from '../domain/value/key'
+import { SERVICE_OPERATIONS, SERVICE_SCHEMAS } from './service'
+import type { Caller, Operation, Operations, Parameter, Tag } from './specification'
 import { TOKEN_OPERATIONS } from './token-operations'
 import { TOKEN_SCHEMAS } from './token-schemas'
-import { USER_OPERATIONS } from './user-operations'
-import { USER_SCHEMAS } from './user-schemas'
-import { VALUE_SCHEMAS } from './value-schemas'
+import { USER_OPERATIONS, USER_SCHEMAS } from './users'
 import { WEBHOOK_SCHEMAS, WEBHOOKS } from './webhooks'
+import type { Scope } from '../domain/value/scope'
+import { formatTime, RATE_LIMIT_NAMES, RATE_LIMITS } from '../limits/rate-limits'
+import { STATUS } from '../http/errors'
 
 const OPERATIONS: Operations = {
   ...TOKEN_OPERATIONS,
@@ -83,28 +79,71 @@ export function createDocument(app: AnyElysia, version: string): object {
   }
 }
 
+/** Those of the paths, by the name that a route gives them. */
+const PATH_PARAMETERS: Readonly<Record<string, Parameter>> = {
+  database: {
+    name: 'database',
+    in: 'path',
+    required: true,
+    description: 'The name of the database. The first start of a server makes `main`.',
+    schema: { type: 'string', pattern: '^[a-z][a-z0-9-]{0,62}$', default: 'main' },
+  },
+  table: {
+    name: 'table',
+    in: 'path',
+    required: true,
+    description:
+      'A table of the schema (`satchel schema push`), or one of the built-in tables `realms`, `members` and `roles`.',
+    schema: { type: 'string', minLength: 1 },
+    example: 'todoItems',
+  },
+  key: {
+    name: 'key',
+    in: 'path',
+    required: true,
+    description: `The primary key, URL-encoded, at most ${KEY_BYTES} bytes. A compound key is the URL-encoded JSON of its parts: \`["rlm-public","editor"]\` is sent as \`%5B%22rlm-public%22%2C%22editor%22%5D\`. On \`/my\`, \`#settings\` (\`%23settings\`) is the caller's own object of that name.`,
+    schema: { type: 'string', minLength: 1, maxLength: KEY_BYTES },
+    example: 'milk',
+  },
+  blob: {
+    name: 'blob',
+    in: 'path',
+    required: true,
+    description:
+      'The id of the blob, 1 to 128 letters, digits and `_ - . ~ |`. To read it, the `ref` that its upload gave: `1:` and the id; the colon may be encoded.',
+    schema: { type: 'string', minLength: 1, maxLength: 130 },
+    example: '1:holiday-2030-01',
+  },
+  user: {
+    name: 'user',
+    in: 'path',
+    required: true,
+    description: 'The user id, URL-encoded.',
+    schema: { type: 'string', minLength: 1 },
+    example: 'alice@example.com',
+  },
+  provider: {
+    name: 'provider',
+    in: 'path',
+    required: true,
+    description: 'The `name` of a login provider.',
+    schema: { type: 'string', pattern: '^[a-z][a-z0-9-]{0,62}$' },
+    example: 'google',
+  },
+  asset: {
+    name: 'asset',
+    in: 'path',
+    required: true,
+    description: 'The name of a file, as the page refers to it.',
+    schema: { type: 'string' },
+  },
+}
+
 /** What the framework knows of a route. */
 interface Route {
   readonly operationId: string
   readonly parameters?: readonly { readonly name: string }[]
 }
-
-const SECURITY_SCHEMES = {
-  bearer: {
-    type: 'http',
-    scheme: 'bearer',
-    bearerFormat: 'JWT',
-    description:
-      'An access token: the `accessToken` of `POST /{database}/token`, or what `satchel token --sub alice@example.com` prints.',
-  },
-  client: {
-    type: 'oauth2',
-    description:
-      'Gets a token of the client itself, for the database `main`. On `/my` it stands for the client: to be a user there, take a token of that user as bearer.',
-    flows: { clientCredentials: { tokenUrl: '/main/token', scopes: SCOPE_MEANINGS } },
-  },
-  basic: { type: 'http', scheme: 'basic', description: 'The id and the secret of a client.' },
-} as const
 
 function describe({ operationId, parameters = [] }: Route): object {
   const operation = OPERATIONS[operationId]
@@ -179,3 +218,99 @@ function mapValues<T, U>(
     Object.entries(record).map(([name, value]) => [name, change(value)] as const),
   )
 }
+
+/** What each scope lets its token do (spec.md §5.4, protocol.md §9.2). */
+export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
+  ACCESS_DB: 'Read and write under the access rules of realms.',
+  GLOBAL_READ: 'Read everything, whatever its realm.',
+  GLOBAL_WRITE: 'Write everything, whatever its realm.',
+  IMPERSONATE: 'Ask for tokens of users, with claims.',
+  MANAGE_DB: 'Manage clients, origins and the schema.',
+  DELETE_DB: 'Delete the database.',
+}
+
+/** What the page says before the first operation. Paragraphs are lines: the page breaks where the text does. */
+export function introduction(): string {
+  return [
+    'Each database has its own address, `/{database}`, and there:',
+    '* `POST /token` gives bearer tokens,',
+    '* `/all`, `/my` and `/public` are three views on the same tables: the whole database, what the subject of the token may see, and what everybody may read; what is under `/my` is at `/{table}` too,',
+    '* `/blob` holds binary data, which objects reference,',
+    '* `/users` are the people who use it.',
+    '',
+    'The examples work in a shell with these variables, and a table that has been declared:',
+    '',
+    '```sh',
+    'SERVER=http://127.0.0.1:7080',
+    'DB=$SERVER/main',
+    'TOKEN=$(satchel token --sub alice@example.com --scopes ACCESS_DB,GLOBAL_READ,GLOBAL_WRITE)',
+    `echo '{"todoItems": "@id, title"}' | satchel schema push -`,
+    '```',
+    '',
+    ...section('Scopes', [
+      '| scope | its token may |',
+      '|---|---|',
+      ...Object.entries(SCOPE_MEANINGS).map(([scope, text]) => `| \`${scope}\` | ${text} |`),
+      '',
+      'A token holds only the scopes that were asked for. Who has no token or an invalid one gets 401; who lacks a scope gets 403, before the body is read.',
+    ]),
+    ...section('Objects and typed values', [
+      'An object is a JSON object with a primary key, which the schema of its table names, and a `realmId`, which says where it belongs: a user id (the private realm of that user), `rlm-public`, or the id of a row of `realms`. Rows of `members` and `roles` say who may do what in a realm.',
+      '',
+      'Values that JSON has no form for are objects with `$t`, the name of their type, and `v`: a Date is `{"$t":"Date","v":"2030-01-31T12:00:00.000Z"}`. They come back as they were sent. Integers beyond ±9007199254740991 are refused: send them as `{"$t":"bigint","v":"…"}`.',
+    ]),
+    ...section('Headers and limits', [
+      '* Every answer has an `X-Request-Id`, which is in the log of the server too.',
+      '* Answers to a token are `Cache-Control: private, no-store`.',
+      '* A page of another origin may call when `satchel origin add` has listed it. `Link`, `Retry-After` and the headers of limits can be read by it.',
+      '* A body has at most 16 MiB, 64 levels of nesting and 1,000,000 values, a blob at most 1 GiB, unless the server was told otherwise.',
+    ]),
+    ...section('How often callers may call', [
+      'A server limits its callers unless it was told otherwise (`satchel serve --rate-limits`); in development, on loopback without a public address, it does not. Its administrator may have chosen other limits than these:',
+      '',
+      ...limitTable(),
+      '',
+      'Blobs are not counted. Each limit is counted from the first request until its time is over. A network is an IPv4 address, or the first 64 bits of one of version 6. Answers that count tell in `Ratelimit-Limit`, `Ratelimit-Remaining` and `Ratelimit-Reset` (seconds) what is left; one too many is refused with 429 and `Retry-After`, before its body is read.',
+    ]),
+    ...section('Errors', [
+      'The body of a refusal is `{"code", "message", "requestId"}`, with `reason` where a permission, a scope or a property was the obstacle. It never repeats what was sent.',
+      '',
+      '| code | status | meaning |',
+      '|---|---|---|',
+      ...ERROR_CODES.map((code) => `| \`${code}\` | ${STATUS[code]} | ${MEANINGS[code]} |`),
+      '',
+      'At `POST /token` the status of `INVALID_GRANT` is 401.',
+    ]),
+  ].join('\n')
+}
+
+/** The limits of a server that was not told others. */
+function limitTable(): string[] {
+  const rows = RATE_LIMIT_NAMES.map((name) => {
+    const { count, window, counts, per } = RATE_LIMITS[name]
+    return `| \`${name}\` | ${count} in ${formatTime(window)} | ${counts} | ${per} |`
+  })
+  return ['| name | limit | counts | for each |', '|---|---|---|---|', ...rows]
+}
+
+/** Folded until it is wanted; the empty line makes Markdown of what follows. */
+function section(title: string, lines: readonly string[]): string[] {
+  return [`<details><summary>${title}</summary>`, '', ...lines, '', '</details>', '']
+}
+
+const SECURITY_SCHEMES = {
+  bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description:
+      'An access token: the `accessToken` of `POST /{database}/token`, or what `satchel token --sub alice@example.com` prints.',
+  },
+  client: {
+    type: 'oauth2',
+    description:
+      'Gets a token of the client itself, for the database `main`. On `/my` it stands for the client: to be a user there, take a token of that user as bearer.',
+    flows: { clientCredentials: { tokenUrl: '/main/token', scopes: SCOPE_MEANINGS } },
+  },
+  basic: { type: 'http', scheme: 'basic', description: 'The id and the secret of a client.' },
+} as const

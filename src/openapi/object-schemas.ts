@@ -1,4 +1,6 @@
-import { type Schema, schemaRef } from './specification'
+import { MAX_LIMIT } from '../domain/object/filter'
+import { type Parameter, type Schema, schemaRef } from './specification'
+import { BINARY_TYPES } from '../domain/value/inline-value'
 
 const OWNER =
   'The user who may do everything with the object, or null. Absent from an upsert it stays as it is; a new object gets its writer on `/my`, nobody on the other views.'
@@ -48,4 +50,260 @@ export const OBJECT_SCHEMAS: Readonly<Record<string, Schema>> = {
     description: 'An object to store that says where it belongs, as `/all` demands.',
     allOf: [schemaRef('NewObject'), { type: 'object', required: ['realmId'] }],
   },
+}
+
+const NAMES: Schema = {
+  anyOf: [{ const: '*' }, { type: 'array', items: { type: 'string' } }],
+  description: '`"*"`, or a list of names.',
+}
+
+const MOMENT: Schema = {
+  anyOf: [schemaRef('DateValue'), { type: 'string', format: 'date-time' }, { type: 'null' }],
+}
+
+/** The rows of the built-in tables, which decide who may do what (protocol.md §6.2, §6.3). */
+export const ROW_SCHEMAS: Readonly<Record<string, Schema>> = {
+  PermissionSet: {
+    description:
+      'What may be done in a realm. `"*"` of `update` does not include `realmId` and `owner`: they are listed by name. Nobody grants more than they hold in the realm.',
+    type: 'object',
+    properties: {
+      add: { ...NAMES, description: 'Tables into which objects may be inserted.' },
+      update: {
+        description: 'Properties that may change, by table.',
+        anyOf: [{ const: '*' }, { type: 'object', additionalProperties: NAMES }],
+      },
+      manage: { ...NAMES, description: 'Tables whose objects may be changed and deleted freely.' },
+    },
+    examples: [{ add: ['todoItems'], update: { todoItems: ['title', 'done'] } }],
+  },
+  Realm: {
+    description:
+      'A row of `realms`: a place whose objects its members share. Its owner has every right in it.',
+    type: 'object',
+    properties: {
+      realmId: {
+        type: 'string',
+        pattern: '^rlm',
+        not: { const: 'rlm-public' },
+        description: 'The primary key; the server makes it when it is absent.',
+      },
+      name: { type: 'string' },
+      represents: { type: 'string', description: 'What it is to people: “a to-do list”.' },
+      owner: { type: ['string', 'null'] },
+    },
+    additionalProperties: schemaRef('Value'),
+  },
+  Member: {
+    description:
+      'A row of `members`: who is in a realm, with which rights. It counts as accepted when `userId` is set and `rejected` is absent or older than `accepted`.',
+    type: 'object',
+    required: ['realmId'],
+    properties: {
+      id: {
+        type: 'string',
+        description: 'The primary key; the server makes it when it is absent.',
+      },
+      realmId: { type: 'string', pattern: '^rlm' },
+      userId: {
+        type: ['string', 'null'],
+        description: 'Set by that person when they accept; by `GLOBAL_WRITE` at once.',
+      },
+      email: { type: ['string', 'null'], description: 'Who is invited.' },
+      name: { type: 'string' },
+      invite: {
+        type: 'boolean',
+        description:
+          'True sends the invitation to `email` when the row is written, and again when the address or the realm is another one, or when it was false before. Not to members, not to who has answered, not to or from demo users, and not from an import.',
+      },
+      invitedDate: {
+        ...MOMENT,
+        description: 'When the invitation went out; the server’s to write, like `invitedBy`.',
+      },
+      invitedBy: {
+        type: 'object',
+        properties: {
+          name: { type: 'string' },
+          email: { type: 'string' },
+          userId: { type: 'string' },
+        },
+      },
+      accepted: MOMENT,
+      rejected: MOMENT,
+      roles: { type: ['array', 'null'], items: { type: 'string' } },
+      permissions: { anyOf: [schemaRef('PermissionSet'), { type: 'null' }] },
+      owner: { type: ['string', 'null'] },
+    },
+    additionalProperties: schemaRef('Value'),
+  },
+  Role: {
+    description:
+      'A row of `roles`: a name for permissions. The primary key is `["<realmId>","<name>"]`. A role of `rlm-public` counts in every realm that has none of its name.',
+    type: 'object',
+    required: ['realmId', 'name'],
+    properties: {
+      realmId: { type: 'string', pattern: '^rlm' },
+      name: { type: 'string', minLength: 1 },
+      permissions: { anyOf: [schemaRef('PermissionSet'), { type: 'null' }] },
+      displayName: { type: 'string' },
+      description: { type: 'string' },
+      sortOrder: { type: 'number' },
+      owner: { type: ['string', 'null'] },
+    },
+    additionalProperties: schemaRef('Value'),
+  },
+}
+
+/** What may stand in an object: JSON, and what JSON has no form for (spec.md §2.6, protocol.md §1.2). */
+export const VALUE_SCHEMAS: Readonly<Record<string, Schema>> = {
+  Value: {
+    description:
+      'Any JSON value. Values that JSON has no form for are typed values, `{"$t", "v"}`.',
+    anyOf: [
+      { type: ['null', 'boolean', 'number', 'string'] },
+      { type: 'array', items: schemaRef('Value') },
+      schemaRef('TypedValue'),
+      schemaRef('BlobRef'),
+      { type: 'object', additionalProperties: schemaRef('Value') },
+    ],
+  },
+  TypedValue: {
+    description:
+      'A value of a type that JSON does not have: `$t` names the type and `v` holds the value. Names that are not listed are stored and returned as they came.',
+    anyOf: [
+      schemaRef('DateValue'),
+      schemaRef('NumberValue'),
+      schemaRef('BigIntValue'),
+      schemaRef('BinaryValue'),
+      schemaRef('BlobValue'),
+      schemaRef('FileValue'),
+      schemaRef('SetValue'),
+      schemaRef('MapValue'),
+      schemaRef('UndefinedValue'),
+      {
+        type: 'object',
+        required: ['$t'],
+        properties: { $t: { type: 'string' } },
+        additionalProperties: true,
+      },
+    ],
+  },
+  DateValue: typed('Date', 'A moment: ISO 8601 in UTC, `NaN` for an invalid Date.', {
+    type: 'string',
+    examples: ['2030-01-31T12:00:00.000Z'],
+  }),
+  NumberValue: typed('number', 'A number that JSON has no form for.', {
+    enum: ['NaN', 'Infinity', '-Infinity'],
+  }),
+  BigIntValue: typed('bigint', 'An integer of any size, in decimal digits.', {
+    type: 'string',
+    pattern: '^-?[0-9]+$',
+  }),
+  BinaryValue: {
+    description:
+      'Bytes in b64lex: base64 whose characters are replaced so that they sort like the bytes (`0-9`, `A-Z`, `_`, `a-z`, `|` for the values 0 to 63, `-` for padding).',
+    type: 'object',
+    required: ['$t', 'v'],
+    properties: {
+      $t: { enum: [...BINARY_TYPES.keys()] },
+      v: { type: 'string', examples: ['0042'] },
+    },
+  },
+  BlobValue: typed('Blob', 'A Blob with its data in standard base64.', base64(), {
+    type: { type: 'string', description: 'Its media type.' },
+  }),
+  FileValue: typed('File', 'A File with its data in standard base64.', base64(), {
+    type: { type: 'string', description: 'Its media type.' },
+    name: { type: 'string' },
+    lastModified: { type: 'string', format: 'date-time' },
+  }),
+  SetValue: typed('Set', 'A Set: its elements.', { type: 'array', items: schemaRef('Value') }),
+  MapValue: typed('Map', 'A Map: its entries, key and value.', {
+    type: 'array',
+    items: { type: 'array', items: schemaRef('Value'), minItems: 2, maxItems: 2 },
+  }),
+  UndefinedValue: {
+    description: 'A property that is there and undefined. Inside an array it is stored as `null`.',
+    type: 'object',
+    required: ['$t'],
+    properties: { $t: { const: 'undefined' } },
+  },
+  BlobRef: {
+    description:
+      'Binary data or a long string that lies in blob storage (spec version 3). The object around it bears `_hasBlobRefs: 1`.',
+    type: 'object',
+    required: ['_bt', 'ref', 'size'],
+    properties: {
+      _bt: {
+        type: 'string',
+        description: 'The type it had: `Blob`, `File`, `ArrayBuffer`, `Uint8Array`, `string`, …',
+      },
+      ref: { type: 'string', description: '`<version>:<blobId>`', examples: ['1:0abC3fGh'] },
+      size: { type: 'integer', minimum: 0, description: 'Bytes.' },
+      ct: { type: 'string', description: 'Its media type; of Blob and File only.' },
+    },
+  },
+}
+
+function typed(
+  name: string,
+  description: string,
+  value: Schema,
+  more: Readonly<Record<string, Schema>> = {},
+): Schema {
+  return {
+    description,
+    type: 'object',
+    required: ['$t', 'v'],
+    properties: { $t: { const: name }, v: value, ...more },
+  }
+}
+
+function base64(): Schema {
+  return { type: 'string', contentEncoding: 'base64' }
+}
+
+/** What narrows and pages a list (design.md §6). */
+export const LIST_PARAMETERS: readonly Parameter[] = [
+  {
+    name: 'filters',
+    in: 'query',
+    style: 'form',
+    explode: true,
+    description:
+      'Filters, each a parameter of its own: `?country=SE&population=1000`. Different names must all hold; a name that comes twice means either value. A value matches a string, a number by its JSON text, `true`, `false`, `null`, a Date by its ISO text, and an array that has such an element. Dotted names reach inside (`address.city`), `realmId` names a realm, and a property that begins with `$` is written as it is stored, `$$x`. Indexes of the schema are used.',
+    schema: {
+      type: 'object',
+      additionalProperties: { type: 'string' },
+      // What the page begins with: no filter.
+      examples: [{}],
+    },
+  },
+  {
+    name: '$limit',
+    in: 'query',
+    description: 'The most objects of one page. Without it the whole list streams.',
+    schema: { type: 'integer', minimum: 1, maximum: MAX_LIMIT },
+  },
+  {
+    name: '$after',
+    in: 'query',
+    description: 'Where the page before this one ended: from its `Link` header, opaque.',
+    schema: { type: 'string', minLength: 1 },
+  },
+]
+
+/** What the SDK calls the filter for a realm (protocol.md §14.1). */
+export const REALM: Parameter = {
+  name: 'realm',
+  in: 'query',
+  description: 'Another name of the filter `realmId`.',
+  schema: { type: 'string', minLength: 1 },
+}
+
+export const PREFER: Parameter = {
+  name: 'Prefer',
+  in: 'header',
+  description: '`return=minimal` (RFC 7240): answer 204 instead of the stored objects.',
+  schema: { type: 'string', examples: ['return=minimal'] },
 }

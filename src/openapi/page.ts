@@ -1,4 +1,9 @@
-import type { Assets } from './assets'
+import swaggerScript from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' }
+import swaggerLicence from 'swagger-ui-dist/swagger-ui-bundle.js.LICENSE.txt' with { type: 'file' }
+import swaggerStyle from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' }
+import icon from './page/icon.svg' with { type: 'file' }
+import start from './page/start.js' with { type: 'file' }
+import style from './page/style.css' with { type: 'file' }
 
 /**
  * What the page may do: run and load what comes from this server, and call it. Nothing inline, no
@@ -41,4 +46,45 @@ export function page({ names }: Assets): string {
   </body>
 </html>
 `
+}
+
+/** A file of the page. */
+export interface Asset {
+  /** Where it is: in the executable, or on the disk of a developer. */
+  readonly path: string
+  readonly type: string
+}
+
+export type AssetName = keyof typeof FILES
+
+/** The files by the names under which they are served, and those names. */
+export interface Assets {
+  readonly served: ReadonlyMap<string, Asset>
+  readonly names: Readonly<Record<AssetName, string>>
+}
+
+const FILES = {
+  'swagger-ui.js': { path: swaggerScript, type: 'text/javascript;charset=utf-8' },
+  'swagger-ui.css': { path: swaggerStyle, type: 'text/css;charset=utf-8' },
+  'swagger-ui.LICENSE.txt': { path: swaggerLicence, type: 'text/plain;charset=utf-8' },
+  'start.js': { path: start, type: 'text/javascript;charset=utf-8' },
+  'style.css': { path: style, type: 'text/css;charset=utf-8' },
+  'icon.svg': { path: icon, type: 'image/svg+xml' },
+}
+
+/** Names every file by its content: browsers keep what they have until it is another. */
+export async function nameAssets(): Promise<Assets> {
+  const named = await Promise.all(
+    Object.entries(FILES).map(async ([name, asset]) => {
+      const hash = Bun.hash(await Bun.file(asset.path).bytes()).toString(36)
+      const [stem = '', ...endings] = name.split('.')
+      return { name, asset, servedAs: [stem, hash, ...endings].join('.') }
+    }),
+  )
+  return {
+    served: new Map(named.map(({ servedAs, asset }) => [servedAs, asset])),
+    names: Object.fromEntries(
+      named.map(({ name, servedAs }) => [name, servedAs]),
+    ) as Assets['names'],
+  }
 }

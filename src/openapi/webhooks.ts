@@ -1,5 +1,5 @@
 import { json, type Parameter, type Schema, schemaRef } from './specification'
-import { USER_DATA_SCHEMA } from './user-schemas'
+import { USER_DATA_SCHEMA } from './users'
 
 /** What web hooks are asked and answer (protocol.md §13.1), and the mails they get (§13.2). */
 export const WEBHOOK_SCHEMAS: Readonly<Record<string, Schema>> = {

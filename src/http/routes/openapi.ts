@@ -3,7 +3,7 @@ import { SatchelError } from '../../domain/value/error'
 import { answer } from '../answer'
 import { callOf, segment } from '../call'
 import type { Door } from '../door'
-import type { Assets } from '../../openapi/assets'
+import type { Assets } from '../../openapi/page'
 
 /**
  * The interface described: for programs at `/openapi/json`, for people at `/openapi`. Everybody may
@@ -14,7 +14,7 @@ export function openapiRoutes(door: Door, app: () => AnyElysia): AnyElysia {
   let assets: Promise<Assets> | undefined
 
   async function findAssets(): Promise<Assets> {
-    const { nameAssets } = await import('../../openapi/assets')
+    const { nameAssets } = await import('../../openapi/page')
     return (assets ??= nameAssets())
   }
 
