@@ -1,5 +1,3 @@
-import { toOpenAPISchema } from '@elysiajs/openapi/openapi'
-import type { AnyElysia } from 'elysia'
 import type { ErrorCode } from '../domain/value/error'
 import { HEADERS, withQuota, refusals, ERROR_CODES, MEANINGS } from './refusals'
 import { BLOB_OPERATIONS, BLOB_SCHEMAS } from './blobs'
@@ -16,7 +14,7 @@ import { USER_OPERATIONS, USER_SCHEMAS } from './users'
 import { WEBHOOK_SCHEMAS, WEBHOOKS } from './webhooks'
 import type { Scope } from '../domain/value/scope'
 import { formatTime, RATE_LIMIT_NAMES, RATE_LIMITS } from '../limits/rate-limits'
-import { STATUS } from '../http/errors'
+import { STATUS } from './status'
 
 const OPERATIONS: Operations = {
   ...TOKEN_OPERATIONS,
@@ -42,11 +40,10 @@ const TAGS: Readonly<Record<Tag, string>> = {
 }
 
 /**
- * The interface as an OpenAPI 3.1 document: the routes are those of `app`, and what they mean is in
- * the tables of this folder. Throws when one of them has no operation there.
+ * The interface as an OpenAPI 3.1 document. `paths` are the registered routes, by path and method; the
+ * tables of this folder describe them. Throws when a route has no description.
  */
-export function createDocument(app: AnyElysia, version: string): object {
-  const { paths } = toOpenAPISchema(app, { staticFile: false })
+export function createDocument(paths: Routes, version: string): object {
   return {
     openapi: '3.1.1',
     info: {
@@ -56,9 +53,7 @@ export function createDocument(app: AnyElysia, version: string): object {
       description: introduction(),
     },
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
-    paths: mapValues(paths, (methods) =>
-      mapValues(methods ?? {}, (route) => describe(route as Route)),
-    ),
+    paths: mapValues(paths, (methods) => mapValues(methods, describe)),
     webhooks: WEBHOOKS,
     components: {
       headers: HEADERS,
@@ -139,7 +134,10 @@ const PATH_PARAMETERS: Readonly<Record<string, Parameter>> = {
   },
 }
 
-/** What the framework knows of a route. */
+/** The registered routes by path (`/{database}/users`) and method. */
+export type Routes = Readonly<Record<string, Readonly<Record<string, Route>>>>
+
+/** A route as it was registered. */
 interface Route {
   readonly operationId: string
   readonly parameters?: readonly { readonly name: string }[]

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../domain/value/error'
-import { STATUS } from '../http/errors'
+import { STATUS } from './status'
 import {
   type Refusal,
   type Response,

@@ -3,7 +3,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { SatchelError } from '../../src/domain/value/error'
 import type { Call } from '../../src/http/call'
-import { errorAnswer, publicError, STATUS } from '../../src/http/errors'
+import { errorAnswer, publicError } from '../../src/http/errors'
+import { STATUS } from '../../src/openapi/status'
 import { ALICE, type Answer, callerOf, exchange, setupData } from './setup'
 
 interface ErrorBody {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { SCOPES } from '../../src/domain/value/scope'
-import { STATUS } from '../../src/http/errors'
+import { STATUS } from '../../src/openapi/status'
 import { fill, setupDocument } from './setup'
 
 describe('GET /openapi/json', () => {

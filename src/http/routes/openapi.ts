@@ -3,6 +3,7 @@ import { SatchelError } from '../../domain/value/error'
 import { answer } from '../answer'
 import { callOf, segment } from '../call'
 import type { Door } from '../door'
+import type { Routes } from '../../openapi/document'
 import type { Assets } from '../../openapi/page'
 
 /**
@@ -16,6 +17,13 @@ export function openapiRoutes(door: Door, app: () => AnyElysia): AnyElysia {
   async function findAssets(): Promise<Assets> {
     const { nameAssets } = await import('../../openapi/page')
     return (assets ??= nameAssets())
+  }
+
+  async function describeInterface(): Promise<string> {
+    const { toOpenAPISchema } = await import('@elysiajs/openapi/openapi')
+    const { createDocument } = await import('../../openapi/document')
+    const { paths } = toOpenAPISchema(app(), { staticFile: false })
+    return JSON.stringify(createDocument(paths as Routes, door.version))
   }
 
   return new Elysia({ name: 'openapi' })
@@ -33,8 +41,7 @@ export function openapiRoutes(door: Door, app: () => AnyElysia): AnyElysia {
     .get(
       '/openapi/json',
       async ({ request }) => {
-        const { createDocument } = await import('../../openapi/document')
-        document ??= JSON.stringify(createDocument(app(), door.version))
+        document ??= await describeInterface()
         return answer(callOf(request), document, { headers: { 'Cache-Control': ASK_AGAIN } })
       },
       { detail: { operationId: 'describeInterface' } },

@@ -3,7 +3,8 @@ import type { SatchelError } from '../../domain/value/error'
 import { answer } from '../answer'
 import type { Call } from '../call'
 import type { Door } from '../door'
-import { errorAnswer, errorText, publicError, STATUS } from '../errors'
+import { errorAnswer, errorText, publicError } from '../errors'
+import { STATUS } from '../../openapi/status'
 
 /** A token request that is refused, and why. */
 export interface RefusedToken {
