@@ -1,4 +1,4 @@
-import { listOrigins } from '../domain/origin'
+import { listOrigins } from '../domain/database/origin'
 import type { ReadTx } from '../domain/store/store'
 
 /** What a mail calls the page that asked for it. */

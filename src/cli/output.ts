@@ -1,4 +1,4 @@
-import type { ClientCredentials } from '../domain/client'
+import type { ClientCredentials } from '../domain/database/client'
 import type { Terminal } from './terminal'
 
 /** Writes one line of JSON, or `text` for people, in which nothing moves their terminal's cursor. */

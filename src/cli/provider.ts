@@ -1,6 +1,6 @@
 import type { Command } from '@commander-js/extra-typings'
 import { SatchelError } from '../domain/value/error'
-import { PROVIDER_TYPES } from '../domain/provider'
+import { PROVIDER_TYPES } from '../domain/database/provider'
 import type { OutputOf } from '../control/operations'
 import { list } from './arguments'
 import { type Cli, example, inSession, withDatabase } from './command'

@@ -4,8 +4,8 @@ import {
   listClients,
   revokeClient,
   rotateClient,
-} from '../domain/client'
-import { requireEmail } from '../domain/user/email'
+} from '../domain/database/client'
+import { requireEmail } from '../domain/value/email'
 import { SatchelError } from '../domain/value/error'
 import { grantScopes, SCOPES } from '../domain/value/scope'
 import type { ReadTx } from '../domain/store/store'

@@ -1,6 +1,6 @@
-import { requireEmail } from '../domain/user/email'
+import { requireEmail } from '../domain/value/email'
 import { SatchelError } from '../domain/value/error'
-import type { MailKind } from '../domain/mailer'
+import type { MailKind } from '../domain/store/mail'
 import { sampleLetter } from '../mail/samples'
 import {
   getTemplate,

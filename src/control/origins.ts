@@ -1,4 +1,4 @@
-import { addOrigin, listOrigins, removeOrigin } from '../domain/origin'
+import { addOrigin, listOrigins, removeOrigin } from '../domain/database/origin'
 import { flag, text } from './fields'
 import { operation } from './operation'
 

@@ -1,5 +1,5 @@
 import { SatchelError } from '../domain/value/error'
-import { requireEmail } from '../domain/user/email'
+import { requireEmail } from '../domain/value/email'
 import { findPolicy, NEW_USERS, type Policy } from '../domain/user/policy'
 import { number, optional, text } from './fields'
 import { operation } from './operation'

@@ -3,7 +3,7 @@ import {
   type Provider,
   type ProviderOptions,
   removeProvider,
-} from '../domain/provider'
+} from '../domain/database/provider'
 import { callbackAddress } from '../auth/provider/provider-login'
 import { flag, optional, text, texts } from './fields'
 import { operation } from './operation'

@@ -1,6 +1,6 @@
 import { untilJobEnds } from '../domain/job/job-end'
-import { parseSchemaFile } from '../domain/schema-file'
-import { indexJobs, pushSchema, reportSchema } from '../domain/schema-report'
+import { parseSchemaFile } from '../domain/json/schema-file'
+import { indexJobs, pushSchema, reportSchema } from '../domain/object/schema-report'
 import type { Database } from '../domain/store/store'
 import { flag, text } from './fields'
 import { operation, type Streams } from './operation'

@@ -1,8 +1,8 @@
-import type { Client } from '../domain/client'
-import { isClientExpired } from '../domain/client'
+import type { Client } from '../domain/database/client'
+import { isClientExpired } from '../domain/database/client'
 import { quoted, SatchelError } from '../domain/value/error'
 import { grantScopes, type Scope, SCOPES } from '../domain/value/scope'
-import { isEmail, requireUserId } from '../domain/user/user'
+import { isEmail, requireUserId } from '../domain/value/user-id'
 import { number, optional, text, texts } from './fields'
 import { operation } from './operation'
 

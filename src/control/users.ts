@@ -1,6 +1,6 @@
 import { quoted, SatchelError } from '../domain/value/error'
 import { findPolicy } from '../domain/user/policy'
-import { foldUserId, type User } from '../domain/user/user'
+import { foldUserId, type User } from '../domain/value/user-id'
 import { readUserChanges } from '../domain/user/change'
 import { showUser } from '../domain/user/json'
 import { getUser, listUsers, unknownUser } from '../domain/user/list'

@@ -4,7 +4,7 @@ import type { Providers } from '../auth/provider/providers'
 import type { Webhook } from '../auth/person/webhook'
 import type { BlobKeeper } from '../domain/blob/keeper'
 import type { BlobStore } from '../domain/store/blob-store'
-import type { Mailer } from '../domain/mailer'
+import type { Mailer } from '../domain/store/mail'
 import type { Database } from '../domain/store/store'
 
 /** A database that is open and served. */

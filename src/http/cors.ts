@@ -1,5 +1,5 @@
 import { SatchelError } from '../domain/value/error'
-import { isLoopbackOrigin, isOriginAllowed, listOrigins } from '../domain/origin'
+import { isLoopbackOrigin, isOriginAllowed, listOrigins } from '../domain/database/origin'
 import { answer } from './answer'
 import type { Call } from './call'
 import type { Host } from '../host/host'

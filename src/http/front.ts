@@ -1,5 +1,5 @@
 import type { Server } from 'bun'
-import { isDatabaseName } from '../domain/database'
+import { isDatabaseName } from '../domain/database/name'
 import { SatchelError } from '../domain/value/error'
 import { segment, type Call, enterCall } from './call'
 import { clientAddress } from './client-address'

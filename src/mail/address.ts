@@ -1,4 +1,4 @@
-import { isLoopbackHost } from '../domain/origin'
+import { isLoopbackHost } from '../domain/database/origin'
 
 /** A mail server (RFC 5321), as `smtp://user:password@host:port?tls=…&ca=…` names it. */
 export interface SmtpAddress {

@@ -7,9 +7,9 @@ import {
   type MailRoute,
   type QueuedMail,
   recipientOf,
-} from '../domain/mailer'
+} from '../domain/store/mail'
 import type { Database, ReadTx } from '../domain/store/store'
-import type { Vault } from '../domain/vault'
+import type { Vault } from '../domain/store/vault'
 import type { Outbound } from '../net/outbound'
 import { describeMailAddress, NOBODY, parseMailAddress, usualSender } from './address'
 import { hookTransport } from './hook'

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock'
-import type { QueuedMail } from '../domain/mailer'
+import type { QueuedMail } from '../domain/store/mail'
 import type { Database } from '../domain/store/store'
 import { DeliveryError } from './message'
 

@@ -1,4 +1,4 @@
-import { requireEmail } from '../domain/user/email'
+import { requireEmail } from '../domain/value/email'
 
 /** Who a mail comes from. */
 export interface Sender {

@@ -1,5 +1,5 @@
 import { MAX_USERS, USER_ORDERS } from '../domain/user/query'
-import { USER_TYPES } from '../domain/user/user'
+import { USER_TYPES } from '../domain/value/user-id'
 import { type Parameter, type Schema, schemaRef, json, type Operations } from './specification'
 
 const MOMENT: Schema = { type: 'string', format: 'date-time' }

@@ -1,4 +1,4 @@
-import type { Blob } from '../domain/blob/blob'
+import type { Blob } from '../domain/value/blob'
 import type { RealmRef } from '../domain/store/realm'
 import type { Scope, WriteScope } from './scope'
 

@@ -1,4 +1,4 @@
-import type { User } from '../domain/user/user'
+import type { User } from '../domain/value/user-id'
 import type { UserFilter, UserOrder, UserPage, UserPosition, UserQuery } from '../domain/user/query'
 import type { Scope } from './scope'
 import { type Condition, condition, type Lookup, lookup, where } from './user-lookup'

@@ -1,4 +1,4 @@
-import type { User } from '../domain/user/user'
+import type { User } from '../domain/value/user-id'
 
 /** A user as the statements of this room select them. */
 export type UserRow = Omit<User, 'data'> & { readonly data: string | null }

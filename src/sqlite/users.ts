@@ -1,5 +1,5 @@
 import type { UserReader, UserWriter } from '../domain/store/people'
-import type { User, UserFields } from '../domain/user/user'
+import type { User, UserFields } from '../domain/value/user-id'
 import { textsOf } from '../domain/user/search'
 import type { Scope, WriteScope } from './scope'
 import { countUsers, listUsers } from './user-list'

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { type Actor, ANONYMOUS } from '../../src/domain/access/actor'
-import { findReadableBlob } from '../../src/domain/blob/access'
+import { findReadableBlob } from '../../src/domain/access/blob'
 import { collectBlobs } from '../../src/domain/blob/collection'
 import { putBlob } from '../../src/domain/blob/upload'
 import { SatchelError } from '../../src/domain/value/error'

@@ -1,5 +1,5 @@
 import { createJobRunner } from '../../src/domain/job/job-runner'
-import { MAINTENANCE } from '../../src/domain/job/maintenance'
+import { MAINTENANCE } from '../../src/domain/object/maintenance'
 import type { Database } from '../../src/domain/store/store'
 
 /** Lets the storage erase what deleted realms have left. */

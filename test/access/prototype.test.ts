@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'bun:test'
-import { declareTables } from '../../src/domain/declare'
+import { declareTables } from '../../src/domain/object/declare'
 import { parseStores } from '../../src/domain/value/schema'
 import type { Value } from './oracle-world'
 import { expectDone, expectRefused, openTeam } from './team'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { createJobRunner } from '../../src/domain/job/job-runner'
-import { MAINTENANCE } from '../../src/domain/job/maintenance'
+import { MAINTENANCE } from '../../src/domain/object/maintenance'
 import { as } from './setup'
 import { expectDone, expectRefused, FULL, openTeam } from './team'
 

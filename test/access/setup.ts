@@ -1,5 +1,5 @@
 import type { Actor } from '../../src/domain/access/actor'
-import { declareTables } from '../../src/domain/declare'
+import { declareTables } from '../../src/domain/object/declare'
 import { SatchelError } from '../../src/domain/value/error'
 import type { Filter } from '../../src/domain/object/filter'
 import { listObjects } from '../../src/domain/object/list'

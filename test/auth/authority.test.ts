@@ -2,9 +2,9 @@ import { describe, expect, test } from 'bun:test'
 import { decodeJwt } from 'jose'
 import { createAuthority } from '../../src/auth/authority'
 import type { Actor } from '../../src/domain/access/actor'
-import { revokeClient, rotateClient } from '../../src/domain/client'
+import { revokeClient, rotateClient } from '../../src/domain/database/client'
 import type { Database } from '../../src/domain/store/store'
-import type { User } from '../../src/domain/user/user'
+import type { User } from '../../src/domain/value/user-id'
 import { asClient, codeOf, DAY, HOUR, MINUTE, setupAuthority, type TestAuthority } from './setup'
 
 const alice = { sub: 'alice@example.com', email: 'alice@example.com', name: 'Alice' }

@@ -1,5 +1,5 @@
 import { expect } from 'bun:test'
-import type { Blob } from '../../src/domain/blob/blob'
+import type { Blob } from '../../src/domain/value/blob'
 import type { RealmRef } from '../../src/domain/store/realm'
 import type { ObjectPut, Traces } from '../../src/domain/store/objects'
 import type { Database } from '../../src/domain/store/store'

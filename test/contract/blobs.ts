@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import type { Blob } from '../../src/domain/blob/blob'
+import type { Blob } from '../../src/domain/value/blob'
 import { PUBLIC_REALM_REF, type RealmRef } from '../../src/domain/store/realm'
 import { HOUR } from '../auth/setup'
 import {

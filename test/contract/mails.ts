@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import type { QueuedMail } from '../../src/domain/mailer'
+import type { QueuedMail } from '../../src/domain/store/mail'
 import type { Database } from '../../src/domain/store/store'
 import { inEveryLife, NOW, type OpenStore, setupDatabase } from './fixture'
 

@@ -1,6 +1,6 @@
 import { expect } from 'bun:test'
 import type { Database } from '../../src/domain/store/store'
-import type { User, UserFields } from '../../src/domain/user/user'
+import type { User, UserFields } from '../../src/domain/value/user-id'
 import type { UserFilter, UserOrder, UserQuery } from '../../src/domain/user/query'
 import { textsOf } from '../../src/domain/user/search'
 

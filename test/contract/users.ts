@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import type { UserFields } from '../../src/domain/user/user'
+import type { UserFields } from '../../src/domain/value/user-id'
 import { USER_ORDERS } from '../../src/domain/user/query'
 import { inEveryLife, type OpenStore, setupDatabase } from './fixture'
 import { find, ids, putOne, query, user } from './user-fixture'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
 import { createVault } from '../../src/auth/key/vault'
-import { recipientOf } from '../../src/domain/mailer'
+import { recipientOf } from '../../src/domain/store/mail'
 import { codeOf, DAY, HOUR, MINUTE, refusalOf, SECOND } from '../auth/setup'
 import { ALICE, otpLetter, setupMailer } from './setup'
 import { startSmtp } from './smtp-server'

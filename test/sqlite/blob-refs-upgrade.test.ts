@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { ANONYMOUS } from '../../src/domain/access/actor'
-import { declareTables } from '../../src/domain/declare'
+import { declareTables } from '../../src/domain/object/declare'
 import { storedTraces } from '../../src/domain/object/traces'
 import { parseStores } from '../../src/domain/value/schema'
 import { administrator, alice, bob, readersOf, refTo, uploadText } from '../domain/blob/setup'

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import type { User, UserFields } from '../../src/domain/user/user'
+import type { User, UserFields } from '../../src/domain/value/user-id'
 import type { UserFilter, UserOrder, UserPosition } from '../../src/domain/user/query'
 import { textsOf } from '../../src/domain/user/search'
 import { setupStore } from '../auth/setup'

@@ -1,4 +1,4 @@
-import type { ClientCredentials } from '../../domain/client'
+import type { ClientCredentials } from '../../domain/database/client'
 import { SatchelError } from '../../domain/value/error'
 
 /**

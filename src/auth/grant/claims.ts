@@ -1,5 +1,5 @@
 import { quoted, SatchelError } from '../../domain/value/error'
-import { foldEmail, type Person, requireUserId } from '../../domain/user/user'
+import { foldEmail, type Person, requireUserId } from '../../domain/value/user-id'
 import { USER } from '../key/token'
 
 /** Who a token is for, as the client that asks for it says (protocol.md §2.1). */

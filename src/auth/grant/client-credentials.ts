@@ -1,5 +1,9 @@
 import type { Clock } from '../../clock'
-import { authenticateClient, type Client, type ClientCredentials } from '../../domain/client'
+import {
+  authenticateClient,
+  type Client,
+  type ClientCredentials,
+} from '../../domain/database/client'
 import { SatchelError } from '../../domain/value/error'
 import { grantScopes } from '../../domain/value/scope'
 import type { Database } from '../../domain/store/store'

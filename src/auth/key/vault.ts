@@ -1,4 +1,4 @@
-import type { Vault } from '../../domain/vault'
+import type { Vault } from '../../domain/store/vault'
 import { seal, unseal } from './seal'
 
 /** Seals with the secret key of a database (design.md §2). */

@@ -1,6 +1,6 @@
 import type { Code } from '../../domain/store/code'
 import { SatchelError } from '../../domain/value/error'
-import type { Letter } from '../../domain/mailer'
+import type { Letter } from '../../domain/store/mail'
 import type { ReadTx } from '../../domain/store/store'
 import { type LoginName, nameOf } from '../person/login-name'
 import { findIntent, requireWelcome } from '../person/person'

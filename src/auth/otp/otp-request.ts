@@ -1,6 +1,6 @@
 import type { Code } from '../../domain/store/code'
 import { randomToken } from '../../domain/value/id'
-import type { Letter, Mailer } from '../../domain/mailer'
+import type { Letter, Mailer } from '../../domain/store/mail'
 import { grantScopes } from '../../domain/value/scope'
 import type { Database, ReadTx } from '../../domain/store/store'
 import { createCap, tooMany } from './cap'

@@ -9,7 +9,7 @@ import {
   verdictOn,
 } from '../../domain/user/policy'
 import type { Database } from '../../domain/store/store'
-import { findUser, type Person, type User } from '../../domain/user/user'
+import { findUser, type Person, type User } from '../../domain/value/user-id'
 
 /**
  * Asks the web hook of a database about a person (protocol.md §13.1): outside every unit, because it

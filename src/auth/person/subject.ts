@@ -1,7 +1,7 @@
-import { findClient, isClientExpired } from '../../domain/client'
+import { findClient, isClientExpired } from '../../domain/database/client'
 import { SatchelError } from '../../domain/value/error'
 import type { ReadTx } from '../../domain/store/store'
-import { findUser, type User } from '../../domain/user/user'
+import { findUser, type User } from '../../domain/value/user-id'
 
 /**
  * The client id of what people get by logging in themselves (OTP, a provider, demo): their application

@@ -4,8 +4,8 @@ import { randomToken } from '../../domain/value/id'
 import { parseJson } from '../../domain/json/scan'
 import type { Policy, Verdict } from '../../domain/user/policy'
 import type { Database } from '../../domain/store/store'
-import type { Person } from '../../domain/user/user'
-import type { Vault } from '../../domain/vault'
+import type { Person } from '../../domain/value/user-id'
+import type { Vault } from '../../domain/store/vault'
 import {
   findWebhook,
   type PolicyChange,

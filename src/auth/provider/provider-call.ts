@@ -1,6 +1,6 @@
 import type { Configuration } from 'openid-client'
 import { SatchelError } from '../../domain/value/error'
-import type { Provider } from '../../domain/provider'
+import type { Provider } from '../../domain/database/provider'
 import type { LoginProof } from './login-state'
 import { providerFailure } from './provider-client'
 import { isOpenId, locate, PROVIDER_FACTS, usualScopes } from './provider-facts'

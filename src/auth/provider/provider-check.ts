@@ -1,5 +1,5 @@
 import type { Configuration } from 'openid-client'
-import type { Provider } from '../../domain/provider'
+import type { Provider } from '../../domain/database/provider'
 import { providerError, providerFailure } from './provider-client'
 import { callbackAddress } from './provider-login'
 

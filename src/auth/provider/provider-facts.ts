@@ -1,5 +1,5 @@
 import { SatchelError } from '../../domain/value/error'
-import type { Provider, ProviderOptions, ProviderType } from '../../domain/provider'
+import type { Provider, ProviderOptions, ProviderType } from '../../domain/database/provider'
 import {
   type Identify,
   identifyByClaims,

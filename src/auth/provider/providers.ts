@@ -8,9 +8,9 @@ import {
   type ProviderOptions,
   type ProviderType,
   putProvider,
-} from '../../domain/provider'
+} from '../../domain/database/provider'
 import type { Database } from '../../domain/store/store'
-import type { Vault } from '../../domain/vault'
+import type { Vault } from '../../domain/store/vault'
 import { isWebAddress } from '../../domain/value/web-address'
 import type { Outbound } from '../../net/outbound'
 import { createLoginStates } from './login-state'

@@ -1,4 +1,4 @@
-import { formatRef, parseRef } from './blob'
+import { formatRef, parseRef } from '../value/blob'
 import { SatchelError, quoted } from '../value/error'
 import type { RealmRef } from '../store/realm'
 import type { BlobState } from '../store/blobs'

@@ -1,8 +1,8 @@
 import { SatchelError, quoted } from '../value/error'
 import { type WireObject, getOwn, isWireObject, parseStored } from '../value/value'
 import type { Placement, Writing } from '../object/writing'
-import { findSharedBlob } from './access'
-import { parseRef } from './blob'
+import { findSharedBlob } from '../access/blob'
+import { parseRef } from '../value/blob'
 
 /** Whether there may be a BlobRef in a canonical text: almost no object gets past this. */
 export function mentionsBlobs(text: string): boolean {

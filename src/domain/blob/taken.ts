@@ -1,7 +1,7 @@
 import { SatchelError, quoted } from '../value/error'
 import { type WireObject, getOwn, isWireObject, setOwn } from '../value/value'
 import type { Table } from '../store/table'
-import { requireBlobType } from './blob'
+import { requireBlobType } from '../value/blob'
 import { type InlineValue, inlineValueOf } from '../value/inline-value'
 import { type OffloadRule, isOffloaded } from './offload-rule'
 

@@ -1,11 +1,11 @@
-import { requireSameLife } from '../user/user'
+import { requireSameLife } from '../value/user-id'
 import { accessOf } from '../access/access'
 import type { Actor } from '../access/actor'
 import { SatchelError } from '../value/error'
 import type { RealmRef } from '../store/realm'
 import type { Database, ReadTx, WriteTx } from '../store/store'
-import { findSharedBlob } from './access'
-import { type Blob, formatRef, requireBlobId } from './blob'
+import { findSharedBlob } from '../access/blob'
+import { type Blob, formatRef, requireBlobId } from '../value/blob'
 import { type BlobLimits, findBlobLimits } from './limits'
 
 /** What arrived, its bytes already in the blob store. */

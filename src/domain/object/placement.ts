@@ -5,7 +5,7 @@ import type { StoredObject } from '../store/objects'
 import { PUBLIC_REALM, PUBLIC_REALM_REF, type Realm } from '../store/realm'
 import type { WriteTx } from '../store/store'
 import type { Table } from '../store/table'
-import { requireUserId } from '../user/user'
+import { requireUserId } from '../value/user-id'
 import { type Draft, withFields } from './draft'
 import type { Placement, Writing } from './writing'
 

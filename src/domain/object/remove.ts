@@ -1,4 +1,4 @@
-import { requireSameLife } from '../user/user'
+import { requireSameLife } from '../value/user-id'
 import { accessOf } from '../access/access'
 import { authorizeRemoval } from './authorize'
 import { keepingFullRights } from '../rows/full-rights'

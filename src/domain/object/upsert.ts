@@ -1,4 +1,4 @@
-import { requireSameLife } from '../user/user'
+import { requireSameLife } from '../value/user-id'
 import { accessOf } from '../access/access'
 import { ROW_RULES } from '../rows/row-rules'
 import type { Actor } from '../access/actor'

@@ -10,7 +10,7 @@ import { getOwn, isWireObject, parseStored, type WireObject } from '../value/val
 import { shownName } from '../value/shown-name'
 import type { ReadTx, WriteTx } from '../store/store'
 import { requireTable, type Table } from '../store/table'
-import type { User } from '../user/user'
+import type { User } from '../value/user-id'
 
 export type InvitationAnswer = 'accept' | 'reject'
 

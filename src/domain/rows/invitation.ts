@@ -1,5 +1,5 @@
-import { findClient } from '../client'
-import { DEMO_DOMAIN, requireEmail } from '../user/email'
+import { findClient } from '../database/client'
+import { DEMO_DOMAIN, requireEmail } from '../value/email'
 import { SatchelError } from '../value/error'
 import { withFields } from '../object/draft'
 import { isAbsent, parseStored, type WireObject } from '../value/value'
@@ -8,7 +8,7 @@ import type { RealmRef } from '../store/realm'
 import { hashSecret } from '../value/secret'
 import { shownName } from '../value/shown-name'
 import type { ReadTx, WriteTx } from '../store/store'
-import { findUser, foldEmail } from '../user/user'
+import { findUser, foldEmail } from '../value/user-id'
 
 /** An invitation that went out by mail: what the link in it stands for. */
 export interface Invitation {

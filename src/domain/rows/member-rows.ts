@@ -10,7 +10,7 @@ import {
 } from '../value/value'
 import { type Placement, type RowRules, type Writing, heldIn, refuse } from '../object/writing'
 import type { RealmRef } from '../store/realm'
-import { foldEmail } from '../user/user'
+import { foldEmail } from '../value/user-id'
 import { permissionsOf } from '../access/access'
 import { authorizePut, authorizeRemoval } from '../object/authorize'
 import type { Membership } from '../store/membership'

@@ -1,4 +1,4 @@
-import type { Blob } from '../blob/blob'
+import type { Blob } from '../value/blob'
 import type { RealmRef } from './realm'
 import type { Awaitable } from './store'
 

@@ -2,11 +2,11 @@ import type { Membership } from './membership'
 import type { Code } from './code'
 import type { RefreshToken } from './credential'
 import type { Invitation } from '../rows/invitation'
-import type { QueuedMail } from '../mailer'
+import type { QueuedMail } from './mail'
 import type { RealmRef } from './realm'
 import type { Awaitable } from './store'
 import type { UserFilter, UserPage, UserQuery } from '../user/query'
-import type { User, UserFields } from '../user/user'
+import type { User, UserFields } from '../value/user-id'
 
 // The part of the seam (`store.ts`, design.md §3) that is about people: where they are, who they are, how they come in.
 

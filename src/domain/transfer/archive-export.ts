@@ -1,5 +1,5 @@
 import type { ArchiveMaker } from './archive'
-import type { Blob } from '../blob/blob'
+import type { Blob } from '../value/blob'
 import { SatchelError, quoted } from '../value/error'
 import { BLOB_LIST, contentFile, DATA } from './archive-files'
 import { createBlobCensus } from './blob-census'

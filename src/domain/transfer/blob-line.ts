@@ -1,6 +1,6 @@
-import { type Blob, requireBlobId, requireBlobType } from '../blob/blob'
+import { type Blob, requireBlobId, requireBlobType } from '../value/blob'
 import { SatchelError, quoted } from '../value/error'
-import { requireUserId } from '../user/user'
+import { requireUserId } from '../value/user-id'
 import { type BlobFacts, inPlace, refuseAt } from './entry'
 import type { FileLine } from './line-file'
 

@@ -1,4 +1,4 @@
-import { declareTables } from '../declare'
+import { declareTables } from '../object/declare'
 import type { TableSchema } from '../value/schema'
 import type { Database, WriteTx } from '../store/store'
 import type { Table } from '../store/table'

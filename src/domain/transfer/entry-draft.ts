@@ -5,7 +5,7 @@ import { compoundKey } from '../value/key'
 import { requirePrivatePlace } from '../object/placement'
 import { type WireObject, getOwn, setOwn } from '../value/value'
 import type { Table } from '../store/table'
-import { requireUserId } from '../user/user'
+import { requireUserId } from '../value/user-id'
 import type { ObjectEntry } from './entry'
 
 /**

@@ -1,5 +1,5 @@
 import type { Packed } from './archive'
-import type { Blob } from '../blob/blob'
+import type { Blob } from '../value/blob'
 import { type ErrorCode, SatchelError } from '../value/error'
 import { JSON_LIMITS, type JsonLimits, parseJson } from '../json/scan'
 import type { Position } from '../json/syntax'

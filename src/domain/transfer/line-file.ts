@@ -2,7 +2,7 @@ import { quoted } from '../value/error'
 import { splitLines } from '../json/ndjson'
 import type { JsonLimits } from '../json/scan'
 import { type WireObject, getOwn, isWireObject } from '../value/value'
-import { parseSchemaIn } from '../schema-file'
+import { parseSchemaIn } from '../json/schema-file'
 import {
   FILE,
   type Item,

@@ -1,7 +1,7 @@
 import { quoted } from '../value/error'
 import { type JsonPart, splitJson } from '../json/split'
 import { isWireObject } from '../value/value'
-import { parseSchemaIn } from '../schema-file'
+import { parseSchemaIn } from '../json/schema-file'
 import { FILE, type Item, parsePart, type PartLimits, refuseAt, requireData } from './entry'
 import { parseIdPrefixes, parseSealed, roleEntries, userEntries } from './sections'
 

@@ -3,7 +3,7 @@ import { isIdPrefix } from '../value/id'
 import { compoundKey } from '../value/key'
 import { isWireObject } from '../value/value'
 import { PUBLIC_REALM } from '../store/realm'
-import { isEmail, requireUserId } from '../user/user'
+import { isEmail, requireUserId } from '../value/user-id'
 import { type ObjectEntry, type UserEntry, inPlace, refuseAt, requireData } from './entry'
 
 /** Names a place below the one that a section or a line has. */

@@ -1,7 +1,7 @@
 import { SatchelError } from '../value/error'
 import { findPolicy } from './policy'
 import type { Database, ReadTx } from '../store/store'
-import type { User } from './user'
+import type { User } from '../value/user-id'
 import { showUser, type UserJson } from './json'
 import { MAX_USERS, pagingKeyOf, type UserFilter, type UserPosition, type UserQuery } from './query'
 

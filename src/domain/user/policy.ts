@@ -1,7 +1,7 @@
 import { SatchelError } from '../value/error'
 import { DAY } from './license'
 import type { Awaitable, ReadTx, WriteTx } from '../store/store'
-import type { Person, User } from './user'
+import type { Person, User } from '../value/user-id'
 import { isWebAddress } from '../value/web-address'
 
 /** What a database does with people it does not know yet (protocol.md §7, design.md §4 Licences). */

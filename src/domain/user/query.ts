@@ -1,7 +1,7 @@
 import { quoted, SatchelError } from '../value/error'
 import { foldText } from '../value/fold'
 import { decodePercent } from '../value/percent'
-import { type User, USER_TYPES, type UserType } from './user'
+import { type User, USER_TYPES, type UserType } from '../value/user-id'
 
 /** What users can be sorted by (spec.md §4.2). */
 export const USER_ORDERS = [

@@ -1,9 +1,9 @@
 import { type Job, startJob } from '../job/job'
 import type { JobStep } from '../job/job-runner'
 import { handOver, leaveRealms } from './leaving'
-import { recipientOf } from '../mailer'
+import { recipientOf } from '../store/mail'
 import type { WriteTx } from '../store/store'
-import { foldEmail, type User } from './user'
+import { foldEmail, type User } from '../value/user-id'
 import { findUsersOfEmail, unknownUser } from './list'
 
 /**

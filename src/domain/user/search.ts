@@ -1,5 +1,5 @@
 import { foldText } from '../value/fold'
-import { foldEmail, type UserFields } from './user'
+import { foldEmail, type UserFields } from '../value/user-id'
 
 /** What users are found, searched in and sorted by besides their columns. */
 export interface UserTexts {

@@ -1,7 +1,7 @@
 import { DAY } from './license'
 import { findPolicy, type Policy, requireFreeId } from './policy'
 import type { Database, WriteTx } from '../store/store'
-import type { User } from './user'
+import type { User } from '../value/user-id'
 import { refuseUser, type UserChange } from './change'
 import { showUser, type UserJson } from './json'
 

@@ -1,5 +1,5 @@
 import { type AnyElysia, Elysia, NotFoundError } from 'elysia'
-import { isDatabaseName } from '../../domain/database'
+import { isDatabaseName } from '../../domain/database/name'
 import { decodePercent } from '../../domain/value/percent'
 import { isReservedTableName } from '../../domain/value/schema'
 import { callOf } from '../call'

@@ -1,4 +1,4 @@
-import type { Blob as BlobRecord } from '../../domain/blob/blob'
+import type { Blob as BlobRecord } from '../../domain/value/blob'
 import type { BlobStore } from '../../domain/store/blob-store'
 import { SatchelError } from '../../domain/value/error'
 import { answer, type Body } from '../answer'

@@ -1,5 +1,5 @@
 import type { Actor } from '../../domain/access/actor'
-import { requireBlobType } from '../../domain/blob/blob'
+import { requireBlobType } from '../../domain/value/blob'
 import { putBlob, roomForBlob } from '../../domain/blob/upload'
 import { decodePercent } from '../../domain/value/percent'
 import { SatchelError } from '../../domain/value/error'

@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia'
-import { findReadableBlob } from '../../domain/blob/access'
+import { findReadableBlob } from '../../domain/access/blob'
 import { requireScopes } from '../../domain/access/actor'
 import { answer } from '../answer'
 import { bearer } from '../bearer'

@@ -1,7 +1,7 @@
 import { type AnyElysia, Elysia } from 'elysia'
 import { type Actor, requireLicense, requireScopes } from '../../domain/access/actor'
 import type { Scope } from '../../domain/value/scope'
-import { foldUserId } from '../../domain/user/user'
+import { foldUserId } from '../../domain/value/user-id'
 import { readUserChanges } from '../../domain/user/change'
 import { getUser, listUsers } from '../../domain/user/list'
 import { parseUserQuery } from '../../domain/user/query'

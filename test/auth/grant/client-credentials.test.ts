@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { generateKeyPairSync } from 'node:crypto'
 import { decodeJwt } from 'jose'
-import { revokeClient, rotateClient } from '../../../src/domain/client'
+import { revokeClient, rotateClient } from '../../../src/domain/database/client'
 import { SCOPES } from '../../../src/domain/value/scope'
 import { listEveryUser } from '../../../src/domain/user/list'
 import {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { createHmac, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import { decodeJwt } from 'jose'
 import { createAuthority } from '../../../src/auth/authority'
-import { revokeClient } from '../../../src/domain/client'
+import { revokeClient } from '../../../src/domain/database/client'
 import { hashSecret } from '../../../src/domain/value/secret'
 import { createDevice } from '../device'
 import {

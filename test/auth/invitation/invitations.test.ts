@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { createClient } from '../../../src/domain/client'
+import { createClient } from '../../../src/domain/database/client'
 import { MAILS_PER_DAY } from '../../../src/domain/rows/invitation'
 import { SCOPES } from '../../../src/domain/value/scope'
 import { codeOf, DAY, HOUR, refusalOf } from '../setup'

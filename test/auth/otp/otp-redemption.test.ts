@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { decodeJwt } from 'jose'
-import { revokeClient } from '../../../src/domain/client'
+import { revokeClient } from '../../../src/domain/database/client'
 import { createDevice } from '../device'
 import { codeOf, HOUR, MINUTE, refusalOf } from '../setup'
 import { ALICE, BOB, setupOtp, wrongCode } from '../otp-setup'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { addOrigin } from '../../../src/domain/origin'
+import { addOrigin } from '../../../src/domain/database/origin'
 import { codeOf, HOUR, MINUTE, refusalOf } from '../setup'
 import { ALICE, BOB, reopen, setupOtp, wrongCode } from '../otp-setup'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { ANONYMOUS } from '../../../src/domain/access/actor'
-import { findReadableBlob } from '../../../src/domain/blob/access'
+import { findReadableBlob } from '../../../src/domain/access/blob'
 import { roomForBlob } from '../../../src/domain/blob/upload'
 import { codeOf, refusalOf, setupStore } from '../../auth/setup'
 import { administrator, ANY_AMOUNT, hashOf, person, uploadText, usageOf } from './setup'

@@ -1,4 +1,4 @@
-import type { Blob } from '../../../src/domain/blob/blob'
+import type { Blob } from '../../../src/domain/value/blob'
 import { exportArchive } from '../../../src/domain/transfer/archive-export'
 import {
   type ImportOptions,

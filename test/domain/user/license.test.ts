@@ -7,7 +7,7 @@ import {
   licensedUntil,
   licenseOf,
 } from '../../../src/domain/user/license'
-import type { User } from '../../../src/domain/user/user'
+import type { User } from '../../../src/domain/value/user-id'
 import { user } from '../../contract/user-fixture'
 
 const NOW = Date.UTC(2030, 0, 1)

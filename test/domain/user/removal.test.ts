@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { recipientOf } from '../../../src/domain/mailer'
+import { recipientOf } from '../../../src/domain/store/mail'
 import { admitUser } from '../../../src/domain/user/policy'
 import { codeOf } from '../../auth/setup'
 import { code } from '../../contract/codes'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { DAY } from '../../../src/domain/user/license'
 import type { Policy } from '../../../src/domain/user/policy'
-import type { Vault } from '../../../src/domain/vault'
+import type { Vault } from '../../../src/domain/store/vault'
 import {
   findWebhook,
   readVerdict,

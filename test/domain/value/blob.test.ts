@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { formatRef, parseRef, requireBlobId } from '../../../src/domain/blob/blob'
+import { formatRef, parseRef, requireBlobId } from '../../../src/domain/value/blob'
 import { codeOf } from '../../auth/setup'
 
 const GOOD = [

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { requireEmail } from '../../../src/domain/user/email'
+import { requireEmail } from '../../../src/domain/value/email'
 
 test.each([
   ['alice@example.com', 'alice@example.com'],

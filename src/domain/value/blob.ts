@@ -1,4 +1,4 @@
-import { SatchelError } from '../value/error'
+import { SatchelError } from './error'
 
 /** Binary data beside the objects that reference it (spec.md §2.7, protocol.md §8). Its bytes never change. */
 export interface Blob {

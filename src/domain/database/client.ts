@@ -1,10 +1,10 @@
-import type { Clock } from '../clock'
-import { quoted, SatchelError } from './value/error'
-import { randomToken } from './value/id'
-import { hasAllScopes, type Scope, SCOPES } from './value/scope'
-import { hashSecret, newSecret, sameSecret } from './value/secret'
-import type { ReadTx, WriteTx } from './store/store'
-import { foldEmail } from './user/user'
+import type { Clock } from '../../clock'
+import { quoted, SatchelError } from '../value/error'
+import { randomToken } from '../value/id'
+import { hasAllScopes, type Scope, SCOPES } from '../value/scope'
+import { hashSecret, newSecret, sameSecret } from '../value/secret'
+import type { ReadTx, WriteTx } from '../store/store'
+import { foldEmail } from '../value/user-id'
 
 /** An API client (protocol.md §9.2). Its secret is known only as its SHA-256. */
 export interface Client {

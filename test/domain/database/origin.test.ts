@@ -5,8 +5,8 @@ import {
   isOriginAllowed,
   listOrigins,
   removeOrigin,
-} from '../../src/domain/origin'
-import { refusalOf, setupStore } from '../auth/setup'
+} from '../../../src/domain/database/origin'
+import { refusalOf, setupStore } from '../../auth/setup'
 
 async function setupOrigins() {
   const base = await setupStore()

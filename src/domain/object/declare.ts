@@ -1,9 +1,9 @@
-import { SatchelError, quoted } from './value/error'
-import { idPrefixFor } from './value/id'
-import { startJob } from './job/job'
-import { type TableSchema, formatStores } from './value/schema'
-import type { WriteTx } from './store/store'
-import type { Table } from './store/table'
+import { SatchelError, quoted } from '../value/error'
+import { idPrefixFor } from '../value/id'
+import { startJob } from '../job/job'
+import { type TableSchema, formatStores } from '../value/schema'
+import type { WriteTx } from '../store/store'
+import type { Table } from '../store/table'
 
 /** How many tables a database may have, the hidden ones included (design.md §3). */
 const MOST_TABLES = 500

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { SatchelError } from '../../../src/domain/value/error'
-import { requireUserId } from '../../../src/domain/user/user'
+import { requireUserId } from '../../../src/domain/value/user-id'
 
 describe('a user id', () => {
   test.each([

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { parseSchemaFile, parseSchemaIn } from '../../src/domain/schema-file'
-import { refusal } from './refusal'
+import { parseSchemaFile, parseSchemaIn } from '../../../src/domain/json/schema-file'
+import { refusal } from '../refusal'
 
 test('reads the schema of an import file and nothing else of it', () => {
   const file = { sealed: true, schema: { items: '@id, title', old: null }, data: { rlm1: {} } }

@@ -1,6 +1,6 @@
-import type { Clock } from '../clock'
-import { quoted, SatchelError } from './value/error'
-import type { ReadTx, WriteTx } from './store/store'
+import type { Clock } from '../../clock'
+import { quoted, SatchelError } from '../value/error'
+import type { ReadTx, WriteTx } from '../store/store'
 
 export const PROVIDER_TYPES = ['google', 'microsoft', 'github', 'apple', 'custom-oauth2'] as const
 

@@ -1,5 +1,5 @@
 import type { Actor } from '../access/actor'
-import { type ErrorCode, SatchelError } from '../value/error'
+import { type ErrorCode, SatchelError } from './error'
 import type { Awaitable, ReadTx } from '../store/store'
 
 /** What is kept of a person who uses the database (spec.md §2.3). Times in ms since the epoch. */

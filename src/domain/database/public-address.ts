@@ -1,5 +1,5 @@
-import { SatchelError } from './value/error'
-import type { ReadTx, WriteTx } from './store/store'
+import { SatchelError } from '../value/error'
+import type { ReadTx, WriteTx } from '../store/store'
 
 /**
  * Where the outside world reaches a database, if the database itself says so; undefined where its

@@ -1,8 +1,8 @@
-import { JSON_LIMITS, parseJson } from './json/scan'
-import { findJsonFault, offsetInString, positionAt } from './json/syntax'
-import type { Position } from './json/syntax'
-import { parseStores } from './value/schema'
-import type { Locate, TableSchema } from './value/schema'
+import { JSON_LIMITS, parseJson } from './scan'
+import { findJsonFault, offsetInString, positionAt } from './syntax'
+import type { Position } from './syntax'
+import { parseStores } from '../value/schema'
+import type { Locate, TableSchema } from '../value/schema'
 
 /**
  * Parses the text of a JSON file: an import file with a `schema` (protocol.md §9.4), or the

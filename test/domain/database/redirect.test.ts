@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import { requireRedirect, withParameter } from '../../src/domain/redirect'
-import { codeOf } from '../auth/setup'
-import { BYPASSES, LISTED } from './bypasses'
+import { requireRedirect, withParameter } from '../../../src/domain/database/redirect'
+import { codeOf } from '../../auth/setup'
+import { BYPASSES, LISTED } from '../bypasses'
 
 const RULES = { listed: LISTED, isDevelopment: false }
 

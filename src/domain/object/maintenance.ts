@@ -1,6 +1,6 @@
-import type { Job } from './job'
-import { type JobStep, UNIT_MS } from './job-runner'
-import { entriesOf, storedTraces } from '../object/traces'
+import type { Job } from '../job/job'
+import { type JobStep, UNIT_MS } from '../job/job-runner'
+import { entriesOf, storedTraces } from './traces'
 import { parseStored } from '../value/value'
 
 /** Objects per unit: short enough for nobody to notice (design.md §3). */

@@ -1,8 +1,8 @@
-import { type Access, accessOf } from '../access/access'
-import type { Actor } from '../access/actor'
+import { type Access, accessOf } from './access'
+import type { Actor } from './actor'
 import { SatchelError } from '../value/error'
 import type { Awaitable, Database, ReadTx } from '../store/store'
-import { type Blob, parseRef } from './blob'
+import { type Blob, parseRef } from '../value/blob'
 
 /**
  * The blob that `ref` (`1:<id>`, decoded) names, for an actor who may read it (design.md §5.9): its

@@ -1,4 +1,4 @@
-import { quoted, SatchelError } from './value/error'
+import { quoted, SatchelError } from '../value/error'
 import { isApplication, isLoopbackHost } from './origin'
 
 export interface RedirectRules {

@@ -7,10 +7,10 @@ import {
   listClients,
   revokeClient,
   rotateClient,
-} from '../../src/domain/client'
-import { hashSecret } from '../../src/domain/value/secret'
-import { SCOPES, type Scope } from '../../src/domain/value/scope'
-import { codeOf, DAY, refusalOf, setupStore } from '../auth/setup'
+} from '../../../src/domain/database/client'
+import { hashSecret } from '../../../src/domain/value/secret'
+import { SCOPES, type Scope } from '../../../src/domain/value/scope'
+import { codeOf, DAY, refusalOf, setupStore } from '../../auth/setup'
 
 async function setupClients() {
   const base = await setupStore()

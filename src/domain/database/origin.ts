@@ -1,6 +1,6 @@
-import type { Clock } from '../clock'
-import { quoted, SatchelError } from './value/error'
-import type { ReadTx, WriteTx } from './store/store'
+import type { Clock } from '../../clock'
+import { quoted, SatchelError } from '../value/error'
+import type { ReadTx, WriteTx } from '../store/store'
 
 /** A browser origin that may call the database (protocol.md §11). */
 export interface Origin {

@@ -1,6 +1,6 @@
-import { hashSecret } from './value/secret'
-import type { Awaitable, ReadTx, WriteTx } from './store/store'
-import { foldEmail } from './user/user'
+import { hashSecret } from '../value/secret'
+import type { Awaitable, ReadTx, WriteTx } from './store'
+import { foldEmail } from '../value/user-id'
 
 /** What the templates of each kind of mail are filled with (protocol.md §13.2). */
 export interface MailVariables {

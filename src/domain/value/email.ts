@@ -1,6 +1,6 @@
 import { domainToASCII, domainToUnicode } from 'node:url'
-import { type ErrorCode, SatchelError } from '../value/error'
-import { foldEmail } from './user'
+import { type ErrorCode, SatchelError } from './error'
+import { foldEmail } from './user-id'
 
 /**
  * An e-mail address that a mail can be sent to, in the form in which addresses are stored and
