@@ -1,4 +1,4 @@
--- The first shape of a database file. Meaning of every table: design.md §3.
+-- The shape of a database file. The meaning of every table: design.md §3.
 
 CREATE TABLE database (
   only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
@@ -10,7 +10,9 @@ CREATE TABLE database (
   next_seq INTEGER NOT NULL,
   id_high_water INTEGER NOT NULL,
   sealed INTEGER NOT NULL,
-  created INTEGER NOT NULL
+  created INTEGER NOT NULL,
+  -- The latest time that expiry was judged by, ms: expired stays expired when the clock goes back.
+  latest_time INTEGER NOT NULL
 ) STRICT;
 
 CREATE TABLE tables (
@@ -22,7 +24,7 @@ CREATE TABLE tables (
   id_prefix TEXT NOT NULL,
   stores TEXT NOT NULL,
   hidden INTEGER NOT NULL,
-  -- An upper bound, in bytes, of the values in it.
+  -- An upper bound of the size of its values, in bytes.
   largest INTEGER NOT NULL DEFAULT 0,
   built_in INTEGER NOT NULL
 ) STRICT;
@@ -77,20 +79,52 @@ CREATE TABLE memberships (
   roles TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX memberships_of_user ON memberships (user_id) WHERE user_id IS NOT NULL;
+-- A deleted user leaves their realms in this order.
+CREATE INDEX memberships_of_user ON memberships (user_id, realm) WHERE user_id IS NOT NULL;
 CREATE INDEX memberships_of_email ON memberships (email) WHERE email IS NOT NULL;
 CREATE INDEX memberships_of_realm ON memberships (realm);
 
+-- Users as their lists are sorted, searched and paged (spec.md §4.2).
 CREATE TABLE users (
-  id TEXT PRIMARY KEY,
+  -- One life of a user id: a number never comes back, the user may.
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
   type TEXT NOT NULL CHECK (type IN ('eval', 'prod', 'demo')),
   created INTEGER NOT NULL,
   updated INTEGER NOT NULL,
   last_login INTEGER,
   valid_until INTEGER,
+  eval_until INTEGER,
   deactivated INTEGER,
-  data TEXT
+  data TEXT,
+  -- The address in its compared form; null: none, or it is the id.
+  email TEXT,
+  -- The display name, and all text that a search looks at, folded.
+  name TEXT,
+  search TEXT NOT NULL
 ) STRICT;
+
+-- Each holds the columns that lists are filtered by, so that skipping a user reads no row.
+CREATE INDEX users_by_id ON users (id, number, type, deactivated, search);
+CREATE INDEX users_by_created ON users (created, number, type, deactivated, search);
+CREATE INDEX users_by_updated ON users (updated, number, type, deactivated, search);
+CREATE INDEX users_by_last_login
+  ON users (ifnull(last_login, -9007199254740992), number, type, deactivated, search);
+CREATE INDEX users_by_valid_until
+  ON users (ifnull(valid_until, -9007199254740992), number, type, deactivated, search);
+CREATE INDEX users_by_eval_until
+  ON users (ifnull(eval_until, -9007199254740992), number, type, deactivated, search);
+CREATE INDEX users_by_type ON users (type, number, deactivated, search);
+CREATE INDEX users_by_name ON users (ifnull(name, ''), number, type, deactivated, search);
+CREATE INDEX users_by_email ON users (email) WHERE email IS NOT NULL;
+-- Few users are deactivated.
+CREATE INDEX users_inactive ON users (deactivated) WHERE deactivated IS NOT NULL;
+
+-- Three letters or more are looked up as a phrase, one or two as the beginning of a trigram.
+CREATE VIRTUAL TABLE user_search USING fts5 (
+  text, content = '', contentless_delete = 1, tokenize = 'trigram case_sensitive 1'
+);
+CREATE VIRTUAL TABLE user_trigrams USING fts5vocab (user_search, instance);
 
 CREATE TABLE clients (
   id TEXT PRIMARY KEY,
@@ -98,7 +132,9 @@ CREATE TABLE clients (
   scopes TEXT NOT NULL,
   name TEXT,
   created INTEGER NOT NULL,
-  expires INTEGER
+  expires INTEGER,
+  -- The person a client belongs to, who may log in as somebody else.
+  email TEXT
 ) STRICT;
 
 CREATE TABLE keys (
@@ -118,11 +154,16 @@ CREATE TABLE refresh_tokens (
   scopes TEXT NOT NULL,
   public_key TEXT NOT NULL,
   created INTEGER NOT NULL,
-  last_used INTEGER NOT NULL
+  last_used INTEGER NOT NULL,
+  -- Null for the tokens of a client itself.
+  user_number INTEGER,
+  login TEXT
 ) STRICT;
 
 CREATE INDEX refresh_tokens_of_client ON refresh_tokens (client_id);
 CREATE INDEX refresh_tokens_idle ON refresh_tokens (last_used);
+CREATE INDEX refresh_tokens_of_user ON refresh_tokens (user_number) WHERE user_number IS NOT NULL;
+CREATE INDEX refresh_tokens_of_login ON refresh_tokens (login) WHERE login IS NOT NULL;
 
 CREATE TABLE refresh_uses (
   hash TEXT NOT NULL,
@@ -133,9 +174,97 @@ CREATE TABLE refresh_uses (
 
 CREATE INDEX refresh_uses_old ON refresh_uses (used);
 
+-- Codes that can be redeemed once.
+CREATE TABLE codes (
+  id TEXT PRIMARY KEY,
+  kind TEXT NOT NULL CHECK (kind IN ('otp', 'authorization')),
+  -- The HMAC of a code that is short enough to be guessed; null where the id is the hash.
+  hash TEXT,
+  subject TEXT NOT NULL,
+  scopes TEXT NOT NULL,
+  state TEXT NOT NULL,
+  attempts INTEGER NOT NULL,
+  created INTEGER NOT NULL,
+  expires INTEGER NOT NULL,
+  used INTEGER
+) STRICT;
+
+CREATE INDEX codes_of_subject ON codes (subject, created);
+CREATE INDEX codes_by_end ON codes (expires);
+
+CREATE TABLE mails (
+  id TEXT PRIMARY KEY,
+  -- The SHA-256 of the address: mails for a deleted user go with the user.
+  recipient TEXT NOT NULL,
+  -- Template, recipient and variables, encrypted: a copy of the file must not show the code in it.
+  sealed TEXT NOT NULL,
+  attempts INTEGER NOT NULL,
+  created INTEGER NOT NULL,
+  due INTEGER NOT NULL,
+  expires INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX mails_by_due ON mails (due);
+CREATE INDEX mails_of_recipient ON mails (recipient);
+
+-- Invitations that were sent by mail: for their links, and for counting recent ones.
+CREATE TABLE invitations (
+  -- The hash of the secret in the link.
+  id TEXT PRIMARY KEY,
+  member TEXT NOT NULL,
+  realm INTEGER NOT NULL,
+  email TEXT NOT NULL,
+  -- A hash: it is only counted by.
+  inviter TEXT NOT NULL,
+  -- The page that asked, and its name for people.
+  origin TEXT,
+  origin_name TEXT NOT NULL,
+  sent INTEGER NOT NULL,
+  expires INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX invitations_of_email ON invitations (email, sent);
+CREATE INDEX invitations_of_inviter ON invitations (inviter, sent);
+CREATE INDEX invitations_by_end ON invitations (expires);
+
+-- Outside login providers.
+CREATE TABLE providers (
+  id TEXT PRIMARY KEY,
+  type TEXT NOT NULL,
+  display_name TEXT NOT NULL,
+  icon_url TEXT,
+  client_id TEXT NOT NULL,
+  -- The client secret, or the private key that signs one.
+  sealed_secret TEXT,
+  scopes TEXT,
+  options TEXT NOT NULL,
+  created INTEGER NOT NULL
+) STRICT;
+
+-- OAuth states that were used: each is accepted once.
+CREATE TABLE spent_states (
+  id TEXT PRIMARY KEY,
+  expires INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX spent_states_by_end ON spent_states (expires);
+
+-- Logins whose code was presented twice: their tokens are revoked.
+CREATE TABLE revoked_logins (
+  id TEXT PRIMARY KEY,
+  expires INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX revoked_logins_by_end ON revoked_logins (expires);
+
 CREATE TABLE origins (
   id TEXT PRIMARY KEY,
   created INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE settings (
+  id TEXT PRIMARY KEY,
+  value TEXT NOT NULL
 ) STRICT;
 
 CREATE TABLE jobs (
@@ -147,3 +276,50 @@ CREATE TABLE jobs (
   created INTEGER NOT NULL,
   failure TEXT
 ) STRICT;
+
+-- Blobs, their uploaders and the objects that reference them (design.md §3, §5.9).
+CREATE TABLE blobs (
+  id TEXT PRIMARY KEY,
+  -- SHA-256 of the content in hex: the name of its file.
+  hash TEXT NOT NULL,
+  size INTEGER NOT NULL,
+  type TEXT NOT NULL,
+  created INTEGER NOT NULL,
+  -- Since when nothing references it, ms; null while something does.
+  idle_since INTEGER,
+  -- 1: all its uploaders were erased, and it goes with the last object that references it.
+  is_left INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX blobs_of_hash ON blobs (hash);
+CREATE INDEX blobs_idle ON blobs (idle_since) WHERE idle_since IS NOT NULL;
+
+-- The private realm of each uploader: one life of a user, like every realm number.
+CREATE TABLE blob_uploads (
+  realm INTEGER NOT NULL,
+  blob TEXT NOT NULL,
+  PRIMARY KEY (realm, blob)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX blob_uploads_of_blob ON blob_uploads (blob);
+
+-- Blobs that are not there are referenced too: an import may bring them after the objects.
+CREATE TABLE blob_refs (
+  blob TEXT NOT NULL,
+  realm INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  table_number INTEGER NOT NULL,
+  PRIMARY KEY (blob, realm, seq)
+) STRICT, WITHOUT ROWID;
+
+-- Bytes by uploader; realm 0 is the whole database.
+CREATE TABLE blob_usage (
+  realm INTEGER PRIMARY KEY,
+  bytes INTEGER NOT NULL,
+  blobs INTEGER NOT NULL
+) STRICT;
+
+-- Contents without a blob, until their files are removed.
+CREATE TABLE spent_hashes (
+  hash TEXT PRIMARY KEY
+) STRICT, WITHOUT ROWID;

@@ -61,7 +61,7 @@ function requireSameHistory(applied: readonly Applied[], list: readonly Migratio
     if (known.name === name && hashOf(known.sql) === hash) continue
     throw new SatchelError(
       'STORAGE_FAILED',
-      `The migration ${name} of this data is not the one this program has: the file was written by another build`,
+      `Another build of Satchel made this data (its migration ${name} is not the one here): export it with that build, then import it into a new database here`,
     )
   }
 }

@@ -8,8 +8,6 @@ import { randomToken } from '../domain/value/id'
 import { PUBLIC_REALM, PUBLIC_REALM_REF } from '../domain/store/realm'
 import { BUILT_IN_TABLES } from '../domain/store/table'
 import type { Connection } from './connection'
-import { foldUsers } from './fold-users'
-import { readBlobRefs } from './read-blob-refs'
 import { migrate } from './migrate'
 import { createObjectTable } from './object-table'
 import { keepPrivate } from './private-file'
@@ -17,7 +15,7 @@ import { keepPrivate } from './private-file'
 /** The oldest SQLite this engine trusts with a WAL (design.md §2). */
 const OLDEST_SQLITE = '3.51.3'
 
-/** Makes a file, new or of an earlier version, one that this program can serve. */
+/** Migrates a file, new or of an earlier version, and gives a new one its first rows. */
 export function prepareFile(
   connection: Connection,
   file: string,
@@ -25,9 +23,7 @@ export function prepareFile(
   list: readonly Migration[] = migrations,
 ): void {
   migrate(connection, (version) => backUp(connection, file, `${file}.before-${version}`), list)
-  foldUsers(connection)
-  readBlobRefs(connection)
-  if (connection.prepare('SELECT 1 FROM database').get() === null) furnish(connection, clock)
+  if (connection.prepare('SELECT 1 FROM database').get() === null) insertDefaults(connection, clock)
 }
 
 export function sqliteVersion({ prepare }: Connection): string {
@@ -60,8 +56,8 @@ function backUp({ prepare }: Connection, file: string, copy: string): void {
   syncPathNow(dirname(file))
 }
 
-/** What every database has from its first moment: an identity, the public realm, the built-in tables. */
-function furnish(connection: Connection, clock: Clock): void {
+/** The first rows of every database: its identity, the public realm, the built-in tables. */
+function insertDefaults(connection: Connection, clock: Clock): void {
   const { db, prepare } = connection
   db.run('BEGIN IMMEDIATE')
   prepare(

@@ -98,7 +98,7 @@ export const codes = sqliteTable('codes', {
 
 export const mails = sqliteTable('mails', {
   id: text().primaryKey(),
-  recipient: text(),
+  recipient: text().notNull(),
   sealed: text().notNull(),
   attempts: integer().notNull(),
   created: integer().notNull(),

@@ -72,7 +72,7 @@ function put(scope: WriteScope, user: UserFields): User {
     name,
     search,
   ]
-  const known = prepare<{ number: number; search: string | null }>(
+  const known = prepare<{ number: number; search: string }>(
     'SELECT number, search FROM users WHERE id = ?',
   ).get(user.id)
   if (known === null) {

@@ -305,7 +305,7 @@ async function lookAgain(server: Awaited<ReturnType<typeof setupMailer>>): Promi
   await database.write((tx) =>
     tx.mails.put({
       id: 'alarm',
-      recipient: null,
+      recipient: 'hash of nobody',
       sealed: '',
       attempts: 0,
       created: clock.now(),

@@ -110,6 +110,7 @@ describe('a file that is broken', () => {
     ['has a broken schema', (file) => overwrite(file, 100, 3_000)],
     ['ends too early', (file) => truncateSync(file, 4096 * 3)],
     ['has lost its identity', (file) => edit(file, 'DELETE FROM database')],
+    ['was made by another build', (file) => edit(file, "UPDATE migrations SET hash = 'other'")],
     ['has lost a table', (file) => edit(file, 'DROP TABLE realm_ids')],
   ])('because it %s is refused with its name, whatever is asked', async (_, damage) => {
     using folder = temporaryFolder()

@@ -64,6 +64,14 @@ describe('migrating', () => {
     expect(file.rows('SELECT name FROM things')).toEqual([{ name: null }])
   })
 
+  test('tells what to do with data of another build', () => {
+    using file = openFile()
+    file.migrate([FIRST])
+    expect(file.refusal([{ ...FIRST, sql: `${FIRST.sql} -- edited` }])?.message).toBe(
+      'Another build of Satchel made this data (its migration 0001_first is not the one here): export it with that build, then import it into a new database here',
+    )
+  })
+
   test('leaves the file as it was when one of several fails', () => {
     using file = openFile()
     file.migrate([FIRST])

@@ -19,12 +19,8 @@ const READ_WHOLE = [
   /^SELECT 1 FROM tombstones LIMIT 1$/,
   // The index holds those that are being erased and no others.
   /^SELECT number FROM realm_ids WHERE state = 'erasing'$/,
-  // The index holds those that wait to be folded and no others.
-  /FROM users INDEXED BY users_to_fold WHERE search IS NULL LIMIT 1000$/,
   // The realms that are asked for, which are no table.
   /json_each\(\?3\) place CROSS JOIN blob_refs/,
-  // Empties itself once, after an upgrade.
-  /^SELECT number FROM unread_tables LIMIT 1$/,
   /^UPDATE database SET/,
 ]
 

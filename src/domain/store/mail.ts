@@ -58,8 +58,8 @@ interface LetterOf<Kind extends MailKind> {
 /** A letter that waits to be sent. Only who holds the secret key of the database can read it. */
 export interface QueuedMail {
   readonly id: string
-  /** What `recipientOf` makes of the address; null when an earlier program queued it. */
-  readonly recipient: string | null
+  /** `recipientOf` the address. */
+  readonly recipient: string
   readonly sealed: string
   /** How often it was tried. */
   readonly attempts: number

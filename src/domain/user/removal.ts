@@ -46,8 +46,7 @@ export const REMOVAL_STEPS: Readonly<Partial<Record<Job['kind'], JobStep>>> = {
 
   'hand-over': (database, job) =>
     database.write(async (tx) => {
-      // One that was put down before this program looked has looked already.
-      const { realm, after, isLooking = false } = job.state
+      const { realm, after, isLooking } = job.state
       const place = { after: String(after), isLooking: isLooking === true }
       const next = await handOver(tx, Number(realm), place, job.created)
       if (next === undefined) return 'done'

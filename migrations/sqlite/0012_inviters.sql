@@ -1,3 +1,0 @@
--- Who invites is a hash from now on, to be counted by.
-
-UPDATE invitations SET inviter = '';
