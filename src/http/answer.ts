@@ -1,5 +1,7 @@
 import type { Call } from './call'
 import { quotaHeaders } from './rate-limits'
+import { type ErrorCode, SatchelError } from '../domain/value/error'
+import { STATUS } from '../openapi/status'
 
 export type Body = string | ReadableStream<Uint8Array> | Blob | null
 
@@ -46,4 +48,100 @@ export function dress(call: Call, response: Response): Response {
   const quota = call.quota === undefined ? {} : quotaHeaders(call.quota)
   for (const [name, value] of Object.entries({ ...quota, ...call.cors })) headers.set(name, value)
   return new Response(response.body, { status: response.status, headers })
+}
+
+/**
+ * What the caller is told of an error, while the log is told the rest. What is no `SatchelError` is
+ * `INTERNAL` and says nothing.
+ */
+export function publicError(
+  door: { failure(requestId: string, error: unknown): void },
+  call: Pick<Call, 'id'>,
+  error: unknown,
+): SatchelError {
+  const told = tell(error)
+  const isWhole = told === error && (told.cause === undefined || told.code === 'INVALID_TOKEN')
+  if (!isWhole) door.failure(call.id, error)
+  return told
+}
+
+function tell(error: unknown): SatchelError {
+  const known = error instanceof SatchelError ? error : new SatchelError('INTERNAL', '')
+  const sentence = SENTENCES[known.code]
+  return sentence === undefined ? known : new SatchelError(known.code, sentence)
+}
+
+/** In place of sentences for operators, which name files. */
+const SENTENCES: Partial<Record<ErrorCode, string>> = {
+  INTERNAL: 'Something went wrong here; the log of the server says more',
+  STORAGE_FAILED:
+    'The storage failed: nothing of this request was stored. The log of the server says more',
+  STORAGE_FULL:
+    'The disk is full: nothing of this request was stored. Free some space and repeat it',
+  READ_ONLY: 'The data folder cannot be written: nothing of this request was stored',
+  NEWER_DATA: 'This database was written by a newer version of Satchel, which has to serve it',
+}
+
+/** `{code, message, requestId, reason?}` with the status of its code (design.md §6). */
+export function errorAnswer(
+  call: Call,
+  error: SatchelError,
+  extra?: Record<string, string>,
+): Response {
+  call.code = error.code
+  const body = {
+    code: error.code,
+    message: fitting(error.message, LONGEST_MESSAGE),
+    requestId: call.id,
+    ...(error.reason === undefined ? {} : { reason: fitting(error.reason, LONGEST_REASON) }),
+  }
+  return answer(call, plainJson(body), {
+    status: STATUS[error.code],
+    headers: { ...headersOf(error), ...extra },
+  })
+}
+
+/** The message alone, as text, for clients that show it to somebody as it is (design.md §4). */
+export function errorText(call: Call, error: SatchelError): Response {
+  call.code = error.code
+  return answer(call, fitting(error.message, LONGEST_MESSAGE), {
+    status: STATUS[error.code],
+    headers: headersOf(error),
+    type: 'text/plain;charset=utf-8',
+  })
+}
+
+function headersOf({ code, retryAfter }: SatchelError): Record<string, string> {
+  return {
+    'Cache-Control': 'no-store',
+    ...(STATUS[code] === 401 ? { 'WWW-Authenticate': 'Bearer' } : {}),
+    ...retryHeaders(retryAfter),
+    // Whoever is too slow for one request is not waited for to end it.
+    ...(code === 'TOO_SLOW' ? { Connection: 'close' } : {}),
+  }
+}
+
+export function retryHeaders(retryAfter: number | undefined): Record<string, string> {
+  return retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) }
+}
+
+/** In bytes: with what stands beside them they stay within 4 KiB (design.md §6). */
+const LONGEST_MESSAGE = 2_600
+const LONGEST_REASON = 1_200
+
+/** The text, cut where its JSON would be longer than `most` bytes. */
+function fitting(text: string, most: number): string {
+  let shown = text.slice(0, most)
+  while (Buffer.byteLength(plainJson(shown)) > most) {
+    shown = shown.slice(0, Math.floor(shown.length * 0.9))
+  }
+  return shown
+}
+
+/** JSON that a terminal can be shown: without the control characters that JSON leaves alone. */
+function plainJson(value: unknown): string {
+  return JSON.stringify(value).replaceAll(
+    /[\u007f-\u009f\u2028\u2029]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }

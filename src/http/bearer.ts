@@ -3,7 +3,7 @@ import { ANONYMOUS, type Actor, requireLicense, requireScopes } from '../domain/
 import { SatchelError } from '../domain/value/error'
 import type { Scope } from '../domain/value/scope'
 import { type Call, callOf, segment } from './call'
-import type { Door } from './door'
+import type { Door } from './context'
 import type { Host } from '../host/host'
 
 /**

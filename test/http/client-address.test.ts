@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { clientAddress } from '../../src/http/client-address'
+import { clientAddress } from '../../src/http/handler'
 import { parseNetworks } from '../../src/net/networks'
 
 const PROXIES = parseNetworks('10.0.0.0/8,fd00::/8')!

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { SatchelError } from '../../src/domain/value/error'
 import type { Call } from '../../src/http/call'
-import { errorAnswer, publicError } from '../../src/http/errors'
+import { errorAnswer, publicError } from '../../src/http/answer'
 import { STATUS } from '../../src/openapi/status'
 import { ALICE, type Answer, callerOf, exchange, setupData } from './setup'
 

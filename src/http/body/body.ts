@@ -2,7 +2,6 @@ import { SatchelError } from '../../domain/value/error'
 import { type JsonLimits, parseScanned, scanJson } from '../../domain/json/scan'
 import { nextTurn } from '../../domain/value/turn'
 import { callOf } from '../call'
-import { gather, release } from './body-bytes'
 
 export interface BodyLimits extends JsonLimits {
   /** The largest body of one request. */
@@ -236,3 +235,80 @@ function tooLarge(most: number): SatchelError {
     `The body is larger than ${most} bytes: send it in several requests`,
   )
 }
+
+/** Not worth the time that giving it back at once takes. */
+const TINY = 4096
+const NONE = new Uint8Array(0)
+
+/**
+ * The chunks in one piece that grows to at most `most` bytes: small ones, kept, would be many times
+ * what is in them. `grown` is told how many bytes there are before they are taken, and throws when
+ * there are too many.
+ */
+export async function gather(
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  most: number,
+  grown: (total: number) => void,
+): Promise<Uint8Array> {
+  let bytes: Uint8Array = NONE
+  let total = 0
+  try {
+    for await (const chunk of chunks) {
+      const end = total + chunk.length
+      grown(end)
+      const isOurs = isAlone(chunk)
+      if (total === 0 && isOurs) {
+        bytes = chunk
+      } else {
+        if (end > bytes.length) bytes = widen(bytes, total, Math.min(most, end * 2))
+        bytes.set(chunk, total)
+        if (isOurs) release(chunk)
+      }
+      total = end
+    }
+    return total === bytes.length ? bytes : bytes.subarray(0, total)
+  } catch (error) {
+    release(bytes)
+    throw error
+  }
+}
+
+function widen(bytes: Uint8Array, used: number, length: number): Uint8Array {
+  const wider = Buffer.allocUnsafeSlow(length)
+  wider.set(bytes.subarray(0, used))
+  release(bytes)
+  return wider
+}
+
+/** Nothing else lies where these bytes do, or they are too few to be given back. */
+function isAlone(bytes: Uint8Array): boolean {
+  return bytes.length <= TINY || bytes.length === bytes.buffer.byteLength
+}
+
+/**
+ * Gives back at once what these bytes lie in, and nobody else does: the collector comes when that is
+ * hundreds of megabytes.
+ */
+export function release(bytes: Uint8Array): void {
+  if (bytes.length > TINY && bytes.buffer instanceof ArrayBuffer) bytes.buffer.transfer(0)
+}
+
+/**
+ * The fields of a form that a browser posts, those of `names` alone. Throws `UNSUPPORTED_MEDIA_TYPE`
+ * with the `sentence` that says what is expected, and what `Bodies` throws.
+ */
+export async function readForm(
+  bodies: Bodies,
+  request: Request,
+  names: readonly string[],
+  sentence: string,
+): Promise<URLSearchParams> {
+  const type = request.headers.get('content-type') ?? ''
+  if (!/^application\/x-www-form-urlencoded *(?:;|$)/i.test(type)) {
+    throw new SatchelError('UNSUPPORTED_MEDIA_TYPE', sentence)
+  }
+  const form = new URLSearchParams(await bodies.text(request, LONGEST_FORM))
+  return new URLSearchParams([...form].filter(([name]) => names.includes(name)))
+}
+
+const LONGEST_FORM = 16 * 1024

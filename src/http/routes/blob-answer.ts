@@ -1,14 +1,11 @@
 import type { Blob as BlobRecord } from '../../domain/value/blob'
 import type { BlobStore } from '../../domain/store/blob-store'
 import { SatchelError } from '../../domain/value/error'
-import { answer, type Body } from '../answer'
-import { contentRange, multipartBytes, plainBytes } from '../byte-parts'
+import { answer, type Body, errorAnswer } from '../answer'
+import { contentRange, multipartBytes, plainBytes, parseRanges } from '../body/byte-ranges'
 import type { Call } from '../call'
-import type { Door } from '../door'
-import { errorAnswer } from '../errors'
-import { isInert } from '../inert'
-import { pacedStream } from '../paced-stream'
-import { parseRanges } from '../range'
+import type { Door } from '../context'
+import { pacedStream } from '../body/json-stream'
 
 /** Its bytes never change, and who may read them has them. */
 const FOR_EVER = 'private, max-age=31536000, immutable'
@@ -90,3 +87,48 @@ function notSatisfiable(call: Call, size: number): Response {
   )
   return errorAnswer(call, error, { 'Content-Range': `bytes */${size}` })
 }
+
+/**
+ * True for types that a browser shows without running anything in them (promise 41); all others it is
+ * told to save. What is not exactly one type and plain parameters could be read as another one.
+ */
+export function isInert(type: string): boolean {
+  const [, essence] = ONE_TYPE.exec(type) ?? []
+  return essence !== undefined && INERT.has(essence.toLowerCase())
+}
+
+const ONE_TYPE = /^([\w.+-]+\/[\w.+-]+)(?:\s*;\s*[\w-]+=[\w.+-]+)*$/
+
+const INERT: ReadonlySet<string> = new Set([
+  'application/json',
+  'audio/aac',
+  'audio/flac',
+  'audio/mp4',
+  'audio/mpeg',
+  'audio/ogg',
+  'audio/wav',
+  'audio/webm',
+  'font/otf',
+  'font/ttf',
+  'font/woff',
+  'font/woff2',
+  'image/apng',
+  'image/avif',
+  'image/bmp',
+  'image/gif',
+  'image/heic',
+  'image/jpeg',
+  'image/jxl',
+  'image/png',
+  'image/tiff',
+  'image/vnd.microsoft.icon',
+  'image/webp',
+  'image/x-icon',
+  'text/csv',
+  'text/plain',
+  'video/mp4',
+  'video/mpeg',
+  'video/ogg',
+  'video/quicktime',
+  'video/webm',
+])

@@ -4,10 +4,9 @@ import { requireScopes } from '../../domain/access/actor'
 import { answer } from '../answer'
 import { bearer } from '../bearer'
 import { blobAnswer } from './blob-answer'
-import { takeUpload } from './blob-upload'
+import { takeUpload, createUploadShares } from './blob-upload'
 import { segment } from '../call'
-import type { Door } from '../door'
-import { createUploadShares } from '../body/upload-shares'
+import type { Door } from '../context'
 
 /** `/blob` (spec.md §4, §4.5, protocol.md §8). */
 export function blobRoutes(door: Door) {

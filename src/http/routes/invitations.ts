@@ -1,11 +1,11 @@
 import { type AnyElysia, Elysia } from 'elysia'
 import { type ErrorCode, SatchelError } from '../../domain/value/error'
 import type { InvitationAnswer } from '../../domain/rows/invitation-answer'
-import { type Call } from '../call'
-import type { Door } from '../door'
-import { readForm } from '../body/form'
+import type { Call } from '../call'
+import type { Door } from '../context'
+import { readForm } from '../body/body'
 import { invitationPage } from '../pages/invitation-page'
-import { onPage, pageAnswer, seeOther } from '../pages/page-answer'
+import { onPage, pageAnswer, seeOther } from '../pages/page'
 
 /**
  * The page behind the link in an invitation (protocol.md §6.4), for who has nothing but the mail.
@@ -28,7 +28,7 @@ export function invitationRoutes(door: Door): AnyElysia {
         onPage(door, request, titleOf, async (call, { invitations }) => {
           requireOwnPage(request)
           const secret = secretOf(call)
-          const form = await readForm(door, request, ['answer'], 'An answer comes as a form')
+          const form = await readForm(door.bodies, request, ['answer'], 'An answer comes as a form')
           await invitations.answer(secret, requireAnswer(form.get('answer')))
           return seeOther(call, `?token=${secret}`)
         }),

@@ -1,17 +1,16 @@
 import { type AnyElysia, Elysia } from 'elysia'
 import { usualScopes } from '../../auth/provider/provider-facts'
-import type { LoginStep } from '../../auth/provider/provider-login'
-import { callbackAddress } from '../../auth/provider/provider-login'
+import { type LoginStep, callbackAddress } from '../../auth/provider/provider-login'
 import { SatchelError } from '../../domain/value/error'
 import { listProviders, type Provider } from '../../domain/database/provider'
 import { answer } from '../answer'
 import { hostOf } from '../bearer'
 import { type Call, callOf, segment } from '../call'
-import type { Door } from '../door'
-import { readForm } from '../body/form'
+import type { Door } from '../context'
+import { readForm } from '../body/body'
 import type { Host } from '../../host/host'
-import { browserCookie, readBrowser } from './login-cookie'
-import { onPage, seeOther } from '../pages/page-answer'
+import { onPage, seeOther } from '../pages/page'
+import { STATE_LIFE } from '../../auth/provider/login-state'
 
 /** Logins with outside providers (spec.md §2.4, §4.4, protocol.md §3.2, §3.3). */
 export function oauthRoutes(door: Door): AnyElysia {
@@ -73,7 +72,7 @@ export function oauthRoutes(door: Door): AnyElysia {
         onPage(door, request, refused, async (call, host) => {
           const address = await requireAddress(host)
           const query = await readForm(
-            door,
+            door.bodies,
             request,
             POSTED,
             'What comes from a provider is a form',
@@ -145,3 +144,28 @@ function redirect(door: Door, call: Call, step: LoginStep, cookie?: string): Res
     },
   })
 }
+
+/**
+ * The secret that binds a login to the browser that began it (design.md §6). It is for the OAuth
+ * routes of one database alone, and comes back with a link from another site, but not with a form.
+ */
+export function browserCookie(address: string, browser: string): string {
+  const { pathname, protocol } = new URL(`${address}/oauth`)
+  return [
+    `${NAME}=${browser}`,
+    `Path=${pathname}`,
+    `Max-Age=${STATE_LIFE / 1000}`,
+    'HttpOnly',
+    'SameSite=Lax',
+    ...(protocol === 'https:' ? ['Secure'] : []),
+  ].join('; ')
+}
+
+/** The secret in a `Cookie` header, if there is one that we may have made. */
+export function readBrowser(header: string | null): string | undefined {
+  const [, value] = COOKIE.exec(header ?? '') ?? []
+  return value
+}
+
+const NAME = 'satchel-login'
+const COOKIE = new RegExp(String.raw`(?:^|; *)${NAME}=([\w-]{43})(?:;|$)`)

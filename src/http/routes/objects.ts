@@ -1,4 +1,4 @@
-import { type AnyElysia, Elysia } from 'elysia'
+import { type AnyElysia, Elysia, NotFoundError } from 'elysia'
 import type { Actor } from '../../domain/access/actor'
 import { parseFilters } from '../../domain/object/filter'
 import { listObjects } from '../../domain/object/list'
@@ -9,10 +9,12 @@ import { decodePercent } from '../../domain/value/percent'
 import { VIEWS, type ViewName } from '../../domain/access/view'
 import { answer } from '../answer'
 import { bearer, recheckWriter } from '../bearer'
-import { type Call, segment } from '../call'
-import type { Door } from '../door'
+import { type Call, segment, callOf } from '../call'
+import type { Door } from '../context'
 import type { Host } from '../../host/host'
-import { jsonArray } from '../json-stream'
+import { jsonArray } from '../body/json-stream'
+import { isDatabaseName } from '../../domain/database/name'
+import { isReservedTableName } from '../../domain/value/schema'
 
 /** `/all`, `/my` and `/public` (spec.md §4, §4.1). */
 export function objectRoutes(door: Door): AnyElysia {
@@ -147,4 +149,47 @@ function nextLink(call: Call, after: string | undefined): Record<string, string>
 export function nameOf(part: string): string {
   const [name = ''] = part.split('=', 1)
   return decodePercent(name)
+}
+
+/**
+ * The tables of `/my` by the shorter addresses that the SDK knows, `/<table>` and `/<table>/<key>`,
+ * with `?realm=` for `?realmId=` (protocol.md §14.1).
+ */
+export function aliasRoutes(door: Door): AnyElysia {
+  const address = { name: 'table', view: 'my', prefix: '/:database', place: 1, queryOf } as const
+  return new Elysia({ name: 'aliases' })
+    .onTransform(({ request }) => {
+      if (!isTableAddress(callOf(request).path)) throw new NotFoundError()
+    })
+    .use(routesAt(door, address))
+}
+
+/** False where the first two segments of a path can be no database and no table of it. */
+export function isTableAddress(path: string): boolean {
+  const [, database = '', table = ''] = path.split('/', 3).map(findText)
+  return isDatabaseName(database) && !isReservedTableName(table) && !isTaken(table)
+}
+
+/** The text as it is when it is none that an address may hold: it is refused where it is read. */
+function findText(raw: string): string {
+  try {
+    return decodePercent(raw)
+  } catch {
+    return raw
+  }
+}
+
+/** Names that a table may have, but an address of a database has already. */
+function isTaken(name: string): boolean {
+  return name.startsWith('.') || TAKEN.has(name)
+}
+
+const TAKEN = new Set(['auth-providers', 'invitation'])
+
+function queryOf(rawQuery: string): string {
+  if (!rawQuery.includes('realm')) return rawQuery
+  return rawQuery
+    .split('&')
+    .map((part) => (nameOf(part) === 'realm' ? `realmId${part.replace(/^[^=]*/, '')}` : part))
+    .join('&')
 }

@@ -2,7 +2,7 @@ import { type AnyElysia, Elysia } from 'elysia'
 import { SatchelError } from '../../domain/value/error'
 import { answer } from '../answer'
 import { callOf, segment } from '../call'
-import type { Door } from '../door'
+import type { Door } from '../context'
 import type { Routes } from '../../openapi/document'
 import type { Assets } from '../../openapi/page'
 

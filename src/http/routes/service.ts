@@ -2,7 +2,7 @@ import { Elysia } from 'elysia'
 import { SatchelError } from '../../domain/value/error'
 import { answer } from '../answer'
 import { callOf } from '../call'
-import type { Door } from '../door'
+import type { Door } from '../context'
 
 /** What belongs to no database (protocol.md §12). */
 export function serviceRoutes(door: Door) {

@@ -10,7 +10,7 @@ import { writeUsers } from '../../domain/user/writing'
 import { answer } from '../answer'
 import { bearer, recheckWriter } from '../bearer'
 import { segment } from '../call'
-import type { Door } from '../door'
+import type { Door } from '../context'
 
 /** The people who use a database (spec.md §2.3, §3, §4.2, §4.3). */
 export function userRoutes(door: Door): AnyElysia {

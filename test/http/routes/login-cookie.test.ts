@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { newSecret } from '../../../src/domain/value/secret'
-import { browserCookie, readBrowser } from '../../../src/http/routes/login-cookie'
+import { browserCookie, readBrowser } from '../../../src/http/routes/oauth'
 
 // design.md §6
 test('belongs to the OAuth routes of one database, is Lax, and goes over https alone where there is https', () => {

@@ -2,11 +2,10 @@ import type { Server } from 'bun'
 import { isDatabaseName } from '../domain/database/name'
 import { SatchelError } from '../domain/value/error'
 import { segment, type Call, enterCall } from './call'
-import { clientAddress } from './client-address'
-import { dress } from './answer'
+import { dress, errorAnswer, publicError } from './answer'
 import { corsHeaders, isPreflight, preflightAnswer } from './cors'
-import type { Door } from './door'
-import { errorAnswer, publicError } from './errors'
+import type { Door } from './context'
+import { isIPv4, isIPv6, type Networks } from '../net/networks'
 
 /** Answers one request; the routers are behind `handle`. */
 export type Handle = (request: Request) => Response | Promise<Response>
@@ -168,4 +167,34 @@ function databaseLabel(url: string, domain: string): string | undefined {
   if (!hostname.endsWith(`.${domain}`)) return undefined
   const label = hostname.slice(0, -domain.length - 1)
   return isDatabaseName(label) ? label : undefined
+}
+
+/**
+ * The IP address that a request comes from, in one form: that of the socket or, when the socket is a
+ * trusted proxy's, the last one in `X-Forwarded-For` that is not (design.md §2). Whoever is not
+ * trusted can write what they like into the header: what stands before is not looked at. Empty when
+ * the socket is gone.
+ */
+export function clientAddress(
+  peer: string | undefined,
+  headers: Headers,
+  proxies: Networks | null,
+): string {
+  let address = plainAddress(peer ?? '')
+  if (proxies === null || address === '') return address
+  const forwarded = headers.get('x-forwarded-for')?.split(',') ?? []
+  while (proxies.contains(address)) {
+    const before = plainAddress(forwarded.pop() ?? '')
+    if (!isIPv4(before) && !isIPv6(before)) break
+    address = before
+  }
+  return address
+}
+
+/** Without a port and brackets, and an IPv4 address as such however the socket or a proxy writes it. */
+function plainAddress(text: string): string {
+  const [, bracketed] = /^\[([^\]]*)\](?::\d+)?$/.exec(text.trim()) ?? []
+  const bare = bracketed ?? text.trim().replace(/^([\d.]+):\d+$/, '$1')
+  const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare) ?? []
+  return (mapped ?? bare).toLowerCase()
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { isInert } from '../../src/http/inert'
+import { isInert } from '../../../src/http/routes/blob-answer'
 
 test.each([
   'image/png',

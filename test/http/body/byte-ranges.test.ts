@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { parseRanges } from '../../src/http/range'
+import { parseRanges } from '../../../src/http/body/byte-ranges'
 
 const SIZE = 1_000
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { connect, type Socket } from 'node:net'
-import type { List } from '../../src/domain/object/list'
-import { jsonArray } from '../../src/http/json-stream'
+import type { List } from '../../../src/domain/object/list'
+import { jsonArray } from '../../../src/http/body/json-stream'
 
 const wait = (milliseconds: number) => Bun.sleep(milliseconds)
 
@@ -134,7 +134,7 @@ describe('a reader', () => {
 test('a stalled reader that is cut leaves no trace on standard error', async () => {
   const program = `
     import { connect } from 'node:net'
-    import { jsonArray } from ${JSON.stringify(import.meta.resolve('../../src/http/json-stream'))}
+    import { jsonArray } from ${JSON.stringify(import.meta.resolve('../../../src/http/body/json-stream'))}
     const more = async () => ({ texts: ['"' + 'x'.repeat(65536) + '"'], more, after: undefined })
     const list = { texts: ['1'], more, after: undefined }
     const failed = (error) => console.error('failed', error)
