@@ -86,8 +86,8 @@ async function exportText(
   return { objects, blobs: 0, leftOut: await database.read((tx) => census.count(tx)) }
 }
 
-function siteOf({ database, blobs }: OpenDatabase) {
-  return { database, contents: blobs, archives: ZIP }
+function siteOf({ database, blobs, scratch }: OpenDatabase) {
+  return { database, contents: blobs, archives: ZIP, scratch }
 }
 
 function formatOf(name: string): ExportFormat {

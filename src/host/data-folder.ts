@@ -14,7 +14,7 @@ import { REMOVAL_STEPS } from '../domain/user/removal'
 import { createHosts, type OpenHosts } from './hosts'
 import { serverLog } from '../log/log'
 import { createMemoryFolder } from './memory-folder'
-import { createServerAddress, createServices, type MailPrinter } from './services'
+import { createServerAddress, createScratch, createServices, type MailPrinter } from './services'
 import { lockFolder } from '../sqlite/lock'
 import { createSqliteStore } from '../sqlite/store'
 import { ZIP } from '../zip/format'
@@ -60,8 +60,14 @@ export function takeDataFolder(
   const hosts = createHosts({
     store,
     openServices: createServices(config, clock, printer, address),
-    tidy: removeStrayScratch,
-    jobSteps: ({ blobs }) => ({ ...MAINTENANCE, ...importSteps(blobs, ZIP), ...REMOVAL_STEPS }),
+    // Nobody else works in this folder while it is locked, so that strays of any age are removed.
+    tidy: (database) =>
+      removeStrayScratch(database, createScratch(database, clock), Number.POSITIVE_INFINITY),
+    jobSteps: ({ blobs, scratch }) => ({
+      ...MAINTENANCE,
+      ...importSteps({ contents: blobs, archives: ZIP, scratch }),
+      ...REMOVAL_STEPS,
+    }),
     jobFailed: (database, { kind, id }, error) =>
       serverLog.error('A step of a job failed', { database, kind, job: id, error }),
   })

@@ -5,6 +5,7 @@ import type { Webhook } from '../auth/person/webhook'
 import type { BlobKeeper } from '../domain/blob/keeper'
 import type { BlobStore } from '../domain/store/blob-store'
 import type { Mailer } from '../domain/store/mail'
+import type { Scratch } from '../domain/store/scratch'
 import type { Database } from '../domain/store/store'
 
 /** A database that is open and served. */
@@ -20,6 +21,8 @@ export interface Services {
   readonly mailer: Mailer
   /** The bytes of its blobs. */
   readonly blobs: BlobStore
+  /** Temporary files of imports and exports. */
+  readonly scratch: Scratch
   /** Collects what no object needs. */
   readonly blobKeeper: BlobKeeper
   readonly providers: Providers

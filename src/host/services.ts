@@ -7,6 +7,7 @@ import { openSecretKey } from '../auth/key/secret-key'
 import { createVault } from '../auth/key/vault'
 import { createWebhook } from '../auth/person/webhook'
 import { createDiskBlobs } from '../blobs/disk/disk'
+import { createDiskScratch } from '../blobs/disk/scratch'
 import { createBlobKeeper } from '../domain/blob/keeper'
 import type { Clock } from '../clock'
 import { type Config } from '../config/config'
@@ -14,6 +15,7 @@ import { isLoopback } from '../net/networks'
 import type { BlobStore } from '../domain/store/blob-store'
 import type { Letter } from '../domain/store/mail'
 import { findPublicAddress } from '../domain/database/public-address'
+import type { Scratch } from '../domain/store/scratch'
 import type { Database, ReadTx } from '../domain/store/store'
 import type { Services } from './host'
 import { mailLog, serverLog } from '../log/log'
@@ -102,6 +104,7 @@ export function createServices(
       authority,
       mailer,
       blobs,
+      scratch: createScratch(database, clock),
       blobKeeper,
       providers: createProviders(parts),
       webhook,
@@ -109,6 +112,11 @@ export function createServices(
       address: () => database.read(addressOf),
     }
   }
+}
+
+/** Where imports and exports of a database have their temporary files. */
+export function createScratch({ folder }: Database, clock: Clock): Scratch {
+  return createDiskScratch(join(folder, 'imports'), clock)
 }
 
 /** What could not be cleared away is in nobody's way. */

@@ -5,6 +5,7 @@ import type { Clock } from '../clock'
 import type { BlobLimits } from '../domain/blob/limits'
 import type { BlobStore } from '../domain/store/blob-store'
 import type { Mailer } from '../domain/store/mail'
+import type { Scratch } from '../domain/store/scratch'
 import type { OffloadRule } from '../domain/blob/offload-rule'
 import type { Database } from '../domain/store/store'
 import type { PartLimits } from '../domain/transfer/entry'
@@ -38,6 +39,8 @@ export interface OpenDatabase {
   readonly mailer: Mailer
   /** The bytes of its blobs. */
   readonly blobs: BlobStore
+  /** Temporary files of imports and exports. */
+  readonly scratch: Scratch
   readonly providers: Providers
   readonly webhook: Webhook
   /** Where the outside world reaches the database, or null when that is not known (design.md §2). */

@@ -1,7 +1,8 @@
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import { crc32 } from 'node:zlib'
 import type { Entry, ZipFile } from 'yauzl'
 import type { Archive, Packed } from '../domain/transfer/archive'
+import type { ScratchFile } from '../domain/store/scratch'
 import { SatchelError, quoted } from '../domain/value/error'
 
 /** What is unpacked to more than this, in bytes, is looked at for how much tighter it is packed. */
@@ -9,11 +10,31 @@ const HARMLESS = 16 * 2 ** 20
 /** Nothing that somebody wants to keep is so much smaller packed (promises.md 36). */
 const MOST_RATIO = 200
 
-/** Reads a zip by the directory at its end. Throws `INVALID_REQUEST` when it has none. */
-export async function openZip(path: string): Promise<Archive> {
-  // Only here: few processes read one, and all start.
-  const { Entry, openPromise } = await import('yauzl')
-  const zip = await explained(openPromise(path, { autoClose: false }))
+/**
+ * Reads a zip by the directory at its end, and disposes the file when it is disposed itself. Throws
+ * `INVALID_REQUEST` when it has none.
+ */
+export async function openZip(file: ScratchFile): Promise<Archive> {
+  using undo = new DisposableStack()
+  undo.use(file)
+  // Loaded here because few processes read a zip.
+  const { Entry, fromRandomAccessReaderPromise, RandomAccessReader } = await import('yauzl')
+
+  class FileReader extends RandomAccessReader {
+    override _readStreamForRange(start: number, end: number): Readable {
+      return Readable.from(file.stream(start, end), { objectMode: false })
+    }
+
+    override close(done: (error: Error | null) => void): void {
+      file[Symbol.dispose]()
+      done(null)
+    }
+  }
+
+  const zip = await explained(
+    fromRandomAccessReaderPromise(new FileReader(), file.size, { autoClose: false }),
+  )
+  undo.move()
   return {
     list: () => listFiles(zip),
     open: (file) => read(zip, Object.assign(new Entry(), entryOf(file)), file),

@@ -1,7 +1,10 @@
 import { open } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
+import { createDiskScratch } from '../../src/blobs/disk/scratch'
+import type { ScratchFile } from '../../src/domain/store/scratch'
 import { createZip } from '../../src/zip/maker'
 import { openZip } from '../../src/zip/reader'
+import { createTestClock } from '../auth/setup'
 import { cut } from '../domain/chunks'
 
 /** What a test packs: a text, or bytes that come one after the other. */
@@ -46,10 +49,15 @@ async function* zipOf(files: readonly Given[]): AsyncGenerator<Uint8Array> {
   yield* zip.finish()
 }
 
+/** An existing file as a zip is read from. */
+export function fileAt(path: string): Promise<ScratchFile> {
+  return createDiskScratch(dirname(path), createTestClock()).open(basename(path))
+}
+
 /** The names in a zip and what unpacks from each, read as an import reads them. */
 export async function readZip(path: string): Promise<Record<string, string>> {
   const texts: Record<string, string> = {}
-  await using zip = await openZip(path)
+  await using zip = await openZip(await fileAt(path))
   for await (const file of zip.list()) {
     const chunks = await Array.fromAsync(zip.open(file))
     texts[file.name] = Buffer.concat(chunks).toString()

@@ -7,7 +7,7 @@ import { formatBlob } from './blob-line'
 import type { BlobFacts } from './entry'
 import type { Selection } from './export-head'
 import { exportLines } from './line-export'
-import { type Scratch, createScratch } from './scratch'
+import type { Scratch, ScratchWriter } from '../store/scratch'
 import type { Site } from './site'
 
 /** What an export has come to. */
@@ -31,7 +31,7 @@ export async function* exportArchive(
   const maker = site.archives.create(now)
   const census = createBlobCensus(selection)
   const count = { objects: 0, blobs: 0 }
-  await using list = await createScratch(site.database, 'ndjson')
+  await using list = await site.scratch.create('ndjson')
 
   async function* data(): AsyncGenerator<Uint8Array> {
     for await (const piece of exportLines(site.database, selection)) {
@@ -57,7 +57,7 @@ export async function* exportArchive(
     count.blobs += 1
     told({ ...count })
   }
-  yield* addList(maker, list)
+  yield* addList(maker, site.scratch, list)
   yield* maker.finish()
 }
 
@@ -130,9 +130,15 @@ async function* addContent(
   }
 }
 
-async function* addList(maker: ArchiveMaker, list: Scratch): AsyncGenerator<Uint8Array> {
-  await list.finish(false)
-  if (list.size > 0) yield* maker.add(BLOB_LIST, Bun.file(list.path).stream(), { tight: true })
+async function* addList(
+  maker: ArchiveMaker,
+  scratch: Scratch,
+  list: ScratchWriter,
+): AsyncGenerator<Uint8Array> {
+  await list.finish()
+  if (list.size === 0) return
+  using file = await scratch.open(list.name)
+  yield* maker.add(BLOB_LIST, file.stream(), { tight: true })
 }
 
 function damaged(id: string): SatchelError {

@@ -1,3 +1,5 @@
+import type { ScratchFile } from '../store/scratch'
+
 /** A file inside an archive: where it lies, as plain JSON, so that a later process finds it again. */
 export interface Packed {
   readonly name: string
@@ -43,8 +45,8 @@ export interface ArchiveMaker {
 export interface ArchiveFormat {
   /** True for a file that begins with these bytes, four at least. */
   isArchive(beginning: Uint8Array): boolean
-  /** Opens the file at this path. Throws `INVALID_REQUEST` when it is no whole archive. */
-  open(path: string): Promise<Archive>
+  /** Opens a file and disposes it in the end. Throws `INVALID_REQUEST` when it is no whole archive. */
+  open(file: ScratchFile): Promise<Archive>
   /** `now` in ms: every file in it is from then. */
   create(now: number): ArchiveMaker
 }

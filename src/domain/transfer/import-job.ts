@@ -1,21 +1,17 @@
-import type { ArchiveFormat } from './archive'
-import type { BlobStore } from '../store/blob-store'
 import type { Job } from '../job/job'
 import type { JobStep } from '../job/job-runner'
 import type { WriteTx } from '../store/store'
 import { applyEntries } from './application'
 import { createLoad } from './archive-contents'
 import type { BlobEntry } from './entry'
-import { removeScratch, scratchPath } from './scratch'
 import type { Site } from './site'
 import { type Spool, openSpool } from './spool'
 
 /** The step of the jobs that imports into a database are, for its runner. */
 export function importSteps(
-  contents: BlobStore,
-  archives: ArchiveFormat,
+  parts: Omit<Site, 'database'>,
 ): Readonly<Partial<Record<Job['kind'], JobStep>>> {
-  return { import: (database, job) => continueImport({ database, contents, archives }, job) }
+  return { import: (database, job) => continueImport({ ...parts, database }, job) }
 }
 
 /** How long a unit takes on more entries, ms: other writers wait for little more than that. */
@@ -26,15 +22,15 @@ const UNIT_MS = 2
  * each entry is applied once. `done` of the job counts the bytes of its spool and of its contents.
  */
 async function continueImport(site: Site, job: Job): ReturnType<JobStep> {
-  const { database } = site
+  const { scratch } = site
   const { spool: name, archive, offset: reached = job.done } = job.state
   const offset = Number(reached)
   if (job.done === job.total) {
-    await removeScratch(database, String(name))
-    if (typeof archive === 'string') await removeScratch(database, archive)
+    await scratch.remove(String(name))
+    if (typeof archive === 'string') await scratch.remove(archive)
     return 'done'
   }
-  using spool = openSpool(database, String(name))
+  using spool = await openSpool(scratch, String(name))
   const { blobs, next } = blobsAt(spool, offset)
   if (blobs.length > 0) await applyBlobs(site, job, blobs, next)
   else await applyOthers(site, job, spool, offset)
@@ -48,8 +44,8 @@ async function applyBlobs(
   blobs: readonly BlobEntry[],
   next: number,
 ): Promise<void> {
-  const { database, archives } = site
-  await using archive = await archives.open(scratchPath(database, String(job.state['archive'])))
+  const { database, archives, scratch } = site
+  await using archive = await archives.open(await scratch.open(String(job.state['archive'])))
   await using load = createLoad(site)
   await load.bring(archive, blobs)
   await load.keep(() =>

@@ -2,7 +2,6 @@ import type { Clock } from '../../clock'
 import { SatchelError } from '../value/error'
 import { startJob } from '../job/job'
 import { untilJobEnds } from '../job/job-end'
-import type { Database } from '../store/store'
 import { checkContents, createLoad } from './archive-contents'
 import { type Declared, addDeclaration, declare, nothingDeclared, rehearse } from './declared'
 import type { Item, PartLimits } from './entry'
@@ -10,7 +9,6 @@ import { applySpool, blobsOf, bytesOf } from './import-job'
 import { type Contents, inspect } from './inspection'
 import { type OpenedArchive, openFile } from './opened-file'
 import type { Target } from './plain-file'
-import { removeScratch } from './scratch'
 import type { Site } from './site'
 import { type SpoolWriter, createSpool, openSpool } from './spool'
 
@@ -48,18 +46,16 @@ export async function importFile(
   options: ImportOptions,
 ): Promise<ImportResult> {
   const { target, isAtomic, isDryRun, limits } = options
-  const { database } = site
+  const { database, scratch } = site
   const now = clock.now()
   const stages = createStages(options)
   await using opened = await openFile(site, file, { target, limits, count: stages.read })
   const { archive } = opened
-  await using spool = await createSpool(database)
+  await using spool = await createSpool(scratch)
   const { declared, bytes } = await spoolItems(spool, opened.items)
   const tables = await rehearse(database, declared, now)
   const size = spool.size + bytes
-  const contents = await examine(database, spool.name, tables, (done) =>
-    stages.examined(done, size),
-  )
+  const contents = await examine(site, spool.name, tables, (done) => stages.examined(done, size))
   await checkArchive(archive, (done) => stages.examined(spool.size + done, size))
   const load = { declared, archive, size, now, progress: stages.applied }
   if (isAtomic && !isDryRun) await applyAtOnce(site, spool.name, load)
@@ -101,12 +97,12 @@ async function spoolItems(
 }
 
 async function examine(
-  database: Database,
+  { database, scratch }: Site,
   name: string,
   tables: Parameters<typeof inspect>[2],
   progress: (done: number) => void,
 ): Promise<Contents> {
-  using spool = openSpool(database, name)
+  using spool = await openSpool(scratch, name)
   return await inspect(database, spool, tables, progress)
 }
 
@@ -130,7 +126,7 @@ interface Load {
 
 async function applyAtOnce(site: Site, name: string, load: Load): Promise<void> {
   const { declared, archive, size, now, progress } = load
-  using spool = openSpool(site.database, name)
+  using spool = await openSpool(site.scratch, name)
   await using contents = createLoad(site)
   let done = 0
   if (archive !== undefined) {
@@ -159,7 +155,11 @@ function contentsGone(): SatchelError {
 }
 
 /** Declares, and puts the job down that does the rest, in one unit; then waits for it. */
-async function applyAsJob({ database }: Site, spool: SpoolWriter, load: Load): Promise<void> {
+async function applyAsJob(
+  { database, scratch }: Site,
+  spool: SpoolWriter,
+  load: Load,
+): Promise<void> {
   const { declared, archive, size, now, progress } = load
   const { name } = spool
   const names =
@@ -174,7 +174,7 @@ async function applyAsJob({ database }: Site, spool: SpoolWriter, load: Load): P
     await untilJobEnds(database, id, ({ done }) => progress(done, size))
   } catch (error) {
     await database.write(async (tx) => void (await tx.jobs.remove(id)))
-    for (const left of Object.values(names)) await removeScratch(database, left)
+    for (const left of Object.values(names)) await scratch.remove(left)
     throw error
   }
 }

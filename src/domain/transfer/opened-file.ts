@@ -6,7 +6,7 @@ import type { Item, PartLimits } from './entry'
 import { type Glanced, glance } from './format'
 import { inBites, readItems } from './items'
 import type { Target } from './plain-file'
-import { type Scratch, createScratch } from './scratch'
+import type { ScratchWriter } from '../store/scratch'
 import type { Site } from './site'
 
 /** A file that is to be imported. */
@@ -21,7 +21,7 @@ export interface OpenedArchive {
   readonly archive: Archive
   readonly files: ArchiveFiles
   /** The copy in the folder of the database that it is read from. */
-  readonly scratch: Scratch
+  readonly scratch: ScratchWriter
 }
 
 /** How a file is read. */
@@ -64,10 +64,10 @@ async function openArchive(
   limits: PartLimits,
 ): Promise<OpenedFile> {
   await using undo = new AsyncDisposableStack()
-  const scratch = undo.use(await createScratch(site.database, 'zip'))
+  const scratch = undo.use(await site.scratch.create('zip'))
   for await (const bytes of source) await scratch.write(bytes)
-  await scratch.finish(true)
-  const archive = undo.use(await site.archives.open(scratch.path))
+  await scratch.finish()
+  const archive = undo.use(await site.archives.open(await site.scratch.open(scratch.name)))
   const files = await findFiles(archive)
   const parts = undo.move()
   return {

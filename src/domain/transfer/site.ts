@@ -1,10 +1,12 @@
 import type { ArchiveFormat } from './archive'
 import type { BlobStore } from '../store/blob-store'
+import type { Scratch } from '../store/scratch'
 import type { Database } from '../store/store'
 
-/** A database, and what its blobs go through on their way in and out. */
+/** A database with everything that imports and exports of it use. */
 export interface Site {
   readonly database: Database
   readonly contents: BlobStore
   readonly archives: ArchiveFormat
+  readonly scratch: Scratch
 }

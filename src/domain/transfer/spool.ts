@@ -1,9 +1,7 @@
-import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
 import { SatchelError } from '../value/error'
 import { NEWLINE } from '../json/bytes'
-import type { Database } from '../store/store'
+import type { Scratch, ScratchWriter } from '../store/scratch'
 import type { Entry } from './entry'
-import { type Scratch, createScratch, scratchPath } from './scratch'
 
 /** The entries of an import on their way from the file to the tables, one JSON text per line. */
 export interface Spool extends Disposable {
@@ -17,24 +15,25 @@ export interface Spool extends Disposable {
 }
 
 /** A spool that is being written. Disposing removes it, unless it is to be kept. */
-export interface SpoolWriter extends Pick<Scratch, 'name' | 'size' | 'keep'>, AsyncDisposable {
+export interface SpoolWriter
+  extends Pick<ScratchWriter, 'name' | 'size' | 'keep'>, AsyncDisposable {
   write(entry: Entry): Promise<void>
   /** Makes the spool complete, and sure to survive a crash. */
   finish(): Promise<void>
 }
 
-/** Makes a spool in the folder of the database. Throws `STORAGE_FULL` or `READ_ONLY`. */
-export async function createSpool(database: Database): Promise<SpoolWriter> {
-  const scratch = await createScratch(database, 'ndjson')
+/** Throws `STORAGE_FULL` or `READ_ONLY`. */
+export async function createSpool(scratch: Scratch): Promise<SpoolWriter> {
+  const file = await scratch.create('ndjson')
   return {
-    name: scratch.name,
+    name: file.name,
     get size() {
-      return scratch.size
+      return file.size
     },
-    write: (entry) => scratch.write(`${JSON.stringify(entry)}\n`),
-    finish: () => scratch.finish(true),
-    keep: () => scratch.keep(),
-    [Symbol.asyncDispose]: () => scratch[Symbol.asyncDispose](),
+    write: (entry) => file.write(`${JSON.stringify(entry)}\n`),
+    finish: () => file.finish(),
+    keep: () => file.keep(),
+    [Symbol.asyncDispose]: () => file[Symbol.asyncDispose](),
   }
 }
 
@@ -42,24 +41,22 @@ export async function createSpool(database: Database): Promise<SpoolWriter> {
 const READ_BYTES = 16 * 1024
 
 /** Opens a spool for reading, which never waits: it happens within units of work. */
-export function openSpool(database: Database, name: string): Spool {
-  const path = scratchPath(database, name)
-  if (!existsSync(path)) throw new SatchelError('STORAGE_FAILED', 'A spooled import is missing')
-  const file = openSync(path, 'r')
-  const { size } = fstatSync(file)
+export async function openSpool(scratch: Scratch, name: string): Promise<Spool> {
+  const file = await scratch.open(name)
+  const { size } = file
 
   function read(offset: number, most = Number.POSITIVE_INFINITY) {
     for (let length = READ_BYTES; ; length *= 2) {
-      const bytes = Buffer.allocUnsafe(Math.min(length, size - offset))
-      const count = readSync(file, bytes, 0, bytes.length, offset)
-      const end = lineEnd(bytes.subarray(0, count), most)
+      const bytes = Buffer.from(file.read(offset, length))
+      const end = lineEnd(bytes, most)
       if (end >= 0)
         return { entries: parse(bytes.toString('utf8', 0, end)), next: offset + end + 1 }
-      if (count < length) throw new SatchelError('STORAGE_FAILED', 'A spooled import is damaged')
+      if (bytes.length < length)
+        throw new SatchelError('STORAGE_FAILED', 'A spooled import is damaged')
     }
   }
 
-  return { size, read, [Symbol.dispose]: () => closeSync(file) }
+  return { size, read, [Symbol.dispose]: () => file[Symbol.dispose]() }
 }
 
 /** The end of the last whole line, of `most` at the most; -1 when there is none. */

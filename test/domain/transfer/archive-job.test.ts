@@ -4,14 +4,12 @@ import { join } from 'node:path'
 import { createDiskBlobs } from '../../../src/blobs/disk/disk'
 import { importSteps } from '../../../src/domain/transfer/import-job'
 import { importFile } from '../../../src/domain/transfer/import'
-import { removeStrayScratch } from '../../../src/domain/transfer/scratch'
 import { createSqliteStore } from '../../../src/sqlite/store'
-import { ZIP } from '../../../src/zip/format'
 import { refusalOf, setupStore } from '../../auth/setup'
 import { ANY_SIZE, chunksOf, hashOf } from '../../contract/content-fixture'
 import { cut } from '../chunks'
 import { archiveOf, blobLine, fileLine, SCHEMA, setupArchives } from './archive-setup'
-import { exportText, IMPORT_OPTIONS, lines, runJobs, siteOf, stepsOf } from './setup'
+import { exportText, IMPORT_OPTIONS, lines, removeStrays, runJobs, siteOf, stepsOf } from './setup'
 
 const COUNT = 50
 const IDS = Array.from({ length: COUNT }, (_, n) => `blob${n}`)
@@ -51,7 +49,8 @@ async function jobOf({ database }: Pick<JobBase, 'database'>) {
   return job
 }
 
-const scratchOf = ({ folder }: JobBase['database']) => readdirSync(join(folder, 'imports')).length
+const countScratch = ({ folder }: JobBase['database']) =>
+  readdirSync(join(folder, 'imports')).length
 
 describe('an import of blobs that a crash interrupts', () => {
   test.each([0, 1, 2, 5])('goes on after %p units and brings every blob', async (steps) => {
@@ -64,7 +63,7 @@ describe('an import of blobs that a crash interrupts', () => {
     const options = { clock: base.clock, durability: 'relaxed' } as const
     await using store = createSqliteStore(base.folder, options)
     const database = await store.open('main')
-    await removeStrayScratch(database)
+    await removeStrays(database)
     const { contents } = siteOf(database)
     await contents.sweep((hash) => database.read((tx) => tx.blobs.isStored(hash)))
     await using jobs = runJobs(database)
@@ -76,7 +75,7 @@ describe('an import of blobs that a crash interrupts', () => {
       new Set(blobs.map(({ hash }) => hash)),
     )
     expect((await exportText(database)).split('\n')).toHaveLength(COUNT + 3)
-    expect(scratchOf(database)).toBe(0)
+    expect(countScratch(database)).toBe(0)
     expect(await database.read((tx) => tx.jobs.list())).toEqual([])
   })
 })
@@ -118,7 +117,7 @@ test('a content that is removed while it is imported again is brought again', as
       return await database.write(work)
     },
   }
-  const steps = importSteps(contents, ZIP)
+  const steps = importSteps(base)
   const before = await jobOf(base)
   expect(await steps.import?.(racing, before)).toBe('more')
   expect(await jobOf(base)).toEqual(before)
@@ -165,7 +164,7 @@ test('all at once: when the objects cannot be stored, no blob is there and no by
       }),
   }
   const options = { ...IMPORT_OPTIONS, isAtomic: true }
-  const site = { database: failing, contents, archives: ZIP }
+  const site = { ...base, database: failing, contents }
   const importing = importFile(site, clock, cut(await manyBlobs(), 50_000), options)
   expect(importing).rejects.toThrow('the disk is gone')
   await importing.catch(() => undefined)

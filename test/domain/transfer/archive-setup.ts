@@ -10,7 +10,7 @@ import { openZip } from '../../../src/zip/reader'
 import { ANY_SIZE, chunksOf, hashOf } from '../../contract/content-fixture'
 import { cut } from '../chunks'
 import { temporaryFolder } from '../../setup'
-import { type Given, makeZip } from '../../zip/setup'
+import { fileAt, type Given, makeZip } from '../../zip/setup'
 import { lines, setupDatabase, siteOf, type TestDatabase, IMPORT_OPTIONS } from './setup'
 
 export interface ArchiveBase extends TestDatabase, Site {
@@ -82,7 +82,7 @@ export async function filesIn(archive: Uint8Array): Promise<Record<string, strin
   const path = `${folder.path}/read.zip`
   await Bun.write(path, archive)
   const files: Record<string, string> = {}
-  await using zip = await openZip(path)
+  await using zip = await openZip(await fileAt(path))
   for await (const file of zip.list()) {
     files[file.name] = Buffer.concat(await Array.fromAsync(zip.open(file))).toString()
   }

@@ -3,10 +3,9 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'bun:test'
 import type { Job } from '../../../src/domain/job/job'
 import type { Database } from '../../../src/domain/store/store'
-import { removeStrayScratch } from '../../../src/domain/transfer/scratch'
 import { createSqliteStore } from '../../../src/sqlite/store'
 import { refusalOf, setupStore, type TestStore } from '../../auth/setup'
-import { dataOf, exportText, importText, lines, runJobs, stepsOf } from './setup'
+import { dataOf, exportText, importText, lines, removeStrays, runJobs, stepsOf } from './setup'
 
 const COUNT = 6_000
 const TARGET = { table: 'todo', realm: 'rlm-public' }
@@ -57,7 +56,7 @@ describe('an import that a crash interrupts', () => {
     const options = { clock: base.clock, durability: 'relaxed' } as const
     await using store = createSqliteStore(base.folder, options)
     const database = await store.open('main')
-    await removeStrayScratch(database)
+    await removeStrays(database)
     await using jobs = runJobs(database)
     await jobs.idle()
     expect(dataOf(await exportText(database)).map(({ n }) => n)).toEqual([...Array(COUNT).keys()])
@@ -158,11 +157,11 @@ test('what imports left behind that never became a job is removed, the rest is n
   const kept = spoolsOf(database)
   const stray = join(database.folder, 'imports', 'stray.ndjson')
   writeFileSync(stray, '{}\n')
-  await removeStrayScratch(database)
+  await removeStrays(database)
   expect(existsSync(stray)).toBe(false)
   expect(spoolsOf(database)).toEqual(kept)
   const job = await onlyJob(database)
   await database.write((tx) => tx.jobs.put({ ...job, failure: 'It failed' }))
-  await removeStrayScratch(database)
+  await removeStrays(database)
   expect(spoolsOf(database)).toEqual([])
 })

@@ -2,6 +2,9 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'bun:test'
 import { createDiskBlobs } from '../../../src/blobs/disk/disk'
+import { createDiskScratch } from '../../../src/blobs/disk/scratch'
+import type { Scratch } from '../../../src/domain/store/scratch'
+import { removeStrayScratch } from '../../../src/domain/transfer/scratch'
 import type { Job } from '../../../src/domain/job/job'
 import { createJobRunner, type JobRunner } from '../../../src/domain/job/job-runner'
 import { MAINTENANCE } from '../../../src/domain/object/maintenance'
@@ -18,7 +21,7 @@ import { importSteps } from '../../../src/domain/transfer/import-job'
 import type { Site } from '../../../src/domain/transfer/site'
 import type { Clock } from '../../../src/clock'
 import { ZIP } from '../../../src/zip/format'
-import { setupStore, type TestStore } from '../../auth/setup'
+import { createTestClock, setupStore, type TestStore } from '../../auth/setup'
 import { cut } from '../chunks'
 
 export interface TestDatabase extends TestStore {
@@ -47,8 +50,17 @@ export async function setupDatabase(): Promise<TestDatabase> {
 }
 
 export function stepsOf(database: Database) {
-  const { contents, archives } = siteOf(database)
-  return { ...MAINTENANCE, ...importSteps(contents, archives) }
+  return { ...MAINTENANCE, ...importSteps(siteOf(database)) }
+}
+
+/** The temporary files of a database where a server has them. */
+export function scratchOf({ folder }: Database): Scratch {
+  return createDiskScratch(join(folder, 'imports'), createTestClock())
+}
+
+/** Removes the temporary files that no job needs, whatever their age. */
+export function removeStrays(database: Database): Promise<void> {
+  return removeStrayScratch(database, scratchOf(database), Number.POSITIVE_INFINITY)
 }
 
 /** A database with its blobs where a server has them. */
@@ -59,7 +71,7 @@ export function siteOf(database: Database): Site {
       throw error
     },
   })
-  return { database, contents, archives: ZIP }
+  return { database, contents, archives: ZIP, scratch: scratchOf(database) }
 }
 
 export function runJobs(

@@ -1,0 +1,157 @@
+import { closeSync, fstatSync, openSync, read, readSync } from 'node:fs'
+import { mkdir, open, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { Clock } from '../../clock'
+import { diskError, type DiskMessages, hasErrno, syncPath } from '../../disk'
+import type { Scratch, ScratchFile, ScratchWriter } from '../../domain/store/scratch'
+import { SatchelError } from '../../domain/value/error'
+import { randomToken } from '../../domain/value/id'
+
+/** Temporary files in `folder`, which only this user reads; their names begin with the time. */
+export function createDiskScratch(folder: string, clock: Clock): Scratch {
+  const pathOf = (name: string) => join(folder, requireName(name))
+  const remove = (name: string) => rm(pathOf(name), { force: true })
+
+  return {
+    async create(extension) {
+      const name = `${clock.now().toString(36)}-${randomToken(12)}.${extension}`
+      return await createWriter(folder, name, () => remove(name))
+    },
+    open: async (name) => openFile(pathOf(name)),
+    remove,
+    async sweep(before, isUsed) {
+      const names = await readdir(folder).catch((error: unknown) => {
+        if (hasErrno(error, 'ENOENT')) return []
+        throw error
+      })
+      const strays = names.filter((name) => createdAt(name) < before && !isUsed(name))
+      await Promise.all(
+        strays.map((name) => rm(join(folder, name), { recursive: true, force: true })),
+      )
+    },
+  }
+}
+
+/** How much text is written at once, in UTF-16 units. */
+const WRITE_UNITS = 64 * 1024
+
+async function createWriter(
+  folder: string,
+  name: string,
+  remove: () => Promise<void>,
+): Promise<ScratchWriter> {
+  const file = await onDisk(async () => {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    return await open(join(folder, name), 'wx', 0o600)
+  })
+  let buffered = ''
+  let size = 0
+  let isKept = false
+
+  async function flush(): Promise<void> {
+    const text = buffered
+    buffered = ''
+    if (text !== '') await append(Buffer.from(text))
+  }
+
+  async function append(bytes: Uint8Array): Promise<void> {
+    size += bytes.length
+    await onDisk(() => file.appendFile(bytes))
+  }
+
+  return {
+    name,
+    get size() {
+      return size
+    },
+    async write(piece) {
+      if (typeof piece === 'string') {
+        buffered += piece
+        if (buffered.length >= WRITE_UNITS) await flush()
+        return
+      }
+      await flush()
+      await append(piece)
+    },
+    async finish() {
+      await flush()
+      await onDisk(() => file.sync())
+      await file.close()
+      await onDisk(() => syncPath(folder))
+    },
+    keep() {
+      isKept = true
+    },
+    async [Symbol.asyncDispose]() {
+      // Closing twice is no error.
+      await file.close()
+      if (!isKept) await remove()
+    },
+  }
+}
+
+/** Streamed at once, in bytes. */
+const READ_BYTES = 64 * 1024
+const readSome = promisify(read)
+
+function openFile(path: string): ScratchFile {
+  const file = openExisting(path)
+  const { size } = fstatSync(file)
+  let isOpen = true
+  return {
+    size,
+    read(offset, length) {
+      const bytes = Buffer.allocUnsafe(Math.max(0, Math.min(length, size - offset)))
+      return bytes.subarray(0, readSync(file, bytes, 0, bytes.length, offset))
+    },
+    async *stream(begin = 0, end = size) {
+      for (let offset = begin; offset < end;) {
+        const bytes = Buffer.allocUnsafe(Math.min(READ_BYTES, end - offset))
+        const { bytesRead } = await readSome(file, bytes, 0, bytes.length, offset)
+        if (bytesRead === 0) return
+        offset += bytesRead
+        yield bytes.subarray(0, bytesRead)
+      }
+    },
+    [Symbol.dispose]() {
+      if (isOpen) closeSync(file)
+      isOpen = false
+    },
+  }
+}
+
+function openExisting(path: string): number {
+  try {
+    return openSync(path, 'r')
+  } catch (cause) {
+    if (!hasErrno(cause, 'ENOENT')) throw cause
+    throw new SatchelError('STORAGE_FAILED', 'A temporary file of an import is missing', { cause })
+  }
+}
+
+/** When a file of this name was created, ms; files that are not ours are old. */
+function createdAt(name: string): number {
+  const time = /^([\da-z]{1,10})-/.exec(name)?.[1]
+  return time === undefined ? 0 : Number.parseInt(time, 36)
+}
+
+/** Names come back from the rows of jobs; nothing else becomes part of a path (promise 27). */
+function requireName(name: string): string {
+  if (!name.startsWith('.') && !/[/\\\0]/.test(name)) return name
+  throw new Error('not the name of a temporary file')
+}
+
+async function onDisk<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw diskError(error, MESSAGES)
+  }
+}
+
+const MESSAGES: DiskMessages = {
+  STORAGE_FULL:
+    'The disk of the data folder is full, and a temporary copy of the file needs room there: nothing was imported or exported',
+  READ_ONLY: 'The data folder cannot be written: nothing was imported or exported',
+}
