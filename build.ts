@@ -19,7 +19,7 @@ await Bun.build({
   target: 'bun',
   format: 'esm',
   bytecode: true,
-  // What is imported when it is needed is also read from the file only then.
+  // Modules that are imported on demand are also read from the file on demand.
   splitting: true,
   // The web framework reads the source of handlers: names of parameters are to stay.
   minify: { whitespace: true, syntax: true, identifiers: false },

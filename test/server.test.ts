@@ -71,7 +71,7 @@ test('lets a slow reader have the whole of its answer before it stops', async ()
   expect(body.length).toBeGreaterThan(12 * MIB)
 })
 
-test('lets go of everything when it cannot start', async () => {
+test('closes everything when it cannot start', async () => {
   using folder = temporaryFolder()
   await using other = await setupServer()
   const { port } = new URL(other.url)
@@ -128,7 +128,7 @@ test('its own pages may always call, others of this machine not when it is publi
 })
 
 // promises.md 42
-test('no secret is logged, whatever is asked and however wrong it is', async () => {
+test('no secret is logged, for any request and any mistake', async () => {
   await using server = await setupServer()
   const { client, main } = server
   const accessToken = await server.token({ sub: 'alice@example.com' })

@@ -30,7 +30,7 @@ export interface KnownBlob {
 export interface BlobWorld {
   readonly world: World
   readonly blobs: readonly KnownBlob[]
-  /** Rows of deleted realms whose erasure is not done: they keep blobs, and show them to nobody. */
+  /** Rows of deleted realms whose erasure is not done: they keep blobs, but give no access to them. */
   readonly limbo: readonly Row[]
   /** ms */
   readonly now: number
@@ -75,7 +75,7 @@ export const forbiddenIn = (
 
 export type UploadVerdict = 'stored' | 'conflict' | 'either'
 
-/** What becomes of an upload by somebody who may, or may not, write everything. */
+/** The result of an upload by a caller with or without `GLOBAL_WRITE`. */
 export const judgeUpload = (
   state: BlobWorld,
   person: Person,
@@ -90,7 +90,7 @@ export const judgeUpload = (
   if (isGlobal) return 'stored'
   const elsewhere = (row: Row) => realmOf(row) !== person.id
   if (rowsThatName(state.world.rows, id).some(elsewhere)) return 'conflict'
-  // Whether what is on its way out still counts is nobody's business.
+  // Blobs that wait for their erasure may still count or not.
   return rowsThatName(state.limbo, id).some(elsewhere) ? 'either' : 'stored'
 }
 
@@ -105,7 +105,7 @@ export const uploaded = (
   return settle({ ...state, blobs: [...state.blobs.filter((other) => other !== known), blob] })
 }
 
-/** The world after a write: what lay in realms that are gone waits for its erasure. */
+/** The world after a write: the contents of deleted realms wait for their erasure. */
 export const written = (state: BlobWorld, next: World): BlobWorld => {
   const dead = state.world.rows.filter(
     (row) => isLive(state.world, realmOf(row)) && !isLive(next, realmOf(row)),

@@ -34,7 +34,7 @@ const SEED = Number(process.env['SATCHEL_SEED'] ?? 20300101)
 interface Life {
   readonly opened: TestDatabase
   state: BlobWorld
-  /** What was tried, for whoever has to understand how it came to this. */
+  /** The steps that were tried, to explain a failure. */
   readonly story: string[]
 }
 
@@ -154,7 +154,7 @@ function codeIn(error: unknown): string {
 }
 
 test(
-  'whatever people do, everybody reads the blobs that the papers say, and no others',
+  'after any sequence of operations, each user can read exactly the blobs of the access model',
   async () => {
     const property = fc.asyncProperty(blobSteps, async (drawn) => {
       await using opened = await openDatabase()

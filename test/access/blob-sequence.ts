@@ -52,7 +52,7 @@ const upload: fc.Arbitrary<BlobStep> = fc
 
 const reference = id.map((one): Value => ({ _bt: 'Blob', ref: `1:${one}`, size: 3 }))
 
-/** What names blobs, or only looks as if it did. */
+/** Values that reference blobs, or only look like references. */
 const mention: fc.Arbitrary<unknown> = fc.oneof(
   reference,
   reference.map((one) => [[{ deep: one }]]),
@@ -113,7 +113,7 @@ const fresh: fc.Arbitrary<BlobStep> = fc
     },
   }))
 
-/** Whoever owns a row that names a blob takes it elsewhere, or away. */
+/** The owner of a row that references a blob moves or deletes the row. */
 const move: fc.Arbitrary<BlobStep> = fc
   .record({ person: sharer, place: fc.nat(20), realm, isRemoval: fc.nat(3).map((n) => n === 0) })
   .map((drawn) => ({

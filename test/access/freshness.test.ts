@@ -244,7 +244,7 @@ describe('units of one group', () => {
   })
 })
 
-test('a private realm comes to life with the first object, for the second put in the same request too', async () => {
+test('the first object creates the private realm, also for the second put of the same request', async () => {
   await using team = await openTeam()
   const newcomer = as(team.database, { id: 'newcomer' })
   expect(await newcomer.list('todoItems')).toEqual([])

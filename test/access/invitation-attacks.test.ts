@@ -6,7 +6,7 @@ import { BOB, DATE, expectDone, expectRefused, FULL, openTeam, told } from './te
 describe('joining by force', () => {
   const row = { id: 'mmbNew', realmId: 'rlmTrap' }
 
-  test('nobody is put into a realm by another', async () => {
+  test('a user cannot add another user to a realm without an invitation', async () => {
     await using team = await openTeam()
     await team.mallory.put('realms', { realmId: 'rlmTrap' }, { realmId: 'rlmTrap2' })
     expectRefused(
@@ -64,7 +64,7 @@ describe('joining by force', () => {
     expect(await team.bob.get('realms', 'rlmTrap')).toBe('UNKNOWN_OBJECT')
   })
 
-  test('who refused stays out until they say otherwise themselves', async () => {
+  test('an invitee who rejected stays out until they accept themselves', async () => {
     await using team = await openTeam()
     await team.mallory.put('realms', { realmId: 'rlmTrap' })
     await team.mallory.put('members', { ...row, email: BOB.email })

@@ -47,7 +47,7 @@ async function openStage(realm: string, scene: readonly SeedRow[]): Promise<Stag
   return { ...opened, world }
 }
 
-/** What somebody sees, and what the papers say they see. */
+/** The objects that a user sees, and those of the access model. */
 async function complaintsAboutReading({ database, world }: Stage, person: Person) {
   const complaints: string[] = []
   for (const table of TABLES) {

@@ -5,7 +5,7 @@ import type { Value } from './oracle-world'
 import { actorFor, get } from './setup'
 import { expectDone, expectRefused, MALLORY, openTeam, told } from './team'
 
-describe('what is out of sight', () => {
+describe('an object that the caller cannot see', () => {
   test('answers GET and DELETE like what is not there, word for word', async () => {
     await using team = await openTeam()
     await team.alice.put('notes', { id: '#diary', text: 'secret' })
@@ -45,7 +45,7 @@ describe('what is out of sight', () => {
     expect(await team.mallory.list('members', filters)).toEqual([])
   })
 
-  test('answers a write with one refusal, whatever it is that lies there', async () => {
+  test('answers a write with the same refusal for every hidden object', async () => {
     await using team = await openTeam()
     await team.admin.put('realms', { realmId: 'rlmOther', owner: 'carol' })
     await team.carol.put('todoItems', { id: 'tdiOther', realmId: 'rlmOther', owner: null })
@@ -72,7 +72,7 @@ describe('what is out of sight', () => {
 })
 
 describe('objects', () => {
-  test('leave a realm only by who may take them out, and come in only by who may add', async () => {
+  test('leave a realm only with permission to remove them, and enter one only with permission to add', async () => {
     await using team = await openTeam({ permissions: { add: '*', update: '*' } })
     const item = { id: 'tdiTeam', title: 'ours', done: false, owner: 'alice' }
     expectRefused(
@@ -126,7 +126,7 @@ describe('objects', () => {
     expectRefused(await team.mallory.remove('todoItems', 'tdiMine'), 'UNKNOWN_OBJECT')
   })
 
-  test('of a private realm stay with their user, whoever owns them', async () => {
+  test('of a private realm stay with their user, regardless of their owner', async () => {
     await using team = await openTeam()
     expectDone(
       await team.alice.put('todoItems', { id: 'tdiAlice', title: 'hers', owner: 'mallory' }),

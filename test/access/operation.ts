@@ -44,7 +44,7 @@ export const through = (view: ViewName, operation: Operation): Operation => ({
   view,
 })
 
-/** What the oracle says about an operation. Beyond `/my` the writer has GLOBAL_WRITE. */
+/** The oracle’s verdict on an operation. Beyond `/my` the writer has GLOBAL_WRITE. */
 export const judge = (world: World, person: Person, operation: Operation): Verdict => {
   const { view, table } = operation
   if (operation.verb === 'remove') {

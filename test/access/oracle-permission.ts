@@ -9,7 +9,7 @@ export interface Grant {
   manage?: unknown
 }
 
-/** What someone holds in a realm: everything any of these says. */
+/** The permissions of a user in a realm: the union of these. */
 export type Holding = readonly Grant[]
 
 export const EVERYTHING: Holding = [{ manage: '*' }]
@@ -34,8 +34,8 @@ export const mayUpdate = (held: Holding, table: string, property: string): boole
   })
 
 /**
- * Whether `given` lets nobody do what `held` does not already allow (`design.md` §5.3). Stars are
- * tried with a table and a property nobody has named, so only a held star answers for them.
+ * Whether `given` allows only what `held` already allows (`design.md` §5.3). Stars are
+ * tried with a table and an unused property, so only a held star answers for them.
  */
 export const isAtMost = (given: Holding, held: Holding): boolean => {
   if (mayManageAll(held)) return true
@@ -50,7 +50,7 @@ export const isAtMost = (given: Holding, held: Holding): boolean => {
   )
 }
 
-const UNNAMED = 'a name nobody uses'
+const UNNAMED = 'an unused name'
 
 const tablesOf = (given: Holding): string[] => [
   UNNAMED,

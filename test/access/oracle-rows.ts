@@ -1,4 +1,4 @@
-/** What is special about the rows of `members`, `roles` and `realms` (`design.md` §5.3 to §5.5). */
+/** The special rules for rows of `members`, `roles` and `realms` (`design.md` §5.3 to §5.5). */
 import { type Holding, isAtMost, isRecord, mayManage, mayManageAll } from './oracle-permission'
 import { type Refusal, exceeds, lacks } from './oracle-refusal'
 import {
@@ -36,7 +36,7 @@ export const wrongMember = (
   for (const property of ['invitedDate', 'invitedBy']) {
     if (isChanged(property)) refusals.push(lacks(property))
   }
-  // Safer: whoever turns an existing grant to another person or realm gives it.
+  // Safer: redirecting an existing grant to another person or realm counts as granting it.
   if (['userId', 'email', 'roles', 'permissions', 'realmId'].some(isChanged)) {
     const held = heldBy(world, person.id, String(value['realmId']))
     if (!isAtMost(givenBy(world, value), held)) refusals.push(exceeds())
@@ -65,7 +65,7 @@ export const newestAnswer = (value: Value, changed: readonly string[]): Value =>
 
 const dateAt = (time: number): Value => ({ $t: 'Date', v: new Date(time).toISOString() })
 
-/** Safer: a role gives, so whoever writes one grants at most what they hold, as in a member row. */
+/** Safer: a role grants, so its writer grants at most their own permissions, as in a member row. */
 export const wrongRole = (held: Holding, value: Value): Refusal[] => {
   const refusals: Refusal[] = []
   if (!mayManage(held, 'roles')) refusals.push(lacks('manage', 'roles'))
@@ -80,7 +80,7 @@ export const wrongRealmOwner = (world: World, held: Holding, old: Row, value: Va
   const refusals: Refusal[] = []
   // Safer: "only to an accepted member" leaves no room for null.
   if (typeof owner !== 'string' || !isIn(world, owner, old.key)) refusals.push(lacks('owner'))
-  // Safer: owning a realm is holding everything in it, so only who holds everything may give it.
+  // Safer: owning a realm means holding every permission, so only a holder of all may give it away.
   if (!mayManageAll(held)) refusals.push(lacks('owner'))
   return refusals
 }

@@ -78,7 +78,7 @@ export const ownsRealm = (world: World, user: string, realm: string): boolean =>
 
 /**
  * "When `userId` is set and `rejected` is absent or older than `accepted`" (`design.md` §5.4). Two
- * equal times read as a refusal: nobody is kept in a realm by a tie.
+ * equal times read as a refusal: a tie keeps no user in a realm.
  */
 export const countsAsAccepted = (row: Value): boolean =>
   typeof row['userId'] === 'string' && !isRefused(row)
@@ -101,7 +101,7 @@ export const acceptedRows = (world: World, user: string, realm: string): readonl
   )
 
 /**
- * The person a member row speaks to: its `userId`, or while it has none whoever has its e-mail.
+ * The person a member row speaks to: its `userId`, or while it has none, the users with its e-mail.
  */
 export const isAddressedTo = (row: Value, person: Person): boolean =>
   typeof row['userId'] === 'string'
@@ -110,7 +110,7 @@ export const isAddressedTo = (row: Value, person: Person): boolean =>
       person.email !== undefined &&
       row['email'].trim().toLowerCase() === person.email.toLowerCase()
 
-/** Neither accepted nor refused: the realm stands open to whoever it is addressed to. */
+/** Neither accepted nor rejected: the invitation is open to its addressee. */
 const isOpen = (row: Value): boolean => !countsAsAccepted(row) && !isRefused(row)
 
 export const isIn = (world: World, user: string, realm: string): boolean =>
@@ -149,7 +149,7 @@ export const roleIn = (world: World, realm: string, name: string): Holding => {
   return isRecord(role?.value['permissions']) ? [role.value['permissions']] : []
 }
 
-/** What a member row gives in the realm it names. */
+/** The permissions that a member row grants in its realm. */
 export const givenBy = (world: World, row: Value): Holding => {
   const roles = Array.isArray(row['roles']) ? row['roles'] : []
   return [

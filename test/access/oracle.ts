@@ -2,7 +2,7 @@
  * The access model said again from the papers (`protocol.md` §6.3 and §10.3, `design.md` §4 "Realm
  * ids" and §5), without a line of the code it judges: slow, plain, everything looked up anew.
  *
- * A verdict names *every* rule a request breaks; whoever refuses it may give any one of them. Where
+ * A verdict names *every* rule a request breaks; a refusal may name any one of them. Where
  * the papers leave room the safer reading is taken, and its comment begins with "Safer:".
  */
 import {
@@ -114,12 +114,12 @@ export const putAnywhere = (world: World, table: string, body: Value): Verdict =
   if (table === 'realms' && (isPrivate(realm) || realm === PUBLIC)) refusals.push(unacceptable())
   if (table !== 'realms' && !isLive(world, realm)) refusals.push(unknownRealm())
   if (needsRealm(table) && isPrivate(realm)) refusals.push(unacceptable())
-  // Safer: "they must stay in the private realm" (`protocol.md` §10.3), whoever writes them.
+  // Safer: "they must stay in the private realm" (`protocol.md` §10.3), regardless of the writer.
   const isAtHome = isPrivate(realm) && key.endsWith(`:${realm}`)
   if (isPrivateKey(key) && !isAtHome) refusals.push(unacceptable())
   if (refusals.length > 0) return refuse(refusals)
   const old = findRow(world, table, key)
-  // Safer: nobody owns what an administrator puts into a shared realm without saying whose it is.
+  // Safer: an object that an administrator puts into a shared realm without an owner is unowned.
   const owner = ownerOf(
     body,
     old === undefined ? (isPrivate(realm) ? realm : null) : old.value['owner'],
@@ -190,7 +190,7 @@ const update = (world: World, person: Person, old: Row, body: Value): Verdict =>
     owner: ownerOf(body, old.value['owner']),
   }
   const changed = changedBetween(old, value)
-  // Safer: roles are for whoever manages them, even to be put again as they are.
+  // Safer: only a manager of roles may put a role, even an unchanged one.
   if (changed.length === 0 && table !== 'roles') return { allowed: true, world }
   if (table === 'members' && isAnswer(person, old, value, changed)) {
     const next = put(world, table, { ...newestAnswer(value, changed), userId: person.id })
@@ -208,13 +208,13 @@ const update = (world: World, person: Person, old: Row, body: Value): Verdict =>
   if (table === 'members') refusals.push(...wrongMember(world, person, old.value, value))
   if (table === 'roles') refusals.push(...wrongRole(held, value))
   if (table === 'realms') refusals.push(...wrongRealmOwner(world, held, old, value))
-  // Whoever holds everything may change a tied realm, and is told what is wrong like anywhere else.
+  // A holder of every permission may change a tied realm, and gets the same messages as elsewhere.
   const isTied = table === 'realms' && key.startsWith('rlm~')
   if (isTied && !mayManageAll(held) && refusals.length > 0) return { allowed: true, world }
   return settle(world, put(world, table, value), source, table, refusals)
 }
 
-/** Everything on a row is its owner's; but a role is for whoever manages roles, `design.md` §5.3. */
+/** Everything on a row is its owner's; but only managers of roles may write a role, `design.md` §5.3. */
 const isFree = (world: World, person: Person, row: Row): boolean =>
   (row.value['owner'] === person.id && row.table !== 'roles') ||
   mayManage(heldBy(world, person.id, realmOf(row)), row.table)

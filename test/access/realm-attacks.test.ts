@@ -53,7 +53,7 @@ describe('taking over a realm', () => {
     expectDone(await team.alice.put('realms', { realmId: 'rlm~tdiTeam' }))
   })
 
-  test('whoever manages the table of an object may tie a realm to it', async () => {
+  test('a manager of an object’s table may tie a realm to the object', async () => {
     await using team = await openTeam({ permissions: { manage: ['todoItems'] } })
     expectDone(await team.mallory.put('realms', { realmId: 'rlm~tdiTeam' }))
   })
@@ -122,7 +122,7 @@ describe('taking over a realm', () => {
     )
   })
 
-  test('nobody makes a realm, a member or a role out of a private realm', async () => {
+  test('no write can turn a private realm into a realm, a member or a role', async () => {
     await using team = await openTeam()
     for (const realmId of ['bob', 'mallory', 'rlm-public']) {
       expectRefused(await team.mallory.put('realms', { realmId }), 'UNPROCESSABLE', 'realmId')

@@ -23,7 +23,7 @@ import {
 const RUNS = Number(process.env['SATCHEL_RUNS'] ?? 150)
 const SEED = Number(process.env['SATCHEL_SEED'] ?? 20300101)
 
-/** What everybody sees, table by table. */
+/** The objects that each user sees, table by table. */
 async function complaintsAboutSight(database: Database, world: World): Promise<string[]> {
   const complaints: string[] = []
   for (const person of PEOPLE) {
@@ -40,7 +40,7 @@ async function complaintsAboutSight(database: Database, world: World): Promise<s
 interface Life {
   readonly database: Database
   world: World
-  /** What was tried, for whoever has to understand how it came to this. */
+  /** The steps that were tried, to explain a failure. */
   readonly story: string[]
 }
 
@@ -61,7 +61,7 @@ async function take(life: Life, step: Step): Promise<void> {
 }
 
 test(
-  'whatever people do to each other, everybody may do and see what the papers say',
+  'after any sequence of operations, each user has exactly the access of the access model',
   async () => {
     const property = fc.asyncProperty(steps, async (drawn) => {
       await using opened = await openDatabase()

@@ -1,4 +1,4 @@
-/** Random lives of a database: what several people do to each other, as data to draw from. */
+/** Random lives of a database: operations of several users, as data to draw from. */
 import * as fc from 'fast-check'
 import { type Operation, put, remove, through } from './operation'
 import type { Grant } from './oracle-permission'
@@ -12,7 +12,7 @@ export const PEOPLE: readonly Person[] = [
   { id: 'dan' },
 ]
 
-/** One step, whatever the world looks like when it is its turn. */
+/** One step, independent of the state of the world at its turn. */
 export interface Step {
   readonly person: Person
   readonly name: string
@@ -178,7 +178,7 @@ const answer = fc
     },
   }))
 
-/** What somebody with GLOBAL_WRITE does: it keeps things going when nobody holds a realm any more. */
+/** Steps of a caller with GLOBAL_WRITE: they continue when no user manages a realm any more. */
 const administration = fc.oneof(insertion, change, removal).map((step): Step => ({
   ...step,
   name: `with GLOBAL_WRITE ${step.name}`,

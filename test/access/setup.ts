@@ -178,7 +178,7 @@ export async function mustAct(
 
 export const asAdministrator = (operation: Operation): Operation => through('all', operation)
 
-/** What is wrong with an answer, by the verdict of the oracle; undefined when nothing is. */
+/** The fault of an answer according to the oracle; undefined when it is right. */
 export function complaint(verdict: Verdict, answer: Answer): string | undefined {
   if (!(answer instanceof SatchelError)) {
     return verdict.allowed ? undefined : `allowed, but ${JSON.stringify(verdict.refusals)}`

@@ -145,7 +145,7 @@ export const INSIDERS: readonly Standing[] = [
   ]),
 ]
 
-/** What is there before anybody tries anything. */
+/** The data before the first attempt. */
 export const sceneOf = (realm: string, standing: Standing, ownsItem: boolean): SeedRow[] => {
   const isShared = realm.startsWith('rlm')
   const rows: SeedRow[] = [

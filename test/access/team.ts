@@ -47,7 +47,7 @@ export async function openTeam(mallory?: Value) {
   return { ...opened, ...people }
 }
 
-/** What the caller is told, as a test compares it. */
+/** The answer to the caller, as a test compares it. */
 export const told = (answer: Answer | Value | string) =>
   answer instanceof SatchelError
     ? { code: answer.code, reason: answer.reason, message: answer.message }

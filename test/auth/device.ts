@@ -1,11 +1,11 @@
 import { generateKeyPairSync, sign } from 'node:crypto'
 
-/** What people stay logged in on: it keeps a key and signs each refresh with it (protocol.md §2.4). */
+/** A device that stays logged in: it has a key and signs each refresh with it (protocol.md §2.4). */
 export function createDevice() {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   return {
     public_key: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
-    /** What it sends to refresh at `time_stamp`, ms. */
+    /** Its refresh request at `time_stamp`, ms. */
     refreshRequest: (refresh_token: string, time_stamp: number) => {
       const signature = sign('sha256', Buffer.from(`${refresh_token}${time_stamp}`), privateKey)
       return {

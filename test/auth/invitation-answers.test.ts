@@ -7,7 +7,7 @@ const NOW = { $t: 'Date', v: '2030-01-01T12:00:00.000Z' }
 const LATER = { $t: 'Date', v: '2030-01-02T12:00:00.000Z' }
 
 describe('a link', () => {
-  test('shows who invites whom to what, and changes nothing', async () => {
+  test('shows inviter, invitee and realm, and changes nothing', async () => {
     await using server = await setupInvitations()
     const secret = await server.invite({}, APP)
     const before = await server.row()
@@ -164,7 +164,7 @@ describe('accepting by the link', () => {
     expect(await server.titles(BOB)).toEqual(['Bread'])
   })
 
-  test('gives what the row gives, and is for whom the row is by then', async () => {
+  test('grants the permissions of the row, to the addressee of the row at that time', async () => {
     await using server = await setupInvitations()
     const secret = await server.invite()
     await server.put(server.alice, 'members', { ...INVITATION, permissions: { add: ['items'] } })
@@ -173,7 +173,7 @@ describe('accepting by the link', () => {
     expect(await server.titles(ALICE)).toEqual(['Bread', 'Milk'])
   })
 
-  test('makes nobody a user whom the policy does not want, and says why', async () => {
+  test('creates no user that the policy rejects, and says why', async () => {
     await using server = await setupInvitations({
       askWebhook: async () => ({ action: 'reject' }),
     })
@@ -207,7 +207,7 @@ describe('accepting by the link', () => {
     expect(await server.row()).toEqual(before)
   })
 
-  test('is for the user with this address, whatever their id', async () => {
+  test('is for the user with this address, regardless of their id', async () => {
     await using server = await setupInvitations()
     await server.addUser('u-bob', { data: { email: 'Bob@Example.com' } })
     await server.addUser('u-bobby', { data: { email: 'not-bob@example.com' } })
@@ -233,7 +233,7 @@ describe('accepting by the link', () => {
   })
 
   test.each(['rlm-public@example.com', '#x@example.com'])(
-    'makes nobody a user whose id would mean something else: %p',
+    'creates no user whose id would be ambiguous: %p',
     async (email) => {
       await using server = await setupInvitations()
       const secret = await server.invite({ email })
@@ -261,7 +261,7 @@ describe('accepting by the link', () => {
 })
 
 describe('rejecting by the link', () => {
-  test('makes nobody a user, and the realm goes out of sight', async () => {
+  test('creates no user, and hides the realm', async () => {
     await using server = await setupInvitations()
     const secret = await server.invite()
     expect(await server.list(personOf(BOB), 'realms')).toHaveLength(1)

@@ -13,7 +13,7 @@ async function answerAs(server: Scene, id: string, answer: 'accepted' | 'rejecte
   await server.put(personOf(id, { email: BOB }), 'members', { ...row, [answer]: NOW })
 }
 
-test('an invitation is kept without the name of who invites, who may be deleted', async () => {
+test('an invitation is stored without the name of the inviter, who may be deleted', async () => {
   await using server = await setupInvitations()
   const secret = await server.invite()
   const kept = await server.database.read((tx) => tx.invitations.find(hashSecret(secret)))
@@ -23,7 +23,7 @@ test('an invitation is kept without the name of who invites, who may be deleted'
 
 describe('an invitation that was answered', () => {
   test.each<[string, string, readonly string[], boolean]>([
-    ['by nobody’s account yet', BOB, [], false],
+    ['by no account yet', BOB, [], false],
     ['by the account of its address', BOB, [BOB, 'u1'], false],
     ['by the only account with its address', 'u1', ['u1'], false],
     ['by another account than that of its address', 'u1', [BOB, 'u1'], true],
@@ -41,7 +41,7 @@ describe('an invitation that was answered', () => {
     }
   })
 
-  test('with another account is not accepted by the link, and makes nobody a user', async () => {
+  test('with another account is not accepted by the link, and creates no user', async () => {
     await using server = await setupInvitations()
     const secret = await server.invite()
     await answerAs(server, 'u1', 'rejected')

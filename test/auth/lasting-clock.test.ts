@@ -32,7 +32,7 @@ describe('a lasting clock', () => {
       await using steady = await scene.open()
       clock.advance(HOUR)
       steady.now()
-      // Of what happens when nobody looks nothing can come to life again.
+      // Without a reader, no expired item can become valid again.
       clock.advance(SECOND)
     }
     clock.advance(-DAY)
@@ -107,7 +107,7 @@ describe('what a lasting clock writes', () => {
     expect(await scene.latest()).toBe(begun + MINUTE + SECOND)
   })
 
-  test('is nothing while nobody does', async () => {
+  test('does nothing without a reader', async () => {
     await using scene = await setup()
     const { database, units } = counted(scene.database)
     const steady = await openLastingClock(database, scene.clock, LONGEST)

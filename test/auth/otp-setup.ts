@@ -48,7 +48,7 @@ async function serve(
     throw new Error(`no mail: ${answer.type}`)
   }
 
-  /** The next mail that nobody has read. */
+  /** The next unread mail. */
   async function mail(): Promise<Sent> {
     await mailer.idle()
     const message = base.printed[read]

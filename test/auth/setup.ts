@@ -91,7 +91,7 @@ export async function setupAuthority(
   }
 }
 
-/** What `POST /token` answers to these parameters, which must be tokens. */
+/** The answer of `POST /token` to these parameters, which must be tokens. */
 export async function grantTokens(
   authority: Authority,
   parameters: Readonly<Record<string, unknown>>,

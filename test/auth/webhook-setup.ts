@@ -9,7 +9,7 @@ import { createTestClock, refusalOf, setupStore } from './setup'
 
 export const ALICE = { id: 'alice', email: 'alice@example.com', name: 'Alice' }
 
-/** What a web hook was asked. */
+/** A request to the web hook. */
 export interface AskedQuestion {
   readonly headers: Readonly<Record<string, string>>
   readonly method: string
@@ -26,7 +26,7 @@ export interface TestHook extends Disposable {
 
 export type AnswerHook = (question: AskedQuestion) => Response | Promise<Response>
 
-/** What most answers are. */
+/** The usual answer. */
 export function verdict(action: string, userData?: unknown): Response {
   return Response.json({ ok: true, action, ...(userData === undefined ? {} : { userData }) })
 }
@@ -87,7 +87,7 @@ export async function setupWebhook(
   limits: Partial<WebhookLimits> = QUICK,
   outbound: Partial<OutboundOptions> = {},
 ) {
-  // Whoever verifies a signature compares its time with theirs.
+  // Verifiers compare the time of a signature with their clock.
   const base = await setupStore(createTestClock(Date.now()))
   const database = await base.store.create('main')
   const { clock } = base
@@ -98,7 +98,7 @@ export async function setupWebhook(
   return { ...base, database, webhook, secret: hookSecret ?? '' }
 }
 
-/** What the log is told of a web hook that gives no verdict. */
+/** The log line for a web hook that gives no verdict. */
 export async function reasonOf(
   url: string,
   ...more: [limits?: Partial<WebhookLimits>, outbound?: Partial<OutboundOptions>]

@@ -12,7 +12,7 @@ export interface Workload {
   run(bench: Bench): Promise<Figure[]>
 }
 
-/** What every workload is handed. Disposing removes its files. */
+/** The context of every workload. Disposing removes its files. */
 export interface Bench extends AsyncDisposable {
   readonly options: Options
   readonly wrk: Wrk

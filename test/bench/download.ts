@@ -2,7 +2,7 @@ import type { Bench } from './bench'
 import { percentile } from './statistics'
 import type { Load, LoadSample } from './wrk'
 
-/** What one download of a whole list took, in ms. */
+/** The time that one download of a whole list took, in ms. */
 export interface Download {
   readonly firstByte: number
   readonly whole: number

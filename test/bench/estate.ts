@@ -1,11 +1,11 @@
 import { Database } from 'bun:sqlite'
 import { crowdedCountry, itemKey, itemText } from './rows'
 
-/** What a user has: objects in their private realm, in realms of their own and in shared ones. */
+/** The data of a user: objects in their private realm, in realms of their own and in shared ones. */
 export interface Estate {
   readonly owner: string
   readonly realms: readonly string[]
-  /** Others are in it, none of whom may manage it. */
+  /** It has other members, but no other manager. */
   readonly shared: readonly string[]
   readonly heirs: readonly string[]
 }

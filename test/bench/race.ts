@@ -24,7 +24,7 @@ export interface Race {
   readonly floors: readonly { readonly floor: FloorName; readonly bar: Bar }[]
   /** Whose token is sent; absent: none. */
   readonly actor?: Actor
-  /** What is sent, from the server's root. */
+  /** The path of the request, from the server's root. */
   load(rows: number, client: Client): Omit<Load, 'token'>
   objectsPerRequest(rows: number): number
   /** How the load is put on the server; `wrk` unless told. */

@@ -11,7 +11,7 @@ export interface Figure {
   readonly title: string
   readonly bar: Bar
   readonly values: readonly number[]
-  /** What stands for the rounds: their median, or the worst for memory and files. */
+  /** The value that represents the rounds: their median, or the worst for memory and files. */
   readonly value: number
   /** The two that were raced, when the figure is a ratio. */
   readonly floor?: LaneSummary

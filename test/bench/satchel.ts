@@ -9,7 +9,7 @@ export interface Client {
   readonly clientSecret: string
 }
 
-/** Who a token is issued for: a member of realms, or the client itself. */
+/** The subject of a token: a member of realms, or the client itself. */
 export type Actor = keyof typeof members | 'client'
 
 export interface Satchel extends ServerProcess {

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** What is sent: every request of a load has the same method and the same token. */
+/** A load: all its requests have the same method and the same token. */
 export interface Load {
   readonly method: 'GET' | 'POST'
   readonly requests: readonly LoadRequest[]

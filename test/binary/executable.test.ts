@@ -113,7 +113,7 @@ test('everything in the data folder is for its user only', async () => {
 })
 
 // promises.md 44
-test('what lies in the folder it is started in changes nothing', async () => {
+test('files in the current folder change nothing', async () => {
   using folder = temporaryFolder()
   const planted = `require('node:fs').writeFileSync(${JSON.stringify(join(folder.path, 'ran'))}, '')`
   const files = {

@@ -101,7 +101,7 @@ test('SIGTERM finishes what is in flight, truncates the log of the database and 
 })
 
 // promises.md 45
-test('what is still in flight 10 s after SIGTERM is cut off', async () => {
+test('open requests are aborted 10 s after SIGTERM', async () => {
   await using satchel = await setup()
   const { server, accessToken } = satchel
   const { socket } = await beginPost(server.ready, accessToken)

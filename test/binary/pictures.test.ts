@@ -118,7 +118,7 @@ test('a zip takes them to another database, byte for byte', async () => {
   expect(existsSync(join(folder.path, 'data/databases/copy'))).toBe(false)
 })
 
-test('who is in the realm no more reads nothing, and who brought them still does', async () => {
+test('a former member cannot read them, and their uploader still can', async () => {
   const alice = await as(ALICE)
   await alice.remove('/my/members/mmb1')
   for (const ref of refs) {
@@ -140,7 +140,7 @@ describe.if(canMoveClock)('a day later', () => {
     later = { LD_PRELOAD: library, CLOCK_AHEAD: String(25 * 60 * 60) }
   })
 
-  test('what nothing references is collected, and what an object references is not', async () => {
+  test('an unreferenced blob is collected, and a referenced one is not', async () => {
     const alice = await as(ALICE)
     await alice.post('/my/albums', {
       id: 'alb2',
@@ -191,7 +191,7 @@ function typeOf(name: string): string {
   return TYPES[name.slice(name.lastIndexOf('.') + 1)] ?? ''
 }
 
-/** The hashes of what lies in the folder of the database, unfinished files too. */
+/** The hashes of the files in the folder of the database, unfinished ones too. */
 function contents(): string[] {
   return readdirSync(blobs, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

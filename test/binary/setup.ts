@@ -12,7 +12,7 @@ export interface Surroundings {
   /** The folder it is started in. */
   readonly cwd: string
   readonly environment?: Readonly<Record<string, string>>
-  /** What stands before the executable on the command line. */
+  /** The words before the executable on the command line. */
   readonly wrapper?: readonly string[]
   /** Another copy of it. */
   readonly executable?: string

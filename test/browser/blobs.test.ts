@@ -55,7 +55,7 @@ const HOSTILE = [
   ['unknown/unknown', HTML],
   ['anything at all', HTML],
   ['*/*', HTML],
-  // What is shown in place, with what does not belong in it.
+  // Types that are shown inline, with contents that do not belong in them.
   ['text/plain', HTML],
   ['application/json', HTML],
   ['image/png', HTML],
@@ -94,7 +94,7 @@ const embed = (address: string) => `
   <video src="${address}" autoplay></video><link rel=stylesheet href="${address}"><link rel=import href="${address}">`
 
 async function visit({ page }: Browser, address: string): Promise<void> {
-  // What is to be saved is no page: the browser says so and stays where it is.
+  // A download is no page: the browser says so and stays on its page.
   await page.goto(address, { waitUntil: 'load' }).catch(() => undefined)
 }
 

@@ -93,7 +93,7 @@ describe('satchel blob gc', () => {
     const stray = 'ab'.repeat(32)
     const beside = satchel.fileOf(stray)
     rmSync(join(beside, '..'), { recursive: true, force: true })
-    await Bun.write(beside, 'nobody’s')
+    await Bun.write(beside, 'a stray file')
     const { stdout } = await satchel.say('gc', '--dry-run')
     expect(stdout).toBe('Would remove 2 blobs (12 bytes) and 1 file that no blob has\n')
     expect(satchel.files()).toBe(4)
@@ -142,7 +142,7 @@ describe('satchel blob verify', () => {
       ['ab', '1 file belongs to no blob: satchel blob gc removes it'],
       ['cd', '2 files belong to no blob: satchel blob gc removes them'],
     ] as const) {
-      await Bun.write(satchel.fileOf(digits.repeat(32)), 'nobody’s')
+      await Bun.write(satchel.fileOf(digits.repeat(32)), 'a stray file')
       const { exitCode, stdout } = await satchel.say('verify')
       expect([exitCode, stdout]).toEqual([0, `Read 3 files (21 bytes) of blobs\n${told}\n`])
     }

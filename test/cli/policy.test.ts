@@ -99,7 +99,7 @@ describe('satchel policy, with a web hook', () => {
     expect(JSON.stringify(await satchel.policy('show'))).not.toMatch(SECRET)
   })
 
-  test('keeps its secret from what may be a log, and names the command for another one', async () => {
+  test('prints its secret to a terminal only, and names the command for another one', async () => {
     using satchel = await setup()
     const { stdout } = await satchel.say('policy', 'set', '--hook-url', url)
     expect(stdout).toContain(`Web hook        ${url} (not asked)\n`)

@@ -11,9 +11,9 @@ export interface Outcome {
 export interface Scene {
   /** Somebody looks at standard output. */
   readonly isWatched?: boolean
-  /** What somebody answers to a question; without it nobody can be asked. */
+  /** The answer to a question; without it no question can be asked. */
   readonly answer?: string
-  /** What comes from standard input. */
+  /** The content of standard input. */
   readonly input?: string | Uint8Array
   /** Takes what goes to standard output, where that is no text. */
   readonly output?: Buffer[]
@@ -45,7 +45,7 @@ export async function runSatchel(args: readonly string[], scene: Scene = {}): Pr
     },
     input: () => new Blob([Buffer.from(input)]).stream(),
   }
-  // Nobody types two commands at the same time.
+  // Commands run one after the other.
   clock.advance(1000)
   const exitCode = await runProgram(args, { terminal, clock })
   return { exitCode, stdout: Buffer.concat(written).toString(), stderr }

@@ -149,7 +149,7 @@ describe('satchel user', () => {
     expect((await satchel.user('show', 'a')).data).toMatchObject({ displayName: name })
   })
 
-  test('says in a table who has been let in and who has not', async () => {
+  test('shows in a table which users are active', async () => {
     using satchel = await setup()
     const { user } = satchel
     await user('add', 'a', '--type', 'eval', '--eval-days', '0')
@@ -167,7 +167,7 @@ describe('satchel user', () => {
       ['b', 'prod', 'expired', '2029-01-01'],
       ['c', 'prod', 'active', '2040-01-01'],
       ['d', 'prod', 'deactivated', 'never'],
-      // What ends first.
+      // The earlier end counts.
       ['e', 'eval', 'expired', '2029-01-01'],
       ['f', 'eval', 'active', 'in 9 days'],
     ])

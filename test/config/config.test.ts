@@ -89,7 +89,7 @@ test.each([
   expect(() => readConfig({ environment, flags: { [name]: value } })).toThrow(expected)
 })
 
-test('limits rates as the table says unless told otherwise, and only what is named differs', () => {
+test('limits rates according to the table, except for the limits that are configured', () => {
   expect(readConfig({ environment }).rateLimits).toBeNull()
   const text = 'reads=1000/1m,tokens=off'
   const file = settingsFile(JSON.stringify({ rateLimits: text.split(',') }))

@@ -64,7 +64,7 @@ test('136, 137, 142: bytes put on one device are read on another as what they we
   expect(Object.keys(read.of).toSorted()).toEqual(
     [...Object.keys(ROW.of), 'owner', 'realmId'].toSorted(),
   )
-  // What was read and synced again did not become new blobs.
+  // Values that were read and synced again did not become new blobs.
   await laptop.perform({ do: 'sync' })
   expect(await blobsOf(served)).toEqual({ blobs })
 }, 60_000)

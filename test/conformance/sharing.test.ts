@@ -20,7 +20,7 @@ interface Team extends Executable {
   letBob(rights: Row): Promise<void>
 }
 
-/** Alice has founded a realm with two objects, one of which belongs to nobody; Bob is in none. */
+/** Alice has created a realm with two objects, one of them unowned; Bob is in no realm. */
 async function setupTeam(): Promise<Team> {
   const executable = await setupExecutable()
   const [alice, bob, carol] = [
@@ -67,7 +67,7 @@ const keys = async (caller: Caller, path: string) =>
 const date = (): Row => ({ $t: 'Date', v: new Date(Date.now()).toISOString() })
 
 describe('realms', () => {
-  test('118: whoever founds one, puts members and objects into it and keeps seeing them', async () => {
+  test('118: the creator of a realm puts members and objects into it and keeps seeing them', async () => {
     await using executable = await setupExecutable()
     const alice = await executable.as(ALICE)
     const realmId = 'rlm-founded-by-alice'
@@ -127,7 +127,7 @@ describe('realms', () => {
     await must(put({ title: 'c', owner: BOB, realmId: BOB }))
   })
 
-  test('121: an object moves by who may take it out and may add where it goes', async () => {
+  test('121: an object is moved with permission to remove it there and add it here', async () => {
     await using team = await setupTeam()
     const { alice, bob, carol } = team
     await team.letBob({ permissions: { manage: ['plain'] } })
@@ -179,7 +179,7 @@ describe('realms', () => {
       alice.post('/my/realms', { ...tied, name: 'of Alice' }),
       bob.post('/my/realms', { ...tied, name: 'of Bob' }),
     ])
-    // Who comes second may not see it: then that is what they are told.
+    // The second caller may not see it, and gets the answer for hidden objects.
     expect([one, other].map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 403])
     const realms = objectsOf(await (await team.root()).get('/all/realms'))
     expect(realms.filter(({ realmId }) => realmId === tied.realmId)).toHaveLength(1)
@@ -212,7 +212,7 @@ describe('members', () => {
     expect(await keys(team.bob, '/my/realms')).toEqual([])
   })
 
-  test('124, 126: who is invited sees the realm and their row, and accepts', async () => {
+  test('124, 126: an invitee sees the realm and their row, and accepts', async () => {
     await using team = await setupTeam()
     const { alice, bob, realmId } = team
     const row = await must(alice.post('/my/members', { realmId, email: BOB, roles: [] }))
@@ -241,7 +241,7 @@ describe('members', () => {
     expect(JSON.parse(mails[0] ?? '{}')).toMatchObject({ kind: 'invite', to: BOB })
   })
 
-  test('127: who rejects no longer sees the realm', async () => {
+  test('127: an invitee who rejects no longer sees the realm', async () => {
     await using team = await setupTeam()
     const { alice, bob, realmId } = team
     const row = await must(alice.post('/my/members', { realmId, email: BOB }))
@@ -268,7 +268,7 @@ describe('members', () => {
     expect(objectsOf(await carol.get('/my/members'))).toEqual([row])
   })
 
-  test('129: who is taken out sees nothing of the realm any more', async () => {
+  test('129: a removed member no longer sees the realm', async () => {
     await using team = await setupTeam()
     await team.letBob({ permissions: { add: ['plain'] } })
     await must(team.bob.post('/my/plain', { id: 'his', realmId: team.realmId }))

@@ -80,7 +80,7 @@ describe('users', () => {
     expect(objectsOf(await alice.get('/my/plain'))).toMatchObject([{ id: 'hers' }])
   })
 
-  test('36: who deletes themselves takes what is private along and leaves what is shared', async () => {
+  test('36: deleting the own account removes private objects and leaves shared ones', async () => {
     await using executable = await setupExecutable()
     const root = await executable.root()
     const alice = await executable.as(ALICE)

@@ -190,7 +190,7 @@ function describeRemoval(openStore: OpenBlobStore): void {
       expect(await listed(store)).toEqual([two])
     })
 
-    test('takes nothing from who has begun to read', async () => {
+    test('does not interrupt a reader', async () => {
       await using fixture = await openStore()
       const { store } = fixture
       const bytes = Buffer.alloc(3_000_000, 'abcdefg')
@@ -244,7 +244,7 @@ function describeRemoval(openStore: OpenBlobStore): void {
 
 function describeRestarts(openStore: OpenBlobStore): void {
   describe('after a crash', () => {
-    test('sweeping leaves nothing of what was arriving', async () => {
+    test('sweeping removes unfinished uploads', async () => {
       await using fixture = await openStore()
       await using arrival = await fixture.store.receive(chunksOf('abc'), ANY_SIZE)
       expect(arrival.size).toBe(3)

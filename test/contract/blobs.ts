@@ -15,7 +15,7 @@ import {
 } from './blob-fixture'
 import { fresh, inEveryLife, NOW, type OpenStore, update } from './fixture'
 
-/** What is known of blobs, who brought them and what references them (design.md §3, §5.9). */
+/** The records of blobs, their uploaders and their references (design.md §3, §5.9). */
 export function describeBlobs(openStore: OpenStore): void {
   describe('blobs', () => {
     test('are kept with what they are, and never change', async () => {
@@ -33,7 +33,7 @@ export function describeBlobs(openStore: OpenStore): void {
       })
     })
 
-    test('are found for whoever brought them, each of them', async () => {
+    test('are found for each of their uploaders', async () => {
       await using world = await setupWorld(openStore)
       const { database, alice, bob } = world
       await put(database, blob('one'), alice)

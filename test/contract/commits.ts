@@ -85,7 +85,7 @@ export function describeCommits(openStore: OpenStore): void {
       expect(revisions.at(-1)).toBe(await database.read((tx) => tx.revision))
     })
 
-    test('do not come for what nobody waits for', async () => {
+    test('do not come for units without a listener', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const table = await declareIn(database, 'things')

@@ -55,7 +55,7 @@ async function uploadSome(
       continue
     }
     await pause(random)
-    // Nothing needs it any more: whoever collects finds out.
+    // Nothing needs it any more: the collector finds out.
     if (step < STEPS - 1 || uploader > 1) records.delete(`${uploader}-${step}`)
   }
 }

@@ -23,7 +23,7 @@ import {
   WHOLE,
 } from './fixture'
 
-/** A realm that is marked `erasing` is gone at once; what lies there goes later, step by step. */
+/** A realm that is marked `erasing` is gone at once; its objects are deleted later, step by step. */
 export function describeErasure(openStore: OpenStore): void {
   describe('a realm that is being erased', () => {
     test('is not there for any method, from the commit that marked it', async () => {
@@ -155,7 +155,7 @@ export function describeErasure(openStore: OpenStore): void {
       }
     })
 
-    test('are dropped by who comes back after a restart, too', async () => {
+    test('are dropped after a restart, too', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const table = await declareIn(database, 'things')

@@ -39,7 +39,7 @@ export function describeIdleBlobs(openStore: OpenStore): void {
       expect(await idle(start + HOUR)).toEqual(['a'])
     })
 
-    test('are removed with who brought them, and count no more', async () => {
+    test('are removed with their uploaders, and no longer count', async () => {
       await using world = await setupWorld(openStore)
       const { database, alice, bob } = world
       await put(database, blob('one'), alice)
@@ -60,7 +60,7 @@ export function describeIdleBlobs(openStore: OpenStore): void {
       ])
     })
 
-    test('tell their contents in order, each once, and who has one', async () => {
+    test('list their contents in order, each once, and which blobs have one', async () => {
       await using world = await setupWorld(openStore)
       const { database } = world
       const same = { hash: 'b', size: 5 }

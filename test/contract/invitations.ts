@@ -4,7 +4,7 @@ import { inEveryLife, NOW, type OpenStore, setupDatabase } from './fixture'
 
 const SPAN = { after: NOW, until: NOW + 100 }
 
-/** Invitations that went out by mail, found by their link and counted by who is on either side. */
+/** Invitations that were sent by mail, found by their link and counted by inviter and by address. */
 export function describeInvitations(openStore: OpenStore): void {
   describe('invitations', () => {
     test('are found by their id as they were put', async () => {

@@ -44,7 +44,7 @@ export function describeLogins(openStore: OpenStore): void {
       expect(await spend(database, 'old')).toBe(true)
     })
 
-    test('is no policy: what is remembered stays', async () => {
+    test('is no policy: remembered values stay', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const { policy } = database

@@ -14,7 +14,7 @@ import { code } from './codes'
 import { mail } from './mails'
 import { user } from './user-fixture'
 
-/** `remember` and `policy`: what is worked out once holds until policy changes, and no longer. */
+/** `remember` and `policy`: a remembered value is valid until the policy changes. */
 export function describeMemory(openStore: OpenStore): void {
   describe('remembering', () => {
     test('loads once, for reads and units alike', async () => {

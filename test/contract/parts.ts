@@ -11,7 +11,7 @@ import {
   update,
 } from './fixture'
 
-/** `attempt`: what may fail alone within a unit. */
+/** `attempt`: a part that may fail alone within a unit. */
 export function describeParts(openStore: OpenStore): void {
   describe('parts of a unit', () => {
     test('are kept with the unit when they succeed', async () => {
@@ -71,7 +71,7 @@ export function describeParts(openStore: OpenStore): void {
         })
         await refused(
           tx.attempt(async () => {
-            await tx.attempt(() => put(tx, 'kept in what is not kept'))
+            await tx.attempt(() => put(tx, 'kept in a failed part'))
             throw new Error('outer')
           }),
         )

@@ -13,7 +13,7 @@ import {
   setupDatabase,
 } from './fixture'
 
-/** Realm ids, their lives, and who belongs to them. */
+/** Realm ids, their incarnations, and their members. */
 export function describeRealms(openStore: OpenStore): void {
   describe('realms', () => {
     test('begin with the public one', async () => {
@@ -24,7 +24,7 @@ export function describeRealms(openStore: OpenStore): void {
       expect(await database.read((tx) => tx.realms.findByRef(PUBLIC_REALM_REF))).toEqual(realm)
     })
 
-    test('come to life once, and are the same for units that share a commit', async () => {
+    test('are created once, and are the same for units that share a commit', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       expect(await database.read((tx) => tx.realms.find('alice'))).toBeUndefined()

@@ -141,7 +141,7 @@ export function describeTables(openStore: OpenStore): void {
       expect(await reopened.read((tx) => tx.tables.isSealed())).toBe(false)
     })
 
-    test('are seen by reads in one commit with what is put into them', async () => {
+    test('are seen by reads in one commit with their objects', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const writing = (async () => {

@@ -21,7 +21,7 @@ export function describeUserLists(openStore: OpenStore): void {
       }
     }
 
-    test('who are there throughout are listed once, whoever comes and goes meanwhile', async () => {
+    test('are each listed once, although others come and go meanwhile', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const users = await putAll(database, crowd(120))

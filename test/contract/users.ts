@@ -157,7 +157,7 @@ export function describeUsers(openStore: OpenStore): void {
       expect(await ids(database, { search: 'al' })).toEqual([])
     })
 
-    test('who comes, changes or goes changes who may do what; a login does not', async () => {
+    test('creating, changing or deleting one changes the policy; a login does not', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const before = database.policy

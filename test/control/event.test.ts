@@ -19,7 +19,7 @@ function hex(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('hex')
 }
 
-/** The events that are read from what was sent, cut to this length. */
+/** The events that are read from the stream, cut to this length. */
 async function read(sent: Uint8Array, length: number): Promise<Event[]> {
   async function* body(): AsyncGenerator<Uint8Array> {
     for (let at = 0; at < sent.length; at += length) yield sent.slice(at, at + length)

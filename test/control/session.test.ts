@@ -6,7 +6,7 @@ import { codeOf, refusalOf } from '../auth/setup'
 import { temporaryFolder } from '../setup'
 import { setupWorkspace } from './setup'
 
-test('works directly on a folder that nobody holds, and lets go of it', async () => {
+test('works directly on a folder that no process holds, and releases it', async () => {
   using folder = temporaryFolder()
   for (const name of ['one', 'two']) {
     await using session = await openSession(folder.path, () => setupWorkspace(folder.path))

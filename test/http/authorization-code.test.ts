@@ -82,7 +82,7 @@ describe('grant_type authorization_code', () => {
     expect((await server.exchange(code)).status).toBe(200)
   })
 
-  test('167: leads to the user that has this address, whoever said so first', async () => {
+  test('167: leads to the user with this address, for every provider', async () => {
     for (const isMailFirst of [true, false]) {
       await using server = await setupLogins()
       await connectOpenId(server, { type: 'google' })
@@ -100,7 +100,7 @@ describe('grant_type authorization_code', () => {
     }
   })
 
-  test('169: is where the policy says no, to who was proven to be who they are', async () => {
+  test('169: is rejected by the policy after the login, not before', async () => {
     await using server = await setupLogins()
     await connectOpenId(server, { type: 'google' })
     const registered = await server.exchange(await codeOfLogin(server, 'google'), {

@@ -302,7 +302,7 @@ describe('bytes that are lost', () => {
   })
 })
 
-test('what is gone when it is to be sent is told to the caller and the log', async () => {
+test('a file that is missing is reported to the caller and the log', async () => {
   await using server = await setupBlobs()
   const alice = await server.blobs(ALICE)
   // A folder in its place has a size, and cannot be read.

@@ -64,7 +64,7 @@ describe('a BlobRef', () => {
     expect((await auditor.send('HEAD', `/blob/${ref}`)).status).toBe(200)
   })
 
-  test('is refused to who may not read the blob, naming the property and storing nothing', async () => {
+  test('is refused if the writer may not read the blob, naming the property and storing nothing', async () => {
     await using server = await setupBlobs()
     const { alice, bob } = await share(server)
     await alice.bring('secret', 'abc')
@@ -107,7 +107,7 @@ describe('room for blobs', () => {
     })
   })
 
-  test('comes back with what is collected (conformance 144)', async () => {
+  test('is returned by a collection (conformance 144)', async () => {
     await using server = await setupBlobs({ userBlobQuota: '30' })
     const alice = await server.blobs(ALICE)
     await alice.bring('old', 'x'.repeat(30))
@@ -149,7 +149,7 @@ describe('room for blobs', () => {
   test.each([
     ['a user', { userBlobQuota: '1000' }, ALICE],
     ['a database', { blobQuota: '1000' }, BOB],
-  ])('of %s is not overrun by what is on its way', async (_, flags, other) => {
+  ])('of %s includes uploads in progress', async (_, flags, other) => {
     await using server = await setupBlobs(flags)
     const [first, second] = [await server.as(ALICE), await server.blobs(other)]
     using upload = beginUpload(server.url, first.token, '/main/blob/a', 600)

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { type Caller, type DataServer, setupData } from './setup'
 
-/** What came back for a blob, read to its end. */
+/** The answer to a download of a blob, read to its end. */
 export interface Download {
   readonly status: number
   readonly headers: Headers
@@ -87,7 +87,7 @@ export async function setupBlobs(
 export interface RawUpload extends Disposable {
   readonly socket: Socket
   send(bytes: string | Uint8Array): void
-  /** What has come back so far. */
+  /** The bytes received so far. */
   readonly received: string
   /** Resolves when the server has closed the connection, or answered. */
   readonly answered: Promise<string>

@@ -121,7 +121,7 @@ describe('a malformed body', () => {
     expect(answer.status).toBe(400)
   })
 
-  test('that breaks off is nobody’s fault here: no error in the log, nothing stored', async () => {
+  test('that breaks off is no error of the server: nothing is logged or stored', async () => {
     await using server = await setupData()
     const alice = await server.as(ALICE)
     const parts = ['Content-Length: 100', 'Transfer-Encoding: chunked']
@@ -226,7 +226,7 @@ describe('a deep or wide body (promise 29)', () => {
   })
 })
 
-describe('who may not write', () => {
+describe('a caller who may not write', () => {
   test('is told so before the body is read', async () => {
     await using server = await setupData()
     const bare = await server.as(ALICE, [])
@@ -254,7 +254,7 @@ describe('all bodies together', () => {
   const sockets: Socket[] = []
   afterAll(() => sockets.forEach((socket) => socket.destroy()))
 
-  /** A request whose body has been promised and begun. Resolves to what is answered. */
+  /** A request whose body has been promised and begun. Resolves to the answer. */
   function begin(server: DataServer, token: string | undefined, bytes: number, sent = 10) {
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
     sockets.push(socket)
@@ -271,7 +271,7 @@ describe('all bodies together', () => {
     return { socket, answered, finish: () => socket.write(body.slice(sent)) }
   }
 
-  test('that are large hold at most 48 MiB; what does not fit is asked to come back', async () => {
+  test('that are large use at most 48 MiB; others are asked to try again', async () => {
     await using server = await setupData()
     const alice = await server.as(ALICE)
     const held = Array.from({ length: 3 }, () => begin(server, alice.token, 16 * MIB))

@@ -201,7 +201,7 @@ describe('in development', () => {
   )
 })
 
-test('a request without an origin is nobody’s page: the list does not apply (conformance 13)', async () => {
+test('the list does not apply to a request without an origin (conformance 13)', async () => {
   await using server = await listed()
   const answer = await server.anyone.get('/public/plain')
   expect(answer.status).toBe(200)

@@ -33,7 +33,7 @@ function expectRefusal(answer: Answer, status: number, code: string): ErrorBody 
   return body
 }
 
-describe('what is not there', () => {
+describe('a missing object or address', () => {
   test('an unknown database', async () => {
     await using server = await setupData()
     for (const name of ['nothing', 'MAIN', 'main2', '_control', '.well-known', 'x'.repeat(200)]) {
@@ -144,7 +144,7 @@ describe('what is not there', () => {
   })
 })
 
-describe('who may not', () => {
+describe('a caller without permission', () => {
   test('without a token, or with none of ours: 401', async () => {
     await using server = await setupData()
     for (const [method, path] of [
@@ -259,7 +259,7 @@ describe('an error body', () => {
     }
   })
 
-  test('says nothing of what went wrong inside', async () => {
+  test('does not tell the cause of an internal error', async () => {
     const failures: unknown[] = []
     const door = { failure: (...failure: unknown[]) => void failures.push(failure) }
     const words = 'SELECT secret FROM users -- /var/data'

@@ -170,7 +170,7 @@ describe('HEAD', () => {
 })
 
 describe('OPTIONS', () => {
-  test('says which methods an address knows, to whoever asks', async () => {
+  test('lists the methods of an address, also for anonymous callers', async () => {
     await using server = await filled()
     for (const [path, allowed] of [
       ['/main/public/plain', 'GET, HEAD, POST, OPTIONS'],

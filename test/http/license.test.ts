@@ -139,7 +139,7 @@ describe('a licence that has expired (design.md §4)', () => {
     expect((await alice.post('/my/items', item)).status).toBe(200)
   })
 
-  test('of an evaluation ends when its days are over; who deletes themselves begins anew', async () => {
+  test('of an evaluation ends when its days are over; a deleted user starts a new one', async () => {
     await using server = await setupAlice({ type: 'eval' })
     await server.commands.run('policy.set', {
       database: 'main',
@@ -209,7 +209,7 @@ describe('a user who is deactivated (design.md §4)', () => {
 })
 
 describe('a user who is deleted', () => {
-  test('is out at once, for good, whoever comes with their id', async () => {
+  test('is out at once, for good, even if another user gets their id', async () => {
     await using server = await setupAlice({ type: 'prod' })
     const { alice, item, tokens, root } = server
     await alice.post('/my/items', item)

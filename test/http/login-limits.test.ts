@@ -12,7 +12,7 @@ describe('tokens', () => {
       ...(claims === undefined ? {} : { claims }),
     })
 
-  test('of a user are counted by the hour, whoever asks for them', async () => {
+  test('of a user are counted by the hour, for all clients together', async () => {
     await using server = await setupData({ rateLimits: 'tokens=2/1h' })
     const alice = { sub: ALICE }
     expect(quotaOf(await ask(server, alice))).toEqual({ limit: 2, remaining: 1, reset: 3600 })
@@ -42,7 +42,7 @@ describe('tokens', () => {
     expect((await ask(server)).status).toBe(200)
   })
 
-  test('are not spent by who sends again what the holder of the key has sent', async () => {
+  test('are not spent by replaying a request of the key’s holder', async () => {
     await using server = await setupData({ rateLimits: 'tokens=3/1h,failures=off' })
     const claims = { sub: ALICE }
     const { client, clock, anyone } = server
@@ -131,7 +131,7 @@ describe('attempts that fail', () => {
     expect((await from('203.0.113.1')).status).toBe(401)
   })
 
-  test('do not shut out whoever showed a good token before, and others for a minute at most', async () => {
+  test('do not block callers with a valid token, and block others for a minute at most', async () => {
     await using server = await setupData({ rateLimits: 'failures=2/1m' })
     const [alice, bob] = [await server.as(ALICE), await server.as(BOB)]
     expect((await alice.get('/my/plain')).status).toBe(200)
@@ -143,7 +143,7 @@ describe('attempts that fail', () => {
     expect((await bob.get('/my/plain')).status).toBe(200)
   })
 
-  test('are told apart from what somebody who is known may not do', async () => {
+  test('do not count missing permissions of known callers', async () => {
     await using server = await setupData({ rateLimits: 'failures=1/1m' })
     const alice = await server.as(ALICE)
     expect(await statuses(3, () => alice.get('/all/plain'))).toEqual(of(403, 3))

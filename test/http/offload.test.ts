@@ -47,7 +47,7 @@ function contentsOf({ folder }: DataServer): string[] {
     .map(({ name }) => name)
 }
 
-test('without the setting, what is posted is what is returned', async () => {
+test('without the setting, values are returned as they were posted', async () => {
   await using server = await setupData()
   const alice = await server.as(ALICE)
   const row = { id: 'itm1', picture: file('x'.repeat(50_000)), text: 'y'.repeat(100_000) }
@@ -55,7 +55,7 @@ test('without the setting, what is posted is what is returned', async () => {
   expect(await put(alice, row)).not.toHaveProperty('_hasBlobRefs')
 })
 
-test('what is larger becomes a blob, wherever in the object, and readers get a BlobRef', async () => {
+test('larger values become blobs, at any depth of the object, and readers get a BlobRef', async () => {
   await using server = await setupData({ offloadBeyond: '100' })
   const alice = await server.as(ALICE)
   const large = new Uint16Array(60).fill(0x1234)
@@ -151,7 +151,7 @@ test('keys, realms, owners, what an index is declared on, and built-in tables st
   expect((await server.root.get('/all/nested?g=not%20indexed')).body).toEqual([])
 })
 
-describe('what is posted again', () => {
+describe('a value that is posted again', () => {
   test('as it was read keeps its blobs', async () => {
     await using server = await setupData({ offloadBeyond: '100' })
     const alice = await server.as(ALICE)
@@ -193,7 +193,7 @@ describe('what is posted again', () => {
     }
   })
 
-  test('by one who may change something else is no change of what stays the same', async () => {
+  test('is unchanged for a user who may only change other properties', async () => {
     await using server = await setupData({ offloadBeyond: '100' })
     const alice = await server.as(ALICE)
     const bob = await server.as(BOB)

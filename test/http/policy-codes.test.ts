@@ -28,7 +28,7 @@ interface Situation {
   readonly intent?: 'login' | 'register'
 }
 
-/** What stands in the way of somebody who is proven to be who they are (protocol.md §2.3). */
+/** The refusals after a successful proof of identity (protocol.md §2.3). */
 const SITUATIONS: readonly [string, Situation][] = [
   ['USER_NOT_REGISTERED', { newUsers: 'reject' }],
   ['USER_NOT_REGISTERED', { newUsers: 'reject', intent: 'login' }],
@@ -69,7 +69,7 @@ describe('72, 169: the policy says no', () => {
       expect({ grant, status, body }).toMatchObject({ grant, status: 403, body: { code } })
       expect(body['message']).toBeString()
       expect(body['message']).not.toBe('')
-      // What is no policy begins with a type (protocol.md §2.2).
+      // Other refusals begin with a type (protocol.md §2.2).
       expect(body).not.toHaveProperty('type')
     }
   })

@@ -181,7 +181,7 @@ describe('the types of providers', () => {
     expect((await goTo())['error']).toContain('could not complete')
   })
 
-  test('custom-oauth2: who does not say whether it verified is believed only when told to', async () => {
+  test('custom-oauth2: a provider that does not report verification is trusted only with --trust-email', async () => {
     await using server = await setupLogins()
     const accounts = {
       silent: { email: 'alice@example.com' },

@@ -91,7 +91,7 @@ describe('PUT of an object (protocol.md §14.1)', () => {
     expect((await alice.get('/my/plain/%23theme')).body).toMatchObject({ who: ALICE })
   })
 
-  test('is refused for another key, for a list and for what is no object, and nothing changes', async () => {
+  test('is refused for another key, for a list and for a non-object, and nothing changes', async () => {
     await using server = await setupData()
     const alice = await server.as(ALICE)
     await put(alice, '/my/plain/a', { n: 1 })

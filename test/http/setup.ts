@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import { openSession, type Session } from '../../src/control/session'
 import { setupServer, type TestServer } from '../setup'
 
-/** What came back, read to its end. */
+/** The answer, read to its end. */
 export interface Answer {
   readonly status: number
   readonly headers: Headers

@@ -36,7 +36,7 @@ async function addClient(server: DataServer, scopes: readonly string[]) {
   return { revoke, caller: callerOf(server.main, (body as { accessToken: string }).accessToken) }
 }
 
-describe('who writes is looked at again when the body is there, for it may take long (promise 15)', () => {
+describe('a writer is checked again after the body, which may take long (promise 15)', () => {
   test.each([
     [{ type: 'prod' }, /^HTTP\/1\.1 200/],
     [{ type: 'eval', evalDaysLeft: 0 }, /^HTTP\/1\.1 403 [^]*"LICENSE_EXPIRED"/],
@@ -98,10 +98,10 @@ test('a long list ends with the right to read it (promise 15)', async () => {
   await reader.answered
   reader.socket.pause()
   await revoke()
-  await server.root.post('/public/plain', { id: 'late', text: 'what came afterwards' })
+  await server.root.post('/public/plain', { id: 'late', text: 'a later object' })
   reader.socket.resume()
   await reader.closed
-  expect(reader.received.includes('what came afterwards')).toBe(false)
+  expect(reader.received.includes('a later object')).toBe(false)
   const all = await server.anyone.get('/public/plain')
-  expect(all.text.includes('what came afterwards')).toBe(true)
+  expect(all.text.includes('a later object')).toBe(true)
 })

@@ -50,7 +50,7 @@ describe('DELETE /users/<userId>', () => {
     expect((await bob.remove('/my/plain/shared')).status).toBe(204)
   })
 
-  test('leaves nothing of what is on its way to the next one with the id', async () => {
+  test('leaves no write in progress to the next user with the id', async () => {
     await using server = await setupData()
     const text = 'x'.repeat(2_000)
     for (let round = 0; round < 5; round += 1) {
@@ -136,7 +136,7 @@ describe('DELETE /users/<userId>', () => {
     expect(objectsOf(await root.get('/all/realms'))).toHaveLength(2)
   })
 
-  test('lets who comes back begin with nothing, whoever makes them a user again', async () => {
+  test('leaves nothing for a new user with the same id, however it is created', async () => {
     await using server = await setupEstate()
     const { root, bob } = server
     await root.post('/users', [{ userId: ALICE, data: { displayName: 'Alice', note: 'old' } }])
@@ -152,7 +152,7 @@ describe('DELETE /users/<userId>', () => {
     expect(await keysOf(again, '/my/items')).toEqual([])
     expect(await keysOf(again, '/my/realms')).toEqual([])
     expect(await keysOf(again, '/my/members')).toEqual([])
-    // The keys of what was private are free, that of what is shared is not.
+    // The keys of the private objects are free, that of the shared object is not.
     expect((await again.post('/my/plain', { id: 'private' })).status).toBe(200)
     expect((await again.post('/my/plain', { id: 'shared' })).status).toBe(403)
     expect(await keysOf(again, '/my/plain')).toEqual(['public', 'private'])

@@ -79,7 +79,7 @@ describe('POST /users creates', () => {
 })
 
 describe('POST /users changes', () => {
-  test('what is named, and nothing else', async () => {
+  test('the named properties, and nothing else', async () => {
     await using server = await setupData()
     const data = { displayName: 'Ada', likes: 'engines' }
     await write(server.root, [{ userId: 'ada', type: 'eval', data }])
@@ -114,7 +114,7 @@ describe('POST /users changes', () => {
       { userId: 'bob', type: 'eval' },
     ])
     expect(ada).toMatchObject({ type: 'prod' })
-    // Who begins to evaluate has a term.
+    // An evaluation begins with a term.
     expect(bob).toMatchObject({ type: 'eval', evalDaysLeft: 30 })
     clock.advance(4 * DAY)
     const later = await server.as('zora', ['ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE'])
@@ -221,7 +221,7 @@ describe('POST /users refuses', () => {
     expect(await show(server, 'x')).toBeUndefined()
   })
 
-  test('what is no array and no object', async () => {
+  test('a body that is no array and no object', async () => {
     await using server = await setupData()
     for (const body of ['5', '"ada"', 'null', 'true']) {
       expect((await server.root.post('/users', body)).status).toBe(422)
@@ -237,7 +237,7 @@ describe('POST /users refuses', () => {
     expect((await server.root.post('/users', users)).status).toBe(413)
   })
 
-  test('who lacks one of the scopes, in the words of spec.md §7', async () => {
+  test('a caller without one of the scopes, in the words of spec.md §7', async () => {
     await using server = await setupData()
     const all = ['ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE']
     const users = [{ userId: 'ada', type: 'prod' }]

@@ -39,7 +39,7 @@ const asked = ({ questions }: TestHook) => questions.map(({ text }) => JSON.pars
 
 // conformance.md 42, protocol.md §13.1
 describe('42: a new user', () => {
-  test('who comes by e-mail is what the web hook says', async () => {
+  test('a newcomer by e-mail is what the web hook says', async () => {
     await using server = await setup(() => verdict('eval', { displayName: 'Ada', role: 'chief' }))
     const code = await server.mailedCode(ALICE)
     const { status, body } = await server.ask({ grant_type: 'otp', email: ALICE, ...code })
@@ -54,7 +54,7 @@ describe('42: a new user', () => {
     expect(verified(server.hook.questions[0]!, server.hookSecret)).toBeObject()
   })
 
-  test('who comes from a provider has the name that the web hook knows', async () => {
+  test('a newcomer from a provider has the name that the web hook knows', async () => {
     await using server = await setup(() => verdict('prod', { displayName: 'Ada' }))
     await connectOpenId(server, { type: 'google' })
     const { body } = await server.exchange(await codeOfLogin(server, 'google'))
@@ -76,7 +76,7 @@ describe('42: a new user', () => {
     })
   })
 
-  test('for whom a backend vouches is what the web hook says', async () => {
+  test('a newcomer from a backend is what the web hook says', async () => {
     await using server = await setup(() => verdict('prod', { email: 'known@example.com' }))
     const { body } = await server.vouch({ sub: 'alice', name: 'Alice' })
     expect(body).toMatchObject({ userId: 'alice', data: { email: 'known@example.com' } })
@@ -172,7 +172,7 @@ describe('72: a web hook', () => {
     expect(statuses).toEqual([403, 403, 403, 403, 403, 401])
   })
 
-  test('that is asked about a code which comes again lets nobody in with it (promise 17)', async () => {
+  test('that is asked about a replayed code admits no user with it (promise 17)', async () => {
     const answer = Promise.withResolvers<Response>()
     await using server = await setup(() => answer.promise)
     await connectOpenId(server, { type: 'google' })
@@ -185,7 +185,7 @@ describe('72: a web hook', () => {
     expect((await server.exchange(code)).status).toBe(401)
   })
 
-  test('that is slow holds up nobody else', async () => {
+  test('that is slow delays no other login', async () => {
     const answer = Promise.withResolvers<Response>()
     await using server = await setup(() => answer.promise)
     const waiting = server.vouch({ sub: ALICE })

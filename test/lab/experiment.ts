@@ -3,7 +3,7 @@ export interface Experiment {
   /** Of the promise (promises.md). */
   readonly promise: number
   readonly title: string
-  /** What one round is, and how many there are unless `--rounds` says otherwise. */
+  /** The meaning of one round, and the number of rounds without `--rounds`. */
   readonly unit: string
   readonly rounds: number
   /** Why it cannot run here, if it cannot. */
@@ -12,8 +12,8 @@ export interface Experiment {
 }
 
 export interface Finding {
-  /** What was done and seen, in numbers. */
+  /** The counts of the run. */
   readonly facts: string
-  /** Whatever contradicts the promise; empty when it holds. */
+  /** Everything that contradicts the promise; empty when it holds. */
   readonly problems: readonly string[]
 }

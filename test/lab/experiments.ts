@@ -109,7 +109,7 @@ export const experiments: readonly Experiment[] = [
   },
   {
     promise: 22,
-    title: 'how long a login by e-mail takes to begin tells nobody whose address it is',
+    title: 'the time of step 1 of a login by e-mail does not reveal whether an address is a user’s',
     unit: 'addresses of each',
     rounds: 10_000,
     run: (rounds, seed) => timeAddresses(rounds, seed),
@@ -148,7 +148,7 @@ export const experiments: readonly Experiment[] = [
   },
   {
     promise: 29,
-    title: 'no error body is larger than 4 KiB, whatever came in',
+    title: 'no error body is larger than 4 KiB, for any input',
     unit: 'inputs',
     rounds: 2_000,
     run: (rounds, seed) => runTests(['test/promises/29'], rounds, seed),

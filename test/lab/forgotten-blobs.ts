@@ -15,8 +15,8 @@ import { basename, dirname, join } from 'node:path'
 import type { Random } from './random'
 
 /**
- * Which names a disk may forget: those since a moment, as file systems with a journal do (whoever syncs
- * a folder then has all names before that), or any that were not synced themselves.
+ * Which names a disk may forget: those since a moment, as file systems with a journal do (a sync of
+ * a folder then covers all names before that), or any that were not synced themselves.
  */
 export type NameOrder = 'kept' | 'none'
 
@@ -27,13 +27,13 @@ export interface Forgotten {
   readonly names: number
 }
 
-/** What a disk keeps of the files of blobs when the power fails (`power-loss.c`). */
+/** The part that a disk keeps of the files of blobs when the power fails (`power-loss.c`). */
 export interface BlobDisk {
   /** Called when the process is dead: makes the folder what would be found. */
   forget(): Forgotten
 }
 
-/** What lies in `folder` now is on the disk. */
+/** The current content of `folder` is on the disk. */
 export function createBlobDisk(folder: string, order: NameOrder, random: Random): BlobDisk {
   const journal = `${folder}.undo`
   let known = new Set(filesIn(folder).map(inodeOf))
@@ -62,7 +62,7 @@ interface Change {
   readonly at: number
   /** The name that was given or taken away. */
   readonly path: string
-  /** What had another name before. */
+  /** Files that had another name before. */
   readonly from: string | undefined
   /** The name under which the journal keeps what had this one. */
   readonly saved: string | undefined
@@ -118,7 +118,7 @@ function chooseForgotten(
     const first = firstOf(changes.filter(({ at }) => at > last))
     return ({ at }) => at >= first
   }
-  // What became of one name stays in order, whatever becomes of the others.
+  // The operations on one name stay in order, independent of other names.
   const isOpen = ({ at, path }: Change) => at > (syncedAt.get(dirname(path)) ?? -1)
   const byPath = Map.groupBy(changes.filter(isOpen), ({ path }) => path)
   const firsts = new Map(Array.from(byPath, ([path, open]) => [path, firstOf(open)]))
@@ -133,7 +133,7 @@ function undo(journal: string, { path, from, saved }: Change): void {
   if (saved !== undefined) linkSync(join(journal, saved), path)
 }
 
-/** Nobody syncs these when they are made. */
+/** These are not synced when they are created. */
 function loseMarks(folder: string, random: Random): void {
   for (const path of filesIn(join(folder, 'incoming'))) if (random.next() < 0.5) rmSync(path)
 }

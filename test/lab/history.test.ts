@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createHistory } from './history'
 
-test('a history tells what was lost, made up or brought back from what may be either', () => {
+test('a history tells lost, invented and revived objects from uncertain ones', () => {
   const history = createHistory()
   for (const id of ['kept', 'lost', 'old', 'removed', 'back', 'open', 'undone', 'refused']) {
     history.ask(id, 1)

@@ -2,20 +2,20 @@
 export type State = number | null
 
 interface Record {
-  /** What was acknowledged last. */
+  /** The last acknowledged version. */
   certain: State
-  /** What was asked for and not answered, if anything. */
+  /** The unanswered request, if any. */
   open: State | undefined
 }
 
-/** What writers asked for and what they were promised, object by object. */
+/** The requests of writers and their acknowledgements, object by object. */
 export interface History {
   /** Before a request is sent. Each object has one writer, who waits for its answer. */
   ask(id: string, state: State): void
   /** The request was answered: done, or certainly not done. */
   answer(id: string, isDone: boolean): void
   readonly acknowledged: number
-  /** Compares with what is stored. Returns what contradicts a promise. */
+  /** Compares with the stored objects. Returns the contradictions to a promise. */
   contradictions(stored: ReadonlyMap<string, number>): string[]
 }
 

@@ -152,7 +152,7 @@ async function untilDone(folder: string): Promise<void> {
   }
 }
 
-/** What is left of a deleted user that should not be. */
+/** Remains of a deleted user that should be gone. */
 async function remains(
   executable: Executable,
   estate: Estate,

@@ -27,11 +27,11 @@ interface Upload {
   isAcknowledged: boolean
 }
 
-/** What happens besides a process that is killed. */
+/** Events besides a killed process. */
 export interface Disaster {
   /** How it is started, each time. */
   readonly options: StartOptions
-  /** What it does to the data folder while nobody serves it. */
+  /** Its effect on the data folder while no server runs. */
   strike(): void
   /** Whether files that no blob needs may be left. */
   readonly leavesStrays: boolean
@@ -175,7 +175,7 @@ async function stateOf({ main }: Executable, token: string, { id, bytes }: Uploa
   return answer.status === 200 && found.equals(bytes) ? 'whole' : 'damaged'
 }
 
-/** What is wrong with the files beside the database: too many, or not enough. */
+/** Faults of the files beside the database: too many, or not enough. */
 function filesLeft(folder: string) {
   const main = join(folder, 'databases', 'main')
   using database = new Database(join(main, 'database.sqlite'), { readonly: true })

@@ -14,7 +14,7 @@ export interface KillReport {
 
 /**
  * Promise 1: kills the executable with SIGKILL under 8 to 64 writers, starts it again on the same
- * folder and compares what was acknowledged with what is there, round after round.
+ * folder and compares acknowledged with stored objects, round after round.
  */
 export async function killWriters(rounds: number, seed: number): Promise<KillReport> {
   using folder = temporaryFolder()

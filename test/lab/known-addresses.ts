@@ -10,7 +10,7 @@ const AT_ONCE = 1_000
 
 /**
  * Promise 22: how long step 1 of a login by e-mail takes says nothing about whether the address is
- * that of a user. Nobody new is taken in, so that the mails say different things.
+ * that of a user. Sign-up is closed, so that the mails have different texts.
  */
 export async function timeAddresses(samples: number, seed: number): Promise<Finding> {
   using hook = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response(null) })
@@ -18,7 +18,7 @@ export async function timeAddresses(samples: number, seed: number): Promise<Find
     environment: {
       SATCHEL_MAIL_HOOK: `http://127.0.0.1:${hook.port}/`,
       SATCHEL_ALLOW_PRIVATE_ADDRESSES: '127.0.0.0/8',
-      // Each request comes from another network: the caps are not what is measured.
+      // Each request comes from another network, so that the caps do not apply.
       SATCHEL_TRUST_PROXY: '127.0.0.0/8',
       SATCHEL_DURABILITY: 'relaxed',
       SATCHEL_LOG_LEVEL: 'error',

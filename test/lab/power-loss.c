@@ -207,7 +207,7 @@ int unlink(const char *path) {
   return result;
 }
 
-/* What is written or named while the disk is waited for is not covered: sizes are taken before. */
+/* Writes and names during a sync are not covered by it: sizes are taken before. */
 static int sync_blob(int fd, int (*real)(int)) {
   char link[64], path[PATH_MAX], root[PATH_MAX];
   struct stat status;

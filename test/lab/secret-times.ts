@@ -6,7 +6,7 @@ import { compareTimes, drawTurns, MOST_T } from './welch'
 /** As long as the secret of a client. */
 const KEPT = 'q2vR8XkFZ0m7yTn4bLw1sAq2vR8XkFZ0m7yTn4bLw1s'
 
-/** What somebody gives, twice, so that the time might tell which one it was. */
+/** Two inputs that a difference in time might tell apart. */
 const PAIRS: readonly (readonly [what: string, one: string, other: string])[] = [
   ['its first or its last character is wrong', `!${KEPT.slice(1)}`, `${KEPT.slice(0, -1)}!`],
   ['it is wrong or right', `${KEPT.slice(0, 20)}!${KEPT.slice(21)}`, KEPT],

@@ -2,7 +2,7 @@ import type { Caller } from '../http/setup'
 import type { History } from './history'
 import type { Random } from './random'
 
-/** Who writes: everything of one run is marked, so that it can be found again. */
+/** The writers of a run. Their objects are marked, so that they can be found again. */
 export interface Run {
   readonly root: Caller
   /** The `country` of everything written. */
@@ -85,7 +85,7 @@ export function isConnectionLost(error: unknown): boolean {
   )
 }
 
-/** What is stored of a run: versions by key, found by its index. */
+/** The stored objects of a run: versions by key, found by its index. */
 export async function readRun(root: Caller, mark: string): Promise<Map<string, number>> {
   const { status, text } = await root.get(`/public/items?country=${mark}`)
   if (status !== 200) throw new Error(`a list was answered ${status}`)

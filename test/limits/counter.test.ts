@@ -31,7 +31,7 @@ describe('a counter', () => {
     expect(counter.look('a')).toMatchObject({ remaining: 1, isOver: false })
   })
 
-  test('agrees with counting by hand, whoever comes whenever', () => {
+  test('agrees with counting by hand, for any callers at any times', () => {
     const step = fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.integer({ min: 0, max: 70 }))
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {

@@ -118,7 +118,7 @@ test('properties cannot pass for the time, the level or the message', () => {
   })
 })
 
-test('what is below the level is not written, requests are info', () => {
+test('lines below the level are not written, requests are info', () => {
   const { logs, lines } = setup({ level: 'warning' })
   logs.access(request)
   serverLog.info('Ready')
@@ -154,7 +154,7 @@ describe('a mail that is printed (design.md §2 Development)', () => {
     variables: { otp: 'K7QM2XWD', otp_id: 'an-id' },
   }
 
-  test('is a frame that nobody overlooks, whatever the level', () => {
+  test('is a conspicuous frame, at any level', () => {
     const { logs, lines } = setup({ format: 'text', level: 'error' })
     logs.mail(mail)
     expect(lines).toEqual([

@@ -67,7 +67,7 @@ test('the address of a web hook is shown without its path, which may be all ther
   expect(describeMailAddress(hook)).toBe('https://hooks.example.com/…')
 })
 
-test('who logs in at the mail server sends, if that is an address', () => {
+test('the user name at the mail server is the sender, if it is an address', () => {
   expect(usualSender('smtp://me%40example.com:pw@relay.example.com')).toBe('me@example.com')
   expect(usualSender('smtp://me:pw@relay.example.com')).toBeNull()
   expect(usualSender('smtp://relay.example.com')).toBeNull()

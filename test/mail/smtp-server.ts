@@ -11,14 +11,14 @@ export interface ReceivedMail {
   readonly text: string
   readonly html: string
   readonly isEncrypted: boolean
-  /** Who logged in at the mail server. */
+  /** The user name at the mail server. */
   readonly user: string | undefined
 }
 
 export interface TestSmtp extends AsyncDisposable {
   readonly port: number
   readonly mails: readonly ReceivedMail[]
-  /** The first mail from now on that nobody has taken yet; fails after 5 s. */
+  /** The next mail that was not taken yet; fails after 5 s. */
   next(): Promise<ReceivedMail>
 }
 

@@ -120,7 +120,7 @@ describe.if(Bun.which('openssl') !== null)('a mail server with encryption', () =
     expect(await smtp.next()).toMatchObject({ isEncrypted: true })
   })
 
-  test('gets no password while nobody vouches for it', async () => {
+  test('gets no password without a valid certificate', async () => {
     const logins: string[] = []
     await using smtp = await startSmtp({
       ...withUsers({ ...pair, disabledCommands: [] }),

@@ -160,7 +160,7 @@ test('calls the open internet by https alone', async () => {
   )
 })
 
-test('says who may answer in a moment and who will not', async () => {
+test('tells temporary from permanent failures', async () => {
   using elsewhere = setupServer(() => Response.redirect('https://example.com', 301))
   using silent = setupServer(() => new Promise<never>(() => {}))
   const outbound = createOutbound({ allowed: LOOPBACK })
@@ -176,7 +176,7 @@ test('says who may answer in a moment and who will not', async () => {
   expect(await isTransient(outbound(silent.url))).toBe(true)
 })
 
-test('gives up on who takes too long, in the answer too', async () => {
+test('gives up on slow servers, in the answer too', async () => {
   const never = new Promise<never>(() => {})
   using silent = setupServer(() => never)
   using stalled = setupServer(() => new Response(new ReadableStream({ pull: () => never })))
@@ -190,7 +190,7 @@ test('gives up on who takes too long, in the answer too', async () => {
   expect(await refusalOf(lost('https://example.com', { timeout: 50 }))).toContain('within 0.05 s')
 })
 
-test('says that nobody answers, and takes no answer without end', async () => {
+test('reports that no server answers, and limits the size of answers', async () => {
   const outbound = createOutbound({ allowed: LOOPBACK })
   const server = setupServer()
   server[Symbol.dispose]()

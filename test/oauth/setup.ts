@@ -159,7 +159,7 @@ export async function logIn(visitor: Visitor, url: string, account = 'alice'): P
   return page
 }
 
-/** What came back in `dxc-auth`. */
+/** The value of `dxc-auth`. */
 export function answerOf(url: string): Readonly<Record<string, string>> {
   const value = new URL(url).searchParams.get('dxc-auth')
   if (value === null) throw new Error(`no dxc-auth in ${url}`)

@@ -26,7 +26,7 @@ async function setupDescribed() {
   const faults = (schema: unknown, value: unknown) => faultsOf(schema, value, resolve)
   return {
     ...server,
-    /** What is wrong with the request, by the document. */
+    /** The faults of the request according to the document. */
     misfits: (request: object) =>
       faults(operation?.requestBody?.content['application/json']?.schema, request),
     /** Sends it and finds status, media type and body in the document. */

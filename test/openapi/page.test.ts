@@ -42,7 +42,7 @@ describe('GET /openapi', () => {
       expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
       const text = await answer.text()
       expect(text.length).toBeGreaterThan(100)
-      // A sheet loads nothing but what is in it.
+      // A sheet loads nothing from elsewhere.
       if (ending === 'css') expect(text).not.toMatch(/@import|url\((?!["']?data:)/)
     }
   })

@@ -90,7 +90,7 @@ describe('promise 11: a clock that was set back while the server was down', () =
   test('brings nothing to life again after a kill -9 either', async () => {
     await using scene = await setup()
     const { clock, code, old } = scene
-    // What was written when they were told that it is over.
+    // The object that was written when they were told that it is over.
     await Bun.sleep(50)
     const data = scene.crash()
     clock.advance(-30 * MINUTE)
@@ -124,7 +124,7 @@ describe('promise 11: a clock that was set back while the server was down', () =
   })
 })
 
-test('promise 11: a clock that was years ahead locks nobody out when it is set right', async () => {
+test('promise 11: a clock that was years ahead locks no user out when it is corrected', async () => {
   await using scene = await setup()
   const { clock, code, proof, data } = scene
   await scene.stop()

@@ -107,7 +107,7 @@ async function forgeries({ genuine, published, keys, parts }: Forger): Promise<[
     ['enc', { enc: 'A256GCM' }],
   ]
   const foreign = headers.map(([name, changes]): [string, string] => [name, withHeader(changes)])
-  // The old signature fits when only what is not signed over was changed: nothing is not.
+  // The old signature would fit only if unsigned parts had changed, and there are none.
   const kept = headers
     .filter(([, changes]) => Object.keys(changes).length > 0)
     .map(([name, changes]): [string, string] => [

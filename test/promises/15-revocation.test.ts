@@ -32,7 +32,7 @@ interface Seen {
   readonly status: number
 }
 
-/** Sends requests side by side until told to stop: what a device does that nobody can reach. */
+/** Sends requests side by side until told to stop, like a device that cannot be reached. */
 function keepAsking(caller: Caller, path: string, lanes = 8) {
   const seen: Seen[] = []
   let isOver = false
@@ -52,7 +52,7 @@ function keepAsking(caller: Caller, path: string, lanes = 8) {
 }
 
 interface Loss {
-  /** What ends it. Resolves when whoever decided was told that it is done. */
+  /** The action that ends it. Resolves when its caller has the answer. */
   readonly decide: (world: World) => Promise<unknown>
   readonly status: number
   readonly code: string

@@ -50,7 +50,7 @@ test('promise 17: a code that comes again ends the tokens it gave, and those the
   for (const token of tokens) expect(await statusWith(server, token)).toBe(401)
   server.clock.advance(MINUTE)
   expect((await refresh(server, refreshToken)).status).toBe(401)
-  // What ended stays ended when nobody remembers why: the next login forgets what is long over.
+  // An ended login stays ended after its record is gone: the next login deletes old records.
   server.clock.advance(3 * DAY)
   await logIn(server.visitor(), server.loginUrl('google'))
   expect((await refresh(server, refreshToken)).status).toBe(401)

@@ -77,7 +77,7 @@ describe('promise 18: PKCE with S256', () => {
   })
 
   test.each([[['plain']], [[]], [undefined]])(
-    'never plain, to who says to know %j',
+    'never plain, for a provider that offers %j',
     async (methods) => {
       await using server = await setupLogins()
       using provider = Bun.serve({

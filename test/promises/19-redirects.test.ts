@@ -4,7 +4,7 @@ import { answerOf, connectOpenId, logIn, setupLogins } from '../oauth/setup'
 
 /**
  * Promise 19 and conformance.md 166: a login returns to listed addresses alone (design.md §6,
- * RFC 9700 §4.1.3). What is refused and why is in `test/domain/redirect.test.ts`; here the browser is
+ * RFC 9700 §4.1.3). The refusals are tested in `test/domain/redirect.test.ts`; here the browser is
  * looked at.
  */
 

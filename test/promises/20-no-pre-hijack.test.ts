@@ -11,7 +11,7 @@ import {
 } from '../oauth/setup'
 
 /**
- * Promise 20: an address that a provider did not verify leads to nobody: not to the user who has it,
+ * Promise 20: an address that a provider did not verify leads to no user: not to the one who has it,
  * and not to a new one who would have it before its owner comes.
  */
 
@@ -85,7 +85,7 @@ test('promise 20: GitHub gives no code for any but the verified primary address'
   }
 })
 
-test('promise 20: who did not prove an address neither becomes a user nor keeps its owner out', async () => {
+test('promise 20: a login without a proven address neither creates a user nor keeps its owner out', async () => {
   await using server = await setupLogins()
   await connectOpenId(server, { type: 'google' })
   await logIn(server.visitor(), server.loginUrl('google'), 'mallory')

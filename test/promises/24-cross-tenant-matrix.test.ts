@@ -58,13 +58,13 @@ const PERMISSIONS: Partial<Record<Role, object>> = {
 
 const SECRET = 'only-for-those-who-may-read'
 
-// What should happen ---------------------------------------------------------------------------
+// Expected results ----------------------------------------------------------------------------
 
 const MEMBERS: readonly Role[] = ['viewer', 'adder', 'updater', 'manager', 'author', 'realmOwner']
 const isWrite = (action: Action) => action !== 'list' && action !== 'get'
 const isGone = (place: Place) => place === 'gone' || place === 'goneRealm'
 
-/** The refusal at the door, before any object is looked at; undefined for who is let in. */
+/** The refusal at the door, before any object is looked at; undefined for admitted callers. */
 function atTheDoor(role: Role, view: View, action: Action): number | undefined {
   if (role === 'foreigner') return 401
   if (view === 'public' && !isWrite(action)) return undefined
@@ -87,7 +87,7 @@ function isShown(role: Role, place: Place, view: View): boolean {
   return view === 'public' ? place === 'public' : isVisible(role, place)
 }
 
-/** Everything on the object: its owner, whoever manages its table, whose private realm it is. */
+/** Everything on the object: its owner, managers of its table, the user of its private realm. */
 function hasAll(role: Role, place: Place): boolean {
   if (place === 'own' || role === 'globalWriter') return true
   if (role === 'author') return isVisible(role, place)
@@ -139,7 +139,7 @@ function changeInPublic(place: Place, action: Action): number {
   return place === 'public' || isGone(place) ? 200 : 409
 }
 
-// What does happen -------------------------------------------------------------------------------
+// Actual results --------------------------------------------------------------------------------
 
 interface World {
   readonly server: DataServer
@@ -258,7 +258,7 @@ function perform({ caller, realms, own }: World, each: Case): Promise<Answer> {
   }
 }
 
-/** What was refused left no trace, what was allowed is there. Returns what is wrong. */
+/** Refused writes left no trace, allowed ones are stored. Returns the faults. */
 async function contradiction(
   world: World,
   each: Case,

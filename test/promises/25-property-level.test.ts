@@ -90,7 +90,7 @@ describe('promise 25: a member who may update "done"', () => {
     expect((await bob.post('/my/plain', { ...marked, done: true })).status).toBe(200)
   })
 
-  test('in one request with what is forbidden changes nothing', async () => {
+  test('in one request with a forbidden property changes nothing', async () => {
     await using server = await setupData()
     const { alice, bob } = await setupShared(server, { plain: ['done'] })
     const both = [

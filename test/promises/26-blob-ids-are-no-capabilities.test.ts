@@ -63,7 +63,7 @@ const DISGUISES: Readonly<Record<string, unknown>> = {
   'under __proto__': JSON.parse(`{"__proto__": ${JSON.stringify(refTo(REF))}}`),
 }
 
-describe('promise 26: whoever knows the ref of a blob', () => {
+describe('promise 26: a user who knows the ref of a blob', () => {
   test.each(Object.keys(DISGUISES))('gains nothing by storing it %s', async (name) => {
     await using server = await setupBlobs()
     const scene = await setupLeak(server)
@@ -131,7 +131,7 @@ describe('promise 26: whoever knows the ref of a blob', () => {
       expect((await bob.download(REF)).status).toBe(200)
       expect((await lose()).status).toBeLessThan(300)
       await expectKept(scene)
-      // What they saw is not theirs to bring back.
+      // They may not restore a blob that they once saw.
       expect((await bob.post('/my/plain', { ...shared, id: 'back', realmId: BOB })).status).toBe(
         403,
       )
@@ -157,7 +157,7 @@ describe('promise 26: whoever knows the ref of a blob', () => {
 
 /** RESTler's rules: use after free, resource leak, resource hierarchy, user namespace. */
 describe('promise 26: a blob', () => {
-  test('that was collected is for nobody, and its id is new to whoever takes it', async () => {
+  test('that was collected cannot be read, and its id is free again', async () => {
     await using server = await setupBlobs()
     const { alice } = await setupLeak(server)
     await alice.remove('/my/plain/diary')

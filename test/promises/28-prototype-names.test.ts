@@ -11,7 +11,7 @@ import { ALICE, type Caller, setupData } from '../http/setup'
 const NAMES = ['__proto__', 'constructor', 'prototype', 'toString', 'valueOf', 'hasOwnProperty']
 const MORE = ['__defineGetter__', '__lookupSetter__', 'isPrototypeOf', 'then', 'toJSON', 'length']
 
-/** Nobody has been given a property that every object then has. */
+/** The prototype of all objects has no new property. */
 function expectClean(): void {
   const plain: Record<string, unknown> = {}
   for (const name of ['x', 'polluted', 'isAdmin', 'scopes', 'realmId', 'owner', 'status']) {

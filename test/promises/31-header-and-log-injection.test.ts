@@ -22,7 +22,7 @@ const INJECTIONS = [
   '{"injected":1}\n',
 ]
 
-/** What may not be in a line for people and machines. */
+/** Characters that may not be in a log line. */
 // eslint-disable-next-line no-control-regex -- control characters are the point
 const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/
 
@@ -36,7 +36,7 @@ function expectHonest(text: string): void {
   expect(text.match(/HTTP\/1\.1 \d{3} /g)).toBeArrayOfSize(1)
 }
 
-test('promise 31: what comes in encoded leaves encoded, in headers, bodies and the log', async () => {
+test('promise 31: encoded input stays encoded in headers, bodies and the log', async () => {
   await using server = await setupData()
   const { root } = server
   await root.post('/public/items', [{ n: 1 }, { n: 2 }])
@@ -79,7 +79,7 @@ function headersOf(headers: Headers): string {
   return [...headers].map(([name, value]) => `${name}: ${value}`).join('\r\n')
 }
 
-test('promise 31: what comes in raw is refused or shown encoded', async () => {
+test('promise 31: raw input is refused or shown encoded', async () => {
   await using server = await setupData()
   for (const text of ['\u0000', '\u001b[31m', '\rX', '\u0007', '\u007f', '\u009b31m', '\u0085']) {
     for (const request of [
@@ -98,7 +98,7 @@ test('promise 31: what comes in raw is refused or shown encoded', async () => {
   for (const line of server.lines) expect(line).not.toMatch(UNPRINTABLE)
 })
 
-test('promise 31: who a token is for cannot forge a line', async () => {
+test('promise 31: the subject of a token cannot forge a line', async () => {
   await using server = await setupData()
   for (const text of INJECTIONS) {
     const attempt = await server.token({ sub: `a${text}` }).catch(() => undefined)

@@ -5,7 +5,7 @@ import { type Executable, setupExecutable } from './setup'
 
 /**
  * Promise 35 for blobs: 100 parallel uploads of maximal size and 100 readers who take nothing stay
- * below 512 MB, and what somebody sends faster than it can be stored waits in the network.
+ * below 512 MB, and uploads that are faster than the disk wait in the network.
  */
 
 const MIB = 1024 * 1024
@@ -78,7 +78,7 @@ test('a blob of 1 GiB adds less than 64 MB, though it comes in small chunks of u
   expect(executable.memory().peak - calm).toBeLessThan(64)
 }, 120_000)
 
-test('promise 35: 100 readers of a blob who take nothing hold no memory and nobody up', async () => {
+test('promise 35: 100 readers of a blob who take nothing use no memory and delay no other caller', async () => {
   await using executable = await setupExecutable()
   const { token = '' } = await executable.as(ALICE)
   expect(await upload(executable, '/main/blob/large', token)).toBe(200)

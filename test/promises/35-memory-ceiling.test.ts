@@ -24,7 +24,7 @@ function largestBody(word = ''): Buffer[] {
   return partsOf(Buffer.from(text), PART)
 }
 
-/** The same in chunks, so that nobody knows how much is to come. */
+/** The same in chunks, so that the length is unknown. */
 function inChunks(parts: readonly Buffer[], size: number): Buffer[] {
   const chunks = partsOf(Buffer.concat(parts), size).flatMap((chunk) => [
     Buffer.from(`${chunk.length.toString(16)}\r\n`),
@@ -166,7 +166,7 @@ describe('promise 35: posts of maximal size', () => {
     expect(eager.every(({ status }) => status === 401)).toBe(true)
   }, 60_000)
 
-  test('posting on after the answer is nobody’s memory', async () => {
+  test('posting on after the answer costs no memory', async () => {
     await using executable = await setupExecutable()
     const parts = largestBody()
     const { hostname, port } = new URL(executable.url)
@@ -185,7 +185,7 @@ describe('promise 35: posts of maximal size', () => {
   }, 60_000)
 })
 
-/** Sends chunk after chunk while it may, whatever is answered. */
+/** Sends chunk after chunk while it may, regardless of the answer. */
 async function pour(socket: Socket, parts: readonly Buffer[], mayGoOn: () => boolean) {
   socket.resume()
   const [part = Buffer.alloc(0)] = parts
@@ -203,7 +203,7 @@ async function pour(socket: Socket, parts: readonly Buffer[], mayGoOn: () => boo
 }
 
 describe('promise 35: readers who take nothing', () => {
-  test('100 of a list of 50 MB stay below 512 MB and hold nobody up', async () => {
+  test('100 of a list of 50 MB stay below 512 MB and delay no other caller', async () => {
     await using executable = await setupExecutable()
     const root = await executable.root()
     const text = 'x'.repeat(5_000)
@@ -220,7 +220,7 @@ describe('promise 35: readers who take nothing', () => {
       return socket
     })
     await Bun.sleep(1_000)
-    // They fill what the network holds for them; then they wait, and cost nobody anything.
+    // They fill what the network holds for them; then they wait at no cost.
     let slowest = Infinity
     for (let tries = 0; slowest > 100 && tries < 50; tries += 1) {
       const begun = performance.now()

@@ -27,7 +27,7 @@ import {
 
 const ROOT = join(import.meta.dir, '../..')
 
-test('promise 37: what the README says is what the server does', () => {
+test('promise 37: the README lists the limits of the server', () => {
   const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
   for (const name of RATE_LIMIT_NAMES) {
     const { count, window, counts, per } = RATE_LIMITS[name]
@@ -47,7 +47,7 @@ function askToken({ anyone, client }: DataServer, more: object = {}): Promise<An
   })
 }
 
-/** What counts against each limit, and the status it has when it passes. */
+/** A call that counts against each limit. */
 const CALLS: Readonly<
   Record<RateLimitName, (server: DataServer, alice: Caller) => Promise<Answer>>
 > = {

@@ -6,7 +6,7 @@ import { exchange, setupData } from '../http/setup'
  * is 400, its connection is closed, and nothing behind it is taken for a request.
  */
 
-/** What an attacker hopes to have run as a request of its own. */
+/** Bytes that an attacker wants to be read as another request. */
 const HIDDEN = 'DELETE /main/public/plain/a HTTP/1.1\r\nHost: x\r\nX-Hidden: 1\r\n\r\n'
 
 const post = (...lines: string[]) => ['POST /main/token HTTP/1.1', 'Host: x', ...lines].join('\r\n')
@@ -88,7 +88,7 @@ describe('promise 39: two readings of one request', () => {
   })
 })
 
-describe('promise 39: what is behind a body', () => {
+describe('promise 39: bytes behind a body', () => {
   test('is one request, where the body ends', async () => {
     await using server = await setupData()
     await server.root.post('/public/plain', { id: 'a' })

@@ -47,7 +47,7 @@ describe('the files of a database', () => {
     expect(Object.values(modesIn(folder.path)).slice(1)).toEqual(['600', '600', '600'])
   })
 
-  test.skipIf(process.platform !== 'linux')('are all let go of when it closes', async () => {
+  test.skipIf(process.platform !== 'linux')('are all closed with it', async () => {
     await using opened = setupDatabase()
     const { database, folder } = opened
     await insert(database, await declareIn(database, 'things'), 'a')
@@ -201,7 +201,7 @@ describe('SQLite', () => {
   })
 })
 
-describe('what fails beside any request', () => {
+describe('a failure outside of requests', () => {
   test('is reported: a listener that throws', async () => {
     await using opened = setupDatabase()
     const { database, reports } = opened
@@ -238,7 +238,7 @@ function openedIn(folder: string): string[] {
   })
 }
 
-/** Nobody in this process has the file open. */
+/** No descriptor of this process has the file open. */
 function overwrite(file: string, start: number, length: number): void {
   const garbage = Buffer.alloc(length, 0xa5)
   const dd = ['dd', `of=${file}`, 'conv=notrunc', 'bs=1', `seek=${start}`, 'status=none']

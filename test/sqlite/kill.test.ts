@@ -9,7 +9,7 @@ import { openIn } from './setup'
 const ROUNDS = 5
 
 /** Promises 1 and 6, short; `bun run lab` kills the executable. */
-test('what was answered survives kill -9, and units are there whole or not at all', async () => {
+test('acknowledged units survive kill -9, and every unit is stored completely or not at all', async () => {
   using folder = temporaryFolder()
   const answered: string[] = []
   for (let round = 0; round < ROUNDS; round += 1) {

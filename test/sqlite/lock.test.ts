@@ -6,7 +6,7 @@ import { temporaryFolder } from '../setup'
 
 const MODULE = join(import.meta.dir, '../../src/sqlite/lock.ts')
 
-/** What another process gets when it asks for the lock, and how long that takes it, in ms. */
+/** The answer to another process that asks for the lock, and the time it takes, in ms. */
 function lockElsewhere(folder: string): { taken: boolean; took: number } {
   const script = `
     import { lockFolder } from ${JSON.stringify(MODULE)}

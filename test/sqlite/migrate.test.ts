@@ -107,7 +107,7 @@ describe('migrating', () => {
 })
 
 describe('the backup before a migration', () => {
-  test('is a whole database with what was committed, for its owner only', () => {
+  test('is a complete database with all commits, for its owner only', () => {
     using file = openFile()
     prepareFile(file.connection, file.path, createTestClock())
     file.connection.db.run("INSERT INTO origins VALUES ('https://a.example', 1)")

@@ -14,7 +14,7 @@ import { temporaryFolder } from '../setup'
 export interface OpenedDatabase extends AsyncDisposable {
   readonly database: Database
   readonly file: string
-  /** What was reported that no request was told. */
+  /** Failures that were reported outside of requests. */
   readonly reports: readonly unknown[]
 }
 
@@ -57,7 +57,7 @@ export interface SetupWriter extends AsyncDisposable, Writer {
   readonly connection: Connection
   readonly committed: Committed
   readonly file: string
-  /** What was committed, in order. */
+  /** The commits, in order. */
   readonly groups: readonly Group[]
 }
 

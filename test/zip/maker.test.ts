@@ -22,7 +22,7 @@ async function readByPython(path: string): Promise<Record<string, string>> {
   return JSON.parse(await child.stdout.text()) as Record<string, string>
 }
 
-test('what is packed is unpacked again', async () => {
+test('packed files can be unpacked', async () => {
   using folder = temporaryFolder()
   const read = await readZip(await makeZip(folder.path, FILES))
   expect(read).toEqual(Object.fromEntries(FILES.map(({ name, content }) => [name, content])))
@@ -47,7 +47,7 @@ test('a tight file takes less room, and is read the same', async () => {
   expect(tight.size).toBeLessThan(size / 20)
 })
 
-test('a file of nothing but the same is packed no tighter than what is read', async () => {
+test('a file of one repeated byte is packed no tighter than the reader accepts', async () => {
   using folder = temporaryFolder()
   for (const size of [1, 3, 15, 17, 40]) {
     const whole = Buffer.alloc(size * 2 ** 20, 'x')
@@ -60,7 +60,7 @@ test('a file of nothing but the same is packed no tighter than what is read', as
   }
 })
 
-test('a source is let go of when nobody wants the zip any more', async () => {
+test('a source is released when the zip is cancelled', async () => {
   for (const tight of [false, true]) {
     let isOpen = false
     async function* content(): AsyncGenerator<Uint8Array> {

@@ -24,7 +24,7 @@ const FILES = [
   { name: 'other', content: 'more bytes', size: 10 },
 ]
 
-/** What reading a zip to the end is refused with, after `spoil` changed its bytes. */
+/** The refusal of a zip that is read to its end, after `spoil` changed its bytes. */
 async function refused(
   spoil: (bytes: Buffer, record: number) => Buffer | void,
   files: readonly Given[] = FILES,

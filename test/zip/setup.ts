@@ -7,7 +7,7 @@ import { openZip } from '../../src/zip/reader'
 import { createTestClock } from '../auth/setup'
 import { cut } from '../domain/chunks'
 
-/** What a test packs: a text, or bytes that come one after the other. */
+/** The content of a packed file: a text, or bytes in several pieces. */
 export interface Given {
   readonly name: string
   readonly content: string | Buffer | AsyncIterable<Uint8Array>

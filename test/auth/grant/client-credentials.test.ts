@@ -103,7 +103,7 @@ describe('a token for a person', () => {
     expect(await lastLogin()).toBe(server.clock.now())
   })
 
-  test('needs a client with IMPERSONATE, whatever scopes the token gets', async () => {
+  test('needs a client with IMPERSONATE, regardless of the requested scopes', async () => {
     await using server = await setupAuthority()
     const able = await server.addClient('ACCESS_DB', 'IMPERSONATE')
     const unable = await server.addClient('ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE')

@@ -24,13 +24,13 @@ describe('a demo user (protocol.md §2.5, §7, conformance 71)', () => {
     expect((await server.tokens({ ...request, demo_user: 'Foo@Demo.Local' })).userId).toBe(FOO)
   })
 
-  test('is nobody who was not imported', async () => {
+  test('must have been imported', async () => {
     await using server = await setupOtp()
     expect(await codeOf(() => server.send(request))).toBe('USER_NOT_REGISTERED')
     expect(await server.findUser(FOO)).toBeUndefined()
   })
 
-  test('is never a person, whatever type somebody gave them', async () => {
+  test('is never a person, regardless of their type', async () => {
     await using server = await setupOtp()
     await server.addUser('alice@example.com', { type: 'demo' })
     await server.addUser('bob@demo.local', { type: 'prod' })

@@ -19,7 +19,7 @@ const NAMES = [
   'signature',
 ]
 
-test('whatever is sent, the answer is a token or a refusal in the words of OAuth', async () => {
+test('every request is answered with a token or an OAuth error', async () => {
   await using server = await setupAuthority()
   const { clientId, clientSecret } = server.client
   const value = fc.oneof(

@@ -31,7 +31,7 @@ describe('the public key of a device', () => {
     expect(await codeOf(() => requirePublicKey(value))).toBe('INVALID_REQUEST')
   })
 
-  test('vouches for what its owner signed, by the names clients use', () => {
+  test('verifies signatures of its owner, with the algorithm names of the clients', () => {
     const signature = sign('sha256', Buffer.from('text'), rsa.privateKey).toString('base64')
     for (const name of ['RSASSA-PKCS1-v1_5', 'RSA256', 'RS256']) {
       expect(isSignedBy(pem(rsa.publicKey), name, 'text', signature)).toBe(true)

@@ -7,7 +7,7 @@ import type { Database } from '../../../src/domain/store/store'
 import { ALICE, setupOtp } from '../otp-setup'
 import { codeOf, MINUTE, refusalOf } from '../setup'
 
-const UNDECIDED = new SatchelError('WEBHOOK_ERROR', 'Nobody can say')
+const UNDECIDED = new SatchelError('WEBHOOK_ERROR', 'No decision')
 
 /** People log in by e-mail, and a web hook says who may come in; what it says lies in a list. */
 async function setup(...says: (Verdict['action'] | SatchelError)[]) {
@@ -77,7 +77,7 @@ describe('a code whose holder cannot be decided about', () => {
   })
 })
 
-test('what went wrong first is told, also when the code cannot be given back', async () => {
+test('the first error is reported, also if the code cannot be restored', async () => {
   await using server = await setupOtp()
   const otpId = await server.ask()
   const code = await server.database.read((tx) => tx.codes.find(otpId))

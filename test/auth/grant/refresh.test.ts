@@ -237,7 +237,7 @@ describe('a refresh is refused', () => {
     expect(await codeOf(() => server.send(server.sign()))).toBe('INVALID_GRANT')
   })
 
-  test('when nobody used it for 180 days, but not before', async () => {
+  test('after 180 days without use, but not before', async () => {
     await using server = await setupLogin()
     server.clock.advance(180 * DAY)
     await server.send(server.sign())
@@ -248,7 +248,7 @@ describe('a refresh is refused', () => {
   })
 })
 
-test('refresh tokens that nobody uses are forgotten, not only refused', async () => {
+test('unused refresh tokens are deleted, not only rejected', async () => {
   await using server = await setupLogin()
   const idle = await server.ask({ claims: alice, public_key: device.public_key })
   server.clock.advance(100 * DAY)

@@ -47,7 +47,7 @@ describe('a row that invites', () => {
     expect(mail?.text).toContain(`\n${mail?.link}\n`)
   })
 
-  test('is sent once, whatever else of it changes later', async () => {
+  test('is sent once, even if other properties change later', async () => {
     await using server = await setupInvitations()
     await server.invite()
     const stored = await server.row()
@@ -110,7 +110,7 @@ describe('a row that invites', () => {
     expect(await server.mails()).toEqual([])
   })
 
-  test('of whoever has answered is never sent again', async () => {
+  test('is never sent again after an answer', async () => {
     await using server = await setupInvitations()
     const secret = await server.invite()
     await server.invitations.answer(secret, 'reject')
@@ -173,7 +173,7 @@ describe('a row that invites', () => {
     }
   })
 
-  test('is not sent by whoever may not invite', async () => {
+  test('is not sent without the permission to invite', async () => {
     await using server = await setupInvitations()
     const mallory = personOf('mallory@example.com')
     expect(await codeOf(() => server.put(mallory, 'members', INVITATION))).toBe('NOT_AUTHORIZED')
@@ -182,7 +182,7 @@ describe('a row that invites', () => {
 })
 
 describe('the mail', () => {
-  test('names who invites by their token, else by what is known of them', async () => {
+  test('names the inviter by their token, else by their user row', async () => {
     await using server = await setupInvitations()
     await server.addUser('zoe', { data: { displayName: 'Zoë', email: 'zoe@example.com' } })
     const client = await server.database.write((tx) =>
@@ -291,7 +291,7 @@ describe('the mail', () => {
     }
   })
 
-  test('leads nobody in who guesses: the database knows its secret only as a hash', async () => {
+  test('cannot be guessed: the database stores its secret only as a hash', async () => {
     await using server = await setupInvitations()
     const secret = await server.invite()
     expect(secret).toHaveLength(43)
@@ -328,7 +328,7 @@ describe('so much and no more', () => {
     expect(await server.mails()).toHaveLength(most + 2)
   })
 
-  test('goes to one address in a day, whoever sends it', async () => {
+  test('goes to one address in a day, from all senders together', async () => {
     await using server = await setupInvitations()
     const most = MAILS_PER_DAY.address
     for (let n = 0; n < most; n += 1) {

@@ -15,7 +15,7 @@ import {
 
 const foreign = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 
-/** A genuine token's parts, and the key that signed it: what an attacker would love to have. */
+/** A genuine token's parts, and the key that signed it, as an attacker would like to have them. */
 async function setupForge() {
   const server = await setupAuthority()
   const { accessToken } = await server.ask({ scopes: ['ACCESS_DB'] })

@@ -191,7 +191,7 @@ describe('the words of the SDK (protocol.md §14.1, conformance 38)', () => {
     expect(await codeOf(() => give(second.otp))).toBe('OTP_EXPIRED')
   })
 
-  test('do not let others use up the tries of who has an id', async () => {
+  test('of one code cannot be used up by the holders of other ids', async () => {
     await using server = await setupOtp()
     const otp_id = await server.ask()
     const { otp } = await server.mail()
@@ -236,7 +236,7 @@ describe('one as another (conformance 78)', () => {
   })
 
   test.each([
-    ['nobody’s client', undefined, []],
+    ['an unknown client', undefined, []],
     ['a client of somebody else', BOB, ['GLOBAL_READ', 'GLOBAL_WRITE']],
     ['a client that only reads', ALICE, ['ACCESS_DB', 'GLOBAL_READ', 'IMPERSONATE']],
   ] as const)('is refused with %s, once the address is proven', async (_, owner, scopes) => {
@@ -261,7 +261,7 @@ describe('one as another (conformance 78)', () => {
     },
   )
 
-  test('makes no new users, and lets nobody be who is deactivated', async () => {
+  test('creates no users, and rejects deactivated ones', async () => {
     await using server = await setupOtp()
     await server.addClient(ALICE, 'GLOBAL_READ', 'GLOBAL_WRITE')
     expect(await codeOf(() => server.login({ email: as }))).toBe('USER_NOT_REGISTERED')
@@ -271,7 +271,7 @@ describe('one as another (conformance 78)', () => {
     expect(await codeOf(() => server.login({ email: as }))).toBe('USER_DEACTIVATED')
   })
 
-  test('is over for who is deactivated, and ends with the client that allowed it (promise 15)', async () => {
+  test('is rejected for deactivated users, and ends with the client that allowed it (promise 15)', async () => {
     await using server = await setupOtp()
     await server.addUser(BOB)
     const { clientId } = await server.addClient(ALICE, 'GLOBAL_READ', 'GLOBAL_WRITE')

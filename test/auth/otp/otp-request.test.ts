@@ -94,7 +94,7 @@ describe('the mail to an address that may not log in says so (design.md §4)', (
     )
   })
 
-  test('when nobody is taken in', async () => {
+  test('when sign-up is closed', async () => {
     await using server = await setupOtp()
     await server.setPolicy({ newUsers: 'reject' })
     await server.ask()
@@ -103,7 +103,7 @@ describe('the mail to an address that may not log in says so (design.md §4)', (
 })
 
 describe('how often (promise 21)', () => {
-  test('one address is sent ten codes in an hour, whoever asks', async () => {
+  test('one address is sent ten codes in an hour, for all callers together', async () => {
     await using server = await setupOtp()
     for (let asked = 0; asked < 10; asked++) {
       await server.ask({}, { address: `203.0.113.${asked}` })
@@ -127,7 +127,7 @@ describe('how often (promise 21)', () => {
     expect(await codeOf(() => again.ask())).toBe('TOO_MANY_REQUESTS')
   })
 
-  test('one network asks for codes, whatever the addresses', async () => {
+  test('one network can request codes, for all addresses together', async () => {
     await using server = await setupOtp({ otp: { perNetwork: 3 } })
     const from = (address: string, email: string) => server.ask({ email }, { address })
     for (const name of ['a', 'b', 'c']) await from('203.0.113.1', `${name}@example.com`)

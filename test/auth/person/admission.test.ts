@@ -49,7 +49,7 @@ async function setup(policy: Partial<Policy>, askWebhook?: AskWebhook) {
 const findAlice = ({ database }: TestAuthority) =>
   database.read((tx) => tx.users.find('alice@example.com'))
 
-describe('whoever appears for the first time (protocol.md §2.3)', () => {
+describe('a newcomer (protocol.md §2.3)', () => {
   test.each([
     ['prod', undefined, 'prod'],
     ['prod', 'register', 'prod'],
@@ -126,8 +126,8 @@ describe('whoever appears for the first time (protocol.md §2.3)', () => {
 })
 
 // protocol.md §13.1
-describe('who appears several times at once while the web hook is asked', () => {
-  test('is one user, about whom it is asked once', async () => {
+describe('a newcomer with several logins while the web hook is called', () => {
+  test('becomes one user, after one call', async () => {
     const answer = Promise.withResolvers<Verdict>()
     let asked = 0
     await using server = await setup(BY_WEBHOOK, () => {
@@ -145,7 +145,7 @@ describe('who appears several times at once while the web hook is asked', () => 
     expect(await server.database.read((tx) => tx.users.count({}, 10))).toBe(1)
   })
 
-  test('is refused alike, each in the words of what they wanted, and may come again', async () => {
+  test('is rejected in each login with the message of its intent, and may try again', async () => {
     let asked = 0
     await using server = await setup(BY_WEBHOOK, async () => {
       asked += 1
@@ -161,7 +161,7 @@ describe('who appears several times at once while the web hook is asked', () => 
     expect(await server.login()).toMatchObject({ userType: 'prod' })
   })
 
-  test('is not asked about by who looked before and comes after the answer', async () => {
+  test('is not asked about again by a login that began before the answer', async () => {
     let asked = 0
     const askWebhook: AskWebhook = async () => ({ action: ++asked === 1 ? 'prod' : 'reject' })
     await using server = await setup(BY_WEBHOOK)

@@ -63,7 +63,7 @@ describe('the log of logins', () => {
     for (const id of ids) expect(await users.lastLogin(id)).toBe(2000)
   })
 
-  test('troubles nobody when the store does not take it, and goes on with the next', async () => {
+  test('ignores a failed write, and continues with the next', async () => {
     await using users = await setupUsers('alice', 'bob')
     const { database } = users
     let isFull = true

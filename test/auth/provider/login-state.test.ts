@@ -74,7 +74,7 @@ describe('refuses', () => {
       'a key of its own',
       signed({ alg: 'HS256', typ: 'state+jwt', jwk: { kty: 'oct', k: '' } }, ''),
     ],
-  ])('what is sealed with %s', async (_, text) => {
+  ])('a value sealed with %s', async (_, text) => {
     expect(await codeOf(() => states.open(text))).toBe('INVALID_REQUEST')
   })
 

@@ -59,7 +59,7 @@ async function setup() {
     /** With the secrets that another key sealed. */
     estranged: open(randomBytes(32)),
     begin,
-    /** What happens to a browser that comes back from the provider. */
+    /** The answer to a browser that returns from the provider. */
     async finish(by = providers) {
       const { location, browser } = await begin()
       const response = await fetch(location, { redirect: 'manual' })

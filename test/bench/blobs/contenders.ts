@@ -54,7 +54,7 @@ export async function openSatchelWithBlob(
   return contender(server, token, opening.move())
 }
 
-/** What Satchel says beside the bytes. */
+/** The headers that Satchel sends with the bytes. */
 export async function headersOf(bench: Bench, { direction }: Transfers): Promise<Headers> {
   const small = { direction, size: 10, connections: 1 }
   await using satchel = await openSatchelWithBlob(bench, small)

@@ -10,7 +10,7 @@ export interface Transfers {
   readonly connections: number
 }
 
-/** What one round may put on the disk, in bytes. */
+/** The most bytes that one round may write to the disk. */
 const MOST_BYTES = 17 * 2 ** 30
 
 let stamps = 0

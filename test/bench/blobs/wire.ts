@@ -20,7 +20,7 @@ export interface WireRequest {
 }
 
 const NOISE = crypto.getRandomValues(new Uint8Array(65_536))
-/** What is sent again and again, after the stamp. */
+/** The bytes that are repeated after the stamp. */
 const FILLING = Buffer.concat(Array.from({ length: 16 }, () => NOISE))
 
 interface Pending {

@@ -30,7 +30,7 @@ export const blobWorkloads: readonly Workload[] = (['in', 'out'] as const).flatM
   blobMemory(direction),
 ])
 
-/** Small ones are told, not judged: what is compared there is everything but the bytes. */
+/** Small blobs are reported, not judged: their time is spent on everything but the bytes. */
 function barOf({ size }: Transfers): Bar {
   return size < MIB ? { limit: 'at least', bar: 0, unit: '×' } : ratio(0.7, 0.9)
 }
@@ -83,7 +83,7 @@ interface Lane {
 
 type Sample = LoadSample & { readonly megabytes: number }
 
-/** What comes in fills the disk: where it is much, every round begins with an empty one. */
+/** Uploads fill the disk: for large ones every round begins with an empty one. */
 function mayStay({ direction, size }: Transfers): boolean {
   return direction === 'out' || size <= MIB
 }
@@ -135,7 +135,7 @@ function describe({ name, samples }: Lane, { size }: Transfers): string {
     : `${name} ${Math.round((rate * size) / MIB).toLocaleString('en')} MiB/s`
 }
 
-/** Room for what two contenders leave until their round is over. */
+/** Disk space that two contenders need until their round is over. */
 async function obstacleTo(
   bench: Bench,
   { direction, size, connections }: Transfers,
@@ -147,7 +147,7 @@ async function obstacleTo(
     : `needs ${Math.ceil((needed * 1.5) / GIB)} GiB of free disk`
 }
 
-/** What one blob of 1 GiB costs a server that has warmed up. */
+/** The memory that one blob of 1 GiB costs a warm server. */
 function blobMemory(direction: 'in' | 'out'): Workload {
   return {
     name: `blob-${direction}-memory`,

@@ -18,7 +18,7 @@ export const pointFloor: Floor = ({ file, init }) => {
   }
 }
 
-/** What lies in the lister's realms, through the realm index. */
+/** The objects in the lister's realms, through the realm index. */
 export const realmsFloor: Floor = ({ file, init }) => {
   const database = openDatabase(file)
   const realms = database

@@ -43,7 +43,7 @@ test('nothing but a hash becomes part of a path (promise 27)', async () => {
   }
 })
 
-test('what somebody else put into the folder is no content', async () => {
+test('foreign files in the folder are no contents', async () => {
   using scene = setup()
   const hash = await bring(scene.store, 'abc')
   writeFileSync(join(scene.path, 'README'), '')
@@ -113,7 +113,7 @@ test('contents that wait by the hundred mend what is damaged', async () => {
   expect(files.map((file) => readFileSync(file, 'utf8'))).toEqual(texts)
 })
 
-test('who reads a content while it is mended goes on with what they had', async () => {
+test('a reader of a content that is being repaired continues with the old file', async () => {
   using scene = setup()
   const file = fileOf(scene, await bring(scene.store, 'abc'))
   writeFileSync(file, 'xyz')

@@ -23,7 +23,7 @@ test.each([
   expect(refusal.retryAfter === undefined).toBe(told !== 'BUSY')
 })
 
-test('what nobody expects is no failure of the disk', () => {
+test('an unexpected error is no failure of the disk', () => {
   const [strange, known] = [new Error('strange'), new SatchelError('CONFLICT', 'taken')]
   expect(diskFailure(strange)).toBe(strange)
   expect(diskFailure(known)).toBe(known)

@@ -119,7 +119,7 @@ describe('a reference to a blob that its writer may not read', () => {
     expect(await readersOf(world, 'secret')).toEqual(['alice'])
   })
 
-  test('is refused in the public realm to who may add there', async () => {
+  test('is refused in the public realm without permission to read the blob', async () => {
     await using world = await setupBlobWorld()
     await uploadText(world, alice, 'secret')
     await uploadText(world, bob, 'own')
@@ -164,7 +164,7 @@ describe('a reference to a blob that its writer may not read', () => {
     })
   })
 
-  test('is refused to who sees it only by a token that reads everything', async () => {
+  test('is refused to a user who can read the blob only with GLOBAL_READ', async () => {
     await using world = await setupBlobWorld()
     await uploadText(world, alice, 'secret')
     const reader = person('bob', 'GLOBAL_READ')
@@ -174,7 +174,7 @@ describe('a reference to a blob that its writer may not read', () => {
     )
   })
 
-  test('is no obstacle to who writes everything', async () => {
+  test('is allowed with GLOBAL_WRITE', async () => {
     await using world = await setupBlobWorld()
     await uploadText(world, alice, 'secret')
     await world.put(administrator, 'files', { realmId: 'carol', file: refTo('secret') }, 'all')
@@ -193,7 +193,7 @@ describe('a reference to a blob that its writer may not read', () => {
     expect(await readersOf(world, 'one')).toEqual(['alice', 'bob'])
   })
 
-  test('stays where it was, whoever edits or moves the object', async () => {
+  test('stays when another user edits or moves the object', async () => {
     await using world = await setupBlobWorld()
     await uploadText(world, alice, 'one')
     const team = { realmId: 'rlm-team', a: refTo('one') }
@@ -210,7 +210,7 @@ describe('a reference to a blob that its writer may not read', () => {
 })
 
 describe('an id that objects reference and that has no bytes', () => {
-  test('is not for everybody to give them', async () => {
+  test('cannot be uploaded by everyone', async () => {
     await using world = await setupBlobWorld()
     const row = { realmId: 'rlm-team', file: refTo('lost') }
     await world.put(administrator, 'files', row, 'all')
@@ -221,7 +221,7 @@ describe('an id that objects reference and that has no bytes', () => {
     expect(await readersOf(world, 'lost')).toEqual(['alice', 'bob'])
   })
 
-  test('is for whoever alone references it', async () => {
+  test('is reserved for the readers of its references', async () => {
     await using world = await setupBlobWorld()
     await world.put(administrator, 'files', { realmId: 'bob', file: refTo('lost') }, 'all')
     expect(await codeOf(() => uploadText(world, alice, 'lost'))).toBe('CONFLICT')

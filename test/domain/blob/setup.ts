@@ -35,7 +35,7 @@ type Row = Readonly<Record<string, unknown>>
 
 export interface BlobWorld extends TestStore {
   readonly database: Database
-  /** What whoever writes this is given back, parsed. */
+  /** The answer to this write, parsed. */
   put(actor: Actor, table: string, row: Row, view?: ViewName): Promise<Row>
   remove(actor: Actor, table: string, key: string): Promise<void>
   /** Works off the jobs that wait. */
@@ -127,7 +127,7 @@ export function refTo(id: string): Row {
   return { _bt: 'Blob', ref: `1:${id}`, size: 1, ct: 'text/plain' }
 }
 
-/** Who of these may read a blob. */
+/** Those of these users who may read a blob. */
 export async function readersOf(
   { database }: { readonly database: Database },
   id: string,
@@ -167,7 +167,7 @@ export function hashOf(text: string): string {
   return new Bun.CryptoHasher('sha256').update(text).digest('hex')
 }
 
-/** What whoever uploads this text under this id is told. */
+/** The answer to an upload of this text under this id. */
 export function uploadText(
   { database, clock }: { readonly database: Database; readonly clock: TestClock },
   actor: Actor,
@@ -179,7 +179,7 @@ export function uploadText(
   return putBlob(database, actor, upload, limits)
 }
 
-/** What somebody uploaded, or with null all there is. */
+/** The uploads of a user, or all of them for null. */
 export function usageOf(database: Database, subject: string | null): Promise<BlobUsage> {
   return database.read(async (tx) => {
     const realm = subject === null ? undefined : await tx.realms.find(subject)

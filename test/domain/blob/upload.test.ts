@@ -41,7 +41,7 @@ describe('an upload', () => {
     expect(await usageOf(world.database, null)).toEqual({ bytes: 5, blobs: 1 })
   })
 
-  test('of other bytes under an id that is taken is refused, whoever asks', async () => {
+  test('of other bytes under an existing id is refused to every caller', async () => {
     await using world = await setupWorld()
     await uploadText(world, alice, 'a1', 'hello')
     for (const actor of [alice, bob, administrator]) {
@@ -118,7 +118,7 @@ describe('the room for blobs', () => {
     expect(await roomForBlob(world.database, alice, 'a1', full)).toMatchObject({ bytes: 10 })
   })
 
-  test('is not asked for again by a client that is nobody and writes everything', async () => {
+  test('is not checked again for a client with GLOBAL_WRITE and without a user', async () => {
     await using world = await setupWorld()
     const client = { ...administrator, subject: null }
     const full = { ...limits, database: 10 }

@@ -13,7 +13,7 @@ test('reads a bare object of stores texts, even when a table is called schema', 
   expect([...parseSchemaFile('{"schema":"@id","notes":"id"}').keys()]).toEqual(['schema', 'notes'])
 })
 
-test('tells line and column in the file of what is wrong in a stores text', () => {
+test('reports line and column of a fault in a stores text', () => {
   const file = String.raw`{
   "sealed": true,
   "schema": {

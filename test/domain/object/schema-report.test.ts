@@ -30,7 +30,7 @@ test('tells what a push created, changed and hid, and nothing that stayed', asyn
   expect(await push(database, { members: '@id, email' })).toMatchObject({ changed: ['members'] })
 })
 
-test('reports stores texts, what is hidden, and how far indexes are', async () => {
+test('reports stores texts, hidden tables and the progress of indexes', async () => {
   await using base = await setupStore()
   const database = await base.store.create('main')
   await push(database, { todo: 'id', old: 'id, a' })

@@ -112,7 +112,7 @@ test('a blob that is there already stays; under its id there are no other bytes'
   await base.upload('pic', PICTURE, ['bob'])
   expect(await base.unpack(await pictureArchive())).toMatchObject({ blobs: 1, objects: 1 })
   const { blobs } = await base.blobs()
-  // The type and the time are those of the first upload; who brought it are both.
+  // The type and the time are those of the first upload; both are uploaders.
   expect(blobs).toMatchObject([{ id: 'pic', type: 'text/plain', uploaders: ['bob', 'alice'] }])
   const other = {
     [CONTENT]: null,

@@ -54,7 +54,7 @@ test('whatever blobs there are, they come back with their ids, bytes and uploade
       await using copy = await setupArchives()
       const archive = await base.pack()
       expect((await copy.unpack(archive, { isAtomic })).blobs).toBe(all.length)
-      // Who brought a blob has a realm, the order of which tells nothing.
+      // Uploaders are listed in any order.
       const sorted = async (where: typeof base) => {
         const { blobs } = await where.blobs()
         return blobs.map((blob) => ({ ...blob, uploaders: new Set(blob.uploaders) }))

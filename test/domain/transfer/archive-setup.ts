@@ -19,7 +19,7 @@ export interface ArchiveBase extends TestDatabase, Site {
   /** The whole export, or that of a part. */
   pack(part?: { readonly realm?: string; readonly table?: string }): Promise<Buffer>
   unpack(archive: Uint8Array, options?: Partial<ImportOptions>): Promise<ImportResult>
-  /** What is there: every blob with who brought it, and what lies in the blob store. */
+  /** Every blob with its uploaders, and the files of the blob store. */
   blobs(): Promise<{ readonly blobs: readonly StoredBlob[]; readonly contents: readonly string[] }>
 }
 

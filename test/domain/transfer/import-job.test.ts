@@ -117,7 +117,7 @@ test('a spool is for the eyes of its owner and holds what is to be applied', asy
   })
 })
 
-test('a job that cannot go on is told to whoever waits, and nothing of it stays', async () => {
+test('a job that cannot continue is reported to its caller, and nothing of it stays', async () => {
   await using base = await setupJob()
   const { database } = base
   const job = await onlyJob(database)
@@ -129,7 +129,7 @@ test('a job that cannot go on is told to whoever waits, and nothing of it stays'
   expect(spoolsOf(database)).toEqual([])
 })
 
-test('whoever waits is told when the database closes; the job goes on at the next start', async () => {
+test('the caller is told that the database closes; the job continues at the next start', async () => {
   await using base = await setupJob()
   await base.database[Symbol.asyncDispose]()
   expect((await refusalOf(() => base.end)).code).toBe('BUSY')

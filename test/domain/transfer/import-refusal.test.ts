@@ -147,7 +147,7 @@ describe('a file that is not good in every part is refused whole', () => {
       '"data.#x.todo.x": A user id must not',
     ],
     [
-      'no user id as realm of what is deleted',
+      'a realm of a deletion that is no user id',
       file({ data: { '#x': { kept: { k: null } } } }),
       'UNPROCESSABLE',
       '"data.#x.kept.k": A user id must not',

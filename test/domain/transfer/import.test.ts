@@ -118,7 +118,7 @@ describe('an import file', () => {
     ])
   })
 
-  test('adds to what is there, and null deletes', async () => {
+  test('adds to the existing objects, and null deletes', async () => {
     await using base = await setupDatabase()
     await base.import(JSON.stringify(FILE))
     const settings = { '#theme:bob@demo.local': { value: 'light' } }
@@ -149,7 +149,7 @@ describe('an import file', () => {
     ])
     expect(text).toContain('"data":{"title":"Oat milk","id":"tdo1"')
     await base.import('{"schema":{"settings":"name"}}')
-    // Whoever is deleted takes along what only they could see.
+    // Deleting a user deletes the objects that only they could see.
     expect(objectsOf(await base.export()).filter((name) => name.startsWith('settings'))).toEqual([
       'settings #theme:bob@demo.local',
     ])

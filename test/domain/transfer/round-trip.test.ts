@@ -146,7 +146,7 @@ function without(data: Record<string, unknown>, names: readonly string[]): objec
   return Object.fromEntries(Object.entries(data).filter(([name]) => !names.includes(name)))
 }
 
-test('what is exported, imported into an empty database and exported again is the same, byte by byte', async () => {
+test('an export that is imported into an empty database and exported again is the same, byte by byte', async () => {
   await fc.assert(
     fc.asyncProperty(file(), async (text) => {
       await using first = await setupDatabase()

@@ -23,22 +23,22 @@ describe('a licence', () => {
     ['until now', { validUntil: NOW }, 'expired'],
     ['of an evaluation that goes on', { type: 'eval', evalUntil: NOW + 1 }, 'ok'],
     ['of an evaluation that is over', { type: 'eval', evalUntil: NOW }, 'expired'],
-    ['of who evaluated once', { type: 'prod', evalUntil: NOW - DAY }, 'ok'],
+    ['of a production user after an evaluation', { type: 'prod', evalUntil: NOW - DAY }, 'ok'],
     ['of a demo user', { type: 'demo', evalUntil: NOW - DAY }, 'ok'],
     [
       'with two ends, of which one has come',
       { type: 'eval', evalUntil: NOW + DAY, validUntil: NOW },
       'expired',
     ],
-    ['of who is deactivated', { deactivated: NOW - 1 }, 'deactivated'],
-    ['of who is deactivated and expired', { deactivated: 1, validUntil: 1 }, 'deactivated'],
-    ['of who will be deactivated, they say', { deactivated: NOW + DAY }, 'deactivated'],
+    ['of a deactivated user', { deactivated: NOW - 1 }, 'deactivated'],
+    ['of a deactivated, expired user', { deactivated: 1, validUntil: 1 }, 'deactivated'],
+    ['of a user with a deactivation in the future', { deactivated: NOW + DAY }, 'deactivated'],
   ]
   test.each(cases)('%s', (_name, fields, license) => {
     expect(licenseOf(alice(fields), NOW)).toBe(license)
   })
 
-  test('ends with what ends first', () => {
+  test('expires at its earliest end', () => {
     expect(licensedUntil(alice())).toBe(Infinity)
     expect(licensedUntil(alice({ validUntil: 5 }))).toBe(5)
     expect(licensedUntil(alice({ type: 'eval', validUntil: 5, evalUntil: 4 }))).toBe(4)

@@ -82,7 +82,7 @@ describe('the policy for new users', () => {
     }
   })
 
-  test('rejects in the words of what was wanted', () => {
+  test('rejects with the message of the intent', () => {
     expect(rejection('login').code).toBe('USER_NOT_REGISTERED')
     expect(rejection().code).toBe('USER_NOT_REGISTERED')
     expect(rejection('register').code).toBe('USER_NOT_ACCEPTED')
@@ -90,7 +90,7 @@ describe('the policy for new users', () => {
 })
 
 describe('a person who appears', () => {
-  test('becomes a user once, with what is known of them', async () => {
+  test('becomes a user once, with their claims as data', async () => {
     await using scene = await setup()
     const first = await scene.admit('alice', 'prod')
     expect(first).toMatchObject({
@@ -137,7 +137,7 @@ describe('a person who appears', () => {
     const refusal = await refusalOf(() => admit('c', 'prod'))
     expect(refusal.code).toBe('NO_SEATS_AVAILABLE')
     expect((await admit('d', 'eval')).type).toBe('eval')
-    // Who was there keeps their seat.
+    // Existing users keep their seat.
     expect((await admit('a', 'prod')).id).toBe('a')
     await database.write((tx) => tx.users.put({ ...first, deactivated: NOW }))
     expect((await admit('c', 'prod')).type).toBe('prod')

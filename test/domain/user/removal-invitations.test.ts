@@ -3,7 +3,7 @@ import { admitUser } from '../../../src/domain/user/policy'
 import { invitation } from '../../contract/invitations'
 import { NOW, setupWorld } from './removal-setup'
 
-test('who is deleted takes the invitations to their address, and nobody else’s', async () => {
+test('deleting a user deletes the invitations to their address, and no others', async () => {
   await using world = await setupWorld()
   const { database } = world
   const [hers, shared, his] = ['alice@example.com', 'team@example.com', 'bob@example.com']

@@ -5,7 +5,7 @@ import { REMOVAL_STEPS } from '../../../src/domain/user/removal'
 import { codeOf } from '../../auth/setup'
 import { ALICE, BOB, member, NOW, permissionsIn, setupWorld, type World } from './removal-setup'
 
-describe('who was in many realms', () => {
+describe('a user of many realms', () => {
   const COUNT = 400
   const realms = Array.from({ length: COUNT }, (_, at) => `rlm-many${at}`)
 

@@ -30,7 +30,7 @@ export interface World extends AsyncDisposable {
   put(table: string, rows: readonly Row[], by?: string): Promise<void>
   list(table: string, as?: string): Promise<Row[]>
   remove(id: string): Promise<void>
-  /** Works off the jobs, as a server does; what is left of them stays. */
+  /** Works off the jobs, as a server does; unfinished ones stay. */
   runJobs(): JobRunner
 }
 

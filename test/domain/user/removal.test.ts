@@ -17,7 +17,7 @@ import {
   titles,
 } from './removal-setup'
 
-describe('who is deleted (spec.md §3)', () => {
+describe('a deleted user (spec.md §3)', () => {
   test('takes everything that only they could see', async () => {
     await using world = await setupWorld()
     await world.put('notes', [note(ALICE, 'private'), { title: 'mine', realmId: ALICE }])
@@ -178,7 +178,7 @@ describe('who is deleted (spec.md §3)', () => {
     expect(titles(await world.list('notes', CAROL))).toEqual(['of all'])
   })
 
-  test('leaves a realm to who is invited to it, and one that was not theirs', async () => {
+  test('leaves a realm to its invitees, and keeps a realm of another owner', async () => {
     await using world = await setupWorld()
     await world.put('realms', [
       { realmId: 'rlm-party', owner: ALICE },

@@ -14,7 +14,7 @@ const NOW = 1_000_000
 const url = 'https://app.example.com/hook'
 const SECRET = /^whsec_[A-Za-z0-9+/]{43}=$/
 
-/** Reverses: what was sealed does not look like it. */
+/** Reverses, so that a sealed text differs from its plain text. */
 const turned = (text: string) => text.split('').toReversed().join('')
 const vault: Vault = { seal: turned, open: turned }
 

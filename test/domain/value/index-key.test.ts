@@ -158,7 +158,7 @@ describe('encodeKey', () => {
 })
 
 describe('indexEntries', () => {
-  test('has one key for a value, none for what is missing', () => {
+  test('has one key for a value, none for a missing one', () => {
     expect(entries('title', { title: 'x' })).toEqual([keyOf('x')])
     expect(entries('title', { title: null })).toEqual([keyOf(null)])
     expect(entries('title', {})).toEqual([])

@@ -65,7 +65,7 @@ test('a text that UTF-8 cannot hold is none', () => {
   expect(inlineValueOf('half of 😀'.slice(0, -1))).toBeUndefined()
 })
 
-test('what does not hold exactly its bytes cannot be read', () => {
+test('a value with other than exactly its bytes cannot be read', () => {
   const unreadable = [
     ...['AA', 'AA=', 'A===', 'AAA', 'AB==', 'AA==\n', ' AA==', 'A A=', 'AA-=', 'AA__', '!!!!'].map(
       (v) => ({ $t: 'Blob', v }),

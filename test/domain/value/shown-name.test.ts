@@ -6,7 +6,7 @@ test.each([
   ['  Alice \t Ångström ', 'Alice Ångström'],
   ['One\r\nBcc: eve@example.com', 'One Bcc: eve@example.com'],
   ['a\u2028b\u2029c\u0000d\u001be', 'a b c d e'],
-  // What comes after would be read from right to left.
+  // The text after it would be read from right to left.
   ['invoice\u202egpj.exe', 'invoice gpj.exe'],
   ['\u2066x\u2069\u200f', 'x'],
   ['سلام', 'سلام'],

@@ -62,7 +62,7 @@ describe('a slow sender', () => {
     expect(received).toEqual(['a', 'b', 'c'])
   })
 
-  test('is let go of when nobody wants more, and when they are given up', async () => {
+  test('is released when its reader stops, and when it is aborted', async () => {
     const left = pace('a', 'b', 'c')
     for await (const chunk of patiently(left, patience)) {
       if (chunk.length > 0) break

@@ -10,7 +10,7 @@ const hashOf = (bytes: string | Uint8Array) =>
 const namesIn = (server: { readonly folder: string }, folder: string) =>
   filesOf(server).filter((file) => file.startsWith(`${folder}/`))
 
-/** What lies there for these contents and nothing else. */
+/** The files for exactly these contents. */
 const filesFor = (...contents: readonly string[]) =>
   contents.map((content) => hashOf(content).replace(/^../, '$&/')).toSorted()
 
@@ -276,7 +276,7 @@ test('hundreds of slow uploads keep nobody else out', async () => {
   for (const upload of uploads) expect(await upload.answered).toStartWith('HTTP/1.1 200')
 })
 
-describe('who may upload', () => {
+describe('permission to upload', () => {
   test('is looked at again when the bytes are there, for they may take long', async () => {
     await using server = await setupBlobs()
     const alice = await server.blobs(ALICE)

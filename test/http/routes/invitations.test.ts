@@ -83,7 +83,7 @@ describe('a row of members that invites', () => {
     expect(server.mails()).toHaveLength(2)
   })
 
-  test('goes out from /all and /public too, but not to whom it makes a member at once', async () => {
+  test('goes out from /all and /public too, but not for a row that creates a member at once', async () => {
     await using server = await setupSharing()
     const { realmId, root } = server
     await root.post('/all/members', [
@@ -258,7 +258,7 @@ describe('the page of an invitation', () => {
       { newUsers: null, evalDays: null, seats: 0, hookUrl: null },
       'You cannot join yet',
     ],
-  ] as const)('is kind to whom the policy does not let in: %p %p', async (name, input, title) => {
+  ] as const)('explains a rejection by the policy: %p %p', async (name, input, title) => {
     await using server = await setupSharing()
     const { link } = await server.invite()
     await server.commands.run(name, { database: 'main', ...input })

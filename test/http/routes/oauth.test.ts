@@ -83,7 +83,7 @@ describe('GET /oauth/login/:provider', () => {
     )
   })
 
-  test('asks for the scopes that the application names, and always for what tells who it is', async () => {
+  test('asks for the scopes that the application names, and always for those that identify the user', async () => {
     await using server = await setupLogins()
     const provider = await connectOpenId(server, { type: 'google' })
     const scopesFor = async (scopes: string) => {

@@ -18,7 +18,7 @@ describe('POST', () => {
     expect((await alice.post('/my/plain', [])).text).toBe('[]')
   })
 
-  test('answers nothing to who prefers that', async () => {
+  test('answers without a body if the caller prefers that', async () => {
     await using server = await setupData()
     const alice = await server.as(ALICE)
     for (const prefer of ['return=minimal', 'Return = Minimal', 'wait=5, return="minimal"']) {

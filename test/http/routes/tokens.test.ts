@@ -161,7 +161,7 @@ describe('POST /token refuses in the words of RFC 6749 §5.2', () => {
     expect({ ...unknown, requestId: '' }).toEqual({ ...wrong, requestId: '' })
   })
 
-  test('with a Basic challenge only who used Basic', async () => {
+  test('with a Basic challenge only if the caller used Basic', async () => {
     await using server = await setupTokens()
     const body = JSON.stringify({ grant_type: 'client_credentials', scopes: [] })
     for (const headers of [basic('cUnknown', 'x'), { authorization: 'Basic !' }]) {
@@ -200,7 +200,7 @@ describe('POST /token refuses in the words of RFC 6749 §5.2', () => {
     expect(JSON.stringify(wrong)).not.toMatch(/expired/i)
   })
 
-  test('what is no request at all', async () => {
+  test('a malformed request', async () => {
     await using server = await setupTokens()
     const json = { 'content-type': 'application/json' }
     for (const body of ['', '{', 'null', '[]', '42', '"x"', '{"grant_type":']) {

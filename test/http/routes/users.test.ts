@@ -133,7 +133,7 @@ describe('GET /users', () => {
     ['?desc=', ['eve', 'dora', 'carl', 'bob', 'ada']],
     ['?desc=true', ['eve', 'dora', 'carl', 'bob', 'ada']],
     ['?desc=false', ['ada', 'bob', 'carl', 'dora', 'eve']],
-    // Names without case and accents; who has none comes first.
+    // Names without case and accents; users without a name come first.
     ['?sort=displayName', ['dora', 'carl', 'eve', 'bob', 'ada']],
     ['?sort=displayName&desc', ['ada', 'bob', 'eve', 'carl', 'dora']],
     ['?sort=validUntil&desc=true', ['eve', 'bob', 'dora', 'ada', 'carl']],
@@ -271,7 +271,7 @@ describe('GET /users/<userId>', () => {
     expect(odd.headers.get('cache-control')).toBe('private, no-store')
   })
 
-  test('shows everyone themselves, and others only to who may read everything', async () => {
+  test('shows users their own row, and others only with GLOBAL_READ', async () => {
     await using server = await setupPeople()
     const alice = await server.as(ALICE)
     expect((await alice.get(`/users/${ALICE}`)).body).toMatchObject({
