@@ -4,7 +4,7 @@ import { SatchelError } from './domain/value/error'
 import { serverLog } from './log/log'
 import { flagName } from './config/settings'
 
-/** The front door on its address. */
+/** A server that listens on its address. */
 export interface Listener {
   /** Where this machine reaches it, `http://127.0.0.1:7080`. */
   readonly url: string
@@ -12,7 +12,7 @@ export interface Listener {
   stop(force?: boolean): Promise<void>
 }
 
-/** What answers requests. */
+/** Answers requests. */
 export interface Application {
   fetch(request: Request, server: Bun.Server<undefined>): Response | Promise<Response>
 }

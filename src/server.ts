@@ -56,12 +56,12 @@ export async function startServer(config: Config, { clock, logs }: Surroundings)
   const address = createServerAddress(config)
   const take = () => takeDataFolder(config, clock, printer, address)
   const folder = undo.use(await requireDataFolder(config.data, take))
-  const door = createDoor(folder, config, mode, { clock, logs })
+  const application = createApplication(folder, config, mode, { clock, logs })
   // First, so that a port in use does not cost the secret of the first client.
-  const listener = await listen(config, door)
+  const listener = await listen(config, application)
   undo.defer(() => listener.stop(true))
   const url = (name: string) => `${listener.url}/${name}`
-  door.reachedAt(listener.url)
+  application.reachedAt(listener.url)
   address.reachedAt(listener.url)
   const client = await openFirstDatabase(folder)
   const token = newSecret()
@@ -74,7 +74,7 @@ export async function startServer(config: Config, { clock, logs }: Surroundings)
   let stopping: Promise<void> | undefined
   const stop = () => (stopping ??= windDown())
   async function windDown(): Promise<void> {
-    door.close()
+    application.close()
     const isIdle = await isDoneWithin(GRACE_MS, Promise.all([listener.stop(), commands.stop()]))
     if (!isIdle) serverLog.warning('Requests that took more than 10 s were cut off')
     await parts.disposeAsync()
@@ -112,8 +112,8 @@ async function requireDataFolder(
   }
 }
 
-/** The front door, and what it is told after it was opened. */
-interface Door extends Application {
+/** The HTTP application, with the address that is known only after it listens. */
+interface HttpApplication extends Application {
   reachedAt(url: string): void
   /** From now on it is not ready for more. */
   close(): void
@@ -150,12 +150,12 @@ function print(logs: Logs, { letter, subject, text }: Message): void {
 /** Of the sender of a blob on average, bytes per second. */
 const LEAST_RATE = 1024
 
-function createDoor(
+function createApplication(
   hosts: DataFolder,
   config: Config,
   mode: Mode,
   { clock, logs }: Surroundings,
-): Door {
+): HttpApplication {
   const { maxBody: bytes, maxDepth: depth, maxValues: values } = config
   const own = new Set(config.publicUrl === null ? [] : [new URL(config.publicUrl).origin])
   let isReady = true

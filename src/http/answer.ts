@@ -55,13 +55,13 @@ export function dress(call: Call, response: Response): Response {
  * `INTERNAL` and says nothing.
  */
 export function publicError(
-  door: { failure(requestId: string, error: unknown): void },
+  http: { failure(requestId: string, error: unknown): void },
   call: Pick<Call, 'id'>,
   error: unknown,
 ): SatchelError {
   const told = tell(error)
   const isWhole = told === error && (told.cause === undefined || told.code === 'INVALID_TOKEN')
-  if (!isWhole) door.failure(call.id, error)
+  if (!isWhole) http.failure(call.id, error)
   return told
 }
 

@@ -4,8 +4,8 @@ import { aliasRoutes, isTableAddress, objectRoutes } from './routes/objects'
 import { answer, errorAnswer, publicError } from './answer'
 import { blobRoutes } from './routes/blobs'
 import { type Call, callOf } from './call'
-import type { Door } from './context'
-import { createFrontDoor, type FrontDoor } from './handler'
+import type { HttpContext } from './context'
+import { createHandler, type Handler } from './handler'
 import { invitationRoutes } from './routes/invitations'
 import { oauthRoutes } from './routes/oauth'
 import { openapiRoutes } from './routes/openapi'
@@ -14,24 +14,24 @@ import { tokenRoutes } from './routes/tokens'
 import { userRoutes } from './routes/users'
 
 /** The front door with all its routers (style.md §1). `domain` is that of `--domain`, or null. */
-export function createApp(door: Door, domain: string | null): FrontDoor {
+export function createApp(http: HttpContext, domain: string | null): Handler {
   const app = new Elysia({ name: 'satchel', normalize: false })
     .onError(({ error, code, request }) => {
       const call = callOf(request)
       const isNowhere = code === 'NOT_FOUND'
-      const told = isNowhere ? noRoute(call, methodsAt(call.path)) : publicError(door, call, error)
+      const told = isNowhere ? noRoute(call, methodsAt(call.path)) : publicError(http, call, error)
       const isMethod = told.code === 'METHOD_NOT_ALLOWED'
       return errorAnswer(call, told, isMethod ? allow(methodsAt(call.path)) : {})
     })
-    .use(serviceRoutes(door))
-    .use(tokenRoutes(door))
-    .use(oauthRoutes(door))
-    .use(invitationRoutes(door))
-    .use(objectRoutes(door))
-    .use(userRoutes(door))
-    .use(blobRoutes(door))
-    .use(aliasRoutes(door))
-    .use(openapiRoutes(door, application))
+    .use(serviceRoutes(http))
+    .use(tokenRoutes(http))
+    .use(oauthRoutes(http))
+    .use(invitationRoutes(http))
+    .use(objectRoutes(http))
+    .use(userRoutes(http))
+    .use(blobRoutes(http))
+    .use(aliasRoutes(http))
+    .use(openapiRoutes(http, application))
 
   function application(): AnyElysia {
     return app
@@ -56,8 +56,8 @@ export function createApp(door: Door, domain: string | null): FrontDoor {
   }
 
   app.compile()
-  return createFrontDoor(
-    door,
+  return createHandler(
+    http,
     (request) =>
       request.method === 'OPTIONS' ? answerOptions(callOf(request)) : app.fetch(request),
     domain,

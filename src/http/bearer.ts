@@ -3,7 +3,7 @@ import { ANONYMOUS, type Actor, requireLicense, requireScopes } from '../domain/
 import { SatchelError } from '../domain/value/error'
 import type { Scope } from '../domain/value/scope'
 import { type Call, callOf, segment } from './call'
-import type { Door } from './context'
+import type { HttpContext } from './context'
 import type { Host } from '../host/host'
 
 /**
@@ -11,16 +11,16 @@ import type { Host } from '../host/host'
  * `scopes` what its caller needs (null: nothing), or with `writes`, which asks for a licence
  * besides; the macros refuse with 401 or 403 before a body is read (spec.md §5.5).
  */
-export function bearer(door: Door, { isCounted = true } = {}) {
+export function bearer(http: HttpContext, { isCounted = true } = {}) {
   return new Elysia({ name: isCounted ? 'bearer' : 'bearer, not counted' })
     .derive({ as: 'scoped' }, async ({ request }) => {
       const call = callOf(request)
-      const host = hostOf(door, call)
+      const host = hostOf(http, call)
       const open = host instanceof Promise ? await host : host
-      const actor = actorOf(door, call, open, request)
+      const actor = actorOf(http, call, open, request)
       const known = actor instanceof Promise ? await actor : actor
       call.subject = known.subject
-      if (isCounted) door.limits.request(call, open, known.subject)
+      if (isCounted) http.limits.request(call, open, known.subject)
       return { call, host: open, actor: known }
     })
     .macro({
@@ -32,7 +32,7 @@ export function bearer(door: Door, { isCounted = true } = {}) {
       writes: (required: readonly Scope[]) => ({
         transform: ({ actor = ANONYMOUS }: { actor?: Actor }) => {
           requireScopes(actor, required)
-          requireLicense(actor, door.clock.now())
+          requireLicense(actor, http.clock.now())
         },
       }),
     })
@@ -43,30 +43,39 @@ export function bearer(door: Door, { isCounted = true } = {}) {
  * token, but not their account (promise 15). Throws `INVALID_TOKEN`, `USER_DEACTIVATED` and
  * `LICENSE_EXPIRED`.
  */
-export async function recheckWriter(door: Door, { authority }: Host, actor: Actor): Promise<Actor> {
+export async function recheckWriter(
+  http: HttpContext,
+  { authority }: Host,
+  actor: Actor,
+): Promise<Actor> {
   const writer = await authority.recheck(actor)
-  requireLicense(writer, door.clock.now())
+  requireLicense(writer, http.clock.now())
   return writer
 }
 
 /** The database in the first path segment. Throws `UNKNOWN_DATABASE`. */
-export function hostOf(door: Door, call: Call): Host | Promise<Host> {
+export function hostOf(http: HttpContext, call: Call): Host | Promise<Host> {
   const name = segment(call, 0)
-  return door.hosts.findOpen(name) ?? door.hosts.open(name)
+  return http.hosts.findOpen(name) ?? http.hosts.open(name)
 }
 
 /**
  * No header: anonymous. Anything that is no valid token: `INVALID_TOKEN`, and `TOO_MANY_REQUESTS`
  * from where too many came; a token that was good before is not held up by those.
  */
-function actorOf(door: Door, call: Call, host: Host, request: Request): Actor | Promise<Actor> {
+function actorOf(
+  http: HttpContext,
+  call: Call,
+  host: Host,
+  request: Request,
+): Actor | Promise<Actor> {
   const header = request.headers.get('authorization')
   if (header === null) return ANONYMOUS
   const fail = (error: unknown): never => {
-    throw door.limits.failure(call, error)
+    throw http.limits.failure(call, error)
   }
   try {
-    const actor = host.authority.verify(bearerToken(header), () => door.limits.requireTries(call))
+    const actor = host.authority.verify(bearerToken(header), () => http.limits.requireTries(call))
     return actor instanceof Promise ? actor.catch(fail) : actor
   } catch (error) {
     return fail(error)

@@ -10,11 +10,11 @@ import type { Hosts } from '../host/host'
 import type { Limiter } from './rate-limits'
 
 /** What every router of the front door works with. */
-export interface Door {
+export interface HttpContext {
   readonly hosts: Hosts
   readonly clock: Clock
   readonly bodies: Bodies
-  readonly blobs: BlobDoor
+  readonly blobs: BlobContext
   readonly origins: OriginPolicy
   readonly limits: Limiter
   /** Whose forwarded headers are believed, or null. */
@@ -28,7 +28,7 @@ export interface Door {
   failure(requestId: string, error: unknown): void
 }
 
-export interface BlobDoor {
+export interface BlobContext {
   readonly limits: BlobLimits
   /** What becomes of large values in objects, where a database does not say. */
   readonly offload: OffloadRule

@@ -4,13 +4,13 @@ import { SatchelError } from '../domain/value/error'
 import { segment, type Call, enterCall } from './call'
 import { dress, errorAnswer, publicError } from './answer'
 import { corsHeaders, isPreflight, preflightAnswer } from './cors'
-import type { Door } from './context'
+import type { HttpContext } from './context'
 import { isIPv4, isIPv6, type Networks } from '../net/networks'
 
 /** Answers one request; the routers are behind `handle`. */
 export type Handle = (request: Request) => Response | Promise<Response>
 
-export interface FrontDoor {
+export interface Handler {
   fetch(request: Request, server: Server<undefined>): Promise<Response>
 }
 
@@ -19,23 +19,23 @@ export interface FrontDoor {
  * one form, a page that calls is checked against the origins, the router answers, the access log
  * gets its line (style.md §1).
  */
-export function createFrontDoor(door: Door, handle: Handle, domain: string | null): FrontDoor {
+export function createHandler(http: HttpContext, handle: Handle, domain: string | null): Handler {
   const nextId = requestIds()
   return {
     async fetch(request, server) {
       const started = performance.now()
       const call = newCall(nextId(), request, started, {
         findAddress: () =>
-          clientAddress(server.requestIP(request)?.address, request.headers, door.proxies),
+          clientAddress(server.requestIP(request)?.address, request.headers, http.proxies),
         setPatience: (seconds) => server.timeout(request, seconds),
       })
       let response: Response
       try {
         response = await respond(request, call)
       } catch (error) {
-        response = errorAnswer(call, publicError(door, call, error))
+        response = errorAnswer(call, publicError(http, call, error))
       }
-      door.access({
+      http.access({
         requestId: call.id,
         method: request.method,
         path: call.path,
@@ -53,7 +53,7 @@ export function createFrontDoor(door: Door, handle: Handle, domain: string | nul
     enterCall(routed, call)
     const origin = request.headers.get('origin')
     if (origin !== null && !isFormOfProvider(call) && !isFormOfOurs(call, origin)) {
-      call.cors = await corsHeaders(origin, () => findHost(call), door.origins)
+      call.cors = await corsHeaders(origin, () => findHost(call), http.origins)
       if (isPreflight(request)) return preflightAnswer(call)
     }
     return dress(call, await handle(routed))
@@ -63,7 +63,7 @@ export function createFrontDoor(door: Door, handle: Handle, domain: string | nul
   async function findHost(call: Call) {
     const name = segment(call, 0)
     if (!isDatabaseName(name)) return undefined
-    return door.hosts.findOpen(name) ?? (await door.hosts.open(name))
+    return http.hosts.findOpen(name) ?? (await http.hosts.open(name))
   }
 }
 

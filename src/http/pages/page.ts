@@ -2,7 +2,7 @@ import type { SatchelError } from '../../domain/value/error'
 import { answer, publicError, retryHeaders } from '../answer'
 import { hostOf } from '../bearer'
 import { type Call, callOf } from '../call'
-import type { Door } from '../context'
+import type { HttpContext } from '../context'
 import { STATUS } from '../../openapi/status'
 import type { Host } from '../../host/host'
 
@@ -35,19 +35,19 @@ export function seeOther(call: Call, location: string): Response {
  * cannot be sent anywhere. Programs that take JSON alone get JSON.
  */
 export async function onPage(
-  door: Door,
+  http: HttpContext,
   request: Request,
   titleOf: (error: SatchelError) => string,
   work: (call: Call, host: Host) => Promise<Response>,
 ): Promise<Response> {
   const call = callOf(request)
   try {
-    const host = await hostOf(door, call)
-    door.limits.login(call)
+    const host = await hostOf(http, call)
+    http.limits.login(call)
     return await work(call, host)
   } catch (error) {
     if (isProgram(request.headers.get('accept') ?? '')) throw error
-    const told = publicError(door, call, error)
+    const told = publicError(http, call, error)
     call.code = told.code
     const { code, message, retryAfter } = told
     return pageAnswer(call, messagePage(titleOf(told), message), {

@@ -4,7 +4,7 @@ import { SatchelError } from '../../domain/value/error'
 import { answer, type Body, errorAnswer } from '../answer'
 import { contentRange, multipartBytes, plainBytes, parseRanges } from '../body/byte-ranges'
 import type { Call } from '../call'
-import type { Door } from '../context'
+import type { HttpContext } from '../context'
 import { pacedStream } from '../body/json-stream'
 
 /** Its bytes never change, and who may read them has them. */
@@ -25,7 +25,7 @@ const AT_ONCE = 64 * 1024
  * file to the network without passing through here, where one range or all of it is asked for.
  */
 export async function blobAnswer(
-  door: Door,
+  http: HttpContext,
   call: Call,
   store: BlobStore,
   blob: BlobRecord,
@@ -65,7 +65,7 @@ export async function blobAnswer(
   }
   const parts = ranges === 'whole' ? plainBytes(bytes, type) : multipartBytes(bytes, type, ranges)
   const stream = pacedStream(parts.next, {
-    failed: (error) => door.failure(call.id, error),
+    failed: (error) => http.failure(call.id, error),
     stall: READER_PATIENCE * 1000,
   })
   return sendBytes(stream, ranges === 'whole' ? 200 : 206, {}, parts.type)

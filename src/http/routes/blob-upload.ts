@@ -6,7 +6,7 @@ import { SatchelError } from '../../domain/value/error'
 import { recheckWriter } from '../bearer'
 import { brokenOff, declaredLength, requireUncompressed } from '../body/body'
 import type { Call } from '../call'
-import type { Door } from '../context'
+import type { HttpContext } from '../context'
 import type { Host } from '../../host/host'
 import { type ChunkSource, patiently } from '../body/patient'
 
@@ -26,17 +26,17 @@ export interface Upload {
  * Takes the body of a request as a blob, which is durable and noted when this resolves to its ref
  * (spec.md §4.5, protocol.md §8.1).
  */
-export async function takeUpload(door: Door, upload: Upload): Promise<string> {
+export async function takeUpload(http: HttpContext, upload: Upload): Promise<string> {
   const { call, host, actor, id, shares } = upload
-  const { limits, patience } = door.blobs
+  const { limits, patience } = http.blobs
   const type = contentType(call)
   requireWhole(call.sent)
   const length = declaredLength(call.sent)
   const room = await roomForBlob(host.database, actor, id, limits)
   if (length !== undefined && length > room.bytes) throw room.refuse()
   using held = new DisposableStack()
-  held.use(await door.hosts.hold(host.name))
-  const { took } = held.use(door.bodies.pass(`${host.database.id} ${actor.subject}`))
+  held.use(await http.hosts.hold(host.name))
+  const { took } = held.use(http.bodies.pass(`${host.database.id} ${actor.subject}`))
   const takers = [took]
   for (const { whose, left } of room.quotas) {
     const payer = `${whose} ${host.database.id} ${whose === 'user' ? actor.subject : ''}`
@@ -50,8 +50,8 @@ export async function takeUpload(door: Door, upload: Upload): Promise<string> {
   const bytes = patiently(chunksOf(call.sent, length, takers), patience)
   await using arrival = await host.blobs.receive(bytes, room)
   const { hash, size } = arrival
-  const bearer = await recheckWriter(door, host, actor)
-  const now = door.clock.now()
+  const bearer = await recheckWriter(http, host, actor)
+  const now = http.clock.now()
   return await arrival.keep(() =>
     putBlob(host.database, bearer, { id, hash, size, type, now }, limits),
   )

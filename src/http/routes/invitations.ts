@@ -2,7 +2,7 @@ import { type AnyElysia, Elysia } from 'elysia'
 import { type ErrorCode, SatchelError } from '../../domain/value/error'
 import type { InvitationAnswer } from '../../domain/rows/invitation-answer'
 import type { Call } from '../call'
-import type { Door } from '../context'
+import type { HttpContext } from '../context'
 import { readForm } from '../body/body'
 import { invitationPage } from '../pages/invitation-page'
 import { onPage, pageAnswer, seeOther } from '../pages/page'
@@ -11,13 +11,13 @@ import { onPage, pageAnswer, seeOther } from '../pages/page'
  * The page behind the link in an invitation (protocol.md §6.4), for who has nothing but the mail.
  * Looking at it changes nothing: programs that search mails for harm follow links.
  */
-export function invitationRoutes(door: Door): AnyElysia {
+export function invitationRoutes(http: HttpContext): AnyElysia {
   return new Elysia({ name: 'invitations' })
     .get(
       '/:database/invitation',
       ({ request }) =>
-        onPage(door, request, titleOf, async (call, { invitations }) => {
-          const shown = await invitations.show(secretOf(call), door.origins.isDevelopment())
+        onPage(http, request, titleOf, async (call, { invitations }) => {
+          const shown = await invitations.show(secretOf(call), http.origins.isDevelopment())
           return pageAnswer(call, invitationPage(shown), { sendsForm: true })
         }),
       { parse: 'none', detail: { operationId: 'showInvitation' } },
@@ -25,10 +25,10 @@ export function invitationRoutes(door: Door): AnyElysia {
     .post(
       '/:database/invitation',
       ({ request }) =>
-        onPage(door, request, titleOf, async (call, { invitations }) => {
+        onPage(http, request, titleOf, async (call, { invitations }) => {
           requireOwnPage(request)
           const secret = secretOf(call)
-          const form = await readForm(door.bodies, request, ['answer'], 'An answer comes as a form')
+          const form = await readForm(http.bodies, request, ['answer'], 'An answer comes as a form')
           await invitations.answer(secret, requireAnswer(form.get('answer')))
           return seeOther(call, `?token=${secret}`)
         }),

@@ -6,21 +6,21 @@ import { listProviders, type Provider } from '../../domain/database/provider'
 import { answer } from '../answer'
 import { hostOf } from '../bearer'
 import { type Call, callOf, segment } from '../call'
-import type { Door } from '../context'
+import type { HttpContext } from '../context'
 import { readForm } from '../body/body'
 import type { Host } from '../../host/host'
 import { onPage, seeOther } from '../pages/page'
 import { STATE_LIFE } from '../../auth/provider/login-state'
 
 /** Logins with outside providers (spec.md §2.4, §4.4, protocol.md §3.2, §3.3). */
-export function oauthRoutes(door: Door): AnyElysia {
+export function oauthRoutes(http: HttpContext): AnyElysia {
   return new Elysia({ name: 'oauth' })
     .get(
       '/:database/auth-providers',
       async ({ request }) => {
         const call = callOf(request)
-        const { database, mailer } = await hostOf(door, call)
-        door.limits.login(call)
+        const { database, mailer } = await hostOf(http, call)
+        http.limits.login(call)
         const { providers, otpEnabled } = await database.read(async (tx) => ({
           providers: await listProviders(tx),
           otpEnabled: await mailer.isReady(tx),
@@ -32,7 +32,7 @@ export function oauthRoutes(door: Door): AnyElysia {
     .get(
       '/:database/oauth/login/:provider',
       ({ request }) =>
-        onPage(door, request, refused, async (call, host) => {
+        onPage(http, request, refused, async (call, host) => {
           const query = new URLSearchParams(call.query)
           const address = await requireAddress(host)
           const provider = segment(call, 3)
@@ -47,32 +47,32 @@ export function oauthRoutes(door: Door): AnyElysia {
             provider,
             redirectUri: query.get('redirect_uri'),
             scopes: query.get('scopes'),
-            ...contactOf(door, request, address),
+            ...contactOf(http, request, address),
           })
-          return redirect(door, call, step, browserCookie(address, step.browser))
+          return redirect(http, call, step, browserCookie(address, step.browser))
         }),
       { detail: { operationId: 'beginLogin' } },
     )
     .get(
       '/:database/oauth/callback/:provider',
       ({ request }) =>
-        onPage(door, request, refused, async (call, host) => {
+        onPage(http, request, refused, async (call, host) => {
           const step = await host.providers.finish({
             provider: segment(call, 3),
             query: new URLSearchParams(call.query),
-            ...contactOf(door, request, await requireAddress(host)),
+            ...contactOf(http, request, await requireAddress(host)),
           })
-          return redirect(door, call, step)
+          return redirect(http, call, step)
         }),
       { detail: HIDDEN },
     )
     .post(
       '/:database/oauth/callback/:provider',
       ({ request }) =>
-        onPage(door, request, refused, async (call, host) => {
+        onPage(http, request, refused, async (call, host) => {
           const address = await requireAddress(host)
           const query = await readForm(
-            door.bodies,
+            http.bodies,
             request,
             POSTED,
             'What comes from a provider is a form',
@@ -124,16 +124,16 @@ function isElsewhere(request: Request, address: string): boolean {
   return request.headers.get('host') !== new URL(address).host
 }
 
-function contactOf(door: Door, request: Request, address: string) {
+function contactOf(http: HttpContext, request: Request, address: string) {
   return {
     address,
     browser: readBrowser(request.headers.get('cookie')),
-    isDevelopment: door.origins.isDevelopment(),
+    isDevelopment: http.origins.isDevelopment(),
   }
 }
 
-function redirect(door: Door, call: Call, step: LoginStep, cookie?: string): Response {
-  if (step.failure !== undefined) door.failure(call.id, step.failure)
+function redirect(http: HttpContext, call: Call, step: LoginStep, cookie?: string): Response {
+  if (step.failure !== undefined) http.failure(call.id, step.failure)
   return answer(call, null, {
     status: 302,
     type: null,

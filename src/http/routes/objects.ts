@@ -10,18 +10,18 @@ import { VIEWS, type ViewName } from '../../domain/access/view'
 import { answer } from '../answer'
 import { bearer, recheckWriter } from '../bearer'
 import { type Call, segment, callOf } from '../call'
-import type { Door } from '../context'
+import type { HttpContext } from '../context'
 import type { Host } from '../../host/host'
 import { jsonArray } from '../body/json-stream'
 import { isDatabaseName } from '../../domain/database/name'
 import { isReservedTableName } from '../../domain/value/schema'
 
 /** `/all`, `/my` and `/public` (spec.md §4, §4.1). */
-export function objectRoutes(door: Door): AnyElysia {
+export function objectRoutes(http: HttpContext): AnyElysia {
   const views = Object.keys(VIEWS) as ViewName[]
   const routes = new Elysia({ name: 'objects' })
   for (const view of views) {
-    routes.use(routesAt(door, { name: view, view, prefix: `/:database/${view}`, place: 2 }))
+    routes.use(routesAt(http, { name: view, view, prefix: `/:database/${view}`, place: 2 }))
   }
   return routes
 }
@@ -38,28 +38,28 @@ export interface TableAddress {
   readonly queryOf?: (rawQuery: string) => string
 }
 
-export function routesAt(door: Door, address: TableAddress): AnyElysia {
+export function routesAt(http: HttpContext, address: TableAddress): AnyElysia {
   const { name, view, prefix, place, queryOf = (query: string) => query } = address
   const { read, write } = VIEWS[view]
 
   /** Stores what the body brings; `key` is that of a single object at an address of its own. */
   function store({ call, host, actor, request }: Asked, key?: string): Promise<Response> {
-    return door.bodies.json(request, async (body) => {
+    return http.bodies.json(request, async (body) => {
       const isArray = Array.isArray(body) && key === undefined
       const texts = await upsertObjects(host.database, {
-        actor: await recheckWriter(door, host, actor),
+        actor: await recheckWriter(http, host, actor),
         view,
         table: segment(call, place),
         objects: isArray ? (body as unknown[]) : [body],
         isArray,
         ...(key === undefined ? {} : { key }),
-        now: door.clock.now(),
+        now: http.clock.now(),
         sendInvitation: (tx, facts) =>
           host.invitations.send(tx, facts, request.headers.get('origin')),
         offloading: {
           contents: host.blobs,
-          limits: door.blobs.limits,
-          rule: door.blobs.offload,
+          limits: http.blobs.limits,
+          rule: http.blobs.offload,
         },
       })
       if (wantsMinimal(request)) return answer(call, null, { status: 204, type: null })
@@ -68,14 +68,14 @@ export function routesAt(door: Door, address: TableAddress): AnyElysia {
   }
 
   return new Elysia({ name: `objects-${name}` })
-    .use(bearer(door))
+    .use(bearer(http))
     .get(
       `${prefix}/:table`,
       async ({ call, host, actor }) => {
         const query = parseFilters(queryOf(call.query))
         const list = await listObjects(host.database, actor, view, segment(call, place), query)
         const body = jsonArray(list, {
-          failed: (error) => door.failure(call.id, error),
+          failed: (error) => http.failure(call.id, error),
           requireReader: () => requireReader(host, actor),
         })
         return answer(call, body, { headers: nextLink(call, list.after) })
@@ -109,7 +109,7 @@ export function routesAt(door: Door, address: TableAddress): AnyElysia {
       `${prefix}/:table/:key`,
       async ({ call, host, actor }) => {
         const [table, key] = [segment(call, place), segment(call, place + 1)]
-        await removeObject(host.database, { actor, view, table, key, now: door.clock.now() })
+        await removeObject(host.database, { actor, view, table, key, now: http.clock.now() })
         return answer(call, null, { status: 204, type: null })
       },
       { writes: write, parse: 'none', detail: { operationId: `${name}Delete` } },
@@ -155,13 +155,13 @@ export function nameOf(part: string): string {
  * The tables of `/my` by the shorter addresses that the SDK knows, `/<table>` and `/<table>/<key>`,
  * with `?realm=` for `?realmId=` (protocol.md §14.1).
  */
-export function aliasRoutes(door: Door): AnyElysia {
+export function aliasRoutes(http: HttpContext): AnyElysia {
   const address = { name: 'table', view: 'my', prefix: '/:database', place: 1, queryOf } as const
   return new Elysia({ name: 'aliases' })
     .onTransform(({ request }) => {
       if (!isTableAddress(callOf(request).path)) throw new NotFoundError()
     })
-    .use(routesAt(door, address))
+    .use(routesAt(http, address))
 }
 
 /** False where the first two segments of a path can be no database and no table of it. */

@@ -2,7 +2,7 @@ import { type AnyElysia, Elysia } from 'elysia'
 import { SatchelError } from '../../domain/value/error'
 import { answer } from '../answer'
 import { callOf, segment } from '../call'
-import type { Door } from '../context'
+import type { HttpContext } from '../context'
 import type { Routes } from '../../openapi/document'
 import type { Assets } from '../../openapi/page'
 
@@ -10,7 +10,7 @@ import type { Assets } from '../../openapi/page'
  * The interface described: for programs at `/openapi/json`, for people at `/openapi`. Everybody may
  * read it. Nothing of it is loaded before it is asked for, so that it costs the start nothing.
  */
-export function openapiRoutes(door: Door, app: () => AnyElysia): AnyElysia {
+export function openapiRoutes(http: HttpContext, app: () => AnyElysia): AnyElysia {
   let document: string | undefined
   let assets: Promise<Assets> | undefined
 
@@ -23,7 +23,7 @@ export function openapiRoutes(door: Door, app: () => AnyElysia): AnyElysia {
     const { toOpenAPISchema } = await import('@elysiajs/openapi/openapi')
     const { createDocument } = await import('../../openapi/document')
     const { paths } = toOpenAPISchema(app(), { staticFile: false })
-    return JSON.stringify(createDocument(paths as Routes, door.version))
+    return JSON.stringify(createDocument(paths as Routes, http.version))
   }
 
   return new Elysia({ name: 'openapi' })

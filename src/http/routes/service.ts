@@ -2,17 +2,17 @@ import { Elysia } from 'elysia'
 import { SatchelError } from '../../domain/value/error'
 import { answer } from '../answer'
 import { callOf } from '../call'
-import type { Door } from '../context'
+import type { HttpContext } from '../context'
 
 /** What belongs to no database (protocol.md §12). */
-export function serviceRoutes(door: Door) {
+export function serviceRoutes(http: HttpContext) {
   return new Elysia({ name: 'service' })
     .get(
       '/',
       ({ request }) =>
         answer(
           callOf(request),
-          JSON.stringify({ name: 'satchel', version: door.version, documentation: '/openapi' }),
+          JSON.stringify({ name: 'satchel', version: http.version, documentation: '/openapi' }),
         ),
       { detail: { operationId: 'describeService' } },
     )
@@ -23,10 +23,10 @@ export function serviceRoutes(door: Door) {
       '/ready',
       async ({ request }) => {
         const call = callOf(request)
-        if (!door.isReady()) {
+        if (!http.isReady()) {
           throw new SatchelError('BUSY', 'The server is stopping', { retryAfter: 5 })
         }
-        await door.hosts.check()
+        await http.hosts.check()
         return answer(call, '{"status":"ready"}')
       },
       { detail: { operationId: 'checkReadiness' } },

@@ -5,34 +5,34 @@ import { JSON_LIMITS, parseJson } from '../../domain/json/scan'
 import { answer, errorAnswer, errorText, publicError } from '../answer'
 import { bearerToken, hostOf } from '../bearer'
 import { type Call, callOf } from '../call'
-import type { Door } from '../context'
+import type { HttpContext } from '../context'
 import { loginError, type OAuthError, oauthError } from '../../auth/provider/oauth-error'
 import { STATUS } from '../../openapi/status'
 
 /** Tokens: asked for, refreshed, validated, and the keys that verify them (spec.md §2.1, §4, §5). */
-export function tokenRoutes(door: Door): AnyElysia {
+export function tokenRoutes(http: HttpContext): AnyElysia {
   return new Elysia({ name: 'tokens' })
     .post(
       '/:database/token',
       async ({ request }) => {
         const call = callOf(request)
-        const host = await hostOf(door, call)
-        door.limits.requireTries(call)
+        const host = await hostOf(http, call)
+        http.limits.requireTries(call)
         let parameters: Parameters = {}
         try {
-          parameters = await readParameters(door, request)
+          parameters = await readParameters(http, request)
           const given = await host.authority.grant({
             parameters,
             authorization: request.headers.get('authorization'),
             origin: request.headers.get('origin'),
             address: call.address,
-            count: (subject) => door.limits.token(call, host, subject),
+            count: (subject) => http.limits.token(call, host, subject),
           })
           if (given.type === 'tokens') call.subject = given.userId
           return answer(call, JSON.stringify(given), { headers: NO_STORE })
         } catch (refusal) {
-          const error = door.limits.failure(call, refusal)
-          return refuseToken(door, { call, request, grantType: parameters['grant_type'], error })
+          const error = http.limits.failure(call, refusal)
+          return refuseToken(http, { call, request, grantType: parameters['grant_type'], error })
         }
       },
       { parse: 'none', detail: { operationId: 'requestToken' } },
@@ -41,17 +41,17 @@ export function tokenRoutes(door: Door): AnyElysia {
       '/:database/token/validate',
       async ({ request }) => {
         const call = callOf(request)
-        const host = await hostOf(door, call)
+        const host = await hostOf(http, call)
         try {
           const claims = await host.authority.claims(
             bearerToken(request.headers.get('authorization')),
-            () => door.limits.requireTries(call),
+            () => http.limits.requireTries(call),
           )
           call.subject = String(claims['sub'])
-          door.limits.request(call, host, call.subject)
+          http.limits.request(call, host, call.subject)
           return answer(call, JSON.stringify({ valid: true, claims }))
         } catch (error) {
-          return invalid(call, door.limits.failure(call, error))
+          return invalid(call, http.limits.failure(call, error))
         }
       },
       { detail: { operationId: 'validateToken' } },
@@ -60,8 +60,8 @@ export function tokenRoutes(door: Door): AnyElysia {
       '/:database/.well-known/jwks.json',
       async ({ request }) => {
         const call = callOf(request)
-        const host = await hostOf(door, call)
-        door.limits.request(call, host, null)
+        const host = await hostOf(http, call)
+        http.limits.request(call, host, null)
         return answer(call, JSON.stringify(await host.authority.keys()), {
           type: 'application/jwk-set+json',
           headers: PUBLISHED,
@@ -78,9 +78,9 @@ const PUBLISHED = { 'Cache-Control': 'public, max-age=300' }
 const MAX_BYTES = 64 * 1024
 
 /** Throws `INVALID_REQUEST`, `UNPROCESSABLE`, `PAYLOAD_TOO_LARGE` and `UNSUPPORTED_MEDIA_TYPE`. */
-async function readParameters(door: Door, request: Request): Promise<Parameters> {
+async function readParameters(http: HttpContext, request: Request): Promise<Parameters> {
   const read = readerFor(request.headers.get('content-type'))
-  return read(await door.bodies.text(request, MAX_BYTES))
+  return read(await http.bodies.text(request, MAX_BYTES))
 }
 
 /** JSON as the clients send it, or a form as OAuth has it (RFC 6749 §4.4.2). */
@@ -136,17 +136,17 @@ export interface RefusedToken {
 }
 
 /** Refuses a token request as the clients of its grant expect (design.md §4, protocol.md §2.3). */
-export function refuseToken(door: Door, refused: RefusedToken): Response {
+export function refuseToken(http: HttpContext, refused: RefusedToken): Response {
   const tell = TELLERS.get(refused.grantType) ?? CLIENT
-  return tell(refused, door)
+  return tell(refused, http)
 }
 
-type Teller = (refused: RefusedToken, door: Door) => Response
+type Teller = (refused: RefusedToken, http: HttpContext) => Response
 
 /** In the words of OAuth when the request was the reason (RFC 6749 §5.2). */
 function inWords(find: (error: SatchelError) => OAuthError | undefined): Teller {
-  return ({ call, request, error }, door) => {
-    const told = publicError(door, call, error)
+  return ({ call, request, error }, http) => {
+    const told = publicError(http, call, error)
     const refusal = find(told)
     if (refusal === undefined) return errorAnswer(call, told)
     const { status, ...body } = refusal
@@ -168,8 +168,8 @@ const CLIENT = inWords(oauthError)
  * To somebody at a login dialog. A 403 begins it anew with the message of its JSON, a 401 asks for
  * the code again; any other answer is shown as it is: one sentence of text.
  */
-const tellPerson: Teller = ({ call, error }, door) => {
-  const told = publicError(door, call, error)
+const tellPerson: Teller = ({ call, error }, http) => {
+  const told = publicError(http, call, error)
   return STATUS[told.code] === 403 ? errorAnswer(call, told) : errorText(call, told)
 }
 

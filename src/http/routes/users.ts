@@ -10,18 +10,18 @@ import { writeUsers } from '../../domain/user/writing'
 import { answer } from '../answer'
 import { bearer, recheckWriter } from '../bearer'
 import { segment } from '../call'
-import type { Door } from '../context'
+import type { HttpContext } from '../context'
 
 /** The people who use a database (spec.md §2.3, §3, §4.2, §4.3). */
-export function userRoutes(door: Door): AnyElysia {
+export function userRoutes(http: HttpContext): AnyElysia {
   return new Elysia({ name: 'users' })
-    .use(bearer(door))
+    .use(bearer(http))
     .get(
       '/:database/users',
       async ({ call, host }) => {
         const query = parseUserQuery(call.query)
         await host.authority.settleLogins()
-        const list = await listUsers(host.database, query, door.clock.now())
+        const list = await listUsers(host.database, query, http.clock.now())
         return answer(call, JSON.stringify(list))
       },
       { scopes: READ, parse: 'none', detail: { operationId: 'listUsers' } },
@@ -32,7 +32,7 @@ export function userRoutes(door: Door): AnyElysia {
         const id = foldUserId(segment(call, 2))
         if (id !== actor.subject) requireScopes(actor, READ)
         await host.authority.settleLogins()
-        const user = await getUser(host.database, id, door.clock.now())
+        const user = await getUser(host.database, id, http.clock.now())
         return answer(call, JSON.stringify(user))
       },
       { scopes: OWN, parse: 'none', detail: { operationId: 'getUser' } },
@@ -40,10 +40,10 @@ export function userRoutes(door: Door): AnyElysia {
     .post(
       '/:database/users',
       ({ call, host, actor, request }) =>
-        door.bodies.json(request, async (body) => {
+        http.bodies.json(request, async (body) => {
           const changes = readUserChanges(body)
-          await recheckWriter(door, host, actor)
-          const users = await writeUsers(host.database, changes, door.clock.now())
+          await recheckWriter(http, host, actor)
+          const users = await writeUsers(host.database, changes, http.clock.now())
           return answer(call, JSON.stringify(Array.isArray(body) ? users : users[0]))
         }),
       { writes: WRITE, parse: 'none', detail: { operationId: 'writeUsers' } },
@@ -52,7 +52,7 @@ export function userRoutes(door: Door): AnyElysia {
       '/:database/users/:user',
       async ({ call, host, actor }) => {
         const id = foldUserId(segment(call, 2))
-        const now = door.clock.now()
+        const now = http.clock.now()
         if (id !== actor.subject) requireWriter(actor, now)
         await host.database.write((tx) => removeUser(tx, id, now))
         return answer(call, null, { status: 204, type: null })
