@@ -1,5 +1,3 @@
-import type { Blob } from '../domain/value/blob'
-import type { RealmRef } from '../domain/store/realm'
 import type {
   BlobReader,
   BlobReference,
@@ -7,21 +5,21 @@ import type {
   BlobUsage,
   BlobWriter,
 } from '../domain/store/blobs'
-import { putBlob, removeBlob, WHOLE } from './blob-rows'
-import { erasing } from './erasing'
-import { objectTable } from './object-table'
-import type { Scope, WriteScope } from './scope'
-import { knownTables } from './tables'
+import type { RealmRef } from '../domain/store/realm'
+import type { Blob } from '../domain/value/blob'
+import { erasing } from './realms'
+import type { TxContext, WriteContext } from './context'
+import { knownTables, objectTable } from './tables'
 
 const COLUMNS = 'id, hash, size, type, created'
 const STATE = `${COLUMNS}, idle_since AS idleSince`
 
-export function blobReader(scope: Scope): BlobReader {
-  const prepare = <Row>(sql: string) => scope.connection.prepare<Row>(sql)
+export function blobReader(context: TxContext): BlobReader {
+  const prepare = <Row>(sql: string) => context.connection.prepare<Row>(sql)
   return {
     find: (id) =>
       prepare<BlobState>(`SELECT ${STATE} FROM blobs WHERE id = ?`).get(id) ?? undefined,
-    findFor: (id, uploader, realms) => findFor(scope, id, uploader, realms),
+    findFor: (id, uploader, realms) => findFor(context, id, uploader, realms),
     isUploadedBy: (id, uploader) =>
       prepare('SELECT 1 FROM blob_uploads WHERE realm = ? AND blob = ?').get(
         uploader ?? WHOLE,
@@ -51,7 +49,7 @@ export function blobReader(scope: Scope): BlobReader {
       prepare<BlobUsage>(
         'SELECT count(*) AS blobs, ifnull(sum(size), 0) AS bytes FROM blobs WHERE idle_since <= ?',
       ).get(until) ?? { bytes: 0, blobs: 0 },
-    references: (id, limit) => references(scope, id, limit),
+    references: (id, limit) => references(context, id, limit),
     uploaders: (id) =>
       prepare<{ realm: RealmRef }>('SELECT realm FROM blob_uploads WHERE blob = ? ORDER BY realm')
         .all(id)
@@ -72,28 +70,28 @@ export function blobReader(scope: Scope): BlobReader {
   }
 }
 
-export function blobWriter(scope: WriteScope): BlobWriter {
+export function blobWriter(context: WriteContext): BlobWriter {
   return {
-    ...blobReader(scope),
-    put: (blob, uploader) => putBlob(scope, blob, uploader),
-    remove: (id) => removeBlob(scope, id),
+    ...blobReader(context),
+    put: (blob, uploader) => putBlob(context, blob, uploader),
+    remove: (id) => removeBlob(context, id),
     settle: (hash) =>
-      void scope.connection.prepare('DELETE FROM spent_hashes WHERE hash = ?').run(hash),
+      void context.connection.prepare('DELETE FROM spent_hashes WHERE hash = ?').run(hash),
   }
 }
 
 function findFor(
-  scope: Scope,
+  context: TxContext,
   id: string,
   uploader: RealmRef | null,
   realms: ReadonlySet<RealmRef>,
 ): Blob | undefined {
-  const hidden = erasing(scope)
+  const hidden = erasing(context)
   const isThere = (realm: RealmRef) => !hidden.has(realm)
   const places = `[${[...realms].filter(isThere).join()}]`
   const own = uploader !== null && isThere(uploader) ? uploader : WHOLE
   // By realm of the asker: a blob may be referenced any number of times where they are not.
-  const row = scope.connection
+  const row = context.connection
     .prepare<Blob>(
       `SELECT ${COLUMNS} FROM blobs WHERE id = ?1 AND (EXISTS (SELECT 1 FROM blob_uploads WHERE realm = ?2 AND blob = ?1) OR EXISTS (SELECT 1 FROM json_each(?3) place CROSS JOIN blob_refs ref WHERE ref.blob = ?1 AND ref.realm = place.value))`,
     )
@@ -101,10 +99,12 @@ function findFor(
   return row ?? undefined
 }
 
-function references(scope: Scope, id: string, limit: number): BlobReference[] {
-  const { prepare } = scope.connection
-  const names = new Map([...knownTables(scope).values()].map(({ number, name }) => [number, name]))
-  const hidden = erasing(scope)
+function references(context: TxContext, id: string, limit: number): BlobReference[] {
+  const { prepare } = context.connection
+  const names = new Map(
+    [...knownTables(context).values()].map(({ number, name }) => [number, name]),
+  )
+  const hidden = erasing(context)
   const found: BlobReference[] = []
   const rows = prepare<{ realm: RealmRef; seq: number; number: number }>(
     'SELECT realm, seq, table_number AS number FROM blob_refs WHERE blob = ?',
@@ -118,4 +118,131 @@ function references(scope: Scope, id: string, limit: number): BlobReference[] {
     found.push({ table: names.get(number) ?? '', realm, key: object?.key ?? '' })
   }
   return found
+}
+
+/** The row of the whole database among those of its uploaders; no realm has this number. */
+export const WHOLE: RealmRef = 0
+
+/** Notes a blob that may be there, and one more who brought it. */
+export function putBlob(context: WriteContext, blob: Blob, uploader: RealmRef | null): void {
+  const { prepare } = context.connection
+  const { id, hash, size, type, created } = blob
+  const { changes } = prepare(
+    'INSERT INTO blobs (id, hash, size, type, created) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
+  ).run(id, hash, size, type, created)
+  if (changes > 0) count(context, WHOLE, size, 1)
+  prepare('DELETE FROM spent_hashes WHERE hash = ?').run(hash)
+  prepare('UPDATE blobs SET is_left = 0 WHERE id = ? AND is_left = 1').run(id)
+  prepare(
+    'UPDATE blobs SET idle_since = ?2 WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM blob_refs WHERE blob = ?1)',
+  ).run(id, context.unit.clock.now())
+  if (uploader === null) return
+  const added = prepare(
+    'INSERT INTO blob_uploads (realm, blob) VALUES (?, ?) ON CONFLICT DO NOTHING',
+  ).run(uploader, id)
+  if (added.changes > 0) count(context, uploader, size, 1)
+}
+
+/** Removes a blob and who brought it; the last one of its content leaves its hash as spent. */
+export function removeBlob(context: WriteContext, id: string): void {
+  const { prepare } = context.connection
+  const row = prepare<Pick<Blob, 'hash' | 'size'>>(
+    'DELETE FROM blobs WHERE id = ? RETURNING hash, size',
+  ).get(id)
+  if (row === null) return
+  count(context, WHOLE, -row.size, -1)
+  const uploads = prepare<{ realm: RealmRef }>(
+    'DELETE FROM blob_uploads WHERE blob = ? RETURNING realm',
+  ).all(id)
+  for (const { realm } of uploads) count(context, realm, -row.size, -1)
+  const spent = prepare(
+    'INSERT INTO spent_hashes (hash) SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM blobs WHERE hash = ?1) ON CONFLICT DO NOTHING',
+  ).run(row.hash)
+  context.unit.group.contentSpent ||= spent.changes > 0
+}
+
+/**
+ * Forgets up to `limit` uploads of somebody who is being erased; how many there were. What nobody
+ * else brought goes at once, or with the last place that references it.
+ */
+export function eraseUploads(context: WriteContext, realm: RealmRef, limit: number): number {
+  const { prepare } = context.connection
+  const uploads = prepare<{ blob: string }>(
+    'SELECT blob FROM blob_uploads WHERE realm = ? LIMIT ?',
+  ).all(realm, limit)
+  for (const { blob } of uploads) {
+    prepare('DELETE FROM blob_uploads WHERE realm = ? AND blob = ?').run(realm, blob)
+    prepare(
+      'UPDATE blobs SET is_left = 1 WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM blob_uploads WHERE blob = ?1)',
+    ).run(blob)
+    removeIfLeft(context, blob)
+  }
+  if (uploads.length === 0) prepare('DELETE FROM blob_usage WHERE realm = ?').run(realm)
+  return uploads.length
+}
+
+/** Removes a blob that nobody brought any more and nothing references. */
+export function removeIfLeft(context: WriteContext, id: string): void {
+  const row = context.connection
+    .prepare('SELECT 1 FROM blobs WHERE id = ? AND is_left = 1 AND idle_since IS NOT NULL')
+    .get(id)
+  if (row !== null) removeBlob(context, id)
+}
+
+function count({ connection }: TxContext, realm: RealmRef, bytes: number, blobs: number): void {
+  connection
+    .prepare(
+      'INSERT INTO blob_usage (realm, bytes, blobs) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET bytes = bytes + ?2, blobs = blobs + ?3',
+    )
+    .run(realm, bytes, blobs)
+}
+
+/** Where an object is, and which blobs it references from there. */
+export interface References {
+  readonly realm: RealmRef
+  readonly blobs: readonly string[]
+}
+
+/** Notes what the object at `seq` references, instead of what it referenced `before`. */
+export function putRefs(
+  context: WriteContext,
+  table: number,
+  seq: number,
+  { realm, blobs }: References,
+  before?: References,
+): void {
+  if (blobs.length === 0 && (before === undefined || before.blobs.length === 0)) return
+  const wasThere = before?.realm === realm ? new Set(before.blobs) : undefined
+  for (const blob of blobs) if (wasThere?.has(blob) !== true) add(context, table, seq, realm, blob)
+  if (before === undefined) return
+  const isThere = wasThere === undefined ? undefined : new Set(blobs)
+  const gone = before.blobs.filter((blob) => isThere?.has(blob) !== true)
+  removeRefs(context, seq, { realm: before.realm, blobs: gone })
+}
+
+/** Forgets what the object at `seq` referenced. */
+export function removeRefs(context: WriteContext, seq: number, { realm, blobs }: References): void {
+  for (const blob of blobs) {
+    context.connection
+      .prepare('DELETE FROM blob_refs WHERE blob = ? AND realm = ? AND seq = ?')
+      .run(blob, realm, seq)
+    noteIdle(context, blob)
+  }
+}
+
+/** From when nothing references a blob on, its grace runs. */
+function noteIdle({ connection, unit }: WriteContext, blob: string): void {
+  connection
+    .prepare(
+      'UPDATE blobs SET idle_since = ?2 WHERE id = ?1 AND idle_since IS NULL AND NOT EXISTS (SELECT 1 FROM blob_refs WHERE blob = ?1)',
+    )
+    .run(blob, unit.clock.now())
+}
+
+function add(context: TxContext, table: number, seq: number, realm: RealmRef, blob: string): void {
+  const { prepare } = context.connection
+  prepare(
+    'INSERT INTO blob_refs (blob, realm, seq, table_number) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+  ).run(blob, realm, seq, table)
+  prepare('UPDATE blobs SET idle_since = NULL WHERE id = ? AND idle_since IS NOT NULL').run(blob)
 }

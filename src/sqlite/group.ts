@@ -1,6 +1,3 @@
-import type { Clock } from '../clock'
-import { SatchelError } from '../domain/value/error'
-import type { Ids } from '../domain/value/id'
 import type { RealmRef } from '../domain/store/realm'
 import type { Table } from '../domain/store/table'
 import type { Connection } from './connection'
@@ -38,19 +35,6 @@ export interface Group {
   erasing: ReadonlySet<RealmRef> | undefined
 }
 
-/** What a group was before a part of it, to go back to. */
-export type Mark = Readonly<
-  Counters & Pick<Group, Flag | 'buried'> & { realmCount: number; taken: number | undefined }
->
-
-type Flag =
-  | 'policyTouched'
-  | 'tablesTouched'
-  | 'realmsTouched'
-  | 'jobsTouched'
-  | 'mailsTouched'
-  | 'contentSpent'
-
 export function beginGroup(committed: Committed): Group {
   return {
     counters: { ...committed.counters },
@@ -67,61 +51,6 @@ export function beginGroup(committed: Committed): Group {
     tables: undefined,
     sealed: undefined,
     erasing: undefined,
-  }
-}
-
-/** One unit of work inside a group. */
-export class Unit {
-  /** Why SQLite ended the transaction under the unit, if it did. */
-  loss: unknown = undefined
-  #taken: number | undefined
-
-  constructor(
-    readonly group: Group,
-    readonly ids: Ids,
-    readonly clock: Clock,
-  ) {}
-
-  /** This unit's revision, taken when it first changes something (design.md §3). */
-  revision(): number {
-    const { counters } = this.group
-    if (this.#taken === undefined) {
-      counters.revision += 1
-      this.#taken = counters.revision
-    }
-    return this.#taken
-  }
-
-  /** What `restore` makes the group again when the part that follows fails. */
-  mark(): Mark {
-    const { counters, realms, buried, contentSpent } = this.group
-    const { policyTouched, tablesTouched, realmsTouched, jobsTouched, mailsTouched } = this.group
-    return {
-      revision: counters.revision,
-      policy: counters.policy,
-      nextSeq: counters.nextSeq,
-      idHighWater: counters.idHighWater,
-      policyTouched,
-      tablesTouched,
-      realmsTouched,
-      jobsTouched,
-      mailsTouched,
-      contentSpent,
-      buried,
-      realmCount: realms.size,
-      taken: this.#taken,
-    }
-  }
-
-  restore(before: Mark): void {
-    const { group } = this
-    const { realmCount, taken, revision, policy, nextSeq, idHighWater, ...flags } = before
-    Object.assign(group.counters, { revision, policy, nextSeq, idHighWater })
-    Object.assign(group, flags)
-    for (const realm of [...group.realms].slice(realmCount)) group.realms.delete(realm)
-    // These may show what is undone: the next look loads them again.
-    Object.assign(group, { tables: undefined, sealed: undefined, erasing: undefined })
-    this.#taken = taken
   }
 }
 
@@ -165,13 +94,6 @@ export function publishGroup(committed: Committed, group: Group): void {
   } else {
     committed.hasTombstones ||= group.buried
   }
-}
-
-export function lostTransaction(): SatchelError {
-  return new SatchelError(
-    'STORAGE_FAILED',
-    'The storage ended the transaction: nothing of this request was stored',
-  )
 }
 
 function isSame(one: Counters, other: Counters): boolean {

@@ -1,12 +1,18 @@
-import { asc, eq, lte, min } from 'drizzle-orm'
-import type { MailReader, MailWriter } from '../domain/store/people'
-import { mails } from './schema'
-import type { Scope, WriteScope } from './scope'
+import { and, asc, desc, eq, gt, lt, lte, min } from 'drizzle-orm'
+import type {
+  InvitationReader,
+  InvitationWriter,
+  MailReader,
+  MailWriter,
+  Span,
+} from '../domain/store/people'
+import { invitations, mails } from './schema'
+import type { TxContext, WriteContext } from './context'
 
-export function mailReader(scope: Scope): MailReader {
+export function mailReader(context: TxContext): MailReader {
   return {
     due: (now, limit) =>
-      scope.connection.orm
+      context.connection.orm
         .select()
         .from(mails)
         .where(lte(mails.due, now))
@@ -14,26 +20,26 @@ export function mailReader(scope: Scope): MailReader {
         .limit(limit)
         .all(),
     nextDue: () =>
-      scope.connection.orm
+      context.connection.orm
         .select({ due: min(mails.due) })
         .from(mails)
         .get()?.due ?? undefined,
   }
 }
 
-export function mailWriter(scope: WriteScope): MailWriter {
+export function mailWriter(context: WriteContext): MailWriter {
   return {
-    ...mailReader(scope),
+    ...mailReader(context),
     put(mail) {
-      scope.connection.orm
+      context.connection.orm
         .insert(mails)
         .values(mail)
         .onConflictDoUpdate({ target: mails.id, set: mail })
         .run()
-      scope.unit.group.mailsTouched = true
+      context.unit.group.mailsTouched = true
     },
     remove(id) {
-      const removed = scope.connection.orm
+      const removed = context.connection.orm
         .delete(mails)
         .where(eq(mails.id, id))
         .returning({ id: mails.id })
@@ -41,7 +47,45 @@ export function mailWriter(scope: WriteScope): MailWriter {
       return removed.length > 0
     },
     removeTo(recipient) {
-      scope.connection.orm.delete(mails).where(eq(mails.recipient, recipient)).run()
+      context.connection.orm.delete(mails).where(eq(mails.recipient, recipient)).run()
+    },
+  }
+}
+
+export function invitationReader(context: TxContext): InvitationReader {
+  const timesOf = (
+    column: typeof invitations.inviter | typeof invitations.email,
+    value: string,
+    { after, until }: Span,
+    most: number,
+  ) =>
+    context.connection.orm
+      .select({ sent: invitations.sent })
+      .from(invitations)
+      .where(and(eq(column, value), gt(invitations.sent, after), lte(invitations.sent, until)))
+      .orderBy(desc(invitations.sent))
+      .limit(most)
+      .all()
+      .map(({ sent }) => sent)
+  return {
+    find: (id) =>
+      context.connection.orm.select().from(invitations).where(eq(invitations.id, id)).get(),
+    sentBy: (inviter, span, most) => timesOf(invitations.inviter, inviter, span, most),
+    sentTo: (email, span, most) => timesOf(invitations.email, email, span, most),
+  }
+}
+
+export function invitationWriter(context: WriteContext): InvitationWriter {
+  return {
+    ...invitationReader(context),
+    put(invitation) {
+      context.connection.orm.insert(invitations).values(invitation).run()
+    },
+    removeTo(email) {
+      context.connection.orm.delete(invitations).where(eq(invitations.email, email)).run()
+    },
+    prune(before) {
+      context.connection.orm.delete(invitations).where(lt(invitations.expires, before)).run()
     },
   }
 }

@@ -1,10 +1,10 @@
 import { and, eq, gt, isNull } from 'drizzle-orm'
 import type { MembershipReader, MembershipWriter } from '../domain/store/people'
 import { memberships } from './schema'
-import type { Scope, WriteScope } from './scope'
+import type { TxContext, WriteContext } from './context'
 
-export function membershipReader(scope: Scope): MembershipReader {
-  const select = () => scope.connection.orm.select().from(memberships)
+export function membershipReader(context: TxContext): MembershipReader {
+  const select = () => context.connection.orm.select().from(memberships)
   return {
     ofUser: (userId, limit = -1) =>
       select()
@@ -38,15 +38,15 @@ export function membershipReader(scope: Scope): MembershipReader {
   }
 }
 
-export function membershipWriter(scope: WriteScope): MembershipWriter {
+export function membershipWriter(context: WriteContext): MembershipWriter {
   const touch = () => {
-    scope.unit.group.policyTouched = true
+    context.unit.group.policyTouched = true
   }
   return {
-    ...membershipReader(scope),
+    ...membershipReader(context),
     put(membership) {
       touch()
-      scope.connection.orm
+      context.connection.orm
         .insert(memberships)
         .values(membership)
         .onConflictDoUpdate({ target: memberships.source, set: membership })
@@ -54,11 +54,11 @@ export function membershipWriter(scope: WriteScope): MembershipWriter {
     },
     removeOfRealm(realm) {
       touch()
-      scope.connection.orm.delete(memberships).where(eq(memberships.realm, realm)).run()
+      context.connection.orm.delete(memberships).where(eq(memberships.realm, realm)).run()
     },
     remove(source) {
       touch()
-      scope.connection.orm.delete(memberships).where(eq(memberships.source, source)).run()
+      context.connection.orm.delete(memberships).where(eq(memberships.source, source)).run()
     },
   }
 }

@@ -1,58 +1,69 @@
 import { SQLiteError } from 'bun:sqlite'
-import { SatchelError, quoted } from '../domain/value/error'
+import type {
+  IndexEntry,
+  ObjectPut,
+  ObjectWriter,
+  StoredObject,
+  Traces,
+} from '../domain/store/objects'
 import type { RealmRef } from '../domain/store/realm'
-import type { IndexEntry, ObjectPut, ObjectWriter, StoredObject } from '../domain/store/objects'
 import type { Table } from '../domain/store/table'
-import { putRefs, removeRefs } from './blob-refs'
-import { erase } from './erase'
-import { erasing } from './erasing'
-import { highestOf } from './gather'
-import { objectTable } from './object-table'
+import { SatchelError, quoted } from '../domain/value/error'
+import { putRefs, removeRefs, eraseUploads, removeIfLeft } from './blobs'
+import type { Unit } from './unit'
+import { objectTable, knownTables } from './tables'
 import { objectReader } from './objects'
-import type { Unit } from './group'
-import type { Scope, WriteScope } from './scope'
+import { highestOf, isLight } from './places'
+import { erasing } from './realms'
+import type { TxContext, WriteContext } from './context'
 
-export function objectWriter(scope: WriteScope): ObjectWriter {
-  const { unit } = scope
+export function objectWriter(context: WriteContext): ObjectWriter {
+  const { unit } = context
   return {
-    ...objectReader(scope),
+    ...objectReader(context),
     put(table, puts, now) {
       if (table.builtIn) unit.group.policyTouched = true
       for (const put of puts) {
-        measure(scope, unit, table, put.value)
-        if (put.previous === undefined) insert(scope, unit, table, put, now)
-        else update(scope, unit, table, put, put.previous, now)
+        measure(context, unit, table, put.value)
+        if (put.previous === undefined) insert(context, unit, table, put, now)
+        else update(context, unit, table, put, put.previous, now)
       }
     },
     remove(table, removals, now) {
       if (table.builtIn) unit.group.policyTouched = true
-      const statement = scope.connection.prepare(
+      const statement = context.connection.prepare(
         `DELETE FROM ${objectTable(table.number)} WHERE seq = ?`,
       )
       for (const { previous, entries, blobs } of removals) {
         statement.run(previous.seq)
-        removeEntries(scope, previous.seq, entries)
-        removeRefs(scope, previous.seq, { realm: previous.realm, blobs })
-        bury(scope, unit, table, previous.key, previous.realm, now)
+        removeEntries(context, previous.seq, entries)
+        removeRefs(context, previous.seq, { realm: previous.realm, blobs })
+        bury(context, unit, table, previous.key, previous.realm, now)
       }
     },
     addEntries(rows) {
-      for (const { seq, entries } of rows) putEntries(scope, seq, entries)
+      for (const { seq, entries } of rows) putEntries(context, seq, entries)
     },
-    dropEntries: (limit) => dropEntries(scope, limit),
-    erase: (realm, limit, tracesOf) => erase(scope, realm, limit, tracesOf),
+    dropEntries: (limit) => dropEntries(context, limit),
+    erase: (realm, limit, tracesOf) => erase(context, realm, limit, tracesOf),
   }
 }
 
 /** Keeps the bound that `scanText` relies on; a UTF-16 unit takes at most three bytes. */
-function measure(scope: WriteScope, { group }: Unit, { number }: Table, value: string): void {
-  const known = group.largest.get(number) ?? scope.committed.largest.get(number) ?? 0
+function measure(context: WriteContext, { group }: Unit, { number }: Table, value: string): void {
+  const known = group.largest.get(number) ?? context.committed.largest.get(number) ?? 0
   const bytes = value.length * 3
   if (bytes > known) group.largest.set(number, bytes)
 }
 
-function insert(scope: WriteScope, unit: Unit, table: Table, put: ObjectPut, now: number): void {
-  const statement = scope.connection.prepare(
+function insert(
+  context: WriteContext,
+  unit: Unit,
+  table: Table,
+  put: ObjectPut,
+  now: number,
+): void {
+  const statement = context.connection.prepare(
     `INSERT INTO ${objectTable(table.number)} (seq, key, realm, owner, revision, updated_at, value) VALUES (?, ?, ?, ?, ?, ?, ?)`,
   )
   const seq = unit.group.counters.nextSeq
@@ -63,50 +74,50 @@ function insert(scope: WriteScope, unit: Unit, table: Table, put: ObjectPut, now
     run()
   } catch (error) {
     if (!(error instanceof SQLiteError) || error.code !== 'SQLITE_CONSTRAINT_UNIQUE') throw error
-    makeWay(scope, table, put.key)
+    makeWay(context, table, put.key)
     run()
   }
-  putEntries(scope, seq, put.entries)
-  putRefs(scope, table.number, seq, put)
-  touchRealm(scope, unit, table, put)
+  putEntries(context, seq, put.entries)
+  putRefs(context, table.number, seq, put)
+  touchRealm(context, unit, table, put)
 }
 
 /**
  * A row of a realm that is being erased still holds its key. It gets one that no object can have,
  * and the erasure finds it by its realm.
  */
-function makeWay(scope: Scope, table: Table, key: string): void {
+function makeWay(context: TxContext, table: Table, key: string): void {
   const name = objectTable(table.number)
-  const row = scope.connection
+  const row = context.connection
     .prepare<{ seq: number; realm: number }>(`SELECT seq, realm FROM ${name} WHERE key = ?`)
     .get(key)
-  if (row === null || !erasing(scope).has(row.realm)) {
+  if (row === null || !erasing(context).has(row.realm)) {
     throw new SatchelError('CONFLICT', `The key ${quoted(key)} is taken in ${quoted(table.name)}`)
   }
-  scope.connection
+  context.connection
     .prepare(`UPDATE ${name} SET key = ? WHERE seq = ?`)
     .run(`\u0001${row.seq}`, row.seq)
 }
 
 function update(
-  scope: WriteScope,
+  context: WriteContext,
   unit: Unit,
   table: Table,
   put: ObjectPut,
   previous: StoredObject,
   now: number,
 ): void {
-  scope.connection
+  context.connection
     .prepare(
       `UPDATE ${objectTable(table.number)} SET realm = ?, owner = ?, revision = ?, updated_at = ?, stamps = NULL, value = ? WHERE seq = ?`,
     )
     .run(put.realm, put.owner, unit.revision(), now, put.value, previous.seq)
   const { entries = [], blobs = [] } = put.previousTraces ?? {}
-  removeEntries(scope, previous.seq, without(entries, put.entries))
-  putEntries(scope, previous.seq, without(put.entries, entries))
-  putRefs(scope, table.number, previous.seq, put, { realm: previous.realm, blobs })
-  if (previous.realm !== put.realm) bury(scope, unit, table, put.key, previous.realm, now)
-  touchRealm(scope, unit, table, put)
+  removeEntries(context, previous.seq, without(entries, put.entries))
+  putEntries(context, previous.seq, without(put.entries, entries))
+  putRefs(context, table.number, previous.seq, put, { realm: previous.realm, blobs })
+  if (previous.realm !== put.realm) bury(context, unit, table, put.key, previous.realm, now)
+  touchRealm(context, unit, table, put)
 }
 
 /** The entries that are not among the others; an array may have made thousands of either. */
@@ -123,20 +134,21 @@ function nameOf({ index, key }: IndexEntry): string {
   return `${index} ${Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1')}`
 }
 
-function putEntries(scope: Scope, seq: number, entries: readonly IndexEntry[]): void {
+function putEntries(context: TxContext, seq: number, entries: readonly IndexEntry[]): void {
   if (entries.length === 0) return
-  const statement = scope.connection.prepare(
+  const statement = context.connection.prepare(
     'INSERT OR IGNORE INTO index_entries (index_number, key, seq) VALUES (?, ?, ?)',
   )
   for (const { index, key } of entries) {
     statement.run(index, key, seq)
-    if ((key[0] ?? 0) > highestOf(scope, index)) scope.unit?.group.highest.set(index, key[0] ?? 0)
+    if ((key[0] ?? 0) > highestOf(context, index))
+      context.unit?.group.highest.set(index, key[0] ?? 0)
   }
 }
 
-function removeEntries(scope: Scope, seq: number, entries: readonly IndexEntry[]): void {
+function removeEntries(context: TxContext, seq: number, entries: readonly IndexEntry[]): void {
   if (entries.length === 0) return
-  const statement = scope.connection.prepare(
+  const statement = context.connection.prepare(
     'DELETE FROM index_entries WHERE index_number = ? AND key = ? AND seq = ?',
   )
   for (const { index, key } of entries) statement.run(index, key, seq)
@@ -144,14 +156,14 @@ function removeEntries(scope: Scope, seq: number, entries: readonly IndexEntry[]
 
 /** The tombstone tells those who saw the object in this realm that it is gone from there. */
 function bury(
-  scope: Scope,
+  context: TxContext,
   unit: Unit,
   table: Table,
   key: string,
   realm: RealmRef,
   now: number,
 ): void {
-  scope.connection
+  context.connection
     .prepare(
       'INSERT OR REPLACE INTO tombstones (table_number, key, realm, revision, at) VALUES (?, ?, ?, ?, ?)',
     )
@@ -161,26 +173,87 @@ function bury(
 }
 
 /** The object is in this realm now: its head moves, and a tombstone of an earlier stay goes. */
-function touchRealm(scope: Scope, unit: Unit, table: Table, put: ObjectPut): void {
+function touchRealm(context: TxContext, unit: Unit, table: Table, put: ObjectPut): void {
   unit.group.realms.add(put.realm)
-  if (!scope.committed.hasTombstones && !unit.group.buried) return
-  scope.connection
+  if (!context.committed.hasTombstones && !unit.group.buried) return
+  context.connection
     .prepare('DELETE FROM tombstones WHERE table_number = ? AND key = ? AND realm = ?')
     .run(table.number, put.key, put.realm)
 }
 
-function dropEntries(scope: Scope, limit: number): number {
-  const dropped = scope.connection
+function dropEntries(context: TxContext, limit: number): number {
+  const dropped = context.connection
     .prepare<{ number: number }>("SELECT number FROM indexes WHERE state = 'dropped' LIMIT 1")
     .get()
   if (dropped === null) return 0
-  const { changes } = scope.connection
+  const { changes } = context.connection
     .prepare(
       'DELETE FROM index_entries WHERE (index_number, key, seq) IN (SELECT index_number, key, seq FROM index_entries WHERE index_number = ? LIMIT ?)',
     )
     .run(dropped.number, limit)
   if (changes === 0) {
-    scope.connection.prepare('DELETE FROM indexes WHERE number = ?').run(dropped.number)
+    context.connection.prepare('DELETE FROM indexes WHERE number = ?').run(dropped.number)
   }
   return Math.max(changes, 1)
+}
+
+/**
+ * One step of the erasure of a realm: rows of its objects first, then its tombstones and, where it is
+ * somebody's private realm, their uploads, then its number.
+ */
+export function erase(
+  context: WriteContext,
+  realm: RealmRef,
+  limit: number,
+  tracesOf: (table: Table, value: string) => Traces,
+): number {
+  if (!erasing(context).has(realm)) return 0
+  for (const table of knownTables(context).values()) {
+    const erased = eraseRows(context, table, realm, limit, tracesOf)
+    if (erased > 0) return erased
+  }
+  const erased = eraseTombstones(context, realm, limit) || eraseUploads(context, realm, limit)
+  if (erased === 0) finish(context, realm)
+  return erased
+}
+
+function finish({ connection, unit: { group } }: WriteContext, realm: RealmRef): void {
+  connection.prepare("UPDATE realm_ids SET state = 'erased' WHERE number = ?").run(realm)
+  group.realmsTouched = true
+  group.erasing = undefined
+}
+
+function eraseRows(
+  context: WriteContext,
+  table: Table,
+  realm: RealmRef,
+  limit: number,
+  tracesOf: (table: Table, value: string) => Traces,
+): number {
+  const name = objectTable(table.number)
+  const rows = context.connection
+    .prepare<{ seq: number; value: string }>(
+      `SELECT seq, value FROM ${name} WHERE realm = ? LIMIT ?`,
+    )
+    .all(realm, isLight(context, table, limit) ? limit : 1)
+  const removeRow = context.connection.prepare(`DELETE FROM ${name} WHERE seq = ?`)
+  const removeEntry = context.connection.prepare(
+    'DELETE FROM index_entries WHERE index_number = ? AND key = ? AND seq = ?',
+  )
+  for (const { seq, value } of rows) {
+    const { entries, blobs } = tracesOf(table, value)
+    for (const { index, key } of entries) removeEntry.run(index, key, seq)
+    removeRefs(context, seq, { realm, blobs })
+    for (const blob of blobs) removeIfLeft(context, blob)
+    removeRow.run(seq)
+  }
+  return rows.length
+}
+
+function eraseTombstones({ connection }: WriteContext, realm: RealmRef, limit: number): number {
+  return connection
+    .prepare(
+      'DELETE FROM tombstones WHERE (table_number, key, realm) IN (SELECT table_number, key, realm FROM tombstones WHERE realm = ? LIMIT ?)',
+    )
+    .run(realm, limit).changes
 }

@@ -7,53 +7,52 @@ import type {
   StoredRow,
 } from '../domain/store/objects'
 import type { Table } from '../domain/store/table'
-import { erasing } from './erasing'
-import { gather, isLight } from './gather'
-import { locate } from './locate'
-import { objectTable } from './object-table'
-import type { Scope } from './scope'
+import { erasing } from './realms'
+import { gather, isLight, locate } from './places'
+import { objectTable } from './tables'
+import type { TxContext } from './context'
 
 const COLUMNS = 'seq, key, realm, owner, revision, value'
 
-export function objectReader(scope: Scope): ObjectReader {
+export function objectReader(context: TxContext): ObjectReader {
   return {
-    find: (table, key) => find(scope, table, key),
+    find: (table, key) => find(context, table, key),
     findMany(table, keys) {
       const found = new Map<string, StoredObject>()
       for (const key of keys) {
-        const object = find(scope, table, key)
+        const object = find(context, table, key)
         if (object !== undefined) found.set(key, object)
       }
       return found
     },
-    scan: (table, after, size, realms) => scan(scope, table, after, size, realms),
-    scanText: (table, after, size, realms) => scanText(scope, table, after, size, realms),
-    gather: (table, after, size, by) => gather(scope, table, after, size, by),
-    locate: (table, after, by) => locate(scope, table, after, by),
-    load: (table, positions, size) => load(scope, table, positions, size),
-    count: (table) => count(scope, table),
-    isRealmUsed: (realmId) => isRealmUsed(scope, realmId),
+    scan: (table, after, size, realms) => scan(context, table, after, size, realms),
+    scanText: (table, after, size, realms) => scanText(context, table, after, size, realms),
+    gather: (table, after, size, by) => gather(context, table, after, size, by),
+    locate: (table, after, by) => locate(context, table, after, by),
+    load: (table, positions, size) => load(context, table, positions, size),
+    count: (table) => count(context, table),
+    isRealmUsed: (realmId) => isRealmUsed(context, realmId),
   }
 }
 
-function find(scope: Scope, table: Table, key: string): StoredObject | undefined {
-  const row = scope.connection
+function find(context: TxContext, table: Table, key: string): StoredObject | undefined {
+  const row = context.connection
     .prepare<StoredObject>(`SELECT ${COLUMNS} FROM ${objectTable(table.number)} WHERE key = ?`)
     .get(key)
-  return row === null || erasing(scope).has(row.realm) ? undefined : row
+  return row === null || erasing(context).has(row.realm) ? undefined : row
 }
 
 function scan(
-  scope: Scope,
+  context: TxContext,
   table: Table,
   after: number,
   size: ChunkSize,
   realms: ReadonlySet<RealmRef> | undefined,
 ): Chunk {
-  const statement = scope.connection.prepare<StoredRow>(
+  const statement = context.connection.prepare<StoredRow>(
     `SELECT seq, realm, value FROM ${objectTable(table.number)} WHERE seq > ? ORDER BY seq`,
   )
-  const hidden = erasing(scope)
+  const hidden = erasing(context)
   const rows: StoredRow[] = []
   // Rows that are passed over cost time too: a chunk ends after so many of them.
   let visits = size.rows * 4
@@ -70,38 +69,38 @@ function scan(
 }
 
 function scanText(
-  scope: Scope,
+  context: TxContext,
   table: Table,
   after: number,
   size: ChunkSize,
   realms: ReadonlySet<RealmRef> | undefined,
 ): { text: string; next: number | undefined } | undefined {
   if (realms !== undefined && realms.size !== 1) return undefined
-  if (erasing(scope).size > 0 || !isLight(scope, table, size.rows)) return undefined
+  if (erasing(context).size > 0 || !isLight(context, table, size.rows)) return undefined
   const [realm] = realms ?? []
   const chosen = realm === undefined ? '' : 'FILTER (WHERE realm = ?3)'
   // So many rows are visited, whatever their realms: a read stays short.
-  const row = scope.connection
+  const row = context.connection
     .prepare<{ text: string | null; rows: number; last: number }>(
       `SELECT group_concat(value, ',') ${chosen} AS text, count(*) AS rows, max(seq) AS last FROM (SELECT seq, value${realm === undefined ? '' : ', realm'} FROM ${objectTable(table.number)} WHERE seq > ?1 ORDER BY seq LIMIT ?2)`,
     )
     .get(after, size.rows, ...(realm === undefined ? [] : [realm]))
   if (row === null) return undefined
-  const isEnd = row.rows < size.rows || isLast(scope, table, row.last)
+  const isEnd = row.rows < size.rows || isLast(context, table, row.last)
   return { text: row.text ?? '', next: isEnd ? undefined : row.last }
 }
 
 /** A list that ends with its chunk is sent in one piece. */
-function isLast(scope: Scope, table: Table, seq: number): boolean {
+function isLast(context: TxContext, table: Table, seq: number): boolean {
   const name = objectTable(table.number)
-  return scope.connection.prepare(`SELECT 1 FROM ${name} WHERE seq > ? LIMIT 1`).get(seq) === null
+  return context.connection.prepare(`SELECT 1 FROM ${name} WHERE seq > ? LIMIT 1`).get(seq) === null
 }
 
-function load(scope: Scope, table: Table, positions: Float64Array, size: ChunkSize): Chunk {
-  const statement = scope.connection.prepare<StoredRow>(
+function load(context: TxContext, table: Table, positions: Float64Array, size: ChunkSize): Chunk {
+  const statement = context.connection.prepare<StoredRow>(
     `SELECT seq, realm, value FROM ${objectTable(table.number)} WHERE seq = ?`,
   )
-  const hidden = erasing(scope)
+  const hidden = erasing(context)
   const rows: StoredRow[] = []
   let bytes = size.bytes
   // Positions whose rows are gone cost time too.
@@ -121,19 +120,19 @@ function load(scope: Scope, table: Table, positions: Float64Array, size: ChunkSi
   return { rows, next: undefined }
 }
 
-function count(scope: Scope, table: Table): number {
+function count(context: TxContext, table: Table): number {
   const name = objectTable(table.number)
   const total = (sql: string, ...parameters: number[]) =>
-    scope.connection.prepare<{ total: number }>(sql).get(...parameters)?.total ?? 0
+    context.connection.prepare<{ total: number }>(sql).get(...parameters)?.total ?? 0
   let visible = total(`SELECT count(*) AS total FROM ${name}`)
-  for (const realm of erasing(scope)) {
+  for (const realm of erasing(context)) {
     visible -= total(`SELECT count(*) AS total FROM ${name} WHERE realm = ?`, realm)
   }
   return visible
 }
 
-function isRealmUsed(scope: Scope, realmId: string): boolean {
-  const { connection } = scope
+function isRealmUsed(context: TxContext, realmId: string): boolean {
+  const { connection } = context
   const incarnations = connection
     .prepare<{ number: number }>("SELECT number FROM realm_ids WHERE id = ? AND state <> 'erased'")
     .all(realmId)

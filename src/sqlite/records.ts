@@ -9,7 +9,7 @@ import {
   type providers,
   type settings,
 } from './schema'
-import type { Scope, WriteScope } from './scope'
+import type { TxContext, WriteContext } from './context'
 
 type RecordTable =
   | typeof clients
@@ -20,44 +20,47 @@ type RecordTable =
   | typeof settings
 
 /** Records whose columns are the properties of the domain's type, one for one. */
-export function reader<T extends RecordTable>(scope: Scope, table: T): Records<T['$inferSelect']> {
+export function recordReader<T extends RecordTable>(
+  context: TxContext,
+  table: T,
+): Records<T['$inferSelect']> {
   // The compiler gives up on what a query of so many tables selects: the rows of the one it is.
   type Row = T['$inferSelect']
   return {
     find: (id) =>
-      scope.connection.orm.select().from(table).where(eq(table.id, id)).get() as Row | undefined,
-    list: () => scope.connection.orm.select().from(table).orderBy(table.id).all() as Row[],
+      context.connection.orm.select().from(table).where(eq(table.id, id)).get() as Row | undefined,
+    list: () => context.connection.orm.select().from(table).orderBy(table.id).all() as Row[],
   }
 }
 
-export function writer<T extends RecordTable>(
-  scope: WriteScope,
+export function recordWriter<T extends RecordTable>(
+  context: WriteContext,
   table: T,
 ): RecordWriter<T['$inferSelect']> {
   return {
-    ...reader(scope, table),
+    ...recordReader(context, table),
     put(record) {
-      scope.connection.orm
+      context.connection.orm
         .insert(table)
         .values(record)
         .onConflictDoUpdate({ target: table.id, set: record as SQLiteUpdateSetSource<T> })
         .run()
-      touch(scope, table)
+      touch(context, table)
     },
     remove(id) {
-      const removed = scope.connection.orm
+      const removed = context.connection.orm
         .delete(table)
         .where(eq(table.id, id))
         .returning({ id: table.id })
         .all()
-      if (removed.length > 0) touch(scope, table)
+      if (removed.length > 0) touch(context, table)
       return removed.length > 0
     },
   }
 }
 
 /** Every one of these nouns decides who may do what, or is remembered as if it did; but for jobs. */
-function touch({ unit: { group } }: WriteScope, table: RecordTable): void {
+function touch({ unit: { group } }: WriteContext, table: RecordTable): void {
   if (table === jobs) group.jobsTouched = true
   else group.policyTouched = true
 }

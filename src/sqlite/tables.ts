@@ -1,24 +1,28 @@
 import { eq } from 'drizzle-orm'
 import type { TableDeclaration, TableReader, TableWriter } from '../domain/store/store'
 import type { Table } from '../domain/store/table'
-import { createObjectTable } from './object-table'
+import type { Connection } from './connection'
 import { indexes, tables } from './schema'
+import type { TxContext, WriteContext } from './context'
 import { loadSealed, loadTable, loadTables } from './state'
-import type { Scope, WriteScope } from './scope'
 
 /** The tables as this transaction sees them, by name, in the order they were declared. */
-export function knownTables({ connection, committed, unit }: Scope): ReadonlyMap<string, Table> {
+export function knownTables({
+  connection,
+  committed,
+  unit,
+}: TxContext): ReadonlyMap<string, Table> {
   if (unit?.group.tablesTouched !== true) return committed.tables
   unit.group.tables ??= loadTables(connection)
   return unit.group.tables
 }
 
-export function tableReader(scope: Scope): TableReader {
+export function tableReader(context: TxContext): TableReader {
   return {
-    find: (name) => knownTables(scope).get(name),
-    list: () => [...knownTables(scope).values()],
+    find: (name) => knownTables(context).get(name),
+    list: () => [...knownTables(context).values()],
     isSealed() {
-      const { connection, committed, unit } = scope
+      const { connection, committed, unit } = context
       if (unit?.group.tablesTouched !== true) return committed.sealed
       unit.group.sealed ??= loadSealed(connection)
       return unit.group.sealed
@@ -26,54 +30,54 @@ export function tableReader(scope: Scope): TableReader {
   }
 }
 
-export function tableWriter(scope: WriteScope): TableWriter {
+export function tableWriter(context: WriteContext): TableWriter {
   return {
-    ...tableReader(scope),
+    ...tableReader(context),
     put(declaration) {
-      const tablesByName = ownTables(scope)
+      const tablesByName = ownTables(context)
       const { name, primaryKey, compound, generated, idPrefix, stores, hidden } = declaration
       const fields = { name, primaryKey, compound, generated, idPrefix, stores, hidden }
       const existing = tablesByName.get(name)
-      const number = existing?.number ?? createTable(scope, fields)
+      const number = existing?.number ?? createTable(context, fields)
       if (existing !== undefined) {
-        scope.connection.orm.update(tables).set(fields).where(eq(tables.number, number)).run()
+        context.connection.orm.update(tables).set(fields).where(eq(tables.number, number)).run()
       }
-      reconcileIndexes(scope, number, existing?.indexes ?? [], declaration.indexes)
-      const stored = loadTable(scope.connection, number)
+      reconcileIndexes(context, number, existing?.indexes ?? [], declaration.indexes)
+      const stored = loadTable(context.connection, number)
       tablesByName.set(name, stored)
       return stored
     },
     setIndexState(index, state) {
-      const tablesByName = ownTables(scope)
-      const owner = scope.connection.orm
+      const tablesByName = ownTables(context)
+      const owner = context.connection.orm
         .update(indexes)
         .set({ state })
         .where(eq(indexes.number, index))
         .returning({ number: indexes.tableNumber })
         .get()
       if (owner === undefined) return
-      const table = loadTable(scope.connection, owner.number)
+      const table = loadTable(context.connection, owner.number)
       tablesByName.set(table.name, table)
     },
     seal(sealed) {
-      ownTables(scope)
-      scope.connection.prepare('UPDATE database SET sealed = ?').run(sealed ? 1 : 0)
-      scope.unit.group.sealed = sealed
+      ownTables(context)
+      context.connection.prepare('UPDATE database SET sealed = ?').run(sealed ? 1 : 0)
+      context.unit.group.sealed = sealed
     },
   }
 }
 
 /** The group's own view of the tables, which is kept up with what it does to them. */
-function ownTables(scope: WriteScope): Map<string, Table> {
-  const tablesByName = new Map(knownTables(scope))
-  const { group } = scope.unit
+function ownTables(context: WriteContext): Map<string, Table> {
+  const tablesByName = new Map(knownTables(context))
+  const { group } = context.unit
   group.tables = tablesByName
   group.tablesTouched = true
   group.policyTouched = true
   return tablesByName
 }
 
-function createTable({ connection }: Scope, fields: Omit<TableDeclaration, 'indexes'>): number {
+function createTable({ connection }: TxContext, fields: Omit<TableDeclaration, 'indexes'>): number {
   const { number } = connection.orm
     .insert(tables)
     .values({ ...fields, builtIn: false })
@@ -85,12 +89,12 @@ function createTable({ connection }: Scope, fields: Omit<TableDeclaration, 'inde
 
 /** Keeps indexes that are still declared, drops the others, adds new ones as `building`. */
 function reconcileIndexes(
-  scope: Scope,
+  context: TxContext,
   tableNumber: number,
   existing: Table['indexes'],
   declared: readonly { readonly name: string; readonly multi: boolean }[],
 ): void {
-  const { orm } = scope.connection
+  const { orm } = context.connection
   const same = (a: { name: string; multi: boolean }, b: { name: string; multi: boolean }) =>
     a.name === b.name && a.multi === b.multi
   for (const index of existing) {
@@ -101,4 +105,26 @@ function reconcileIndexes(
     if (existing.some((other) => same({ name, multi }, other))) continue
     orm.insert(indexes).values({ tableNumber, name, multi, state: 'building' }).run()
   }
+}
+
+/** The name of an application table's own table: our number, never a name from outside. */
+export function objectTable(number: number): string {
+  if (!Number.isSafeInteger(number)) throw new RangeError('a table number is an integer')
+  return `o_${number}`
+}
+
+/** `seq` is given by the store and never reused: the order of creation (design.md §3). */
+export function createObjectTable(connection: Connection, number: number): void {
+  const name = objectTable(number)
+  connection.db.run(`CREATE TABLE ${name} (
+    seq INTEGER PRIMARY KEY,
+    key TEXT NOT NULL UNIQUE,
+    realm INTEGER NOT NULL,
+    owner TEXT,
+    revision INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    stamps TEXT,
+    value TEXT NOT NULL
+  ) STRICT`)
+  connection.db.run(`CREATE INDEX ${name}_realm ON ${name} (realm, revision)`)
 }

@@ -1,53 +1,119 @@
-import type { MembershipReader, MembershipWriter } from '../domain/store/people'
-import type { BlobReader, BlobWriter } from '../domain/store/blobs'
-import type { ObjectReader, ObjectWriter } from '../domain/store/objects'
-import type {
-  Awaitable,
-  ReadTx,
-  RealmReader,
-  RealmWriter,
-  TableReader,
-  TableWriter,
-  WriteTx,
-} from '../domain/store/store'
+import type { Awaitable, ReadTx, WriteTx } from '../domain/store/store'
 import { nextTurn } from '../domain/value/turn'
-import { BaseTx } from './base-tx'
 import { blobReader, blobWriter } from './blobs'
-import { codeReader, codeWriter } from './codes'
 import type { Connection } from './connection'
-import type { Unit } from './group'
-import { invitationReader, invitationWriter } from './invitations'
-import { loginReader, loginWriter } from './logins'
-import { mailReader, mailWriter } from './mails'
+import { GuardedContext, type TxContext, type WriteContext } from './context'
+import {
+  codeReader,
+  codeWriter,
+  loginReader,
+  loginWriter,
+  refreshTokenReader,
+  refreshTokenWriter,
+  timeReader,
+  timeWriter,
+} from './credentials'
+import { invitationReader, invitationWriter, mailReader, mailWriter } from './mails'
 import { membershipReader, membershipWriter } from './memberships'
-import { objectReader } from './objects'
 import { objectWriter } from './object-writer'
+import { objectReader } from './objects'
 import { realmReader, realmWriter } from './realms'
-import { reader, writer } from './records'
-import { refreshTokenReader, refreshTokenWriter } from './refresh-tokens'
+import { recordReader, recordWriter } from './records'
 import { clients, jobs, keys, origins, providers, settings } from './schema'
-import { runPart } from './savepoint'
 import { type Committed, memorize } from './state'
 import { tableReader, tableWriter } from './tables'
-import { timeReader, timeWriter } from './time'
+import { runPart, type Unit } from './unit'
 import { userReader, userWriter } from './users'
 
-export class SqliteReadTx extends BaseTx<undefined> implements ReadTx {
-  #tables: TableReader | undefined
-  #objects: ObjectReader | undefined
-  #realms: RealmReader | undefined
-  #memberships: MembershipReader | undefined
+type Noun = Exclude<keyof ReadTx, 'revision' | 'remember'>
+type Readers = Pick<ReadTx, Noun>
+type Writers = Pick<WriteTx, Noun>
 
+const READERS: { readonly [N in Noun]: (context: TxContext) => Readers[N] } = {
+  tables: tableReader,
+  objects: objectReader,
+  blobs: blobReader,
+  realms: realmReader,
+  memberships: membershipReader,
+  users: userReader,
+  clients: (context) => recordReader(context, clients),
+  keys: (context) => recordReader(context, keys),
+  refreshTokens: refreshTokenReader,
+  codes: codeReader,
+  invitations: invitationReader,
+  mails: mailReader,
+  origins: (context) => recordReader(context, origins),
+  settings: (context) => recordReader(context, settings),
+  providers: (context) => recordReader(context, providers),
+  logins: loginReader,
+  time: timeReader,
+  jobs: (context) => recordReader(context, jobs),
+}
+
+const WRITERS: { readonly [N in Noun]: (context: WriteContext) => Writers[N] } = {
+  tables: tableWriter,
+  objects: objectWriter,
+  blobs: blobWriter,
+  realms: realmWriter,
+  memberships: membershipWriter,
+  users: userWriter,
+  clients: (context) => recordWriter(context, clients),
+  keys: (context) => recordWriter(context, keys),
+  refreshTokens: refreshTokenWriter,
+  codes: codeWriter,
+  invitations: invitationWriter,
+  mails: mailWriter,
+  origins: (context) => recordWriter(context, origins),
+  settings: (context) => recordWriter(context, settings),
+  providers: (context) => recordWriter(context, providers),
+  logins: loginWriter,
+  time: timeWriter,
+  jobs: (context) => recordWriter(context, jobs),
+}
+
+/** What transactions share beside their nouns. */
+class Tx<U extends Unit | undefined> {
+  protected readonly context: GuardedContext<U>
+  /** The nouns that were asked for, by name. */
+  protected readonly made: Record<string, unknown> = {}
+
+  constructor(connection: Connection, committed: Committed, unit: U) {
+    this.context = new GuardedContext(connection, committed, unit)
+  }
+
+  get revision() {
+    const { committed, unit } = this.context
+    return (unit?.group ?? committed).counters.revision
+  }
+
+  /** Makes every further use of the transaction an error. */
+  end(): void {
+    this.context.end()
+  }
+}
+
+/** A transaction with a getter for each noun of a table, which is made when it is first asked for. */
+function txWith<U extends Unit | undefined, Nouns extends object>(table: {
+  readonly [N in keyof Nouns]: (context: TxContext<U>) => Nouns[N]
+}) {
+  class WithNouns extends Tx<U> {}
+  for (const [noun, make] of Object.entries<(context: TxContext<U>) => unknown>(table)) {
+    Object.defineProperty(WithNouns.prototype, noun, {
+      get(this: WithNouns) {
+        return (this.made[noun] ??= make(this.context))
+      },
+    })
+  }
+  return WithNouns as new (...parameters: ConstructorParameters<typeof Tx<U>>) => Tx<U> & Nouns
+}
+
+export class SqliteReadTx extends txWith<undefined, Readers>(READERS) implements ReadTx {
   constructor(connection: Connection, committed: Committed) {
     super(connection, committed, undefined)
   }
 
-  get revision() {
-    return this.scope.committed.counters.revision
-  }
-
   remember<T>(name: string, load: () => Awaitable<T>): Awaitable<T> {
-    const { committed } = this.scope
+    const { committed } = this.context
     if (committed.memo.has(name)) return committed.memo.get(name) as T
     const { commits } = committed
     const keep = (value: T): T => {
@@ -58,72 +124,13 @@ export class SqliteReadTx extends BaseTx<undefined> implements ReadTx {
     const loaded = load()
     return loaded instanceof Promise ? loaded.then(keep) : keep(loaded)
   }
-
-  get tables() {
-    return (this.#tables ??= tableReader(this.scope))
-  }
-  get objects() {
-    return (this.#objects ??= objectReader(this.scope))
-  }
-  get blobs(): BlobReader {
-    return blobReader(this.scope)
-  }
-  get realms() {
-    return (this.#realms ??= realmReader(this.scope))
-  }
-  get memberships() {
-    return (this.#memberships ??= membershipReader(this.scope))
-  }
-  get users() {
-    return userReader(this.scope)
-  }
-  get clients() {
-    return reader(this.scope, clients)
-  }
-  get keys() {
-    return reader(this.scope, keys)
-  }
-  get refreshTokens() {
-    return refreshTokenReader(this.scope)
-  }
-  get codes() {
-    return codeReader(this.scope)
-  }
-  get invitations() {
-    return invitationReader(this.scope)
-  }
-  get mails() {
-    return mailReader(this.scope)
-  }
-  get origins() {
-    return reader(this.scope, origins)
-  }
-  get settings() {
-    return reader(this.scope, settings)
-  }
-  get providers() {
-    return reader(this.scope, providers)
-  }
-  get logins() {
-    return loginReader(this.scope)
-  }
-  get time() {
-    return timeReader(this.scope)
-  }
-  get jobs() {
-    return reader(this.scope, jobs)
-  }
 }
 
 /** How long a unit may run before `breathe` lets others in, ms. */
 const BREATH = 4
 
-export class SqliteWriteTx extends BaseTx<Unit> implements WriteTx {
+export class SqliteWriteTx extends txWith<Unit, Writers>(WRITERS) implements WriteTx {
   readonly #onBreath: () => void
-  #tables: TableWriter | undefined
-  #objects: ObjectWriter | undefined
-  #realms: RealmWriter | undefined
-  #memberships: MembershipWriter | undefined
   #breathed = performance.now()
   #parts = 0
 
@@ -133,28 +140,23 @@ export class SqliteWriteTx extends BaseTx<Unit> implements WriteTx {
     this.#onBreath = onBreath
   }
 
-  get revision() {
-    this.requireAlive()
-    return this.scope.unit.group.counters.revision
-  }
-
   /** Only what is committed may be remembered, and only while this group has not changed it. */
   remember<T>(name: string, load: () => Awaitable<T>): Awaitable<T> {
-    const { memo } = this.scope.committed
-    if (!this.scope.unit.group.policyTouched && memo.has(name)) return memo.get(name) as T
+    const { memo } = this.context.committed
+    if (!this.context.unit.group.policyTouched && memo.has(name)) return memo.get(name) as T
     return load()
   }
 
   newId(prefix: string, realmId: string): string {
-    this.requireAlive()
-    const { group, ids } = this.scope.unit
+    this.context.requireAlive()
+    const { group, ids } = this.context.unit
     const id = ids.newId(prefix, realmId)
     group.counters.idHighWater = ids.highWater
     return id
   }
 
   async attempt<T>(work: () => Awaitable<T>): Promise<T> {
-    const { connection, unit } = this.scope
+    const { connection, unit } = this.context
     this.#parts += 1
     const part = this.#parts
     try {
@@ -169,65 +171,10 @@ export class SqliteWriteTx extends BaseTx<Unit> implements WriteTx {
   }
 
   async breathe(): Promise<void> {
-    this.requireAlive()
+    this.context.requireAlive()
     if (performance.now() - this.#breathed < BREATH) return
     await nextTurn()
     this.#onBreath()
     this.#breathed = performance.now()
-  }
-
-  get tables() {
-    return (this.#tables ??= tableWriter(this.scope))
-  }
-  get objects() {
-    return (this.#objects ??= objectWriter(this.scope))
-  }
-  get blobs(): BlobWriter {
-    return blobWriter(this.scope)
-  }
-  get realms() {
-    return (this.#realms ??= realmWriter(this.scope))
-  }
-  get memberships() {
-    return (this.#memberships ??= membershipWriter(this.scope))
-  }
-  get users() {
-    return userWriter(this.scope)
-  }
-  get clients() {
-    return writer(this.scope, clients)
-  }
-  get keys() {
-    return writer(this.scope, keys)
-  }
-  get refreshTokens() {
-    return refreshTokenWriter(this.scope)
-  }
-  get codes() {
-    return codeWriter(this.scope)
-  }
-  get invitations() {
-    return invitationWriter(this.scope)
-  }
-  get mails() {
-    return mailWriter(this.scope)
-  }
-  get origins() {
-    return writer(this.scope, origins)
-  }
-  get settings() {
-    return writer(this.scope, settings)
-  }
-  get providers() {
-    return writer(this.scope, providers)
-  }
-  get logins() {
-    return loginWriter(this.scope)
-  }
-  get time() {
-    return timeWriter(this.scope)
-  }
-  get jobs() {
-    return writer(this.scope, jobs)
   }
 }

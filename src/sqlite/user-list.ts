@@ -1,13 +1,11 @@
-import type { User } from '../domain/value/user-id'
 import type { UserFilter, UserOrder, UserPage, UserPosition, UserQuery } from '../domain/user/query'
-import type { Scope } from './scope'
-import { type Condition, condition, type Lookup, lookup, where } from './user-lookup'
-import { toUser, USER_COLUMNS, type UserRow } from './user-row'
+import type { User } from '../domain/value/user-id'
+import type { TxContext } from './context'
 
 /** One page: the places of its users first, along an index or from a look-up, then their rows. */
-export function listUsers(scope: Scope, query: UserQuery): UserPage {
-  const found = findPlaces(scope, query)
-  const users = load(scope, found.slice(0, query.limit))
+export function listUsers(context: TxContext, query: UserQuery): UserPage {
+  const found = findPlaces(context, query)
+  const users = load(context, found.slice(0, query.limit))
   return { users, end: users.length < found.length ? found[users.length - 1] : undefined }
 }
 
@@ -17,10 +15,10 @@ const HEAVIEST = 4 * 1024 * 1024
 const BATCH = 250
 
 /** How many users pass the filter, up to `most`. */
-export function countUsers(scope: Scope, filter: UserFilter, most: number): number {
+export function countUsers(context: TxContext, filter: UserFilter, most: number): number {
   const { sql, parameters } = where(conditionsOf(filter))
   const statement = `SELECT count(*) AS total FROM (SELECT 1 FROM users ${sql} LIMIT ?)`
-  return scope.connection.prepare<{ total: number }>(statement).get(...parameters, most)!.total
+  return context.connection.prepare<{ total: number }>(statement).get(...parameters, most)!.total
 }
 
 /** So many for each place of the page are looked up and sorted before anything else is tried. */
@@ -31,23 +29,23 @@ const NEAR = { page: 5_000, place: 10 }
 const MANY = 12_000
 
 /** Up to one place more than the page holds, in order. */
-function findPlaces(scope: Scope, query: UserQuery): UserPosition[] {
+function findPlaces(context: TxContext, query: UserQuery): UserPosition[] {
   const candidates = lookup(query)
-  if (candidates === undefined) return walk(scope, query)
-  const few = numbersOf(scope, candidates, FEW * query.limit)
-  if (few !== undefined) return sort(scope, query, few)
+  if (candidates === undefined) return walk(context, query)
+  const few = numbersOf(context, candidates, FEW * query.limit)
+  if (few !== undefined) return sort(context, query, few)
   // Where many match, the next ones are near in any order, unless they are all together elsewhere.
-  const near = walk(scope, query, NEAR.page + NEAR.place * query.limit)
+  const near = walk(context, query, NEAR.page + NEAR.place * query.limit)
   if (near.length > query.limit) return near
-  const many = numbersOf(scope, candidates, MANY)
-  return many === undefined ? walk(scope, query) : sort(scope, query, many)
+  const many = numbersOf(context, candidates, MANY)
+  return many === undefined ? walk(context, query) : sort(context, query, many)
 }
 
 /**
  * The numbers that a look-up finds, as JSON; undefined when they are more than `most`. In the order
  * of creation: rows beside each other are read one after the other.
  */
-function numbersOf({ connection }: Scope, { sql, parameters, isSorted }: Lookup, most: number) {
+function numbersOf({ connection }: TxContext, { sql, parameters, isSorted }: Lookup, most: number) {
   const inOrder = isSorted ? '' : ' ORDER BY number'
   const found = connection
     .prepare<{ total: number; numbers: string }>(
@@ -58,7 +56,7 @@ function numbersOf({ connection }: Scope, { sql, parameters, isSorted }: Lookup,
 }
 
 /** The places of those of these users who pass the filter. */
-function sort({ connection }: Scope, query: UserQuery, numbers: string): UserPosition[] {
+function sort({ connection }: TxContext, query: UserQuery, numbers: string): UserPosition[] {
   const { expression } = ORDERS[query.order]
   const columns = [expression, 'number']
   const seek = query.after === undefined ? [] : [beyond(query, columns, query.after)]
@@ -76,7 +74,7 @@ function reversed(numbers: string): string {
 }
 
 /** Along the index of the order, past `most` users at the most, or past everybody. */
-function walk(scope: Scope, query: UserQuery, most = -1): UserPosition[] {
+function walk(context: TxContext, query: UserQuery, most = -1): UserPosition[] {
   const { index, expression } = ORDERS[query.order]
   const both = [expression, 'number']
   const { sql: filter, parameters: filtered } = where(conditionsOf(query))
@@ -85,7 +83,7 @@ function walk(scope: Scope, query: UserQuery, most = -1): UserPosition[] {
     const { sql, parameters } = where(seek)
     const passed = `SELECT ${expression} AS value, number AS incarnation, type, deactivated, search FROM users INDEXED BY ${index} ${sql} ORDER BY ${sorted(query, columns)} LIMIT ?`
     // The inner statement makes its rows in order, as the outer one asks for them.
-    const statement = scope.connection.prepare<UserPosition>(
+    const statement = context.connection.prepare<UserPosition>(
       `SELECT value, incarnation FROM (${passed}) ${filter} LIMIT ?`,
     )
     const room = query.limit + 1 - places.length
@@ -104,7 +102,7 @@ function walk(scope: Scope, query: UserQuery, most = -1): UserPosition[] {
 }
 
 /** The users at these places, as many as a page may weigh. */
-function load({ connection }: Scope, places: readonly UserPosition[]): User[] {
+function load({ connection }: TxContext, places: readonly UserPosition[]): User[] {
   const rowsAt = connection.prepare<UserRow>(
     `SELECT ${USER_COLUMNS} FROM users WHERE number IN (SELECT value FROM json_each(?))`,
   )
@@ -164,4 +162,79 @@ function conditionsOf({ search, active, type }: UserFilter): Condition[] {
     ...(active === undefined ? [] : [condition(`deactivated IS ${active ? '' : 'NOT '}NULL`)]),
     ...(search === undefined ? [] : [condition('instr(search, ?) > 0', search)]),
   ]
+}
+
+/** A part of a statement, with what it is to be run with. */
+export interface Condition {
+  readonly sql: string
+  readonly parameters: readonly (string | number)[]
+}
+
+export function condition(sql: string, ...parameters: (string | number)[]): Condition {
+  return { sql, parameters }
+}
+
+export function where(conditions: readonly Condition[]): Condition {
+  if (conditions.length === 0) return condition('')
+  return {
+    sql: `WHERE ${conditions.map(({ sql }) => sql).join(' AND ')}`,
+    parameters: conditions.flatMap(({ parameters }) => parameters),
+  }
+}
+
+/** Selects numbers of users, each once. */
+export interface Lookup extends Condition {
+  /** They come in order. */
+  readonly isSorted: boolean
+}
+
+/**
+ * Selects the numbers of the users who may pass a filter, and of hardly anybody else; undefined when
+ * there is no index that would find them.
+ */
+export function lookup({ search, type, active }: UserFilter): Lookup | undefined {
+  if (search !== undefined) return lookupText(search)
+  if (type !== undefined) {
+    const state = active === undefined ? '' : ` AND deactivated IS ${active ? '' : 'NOT '}NULL`
+    const sql = `SELECT number FROM users INDEXED BY users_by_type WHERE type = ?${state}`
+    return { sql, parameters: [type], isSorted: true }
+  }
+  if (active === false) {
+    const sql = 'SELECT number FROM users INDEXED BY users_inactive WHERE deactivated IS NOT NULL'
+    return { sql, parameters: [], isSorted: false }
+  }
+  return undefined
+}
+
+/** Enough of them to find hardly anybody else. */
+const MOST_TRIGRAMS = 16
+
+function lookupText(search: string): Lookup {
+  // Code points, as the tokenizer counts them.
+  const letters = Array.from(search)
+  if (letters.length < 3) {
+    // Every letter of a text begins a trigram: one or two are the beginning of one.
+    const sql = 'SELECT DISTINCT doc AS number FROM user_trigrams WHERE term >= ? AND term < ?'
+    return { sql, parameters: [search, `${search}\u{10ffff}`], isSorted: false }
+  }
+  // One beside the other, and the last: as a phrase all of them would be compared place by place.
+  const trigrams = Array.from({ length: Math.ceil(letters.length / 3) }, (_, at) => {
+    const begin = Math.min(at * 3, letters.length - 3)
+    return letters.slice(begin, begin + 3).join('')
+  })
+  const phrases = trigrams
+    .slice(0, MOST_TRIGRAMS)
+    .map((trigram) => `"${trigram.replaceAll('"', '""')}"`)
+  const sql = 'SELECT rowid AS number FROM user_search WHERE user_search MATCH ?'
+  return { sql, parameters: [phrases.join(' AND ')], isSorted: true }
+}
+
+/** A user as the statements of this room select them. */
+export type UserRow = Omit<User, 'data'> & { readonly data: string | null }
+
+export const USER_COLUMNS =
+  'number AS incarnation, id, type, created, updated, last_login AS lastLogin, valid_until AS validUntil, eval_until AS evalUntil, deactivated, data'
+
+export function toUser({ data, ...columns }: UserRow): User {
+  return { ...columns, data: data === null ? null : (JSON.parse(data) as User['data']) }
 }

@@ -1,61 +1,60 @@
 import type { UserReader, UserWriter } from '../domain/store/people'
 import type { User, UserFields } from '../domain/value/user-id'
 import { textsOf } from '../domain/user/search'
-import type { Scope, WriteScope } from './scope'
-import { countUsers, listUsers } from './user-list'
-import { toUser, USER_COLUMNS, type UserRow } from './user-row'
+import type { TxContext, WriteContext } from './context'
+import { countUsers, listUsers, toUser, USER_COLUMNS, type UserRow } from './user-list'
 
-export function userReader(scope: Scope): UserReader {
+export function userReader(context: TxContext): UserReader {
   return {
-    find: (id) => find(scope, id),
+    find: (id) => find(context, id),
     ofEmail: (email, limit) =>
-      scope.connection
+      context.connection
         .prepare<UserRow>(
           `SELECT ${USER_COLUMNS} FROM users WHERE email = ? ORDER BY number LIMIT ?`,
         )
         .all(email, limit)
         .map(toUser),
-    list: (query) => listUsers(scope, query),
-    count: (filter, most) => countUsers(scope, filter, most),
+    list: (query) => listUsers(context, query),
+    count: (filter, most) => countUsers(context, filter, most),
   }
 }
 
-export function userWriter(scope: WriteScope): UserWriter {
+export function userWriter(context: WriteContext): UserWriter {
   const touch = () => {
-    scope.unit.group.policyTouched = true
+    context.unit.group.policyTouched = true
   }
   return {
-    ...userReader(scope),
+    ...userReader(context),
     put(fields) {
       touch()
-      return put(scope, fields)
+      return put(context, fields)
     },
     noteLogin(id, at) {
-      scope.connection
+      context.connection
         .prepare(
           'UPDATE users SET last_login = ?2 WHERE id = ?1 AND ifnull(last_login, created - 1) < ?2',
         )
         .run(id, at)
     },
     remove(id) {
-      const row = scope.connection
+      const row = context.connection
         .prepare<{ number: number }>('DELETE FROM users WHERE id = ? RETURNING number')
         .get(id)
       if (row === null) return false
       touch()
-      forget(scope, row.number)
+      forget(context, row.number)
       return true
     },
   }
 }
 
-function find({ connection }: Scope, id: string): User | undefined {
+function find({ connection }: TxContext, id: string): User | undefined {
   const row = connection.prepare<UserRow>(`SELECT ${USER_COLUMNS} FROM users WHERE id = ?`).get(id)
   return row === null ? undefined : toUser(row)
 }
 
-function put(scope: WriteScope, user: UserFields): User {
-  const { prepare } = scope.connection
+function put(context: WriteContext, user: UserFields): User {
+  const { prepare } = context.connection
   const { email, name, search } = textsOf(user)
   const data = user.data === null ? null : JSON.stringify(user.data)
   const values = [
@@ -80,23 +79,27 @@ function put(scope: WriteScope, user: UserFields): User {
       'INSERT INTO users (id, type, created, updated, last_login, valid_until, eval_until, deactivated, data, email, name, search) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
     ).run(...values)
     const incarnation = Number(lastInsertRowid)
-    learn(scope, incarnation, search)
+    learn(context, incarnation, search)
     return { ...user, incarnation }
   }
   prepare(
     'UPDATE users SET type = ?2, created = ?3, updated = ?4, last_login = ?5, valid_until = ?6, eval_until = ?7, deactivated = ?8, data = ?9, email = ?10, name = ?11, search = ?12 WHERE id = ?1',
   ).run(...values)
   if (known.search !== search) {
-    forget(scope, known.number)
-    learn(scope, known.number, search)
+    forget(context, known.number)
+    learn(context, known.number, search)
   }
   return { ...user, incarnation: known.number }
 }
 
-function learn({ connection }: Pick<Scope, 'connection'>, number: number, search: string): void {
+function learn(
+  { connection }: Pick<TxContext, 'connection'>,
+  number: number,
+  search: string,
+): void {
   connection.prepare('INSERT INTO user_search (rowid, text) VALUES (?, ?)').run(number, search)
 }
 
-function forget({ connection }: Scope, number: number): void {
+function forget({ connection }: TxContext, number: number): void {
   connection.prepare('DELETE FROM user_search WHERE rowid = ?').run(number)
 }

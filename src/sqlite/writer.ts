@@ -4,10 +4,10 @@ import type { Ids } from '../domain/value/id'
 import type { Awaitable, WriteTx } from '../domain/store/store'
 import type { Connection } from './connection'
 import { storageFailure } from './failure'
-import { type Group, Unit, beginGroup } from './group'
-import { runPart } from './savepoint'
+import { type Group, beginGroup } from './group'
 import type { Committed } from './state'
 import { SqliteWriteTx } from './tx'
+import { runPart, Unit } from './unit'
 
 /** A group closes at this many units or after this many ms (design.md §3). */
 const GROUP_UNITS = 512

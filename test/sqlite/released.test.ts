@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { type Migration, migrations } from '../../migrations/sqlite/index'
 import { openConnection } from '../../src/sqlite/connection'
-import { migrate } from '../../src/sqlite/migrate'
+import { migrate } from '../../src/sqlite/prepare'
 import { temporaryFolder } from '../setup'
 
 /** A version that people have data of: the SHA-256 of each of its migrations, in order. */

@@ -1,0 +1,141 @@
+import { and, desc, eq, gt, lt } from 'drizzle-orm'
+import type {
+  CodeReader,
+  CodeWriter,
+  LoginReader,
+  LoginWriter,
+  RefreshTokenReader,
+  RefreshTokenWriter,
+  TimeReader,
+  TimeWriter,
+} from '../domain/store/people'
+import { codes, refreshTokens, refreshUses, revokedLogins, spentStates } from './schema'
+import type { TxContext, WriteContext } from './context'
+
+export function codeReader(context: TxContext): CodeReader {
+  return {
+    find: (id) => context.connection.orm.select().from(codes).where(eq(codes.id, id)).get(),
+    ofSubject: (subject, since) =>
+      context.connection.orm
+        .select()
+        .from(codes)
+        .where(and(eq(codes.subject, subject), gt(codes.created, since)))
+        .orderBy(desc(codes.created))
+        .all(),
+  }
+}
+
+export function codeWriter(context: WriteContext): CodeWriter {
+  return {
+    ...codeReader(context),
+    put(code) {
+      context.connection.orm
+        .insert(codes)
+        .values(code)
+        .onConflictDoUpdate({ target: codes.id, set: code })
+        .run()
+    },
+    removeOfSubject(subject) {
+      context.connection.orm.delete(codes).where(eq(codes.subject, subject)).run()
+    },
+    prune(before) {
+      context.connection.orm.delete(codes).where(lt(codes.expires, before)).run()
+    },
+  }
+}
+
+export function refreshTokenReader(context: TxContext): RefreshTokenReader {
+  return {
+    find: (hash) =>
+      context.connection.orm.select().from(refreshTokens).where(eq(refreshTokens.hash, hash)).get(),
+    findUse: (hash, timeStamp) =>
+      context.connection.orm
+        .select({ used: refreshUses.used })
+        .from(refreshUses)
+        .where(and(eq(refreshUses.hash, hash), eq(refreshUses.timeStamp, timeStamp)))
+        .get()?.used,
+  }
+}
+
+export function refreshTokenWriter(context: WriteContext): RefreshTokenWriter {
+  return {
+    ...refreshTokenReader(context),
+    put(token) {
+      context.connection.orm
+        .insert(refreshTokens)
+        .values(token)
+        .onConflictDoUpdate({ target: refreshTokens.hash, set: token })
+        .run()
+    },
+    recordUse(hash, timeStamp, now) {
+      context.connection.orm.insert(refreshUses).values({ hash, timeStamp, used: now }).run()
+    },
+    removeOfClient(clientId) {
+      context.connection.orm.delete(refreshTokens).where(eq(refreshTokens.clientId, clientId)).run()
+    },
+    removeOfUser(incarnation) {
+      context.connection.orm.delete(refreshTokens).where(eq(refreshTokens.user, incarnation)).run()
+    },
+    removeOfLogin(login) {
+      context.connection.orm.delete(refreshTokens).where(eq(refreshTokens.login, login)).run()
+    },
+    prune(idleBefore, usedBefore) {
+      const { orm } = context.connection
+      orm.delete(refreshTokens).where(lt(refreshTokens.lastUsed, idleBefore)).run()
+      orm.delete(refreshUses).where(lt(refreshUses.used, usedBefore)).run()
+    },
+  }
+}
+
+export function loginReader(context: TxContext): LoginReader {
+  return {
+    isRevoked: (id) =>
+      context.connection.orm.select().from(revokedLogins).where(eq(revokedLogins.id, id)).get() !==
+      undefined,
+  }
+}
+
+export function loginWriter(context: WriteContext): LoginWriter {
+  return {
+    ...loginReader(context),
+    spend(id, expires) {
+      const added = context.connection.orm
+        .insert(spentStates)
+        .values({ id, expires })
+        .onConflictDoNothing()
+        .returning()
+        .all()
+      return added.length > 0
+    },
+    revoke(id, expires) {
+      // Whoever remembers a token of this login has to look again.
+      context.unit.group.policyTouched = true
+      context.connection.orm
+        .insert(revokedLogins)
+        .values({ id, expires })
+        .onConflictDoNothing()
+        .run()
+    },
+    prune(before) {
+      const { orm } = context.connection
+      orm.delete(spentStates).where(lt(spentStates.expires, before)).run()
+      orm.delete(revokedLogins).where(lt(revokedLogins.expires, before)).run()
+    },
+  }
+}
+
+export function timeReader(context: TxContext): TimeReader {
+  const select = 'SELECT latest_time AS time FROM database'
+  return {
+    latest: () => context.connection.prepare<{ time: number }>(select).get()!.time,
+  }
+}
+
+export function timeWriter(context: WriteContext): TimeWriter {
+  return {
+    ...timeReader(context),
+    keep(time) {
+      context.connection.prepare('UPDATE database SET latest_time = ?').run(time)
+    },
+  }
+}

@@ -1,0 +1,181 @@
+import type { ChunkSize, IndexLookup, Places, StoredRow } from '../domain/store/objects'
+import type { RealmRef } from '../domain/store/realm'
+import type { Table } from '../domain/store/table'
+import { objectTable } from './tables'
+import { erasing } from './realms'
+import type { TxContext } from './context'
+
+/** The rows that realms or a look-up lead to, undefined when there are more than one read may take. */
+export function gather(
+  context: TxContext,
+  table: Table,
+  after: number,
+  size: ChunkSize,
+  by: Places,
+): StoredRow[] | undefined {
+  if (!isLight(context, table, size.rows)) return undefined
+  const rows =
+    'realms' in by
+      ? rowsOfRealms(context, table, after, size.rows, by.realms)
+      : rowsOfLookup(context, table, after, size.rows, by.lookup)
+  if (rows === undefined || rows.length < 2) return rows
+  return inOrder(rows)
+}
+
+/** What rows read in one go may weigh at the most, in bytes; else they are taken one by one. */
+const HEAVIEST = 8 * 1024 * 1024
+
+/** Whether so many rows of this table can be read without looking at their size first. */
+export function isLight({ committed }: TxContext, { number }: Table, rows: number): boolean {
+  return rows * (committed.largest.get(number) ?? Infinity) <= HEAVIEST
+}
+
+function rowsOfRealms(
+  context: TxContext,
+  table: Table,
+  after: number,
+  most: number,
+  realms: ReadonlySet<RealmRef>,
+): StoredRow[] | undefined {
+  const name = objectTable(table.number)
+  const statement = context.connection.prepare<StoredRow>(
+    `SELECT seq, realm, value FROM ${name} INDEXED BY ${name}_realm WHERE realm = ? LIMIT ?`,
+  )
+  const hidden = erasing(context)
+  const rows: StoredRow[] = []
+  for (const realm of realms) {
+    if (hidden.has(realm)) continue
+    // Not `seq > ?`: in a large realm that passes over a large part of the index.
+    rows.push(...statement.all(realm, most + 1 - rows.length))
+    if (rows.length > most) return undefined
+  }
+  return after === 0 ? rows : rows.filter(({ seq }) => seq > after)
+}
+
+function rowsOfLookup(
+  context: TxContext,
+  table: Table,
+  after: number,
+  most: number,
+  { index, keys, range }: IndexLookup,
+): StoredRow[] | undefined {
+  if (!Number.isSafeInteger(index)) throw new RangeError('an index number is an integer')
+  // Every parameter is a tenth of such a look-up: our own numbers are part of its text.
+  const since = after === 0 ? '' : 'AND seq > ?'
+  const parameters = after === 0 ? [] : [after]
+  const name = objectTable(table.number)
+  const rows: StoredRow[] = []
+  // Not a join, which takes nearly twice as long for a single row.
+  const equal = context.connection.prepare<StoredRow>(
+    `SELECT seq, realm, value FROM ${name} WHERE seq IN (SELECT seq FROM index_entries WHERE index_number = ${index} AND key = ? ${since} LIMIT ${most + 1})`,
+  )
+  for (const key of keys) {
+    rows.push(...equal.all(key, ...parameters))
+    if (rows.length > most) return undefined
+  }
+  // Most properties are never arrays, and then there is nothing to look for.
+  if (range !== undefined && (range.lower[0] ?? 0) <= highestOf(context, index)) {
+    // A join, because a row with several entries in the range is to count as often.
+    const between = context.connection.prepare<StoredRow>(
+      `SELECT seq, realm, value FROM index_entries CROSS JOIN ${name} USING (seq) WHERE index_number = ${index} AND index_entries.key >= ? AND index_entries.key < ? ${since} LIMIT ${most + 1}`,
+    )
+    rows.push(...between.all(range.lower, range.upper, ...parameters))
+  }
+  if (rows.length > most) return undefined
+  const hidden = erasing(context)
+  return hidden.size === 0 ? rows : rows.filter(({ realm }) => !hidden.has(realm))
+}
+
+/** No key of the index begins with a greater byte. */
+export function highestOf({ committed, unit }: TxContext, index: number): number {
+  return unit?.group.highest.get(index) ?? committed.highest.get(index) ?? 0
+}
+
+/** By position, and a row that several keys lead to once. */
+function inOrder(rows: StoredRow[]): StoredRow[] {
+  const sorted = rows.toSorted((one, other) => one.seq - other.seq)
+  return sorted.filter((row, place) => row.seq !== sorted[place - 1]?.seq)
+}
+
+/** Positions are gathered up to this part of a table; beyond, a scan is the better way (design.md §3). */
+const GATHERED_PART = 1 / 4
+/** A table smaller than this is gathered whatever the part. */
+const SMALL = 1_000
+
+/** The positions that realms or a look-up lead to, or undefined: scan instead. */
+export function locate(
+  context: TxContext,
+  table: Table,
+  after: number,
+  by: Places,
+): Float64Array | undefined {
+  const within = (most: number) =>
+    'realms' in by
+      ? positionsOfRealms(context, table, by.realms, after, most)
+      : positionsOfLookup(context, by.lookup, after, most)
+  return within(SMALL) ?? within(Math.max(SMALL, Math.ceil(newest(context, table) * GATHERED_PART)))
+}
+
+/** At most this many rows: positions only grow. */
+function newest(context: TxContext, table: Table): number {
+  const name = objectTable(table.number)
+  const row = context.connection
+    .prepare<{ first: number | null; last: number | null }>(
+      `SELECT (SELECT min(seq) FROM ${name}) AS first, (SELECT max(seq) FROM ${name}) AS last`,
+    )
+    .get()
+  return row === null || row.first === null || row.last === null ? 0 : row.last - row.first + 1
+}
+
+function positionsOfRealms(
+  context: TxContext,
+  table: Table,
+  realms: ReadonlySet<RealmRef>,
+  after: number,
+  most: number,
+): Float64Array | undefined {
+  const name = objectTable(table.number)
+  const statement = context.connection.prepare<{ seq: number }>(
+    `SELECT seq FROM ${name} INDEXED BY ${name}_realm WHERE realm = ? LIMIT ?`,
+  )
+  const hidden = erasing(context)
+  const found: number[] = []
+  let seen = 0
+  for (const realm of realms) {
+    if (hidden.has(realm)) continue
+    const rows = statement.values(realm, most + 1 - seen) as [number][]
+    seen += rows.length
+    if (seen > most) return undefined
+    for (const [seq] of rows) if (seq > after) found.push(seq)
+  }
+  return Float64Array.from(found).toSorted()
+}
+
+function positionsOfLookup(
+  context: TxContext,
+  lookup: IndexLookup,
+  after: number,
+  most: number,
+): Float64Array | undefined {
+  const found = new Set<number>()
+  /** False when rows were left out: one row may have several entries, so `found` does not tell. */
+  const collect = (rows: [number][]) => {
+    for (const [seq] of rows) found.add(seq)
+    return rows.length <= most && found.size <= most
+  }
+  const exact = context.connection.prepare(
+    'SELECT seq FROM index_entries WHERE index_number = ? AND key = ? AND seq > ? LIMIT ?',
+  )
+  for (const key of lookup.keys) {
+    if (!collect(exact.values(lookup.index, key, after, most + 1) as [number][])) return undefined
+  }
+  if (lookup.range !== undefined) {
+    const between = context.connection.prepare(
+      'SELECT seq FROM index_entries WHERE index_number = ? AND key >= ? AND key < ? AND seq > ? LIMIT ?',
+    )
+    const { lower, upper } = lookup.range
+    const rows = between.values(lookup.index, lower, upper, after, most + 1) as [number][]
+    if (!collect(rows)) return undefined
+  }
+  return Float64Array.from(found).toSorted()
+}
