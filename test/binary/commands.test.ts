@@ -49,6 +49,7 @@ describe.each(['while a server runs', 'while no server runs'])('%s', (situation)
 
   test('a first start makes main', async () => {
     const server = await serve(surroundings)
+    expect(server.ready.databases.map(({ name }) => name)).toEqual(['main'])
     if (isServed) running = server
     else await server[Symbol.asyncDispose]()
   })

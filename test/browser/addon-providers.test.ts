@@ -39,18 +39,21 @@ test('a person logs in with a provider, is where they were and stays logged in',
   await page.waitForURL(`${scene.url}?list=groceries#items`)
   await page.reload()
   await page.getByText(LOGGED_IN).waitFor()
+  expect(page.url()).toBe(`${scene.url}?list=groceries#items`)
 })
 
 test('a person who turns back is told so', async () => {
   await using scene = await setup()
   await scene.page.getByRole('link', { name: /Cancel/ }).click()
   await scene.page.getByText('access_denied: the login was cancelled').waitFor()
+  expect(await scene.page.getByText(LOGGED_IN).count()).toBe(0)
 })
 
 test('a person whose address the provider did not verify is told so', async () => {
   await using scene = await setup()
   await signIn(scene.page, 'mallory')
   await scene.page.getByText('The email address is not verified at Google').waitFor()
+  expect(await scene.page.getByText(LOGGED_IN).count()).toBe(0)
 })
 
 test('a person whom the policy does not take is told so, and may come in another way', async () => {

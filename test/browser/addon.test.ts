@@ -54,6 +54,7 @@ test('a person logs in with a code and stays logged in', async () => {
   await page.getByText(LOGGED_IN).waitFor()
   await page.reload()
   await page.getByText(LOGGED_IN).waitFor()
+  expect(await page.locator('input[name=otp]').count()).toBe(0)
 })
 
 test('a person logs in by following the link in the mail', async () => {

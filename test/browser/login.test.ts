@@ -114,6 +114,7 @@ test('a person turns back at the page of the provider and is told so in the appl
   await using scene = await setup()
   await scene.page.getByRole('link', { name: /Cancel/ }).click()
   await scene.page.getByText('access_denied: the login was cancelled').waitFor()
+  expect(await scene.page.getByText('alice@example.com').count()).toBe(0)
 })
 
 test('the page of a refused login says why, runs nothing and fits a phone', async () => {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { HOUR, MINUTE } from '../auth/setup'
 import { wrongCode } from '../auth/otp-setup'
 import { satchelJson } from '../binary/setup'
+import { until } from '../timing'
 import { type Application, openApplication, setupServed } from './addon/setup'
 
 /** conformance.md 68–78: the published add-on logs in at the executable, its login unchanged. */
@@ -20,14 +21,6 @@ async function logIn(app: Application, served: Served, hints: Readonly<Record<st
   expect(await app.dialog()).toMatchObject({ type: 'otp', alerts: [{ messageCode: 'OTP_SENT' }] })
   await app.perform({ do: 'submit', fields: { otp: await served.code() } })
   await login.end()
-}
-
-/** The add-on tells of what it stored a moment later. */
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; !(await isSo()); tries++) {
-    expect(tries).toBeLessThan(100)
-    await Bun.sleep(50)
-  }
 }
 
 async function importDemoUser({ surroundings }: Served): Promise<void> {
@@ -151,6 +144,7 @@ describe('the add-on', () => {
     await app.perform({ do: 'login', hints: { email: FOO } })
     const { accessToken } = await app.user()
     await until(async () => (await app.user()).accessToken !== accessToken)
+    expect(await app.user()).toMatchObject({ userId: FOO, isLoggedIn: true })
   })
 
   test('77: learns from a refresh that its user is deactivated, and is back again', async () => {
@@ -164,6 +158,7 @@ describe('the add-on', () => {
       await satchelJson(['user', command, ALICE], served.surroundings)
       await app.perform({ do: 'login' })
       await until(async () => (await app.user()).license?.status === status)
+      expect(await app.user()).toMatchObject({ userId: ALICE, license: { status } })
     }
   })
 

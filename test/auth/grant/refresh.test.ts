@@ -102,11 +102,12 @@ describe('a refresh (protocol.md §2.4)', () => {
     await using server = await setupLogin()
     for (let i = 0; i < 5; i++) {
       server.clock.advance(HOUR)
-      await server.send(server.sign())
+      expect((await server.send(server.sign())).userId).toBe(alice.sub)
     }
     await using again = await createAuthority(server.database, server.clock, server.secretKey)
     server.clock.advance(HOUR)
-    await again.grant({ parameters: server.sign(), authorization: null })
+    const answer = await again.grant({ parameters: server.sign(), authorization: null })
+    expect(answer).toMatchObject({ userId: alice.sub })
   })
 
   test('works with EC keys, and for a client that acts for itself', async () => {
@@ -130,10 +131,11 @@ describe('a refresh (protocol.md §2.4)', () => {
     await using server = await setupLogin()
     for (const signing_algorithm of ['RSA256', 'RS256']) {
       server.clock.advance(1)
-      await server.send(server.sign({ signing_algorithm }))
+      expect((await server.send(server.sign({ signing_algorithm }))).userId).toBe(alice.sub)
     }
     server.clock.advance(1)
-    await server.send(server.sign({ time_stamp: String(server.clock.now()) }))
+    const form = server.sign({ time_stamp: String(server.clock.now()) })
+    expect((await server.send(form)).userId).toBe(alice.sub)
   })
 
   test('gives the scopes of the login, or fewer, never more', async () => {

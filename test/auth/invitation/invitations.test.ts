@@ -358,7 +358,10 @@ describe('so much and no more', () => {
     for (let n = 0; n < MAILS_PER_DAY.address; n += 1) {
       await server.put(server.alice, 'members', rowFor(n, BOB))
     }
+    expect(await codeOf(() => server.put(server.alice, 'members', rowFor(98, BOB)))).toBe(
+      'TOO_MANY_REQUESTS',
+    )
     server.clock.advance(-365 * DAY)
-    await server.put(server.alice, 'members', rowFor(99, BOB))
+    expect(await server.put(server.alice, 'members', rowFor(99, BOB))).toHaveLength(1)
   })
 })

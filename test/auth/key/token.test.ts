@@ -51,7 +51,10 @@ function part(value: unknown): string {
 describe('a token is refused (promise 12)', () => {
   test('but not when it is forged with nothing changed, so that the rest means something', async () => {
     await using server = await setupForge()
-    await server.authority.verify(await server.forge({}))
+    const { accessToken, authority } = server
+    expect(await authority.verify(await server.forge({}))).toEqual(
+      await authority.verify(accessToken),
+    )
   })
 
   test('without a signature', async () => {

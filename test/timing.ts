@@ -1,0 +1,27 @@
+const PATIENCE_MS = 30_000
+
+/**
+ * Resolves as soon as the condition holds.
+ * @throws Error after half a minute, which is enough on a machine that is busy with other things.
+ */
+export async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS
+  while (!(await isTrue())) {
+    if (performance.now() > deadline) throw new Error(`Still not true: ${String(isTrue)}`)
+    await Bun.sleep(5)
+  }
+}
+
+/**
+ * The shortest time of several runs, in ms. Compare it only with another one of the same test: a
+ * number that holds on one machine fails on the next.
+ */
+export async function shortestTime(runs: number, work: () => unknown): Promise<number> {
+  let shortest = Infinity
+  for (let run = 0; run < runs; run += 1) {
+    const begun = performance.now()
+    await work()
+    shortest = Math.min(shortest, performance.now() - begun)
+  }
+  return shortest
+}
