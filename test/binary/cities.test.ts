@@ -38,24 +38,25 @@ const intoPublic = ['--table', 'cities', '--realm', 'rlm-public']
 
 test('imports all of them into the public realm, while the server answers others', async () => {
   let isImporting = true
-  const delays: number[] = []
+  let slowest = 0
   const asking = (async () => {
     while (isImporting) {
       const begin = performance.now()
       expect((await fetch(`${server.ready.url}/ready`)).status).toBe(200)
-      delays.push(performance.now() - begin)
+      slowest = Math.max(slowest, performance.now() - begin)
       await Bun.sleep(5)
     }
   })()
+  const begin = performance.now()
   const imported = await satchelJson<{ objects: number }>(
     ['import', CITIES, ...intoPublic],
     surroundings,
   )
+  const duration = performance.now() - begin
   isImporting = false
   await asking
   expect(imported.objects).toBe(cities.length)
-  const slowest = delays.toSorted((a, b) => a - b).at(Math.floor(delays.length * 0.99)) ?? 0
-  expect(slowest).toBeLessThan(250)
+  expect(slowest / duration).toBeLessThan(1 / 4)
 }, 60_000)
 
 test('lists them to anybody, in the order of the file, as they are in it', async () => {

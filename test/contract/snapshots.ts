@@ -104,8 +104,7 @@ export function describeSnapshots(openStore: OpenStore): void {
       let isWriting = true
       const writing = database
         .write(async (tx) => {
-          const until = performance.now() + 60
-          for (let n = 0; performance.now() < until; n += 1) {
+          for (let n = 0; n < 10 || reads < 4; n += 1) {
             await tx.objects.put(table, [fresh(`k${n}`)], NOW)
             await tx.breathe()
           }
@@ -122,7 +121,6 @@ export function describeSnapshots(openStore: OpenStore): void {
         await Bun.sleep(1)
       }
       await writing
-      expect(reads).toBeGreaterThan(3)
       expect(await database.read((tx) => tx.objects.count(table))).toBeGreaterThan(0)
     })
   })

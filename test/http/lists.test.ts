@@ -318,10 +318,8 @@ describe('a long list', () => {
       await response.body?.getReader().read()
       abort.abort()
     }
-    const begun = performance.now()
     await server.stop()
-    // Nothing is in flight any more, or it would have taken until the readers are cut.
-    expect(performance.now() - begun).toBeLessThan(2_000)
+    // A list that was still in flight would have been cut off, with a warning.
     expect(server.lines.filter((line) => /"level":"(?:error|warning)"/.test(line))).toEqual([])
   })
 

@@ -86,9 +86,9 @@ describe('a mail server without encryption', () => {
 
   test('that does not answer is let go when the server stops', async () => {
     await using smtp = await startSmtp({ onConnect: () => undefined })
-    const begin = performance.now()
-    await refusal(send(`smtp://127.0.0.1:${smtp.port}`, AbortSignal.timeout(50)))
-    expect(performance.now() - begin).toBeLessThan(2000)
+    const error = await refusal(send(`smtp://127.0.0.1:${smtp.port}`, AbortSignal.timeout(50)))
+    expect(error.message).toBe('Message sending aborted')
+    expect(error.isFinal).toBe(false)
   })
 })
 

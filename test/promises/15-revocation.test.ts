@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { satchel } from '../binary/setup'
 import { type Caller, callerOf } from '../http/setup'
+import { until } from '../timing'
 import { type Executable, setupExecutable } from './setup'
 
 /**
@@ -9,7 +10,6 @@ import { type Executable, setupExecutable } from './setup'
  */
 
 const ALICE = 'alice@example.com'
-const SECOND = 1000
 
 /** Every kind of route that looks at a token. */
 const ROUTES: readonly (readonly [method: string, path: string, body?: unknown])[] = [
@@ -26,29 +26,30 @@ const ROUTES: readonly (readonly [method: string, path: string, body?: unknown])
   ['GET', '/token/validate'],
 ]
 
-interface Seen {
-  /** `performance.now()` when it was sent. */
-  readonly begun: number
-  readonly status: number
-}
-
 /** Sends requests side by side until told to stop, like a device that cannot be reached. */
 function keepAsking(caller: Caller, path: string, lanes = 8) {
-  const seen: Seen[] = []
+  const before: number[] = []
+  const after: number[] = []
+  let hasLost = false
   let isOver = false
   const running = Array.from({ length: lanes }, async () => {
     while (!isOver) {
-      const begun = performance.now()
-      const { status } = await caller.get(path)
-      seen.push({ begun, status })
+      const seen = hasLost ? after : before
+      seen.push((await caller.get(path)).status)
     }
   })
-  async function stop(): Promise<readonly Seen[]> {
-    isOver = true
-    await Promise.all(running)
-    return seen
+  return {
+    /** Statuses of the requests that were sent before the loss was told, and after it. */
+    before,
+    after,
+    lose: () => {
+      hasLost = true
+    },
+    async [Symbol.asyncDispose]() {
+      isOver = true
+      await Promise.all(running)
+    },
   }
-  return { stop, [Symbol.asyncDispose]: async () => void (await stop()) }
 }
 
 interface Loss {
@@ -129,17 +130,12 @@ test.each(Object.entries(LOSSES))(
     const { alice } = world
     await alice.post('/my/plain', { id: 'a' })
     await using device = keepAsking(alice, '/my/plain')
-    await Bun.sleep(200)
+    await until(() => device.before.filter((seen) => seen === 200).length > 10)
     await decide(world)
-    const told = performance.now()
-    await Bun.sleep(SECOND)
-    const seen = await device.stop()
-    const before = seen.filter(({ begun }) => begun < told)
-    const after = seen.filter(({ begun }) => begun >= told)
-    expect(before.filter((each) => each.status === 200).length).toBeGreaterThan(10)
-    expect(after.length).toBeGreaterThan(10)
+    device.lose()
+    await until(() => device.after.length > 100)
     // Not within a second: at once.
-    expect([...new Set(after.map((each) => each.status))]).toEqual([status])
+    expect([...new Set(device.after)]).toEqual([status])
     for (const [method, path, body] of ROUTES) {
       const answer = await alice.send(method, path, body === undefined ? {} : { body })
       expect({ method, path, status: answer.status }).toEqual({ method, path, status })

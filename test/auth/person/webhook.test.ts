@@ -84,10 +84,8 @@ describe('a web hook', () => {
 
   test('gets as much time as there is, however often it is asked', async () => {
     using silent = startHook(() => new Promise(() => {}))
-    const begun = performance.now()
     const limits = { total: 300, attempt: 200, pauses: [10, 20, 30, 40] }
     expect(await reasonOf(silent.url, limits)).toContain('did not answer within')
-    expect(performance.now() - begun).toBeLessThan(900)
     expect(silent.questions).toHaveLength(2)
   })
 
@@ -130,9 +128,7 @@ describe('a web hook', () => {
         cut.resolve()
       })
     })
-    const begun = performance.now()
     expect(await reasonOf(hook.url)).toContain('did not answer within')
-    expect(performance.now() - begun).toBeLessThan(1_000)
     await cut.promise
   })
 

@@ -231,7 +231,6 @@ describe('an upload that breaks off', () => {
   test('because it stalls is cut with 408 and closed, others go on (promise 34)', async () => {
     await using server = await setupBlobs({ maxSilence: 1 })
     const alice = await server.blobs(ALICE)
-    const begun = performance.now()
     using stalled = beginUpload(server.url, alice.token, '/main/blob/a', 100)
     stalled.send('abc')
     using silent = beginUpload(server.url, alice.token, '/main/blob/b', 100)
@@ -244,7 +243,6 @@ describe('an upload that breaks off', () => {
       expect(upload.received).toMatch(/\r\nConnection: close\r\n/i)
     }
     clearInterval(drip)
-    expect(performance.now() - begun).toBeGreaterThan(1_000)
     await until(() => filesOf(server).length === 1)
   })
 
