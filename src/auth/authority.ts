@@ -1,12 +1,11 @@
 import { decodeJwt, type JSONWebKeySet, type JWTPayload } from 'jose'
 import type { Clock } from '../clock'
-import type { Actor } from '../domain/access/actor'
+import { type Actor, findUser } from '../domain/access/actor'
 import { SatchelError } from '../domain/value/error'
 import { isScope } from '../domain/value/scope'
-import type { Mailer } from '../domain/store/mail'
+import type { Mailer } from '../domain/store/mailer'
 import type { Database } from '../domain/store/store'
 import { licensedUntil, licenseOf } from '../domain/user/license'
-import { findUser, type User } from '../domain/value/user-id'
 import { type Admission, type AskWebhook, createAdmission } from './person/admission'
 import { authorizationCode } from './grant/authorization-code'
 import { clientCredentials } from './grant/client-credentials'
@@ -25,6 +24,7 @@ import type { SteadyClock } from './steady-clock'
 import { type Bond, findHolder, requireActive } from './person/subject'
 import { audienceOf, USER, verifyToken } from './key/token'
 import type { TokenAnswer } from './grant/token-answer'
+import type { User } from '../domain/store/users'
 
 /** Issues and verifies the tokens of one database (design.md §4). Closing it writes what is pending. */
 export interface Authority extends AsyncDisposable {

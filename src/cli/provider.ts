@@ -1,11 +1,11 @@
 import type { Command } from '@commander-js/extra-typings'
 import { SatchelError } from '../domain/value/error'
-import { PROVIDER_TYPES } from '../domain/database/provider'
 import type { OutputOf } from '../control/operations'
 import { list } from './arguments'
 import { type Cli, example, inSession, withDatabase } from './command'
 import { openInput } from './files'
 import { print, table } from './output'
+import { PROVIDER_TYPES } from '../domain/store/records'
 
 /** `satchel provider add|list|remove|test`: who says who people are (spec.md §2.4). */
 export function addProviderCommands(program: Command, cli: Cli): void {

@@ -9,12 +9,12 @@ import type { Session } from '../control/session'
 import { timeOfText } from '../domain/value/date-value'
 import type { UserJson } from '../domain/user/json'
 import type { UserListJson } from '../domain/user/list'
-import { MAX_USERS, USER_ORDERS } from '../domain/user/query'
-import { USER_TYPES } from '../domain/value/user-id'
+import { MAX_USERS } from '../domain/user/query'
 import { whole } from './arguments'
 import { type Cli, example, type FolderOptions, inSession, withDatabase } from './command'
 import { print } from './output'
 import { describeUser, tableOfUsers } from './user-output'
+import { USER_ORDERS, USER_TYPES } from '../domain/store/users'
 
 /** `satchel user list|show|add|set|deactivate|reactivate|delete` (spec.md §2.3, §3, §4.2, §4.3). */
 export function addUserCommands(program: Command, cli: Cli): void {

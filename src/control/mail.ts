@@ -1,6 +1,6 @@
 import { requireEmail } from '../domain/value/email'
 import { SatchelError } from '../domain/value/error'
-import type { MailKind } from '../domain/store/mail'
+import type { MailKind } from '../domain/store/mailer'
 import { sampleLetter } from '../mail/samples'
 import {
   getTemplate,

@@ -1,13 +1,9 @@
-import {
-  listProviders,
-  type Provider,
-  type ProviderOptions,
-  removeProvider,
-} from '../domain/database/provider'
+import { listProviders, removeProvider } from '../domain/database/provider'
 import { callbackAddress } from '../auth/provider/provider-login'
 import { flag, optional, text, texts } from './fields'
 import { operation } from './operation'
 import type { OpenDatabase } from '../host/workspace'
+import type { Provider, ProviderOptions } from '../domain/store/records'
 
 export const providerOperations = {
   /** The secret is the upload. */

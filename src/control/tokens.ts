@@ -1,10 +1,11 @@
-import type { Client } from '../domain/database/client'
 import { isClientExpired } from '../domain/database/client'
 import { quoted, SatchelError } from '../domain/value/error'
 import { grantScopes, type Scope, SCOPES } from '../domain/value/scope'
-import { isEmail, requireUserId } from '../domain/value/user-id'
+import { requireUserId } from '../domain/value/user-id'
 import { number, optional, text, texts } from './fields'
 import { operation } from './operation'
+import type { Client } from '../domain/store/records'
+import { isEmail } from '../domain/value/email'
 
 export const tokenOperations = {
   /** `expiresIn` is in seconds. */

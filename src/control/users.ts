@@ -1,6 +1,6 @@
 import { quoted, SatchelError } from '../domain/value/error'
 import { findPolicy } from '../domain/user/policy'
-import { foldUserId, type User } from '../domain/value/user-id'
+import { foldUserId } from '../domain/value/user-id'
 import { readUserChanges } from '../domain/user/change'
 import { showUser } from '../domain/user/json'
 import { getUser, listUsers, unknownUser } from '../domain/user/list'
@@ -9,6 +9,7 @@ import { removeUser } from '../domain/user/removal'
 import { writeUser } from '../domain/user/writing'
 import { flag, optional, text } from './fields'
 import { operation } from './operation'
+import type { User } from '../domain/store/users'
 
 export const userOperations = {
   /** `query` is that of `GET /users`, as it stands in an address. */

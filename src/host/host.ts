@@ -4,9 +4,9 @@ import type { Providers } from '../auth/provider/providers'
 import type { Webhook } from '../auth/person/webhook'
 import type { BlobKeeper } from '../domain/blob/keeper'
 import type { BlobStore } from '../domain/store/blob-store'
-import type { Mailer } from '../domain/store/mail'
 import type { Scratch } from '../domain/store/scratch'
 import type { Database } from '../domain/store/store'
+import type { Mailer } from '../domain/store/mailer'
 
 /** A database that is open and served. */
 export interface Host extends Services {

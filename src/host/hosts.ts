@@ -1,8 +1,8 @@
 import { SatchelError } from '../domain/value/error'
 import { createJobRunner, type JobRunner, type JobStep } from '../domain/job/job-runner'
-import type { Job } from '../domain/job/job'
 import type { Database, Store } from '../domain/store/store'
 import type { Host, Hosts, Services } from './host'
+import type { Job } from '../domain/store/records'
 
 /** The databases of a store, opened when they are asked for (design.md §2). */
 export interface OpenHosts extends Hosts, AsyncDisposable {

@@ -4,11 +4,11 @@ import type { Webhook } from '../auth/person/webhook'
 import type { Clock } from '../clock'
 import type { BlobLimits } from '../domain/blob/limits'
 import type { BlobStore } from '../domain/store/blob-store'
-import type { Mailer } from '../domain/store/mail'
 import type { Scratch } from '../domain/store/scratch'
 import type { OffloadRule } from '../domain/blob/offload-rule'
 import type { Database } from '../domain/store/store'
 import type { PartLimits } from '../domain/transfer/entry'
+import type { Mailer } from '../domain/store/mailer'
 
 /** A data folder that is open in this process, as operations see it. */
 export interface Workspace {

@@ -1,13 +1,7 @@
 import type { Clock } from '../clock'
 import { SatchelError } from '../domain/value/error'
 import { randomToken } from '../domain/value/id'
-import {
-  type Letter,
-  type Mailer,
-  type MailRoute,
-  type QueuedMail,
-  recipientOf,
-} from '../domain/store/mail'
+import type { Letter, Mailer, MailRoute } from '../domain/store/mailer'
 import type { Database, ReadTx } from '../domain/store/store'
 import type { Vault } from '../domain/store/vault'
 import type { Outbound } from '../net/outbound'
@@ -19,6 +13,7 @@ import { parseSender } from './sender'
 import { findMailSettings, type MailSettings, putMailSettings } from './settings'
 import { smtpTransport } from './smtp'
 import { listTemplates, wordMail } from './templates'
+import { recipientOf, type QueuedMail } from '../domain/store/mails'
 
 /** How the server sends for every database that does not say otherwise. */
 export interface ServerMail {

@@ -1,4 +1,4 @@
-import type { Letter } from '../domain/store/mail'
+import type { Letter } from '../domain/store/mailer'
 
 /** A mail as it is handed to whoever sends it. */
 export interface Message {

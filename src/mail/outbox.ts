@@ -1,7 +1,7 @@
 import type { Clock } from '../clock'
-import type { QueuedMail } from '../domain/store/mail'
 import type { Database } from '../domain/store/store'
 import { DeliveryError } from './message'
+import type { QueuedMail } from '../domain/store/mails'
 
 /** Sends the mails that wait in a database, a few at a time, until each has gone or expired. */
 export interface Outbox extends AsyncDisposable {

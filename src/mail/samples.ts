@@ -1,4 +1,4 @@
-import type { Letter, MailKind, MailVariables } from '../domain/store/mail'
+import type { Letter, MailKind, MailVariables } from '../domain/store/mailer'
 
 /** A letter that shows what the templates of a kind make of it (protocol.md §13.2). */
 export function sampleLetter(kind: MailKind, to: string, database: string, now: number): Letter {

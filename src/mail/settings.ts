@@ -1,4 +1,5 @@
-import type { Awaitable, ReadTx, WriteTx } from '../domain/store/store'
+import type { ReadTx, WriteTx } from '../domain/store/store'
+import type { Awaitable } from '../domain/store/records'
 
 /** How one database sends, where it differs from its server. */
 export interface MailSettings {

@@ -1,5 +1,5 @@
 import { quoted, SatchelError } from '../domain/value/error'
-import type { MailKind } from '../domain/store/mail'
+import type { MailKind } from '../domain/store/mailer'
 import type { ReadTx, WriteTx } from '../domain/store/store'
 import inviteHtml from './email-templates/invite-body-html.handlebars' with { type: 'text' }
 import inviteText from './email-templates/invite-body-txt.handlebars' with { type: 'text' }

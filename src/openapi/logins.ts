@@ -1,5 +1,5 @@
 import { json, type Operations, schemaRef, type Schema } from './specification'
-import { PROVIDER_TYPES } from '../domain/database/provider'
+import { PROVIDER_TYPES } from '../domain/store/records'
 
 /** How people log in with outside providers (spec.md §2.4, §4.4, protocol.md §3.2, §3.3). */
 export const LOGIN_OPERATIONS: Operations = {

@@ -4,12 +4,12 @@ import type {
   BlobState,
   BlobUsage,
   BlobWriter,
+  Blob,
 } from '../domain/store/blobs'
-import type { RealmRef } from '../domain/store/realm'
-import type { Blob } from '../domain/value/blob'
 import { erasing } from './realms'
 import type { TxContext, WriteContext } from './context'
 import { knownTables, objectTable } from './tables'
+import type { RealmRef } from '../domain/store/realms'
 
 const COLUMNS = 'id, hash, size, type, created'
 const STATE = `${COLUMNS}, idle_since AS idleSince`

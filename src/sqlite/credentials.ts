@@ -1,4 +1,6 @@
 import { and, desc, eq, gt, lt } from 'drizzle-orm'
+import { codes, refreshTokens, refreshUses, revokedLogins, spentStates } from './schema'
+import type { TxContext, WriteContext } from './context'
 import type {
   CodeReader,
   CodeWriter,
@@ -8,9 +10,7 @@ import type {
   RefreshTokenWriter,
   TimeReader,
   TimeWriter,
-} from '../domain/store/people'
-import { codes, refreshTokens, refreshUses, revokedLogins, spentStates } from './schema'
-import type { TxContext, WriteContext } from './context'
+} from '../domain/store/credentials'
 
 export function codeReader(context: TxContext): CodeReader {
   return {

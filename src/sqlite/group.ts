@@ -1,5 +1,3 @@
-import type { RealmRef } from '../domain/store/realm'
-import type { Table } from '../domain/store/table'
 import type { Connection } from './connection'
 import {
   type Committed,
@@ -9,6 +7,8 @@ import {
   loadSealed,
   loadTables,
 } from './state'
+import type { RealmRef } from '../domain/store/realms'
+import type { Table } from '../domain/store/tables'
 
 /** What the units of one transaction share: they commit together. */
 export interface Group {

@@ -1,13 +1,8 @@
 import { and, asc, desc, eq, gt, lt, lte, min } from 'drizzle-orm'
-import type {
-  InvitationReader,
-  InvitationWriter,
-  MailReader,
-  MailWriter,
-  Span,
-} from '../domain/store/people'
 import { invitations, mails } from './schema'
 import type { TxContext, WriteContext } from './context'
+import type { InvitationReader, InvitationWriter, Span } from '../domain/store/invitations'
+import type { MailReader, MailWriter } from '../domain/store/mails'
 
 export function mailReader(context: TxContext): MailReader {
   return {

@@ -1,7 +1,7 @@
 import { and, eq, gt, isNull } from 'drizzle-orm'
-import type { MembershipReader, MembershipWriter } from '../domain/store/people'
 import { memberships } from './schema'
 import type { TxContext, WriteContext } from './context'
+import type { MembershipReader, MembershipWriter } from '../domain/store/memberships'
 
 export function membershipReader(context: TxContext): MembershipReader {
   const select = () => context.connection.orm.select().from(memberships)

@@ -6,8 +6,6 @@ import type {
   StoredObject,
   Traces,
 } from '../domain/store/objects'
-import type { RealmRef } from '../domain/store/realm'
-import type { Table } from '../domain/store/table'
 import { SatchelError, quoted } from '../domain/value/error'
 import { putRefs, removeRefs, eraseUploads, removeIfLeft } from './blobs'
 import type { Unit } from './unit'
@@ -16,6 +14,8 @@ import { objectReader } from './objects'
 import { highestOf, isLight } from './places'
 import { erasing } from './realms'
 import type { TxContext, WriteContext } from './context'
+import type { RealmRef } from '../domain/store/realms'
+import type { Table } from '../domain/store/tables'
 
 export function objectWriter(context: WriteContext): ObjectWriter {
   const { unit } = context

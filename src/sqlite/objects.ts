@@ -1,4 +1,3 @@
-import type { RealmRef } from '../domain/store/realm'
 import type {
   Chunk,
   ChunkSize,
@@ -6,11 +5,12 @@ import type {
   StoredObject,
   StoredRow,
 } from '../domain/store/objects'
-import type { Table } from '../domain/store/table'
 import { erasing } from './realms'
 import { gather, isLight, locate } from './places'
 import { objectTable } from './tables'
 import type { TxContext } from './context'
+import type { RealmRef } from '../domain/store/realms'
+import type { Table } from '../domain/store/tables'
 
 const COLUMNS = 'seq, key, realm, owner, revision, value'
 

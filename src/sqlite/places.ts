@@ -1,9 +1,9 @@
 import type { ChunkSize, IndexLookup, Places, StoredRow } from '../domain/store/objects'
-import type { RealmRef } from '../domain/store/realm'
-import type { Table } from '../domain/store/table'
 import { objectTable } from './tables'
 import { erasing } from './realms'
 import type { TxContext } from './context'
+import type { RealmRef } from '../domain/store/realms'
+import type { Table } from '../domain/store/tables'
 
 /** The rows that realms or a look-up lead to, undefined when there are more than one read may take. */
 export function gather(

@@ -1,8 +1,7 @@
-import type { Realm, RealmRef } from '../domain/store/realm'
-import type { RealmReader, RealmWriter } from '../domain/store/store'
 import { SatchelError } from '../domain/value/error'
 import type { TxContext, WriteContext } from './context'
 import { loadErasing, memorizeRealm } from './state'
+import type { Realm, RealmRef, RealmReader, RealmWriter } from '../domain/store/realms'
 
 export function realmReader(context: TxContext) {
   /** Committed knowledge holds until a unit of this group changes realms. */

@@ -1,6 +1,5 @@
 import { eq } from 'drizzle-orm'
 import type { SQLiteUpdateSetSource } from 'drizzle-orm/sqlite-core'
-import type { RecordWriter, Records } from '../domain/store/store'
 import {
   type clients,
   jobs,
@@ -10,6 +9,7 @@ import {
   type settings,
 } from './schema'
 import type { TxContext, WriteContext } from './context'
+import type { RecordWriter, Records } from '../domain/store/records'
 
 type RecordTable =
   | typeof clients

@@ -1,12 +1,9 @@
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import type { PermissionSet } from '../domain/value/permission'
-import type { Code } from '../domain/store/code'
-import type { SigningKey } from '../domain/store/credential'
-import type { Job } from '../domain/job/job'
-import type { Provider } from '../domain/database/provider'
 import type { Scope } from '../domain/value/scope'
-import type { Setting } from '../domain/store/setting'
-import type { IndexState } from '../domain/store/table'
+import type { Job, Provider, SigningKey, Setting } from '../domain/store/records'
+import type { Code } from '../domain/store/credentials'
+import type { IndexState } from '../domain/store/tables'
 
 /** What `migrations/sqlite` made, as drizzle sees it: property names are the domain's. */
 export const tables = sqliteTable('tables', {

@@ -1,7 +1,7 @@
-import type { Realm, RealmRef } from '../domain/store/realm'
+import type { Realm, RealmRef } from '../domain/store/realms'
 import { parseTable } from '../domain/value/schema'
-import type { Table } from '../domain/store/table'
 import type { Connection } from './connection'
+import type { Table } from '../domain/store/tables'
 
 /** The counters of a database: kept in memory, written once per commit. */
 export interface Counters {

@@ -1,10 +1,9 @@
 import { eq } from 'drizzle-orm'
-import type { TableDeclaration, TableReader, TableWriter } from '../domain/store/store'
-import type { Table } from '../domain/store/table'
 import type { Connection } from './connection'
 import { indexes, tables } from './schema'
 import type { TxContext, WriteContext } from './context'
 import { loadSealed, loadTable, loadTables } from './state'
+import type { TableDeclaration, TableReader, TableWriter, Table } from '../domain/store/tables'
 
 /** The tables as this transaction sees them, by name, in the order they were declared. */
 export function knownTables({

@@ -1,4 +1,4 @@
-import type { Awaitable, ReadTx, WriteTx } from '../domain/store/store'
+import type { ReadTx, WriteTx } from '../domain/store/store'
 import { nextTurn } from '../domain/value/turn'
 import { blobReader, blobWriter } from './blobs'
 import type { Connection } from './connection'
@@ -24,6 +24,7 @@ import { type Committed, memorize } from './state'
 import { tableReader, tableWriter } from './tables'
 import { runPart, type Unit } from './unit'
 import { userReader, userWriter } from './users'
+import type { Awaitable } from '../domain/store/records'
 
 type Noun = Exclude<keyof ReadTx, 'revision' | 'remember'>
 type Readers = Pick<ReadTx, Noun>

@@ -1,10 +1,10 @@
 import type { Clock } from '../clock'
 import { SatchelError } from '../domain/value/error'
 import type { Ids } from '../domain/value/id'
-import type { Awaitable } from '../domain/store/store'
 import type { Connection } from './connection'
 import type { Group } from './group'
 import type { Counters } from './state'
+import type { Awaitable } from '../domain/store/records'
 
 /** One unit of work inside a group. */
 export class Unit {

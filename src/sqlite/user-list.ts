@@ -1,6 +1,12 @@
-import type { UserFilter, UserOrder, UserPage, UserPosition, UserQuery } from '../domain/user/query'
-import type { User } from '../domain/value/user-id'
 import type { TxContext } from './context'
+import type {
+  UserFilter,
+  UserOrder,
+  UserPage,
+  UserPosition,
+  UserQuery,
+  User,
+} from '../domain/store/users'
 
 /** One page: the places of its users first, along an index or from a look-up, then their rows. */
 export function listUsers(context: TxContext, query: UserQuery): UserPage {

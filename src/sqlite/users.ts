@@ -1,8 +1,7 @@
-import type { UserReader, UserWriter } from '../domain/store/people'
-import type { User, UserFields } from '../domain/value/user-id'
 import { textsOf } from '../domain/user/search'
 import type { TxContext, WriteContext } from './context'
 import { countUsers, listUsers, toUser, USER_COLUMNS, type UserRow } from './user-list'
+import type { UserReader, UserWriter, User, UserFields } from '../domain/store/users'
 
 export function userReader(context: TxContext): UserReader {
   return {

@@ -1,13 +1,14 @@
 import type { Clock } from '../clock'
 import { SatchelError } from '../domain/value/error'
 import type { Ids } from '../domain/value/id'
-import type { Awaitable, WriteTx } from '../domain/store/store'
+import type { WriteTx } from '../domain/store/store'
 import type { Connection } from './connection'
 import { storageFailure } from './failure'
 import { type Group, beginGroup } from './group'
 import type { Committed } from './state'
 import { SqliteWriteTx } from './tx'
 import { runPart, Unit } from './unit'
+import type { Awaitable } from '../domain/store/records'
 
 /** A group closes at this many units or after this many ms (design.md §3). */
 const GROUP_UNITS = 512

@@ -4,8 +4,8 @@ import { createAuthority } from '../../src/auth/authority'
 import type { Actor } from '../../src/domain/access/actor'
 import { revokeClient, rotateClient } from '../../src/domain/database/client'
 import type { Database } from '../../src/domain/store/store'
-import type { User } from '../../src/domain/value/user-id'
 import { asClient, codeOf, DAY, HOUR, MINUTE, setupAuthority, type TestAuthority } from './setup'
+import type { User } from '../../src/domain/store/users'
 
 const alice = { sub: 'alice@example.com', email: 'alice@example.com', name: 'Alice' }
 

@@ -1,9 +1,7 @@
 import { expect } from 'bun:test'
-import type { Blob } from '../../src/domain/value/blob'
-import type { RealmRef } from '../../src/domain/store/realm'
+import type { RealmRef } from '../../src/domain/store/realms'
 import type { ObjectPut, Traces } from '../../src/domain/store/objects'
 import type { Database } from '../../src/domain/store/store'
-import type { Table } from '../../src/domain/store/table'
 import {
   type DatabaseFixture,
   declareIn,
@@ -15,6 +13,8 @@ import {
   type OpenStore,
   setupDatabase,
 } from './fixture'
+import type { Blob } from '../../src/domain/store/blobs'
+import type { Table } from '../../src/domain/store/tables'
 
 export interface World extends DatabaseFixture {
   readonly table: Table

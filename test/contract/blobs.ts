@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import type { Blob } from '../../src/domain/value/blob'
-import { PUBLIC_REALM_REF, type RealmRef } from '../../src/domain/store/realm'
+import { PUBLIC_REALM_REF, type RealmRef } from '../../src/domain/store/realms'
 import { HOUR } from '../auth/setup'
 import {
   areFound,
@@ -14,6 +13,7 @@ import {
   write,
 } from './blob-fixture'
 import { fresh, inEveryLife, NOW, type OpenStore, update } from './fixture'
+import type { Blob } from '../../src/domain/store/blobs'
 
 /** The records of blobs, their uploaders and their references (design.md §3, §5.9). */
 export function describeBlobs(openStore: OpenStore): void {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import type { Code } from '../../src/domain/store/code'
 import type { Database } from '../../src/domain/store/store'
 import { inEveryLife, NOW, type OpenStore, setupDatabase } from './fixture'
+import type { Code } from '../../src/domain/store/credentials'
 
 /** Codes that are good once: one-time codes and authorization codes. */
 export function describeCodes(openStore: OpenStore): void {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { PUBLIC_REALM_REF } from '../../src/domain/store/realm'
+import { PUBLIC_REALM_REF } from '../../src/domain/store/realms'
 import type { Commit, Database, WriteTx } from '../../src/domain/store/store'
 import {
   declareIn,

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import type { RealmRef } from '../../src/domain/store/realm'
+import type { RealmRef } from '../../src/domain/store/realms'
 import type { Traces } from '../../src/domain/store/objects'
 import type { Database } from '../../src/domain/store/store'
-import { type Table, requireTable } from '../../src/domain/store/table'
 import {
   declareIn,
   ensureRealm,
@@ -22,6 +21,8 @@ import {
   update,
   WHOLE,
 } from './fixture'
+import { requireTable } from '../../src/domain/object/tables'
+import type { Table } from '../../src/domain/store/tables'
 
 /** A realm that is marked `erasing` is gone at once; its objects are deleted later, step by step. */
 export function describeErasure(openStore: OpenStore): void {

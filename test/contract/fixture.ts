@@ -1,7 +1,6 @@
 import { expect } from 'bun:test'
-import type { RefreshToken } from '../../src/domain/store/credential'
 import { type ErrorCode, SatchelError } from '../../src/domain/value/error'
-import { PUBLIC_REALM_REF, type RealmRef } from '../../src/domain/store/realm'
+import { PUBLIC_REALM_REF, type RealmRef } from '../../src/domain/store/realms'
 import { parseTable } from '../../src/domain/value/schema'
 import type {
   IndexEntry,
@@ -11,8 +10,9 @@ import type {
   Traces,
 } from '../../src/domain/store/objects'
 import type { Database, ReadTx, Store, WriteTx } from '../../src/domain/store/store'
-import type { Table } from '../../src/domain/store/table'
 import type { TestClock } from '../auth/setup'
+import type { RefreshToken } from '../../src/domain/store/credentials'
+import type { Table } from '../../src/domain/store/tables'
 
 /** An engine under test, with its data in a place of its own that is gone afterwards. */
 export interface StoreFixture extends AsyncDisposable {

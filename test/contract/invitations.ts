@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import type { Invitation } from '../../src/domain/rows/invitation'
 import { inEveryLife, NOW, type OpenStore, setupDatabase } from './fixture'
+import type { Invitation } from '../../src/domain/store/invitations'
 
 const SPAN = { after: NOW, until: NOW + 100 }
 

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import type { RealmRef } from '../../src/domain/store/realm'
+import type { RealmRef } from '../../src/domain/store/realms'
 import type { ChunkSize, StoredRow } from '../../src/domain/store/objects'
 import type { Database } from '../../src/domain/store/store'
-import type { Table } from '../../src/domain/store/table'
 import {
   declareIn,
   ensureRealm,
@@ -16,6 +15,7 @@ import {
   update,
   WHOLE,
 } from './fixture'
+import type { Table } from '../../src/domain/store/tables'
 
 export const CHUNK: ChunkSize = { rows: 1_000, bytes: 256 * 1024 }
 

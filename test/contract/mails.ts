@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import type { QueuedMail } from '../../src/domain/store/mail'
 import type { Database } from '../../src/domain/store/store'
 import { inEveryLife, NOW, type OpenStore, setupDatabase } from './fixture'
+import type { QueuedMail } from '../../src/domain/store/mails'
 
 /** Mails that wait to be sent. */
 export function describeMails(openStore: OpenStore): void {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test'
 import type { ReadTx, WriteTx } from '../../src/domain/store/store'
-import { requireTable } from '../../src/domain/store/table'
 import {
   declare,
   declareIn,
@@ -13,6 +12,7 @@ import {
 import { code } from './codes'
 import { mail } from './mails'
 import { user } from './user-fixture'
+import { requireTable } from '../../src/domain/object/tables'
 
 /** `remember` and `policy`: a remembered value is valid until the policy changes. */
 export function describeMemory(openStore: OpenStore): void {

@@ -1,9 +1,8 @@
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
-import type { RealmRef } from '../../src/domain/store/realm'
+import type { RealmRef } from '../../src/domain/store/realms'
 import type { ObjectPut } from '../../src/domain/store/objects'
 import type { Database, WriteTx } from '../../src/domain/store/store'
-import type { Table } from '../../src/domain/store/table'
 import {
   declareIn,
   ensureRealm,
@@ -13,6 +12,7 @@ import {
   scanAll,
   setupDatabase,
 } from './fixture'
+import type { Table } from '../../src/domain/store/tables'
 
 /** Random units on a few keys, held against a plain map. */
 export function describeModel(openStore: OpenStore): void {

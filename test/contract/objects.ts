@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { PUBLIC_REALM_REF } from '../../src/domain/store/realm'
 import type { IndexEntry } from '../../src/domain/store/objects'
 import type { Database } from '../../src/domain/store/store'
-import type { Table } from '../../src/domain/store/table'
 import { shortestTime } from '../timing'
 import {
   declareIn,
@@ -23,6 +21,8 @@ import {
   setupDatabase,
   update,
 } from './fixture'
+import { PUBLIC_REALM_REF } from '../../src/domain/store/realms'
+import type { Table } from '../../src/domain/store/tables'
 
 /** Single objects, and the index entries they bring. */
 export function describeObjects(openStore: OpenStore): void {

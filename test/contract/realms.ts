@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import type { Membership } from '../../src/domain/store/membership'
-import { PUBLIC_REALM, PUBLIC_REALM_REF } from '../../src/domain/store/realm'
+import type { Membership } from '../../src/domain/store/memberships'
+import { PUBLIC_REALM, PUBLIC_REALM_REF } from '../../src/domain/store/realms'
 import {
   declareIn,
   ensureRealm,

@@ -1,12 +1,16 @@
 import { describe, expect, test } from 'bun:test'
-import type { Client } from '../../src/domain/database/client'
-import type { SigningKey } from '../../src/domain/store/credential'
-import type { Job } from '../../src/domain/job/job'
-import type { Origin } from '../../src/domain/database/origin'
-import type { Provider } from '../../src/domain/database/provider'
-import type { Setting } from '../../src/domain/store/setting'
-import type { Database, Records, RecordWriter } from '../../src/domain/store/store'
+import type { Database } from '../../src/domain/store/store'
 import { NOW, type OpenStore, setupDatabase } from './fixture'
+import type {
+  Job,
+  Provider,
+  Origin,
+  Client,
+  SigningKey,
+  Setting,
+  Records,
+  RecordWriter,
+} from '../../src/domain/store/records'
 
 /** The small nouns, found by id and read whole. */
 export function describeRecords(openStore: OpenStore): void {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import type { RefreshToken } from '../../src/domain/store/credential'
 import type { Database } from '../../src/domain/store/store'
 import { NOW, type OpenStore, refreshToken, setupDatabase } from './fixture'
+import type { RefreshToken } from '../../src/domain/store/credentials'
 
 /** Refresh tokens, and the signatures that were used with them. */
 export function describeRefreshTokens(openStore: OpenStore): void {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test'
 import type { Database } from '../../src/domain/store/store'
-import type { Table } from '../../src/domain/store/table'
 import { nextTurn } from '../../src/domain/value/turn'
 import {
   declareIn,
@@ -16,6 +15,7 @@ import {
   setupDatabase,
   update,
 } from './fixture'
+import type { Table } from '../../src/domain/store/tables'
 
 /** Revisions, positions and ids: counters that only grow. */
 export function describeRevisions(openStore: OpenStore): void {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { PUBLIC_REALM_REF } from '../../src/domain/store/realm'
+import { PUBLIC_REALM_REF } from '../../src/domain/store/realms'
 import type { Database, ReadTx, WriteTx } from '../../src/domain/store/store'
-import type { Table } from '../../src/domain/store/table'
 import { nextTurn } from '../../src/domain/value/turn'
 import {
   declareIn,
@@ -15,6 +14,7 @@ import {
   update,
   WHOLE,
 } from './fixture'
+import type { Table } from '../../src/domain/store/tables'
 
 /** `read`, and the life of a transaction. */
 export function describeSnapshots(openStore: OpenStore): void {

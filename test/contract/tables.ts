@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test'
 import type { Database } from '../../src/domain/store/store'
-import type { Table } from '../../src/domain/store/table'
 import { nextTurn } from '../../src/domain/value/turn'
 import {
   declare,
@@ -15,6 +14,7 @@ import {
   scanAll,
   setupDatabase,
 } from './fixture'
+import type { Table } from '../../src/domain/store/tables'
 
 /** Tables and their indexes. */
 export function describeTables(openStore: OpenStore): void {

@@ -1,8 +1,13 @@
 import { expect } from 'bun:test'
 import type { Database } from '../../src/domain/store/store'
-import type { User, UserFields } from '../../src/domain/value/user-id'
-import type { UserFilter, UserOrder, UserQuery } from '../../src/domain/user/query'
 import { textsOf } from '../../src/domain/user/search'
+import type {
+  UserFilter,
+  UserOrder,
+  UserQuery,
+  User,
+  UserFields,
+} from '../../src/domain/store/users'
 
 export function user(id: string, fields: Partial<UserFields> = {}): UserFields {
   return {

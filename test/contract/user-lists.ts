@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import { USER_ORDERS, type UserFilter, type UserQuery } from '../../src/domain/user/query'
 import { type OpenStore, setupDatabase } from './fixture'
 import { crowd, ids, pages, passes, putAll, query, sorted, user } from './user-fixture'
+import { USER_ORDERS, type UserFilter, type UserQuery } from '../../src/domain/store/users'
 
 /** Users in lists: in every order, narrowed and searched by parts of their texts. */
 export function describeUserLists(openStore: OpenStore): void {

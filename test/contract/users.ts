@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import type { UserFields } from '../../src/domain/value/user-id'
-import { USER_ORDERS } from '../../src/domain/user/query'
 import { inEveryLife, type OpenStore, setupDatabase } from './fixture'
 import { find, ids, putOne, query, user } from './user-fixture'
+import { USER_ORDERS, type UserFields } from '../../src/domain/store/users'
 
 /** Users: found by id, one life of it after the other. */
 export function describeUsers(openStore: OpenStore): void {

@@ -1,4 +1,4 @@
-import type { MailVariables } from '../../src/domain/store/mail'
+import type { MailVariables } from '../../src/domain/store/mailer'
 import { openSession } from '../../src/control/session'
 import { createDevice } from '../auth/device'
 import { setupServer, type TestServer } from '../setup'

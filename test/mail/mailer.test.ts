@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
 import { createVault } from '../../src/auth/key/vault'
-import { recipientOf } from '../../src/domain/store/mail'
 import { codeOf, DAY, HOUR, MINUTE, refusalOf, SECOND } from '../auth/setup'
 import { until } from '../timing'
 import { ALICE, otpLetter, setupMailer } from './setup'
 import { startSmtp } from './smtp-server'
+import { recipientOf } from '../../src/domain/store/mails'
 
 describe('a mail', () => {
   test('goes after the unit that made it necessary', async () => {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { createVault } from '../../src/auth/key/vault'
-import type { Letter } from '../../src/domain/store/mail'
+import type { Letter } from '../../src/domain/store/mailer'
 import type { Database } from '../../src/domain/store/store'
 import { createMailer, type MailerParts, type ServerMail } from '../../src/mail/mailer'
 import type { Message } from '../../src/mail/message'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import type { MailKind, MailVariables } from '../../src/domain/store/mail'
+import type { MailKind, MailVariables } from '../../src/domain/store/mailer'
 import type { Database, ReadTx } from '../../src/domain/store/store'
 import {
   getTemplate,

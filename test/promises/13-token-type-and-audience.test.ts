@@ -5,10 +5,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { openPrivateKey } from '../../src/auth/key/key'
-import type { SigningKey } from '../../src/domain/store/credential'
 import { asClient } from '../auth/setup'
 import { public_key, refreshRequest } from '../http/login-setup'
 import { ALICE, callerOf, type DataServer, setupData } from '../http/setup'
+import type { SigningKey } from '../../src/domain/store/records'
 
 /**
  * Promise 13: type and audience. Whatever is no access token of this very database is refused, even

@@ -2,10 +2,10 @@ import { Database as SqliteDatabase } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
 import { statSync } from 'node:fs'
 import type { Database } from '../../src/domain/store/store'
-import type { Table } from '../../src/domain/store/table'
 import { declareIn, fresh, NOW, scanAll } from '../contract/fixture'
 import { until } from '../timing'
 import { filesIn, setupDatabase } from './setup'
+import type { Table } from '../../src/domain/store/tables'
 
 const MIB = 1024 * 1024
 

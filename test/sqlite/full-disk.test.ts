@@ -2,12 +2,12 @@ import { expect, test } from 'bun:test'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Database } from '../../src/domain/store/store'
-import type { Table } from '../../src/domain/store/table'
 import { createTestClock } from '../auth/setup'
 import { declareIn, fresh, keysOf, NOW, refusalOf } from '../contract/fixture'
 import { createSqliteStore } from '../../src/sqlite/store'
 import { mayMount, mountSmallDisk } from '../small-disk'
 import { openIn } from './setup'
+import type { Table } from '../../src/domain/store/tables'
 
 const MIB = 1024 * 1024
 

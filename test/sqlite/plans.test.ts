@@ -2,7 +2,6 @@ import { Database as SqliteDatabase } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
 import { join } from 'node:path'
 import type { Database, WriteTx } from '../../src/domain/store/store'
-import type { Table } from '../../src/domain/store/table'
 import { createSqliteStore } from '../../src/sqlite/store'
 import { createTestClock } from '../auth/setup'
 import { code } from '../contract/codes'
@@ -10,6 +9,7 @@ import { declare, entry, fresh, get, NOW, update, WHOLE } from '../contract/fixt
 import { mail } from '../contract/mails'
 import { user } from '../contract/user-fixture'
 import { type TemporaryFolder, temporaryFolder } from '../setup'
+import type { Table } from '../../src/domain/store/tables'
 
 /** Tables that are read whole, because they are small or because that is what is asked for. */
 const READ_WHOLE = [

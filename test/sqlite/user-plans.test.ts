@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test'
-import { USER_ORDERS, type UserFilter, type UserQuery } from '../../src/domain/user/query'
 import { openConnection } from '../../src/sqlite/connection'
 import { prepareFile } from '../../src/sqlite/prepare'
 import { loadCommitted } from '../../src/sqlite/state'
 import { countUsers, listUsers } from '../../src/sqlite/user-list'
 import { temporaryFolder } from '../setup'
+import { USER_ORDERS, type UserFilter, type UserQuery } from '../../src/domain/store/users'
 
 /** What a look-up of users finds, and whether the users near the place of the page fill it. */
 interface Crowd {

@@ -1,8 +1,13 @@
 import { expect, test } from 'bun:test'
-import type { User, UserFields } from '../../src/domain/value/user-id'
-import type { UserFilter, UserOrder, UserPosition } from '../../src/domain/user/query'
 import { textsOf } from '../../src/domain/user/search'
 import { setupStore } from '../auth/setup'
+import type {
+  UserFilter,
+  UserOrder,
+  UserPosition,
+  User,
+  UserFields,
+} from '../../src/domain/store/users'
 
 const CROWD = 19_000
 const LIMIT = 10

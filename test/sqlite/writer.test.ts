@@ -1,9 +1,9 @@
 import { Database as SqliteDatabase } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
 import type { WriteTx } from '../../src/domain/store/store'
-import type { Table } from '../../src/domain/store/table'
 import { declare, fresh, keyOf, NOW, refusalOf, WHOLE } from '../contract/fixture'
 import { setupWriter, type SetupWriter } from './setup'
+import type { Table } from '../../src/domain/store/tables'
 
 describe('units that wait at the same time', () => {
   test('share a commit', async () => {

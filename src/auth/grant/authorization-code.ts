@@ -2,8 +2,6 @@ import { SatchelError } from '../../domain/value/error'
 import { grantScopes } from '../../domain/value/scope'
 import { hashSecret, newSecret } from '../../domain/value/secret'
 import type { Database, WriteTx } from '../../domain/store/store'
-import { isLive, type Code } from '../../domain/store/code'
-import type { Person } from '../../domain/value/user-id'
 import type { Admission } from '../person/admission'
 import type { Grant } from './grant'
 import type { Issuer } from './issuer'
@@ -13,6 +11,8 @@ import { findPublicKey } from './public-key'
 import { withRedeemed } from './redeemed-code'
 import type { SteadyClock } from '../steady-clock'
 import { PUBLIC_CLIENT } from '../person/subject'
+import type { Person } from '../../domain/user/policy'
+import { isLive, type Code } from '../../domain/store/credentials'
 
 /**
  * Who comes back from an outside provider exchanges the code for tokens (protocol.md §2.3, §3.3).

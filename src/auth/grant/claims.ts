@@ -1,6 +1,8 @@
 import { quoted, SatchelError } from '../../domain/value/error'
-import { foldEmail, type Person, requireUserId } from '../../domain/value/user-id'
+import { requireUserId } from '../../domain/value/user-id'
 import { USER } from '../key/token'
+import type { Person } from '../../domain/user/policy'
+import { foldEmail } from '../../domain/value/email'
 
 /** Who a token is for, as the client that asks for it says (protocol.md §2.1). */
 export interface PersonClaims extends Person {

@@ -1,9 +1,5 @@
 import type { Clock } from '../../clock'
-import {
-  authenticateClient,
-  type Client,
-  type ClientCredentials,
-} from '../../domain/database/client'
+import { authenticateClient, type ClientCredentials } from '../../domain/database/client'
 import { SatchelError } from '../../domain/value/error'
 import { grantScopes } from '../../domain/value/scope'
 import type { Database } from '../../domain/store/store'
@@ -14,6 +10,7 @@ import type { Issuer } from './issuer'
 import { type Parameters, requireScopes, requireText } from './parameters'
 import { requirePublicKey } from './public-key'
 import { parseTimespan } from './timespan'
+import type { Client } from '../../domain/store/records'
 
 /**
  * A server with an id and a secret asks for a token for itself or, with `claims`, for one of its

@@ -2,13 +2,14 @@ import { DEMO_DOMAIN } from '../../domain/value/email'
 import { quoted, SatchelError } from '../../domain/value/error'
 import { grantScopes } from '../../domain/value/scope'
 import type { Database } from '../../domain/store/store'
-import { findUser, requireUserId } from '../../domain/value/user-id'
+import { requireUserId } from '../../domain/value/user-id'
 import type { Grant } from './grant'
 import type { Issuer } from './issuer'
 import { requireScopes, requireText } from './parameters'
 import { claimsOf, PERSON_SCOPES } from '../person/person'
 import { findPublicKey } from './public-key'
 import { PUBLIC_CLIENT } from '../person/subject'
+import { findUser } from '../../domain/access/actor'
 
 /**
  * Anybody may be a demo user that was imported; nobody becomes one by logging in (protocol.md §2.5,

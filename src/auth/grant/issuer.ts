@@ -1,5 +1,4 @@
 import type { Clock } from '../../clock'
-import type { RefreshToken } from '../../domain/store/credential'
 import { SatchelError } from '../../domain/value/error'
 import { randomToken } from '../../domain/value/id'
 import type { Scope } from '../../domain/value/scope'
@@ -7,7 +6,6 @@ import { hashSecret, newSecret } from '../../domain/value/secret'
 import type { Database } from '../../domain/store/store'
 import { alertsFor, evalDaysLeft, licenseOf } from '../../domain/user/license'
 import type { Intent } from '../../domain/user/policy'
-import type { User } from '../../domain/value/user-id'
 import type { Admission } from '../person/admission'
 import { flattenClaims, type PersonClaims } from './claims'
 import type { CountToken } from './grant'
@@ -18,6 +16,8 @@ import type { SteadyClock } from '../steady-clock'
 import { requireActive } from '../person/subject'
 import { audienceOf, signToken, USER } from '../key/token'
 import type { TokenAnswer } from './token-answer'
+import type { User } from '../../domain/store/users'
+import type { RefreshToken } from '../../domain/store/credentials'
 
 /** A token that someone has a right to, as far as the grant could check. */
 export interface TokenOrder {

@@ -1,6 +1,6 @@
-import type { Code } from '../../domain/store/code'
 import { type ErrorCode, SatchelError } from '../../domain/value/error'
 import type { Database } from '../../domain/store/store'
+import type { Code } from '../../domain/store/credentials'
 
 /**
  * Does what a code is good for that was used up a moment ago. When it could not be decided about its

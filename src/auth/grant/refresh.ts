@@ -1,5 +1,4 @@
 import type { Clock } from '../../clock'
-import type { RefreshToken } from '../../domain/store/credential'
 import { SatchelError } from '../../domain/value/error'
 import { grantScopes, type Scope } from '../../domain/value/scope'
 import { hashSecret } from '../../domain/value/secret'
@@ -12,6 +11,7 @@ import { isSignedBy, requirePublicKey } from './public-key'
 import type { SteadyClock } from '../steady-clock'
 import { findHolder, type Holder } from '../person/subject'
 import type { TokenAnswer } from './token-answer'
+import type { RefreshToken } from '../../domain/store/credentials'
 
 /**
  * Who holds the private half of a refresh token's key gets a new access token for a fresh signature

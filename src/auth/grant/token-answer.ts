@@ -1,5 +1,5 @@
 import type { Alert } from '../../domain/user/license'
-import type { User } from '../../domain/value/user-id'
+import type { User } from '../../domain/store/users'
 
 /** The answer to a token request (spec.md §2.2, protocol.md §2.2, RFC 6749 §5.1). */
 export interface TokenAnswer {

@@ -1,11 +1,12 @@
 import { SatchelError } from '../../domain/value/error'
 import { hashInviter, type InvitationFacts } from '../../domain/rows/invitation'
-import type { Letter, Mailer } from '../../domain/store/mail'
+import type { Letter, Mailer } from '../../domain/store/mailer'
 import { isLoopbackHost, listOrigins } from '../../domain/database/origin'
 import { hashSecret, newSecret } from '../../domain/value/secret'
 import { shownName } from '../../domain/value/shown-name'
-import type { Awaitable, Database, ReadTx, WriteTx } from '../../domain/store/store'
+import type { Database, ReadTx, WriteTx } from '../../domain/store/store'
 import { describeOrigin, type OriginName } from '../origin-name'
+import type { Awaitable } from '../../domain/store/records'
 
 export interface InvitationMailParts {
   readonly database: Database

@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock'
 import { requireLicense } from '../../domain/access/actor'
 import { SatchelError } from '../../domain/value/error'
-import type { Invitation, InvitationFacts } from '../../domain/rows/invitation'
+import type { InvitationFacts } from '../../domain/rows/invitation'
 import {
   answeredByAnother,
   answerInvitation,
@@ -11,16 +11,19 @@ import {
   unknownInvitation,
 } from '../../domain/rows/invitation-answer'
 import { licensedUntil } from '../../domain/user/license'
-import type { Mailer } from '../../domain/store/mail'
+import type { Mailer } from '../../domain/store/mailer'
 import { listOrigins } from '../../domain/database/origin'
 import { requireRedirect } from '../../domain/database/redirect'
 import { hashSecret } from '../../domain/value/secret'
-import type { Awaitable, Database, ReadTx, WriteTx } from '../../domain/store/store'
-import { requireUserId, type User } from '../../domain/value/user-id'
+import type { Database, ReadTx, WriteTx } from '../../domain/store/store'
+import { requireUserId } from '../../domain/value/user-id'
 import { findUsersOfEmail } from '../../domain/user/list'
 import type { Admission } from '../person/admission'
 import { sendInvitation } from './invitation-mail'
 import { requireActive } from '../person/subject'
+import type { Awaitable } from '../../domain/store/records'
+import type { User } from '../../domain/store/users'
+import type { Invitation } from '../../domain/store/invitations'
 
 /** Invitations by mail (protocol.md §6.4): who has the link has the mailbox, and answers for it. */
 export interface Invitations {

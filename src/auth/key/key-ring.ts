@@ -1,9 +1,9 @@
 import type { KeyObject } from 'node:crypto'
 import { importJWK, type JSONWebKeySet } from 'jose'
 import type { Clock } from '../../clock'
-import type { SigningKey } from '../../domain/store/credential'
 import type { Database } from '../../domain/store/store'
 import { isOver, openPrivateKey, publicJwk } from './key'
+import type { SigningKey } from '../../domain/store/records'
 
 type VerifyingKey = Awaited<ReturnType<typeof importJWK>>
 

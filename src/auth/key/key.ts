@@ -1,9 +1,9 @@
 import { createPrivateKey, generateKeyPairSync, type JsonWebKey, type KeyObject } from 'node:crypto'
 import { calculateJwkThumbprint, type JWK } from 'jose'
 import type { Clock } from '../../clock'
-import type { SigningKey } from '../../domain/store/credential'
 import type { Database, WriteTx } from '../../domain/store/store'
 import { seal, unseal } from './seal'
+import type { SigningKey } from '../../domain/store/records'
 
 /**
  * Makes sure that one key signs and the one that will sign after it is published, and forgets

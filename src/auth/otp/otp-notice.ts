@@ -1,9 +1,9 @@
-import type { Code } from '../../domain/store/code'
 import { SatchelError } from '../../domain/value/error'
-import type { Letter } from '../../domain/store/mail'
+import type { Letter } from '../../domain/store/mailer'
 import type { ReadTx } from '../../domain/store/store'
 import { type LoginName, nameOf } from '../person/login-name'
 import { findIntent, requireWelcome } from '../person/person'
+import type { Code } from '../../domain/store/credentials'
 
 /**
  * Adds to the mail with a code whom it logs in, or what its reader should know because it will not.

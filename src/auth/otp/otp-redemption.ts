@@ -1,4 +1,3 @@
-import { type Code, isLive } from '../../domain/store/code'
 import { SatchelError } from '../../domain/value/error'
 import type { Intent } from '../../domain/user/policy'
 import { grantScopes, isScope, type Scope } from '../../domain/value/scope'
@@ -17,6 +16,7 @@ import { findPublicKey } from '../grant/public-key'
 import { withRedeemed } from '../grant/redeemed-code'
 import type { SteadyClock } from '../steady-clock'
 import type { TokenAnswer } from '../grant/token-answer'
+import { type Code, isLive } from '../../domain/store/credentials'
 
 /** What step 2 works with. */
 export interface OtpRedemptionParts {

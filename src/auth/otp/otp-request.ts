@@ -1,6 +1,5 @@
-import type { Code } from '../../domain/store/code'
 import { randomToken } from '../../domain/value/id'
-import type { Letter, Mailer } from '../../domain/store/mail'
+import type { Letter, Mailer } from '../../domain/store/mailer'
 import { grantScopes } from '../../domain/value/scope'
 import type { Database, ReadTx } from '../../domain/store/store'
 import { createCap, tooMany } from './cap'
@@ -12,6 +11,7 @@ import type { OtpLimits } from './otp-limits'
 import { findScopes, requireScopes } from '../grant/parameters'
 import { findIntent, PERSON_SCOPES } from '../person/person'
 import type { SteadyClock } from '../steady-clock'
+import type { Code } from '../../domain/store/credentials'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE

@@ -7,9 +7,11 @@ import {
   rejection,
   type Verdict,
   verdictOn,
+  type Person,
 } from '../../domain/user/policy'
 import type { Database } from '../../domain/store/store'
-import { findUser, type Person, type User } from '../../domain/value/user-id'
+import { findUser } from '../../domain/access/actor'
+import type { User } from '../../domain/store/users'
 
 /**
  * Asks the web hook of a database about a person (protocol.md §13.1): outside every unit, because it

@@ -1,7 +1,7 @@
-import type { Code } from '../../domain/store/code'
 import { DEMO_DOMAIN, requireEmail } from '../../domain/value/email'
 import { SatchelError } from '../../domain/value/error'
 import { requireUserId } from '../../domain/value/user-id'
+import type { Code } from '../../domain/store/credentials'
 
 /** Who wants to log in: the owner of a mailbox, perhaps as somebody else (protocol.md §2.1). */
 export interface LoginName {

@@ -3,11 +3,13 @@ import { SatchelError } from '../../domain/value/error'
 import { findPolicy, type Intent, rejection, verdictOn } from '../../domain/user/policy'
 import type { Scope } from '../../domain/value/scope'
 import type { ReadTx } from '../../domain/store/store'
-import { findUser, foldEmail, isEmail, type User } from '../../domain/value/user-id'
 import type { PersonClaims } from '../grant/claims'
 import type { LoginName } from './login-name'
 import type { Parameters } from '../grant/parameters'
 import { PUBLIC_CLIENT, requireActive } from './subject'
+import { findUser } from '../../domain/access/actor'
+import type { User } from '../../domain/store/users'
+import { foldEmail, isEmail } from '../../domain/value/email'
 
 /** What a token may be asked for by someone who logs in themselves. */
 export const PERSON_SCOPES: readonly Scope[] = ['ACCESS_DB']

@@ -1,7 +1,8 @@
 import { findClient, isClientExpired } from '../../domain/database/client'
 import { SatchelError } from '../../domain/value/error'
 import type { ReadTx } from '../../domain/store/store'
-import { findUser, type User } from '../../domain/value/user-id'
+import { findUser } from '../../domain/access/actor'
+import type { User } from '../../domain/store/users'
 
 /**
  * The client id of what people get by logging in themselves (OTP, a provider, demo): their application

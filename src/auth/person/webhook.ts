@@ -2,9 +2,8 @@ import type { Clock } from '../../clock'
 import { SatchelError } from '../../domain/value/error'
 import { randomToken } from '../../domain/value/id'
 import { parseJson } from '../../domain/json/scan'
-import type { Policy, Verdict } from '../../domain/user/policy'
+import type { Policy, Verdict, Person } from '../../domain/user/policy'
 import type { Database } from '../../domain/store/store'
-import type { Person } from '../../domain/value/user-id'
 import type { Vault } from '../../domain/store/vault'
 import {
   findWebhook,

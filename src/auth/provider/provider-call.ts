@@ -1,10 +1,10 @@
 import type { Configuration } from 'openid-client'
 import { SatchelError } from '../../domain/value/error'
-import type { Provider } from '../../domain/database/provider'
 import type { LoginProof } from './login-state'
 import { providerFailure } from './provider-client'
 import { isOpenId, locate, PROVIDER_FACTS, usualScopes } from './provider-facts'
 import { type Claims, type Identity, isRecord } from './provider-identity'
+import type { Provider } from '../../domain/store/records'
 
 /** One login at one provider. */
 export interface ProviderCall {

@@ -1,7 +1,7 @@
 import type { Configuration } from 'openid-client'
-import type { Provider } from '../../domain/database/provider'
 import { providerError, providerFailure } from './provider-client'
 import { callbackAddress } from './provider-login'
+import type { Provider } from '../../domain/store/records'
 
 /** What a provider says of itself and of us. */
 export interface ProviderCheck {

@@ -2,11 +2,11 @@ import { createPrivateKey, sign } from 'node:crypto'
 import type { ClientAuth, Configuration, CustomFetch, ServerMetadata } from 'openid-client'
 import { type Clock, systemClock } from '../../clock'
 import { quoted, SatchelError } from '../../domain/value/error'
-import type { Provider } from '../../domain/database/provider'
 import type { Vault } from '../../domain/store/vault'
 import { type Outbound, OutboundError } from '../../net/outbound'
 import { isRecord } from './provider-identity'
 import { type Endpoints, locate, PROVIDER_FACTS } from './provider-facts'
+import type { Provider } from '../../domain/store/records'
 
 /** Providers as the OpenID library knows them. */
 export interface ProviderClients {

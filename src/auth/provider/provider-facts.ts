@@ -1,11 +1,11 @@
 import { SatchelError } from '../../domain/value/error'
-import type { Provider, ProviderOptions, ProviderType } from '../../domain/database/provider'
 import {
   type Identify,
   identifyByClaims,
   identifyByGitHub,
   identifyByMicrosoft,
 } from './provider-identity'
+import type { Provider, ProviderOptions, ProviderType } from '../../domain/store/records'
 
 /** What is known of a type of providers (protocol.md §3.3). An option of a provider goes first. */
 export interface ProviderFacts {

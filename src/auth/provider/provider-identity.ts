@@ -1,4 +1,4 @@
-import type { Provider } from '../../domain/database/provider'
+import type { Provider } from '../../domain/store/records'
 
 /** Who somebody is, as a provider says. */
 export interface Identity {

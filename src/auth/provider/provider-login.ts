@@ -1,17 +1,19 @@
 import { requireEmail } from '../../domain/value/email'
 import { type ErrorCode, SatchelError } from '../../domain/value/error'
 import { listOrigins } from '../../domain/database/origin'
-import { getProvider, type Provider } from '../../domain/database/provider'
+import { getProvider } from '../../domain/database/provider'
 import { requireRedirect, withParameter } from '../../domain/database/redirect'
 import { newSecret } from '../../domain/value/secret'
 import type { Database } from '../../domain/store/store'
-import { type Person, requireUserId } from '../../domain/value/user-id'
+import { requireUserId } from '../../domain/value/user-id'
 import { issueCode } from '../grant/authorization-code'
 import type { LoginState, LoginStates } from './login-state'
 import { beginAtProvider, identifyAtProvider } from './provider-call'
 import type { ProviderClients } from './provider-client'
 import type { Identity } from './provider-identity'
 import type { SteadyClock } from '../steady-clock'
+import type { Provider } from '../../domain/store/records'
+import type { Person } from '../../domain/user/policy'
 
 /** Logins that go by an outside provider (spec.md §4.4, protocol.md §3.3). */
 export interface ProviderLogins {

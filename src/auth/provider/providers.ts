@@ -1,14 +1,7 @@
 import { createPrivateKey } from 'node:crypto'
 import type { Clock } from '../../clock'
 import { quoted, SatchelError } from '../../domain/value/error'
-import {
-  getProvider,
-  type Provider,
-  PROVIDER_TYPES,
-  type ProviderOptions,
-  type ProviderType,
-  putProvider,
-} from '../../domain/database/provider'
+import { getProvider, putProvider } from '../../domain/database/provider'
 import type { Database } from '../../domain/store/store'
 import type { Vault } from '../../domain/store/vault'
 import { isWebAddress } from '../../domain/value/web-address'
@@ -19,6 +12,12 @@ import { createProviderClients, secretLabel } from './provider-client'
 import { locate, PROVIDER_FACTS } from './provider-facts'
 import { createProviderLogins, type ProviderLogins } from './provider-login'
 import type { SteadyClock } from '../steady-clock'
+import {
+  type Provider,
+  PROVIDER_TYPES,
+  type ProviderOptions,
+  type ProviderType,
+} from '../../domain/store/records'
 
 /** The login providers of one database. */
 export interface Providers extends ProviderLogins {

@@ -1,9 +1,9 @@
 import type { Actor } from './actor'
 import { compoundKey } from '../value/key'
 import { parseStored } from '../value/value'
-import { PUBLIC_REALM, PUBLIC_REALM_REF, type RealmRef } from '../store/realm'
+import { PUBLIC_REALM, PUBLIC_REALM_REF, type RealmRef } from '../store/realms'
 import type { ReadTx } from '../store/store'
-import type { Rights } from '../store/membership'
+import type { Rights } from '../store/memberships'
 import { FULL, type PermissionSet, parsePermissions } from '../value/permission'
 
 /** What an actor may do where (protocol.md §6.3), worked out from one snapshot. */

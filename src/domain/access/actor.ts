@@ -1,5 +1,8 @@
 import { SatchelError } from '../value/error'
 import type { Scope } from '../value/scope'
+import type { ReadTx } from '../store/store'
+import type { Awaitable } from '../store/records'
+import type { User } from '../store/users'
 
 /** Who is asking, as far as the domain needs to know. */
 export interface Actor {
@@ -44,4 +47,19 @@ export function requireLicense(
     'LICENSE_EXPIRED',
     'Your licence has expired: you can read, but not change anything',
   )
+}
+
+/** The user as it is since policy last changed: remembered, for it is asked for with every token. */
+export function findUser(tx: ReadTx, id: string): Awaitable<User | undefined> {
+  return tx.remember(`user ${id}`, () => tx.users.find(id))
+}
+
+/**
+ * Asked in the unit that writes something, for which the writer may have waited: what comes after
+ * the deletion of a user would be left to the next one with their id. Throws `INVALID_TOKEN`.
+ */
+export async function requireSameLife(tx: ReadTx, { subject, incarnation }: Actor): Promise<void> {
+  if (subject === null || incarnation === undefined) return
+  if ((await findUser(tx, subject))?.incarnation === incarnation) return
+  throw new SatchelError('INVALID_TOKEN', 'The user of this token is gone')
 }

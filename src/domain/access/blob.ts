@@ -1,8 +1,10 @@
 import { type Access, accessOf } from './access'
 import type { Actor } from './actor'
 import { SatchelError } from '../value/error'
-import type { Awaitable, Database, ReadTx } from '../store/store'
-import { type Blob, parseRef } from '../value/blob'
+import type { Database, ReadTx } from '../store/store'
+import { parseRef } from '../value/blob'
+import type { Awaitable } from '../store/records'
+import type { Blob } from '../store/blobs'
 
 /**
  * The blob that `ref` (`1:<id>`, decoded) names, for an actor who may read it (design.md §5.9): its

@@ -1,6 +1,6 @@
 import { formatRef, parseRef } from '../value/blob'
 import { SatchelError, quoted } from '../value/error'
-import type { RealmRef } from '../store/realm'
+import type { RealmRef } from '../store/realms'
 import type { BlobState } from '../store/blobs'
 import type { Database, ReadTx } from '../store/store'
 

@@ -1,6 +1,7 @@
 import { SatchelError } from '../value/error'
 import type { InlineKind, InlineValue } from '../value/inline-value'
-import type { Awaitable, ReadTx, WriteTx } from '../store/store'
+import type { ReadTx, WriteTx } from '../store/store'
+import type { Awaitable } from '../store/records'
 
 /** When the bytes of a value leave its object for a blob of their own (protocol.md §8.2). */
 export interface OffloadRule {

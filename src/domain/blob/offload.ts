@@ -5,14 +5,13 @@ import type { StoredObject } from '../store/objects'
 import type { Draft } from '../object/draft'
 import { type WireObject, getOwn, isWireObject, parseStored } from '../value/value'
 import type { WriteTx } from '../store/store'
-import type { Table } from '../store/table'
-import { parseRef } from '../value/blob'
+import { parseRef, refOf } from '../value/blob'
 import type { BlobLimits } from './limits'
 import type { OffloadRule } from './offload-rule'
-import { refOf } from './refs'
 import type { Arrival, BlobStore } from '../store/blob-store'
 import { type Taken, takeLarge } from './taken'
 import { noteBlob } from './upload'
+import type { Table } from '../store/tables'
 
 /** What values are offloaded with. */
 export interface Offloading {

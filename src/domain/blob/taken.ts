@@ -1,9 +1,9 @@
 import { SatchelError, quoted } from '../value/error'
 import { type WireObject, getOwn, isWireObject, setOwn } from '../value/value'
-import type { Table } from '../store/table'
 import { requireBlobType } from '../value/blob'
 import { type InlineValue, inlineValueOf } from '../value/inline-value'
 import { type OffloadRule, isOffloaded } from './offload-rule'
+import type { Table } from '../store/tables'
 
 /** A value that was taken out of an object. */
 export interface Taken {

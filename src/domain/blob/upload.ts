@@ -1,12 +1,13 @@
-import { requireSameLife } from '../value/user-id'
 import { accessOf } from '../access/access'
-import type { Actor } from '../access/actor'
+import { requireSameLife, type Actor } from '../access/actor'
 import { SatchelError } from '../value/error'
-import type { RealmRef } from '../store/realm'
+import type { RealmRef } from '../store/realms'
 import type { Database, ReadTx, WriteTx } from '../store/store'
 import { findSharedBlob } from '../access/blob'
-import { type Blob, formatRef, requireBlobId } from '../value/blob'
+import { formatRef, requireBlobId } from '../value/blob'
 import { type BlobLimits, findBlobLimits } from './limits'
+import type { Room } from '../store/blob-store'
+import type { Blob } from '../store/blobs'
 
 /** What arrived, its bytes already in the blob store. */
 export interface BlobUpload {
@@ -19,14 +20,6 @@ export interface BlobUpload {
   readonly type: string
   /** ms since the epoch. */
   readonly now: number
-}
-
-/** How long an upload may get. */
-export interface Room {
-  /** In bytes. */
-  readonly bytes: number
-  /** What one that is longer is refused with. */
-  readonly refuse: () => SatchelError
 }
 
 /** What is left of a quota, of which all uploads take that come at the same time. */

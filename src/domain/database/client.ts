@@ -4,22 +4,8 @@ import { randomToken } from '../value/id'
 import { hasAllScopes, type Scope, SCOPES } from '../value/scope'
 import { hashSecret, newSecret, sameSecret } from '../value/secret'
 import type { ReadTx, WriteTx } from '../store/store'
-import { foldEmail } from '../value/user-id'
-
-/** An API client (protocol.md §9.2). Its secret is known only as its SHA-256. */
-export interface Client {
-  readonly id: string
-  /** Base64url of the SHA-256 of the secret. */
-  readonly secretHash: string
-  readonly scopes: readonly Scope[]
-  readonly name: string | null
-  /** ms since the epoch. */
-  readonly created: number
-  /** The moment its key stops working, ms, or null. Set on the old client by a rotation. */
-  readonly expires: number | null
-  /** Whose it is: this person may log in as others if its scopes permit (protocol.md §2.1), or null. */
-  readonly email: string | null
-}
+import type { Client } from '../store/records'
+import { foldEmail } from '../value/email'
 
 /** What a client logs in with. The secret is given once and kept nowhere. */
 export interface ClientCredentials {

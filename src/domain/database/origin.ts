@@ -2,14 +2,6 @@ import type { Clock } from '../../clock'
 import { quoted, SatchelError } from '../value/error'
 import type { ReadTx, WriteTx } from '../store/store'
 
-/** A browser origin that may call the database (protocol.md §11). */
-export interface Origin {
-  /** As it was listed: `https://app.example.com`, `capacitor://localhost`, `app:Name`, `myapp:`. */
-  readonly id: string
-  /** ms since the epoch. */
-  readonly created: number
-}
-
 /**
  * Lists an origin, or an address for OAuth redirects when it has a path; adding it twice is adding
  * it once. `force` permits http beyond this machine. Returns it as it was listed. Throws

@@ -1,7 +1,7 @@
 import { SatchelError } from '../value/error'
-import type { Job } from './job'
 import type { Database } from '../store/store'
 import { nextTurn } from '../value/turn'
+import type { Job } from '../store/records'
 
 /** A database that closes says nothing: it is looked at again after so many ms. */
 const PATIENCE = 1_000

@@ -1,7 +1,8 @@
 import { SatchelError } from '../value/error'
-import { type Job, PATIENT, URGENT } from './job'
+import { PATIENT, URGENT } from './job'
 import type { Database } from '../store/store'
 import { nextTurn } from '../value/turn'
+import type { Job } from '../store/records'
 
 /** Does one short step of a job and says whether there is more; the job's row goes with its last. */
 export type JobStep = (database: Database, job: Job) => Promise<'more' | 'done'>

@@ -1,19 +1,6 @@
 import { randomToken } from '../value/id'
 import type { WriteTx } from '../store/store'
-
-/** Long work in short units; what is unfinished goes on at the next start (design.md §3). */
-export interface Job {
-  readonly id: string
-  readonly kind: 'index' | 'drop-index' | 'erase' | 'import' | 'leave' | 'hand-over'
-  /** What the kind needs to go on, as JSON. */
-  readonly state: Readonly<Record<string, unknown>>
-  readonly done: number
-  /** How much there is to do in the same measure, or null when unknown. */
-  readonly total: number | null
-  readonly created: number
-  /** Why it stopped for good, or null. */
-  readonly failure: string | null
-}
+import type { Job } from '../store/records'
 
 /** Short jobs that others wait for: they go before those that were put down earlier. */
 export const URGENT: ReadonlySet<Job['kind']> = new Set(['leave', 'hand-over'])

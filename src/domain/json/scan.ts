@@ -12,8 +12,8 @@ import {
   SPACE,
   TAB,
 } from './bytes'
-import { describePosition, findJsonFault, positionAt } from './syntax'
-import type { Position } from './syntax'
+import { findJsonFault } from './syntax'
+import { describePosition, positionAt, type Position } from '../value/position'
 
 /** How much JSON a text may hold (design.md §6). */
 export interface JsonLimits {

@@ -1,8 +1,7 @@
 import { JSON_LIMITS, parseJson } from './scan'
-import { findJsonFault, offsetInString, positionAt } from './syntax'
-import type { Position } from './syntax'
-import { parseStores } from '../value/schema'
-import type { Locate, TableSchema } from '../value/schema'
+import { findJsonFault, offsetInString } from './syntax'
+import { parseStores, type Locate, type TableSchema } from '../value/schema'
+import { positionAt, type Position } from '../value/position'
 
 /**
  * Parses the text of a JSON file: an import file with a `schema` (protocol.md §9.4), or the

@@ -13,8 +13,8 @@ import {
   TAB,
 } from './bytes'
 import { decodeUtf8, parseJson } from './scan'
-import { describePosition, type Position } from './syntax'
 import { beginToken, type Lines, newLine, positionOf, type Token, tokenEnd } from './token'
+import { describePosition, type Position } from '../value/position'
 
 /** A value of a JSON file, not parsed yet, and the line and column (in bytes) it begins at. */
 export interface JsonPart extends Position {

@@ -1,9 +1,3 @@
-/** A place in a text, both counted from 1; columns count UTF-16 units, as editors do. */
-export interface Position {
-  readonly line: number
-  readonly column: number
-}
-
 /** Where a text stops being JSON, and what should stand there. */
 export interface JsonFault {
   readonly offset: number
@@ -28,25 +22,6 @@ export function findJsonFault(text: string, visitor?: JsonVisitor): JsonFault | 
     throw fault
   }
 }
-
-/** Line and column of an offset in a text, which itself may begin at `start` of something greater. */
-export function positionAt(text: string, offset: number, start = BEGINNING): Position {
-  let { line } = start
-  let lineStart = 0
-  for (;;) {
-    const newline = text.indexOf('\n', lineStart)
-    if (newline < 0 || newline >= offset) break
-    lineStart = newline + 1
-    line++
-  }
-  return { line, column: offset - lineStart + (lineStart === 0 ? start.column : 1) }
-}
-
-export function describePosition({ line, column }: Position): string {
-  return `line ${line}, column ${column}`
-}
-
-const BEGINNING: Position = { line: 1, column: 1 }
 
 /** The offset in `text` of character `index` of the string literal that begins at `start`. */
 export function offsetInString(text: string, start: number, index: number): number {

@@ -8,7 +8,7 @@ import {
   OPEN_OBJECT,
   QUOTE,
 } from './bytes'
-import type { Position } from './syntax'
+import type { Position } from '../value/position'
 
 /** Which line is being read. */
 export interface Lines {

@@ -1,9 +1,9 @@
 import { SatchelError, quoted } from '../value/error'
-import type { Table } from '../store/table'
 import type { Draft } from './draft'
 import { keyFromPath } from '../value/key'
 import { propertyAt } from '../value/property'
 import { isWireObject, setOwn } from '../value/value'
+import type { Table } from '../store/tables'
 
 /**
  * The object that is put at an address, with the key of that address where it names none itself

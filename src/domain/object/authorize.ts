@@ -1,11 +1,12 @@
-import { quoted } from '../value/error'
+import { quoted, SatchelError } from '../value/error'
 import type { StoredObject } from '../store/objects'
 import type { Draft } from './draft'
 import { changedProperties, getOwn, parseStored } from '../value/value'
-import { mentionsBlobs } from '../blob/refs'
 import { type Placement, type Writing, heldIn, refuse } from './writing'
 import { mayRead } from '../access/access'
 import { mayAdd, mayManage, mayUpdate } from '../value/permission'
+import { mentionsBlobs, parseRef, refsIn } from '../value/blob'
+import { findSharedBlob } from '../access/blob'
 
 /**
  * The general rules for a writer without `GLOBAL_WRITE` (protocol.md §6.3, design.md §5): throws
@@ -95,4 +96,44 @@ export function refuseRealm() {
 
 function refuseAdd(table: string) {
   return refuse(`add ${table}`, `adding to ${quoted(table)} needs add on it in that realm`)
+}
+
+/** Whether there is anything to require: asked of every object that is written. */
+export function needsReadableRefs({ isGlobal }: Writing, { draft }: Placement): boolean {
+  return !isGlobal && mentionsBlobs(draft.text)
+}
+
+/**
+ * A reference counts only if its writer may read the blob where it is first written (design.md §5.9):
+ * having brought it, or reading a realm with another reference; what a token with `GLOBAL_READ`
+ * happens to see is not its subject's to share. References that the object had stay, whoever
+ * writes; who writes everything (`GLOBAL_WRITE`) is not asked. Throws `BLOB_NOT_READABLE` naming the property.
+ */
+export async function requireReadableRefs(
+  { tx, access }: Writing,
+  { draft, previous }: Placement,
+): Promise<void> {
+  const known = new Set(previous === undefined ? [] : storedRefs(previous.value))
+  for (const { ref, path } of refsIn(draft.object)) {
+    if (known.has(ref)) continue
+    known.add(ref)
+    const id = parseRef(ref)
+    if (id === undefined || (await findSharedBlob(tx, access, id)) === undefined) {
+      throw notReadable(path)
+    }
+    await tx.breathe()
+  }
+}
+
+function storedRefs(value: string): string[] {
+  return mentionsBlobs(value) ? refsIn(parseStored(value)).map(({ ref }) => ref) : []
+}
+
+function notReadable(path: string): SatchelError {
+  const property = path === '' ? 'the object itself' : path
+  return new SatchelError(
+    'BLOB_NOT_READABLE',
+    `${quoted(property)} references a blob that is not there or that you may not read: upload it first, then store the "ref" you get`,
+    { reason: property.slice(0, 100) },
+  )
 }

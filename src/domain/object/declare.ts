@@ -3,7 +3,7 @@ import { idPrefixFor } from '../value/id'
 import { startJob } from '../job/job'
 import { type TableSchema, formatStores } from '../value/schema'
 import type { WriteTx } from '../store/store'
-import type { Table } from '../store/table'
+import type { Table } from '../store/tables'
 
 /** How many tables a database may have, the hidden ones included (design.md §3). */
 const MOST_TABLES = 500

@@ -1,7 +1,7 @@
 import { SatchelError, quoted } from '../value/error'
-import type { Table } from '../store/table'
 import { keyOf, requireIdText } from '../value/key'
 import { type WireObject, requireWireObject, setOwn } from '../value/value'
+import type { Table } from '../store/tables'
 
 /** An object on its way in: checked, serialised once, its place not yet decided. */
 export interface Draft {

@@ -1,9 +1,9 @@
 import type { ChunkSize, IndexLookup, StoredRow } from '../store/objects'
 import type { ReadTx } from '../store/store'
-import type { Table, TableIndex } from '../store/table'
 import { type Filter, matches } from './filter'
 import { ARRAY_RANGE, candidateKeys, isCutKey } from '../value/index-key'
 import { parseStored } from '../value/value'
+import type { Table, TableIndex } from '../store/tables'
 
 /** What an index knows of the rows that pass the filters. */
 export interface Found {

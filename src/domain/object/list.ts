@@ -2,11 +2,11 @@ import type { Actor } from '../access/actor'
 import { SatchelError } from '../value/error'
 import type { Chunk, StoredRow } from '../store/objects'
 import type { Database } from '../store/store'
-import { requireTable } from '../store/table'
 import { nextTurn } from '../value/turn'
 import type { ViewName } from '../access/view'
 import type { ListQuery } from './filter'
 import { CHUNK, type Reading, nextRows, nextText, prepareReading } from './reading'
+import { requireTable } from './tables'
 
 /** A page is held in memory: it ends here even when `$limit` asks for more rows. */
 const PAGE_BYTES = 16 * 1024 * 1024

@@ -1,7 +1,7 @@
-import type { Job } from '../job/job'
 import { type JobStep, UNIT_MS } from '../job/job-runner'
 import { entriesOf, storedTraces } from './traces'
 import { parseStored } from '../value/value'
+import type { Job } from '../store/records'
 
 /** Objects per unit: short enough for nobody to notice (design.md §3). */
 const STEP = { rows: 500, bytes: 1024 * 1024 }

@@ -2,12 +2,13 @@ import { type Access, accessOf, mayRead } from '../access/access'
 import type { Actor } from '../access/actor'
 import { SatchelError } from '../value/error'
 import type { StoredObject } from '../store/objects'
-import { PUBLIC_REALM_REF } from '../store/realm'
+import { PUBLIC_REALM_REF } from '../store/realms'
 import type { Database } from '../store/store'
-import { type Table, requireTable } from '../store/table'
 import type { ViewName } from '../access/view'
 import { privateKey } from './draft'
 import { keyFromPath } from '../value/key'
+import { requireTable } from './tables'
+import type { Table } from '../store/tables'
 
 /**
  * The stored text of one object (spec.md §4). `key` is the path segment, decoded. The caller has

@@ -2,12 +2,12 @@ import { refuseRealm } from './authorize'
 import { requireFreshRealm } from '../rows/realm-rows'
 import { SatchelError, quoted } from '../value/error'
 import type { StoredObject } from '../store/objects'
-import { PUBLIC_REALM, PUBLIC_REALM_REF, type Realm } from '../store/realm'
+import { PUBLIC_REALM, PUBLIC_REALM_REF, type Realm } from '../store/realms'
 import type { WriteTx } from '../store/store'
-import type { Table } from '../store/table'
 import { requireUserId } from '../value/user-id'
 import { type Draft, withFields } from './draft'
 import type { Placement, Writing } from './writing'
+import type { Table } from '../store/tables'
 
 /** Decides realm, owner and key of a draft and writes them into it (design.md §5.1). */
 export async function place(

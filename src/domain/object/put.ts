@@ -1,14 +1,13 @@
 import { accessOf } from '../access/access'
-import { authorizePut } from './authorize'
+import { authorizePut, needsReadableRefs, requireReadableRefs } from './authorize'
 import { keepingFullRights } from '../rows/full-rights'
 import { ROW_RULES } from '../rows/row-rules'
-import { needsReadableRefs, requireReadableRefs } from '../blob/refs'
 import type { ObjectPut, StoredObject } from '../store/objects'
-import type { Table } from '../store/table'
 import type { Draft } from './draft'
 import { place } from './placement'
 import { storedTraces, tracesOf } from './traces'
 import type { Placement, RowRules, Writing } from './writing'
+import type { Table } from '../store/tables'
 
 /** Objects of ordinary tables are looked up and written this many at a time. */
 const BATCH = 500

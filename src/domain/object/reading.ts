@@ -1,13 +1,13 @@
 import { type Access, accessOf, mayRead } from '../access/access'
 import type { Actor } from '../access/actor'
 import type { Chunk, ChunkSize, StoredRow } from '../store/objects'
-import { PUBLIC_REALM_REF, type RealmRef } from '../store/realm'
+import { PUBLIC_REALM_REF, type RealmRef } from '../store/realms'
 import type { ReadTx } from '../store/store'
-import type { Table } from '../store/table'
 import type { ViewName } from '../access/view'
 import { type Filter, type ListQuery, matches } from './filter'
 import { findByIndex } from './index-lookup'
 import { parseStored } from '../value/value'
+import type { Table } from '../store/tables'
 
 /** One short read of a list (design.md §3 Lists). */
 export const CHUNK: ChunkSize = { rows: 1_000, bytes: 256 * 1024 }

@@ -1,16 +1,15 @@
-import { requireSameLife } from '../value/user-id'
 import { accessOf } from '../access/access'
 import { authorizeRemoval } from './authorize'
 import { keepingFullRights } from '../rows/full-rights'
 import { ROW_RULES } from '../rows/row-rules'
-import type { Actor } from '../access/actor'
+import { requireSameLife, type Actor } from '../access/actor'
 import type { StoredObject } from '../store/objects'
 import type { Database } from '../store/store'
-import { requireTable } from '../store/table'
 import type { ViewName } from '../access/view'
 import { isShown, keyInView, unknownObject } from './object'
 import { storedTraces } from './traces'
 import type { RowRules, Writing } from './writing'
+import { requireTable } from './tables'
 
 /** What a removal is made of. The caller has checked the scopes of the view. */
 export interface Removal {

@@ -1,8 +1,8 @@
 import { declareTables } from './declare'
-import type { Job } from '../job/job'
 import type { TableSchema } from '../value/schema'
 import type { ReadTx, WriteTx } from '../store/store'
-import type { Table } from '../store/table'
+import type { Job } from '../store/records'
+import type { Table } from '../store/tables'
 
 /** An index that filters do not use yet. */
 export interface BuildingIndex {

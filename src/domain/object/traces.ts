@@ -1,8 +1,8 @@
-import { blobsIn, mentionsBlobs } from '../blob/refs'
 import type { IndexEntry, Traces } from '../store/objects'
-import type { Table } from '../store/table'
 import { indexEntries } from '../value/index-key'
 import { type WireObject, parseStored } from '../value/value'
+import { blobsIn, mentionsBlobs } from '../value/blob'
+import type { Table } from '../store/tables'
 
 const NONE: readonly never[] = []
 

@@ -5,11 +5,12 @@ import type { Offload } from '../blob/offload'
 import { SatchelError } from '../value/error'
 import type { SendInvitation } from '../rows/invitation'
 import type { StoredObject } from '../store/objects'
-import type { Realm, RealmRef } from '../store/realm'
-import type { Awaitable, WriteTx } from '../store/store'
-import type { Table } from '../store/table'
+import type { Realm, RealmRef } from '../store/realms'
+import type { WriteTx } from '../store/store'
 import type { ViewName } from '../access/view'
 import type { Draft } from './draft'
+import type { Awaitable } from '../store/records'
+import type { Table } from '../store/tables'
 
 /** What one request writes with: who, through which view, in which unit. */
 export interface Writing {

@@ -1,6 +1,6 @@
 import { SatchelError } from '../value/error'
 import type { Writing } from '../object/writing'
-import type { RealmRef } from '../store/realm'
+import type { RealmRef } from '../store/realms'
 import type { WriteTx } from '../store/store'
 import { permissionsOf } from '../access/access'
 import { hasFullRights } from '../value/permission'

@@ -1,35 +1,14 @@
 import { findClient } from '../database/client'
-import { DEMO_DOMAIN, requireEmail } from '../value/email'
+import { DEMO_DOMAIN, requireEmail, foldEmail } from '../value/email'
 import { SatchelError } from '../value/error'
 import { withFields } from '../object/draft'
 import { isAbsent, parseStored, type WireObject } from '../value/value'
 import type { Placement, Writing } from '../object/writing'
-import type { RealmRef } from '../store/realm'
+import type { RealmRef } from '../store/realms'
 import { hashSecret } from '../value/secret'
 import { shownName } from '../value/shown-name'
 import type { ReadTx, WriteTx } from '../store/store'
-import { findUser, foldEmail } from '../value/user-id'
-
-/** An invitation that went out by mail: what the link in it stands for. */
-export interface Invitation {
-  /** base64url of the SHA-256 of the secret in the link. */
-  readonly id: string
-  /** The key of the row in `members`. */
-  readonly member: string
-  /** The realm that the mail spoke of. */
-  readonly realm: RealmRef
-  /** Where it went. */
-  readonly email: string
-  /** What `hashInviter` makes of the user or client who invites. */
-  readonly inviter: string
-  /** The page to go on to, `https://app.example.com`, or null. */
-  readonly origin: string | null
-  /** What people know that page by, or the database. */
-  readonly originName: string
-  /** ms since the epoch. */
-  readonly sent: number
-  readonly expires: number
-}
+import { findUser } from '../access/actor'
 
 /** Counts the invitations of one person, and tells nobody who it is: they may be deleted. */
 export function hashInviter(userId: string): string {

@@ -9,13 +9,13 @@ import {
   parseStored,
 } from '../value/value'
 import { type Placement, type RowRules, type Writing, heldIn, refuse } from '../object/writing'
-import type { RealmRef } from '../store/realm'
-import { foldEmail } from '../value/user-id'
+import type { RealmRef } from '../store/realms'
 import { permissionsOf } from '../access/access'
 import { authorizePut, authorizeRemoval } from '../object/authorize'
-import type { Membership } from '../store/membership'
+import type { Membership } from '../store/memberships'
 import { mayGrant, parsePermissions } from '../value/permission'
 import { requireCustomRealm } from './role-rows'
+import { foldEmail } from '../value/email'
 
 /** Properties that only the server and, of the first two, the addressed person change (design.md §5.4). */
 const ANSWERS = ['accepted', 'rejected'] as const

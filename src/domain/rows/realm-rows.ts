@@ -1,7 +1,7 @@
 import { SatchelError, quoted } from '../value/error'
 import { startJob } from '../job/job'
 import { type Placement, type RowRules, type Writing, heldIn, refuse } from '../object/writing'
-import { PUBLIC_REALM } from '../store/realm'
+import { PUBLIC_REALM } from '../store/realms'
 import type { WriteTx } from '../store/store'
 import { mayRead } from '../access/access'
 import { authorizePut, authorizeRemoval, refuseInvisible } from '../object/authorize'

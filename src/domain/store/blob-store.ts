@@ -1,4 +1,4 @@
-import type { Room } from '../blob/upload'
+import { SatchelError } from '../value/error'
 
 /**
  * The seam between the domain and the place where the bytes of one database's blobs lie (design.md
@@ -50,4 +50,12 @@ export interface Arrival extends AsyncDisposable {
    * throws, what was not there before goes again. At most once.
    */
   keep<T>(record: () => Promise<T>): Promise<T>
+}
+
+/** How long an upload may get. */
+export interface Room {
+  /** In bytes. */
+  readonly bytes: number
+  /** What one that is longer is refused with. */
+  readonly refuse: () => SatchelError
 }

@@ -1,6 +1,5 @@
-import type { Blob } from '../value/blob'
-import type { RealmRef } from './realm'
-import type { Awaitable } from './store'
+import type { RealmRef } from './realms'
+import type { Awaitable } from './records'
 
 /** A blob as the one who keeps the storage in order sees it. */
 export interface BlobState extends Blob {
@@ -65,4 +64,18 @@ export interface BlobWriter extends BlobReader {
   remove(id: string): Awaitable<void>
   /** What lay under this hash is gone. */
   settle(hash: string): Awaitable<void>
+}
+
+/** Binary data beside the objects that reference it (spec.md §2.7, protocol.md §8). Its bytes never change. */
+export interface Blob {
+  /** Chosen by the client that uploaded it. */
+  readonly id: string
+  /** SHA-256 of the bytes in hex, 64 characters: the name under which they lie in the blob store. */
+  readonly hash: string
+  /** In bytes. */
+  readonly size: number
+  /** The content type, as it was given. */
+  readonly type: string
+  /** When it was first uploaded, ms. */
+  readonly created: number
 }

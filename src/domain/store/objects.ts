@@ -1,6 +1,6 @@
-import type { RealmRef } from './realm'
-import type { Awaitable } from './store'
-import type { Table } from './table'
+import type { RealmRef } from './realms'
+import type { Awaitable } from './records'
+import type { Table } from './tables'
 
 // The part of the seam (`store.ts`, design.md §3) that is about objects: how they lie, are found and are written.
 

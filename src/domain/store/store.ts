@@ -1,31 +1,32 @@
 import type { BlobReader, BlobWriter } from './blobs'
-import type { Client } from '../database/client'
-import type { Job } from '../job/job'
-import type { SigningKey } from './credential'
 import type { ObjectReader, ObjectWriter } from './objects'
-import type { Origin } from '../database/origin'
-import type { Provider } from '../database/provider'
-import type { Realm, RealmRef } from './realm'
-import type { Setting } from './setting'
-import type { IndexState, Table } from './table'
+import type { RealmRef, RealmReader, RealmWriter } from './realms'
+import type {
+  Job,
+  Provider,
+  Origin,
+  Client,
+  SigningKey,
+  Setting,
+  Awaitable,
+  Records,
+  RecordWriter,
+} from './records'
+import type { MembershipReader, MembershipWriter } from './memberships'
+import type { MailReader, MailWriter } from './mails'
+import type { InvitationReader, InvitationWriter } from './invitations'
+import type { UserReader, UserWriter } from './users'
 import type {
   CodeReader,
   CodeWriter,
-  InvitationReader,
-  InvitationWriter,
   LoginReader,
   LoginWriter,
-  MailReader,
-  MailWriter,
-  MembershipReader,
-  MembershipWriter,
   RefreshTokenReader,
   RefreshTokenWriter,
   TimeReader,
   TimeWriter,
-  UserReader,
-  UserWriter,
-} from './people'
+} from './credentials'
+import type { TableReader, TableWriter } from './tables'
 
 /**
  * The seam between the domain and a storage engine (design.md §3). `test/contract/store.ts` is its
@@ -42,9 +43,6 @@ export interface Store extends AsyncDisposable {
   /** Closes the database and removes everything of it. Throws `UNKNOWN_DATABASE`. */
   remove(name: string): Promise<void>
 }
-
-/** A value, or a promise of it: an engine that answers at once need not pretend otherwise. */
-export type Awaitable<T> = T | Promise<T>
 
 export interface Database extends AsyncDisposable {
   /** Immutable: tokens name it as their audience, so they survive a copy or a new address. */
@@ -139,50 +137,4 @@ export interface WriteTx extends ReadTx {
   attempt<T>(work: () => Awaitable<T>): Promise<T>
   /** Lets readers and the network in when the unit has run for a while. Call it between batches. */
   breathe(): Promise<void>
-}
-
-/** Small nouns, found by id and read whole. */
-export interface Records<T> {
-  find(id: string): Awaitable<T | undefined>
-  list(): Awaitable<T[]>
-}
-
-export interface RecordWriter<T> extends Records<T> {
-  put(record: T): Awaitable<void>
-  /** False when there was none. */
-  remove(id: string): Awaitable<boolean>
-}
-
-export interface TableReader {
-  find(name: string): Awaitable<Table | undefined>
-  /** All tables, hidden ones too, in the order they were declared. */
-  list(): Awaitable<readonly Table[]>
-  isSealed(): Awaitable<boolean>
-}
-
-export interface TableWriter extends TableReader {
-  /** Creates the table, or replaces the declaration of the one with the same name. */
-  put(declaration: TableDeclaration): Awaitable<Table>
-  setIndexState(index: number, state: IndexState): Awaitable<void>
-  seal(sealed: boolean): Awaitable<void>
-}
-
-/** What a table is declared as; numbers are the engine's. */
-export type TableDeclaration = Omit<Table, 'number' | 'indexes' | 'builtIn'> & {
-  readonly indexes: readonly { readonly name: string; readonly multi: boolean }[]
-}
-
-export interface RealmReader {
-  /** The living realm with this id. */
-  find(id: string): Awaitable<Realm | undefined>
-  findByRef(ref: RealmRef): Awaitable<Realm | undefined>
-  /** True when an earlier incarnation with this id was deleted. */
-  isRetired(id: string): Awaitable<boolean>
-}
-
-export interface RealmWriter extends RealmReader {
-  /** The living realm with this id, brought to life if there is none. */
-  ensure(id: string): Awaitable<Realm>
-  /** From this commit nothing of the realm is visible; its rows are erased by a job. */
-  markErasing(ref: RealmRef): Awaitable<void>
 }

@@ -1,5 +1,4 @@
 import type { ArchiveMaker } from './archive'
-import type { Blob } from '../value/blob'
 import { SatchelError, quoted } from '../value/error'
 import { BLOB_LIST, contentFile, DATA } from './archive-files'
 import { createBlobCensus } from './blob-census'
@@ -9,6 +8,7 @@ import type { Selection } from './export-head'
 import { exportLines } from './line-export'
 import type { Scratch, ScratchWriter } from '../store/scratch'
 import type { Site } from './site'
+import type { Blob } from '../store/blobs'
 
 /** What an export has come to. */
 export interface ExportCount {

@@ -1,7 +1,7 @@
-import { blobsIn, mentionsBlobs } from '../blob/refs'
 import { parseStored } from '../value/value'
 import type { ReadTx } from '../store/store'
 import { type ExportPiece, type Selection, isPart } from './export-head'
+import { blobsIn, mentionsBlobs } from '../value/blob'
 
 /** Which blobs belong to an export: all of them, or those that the objects of a part reference. */
 export interface BlobCensus {

@@ -1,8 +1,9 @@
-import { type Blob, requireBlobId, requireBlobType } from '../value/blob'
+import { requireBlobId, requireBlobType } from '../value/blob'
 import { SatchelError, quoted } from '../value/error'
 import { requireUserId } from '../value/user-id'
 import { type BlobFacts, inPlace, refuseAt } from './entry'
 import type { FileLine } from './line-file'
+import type { Blob } from '../store/blobs'
 
 export function formatBlob({ blob, uploaders }: BlobFacts): string {
   const { id, hash, size, type, created } = blob

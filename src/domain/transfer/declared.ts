@@ -1,8 +1,8 @@
 import { declareTables } from '../object/declare'
 import type { TableSchema } from '../value/schema'
 import type { Database, WriteTx } from '../store/store'
-import type { Table } from '../store/table'
 import type { Declaration } from './entry'
+import type { Table } from '../store/tables'
 
 /** What a file says about the database itself, all of it together. */
 export interface Declared {

@@ -4,9 +4,9 @@ import { type Draft, draftOf } from '../object/draft'
 import { compoundKey } from '../value/key'
 import { requirePrivatePlace } from '../object/placement'
 import { type WireObject, getOwn, setOwn } from '../value/value'
-import type { Table } from '../store/table'
 import { requireUserId } from '../value/user-id'
 import type { ObjectEntry } from './entry'
+import type { Table } from '../store/tables'
 
 /**
  * The draft of an object, its key and realm filled in from where it stood in the file. Throws

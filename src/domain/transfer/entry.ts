@@ -1,10 +1,10 @@
 import type { Packed } from './archive'
-import type { Blob } from '../value/blob'
 import { type ErrorCode, SatchelError } from '../value/error'
 import { JSON_LIMITS, type JsonLimits, parseJson } from '../json/scan'
-import type { Position } from '../json/syntax'
 import { type WireObject, isWireObject, requireWireObject } from '../value/value'
 import type { TableSchema } from '../value/schema'
+import type { Position } from '../value/position'
+import type { Blob } from '../store/blobs'
 
 /** An object of an import file, checked as far as that needs no table. */
 export interface ObjectEntry {

@@ -1,7 +1,8 @@
-import type { RealmRef } from '../store/realm'
+import type { RealmRef } from '../store/realms'
 import type { Database } from '../store/store'
-import { BUILT_IN_TABLES, type Table, requireTable } from '../store/table'
 import { listEveryUser } from '../user/list'
+import { requireTable } from '../object/tables'
+import { BUILT_IN_TABLES, type Table } from '../store/tables'
 
 /** What an export holds, when not everything. */
 export interface Selection {

@@ -1,4 +1,3 @@
-import type { Job } from '../job/job'
 import type { JobStep } from '../job/job-runner'
 import type { WriteTx } from '../store/store'
 import { applyEntries } from './application'
@@ -6,6 +5,7 @@ import { createLoad } from './archive-contents'
 import type { BlobEntry } from './entry'
 import type { Site } from './site'
 import { type Spool, openSpool } from './spool'
+import type { Job } from '../store/records'
 
 /** The step of the jobs that imports into a database are, for its runner. */
 export function importSteps(

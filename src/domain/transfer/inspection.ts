@@ -1,12 +1,12 @@
 import { SatchelError, quoted } from '../value/error'
-import { PUBLIC_REALM } from '../store/realm'
+import { PUBLIC_REALM } from '../store/realms'
 import type { Database } from '../store/store'
-import type { Table } from '../store/table'
 import { nextTurn } from '../value/turn'
 import { requireSameBytes } from './blob-line'
 import { type Entry, type ObjectEntry, inPlace, refuseAt } from './entry'
 import { draftOfEntry, keyOfEntry, realmIdOf } from './entry-draft'
 import type { Spool } from './spool'
+import type { Table } from '../store/tables'
 
 /** What an import brings. */
 export interface Contents {

@@ -1,7 +1,7 @@
 import type { Database } from '../store/store'
-import type { Table } from '../store/table'
 import { type ExportPiece, type Selection, readHead } from './export-head'
 import { type Row, readRows, readRowsOfRealm } from './rows'
+import type { Table } from '../store/tables'
 
 /** NDJSON: the schema, the demo users, then a line per object (design.md §6). */
 export async function* exportLines(

@@ -1,10 +1,10 @@
 import type { Chunk, ChunkSize } from '../store/objects'
 import { keyOf } from '../value/key'
 import { parseStored } from '../value/value'
-import type { RealmRef } from '../store/realm'
+import type { RealmRef } from '../store/realms'
 import type { Database, ReadTx } from '../store/store'
-import type { Table } from '../store/table'
 import { nextTurn } from '../value/turn'
+import type { Table } from '../store/tables'
 
 /** An object as it leaves. */
 export interface Row {

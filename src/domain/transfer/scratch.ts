@@ -1,6 +1,6 @@
-import type { Job } from '../job/job'
 import type { Scratch } from '../store/scratch'
 import type { Database } from '../store/store'
+import type { Job } from '../store/records'
 
 /**
  * Removes the temporary files of imports that ended before they became a job, or with one that failed,

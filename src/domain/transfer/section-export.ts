@@ -1,9 +1,9 @@
-import { PUBLIC_REALM_REF, type RealmRef } from '../store/realm'
+import { PUBLIC_REALM_REF, type RealmRef } from '../store/realms'
 import type { Database } from '../store/store'
-import type { Table } from '../store/table'
 import { parseStored } from '../value/value'
 import { type ExportHead, type ExportPiece, type Selection, readHead } from './export-head'
 import { type Row, findRealms, readRowsOfRealm } from './rows'
+import type { Table } from '../store/tables'
 
 /** The JSON import file of protocol.md §9.4, in which the global roles have their own section. */
 export async function* exportSections(

@@ -2,9 +2,10 @@ import { quoted } from '../value/error'
 import { isIdPrefix } from '../value/id'
 import { compoundKey } from '../value/key'
 import { isWireObject } from '../value/value'
-import { PUBLIC_REALM } from '../store/realm'
-import { isEmail, requireUserId } from '../value/user-id'
+import { PUBLIC_REALM } from '../store/realms'
+import { requireUserId } from '../value/user-id'
 import { type ObjectEntry, type UserEntry, inPlace, refuseAt, requireData } from './entry'
+import { isEmail } from '../value/email'
 
 /** Names a place below the one that a section or a line has. */
 export type PlaceOf = (...path: readonly string[]) => string

@@ -1,7 +1,8 @@
 import { quoted, SatchelError } from '../value/error'
 import { timeOfText } from '../value/date-value'
 import { getOwn, isWireObject, type WireObject } from '../value/value'
-import { requireUserId, type User, USER_TYPES, type UserType } from '../value/user-id'
+import { requireUserId } from '../value/user-id'
+import { type User, USER_TYPES, type UserType } from '../store/users'
 
 /** What a request says about one user. Undefined stays as it is, or is left to the server. */
 export interface UserChange {

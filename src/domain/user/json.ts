@@ -1,6 +1,6 @@
 import { evalDaysLeft } from './license'
 import type { Policy } from './policy'
-import type { User, UserType } from '../value/user-id'
+import type { User, UserType } from '../store/users'
 
 /** A user as callers see them (spec.md §2.3). Times are ISO texts. */
 export interface UserJson {

@@ -1,14 +1,14 @@
 import { permissionsOf } from '../access/access'
-import type { Membership, Rights } from '../store/membership'
+import type { Membership, Rights } from '../store/memberships'
 import { FULL, hasFullRights } from '../value/permission'
 import { startJob } from '../job/job'
 import { UNIT_MS } from '../job/job-runner'
 import type { StoredObject } from '../store/objects'
 import { storedTraces, tracesOf } from '../object/traces'
 import { parseStored, setOwn, type WireObject } from '../value/value'
-import { PUBLIC_REALM_REF, type RealmRef } from '../store/realm'
+import { PUBLIC_REALM_REF, type RealmRef } from '../store/realms'
 import type { WriteTx } from '../store/store'
-import type { Table } from '../store/table'
+import type { Table } from '../store/tables'
 
 /** Realms that are looked up, and members that are written, at once. */
 const BATCH = 50

@@ -1,4 +1,4 @@
-import type { User } from '../value/user-id'
+import type { User } from '../store/users'
 
 /** What a token says about its subject's right to go on (protocol.md §2.5). */
 export type License = 'ok' | 'expired' | 'deactivated'

@@ -1,9 +1,9 @@
 import { SatchelError } from '../value/error'
 import { findPolicy } from './policy'
 import type { Database, ReadTx } from '../store/store'
-import type { User } from '../value/user-id'
 import { showUser, type UserJson } from './json'
-import { MAX_USERS, pagingKeyOf, type UserFilter, type UserPosition, type UserQuery } from './query'
+import { MAX_USERS, pagingKeyOf } from './query'
+import type { UserFilter, UserPosition, UserQuery, User } from '../store/users'
 
 /** A page of users as `GET /users` answers it (spec.md §4, §4.2). */
 export interface UserListJson {

@@ -1,8 +1,9 @@
 import { SatchelError } from '../value/error'
 import { DAY } from './license'
-import type { Awaitable, ReadTx, WriteTx } from '../store/store'
-import type { Person, User } from '../value/user-id'
+import type { ReadTx, WriteTx } from '../store/store'
 import { isWebAddress } from '../value/web-address'
+import type { Awaitable } from '../store/records'
+import type { User } from '../store/users'
 
 /** What a database does with people it does not know yet (protocol.md §7, design.md §4 Licences). */
 export interface Policy {
@@ -147,4 +148,11 @@ function isCount(value: number): boolean {
 
 function unprocessable(message: string): SatchelError {
   return new SatchelError('UNPROCESSABLE', message)
+}
+
+/** Who a person says to be when they appear for the first time. */
+export interface Person {
+  readonly id: string
+  readonly email: string | null
+  readonly name: string | null
 }

@@ -1,52 +1,14 @@
 import { quoted, SatchelError } from '../value/error'
 import { foldText } from '../value/fold'
 import { decodePercent } from '../value/percent'
-import { type User, USER_TYPES, type UserType } from '../value/user-id'
-
-/** What users can be sorted by (spec.md §4.2). */
-export const USER_ORDERS = [
-  'userId',
-  'created',
-  'updated',
-  'lastLogin',
-  'validUntil',
-  'evalDaysLeft',
-  'type',
-  'displayName',
-] as const
-
-export type UserOrder = (typeof USER_ORDERS)[number]
-
-export interface UserFilter {
-  /** Folded: a part of the user id, the e-mail or the display name. */
-  readonly search?: string
-  readonly active?: boolean
-  readonly type?: UserType
-}
-
-export interface UserQuery extends UserFilter {
-  /** Users without a value come first, and last in descending order; names are compared folded. */
-  readonly order: UserOrder
-  readonly isDescending: boolean
-  /** 1 to `MAX_USERS`. */
-  readonly limit: number
-  /** Where the page before this one ended. */
-  readonly after?: UserPosition
-}
-
-/** The place of a user in an order, which is there when the user is not. */
-export interface UserPosition {
-  /** What the engine compares in this order. */
-  readonly value: string | number
-  readonly incarnation: number
-}
-
-export interface UserPage {
-  /** Fewer than the limit though there are more, when they are many megabytes. */
-  readonly users: readonly User[]
-  /** Where this page ends; undefined when it is the last. */
-  readonly end: UserPosition | undefined
-}
+import {
+  USER_TYPES,
+  type UserType,
+  USER_ORDERS,
+  type UserOrder,
+  type UserQuery,
+  type UserPosition,
+} from '../store/users'
 
 /** The most users of one page, and how many there are when nothing is said. */
 export const MAX_USERS = 1_000

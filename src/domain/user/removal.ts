@@ -1,10 +1,12 @@
-import { type Job, startJob } from '../job/job'
+import { startJob } from '../job/job'
 import type { JobStep } from '../job/job-runner'
 import { handOver, leaveRealms } from './leaving'
-import { recipientOf } from '../store/mail'
 import type { WriteTx } from '../store/store'
-import { foldEmail, type User } from '../value/user-id'
 import { findUsersOfEmail, unknownUser } from './list'
+import type { Job } from '../store/records'
+import type { User } from '../store/users'
+import { recipientOf } from '../store/mails'
+import { foldEmail } from '../value/email'
 
 /**
  * Removes a user (spec.md §3): from this commit the id is nobody's, its tokens have ended and its

@@ -1,5 +1,6 @@
 import { foldText } from '../value/fold'
-import { foldEmail, type UserFields } from '../value/user-id'
+import type { UserFields } from '../store/users'
+import { foldEmail } from '../value/email'
 
 /** What users are found, searched in and sorted by besides their columns. */
 export interface UserTexts {

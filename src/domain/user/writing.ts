@@ -1,9 +1,9 @@
 import { DAY } from './license'
 import { findPolicy, type Policy, requireFreeId } from './policy'
 import type { Database, WriteTx } from '../store/store'
-import type { User } from '../value/user-id'
 import { refuseUser, type UserChange } from './change'
 import { showUser, type UserJson } from './json'
+import type { User } from '../store/users'
 
 /**
  * Creates the users who are not known and changes the others, all in one unit (spec.md §4.3).

@@ -1,18 +1,5 @@
 import { SatchelError } from './error'
-
-/** Binary data beside the objects that reference it (spec.md §2.7, protocol.md §8). Its bytes never change. */
-export interface Blob {
-  /** Chosen by the client that uploaded it. */
-  readonly id: string
-  /** SHA-256 of the bytes in hex, 64 characters: the name under which they lie in the blob store. */
-  readonly hash: string
-  /** In bytes. */
-  readonly size: number
-  /** The content type, as it was given. */
-  readonly type: string
-  /** When it was first uploaded, ms. */
-  readonly created: number
-}
+import { type WireObject, getOwn, isWireObject } from './value'
 
 /**
  * The id of a blob as an address has it, decoded: 1–128 letters, digits and `_ - . ~ |`, which are
@@ -61,4 +48,65 @@ const VERSION = '1'
 
 function isBlobId(text: string): boolean {
   return /^[\w.~|-]{1,128}$/.test(text) && text !== '.' && text !== '..'
+}
+
+/** Whether there may be a BlobRef in a canonical text: almost no object gets past this. */
+export function mentionsBlobs(text: string): boolean {
+  return text.includes('"_bt":')
+}
+
+/** The ids of the blobs that an object references, each once, wherever in it (protocol.md §8.3). */
+export function blobsIn(object: WireObject): readonly string[] {
+  const ids = new Set<string>()
+  for (const { ref } of refsIn(object)) {
+    const id = parseRef(ref)
+    if (id !== undefined) ids.add(id)
+  }
+  return [...ids]
+}
+
+/** A BlobRef and where it stands: `files.0.image`. */
+interface Found {
+  readonly ref: string
+  readonly path: string
+}
+
+export function refsIn(object: WireObject): Found[] {
+  const found: Found[] = []
+  const path: string[] = []
+
+  function look(value: unknown, name: string): void {
+    if (typeof value !== 'object' || value === null) return
+    path.push(name)
+    enter(value)
+    path.pop()
+  }
+
+  function enter(value: object): void {
+    if (Array.isArray(value)) {
+      for (let position = 0; position < value.length; position += 1) {
+        // A name is made only for what is entered: there may be a million numbers.
+        const element: unknown = value[position]
+        if (typeof element === 'object') look(element, String(position))
+      }
+      return
+    }
+    const container = value as WireObject
+    const ref = refOf(container)
+    if (ref !== undefined) found.push({ ref, path: path.join('.') })
+    for (const name of Object.keys(container)) look(container[name], name)
+  }
+
+  enter(object)
+  return found
+}
+
+/** The ref of a BlobRef: recognised by string `_bt`, string `ref` and absent `v` (protocol.md §8.3). */
+export function refOf(object: WireObject): string | undefined {
+  const ref = getOwn(object, 'ref')
+  if (typeof ref !== 'string' || typeof getOwn(object, '_bt') !== 'string') return undefined
+  const inline = getOwn(object, 'v')
+  // What clients read as undefined is absent to them.
+  const isAbsent = isWireObject(inline) && getOwn(inline, '$t') === 'undefined'
+  return inline === undefined || isAbsent ? ref : undefined
 }

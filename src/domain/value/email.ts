@@ -1,6 +1,5 @@
 import { domainToASCII, domainToUnicode } from 'node:url'
 import { type ErrorCode, SatchelError } from './error'
-import { foldEmail } from './user-id'
 
 /**
  * An e-mail address that a mail can be sent to, in the form in which addresses are stored and
@@ -40,4 +39,13 @@ function isOwnDomain(email: string): boolean {
   const domain = email.slice(email.lastIndexOf('@') + 1)
   const ascii = domainToASCII(domain)
   return ascii !== '' && (domain === ascii || domain === domainToUnicode(ascii))
+}
+
+export function isEmail(text: string): boolean {
+  return /^\s*[^\s@]+@[^\s@]+\s*$/u.test(text)
+}
+
+/** The form in which addresses are stored and compared: that of the clients (protocol.md §2.5). */
+export function foldEmail(email: string): string {
+  return email.trim().toLowerCase()
 }

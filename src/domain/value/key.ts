@@ -1,6 +1,16 @@
 import { SatchelError, quoted } from './error'
-import type { Table } from '../store/table'
 import { propertyAt } from './property'
+
+/** The primary key of a table, as its schema declares it. */
+export interface KeyRule {
+  /** The name of the table. */
+  readonly name: string
+  /** Key paths; null until a schema says (protocol.md §10.1). */
+  readonly primaryKey: readonly string[] | null
+  readonly compound: boolean
+  /** True for `@` tables: the server makes the key when it is absent. */
+  readonly generated: boolean
+}
 
 /** The longest key, in bytes of UTF-8 (design.md §6). */
 export const KEY_BYTES = 1_024
@@ -25,7 +35,10 @@ export function requireIdText(value: unknown, property: string): string {
  * The key of an object by its table's key paths, or undefined when it has none and the table makes
  * its own. `subject` owns the private keys (`#x`) of its view. Throws `UNPROCESSABLE`.
  */
-export function keyOf(table: Table, object: Readonly<Record<string, unknown>>): string | undefined {
+export function keyOf(
+  table: KeyRule,
+  object: Readonly<Record<string, unknown>>,
+): string | undefined {
   const paths = table.primaryKey ?? []
   if (table.compound) return compoundKeyOf(paths, object)
   const path = paths[0] ?? ''
@@ -38,7 +51,7 @@ export function keyOf(table: Table, object: Readonly<Record<string, unknown>>): 
 }
 
 /** The key that a path segment, already decoded, names. Throws `INVALID_REQUEST`. */
-export function keyFromPath(table: Table, text: string): string {
+export function keyFromPath(table: KeyRule, text: string): string {
   if (!table.compound) {
     const problem = textProblem(text)
     if (problem === undefined) return text

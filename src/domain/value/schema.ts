@@ -1,5 +1,5 @@
 import { quoted, SatchelError } from './error'
-import { describePosition, type Position, positionAt } from '../json/syntax'
+import { describePosition, type Position, positionAt } from './position'
 
 /** One index of a table, as Dexie's stores syntax declares it. */
 export interface Index {

@@ -1,4 +1,3 @@
-import type { Blob as BlobRecord } from '../../domain/value/blob'
 import type { BlobStore } from '../../domain/store/blob-store'
 import { SatchelError } from '../../domain/value/error'
 import { answer, type Body, errorAnswer } from '../answer'
@@ -6,6 +5,7 @@ import { contentRange, multipartBytes, plainBytes, parseRanges } from '../body/b
 import type { Call } from '../call'
 import type { HttpContext } from '../context'
 import { pacedStream } from '../body/json-stream'
+import type { Blob as BlobRecord } from '../../domain/store/blobs'
 
 /** Its bytes never change, and who may read them has them. */
 const FOR_EVER = 'private, max-age=31536000, immutable'

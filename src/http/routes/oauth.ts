@@ -2,7 +2,7 @@ import { type AnyElysia, Elysia } from 'elysia'
 import { usualScopes } from '../../auth/provider/provider-facts'
 import { type LoginStep, callbackAddress } from '../../auth/provider/provider-login'
 import { SatchelError } from '../../domain/value/error'
-import { listProviders, type Provider } from '../../domain/database/provider'
+import { listProviders } from '../../domain/database/provider'
 import { answer } from '../answer'
 import { hostOf } from '../bearer'
 import { type Call, callOf, segment } from '../call'
@@ -11,6 +11,7 @@ import { readForm } from '../body/body'
 import type { Host } from '../../host/host'
 import { onPage, seeOther } from '../pages/page'
 import { STATE_LIFE } from '../../auth/provider/login-state'
+import type { Provider } from '../../domain/store/records'
 
 /** Logins with outside providers (spec.md §2.4, §4.4, protocol.md §3.2, §3.3). */
 export function oauthRoutes(http: HttpContext): AnyElysia {

@@ -1,9 +1,9 @@
-import { USER_ORDERS } from '../../../src/domain/user/query'
 import type { Bench, Workload } from '../bench'
 import { openEmptySatchel } from '../fixture'
 import { crowd, postPeople, searches } from '../people'
 import { atMost, type Figure } from '../result'
 import { percentile } from '../statistics'
+import { USER_ORDERS } from '../../../src/domain/store/users'
 
 /** Every order of 100,000 users in both directions, from the first page to the last. */
 export const userOrders: Workload = {

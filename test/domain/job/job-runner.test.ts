@@ -1,8 +1,9 @@
 import { expect, test } from 'bun:test'
-import { type Job, startJob } from '../../../src/domain/job/job'
+import { startJob } from '../../../src/domain/job/job'
 import { createJobRunner, type JobStep } from '../../../src/domain/job/job-runner'
 import type { Database } from '../../../src/domain/store/store'
 import { setupStore } from '../../auth/setup'
+import type { Job } from '../../../src/domain/store/records'
 
 const STEP_MS = 40
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
-import { findJsonFault, offsetInString, positionAt } from '../../../src/domain/json/syntax'
+import { findJsonFault, offsetInString } from '../../../src/domain/json/syntax'
+import { positionAt } from '../../../src/domain/value/position'
 
 describe('findJsonFault', () => {
   test('agrees with JSON.parse on every text', () => {

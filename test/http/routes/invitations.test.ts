@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import type { MailVariables } from '../../../src/domain/store/mail'
+import type { MailVariables } from '../../../src/domain/store/mailer'
 import { startSmtp } from '../../mail/smtp-server'
 import { ALICE, BOB, callerOf, objectsOf, setupData } from '../setup'
 

@@ -1,6 +1,6 @@
-import { SatchelError, quoted } from '../value/error'
+import type { KeyRule } from '../value/key'
 import type { Index } from '../value/schema'
-import type { ReadTx } from './store'
+import type { Awaitable } from './records'
 
 export type IndexState = 'building' | 'ready'
 
@@ -11,14 +11,8 @@ export interface TableIndex extends Index {
 }
 
 /** A table of application objects, or one of the built-in three (protocol.md §6.2, §10). */
-export interface Table {
+export interface Table extends KeyRule {
   readonly number: number
-  readonly name: string
-  /** Key paths; null until a schema says (protocol.md §10.1). */
-  readonly primaryKey: readonly string[] | null
-  readonly compound: boolean
-  /** True for `@` tables: the server makes the key when it is absent. */
-  readonly generated: boolean
   readonly idPrefix: string
   /** The stores text as it was declared, the canonical form of the rest. */
   readonly stores: string
@@ -59,12 +53,21 @@ export const BUILT_IN_TABLES: readonly Pick<
   },
 ]
 
-/** Throws `UNKNOWN_TABLE` for a table that was never declared or is hidden. */
-export async function requireTable(tx: ReadTx, name: string): Promise<Table> {
-  const table = await tx.tables.find(name)
-  if (table !== undefined && !table.hidden) return table
-  throw new SatchelError(
-    'UNKNOWN_TABLE',
-    `There is no table ${quoted(name)}: declare it with satchel schema push, for example {${quoted(name)}: "@id"}`,
-  )
+/** What a table is declared as; numbers are the engine's. */
+export type TableDeclaration = Omit<Table, 'number' | 'indexes' | 'builtIn'> & {
+  readonly indexes: readonly { readonly name: string; readonly multi: boolean }[]
+}
+
+export interface TableReader {
+  find(name: string): Awaitable<Table | undefined>
+  /** All tables, hidden ones too, in the order they were declared. */
+  list(): Awaitable<readonly Table[]>
+  isSealed(): Awaitable<boolean>
+}
+
+export interface TableWriter extends TableReader {
+  /** Creates the table, or replaces the declaration of the one with the same name. */
+  put(declaration: TableDeclaration): Awaitable<Table>
+  setIndexState(index: number, state: IndexState): Awaitable<void>
+  seal(sealed: boolean): Awaitable<void>
 }

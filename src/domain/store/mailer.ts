@@ -1,6 +1,5 @@
-import { hashSecret } from '../value/secret'
-import type { Awaitable, ReadTx, WriteTx } from './store'
-import { foldEmail } from '../value/user-id'
+import type { ReadTx, WriteTx } from './store'
+import type { Awaitable } from './records'
 
 /** What the templates of each kind of mail are filled with (protocol.md §13.2). */
 export interface MailVariables {
@@ -53,26 +52,6 @@ interface LetterOf<Kind extends MailKind> {
   readonly variables: MailVariables[Kind]
   /** When it is not worth sending any more, ms since the epoch. */
   readonly expires: number
-}
-
-/** A letter that waits to be sent. Only who holds the secret key of the database can read it. */
-export interface QueuedMail {
-  readonly id: string
-  /** `recipientOf` the address. */
-  readonly recipient: string
-  readonly sealed: string
-  /** How often it was tried. */
-  readonly attempts: number
-  /** ms since the epoch. */
-  readonly created: number
-  /** When to try next. */
-  readonly due: number
-  readonly expires: number
-}
-
-/** Finds the letters to an address, and tells nobody the address. */
-export function recipientOf(address: string): string {
-  return hashSecret(foldEmail(address))
 }
 
 /** Where the mails of a database go. */

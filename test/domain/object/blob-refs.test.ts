@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test'
 import { ANONYMOUS } from '../../../src/domain/access/actor'
-import { blobsIn, mentionsBlobs } from '../../../src/domain/blob/refs'
 import { upsertObjects } from '../../../src/domain/object/upsert'
 import { codeOf, refusalOf } from '../../auth/setup'
 import {
@@ -13,7 +12,8 @@ import {
   refTo,
   setupBlobWorld,
   uploadText,
-} from './setup'
+} from '../blob/setup'
+import { blobsIn, mentionsBlobs } from '../../../src/domain/value/blob'
 
 describe('references in an object', () => {
   const none = (value: object) => blobsIn({ value, text: '"_bt":' })

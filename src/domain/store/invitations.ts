@@ -1,0 +1,45 @@
+import type { RealmRef } from './realms'
+import type { Awaitable } from './records'
+
+/** An invitation that went out by mail: what the link in it stands for. */
+export interface Invitation {
+  /** base64url of the SHA-256 of the secret in the link. */
+  readonly id: string
+  /** The key of the row in `members`. */
+  readonly member: string
+  /** The realm that the mail spoke of. */
+  readonly realm: RealmRef
+  /** Where it went. */
+  readonly email: string
+  /** What `hashInviter` makes of the user or client who invites. */
+  readonly inviter: string
+  /** The page to go on to, `https://app.example.com`, or null. */
+  readonly origin: string | null
+  /** What people know that page by, or the database. */
+  readonly originName: string
+  /** ms since the epoch. */
+  readonly sent: number
+  readonly expires: number
+}
+
+export interface InvitationReader {
+  find(id: string): Awaitable<Invitation | undefined>
+  /** When this inviter's invitations went out, in the span and no more than `most`, the newest first. */
+  sentBy(inviter: string, span: Span, most: number): Awaitable<number[]>
+  /** When invitations went to this address, likewise. */
+  sentTo(email: string, span: Span, most: number): Awaitable<number[]>
+}
+
+/** From `after` (not included) to `until`, ms since the epoch. */
+export interface Span {
+  readonly after: number
+  readonly until: number
+}
+
+export interface InvitationWriter extends InvitationReader {
+  put(invitation: Invitation): Awaitable<void>
+  /** Forgets invitations that went to this address. */
+  removeTo(email: string): Awaitable<void>
+  /** Forgets invitations that were over before `before`, ms. */
+  prune(before: number): Awaitable<void>
+}

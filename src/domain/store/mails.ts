@@ -1,0 +1,37 @@
+import { hashSecret } from '../value/secret'
+import type { Awaitable } from './records'
+import { foldEmail } from '../value/email'
+
+/** A letter that waits to be sent. Only who holds the secret key of the database can read it. */
+export interface QueuedMail {
+  readonly id: string
+  /** `recipientOf` the address. */
+  readonly recipient: string
+  readonly sealed: string
+  /** How often it was tried. */
+  readonly attempts: number
+  /** ms since the epoch. */
+  readonly created: number
+  /** When to try next. */
+  readonly due: number
+  readonly expires: number
+}
+
+/** Finds the letters to an address without storing the address itself. */
+export function recipientOf(address: string): string {
+  return hashSecret(foldEmail(address))
+}
+
+export interface MailReader {
+  /** Up to `limit` mails that are due at `now`, ms, the longest waiting first. */
+  due(now: number, limit: number): Awaitable<QueuedMail[]>
+  /** When the next mail is due, ms, or undefined when none waits. */
+  nextDue(): Awaitable<number | undefined>
+}
+
+export interface MailWriter extends MailReader {
+  put(mail: QueuedMail): Awaitable<void>
+  /** False when there was none. */
+  remove(id: string): Awaitable<boolean>
+  removeTo(recipient: string): Awaitable<void>
+}

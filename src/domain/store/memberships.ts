@@ -1,0 +1,43 @@
+import type { RealmRef } from './realms'
+import type { PermissionSet } from '../value/permission'
+import type { Awaitable } from './records'
+
+/**
+ * What a `members` row or the ownership of a `realms` row gives its user in a realm
+ * (protocol.md §6.3, design.md §5.4). Derived in the unit that writes the row.
+ */
+export interface Membership {
+  /** The row it is derived from: `members:<key>` or `realms:<key>`. */
+  readonly source: string
+  readonly realm: RealmRef
+  readonly userId: string | null
+  /** Lower case. */
+  readonly email: string | null
+  readonly accepted: boolean
+  readonly rejected: boolean
+  readonly permissions: PermissionSet
+  readonly roles: readonly string[]
+}
+
+/** The part that says what somebody may do in the realm. */
+export type Rights = Pick<Membership, 'realm' | 'permissions' | 'roles'>
+
+export interface MembershipReader {
+  /** By realm, then by source; at most `limit`. */
+  ofUser(userId: string, limit?: number): Awaitable<Membership[]>
+  /** By source. */
+  ofUserIn(userId: string, realm: RealmRef): Awaitable<Membership[]>
+  /** Open invitations to an address: rows without a user. */
+  ofEmail(email: string): Awaitable<Membership[]>
+  /** By source; at most `limit`. */
+  ofRealm(realm: RealmRef, limit?: number): Awaitable<Membership[]>
+  /** Up to `limit` accepted members of the realm whose sources come after `after`, in order. */
+  membersOf(realm: RealmRef, after: string, limit: number): Awaitable<Membership[]>
+}
+
+export interface MembershipWriter extends MembershipReader {
+  /** `source` names the row it is derived from; a second put replaces the first. */
+  put(membership: Membership): Awaitable<void>
+  remove(source: string): Awaitable<void>
+  removeOfRealm(realm: RealmRef): Awaitable<void>
+}

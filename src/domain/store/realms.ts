@@ -1,0 +1,28 @@
+import type { Awaitable } from './records'
+
+/** One life of a realm id: an id that is deleted and comes back gets a new ref (design.md §3). */
+export type RealmRef = number
+
+export interface Realm {
+  readonly ref: RealmRef
+  readonly id: string
+}
+
+export const PUBLIC_REALM = 'rlm-public'
+/** The public realm exists from the first start. */
+export const PUBLIC_REALM_REF: RealmRef = 1
+
+export interface RealmReader {
+  /** The living realm with this id. */
+  find(id: string): Awaitable<Realm | undefined>
+  findByRef(ref: RealmRef): Awaitable<Realm | undefined>
+  /** True when an earlier incarnation with this id was deleted. */
+  isRetired(id: string): Awaitable<boolean>
+}
+
+export interface RealmWriter extends RealmReader {
+  /** The living realm with this id, brought to life if there is none. */
+  ensure(id: string): Awaitable<Realm>
+  /** From this commit nothing of the realm is visible; its rows are erased by a job. */
+  markErasing(ref: RealmRef): Awaitable<void>
+}

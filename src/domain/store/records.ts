@@ -1,0 +1,114 @@
+import type { Scope } from '../value/scope'
+
+/** A value, or a promise of it: an engine that answers at once need not pretend otherwise. */
+export type Awaitable<T> = T | Promise<T>
+
+/** Small nouns, found by id and read whole. */
+export interface Records<T> {
+  find(id: string): Awaitable<T | undefined>
+  list(): Awaitable<T[]>
+}
+
+export interface RecordWriter<T> extends Records<T> {
+  put(record: T): Awaitable<void>
+  /** False when there was none. */
+  remove(id: string): Awaitable<boolean>
+}
+
+/** How a database is set up, by name: one of the few values that are read whole. */
+export interface Setting {
+  readonly id: string
+  /** Plain JSON. */
+  readonly value: Readonly<Record<string, unknown>>
+}
+
+/** An ES256 key pair that signs access tokens (design.md §4). */
+export interface SigningKey {
+  /** The `kid`. */
+  readonly id: string
+  /** `next` is published before it signs, `current` signs, `retired` only verifies. */
+  readonly state: 'next' | 'current' | 'retired'
+  /** The public key as JWK text. */
+  readonly publicKey: string
+  /** The private key as JWK text, sealed with the database's secret key. */
+  readonly sealedPrivateKey: string
+  /** ms since the epoch. */
+  readonly created: number
+  /** When it stopped signing, ms, or null. */
+  readonly retired: number | null
+}
+
+/** An API client (protocol.md §9.2). Its secret is known only as its SHA-256. */
+export interface Client {
+  readonly id: string
+  /** Base64url of the SHA-256 of the secret. */
+  readonly secretHash: string
+  readonly scopes: readonly Scope[]
+  readonly name: string | null
+  /** ms since the epoch. */
+  readonly created: number
+  /** The moment its key stops working, ms, or null. Set on the old client by a rotation. */
+  readonly expires: number | null
+  /** Whose it is: this person may log in as others if its scopes permit (protocol.md §2.1), or null. */
+  readonly email: string | null
+}
+
+/** A browser origin that may call the database (protocol.md §11). */
+export interface Origin {
+  /** As it was listed: `https://app.example.com`, `capacitor://localhost`, `app:Name`, `myapp:`. */
+  readonly id: string
+  /** ms since the epoch. */
+  readonly created: number
+}
+
+export const PROVIDER_TYPES = ['google', 'microsoft', 'github', 'apple', 'custom-oauth2'] as const
+
+export type ProviderType = (typeof PROVIDER_TYPES)[number]
+
+/** Somebody outside who says who a person is (spec.md §2.4). */
+export interface Provider {
+  /** Its name in addresses. */
+  readonly id: string
+  readonly type: ProviderType
+  readonly displayName: string
+  readonly iconUrl: string | null
+  /** What the provider knows this database by. */
+  readonly clientId: string
+  /** The client secret, or Apple's private key in PEM, in the vault; null for a public client. */
+  readonly sealedSecret: string | null
+  /** What is asked for, or null for what its type asks for. */
+  readonly scopes: readonly string[] | null
+  readonly options: ProviderOptions
+  /** ms since the epoch. */
+  readonly created: number
+}
+
+/** What only some types need, and where a provider is if not where its type is. */
+export interface ProviderOptions {
+  /** Microsoft: whose accounts may log in, a tenant's id or domain or a word for many. */
+  readonly tenant?: string
+  /** Apple. */
+  readonly teamId?: string
+  readonly keyId?: string
+  /** Whose discovery document says the rest (OpenID Connect Discovery 1.0). */
+  readonly issuer?: string
+  readonly authorizationUrl?: string
+  readonly tokenUrl?: string
+  readonly userInfoUrl?: string
+  /** Its e-mail addresses are verified although it does not say so. */
+  readonly trustsEmail?: true
+}
+
+/** Long work in short units; what is unfinished goes on at the next start (design.md §3). */
+export interface Job {
+  readonly id: string
+  readonly kind: 'index' | 'drop-index' | 'erase' | 'import' | 'leave' | 'hand-over'
+  /** What the kind needs to go on, as JSON. */
+  readonly state: Readonly<Record<string, unknown>>
+  readonly done: number
+  /** How much there is to do in the same measure, or null when unknown. */
+  readonly total: number | null
+  readonly created: number
+  /** Why it stopped for good, or null. */
+  readonly failure: string | null
+}

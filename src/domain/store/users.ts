@@ -1,0 +1,92 @@
+import type { Awaitable } from './records'
+
+/** What is kept of a person who uses the database (spec.md §2.3). Times in ms since the epoch. */
+export interface UserFields {
+  readonly id: string
+  readonly type: UserType
+  readonly created: number
+  readonly updated: number
+  readonly lastLogin: number | null
+  readonly validUntil: number | null
+  /** When the evaluation is over. It counts while the type is `eval`. */
+  readonly evalUntil: number | null
+  readonly deactivated: number | null
+  /** Free-form; `email` and `displayName` are known. */
+  readonly data: Readonly<Record<string, unknown>> | null
+}
+
+export interface User extends UserFields {
+  /** One life of a user id: who is deleted and comes back is another one (design.md §3). */
+  readonly incarnation: number
+}
+
+export const USER_TYPES = ['eval', 'prod', 'demo'] as const
+
+export type UserType = (typeof USER_TYPES)[number]
+
+/** What users can be sorted by (spec.md §4.2). */
+export const USER_ORDERS = [
+  'userId',
+  'created',
+  'updated',
+  'lastLogin',
+  'validUntil',
+  'evalDaysLeft',
+  'type',
+  'displayName',
+] as const
+
+export type UserOrder = (typeof USER_ORDERS)[number]
+
+export interface UserFilter {
+  /** Folded: a part of the user id, the e-mail or the display name. */
+  readonly search?: string
+  readonly active?: boolean
+  readonly type?: UserType
+}
+
+export interface UserQuery extends UserFilter {
+  /** Users without a value come first, and last in descending order; names are compared folded. */
+  readonly order: UserOrder
+  readonly isDescending: boolean
+  /** 1 to `MAX_USERS`. */
+  readonly limit: number
+  /** Where the page before this one ended. */
+  readonly after?: UserPosition
+}
+
+/** The place of a user in an order, which is there when the user is not. */
+export interface UserPosition {
+  /** What the engine compares in this order. */
+  readonly value: string | number
+  readonly incarnation: number
+}
+
+export interface UserPage {
+  /** Fewer than the limit though there are more, when they are many megabytes. */
+  readonly users: readonly User[]
+  /** Where this page ends; undefined when it is the last. */
+  readonly end: UserPosition | undefined
+}
+
+export interface UserReader {
+  find(id: string): Awaitable<User | undefined>
+  /**
+   * Up to `limit` users with this address, in its stored form, in the order of creation; whose id it
+   * is need not be among them.
+   */
+  ofEmail(email: string, limit: number): Awaitable<User[]>
+  /** One page: in the order that is asked for, then in that of creation. */
+  list(query: UserQuery): Awaitable<UserPage>
+  /** How many users pass the filter; counting ends at `most`. */
+  count(filter: UserFilter, most: number): Awaitable<number>
+}
+
+export interface UserWriter extends UserReader {
+  /** Writes a user, who gets a new incarnation when there is none with this id. */
+  put(user: UserFields): Awaitable<User>
+  /** Notes a login at `at`, ms, of whoever has this id. It changes nothing about who may do what. */
+  noteLogin(id: string, at: number): Awaitable<void>
+  /** False when there was none. */
+  remove(id: string): Awaitable<boolean>
+}
