@@ -1,17 +1,16 @@
 import { SatchelError } from '../domain/value/error'
-import { exportArchive } from '../domain/transfer/archive-export'
-import { createBlobCensus } from '../domain/transfer/blob-census'
+import { createBlobCensus, exportArchive } from '../domain/transfer/archive-export'
 import {
   EXPORT_FORMATS,
-  exportDatabase,
   type ExportFormat,
+  type Selection,
   type TextFormat,
+  exportDatabase,
 } from '../domain/transfer/export'
-import type { Selection } from '../domain/transfer/export-head'
 import { importFile } from '../domain/transfer/import'
 import { ZIP } from '../zip/format'
 import { flag, number, optional, text } from './fields'
-import { operation, type Streams } from './operation'
+import { type Streams, operation } from './operation'
 import type { OpenDatabase } from '../host/workspace'
 
 export const transferOperations = {
@@ -28,7 +27,7 @@ export const transferOperations = {
     async (workspace, input, { upload, progress }) => {
       const { table, realm, size } = input
       using held = await workspace.hold(input.database)
-      return await importFile(siteOf(held), workspace.clock, upload ?? new Blob().stream(), {
+      return await importFile(contextOf(held), workspace.clock, upload ?? new Blob().stream(), {
         target: table === null ? null : { table, realm },
         isAtomic: input.atomic,
         isDryRun: input.dryRun,
@@ -60,7 +59,7 @@ async function exportZip(
   { download, progress }: Streams,
 ) {
   let exported = { objects: 0, blobs: 0 }
-  const pieces = exportArchive(siteOf(held), now, selection, (count) => {
+  const pieces = exportArchive(contextOf(held), now, selection, (count) => {
     exported = count
     progress?.(count.objects + count.blobs, null)
   })
@@ -86,7 +85,7 @@ async function exportText(
   return { objects, blobs: 0, leftOut: await database.read((tx) => census.count(tx)) }
 }
 
-function siteOf({ database, blobs, scratch }: OpenDatabase) {
+function contextOf({ database, blobs, scratch }: OpenDatabase) {
   return { database, contents: blobs, archives: ZIP, scratch }
 }
 

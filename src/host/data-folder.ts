@@ -9,12 +9,12 @@ import { MAINTENANCE } from '../domain/object/maintenance'
 import type { OffloadRule } from '../domain/blob/offload-rule'
 import { PART_LIMITS, type PartLimits } from '../domain/transfer/entry'
 import { importSteps } from '../domain/transfer/import-job'
-import { removeStrayScratch } from '../domain/transfer/scratch'
+import { sweepScratch } from '../domain/transfer/spool'
 import { REMOVAL_STEPS } from '../domain/user/removal'
-import { createHosts, type OpenHosts } from './hosts'
+import { type OpenHosts, createHosts } from './hosts'
 import { serverLog } from '../log/log'
 import { createMemoryFolder } from './memory-folder'
-import { createServerAddress, createScratch, createServices, type MailPrinter } from './services'
+import { type MailPrinter, createScratch, createServerAddress, createServices } from './services'
 import { lockFolder } from '../sqlite/lock'
 import { createSqliteStore } from '../sqlite/store'
 import { ZIP } from '../zip/format'
@@ -62,7 +62,7 @@ export function takeDataFolder(
     openServices: createServices(config, clock, printer, address),
     // Nobody else works in this folder while it is locked, so that strays of any age are removed.
     tidy: (database) =>
-      removeStrayScratch(database, createScratch(database, clock), Number.POSITIVE_INFINITY),
+      sweepScratch(database, createScratch(database, clock), Number.POSITIVE_INFINITY),
     jobSteps: ({ blobs, scratch }) => ({
       ...MAINTENANCE,
       ...importSteps({ contents: blobs, archives: ZIP, scratch }),

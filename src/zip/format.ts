@@ -1,5 +1,5 @@
 import type { ArchiveFormat } from '../domain/transfer/archive'
-import { createZip } from './maker'
+import { createZip } from './writer'
 import { openZip } from './reader'
 
 /** `PK` and what a zip begins with: a file, or the directory of one without files. */

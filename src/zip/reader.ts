@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { crc32 } from 'node:zlib'
 import type { Entry, ZipFile } from 'yauzl'
-import type { Archive, Packed } from '../domain/transfer/archive'
+import type { Archive, PackedFile } from '../domain/transfer/archive'
 import type { ScratchFile } from '../domain/store/scratch'
 import { SatchelError, quoted } from '../domain/value/error'
 
@@ -44,7 +44,7 @@ export async function openZip(file: ScratchFile): Promise<Archive> {
   }
 }
 
-async function* listFiles(zip: ZipFile): AsyncGenerator<Packed> {
+async function* listFiles(zip: ZipFile): AsyncGenerator<PackedFile> {
   const entries = zip.eachEntry()
   let packed = 0
   let unpacked = 0
@@ -91,7 +91,7 @@ function isBomb(unpacked: number, packed: number): boolean {
 const FAR_LARGER = `more than ${MOST_RATIO} times larger when it is unpacked`
 
 /** What the library needs to know of a file. */
-function entryOf({ name, size, packedSize, offset, method, crc }: Packed): Partial<Entry> {
+function entryOf({ name, size, packedSize, offset, method, crc }: PackedFile): Partial<Entry> {
   return {
     fileName: name,
     uncompressedSize: size,
@@ -103,7 +103,7 @@ function entryOf({ name, size, packedSize, offset, method, crc }: Packed): Parti
   }
 }
 
-async function* read(zip: ZipFile, entry: Entry, file: Packed): AsyncGenerator<Uint8Array> {
+async function* read(zip: ZipFile, entry: Entry, file: PackedFile): AsyncGenerator<Uint8Array> {
   const stream: Readable = await explained(zip.openReadStreamPromise(entry))
   let crc = 0
   try {

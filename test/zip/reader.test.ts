@@ -61,17 +61,20 @@ test('other bytes than were packed are told, stored or packed tightly', async ()
   expect(await refused(changed('some by'))).toBe(
     'The zip is damaged: the bytes of "first" are not those packed',
   )
-  const tight = [{ name: 'first', content: 'abc'.repeat(900), tight: true }]
-  expect(await refused((bytes) => void bytes.fill(0xff, 55, 65), tight)).toContain('damaged')
+  const compressed = [{ name: 'first', content: 'abc'.repeat(900), compress: true }]
+  expect(await refused((bytes) => void bytes.fill(0xff, 55, 65), compressed)).toContain('damaged')
   expect(await refused((bytes, record) => void bytes.writeUInt32LE(7, record + CRC))).toContain(
     'are not those packed',
   )
 })
 
 test('sizes that are not true are told', async () => {
-  const tight = [{ name: 'first', content: 'abc'.repeat(900), tight: true, size: 2700 }]
+  const compressed = [{ name: 'first', content: 'abc'.repeat(900), compress: true, size: 2700 }]
   for (const size of [0, 2699, 2701]) {
-    const message = await refused((bytes, at) => void bytes.writeUInt32LE(size, at + SIZE), tight)
+    const message = await refused(
+      (bytes, at) => void bytes.writeUInt32LE(size, at + SIZE),
+      compressed,
+    )
     expect(message).toMatch(/damaged: (?:too many|not enough) bytes/)
   }
   const stored = await refused((bytes, at) => void bytes.writeUInt32LE(11, at + SIZE))

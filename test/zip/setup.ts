@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { createDiskScratch } from '../../src/blobs/disk/scratch'
 import type { ScratchFile } from '../../src/domain/store/scratch'
-import { createZip } from '../../src/zip/maker'
+import { createZip } from '../../src/zip/writer'
 import { openZip } from '../../src/zip/reader'
 import { createTestClock } from '../auth/setup'
 import { cut } from '../domain/chunks'
@@ -11,7 +11,7 @@ import { cut } from '../domain/chunks'
 export interface Given {
   readonly name: string
   readonly content: string | Buffer | AsyncIterable<Uint8Array>
-  readonly tight?: boolean
+  readonly compress?: boolean
   readonly size?: number
 }
 
@@ -41,10 +41,10 @@ export async function makeZip(folder: string, files: readonly Given[]): Promise<
 
 async function* zipOf(files: readonly Given[]): AsyncGenerator<Uint8Array> {
   const zip = createZip(NOON)
-  for (const { name, content, tight = false, size } of files) {
+  for (const { name, content, compress = false, size } of files) {
     const bytes =
       typeof content === 'string' || Buffer.isBuffer(content) ? cut(content, 1000) : content
-    yield* zip.add(name, bytes, { tight, ...(size === undefined ? {} : { size }) })
+    yield* zip.add(name, bytes, { compress, ...(size === undefined ? {} : { size }) })
   }
   yield* zip.finish()
 }

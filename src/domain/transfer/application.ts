@@ -5,9 +5,16 @@ import { removeStored } from '../object/remove'
 import type { Writing } from '../object/writing'
 import type { WriteTx } from '../store/store'
 import { removeUser } from '../user/removal'
-import { requireSameBytes } from './blob-line'
-import type { BlobEntry, Entry, ObjectEntry, UserEntry } from './entry'
-import { draftOfEntry, keyOfEntry, realmIdOf } from './entry-draft'
+import { requireSameBytes } from './archive-file'
+import {
+  type BlobEntry,
+  type Entry,
+  type ObjectEntry,
+  type UserEntry,
+  draftOfEntry,
+  keyOfEntry,
+  realmIdOf,
+} from './entry'
 
 /** Whoever may import may write everything, as on `/all`. */
 const IMPORTER: Actor = {

@@ -1,16 +1,15 @@
-import type { Archive } from './archive'
+import type { Archive, TransferContext } from './archive'
 import type { Arrival } from '../store/blob-store'
 import { SatchelError, quoted } from '../value/error'
 import type { WriteTx } from '../store/store'
-import type { ArchiveFiles } from './archive-files'
+import type { ArchiveFiles } from './archive-file'
 import type { BlobEntry } from './entry'
-import type { Site } from './site'
 
 /**
  * Makes sure that every content is what its name says. Throws `INVALID_REQUEST` naming the file.
  * `progress` is told the bytes that are done.
  */
-export async function checkContents(
+export async function verifyContents(
   archive: Archive,
   { contents }: ArchiveFiles,
   progress: (done: number) => void,
@@ -41,7 +40,7 @@ export interface Load extends AsyncDisposable {
   holds(tx: WriteTx, blobs: readonly BlobEntry[]): Promise<boolean>
 }
 
-export function createLoad({ database, contents }: Site): Load {
+export function createContentLoader({ database, contents }: TransferContext): Load {
   const arrivals = new AsyncDisposableStack()
   const brought = new Map<string, Arrival>()
 

@@ -1,14 +1,13 @@
-import type { ArchiveMaker } from './archive'
-import { SatchelError, quoted } from '../value/error'
-import { BLOB_LIST, contentFile, DATA } from './archive-files'
-import { createBlobCensus } from './blob-census'
-import { formatBlob } from './blob-line'
-import type { BlobFacts } from './entry'
-import type { Selection } from './export-head'
-import { exportLines } from './line-export'
-import type { Scratch, ScratchWriter } from '../store/scratch'
-import type { Site } from './site'
+import type { ArchiveWriter, TransferContext } from './archive'
 import type { Blob } from '../store/blobs'
+import { SatchelError, quoted } from '../value/error'
+import { BLOB_LIST, DATA, contentFile, formatBlob } from './archive-file'
+import type { BlobFacts } from './entry'
+import { type ExportPiece, type Selection, exportLines, isPart } from './export'
+import type { Scratch, ScratchWriter } from '../store/scratch'
+import { blobsIn, mentionsBlobs } from '../value/blob'
+import { parseStored } from '../value/value'
+import type { ReadTx } from '../store/store'
 
 /** What an export has come to. */
 export interface ExportCount {
@@ -23,18 +22,18 @@ export interface ExportCount {
  * `BLOB_DAMAGED` naming a blob whose bytes are not what was uploaded.
  */
 export async function* exportArchive(
-  site: Site,
+  context: TransferContext,
   now: number,
   selection: Selection,
   told: (count: ExportCount) => void,
 ): AsyncGenerator<Uint8Array> {
-  const maker = site.archives.create(now)
+  const maker = context.archives.create(now)
   const census = createBlobCensus(selection)
   const count = { objects: 0, blobs: 0 }
-  await using list = await site.scratch.create('ndjson')
+  await using list = await context.scratch.create('ndjson')
 
   async function* data(): AsyncGenerator<Uint8Array> {
-    for await (const piece of exportLines(site.database, selection)) {
+    for await (const piece of exportLines(context.database, selection)) {
       census.add(piece)
       count.objects += piece.values.length
       told({ ...count })
@@ -42,13 +41,13 @@ export async function* exportArchive(
     }
   }
 
-  yield* maker.add(DATA, data(), { tight: true })
+  yield* maker.add(DATA, data(), { compress: true })
   let written = ''
-  for await (const facts of readBlobs(site)) {
+  for await (const facts of readBlobs(context)) {
     const { blob } = facts
     if (!census.has(blob.id)) continue
     if (blob.hash !== written) {
-      const content = await openContent(site, blob)
+      const content = await openContent(context, blob)
       if (content === undefined) continue
       yield* addContent(maker, blob, content)
       written = blob.hash
@@ -57,7 +56,7 @@ export async function* exportArchive(
     count.blobs += 1
     told({ ...count })
   }
-  yield* addList(maker, site.scratch, list)
+  yield* addList(maker, context.scratch, list)
   yield* maker.finish()
 }
 
@@ -65,7 +64,7 @@ export async function* exportArchive(
 const CHUNK = 200
 
 /** All blobs, those with the same content together. */
-async function* readBlobs({ database }: Site): AsyncGenerator<BlobFacts> {
+async function* readBlobs({ database }: TransferContext): AsyncGenerator<BlobFacts> {
   let last: Blob | undefined
   for (;;) {
     const after: Blob | undefined = last
@@ -98,7 +97,7 @@ interface Opened {
  * removes it meanwhile: a removal takes no more than its name. Throws `BLOB_DAMAGED`.
  */
 async function openContent(
-  { database, contents }: Site,
+  { database, contents }: TransferContext,
   { id, hash, size }: Blob,
 ): Promise<Opened | undefined> {
   try {
@@ -111,7 +110,7 @@ async function openContent(
 }
 
 async function* addContent(
-  maker: ArchiveMaker,
+  maker: ArchiveWriter,
   { id, hash, size }: Blob,
   { first, rest }: Opened,
 ): AsyncGenerator<Uint8Array> {
@@ -124,21 +123,21 @@ async function* addContent(
     if (hasher.digest('hex') !== hash) throw damaged(id)
   }
   try {
-    yield* maker.add(contentFile(hash), compared(), { size, tight: false })
+    yield* maker.add(contentFile(hash), compared(), { size, compress: false })
   } finally {
     await rest.return?.()
   }
 }
 
 async function* addList(
-  maker: ArchiveMaker,
+  maker: ArchiveWriter,
   scratch: Scratch,
   list: ScratchWriter,
 ): AsyncGenerator<Uint8Array> {
   await list.finish()
   if (list.size === 0) return
   using file = await scratch.open(list.name)
-  yield* maker.add(BLOB_LIST, file.stream(), { tight: true })
+  yield* maker.add(BLOB_LIST, file.stream(), { compress: true })
 }
 
 function damaged(id: string): SatchelError {
@@ -146,4 +145,37 @@ function damaged(id: string): SatchelError {
     'BLOB_DAMAGED',
     `The bytes of the blob ${quoted(id)} are missing or damaged (satchel blob verify lists all such): nothing was exported. An export as .ndjson leaves blobs out`,
   )
+}
+
+/** Which blobs belong to an export: all of them, or those that the objects of a part reference. */
+export interface BlobCensus {
+  /** To be shown everything that is exported. */
+  add(piece: ExportPiece): void
+  has(id: string): boolean
+  /** How many there are in the database; what is referenced may have been collected. */
+  count(tx: ReadTx): Promise<number>
+}
+
+export function createBlobCensus(selection: Selection): BlobCensus {
+  if (!isPart(selection)) {
+    return {
+      add() {},
+      has: () => true,
+      count: async (tx) => (await tx.blobs.usage(null)).blobs,
+    }
+  }
+  const ids = new Set<string>()
+  return {
+    add({ values }) {
+      for (const value of values.filter(mentionsBlobs)) {
+        for (const id of blobsIn(parseStored(value))) ids.add(id)
+      }
+    },
+    has: (id) => ids.has(id),
+    async count(tx) {
+      let count = 0
+      for (const id of ids) if ((await tx.blobs.find(id)) !== undefined) count += 1
+      return count
+    },
+  }
 }

@@ -1,7 +1,17 @@
-import type { ScratchFile } from '../store/scratch'
+import type { BlobStore } from '../store/blob-store'
+import type { Scratch, ScratchFile } from '../store/scratch'
+import type { Database } from '../store/store'
+
+/** A database with everything that imports and exports of it use. */
+export interface TransferContext {
+  readonly database: Database
+  readonly contents: BlobStore
+  readonly archives: ArchiveFormat
+  readonly scratch: Scratch
+}
 
 /** A file inside an archive: where it lies, as plain JSON, so that a later process finds it again. */
-export interface Packed {
+export interface PackedFile {
   readonly name: string
   /** In bytes, unpacked. */
   readonly size: number
@@ -21,21 +31,21 @@ export interface Archive extends AsyncDisposable {
    * The files in it, folders left out, one after the other. Throws `INVALID_REQUEST` when it is
    * damaged, encrypted, or built to deceive.
    */
-  list(): AsyncIterable<Packed>
+  list(): AsyncIterable<PackedFile>
   /**
    * The bytes of a file, unpacked. Throws `INVALID_REQUEST` while they are read when they are not as
    * many as it says, or others than were packed.
    */
-  open(file: Packed): AsyncIterable<Uint8Array>
+  open(file: PackedFile): AsyncIterable<Uint8Array>
 }
 
 /** An archive that is being made; its bytes are taken as they come. */
-export interface ArchiveMaker {
+export interface ArchiveWriter {
   /** Adds a file whose `size` may not be known, packed more tightly if it is worth the work. */
   add(
     name: string,
     content: AsyncIterable<Uint8Array>,
-    options: { readonly size?: number; readonly tight: boolean },
+    options: { readonly size?: number; readonly compress: boolean },
   ): AsyncGenerator<Uint8Array>
   /** What comes after the last file. */
   finish(): Generator<Uint8Array>
@@ -48,5 +58,5 @@ export interface ArchiveFormat {
   /** Opens a file and disposes it in the end. Throws `INVALID_REQUEST` when it is no whole archive. */
   open(file: ScratchFile): Promise<Archive>
   /** `now` in ms: every file in it is from then. */
-  create(now: number): ArchiveMaker
+  create(now: number): ArchiveWriter
 }

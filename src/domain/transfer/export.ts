@@ -1,7 +1,10 @@
 import type { Database } from '../store/store'
-import type { ExportPiece, Selection } from './export-head'
-import { exportLines } from './line-export'
-import { exportSections } from './section-export'
+import { PUBLIC_REALM_REF, type RealmRef } from '../store/realms'
+import { BUILT_IN_TABLES, type Table } from '../store/tables'
+import { requireTable } from '../object/tables'
+import { listEveryUser } from '../user/list'
+import { type Row, findRealms, readRows, readRowsOfRealm } from './rows'
+import { parseStored } from '../value/value'
 
 export const EXPORT_FORMATS = ['ndjson', 'json', 'zip'] as const
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
@@ -19,4 +22,205 @@ export function exportDatabase(
   selection: Selection,
 ): AsyncGenerator<ExportPiece> {
   return format === 'json' ? exportSections(database, selection) : exportLines(database, selection)
+}
+
+/** What an export holds, when not everything. */
+export interface Selection {
+  readonly realm: string | null
+  readonly table: string | null
+}
+
+/** A piece of an export as text, and the objects in it. */
+export interface ExportPiece {
+  readonly text: string
+  /** The stored texts of the objects. */
+  readonly values: readonly string[]
+}
+
+/** True when not everything is exported. */
+export function isPart({ realm, table }: Selection): boolean {
+  return realm !== null || table !== null
+}
+
+/** What stands before the objects of an export, and where those are. */
+export interface ExportHead {
+  /** Stores text by table, without the built-in tables as every database has them. */
+  readonly schema: Readonly<Record<string, string>>
+  readonly idPrefixes: Readonly<Record<string, string>>
+  readonly sealed: boolean
+  /** Their data by id; null when only a part is exported. */
+  readonly demoUsers: Readonly<Record<string, object>> | null
+  /** The tables whose objects are exported, in order. */
+  readonly tables: readonly Table[]
+  /** The realm whose objects are exported; undefined for all. */
+  readonly realm: RealmRef | undefined
+}
+
+/**
+ * Hidden tables are left out. A realm that is not there has a schema but no objects. Throws
+ * `UNKNOWN_TABLE`.
+ */
+export function readHead(database: Database, selection: Selection): Promise<ExportHead> {
+  return database.read(async (tx) => {
+    const tables =
+      selection.table === null
+        ? inOrder(await tx.tables.list())
+        : [await requireTable(tx, selection.table)]
+    const declared = tables.filter((table) => !isAsMade(table))
+    const realm = selection.realm === null ? undefined : await tx.realms.find(selection.realm)
+    return {
+      schema: Object.fromEntries(declared.map(({ name, stores }) => [name, stores])),
+      idPrefixes: Object.fromEntries(
+        declared.flatMap(({ name, generated, idPrefix }) => (generated ? [[name, idPrefix]] : [])),
+      ),
+      sealed: await tx.tables.isSealed(),
+      demoUsers: isPart(selection)
+        ? null
+        : Object.fromEntries(
+            (await listEveryUser(tx, { type: 'demo' }))
+              .filter(({ id }) => id.endsWith('@demo.local'))
+              .map(({ id, data }) => [id, data ?? {}]),
+          ),
+      tables: selection.realm !== null && realm === undefined ? [] : tables,
+      realm: realm?.ref,
+    }
+  })
+}
+
+/** Roles and members come after the realms they are about, and all else after those. */
+const FIRST = ['realms', 'roles', 'members']
+
+/** In the order in which a reader of JSON will declare them again: `{"b":…,"1":…}` begins with 1. */
+function inOrder(tables: readonly Table[]): Table[] {
+  const rank = ({ name }: Table) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length)
+  const shown = tables.filter(({ hidden, primaryKey }) => !hidden && primaryKey !== null)
+  return Object.values(Object.fromEntries(shown.map((table) => [table.name, table]))).toSorted(
+    (one, other) => rank(one) - rank(other),
+  )
+}
+
+function isAsMade({ name, stores }: Table): boolean {
+  return BUILT_IN_TABLES.some((table) => table.name === name && table.stores === stores)
+}
+
+/** NDJSON: the schema, the demo users, then a line per object (design.md §6). */
+export async function* exportLines(
+  database: Database,
+  selection: Selection,
+): AsyncGenerator<ExportPiece> {
+  const { schema, idPrefixes, sealed, demoUsers, tables, realm } = await readHead(
+    database,
+    selection,
+  )
+  yield line({ type: 'schema', tables: schema, idPrefixes, sealed })
+  if (demoUsers !== null) yield line({ type: 'demoUsers', users: demoUsers })
+  if (realm !== undefined) {
+    for (const table of tables) {
+      for await (const rows of readRowsOfRealm(database, table, realm)) yield piece(table, rows)
+    }
+    return
+  }
+  let lastRealm = 0
+  for (const table of tables) {
+    for await (const rows of readRows(database, table)) {
+      if (table.name === 'realms') lastRealm = rows.at(-1)?.seq ?? lastRealm
+      yield piece(table, rows)
+    }
+  }
+  // Of what was exported since, some may lie in realms that are newer.
+  const realms = tables.find(({ name }) => name === 'realms')
+  if (realms === undefined) return
+  for await (const rows of readRows(database, realms, lastRealm)) yield piece(realms, rows)
+}
+
+function line(value: object): ExportPiece {
+  return { text: `${JSON.stringify(value)}\n`, values: [] }
+}
+
+function piece(table: Table, rows: readonly Row[]): ExportPiece {
+  const name = JSON.stringify(table.name)
+  const lines = rows.map(({ realm, key, value }) => {
+    const id = JSON.stringify(key)
+    return `{"realm":${JSON.stringify(realm)},"table":${name},"id":${id},"data":${value}}\n`
+  })
+  return { text: lines.join(''), values: rows.map(({ value }) => value) }
+}
+
+/** The JSON import file of protocol.md §9.4, in which the global roles have their own section. */
+export async function* exportSections(
+  database: Database,
+  selection: Selection,
+): AsyncGenerator<ExportPiece> {
+  const head = await readHead(database, selection)
+  yield await writeHead(database, head)
+  let last: Place | undefined
+  for (const [realm, tables] of await tablesByRealm(database, head)) {
+    for (const table of tables) {
+      if (realm === PUBLIC_REALM_REF && table.name === 'roles') continue
+      for await (const rows of readRowsOfRealm(database, table, realm)) {
+        let text = ''
+        for (const row of rows) {
+          const place = { realm: row.realm, table: table.name }
+          text += `${step(last, place)}\n${JSON.stringify(row.key)}:${row.value}`
+          last = place
+        }
+        yield { text, values: rows.map(({ value }) => value) }
+      }
+    }
+  }
+  yield { text: `${last === undefined ? '' : '}}'}}}\n`, values: [] }
+}
+
+async function writeHead(database: Database, head: ExportHead): Promise<ExportPiece> {
+  const { schema, idPrefixes, sealed, demoUsers } = head
+  const roles = await readGlobalRoles(database, head)
+  const sections = {
+    $exportMeta: { idPrefixes },
+    schema,
+    sealed,
+    ...(demoUsers === null ? {} : { demoUsers }),
+    roles: Object.fromEntries(roles.map(roleOf)),
+  }
+  const texts = Object.entries(sections).map(
+    ([name, value]) => `"${name}":${JSON.stringify(value)}`,
+  )
+  return { text: `{${texts.join(',\n')},\n"data":{`, values: roles.map(({ value }) => value) }
+}
+
+interface Place {
+  readonly realm: string
+  readonly table: string
+}
+
+/** What stands between two objects: brackets, names and commas. */
+function step(from: Place | undefined, to: Place): string {
+  const table = `${JSON.stringify(to.table)}:{`
+  const realm = `\n${JSON.stringify(to.realm)}:{${table}`
+  if (from === undefined) return realm
+  if (from.realm !== to.realm) return `}},${realm}`
+  return from.table === to.table ? ',' : `},\n${table}`
+}
+
+async function tablesByRealm(
+  database: Database,
+  { tables, realm }: ExportHead,
+): Promise<Iterable<readonly [RealmRef, readonly Table[]]>> {
+  return realm === undefined ? await findRealms(database, tables) : [[realm, tables]]
+}
+
+async function readGlobalRoles(
+  database: Database,
+  { tables, realm = PUBLIC_REALM_REF }: ExportHead,
+): Promise<Row[]> {
+  const table = tables.find(({ name }) => name === 'roles')
+  if (table === undefined || realm !== PUBLIC_REALM_REF) return []
+  const roles: Row[] = []
+  for await (const rows of readRowsOfRealm(database, table, realm)) roles.push(...rows)
+  return roles
+}
+
+/** A role without what its place in the file says. */
+function roleOf({ value }: Row): [string, object] {
+  const { name, realmId: _, owner, ...role } = parseStored(value)
+  return [String(name), owner === null ? role : { ...role, owner }]
 }

@@ -1,15 +1,15 @@
 import type { JobStep } from '../job/job-runner'
 import type { WriteTx } from '../store/store'
 import { applyEntries } from './application'
-import { createLoad } from './archive-contents'
+import { createContentLoader } from './archive-contents'
 import type { BlobEntry } from './entry'
-import type { Site } from './site'
+import type { TransferContext } from './archive'
 import { type Spool, openSpool } from './spool'
 import type { Job } from '../store/records'
 
 /** The step of the jobs that imports into a database are, for its runner. */
 export function importSteps(
-  parts: Omit<Site, 'database'>,
+  parts: Omit<TransferContext, 'database'>,
 ): Readonly<Partial<Record<Job['kind'], JobStep>>> {
   return { import: (database, job) => continueImport({ ...parts, database }, job) }
 }
@@ -21,8 +21,8 @@ const UNIT_MS = 2
  * Applies some entries and moves the job on in the same unit, so that whatever ends the process,
  * each entry is applied once. `done` of the job counts the bytes of its spool and of its contents.
  */
-async function continueImport(site: Site, job: Job): ReturnType<JobStep> {
-  const { scratch } = site
+async function continueImport(context: TransferContext, job: Job): ReturnType<JobStep> {
+  const { scratch } = context
   const { spool: name, archive, offset: reached = job.done } = job.state
   const offset = Number(reached)
   if (job.done === job.total) {
@@ -32,21 +32,21 @@ async function continueImport(site: Site, job: Job): ReturnType<JobStep> {
   }
   using spool = await openSpool(scratch, String(name))
   const { blobs, next } = blobsAt(spool, offset)
-  if (blobs.length > 0) await applyBlobs(site, job, blobs, next)
-  else await applyOthers(site, job, spool, offset)
+  if (blobs.length > 0) await applyBlobs(context, job, blobs, next)
+  else await applyOthers(context, job, spool, offset)
   return 'more'
 }
 
 /** Blobs with their contents; when a content went away meanwhile nothing happens, for the next step to do it. */
 async function applyBlobs(
-  site: Site,
+  context: TransferContext,
   job: Job,
   blobs: readonly BlobEntry[],
   next: number,
 ): Promise<void> {
-  const { database, archives, scratch } = site
+  const { database, archives, scratch } = context
   await using archive = await archives.open(await scratch.open(String(job.state['archive'])))
-  await using load = createLoad(site)
+  await using load = createContentLoader(context)
   await load.bring(archive, blobs)
   await load.keep(() =>
     database.write(async (tx) => {
@@ -58,7 +58,7 @@ async function applyBlobs(
 }
 
 async function applyOthers(
-  { database }: Site,
+  { database }: TransferContext,
   job: Job,
   spool: Spool,
   offset: number,

@@ -2,15 +2,18 @@ import type { Clock } from '../../clock'
 import { SatchelError } from '../value/error'
 import { startJob } from '../job/job'
 import { untilJobEnds } from '../job/job-end'
-import { checkContents, createLoad } from './archive-contents'
-import { type Declared, addDeclaration, declare, nothingDeclared, rehearse } from './declared'
-import type { Item, PartLimits } from './entry'
+import { createContentLoader, verifyContents } from './archive-contents'
+import type { Declaration, Item, PartLimits } from './entry'
 import { applySpool, blobsOf, bytesOf } from './import-job'
 import { type Contents, inspect } from './inspection'
-import { type OpenedArchive, openFile } from './opened-file'
-import type { Target } from './plain-file'
-import type { Site } from './site'
+import { type OpenedArchive, openFile } from './import-file'
+import type { Target } from './text-file'
+import type { TransferContext } from './archive'
 import { type SpoolWriter, createSpool, openSpool } from './spool'
+import { declareTables } from '../object/declare'
+import type { TableSchema } from '../value/schema'
+import type { Database, WriteTx } from '../store/store'
+import type { Table } from '../store/tables'
 
 export interface ImportOptions {
   /** For a file of nothing but objects of one table. */
@@ -40,26 +43,26 @@ export interface ImportResult extends Contents {
  * `UNKNOWN_TABLE`, `UNKNOWN_REALM` or `CONFLICT` naming the place in the file, and nothing is imported.
  */
 export async function importFile(
-  site: Site,
+  context: TransferContext,
   clock: Clock,
   file: AsyncIterable<Uint8Array>,
   options: ImportOptions,
 ): Promise<ImportResult> {
   const { target, isAtomic, isDryRun, limits } = options
-  const { database, scratch } = site
+  const { database, scratch } = context
   const now = clock.now()
   const stages = createStages(options)
-  await using opened = await openFile(site, file, { target, limits, count: stages.read })
+  await using opened = await openFile(context, file, { target, limits, onRead: stages.read })
   const { archive } = opened
   await using spool = await createSpool(scratch)
   const { declared, bytes } = await spoolItems(spool, opened.items)
   const tables = await rehearse(database, declared, now)
   const size = spool.size + bytes
-  const contents = await examine(site, spool.name, tables, (done) => stages.examined(done, size))
+  const contents = await examine(context, spool.name, tables, (done) => stages.examined(done, size))
   await checkArchive(archive, (done) => stages.examined(spool.size + done, size))
   const load = { declared, archive, size, now, progress: stages.applied }
-  if (isAtomic && !isDryRun) await applyAtOnce(site, spool.name, load)
-  else if (!isDryRun) await applyAsJob(site, spool, load)
+  if (isAtomic && !isDryRun) await applyAtOnce(context, spool.name, load)
+  else if (!isDryRun) await applyAsJob(context, spool, load)
   return { ...contents, tables: declared.schemas.size }
 }
 
@@ -97,7 +100,7 @@ async function spoolItems(
 }
 
 async function examine(
-  { database, scratch }: Site,
+  { database, scratch }: TransferContext,
   name: string,
   tables: Parameters<typeof inspect>[2],
   progress: (done: number) => void,
@@ -110,7 +113,7 @@ async function checkArchive(
   opened: OpenedArchive | undefined,
   progress: (done: number) => void,
 ): Promise<void> {
-  if (opened !== undefined) await checkContents(opened.archive, opened.files, progress)
+  if (opened !== undefined) await verifyContents(opened.archive, opened.files, progress)
 }
 
 /** How what was found good is applied. */
@@ -124,10 +127,10 @@ interface Load {
   readonly progress: (done: number, total: number) => void
 }
 
-async function applyAtOnce(site: Site, name: string, load: Load): Promise<void> {
+async function applyAtOnce(context: TransferContext, name: string, load: Load): Promise<void> {
   const { declared, archive, size, now, progress } = load
-  using spool = await openSpool(site.scratch, name)
-  await using contents = createLoad(site)
+  using spool = await openSpool(context.scratch, name)
+  await using contents = createContentLoader(context)
   let done = 0
   if (archive !== undefined) {
     for (const blobs of blobsOf(spool)) {
@@ -136,7 +139,7 @@ async function applyAtOnce(site: Site, name: string, load: Load): Promise<void> 
     }
   }
   await contents.keep(() =>
-    site.database.write(async (tx) => {
+    context.database.write(async (tx) => {
       for (const blobs of blobsOf(spool)) {
         if (!(await contents.holds(tx, blobs))) throw contentsGone()
       }
@@ -156,7 +159,7 @@ function contentsGone(): SatchelError {
 
 /** Declares, and puts the job down that does the rest, in one unit; then waits for it. */
 async function applyAsJob(
-  { database, scratch }: Site,
+  { database, scratch }: TransferContext,
   spool: SpoolWriter,
   load: Load,
 ): Promise<void> {
@@ -177,4 +180,50 @@ async function applyAsJob(
     for (const left of Object.values(names)) await scratch.remove(left)
     throw error
   }
+}
+
+/** What a file says about the database itself, all of it together. */
+export interface Declared {
+  readonly schemas: Map<string, TableSchema | null>
+  readonly idPrefixes: Map<string, string>
+  sealed: boolean | undefined
+}
+
+export function nothingDeclared(): Declared {
+  return { schemas: new Map(), idPrefixes: new Map(), sealed: undefined }
+}
+
+/** Adds a declaration; what came later counts. */
+export function addDeclaration(declared: Declared, declaration: Declaration): void {
+  const { schemas = [], idPrefixes = [], sealed = declared.sealed } = declaration
+  for (const [table, schema] of schemas) declared.schemas.set(table, schema)
+  for (const [table, prefix] of idPrefixes) declared.idPrefixes.set(table, prefix)
+  declared.sealed = sealed
+}
+
+/** Throws `CONFLICT` or `UNPROCESSABLE`. `now` in ms. */
+export async function declare(tx: WriteTx, declared: Declared, now: number): Promise<void> {
+  const { schemas, idPrefixes, sealed } = declared
+  await declareTables(tx, schemas, now, idPrefixes)
+  if (sealed !== undefined) await tx.tables.seal(sealed)
+}
+
+/** The tables by name as they will be: they are declared, looked at, and that is taken back. */
+export async function rehearse(
+  database: Database,
+  declared: Declared,
+  now: number,
+): Promise<ReadonlyMap<string, Table>> {
+  const rehearsal = new Error('a rehearsal, taken back')
+  let tables: readonly Table[] = []
+  try {
+    await database.write(async (tx) => {
+      await declare(tx, declared, now)
+      tables = await tx.tables.list()
+      throw rehearsal
+    })
+  } catch (error) {
+    if (error !== rehearsal) throw error
+  }
+  return new Map(tables.map((table) => [table.name, table]))
 }

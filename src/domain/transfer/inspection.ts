@@ -2,9 +2,16 @@ import { SatchelError, quoted } from '../value/error'
 import { PUBLIC_REALM } from '../store/realms'
 import type { Database } from '../store/store'
 import { nextTurn } from '../value/turn'
-import { requireSameBytes } from './blob-line'
-import { type Entry, type ObjectEntry, inPlace, refuseAt } from './entry'
-import { draftOfEntry, keyOfEntry, realmIdOf } from './entry-draft'
+import { requireSameBytes } from './archive-file'
+import {
+  type Entry,
+  type ObjectEntry,
+  draftOfEntry,
+  inPlace,
+  keyOfEntry,
+  realmIdOf,
+  refuseAt,
+} from './entry'
 import type { Spool } from './spool'
 import type { Table } from '../store/tables'
 

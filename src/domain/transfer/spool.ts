@@ -2,6 +2,8 @@ import { SatchelError } from '../value/error'
 import { NEWLINE } from '../json/bytes'
 import type { Scratch, ScratchWriter } from '../store/scratch'
 import type { Entry } from './entry'
+import type { Job } from '../store/records'
+import type { Database } from '../store/store'
 
 /** The entries of an import on their way from the file to the tables, one JSON text per line. */
 export interface Spool extends Disposable {
@@ -73,4 +75,22 @@ function lineEnd(bytes: Buffer, most: number): number {
 
 function parse(lines: string): Entry[] {
   return lines.split('\n').map((line) => JSON.parse(line) as Entry)
+}
+
+/**
+ * Removes the temporary files of imports that ended before they became a job, or with one that failed,
+ * as far as they were created before `before` (ms).
+ */
+export async function sweepScratch(
+  database: Database,
+  scratch: Scratch,
+  before: number,
+): Promise<void> {
+  const jobs = await database.read((tx) => tx.jobs.list())
+  const used = new Set(jobs.flatMap((job) => (job.failure === null ? namesIn(job) : [])))
+  await scratch.sweep(before, (name) => used.has(name))
+}
+
+function namesIn({ state }: Job): unknown[] {
+  return [state['spool'], state['archive']]
 }

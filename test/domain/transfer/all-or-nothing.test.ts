@@ -1,5 +1,5 @@
-import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
+import { expect, test } from 'bun:test'
 import { SatchelError } from '../../../src/domain/value/error'
 import { expectNothingLeft, lines, setupDatabase } from './setup'
 

@@ -8,8 +8,16 @@ import { createSqliteStore } from '../../../src/sqlite/store'
 import { refusalOf, setupStore } from '../../auth/setup'
 import { ANY_SIZE, chunksOf, hashOf } from '../../contract/content-fixture'
 import { cut } from '../chunks'
-import { archiveOf, blobLine, fileLine, SCHEMA, setupArchives } from './archive-setup'
-import { exportText, IMPORT_OPTIONS, lines, removeStrays, runJobs, siteOf, stepsOf } from './setup'
+import { SCHEMA, archiveOf, blobLine, fileLine, setupArchives } from './archive-setup'
+import {
+  IMPORT_OPTIONS,
+  contextOf,
+  exportText,
+  lines,
+  removeStrays,
+  runJobs,
+  stepsOf,
+} from './setup'
 
 const COUNT = 50
 const IDS = Array.from({ length: COUNT }, (_, n) => `blob${n}`)
@@ -29,16 +37,16 @@ function manyBlobs(): Promise<Buffer> {
 async function setupJob() {
   const base = await setupStore()
   const database = await base.store.create('main')
-  const site = siteOf(database)
+  const context = contextOf(database)
   const isPutDown = new Promise<void>((resolve) => {
     database.onCommit((commit) => {
       if (commit.jobs) resolve()
     })
   })
-  const end = importFile(site, base.clock, cut(await manyBlobs(), 50_000), IMPORT_OPTIONS)
+  const end = importFile(context, base.clock, cut(await manyBlobs(), 50_000), IMPORT_OPTIONS)
   end.catch(() => undefined)
   await isPutDown
-  return { ...base, ...site, end }
+  return { ...base, ...context, end }
 }
 
 type JobBase = Awaited<ReturnType<typeof setupJob>>
@@ -64,7 +72,7 @@ describe('an import of blobs that a crash interrupts', () => {
     await using store = createSqliteStore(base.folder, options)
     const database = await store.open('main')
     await removeStrays(database)
-    const { contents } = siteOf(database)
+    const { contents } = contextOf(database)
     await contents.sweep((hash) => database.read((tx) => tx.blobs.isStored(hash)))
     await using jobs = runJobs(database)
     await jobs.idle()
@@ -164,8 +172,8 @@ test('all at once: when the objects cannot be stored, no blob is there and no by
       }),
   }
   const options = { ...IMPORT_OPTIONS, isAtomic: true }
-  const site = { ...base, database: failing, contents }
-  const importing = importFile(site, clock, cut(await manyBlobs(), 50_000), options)
+  const context = { ...base, database: failing, contents }
+  const importing = importFile(context, clock, cut(await manyBlobs(), 50_000), options)
   expect(importing).rejects.toThrow('the disk is gone')
   await importing.catch(() => undefined)
   expect(isLast).toBe(true)

@@ -3,12 +3,12 @@ import { refusalOf } from '../../auth/setup'
 import { hashOf } from '../../contract/content-fixture'
 import {
   type ArchiveBase,
+  PICTURE,
+  SCHEMA,
   archiveOf,
   blobLine,
   fileLine,
-  PICTURE,
   pictureArchive,
-  SCHEMA,
   setupArchives,
 } from './archive-setup'
 import { expectNothingLeft, lines } from './setup'

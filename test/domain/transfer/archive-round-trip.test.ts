@@ -1,8 +1,8 @@
-import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
+import { expect, test } from 'bun:test'
 import { removeSpent } from '../../../src/domain/blob/collection'
 import { hashOf } from '../../contract/content-fixture'
-import { filesIn, fileLine, SCHEMA, setupArchives } from './archive-setup'
+import { SCHEMA, fileLine, filesIn, setupArchives } from './archive-setup'
 import { expectNothingLeft, lines } from './setup'
 
 test('an archive brings everything into an empty database, which then exports the same', async () => {

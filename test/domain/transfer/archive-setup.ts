@@ -1,19 +1,19 @@
+import type { Blob } from '../../../src/domain/store/blobs'
 import { exportArchive } from '../../../src/domain/transfer/archive-export'
 import {
   type ImportOptions,
   type ImportResult,
   importFile,
 } from '../../../src/domain/transfer/import'
-import type { Site } from '../../../src/domain/transfer/site'
+import type { TransferContext } from '../../../src/domain/transfer/archive'
 import { openZip } from '../../../src/zip/reader'
 import { ANY_SIZE, chunksOf, hashOf } from '../../contract/content-fixture'
 import { cut } from '../chunks'
 import { temporaryFolder } from '../../setup'
-import { fileAt, type Given, makeZip } from '../../zip/setup'
-import { lines, setupDatabase, siteOf, type TestDatabase, IMPORT_OPTIONS } from './setup'
-import type { Blob } from '../../../src/domain/store/blobs'
+import { type Given, fileAt, makeZip } from '../../zip/setup'
+import { IMPORT_OPTIONS, type TestDatabase, contextOf, lines, setupDatabase } from './setup'
 
-export interface ArchiveBase extends TestDatabase, Site {
+export interface ArchiveBase extends TestDatabase, TransferContext {
   /** Brings a blob with this content, for people with these ids. */
   upload(id: string, content: string, uploaders?: readonly string[]): Promise<void>
   /** The whole export, or that of a part. */
@@ -28,11 +28,11 @@ export type StoredBlob = Blob & { readonly uploaders: readonly (string | undefin
 /** An empty database whose jobs are worked off, and its blobs. */
 export async function setupArchives(): Promise<ArchiveBase> {
   const base = await setupDatabase()
-  const site = siteOf(base.database)
-  const { database, contents } = site
+  const context = contextOf(base.database)
+  const { database, contents } = context
   return {
     ...base,
-    ...site,
+    ...context,
     async upload(id, content, uploaders = ['alice']) {
       await using arrival = await contents.receive(chunksOf(content), ANY_SIZE)
       const { hash, size } = arrival
@@ -49,13 +49,13 @@ export async function setupArchives(): Promise<ArchiveBase> {
     async pack({ realm = null, table = null } = {}) {
       const pieces: Uint8Array[] = []
       const told = () => undefined
-      for await (const piece of exportArchive(site, base.clock.now(), { realm, table }, told)) {
+      for await (const piece of exportArchive(context, base.clock.now(), { realm, table }, told)) {
         pieces.push(Buffer.from(piece))
       }
       return Buffer.concat(pieces)
     },
     unpack: (archive, options) =>
-      importFile(site, base.clock, cut(Buffer.from(archive), 50_000), {
+      importFile(context, base.clock, cut(Buffer.from(archive), 50_000), {
         ...IMPORT_OPTIONS,
         ...options,
       }),

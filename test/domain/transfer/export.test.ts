@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { removeObject } from '../../../src/domain/object/remove'
 import { exportDatabase } from '../../../src/domain/transfer/export'
 import { refusalOf } from '../../auth/setup'
-import { dataOf, exportText, lines, objectsOf, setupDatabase, type TestDatabase } from './setup'
+import { type TestDatabase, dataOf, exportText, lines, objectsOf, setupDatabase } from './setup'
 
 const at = (realm: string, table: string, id: string, data = {}) => ({ realm, table, id, data })
 

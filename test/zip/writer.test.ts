@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test'
-import { createZip } from '../../src/zip/maker'
+import { createZip } from '../../src/zip/writer'
 import { openZip } from '../../src/zip/reader'
 import { temporaryFolder } from '../setup'
 import { fileAt, makeZip, NOON, readZip } from './setup'
 
 const FILES = [
-  { name: 'data.ndjson', content: '{"a":1}\n'.repeat(50_000), tight: true },
+  { name: 'data.ndjson', content: '{"a":1}\n'.repeat(50_000), compress: true },
   { name: 'blobs/empty', content: '', size: 0 },
   { name: 'blobs/two', content: 'Ünï 漢字 😀', size: Buffer.byteLength('Ünï 漢字 😀') },
 ]
@@ -34,17 +34,17 @@ test('a zip without files is one', async () => {
   expect(await readZip(path)).toEqual({})
 })
 
-test('a tight file takes less room, and is read the same', async () => {
+test('a compressed file takes less room and reads the same', async () => {
   using folder = temporaryFolder()
   const loose = Bun.file(
     await makeZip(
       folder.path,
-      FILES.map((file) => ({ ...file, tight: false })),
+      FILES.map((file) => ({ ...file, compress: false })),
     ),
   )
   const size = loose.size
-  const tight = Bun.file(await makeZip(folder.path, FILES))
-  expect(tight.size).toBeLessThan(size / 20)
+  const compressed = Bun.file(await makeZip(folder.path, FILES))
+  expect(compressed.size).toBeLessThan(size / 20)
 })
 
 test('a file of one repeated byte is packed no tighter than the reader accepts', async () => {
@@ -53,7 +53,7 @@ test('a file of one repeated byte is packed no tighter than the reader accepts',
     const whole = Buffer.alloc(size * 2 ** 20, 'x')
     for (const content of [whole, [whole].values()]) {
       const given = Buffer.isBuffer(content) ? content : asynchronous(content)
-      const path = await makeZip(folder.path, [{ name: 'same', content: given, tight: true }])
+      const path = await makeZip(folder.path, [{ name: 'same', content: given, compress: true }])
       expect((await readZip(path))['same']?.length).toBe(whole.length)
       expect(Bun.file(path).size).toBeLessThan(whole.length / 20)
     }
@@ -61,7 +61,7 @@ test('a file of one repeated byte is packed no tighter than the reader accepts',
 })
 
 test('a source is released when the zip is cancelled', async () => {
-  for (const tight of [false, true]) {
+  for (const compress of [false, true]) {
     let isOpen = false
     async function* content(): AsyncGenerator<Uint8Array> {
       isOpen = true
@@ -71,7 +71,7 @@ test('a source is released when the zip is cancelled', async () => {
         isOpen = false
       }
     }
-    for await (const bytes of createZip(NOON).add('endless', content(), { tight })) {
+    for await (const bytes of createZip(NOON).add('endless', content(), { compress })) {
       if (isOpen && bytes.length > 1_000) break
     }
     expect(isOpen).toBe(false)
@@ -80,12 +80,12 @@ test('a source is released when the zip is cancelled', async () => {
 
 test('a source that breaks off breaks the zip off, packed tightly or not', async () => {
   using folder = temporaryFolder()
-  for (const tight of [false, true]) {
+  for (const compress of [false, true]) {
     async function* content(): AsyncGenerator<Uint8Array> {
       yield Buffer.from('begun')
       throw new Error('the source is gone')
     }
-    const making = makeZip(folder.path, [{ name: 'a', content: content(), tight }])
+    const making = makeZip(folder.path, [{ name: 'a', content: content(), compress }])
     expect(making).rejects.toThrow('the source is gone')
     await making.catch(() => undefined)
   }

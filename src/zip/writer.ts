@@ -1,5 +1,5 @@
 import { constants, crc32, createDeflateRaw, type DeflateRaw } from 'node:zlib'
-import type { ArchiveMaker } from '../domain/transfer/archive'
+import type { ArchiveWriter } from '../domain/transfer/archive'
 import { dataDescriptor, directoryEnd, directoryRecord, localHeader } from './records'
 
 const STORED = 0
@@ -12,9 +12,10 @@ const BATCH = 256
 
 /**
  * Makes a zip that is written front to back (APPNOTE 6.3.10): nothing about a file is known before
- * its bytes went by, so its lengths follow it. Only the directory is kept, some 130 bytes a file.
+ * its bytes went by, so its lengths follow it. Our own instead of `yazl`, which took 246 MB more
+ * memory for 60,000 entries: only the directory is kept here, about 130 bytes an entry.
  */
-export function createZip(now: number): ArchiveMaker {
+export function createZip(now: number): ArchiveWriter {
   const time = dosTime(now)
   const directory: Buffer[] = []
   let batch: Buffer[] = []
@@ -27,10 +28,10 @@ export function createZip(now: number): ArchiveMaker {
   }
 
   return {
-    async *add(name, content, { size: expected = Number.POSITIVE_INFINITY, tight }) {
+    async *add(name, content, { size: expected = Number.POSITIVE_INFINITY, compress }) {
       const file = {
         name: Buffer.from(name),
-        method: tight ? DEFLATED : STORED,
+        method: compress ? DEFLATED : STORED,
         time,
         isLarge: expected >= FOUR_GIB,
         offset,
@@ -39,7 +40,7 @@ export function createZip(now: number): ArchiveMaker {
       const sum = { crc: 0, size: 0 }
       let packedSize = 0
       const counted = counting(content, sum)
-      for await (const bytes of tight ? deflate(counted) : counted) {
+      for await (const bytes of compress ? deflate(counted) : counted) {
         packedSize += bytes.length
         yield bytes
       }

@@ -1,0 +1,163 @@
+import type { Archive, PackedFile } from './archive'
+import { SatchelError, quoted } from '../value/error'
+import { splitLines } from '../json/ndjson'
+import {
+  type BlobEntry,
+  type BlobFacts,
+  type Item,
+  type PartLimits,
+  inPlace,
+  refuseAt,
+} from './entry'
+import { type FileLine, parseLine, readLineFile } from './text-file'
+import type { Blob } from '../store/blobs'
+import { requireBlobId, requireBlobType } from '../value/blob'
+import { requireUserId } from '../value/user-id'
+
+/** What every export has as NDJSON. */
+export const DATA = 'data.ndjson'
+/** A line for every blob. */
+export const BLOB_LIST = 'blobs.ndjson'
+
+/** The file of a content, which is there once, however many blobs have it. */
+export function contentFile(hash: string): string {
+  return `${CONTENTS}${hash}`
+}
+
+/** What an archive holds that is to be imported. */
+export interface ArchiveFiles {
+  readonly data: PackedFile
+  readonly blobs: PackedFile | undefined
+  /** By their hash, which nobody has compared yet. */
+  readonly contents: ReadonlyMap<string, PackedFile>
+}
+
+/**
+ * Looks through an archive as `satchel export` makes it. Throws `INVALID_REQUEST` when a file is
+ * missing, is there twice, or is none of ours.
+ */
+export async function findFiles(archive: Archive): Promise<ArchiveFiles> {
+  const found = new Map<string, PackedFile>()
+  const contents = new Map<string, PackedFile>()
+  for await (const file of archive.list()) {
+    const { name } = file
+    if (IGNORED.test(name)) continue
+    const hash = CONTENT.exec(name)?.[1]
+    if (hash === undefined && name !== DATA && name !== BLOB_LIST) throw unknownFile(name)
+    const known = hash === undefined ? found : contents
+    if (known.has(hash ?? name)) throw refusal(`has ${quoted(name)} twice`)
+    known.set(hash ?? name, file)
+  }
+  const data = found.get(DATA)
+  const blobs = found.get(BLOB_LIST)
+  if (data === undefined) throw refusal(`has no ${DATA}: it is no export`)
+  if (blobs === undefined && contents.size > 0) {
+    throw refusal(`has no ${BLOB_LIST}, which says whose the bytes in ${CONTENTS} are`)
+  }
+  return { data, blobs, contents }
+}
+
+const CONTENTS = 'blobs/'
+const CONTENT = /^blobs\/([\da-f]{64})$/
+/** What programs put beside the files that they pack. */
+const IGNORED = /^__MACOSX\/|(?:^|\/)(?:\.DS_Store|Thumbs\.db|desktop\.ini)$/
+
+function unknownFile(name: string): SatchelError {
+  const isForeign = name.endsWith('.dcbl') || name.endsWith('.dcyj')
+  return refusal(
+    isForeign
+      ? `has ${quoted(name)}, whose format nobody but Dexie Cloud knows: leave it out to import the rest`
+      : `has ${quoted(name)}, which is no part of an export: ${DATA}, ${BLOB_LIST} and ${CONTENTS}… are`,
+  )
+}
+
+function refusal(problem: string): SatchelError {
+  return new SatchelError('INVALID_REQUEST', `The zip ${problem}`)
+}
+
+/**
+ * Reads what an archive tells: the blobs, then everything else, which may reference them. Throws
+ * `INVALID_REQUEST` or `UNPROCESSABLE`, naming the line; the bytes of the blobs are not read.
+ */
+export async function* readArchive(
+  archive: Archive,
+  files: ArchiveFiles,
+  limits: PartLimits,
+): AsyncGenerator<Item> {
+  yield* readBlobs(archive, files, limits)
+  yield* readLineFile(archive.open(files.data), limits, DATA)
+}
+
+async function* readBlobs(
+  archive: Archive,
+  { blobs, contents }: ArchiveFiles,
+  limits: PartLimits,
+): AsyncGenerator<BlobEntry> {
+  if (blobs === undefined) return
+  const ids = new Set<string>()
+  const orphans = new Set(contents.keys())
+  // A line, and the list of uploaders in it.
+  const lineLimits = { ...limits, depth: 2 }
+  const rules = { name: BLOB_LIST, maxBytes: limits.bytes }
+  for await (const { line: number, text } of splitLines(archive.open(blobs), rules)) {
+    const line = parseLine(number, text, lineLimits, BLOB_LIST)
+    const place = `${BLOB_LIST}, line ${number}`
+    const facts = parseBlob({ ...line, place })
+    const { id, hash, size } = facts.blob
+    if (ids.has(id)) throw refuseAt(place, `the blob ${quoted(id)} is there twice`)
+    ids.add(id)
+    orphans.delete(hash)
+    const packed = contents.get(hash)
+    if (packed === undefined) {
+      throw refuseAt(place, `the bytes of the blob, ${contentFile(hash)}, are missing`)
+    }
+    if (packed.size !== size) {
+      throw refuseAt(place, `the blob has ${size} bytes, ${contentFile(hash)} has ${packed.size}`)
+    }
+    yield { place, ...facts, packed }
+  }
+  for (const hash of orphans) {
+    throw refuseAt(BLOB_LIST, `${contentFile(hash)} is there, but no line says what it is`)
+  }
+}
+
+export function formatBlob({ blob, uploaders }: BlobFacts): string {
+  const { id, hash, size, type, created } = blob
+  const at = new Date(created).toISOString()
+  return `${JSON.stringify({ id, hash, size, type, created: at, uploaders })}\n`
+}
+
+/** Throws `INVALID_REQUEST` or `UNPROCESSABLE` naming the line. */
+export function parseBlob({ place, object }: FileLine): BlobFacts {
+  const { id, hash, size, type, created, uploaders = [] } = object
+  const time = typeof created === 'string' ? Date.parse(created) : Number.NaN
+  if (typeof id !== 'string') throw refuseAt(place, '"id" is missing: the id of the blob')
+  if (typeof hash !== 'string' || !/^[\da-f]{64}$/.test(hash)) {
+    throw refuseAt(place, '"hash" is missing: the SHA-256 of its bytes in hex')
+  }
+  if (!Number.isSafeInteger(size) || Number(size) < 0) {
+    throw refuseAt(place, '"size" is missing: how many bytes it has')
+  }
+  if (typeof type !== 'string') throw refuseAt(place, '"type" is missing: its content type')
+  if (Number.isNaN(time)) throw refuseAt(place, '"created" is missing: when it was uploaded')
+  if (!Array.isArray(uploaders)) throw refuseAt(place, '"uploaders" must be a list of user ids')
+  return inPlace(place, () => ({
+    blob: {
+      id: requireBlobId(id),
+      hash,
+      size: Number(size),
+      type: requireBlobType(type),
+      created: time,
+    },
+    uploaders: uploaders.map((user: unknown) => requireUserId(user)),
+  }))
+}
+
+/** Throws `CONFLICT` unless a blob that is there is the one that a file brings. */
+export function requireSameBytes(known: Blob, { id, hash, size }: Blob): void {
+  if (known.hash === hash && known.size === size) return
+  throw new SatchelError(
+    'CONFLICT',
+    `the database has a blob ${quoted(id)} with other bytes, which never change`,
+  )
+}

@@ -1,0 +1,160 @@
+import type { Archive, TransferContext } from './archive'
+import { SatchelError } from '../value/error'
+import { type ArchiveFiles, findFiles, readArchive } from './archive-file'
+import { FILE, type Item, type PartLimits } from './entry'
+import { type Target, type TextFormat, readItems } from './text-file'
+import { nextTurn } from '../value/turn'
+import type { ScratchWriter } from '../store/scratch'
+import { isWireObject } from '../value/value'
+
+/** An import file, ready to be read. */
+export interface OpenedFile extends AsyncDisposable {
+  /** The content, which can be read once. */
+  readonly items: AsyncIterable<Item>
+  /** Set when the file is an archive: the source of the bytes of its blobs. */
+  readonly archive: OpenedArchive | undefined
+}
+
+export interface OpenedArchive {
+  readonly archive: Archive
+  readonly files: ArchiveFiles
+  /** The temporary copy that the archive is read from. */
+  readonly scratch: ScratchWriter
+}
+
+export interface OpenOptions {
+  readonly target: Target | null
+  readonly limits: PartLimits
+  /** Called with the number of bytes that were just read. */
+  readonly onRead: (bytes: number) => void
+}
+
+/**
+ * Detects the format of a file and opens it. An archive is copied first, because its directory is at
+ * its end and the job that applies it reads it again. Throws `INVALID_REQUEST` for an unknown format.
+ */
+export async function openFile(
+  context: TransferContext,
+  file: AsyncIterable<Uint8Array>,
+  { target, limits, onRead }: OpenOptions,
+): Promise<OpenedFile> {
+  const peeked = await peek(inSlices(file, onRead))
+  if (!context.archives.isArchive(peeked.beginning)) {
+    return {
+      items: readItems(peeked.source, formatOf(peeked.beginning), target, limits),
+      archive: undefined,
+      async [Symbol.asyncDispose]() {},
+    }
+  }
+  if (target !== null) {
+    throw new SatchelError(
+      'INVALID_REQUEST',
+      'The file is a zip, which names its tables and realms itself: leave out --table',
+    )
+  }
+  return await openArchive(context, peeked, limits)
+}
+
+async function openArchive(
+  context: TransferContext,
+  { source }: PeekedFile,
+  limits: PartLimits,
+): Promise<OpenedFile> {
+  await using undo = new AsyncDisposableStack()
+  const scratch = undo.use(await context.scratch.create('zip'))
+  for await (const bytes of source) await scratch.write(bytes)
+  await scratch.finish()
+  const archive = undo.use(await context.archives.open(await context.scratch.open(scratch.name)))
+  const files = await findFiles(archive)
+  const parts = undo.move()
+  return {
+    items: readArchive(archive, files, limits),
+    archive: { archive, files, scratch },
+    [Symbol.asyncDispose]: () => parts.disposeAsync(),
+  }
+}
+
+/** How much of a file is read in one turn of the event loop, in bytes. */
+const SLICE = 64 * 1024
+
+/** The bytes of a file in slices; `onRead` is called with the size of each. */
+async function* inSlices(
+  file: AsyncIterable<Uint8Array>,
+  onRead: (bytes: number) => void,
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of file) {
+    for (let start = 0; start < chunk.length; start += SLICE) {
+      const slice = chunk.subarray(start, start + SLICE)
+      onRead(slice.length)
+      yield slice
+      await nextTurn()
+    }
+  }
+}
+
+/** How much of a file is peeked at, in bytes. */
+const PEEK_BYTES = 1024 * 1024
+
+/** A file whose beginning was read to find out its format. */
+interface PeekedFile {
+  readonly beginning: Buffer
+  /** The whole file, including its beginning. */
+  readonly source: AsyncIterable<Uint8Array>
+}
+
+async function peek(source: AsyncIterable<Uint8Array>): Promise<PeekedFile> {
+  const rest = source[Symbol.asyncIterator]()
+  const chunks: Uint8Array[] = []
+  let size = 0
+  while (size < PEEK_BYTES) {
+    const { value, done } = await rest.next()
+    if (done === true) break
+    // The source may reuse the memory of a chunk.
+    chunks.push(value.slice())
+    size += value.length
+  }
+  return { beginning: Buffer.concat(chunks), source: resume(chunks, rest) }
+}
+
+/** The format of a text file by its first character and line. Throws `INVALID_REQUEST`. */
+function formatOf(beginning: Buffer): TextFormat {
+  const text = beginning.toString().trimStart()
+  if (text === '') throw refusal('is empty')
+  if (text.startsWith('\u001f')) throw refusal('is compressed: unpack it and import what is in it')
+  if (text.startsWith('[')) return 'array'
+  if (text.startsWith('{')) return isLine(text.split('\n', 1)[0] ?? '') ? 'lines' : 'sections'
+  throw refusal('is neither JSON, NDJSON nor a zip')
+}
+
+/** A line of NDJSON names its type or table; an import file on a single line does not. */
+function isLine(text: string): boolean {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return /^\{\s*"(?:\$?type|realm|table|id)"/.test(text)
+  }
+  return (
+    isWireObject(value) && ['type', '$type', 'table'].some((name) => Object.hasOwn(value, name))
+  )
+}
+
+async function* resume(
+  chunks: readonly Uint8Array[],
+  rest: AsyncIterator<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* chunks
+    for (;;) {
+      const { value, done } = await rest.next()
+      if (done === true) return
+      yield value
+    }
+  } finally {
+    await rest.return?.()
+  }
+}
+
+function refusal(problem: string): SatchelError {
+  return new SatchelError('INVALID_REQUEST', `${FILE} ${problem}`)
+}
