@@ -15,21 +15,20 @@ import { type Application, listen } from './listen'
 import { httpLog, type Logs, serverLog } from './log/log'
 import type { Message } from './mail/message'
 import { RATE_LIMITS } from './limits/rate-limits'
-import { createServerAddress } from './host/services'
 
-/** A server that answers. Disposing it stops it. */
+/** A running server. Disposing it stops it. */
 export interface Server extends AsyncDisposable {
   /** `http://127.0.0.1:7080` */
   readonly url: string
   /** The data folder; with `memory` one that is removed when the server stops. */
   readonly folder: string
-  /** The databases there were when it started. */
+  /** The databases that existed when the server started. */
   readonly databases: readonly { readonly name: string; readonly url: string }[]
-  /** Of the start that created the first database, never again. */
+  /** The default client, when this start created the first database. */
   readonly client?: ClientCredentials
   /**
-   * Accepts nothing new, answers what is in flight (10 s at most), writes everything back and lets
-   * go of the data folder (promises.md 45).
+   * Accepts no new requests, answers those in flight (10 s at most), writes everything back and
+   * releases the data folder (promises.md 45).
    */
   stop(): Promise<void>
 }
@@ -43,47 +42,46 @@ const GRACE_MS = 10_000
 const FIRST_DATABASE = 'main'
 
 /**
- * Serves a data folder. Throws `DATA_FOLDER_IN_USE`, `NEWER_DATA`, `READ_ONLY`, what `listen`
- * throws, and lets go of everything when it does.
+ * Serves a data folder. Throws `DATA_FOLDER_IN_USE`, `NEWER_DATA`, `READ_ONLY` and what `listen`
+ * throws; then everything that was opened is closed.
  */
 export async function startServer(config: Config, { clock, logs }: Surroundings): Promise<Server> {
-  await using undo = new AsyncDisposableStack()
+  await using stack = new AsyncDisposableStack()
   const mode = createMode(config)
   const printer = {
     isPrinting: () => mode.isDevelopment(),
     print: (mail: Message) => print(logs, mail),
   }
-  const address = createServerAddress(config)
-  const take = () => takeDataFolder(config, clock, printer, address)
-  const folder = undo.use(await requireDataFolder(config.data, take))
+  const take = () => takeDataFolder(config, clock, printer)
+  const folder = stack.use(await requireDataFolder(config.data, take))
   const application = createApplication(folder, config, mode, { clock, logs })
-  // First, so that a port in use does not cost the secret of the first client.
+  // Before the first database is created: its secret is shown once, and a port in use ends the start.
   const listener = await listen(config, application)
-  undo.defer(() => listener.stop(true))
-  const url = (name: string) => `${listener.url}/${name}`
-  application.reachedAt(listener.url)
-  address.reachedAt(listener.url)
+  stack.defer(() => listener.stop(true))
+  application.servedAt(listener.url)
+  folder.servedAt(listener.url)
   const client = await openFirstDatabase(folder)
   const token = newSecret()
-  const commands = listenForCommands({ ...folder, url }, token)
-  undo.defer(() => commands.stop(true))
+  const commands = listenForCommands(folder, token)
+  stack.defer(() => commands.stop(true))
   writeHolder(folder.path, { ...thisProcess(), address: commands.address, token })
-  const parts = undo.move()
-  void resumeJobs(folder)
+  const names = folder.hosts.list()
+  const owned = stack.move()
+  void resumeJobs(folder, names)
 
   let stopping: Promise<void> | undefined
-  const stop = () => (stopping ??= windDown())
-  async function windDown(): Promise<void> {
-    application.close()
+  const stop = () => (stopping ??= shutDown())
+  async function shutDown(): Promise<void> {
+    application.retire()
     const isIdle = await isDoneWithin(GRACE_MS, Promise.all([listener.stop(), commands.stop()]))
-    if (!isIdle) serverLog.warning('Requests that took more than 10 s were cut off')
-    await parts.disposeAsync()
+    if (!isIdle) serverLog.warning('Requests that took longer than 10 s were aborted')
+    await owned.disposeAsync()
     await logs.flush()
   }
   return {
     url: listener.url,
     folder: folder.path,
-    databases: folder.list().map((name) => ({ name, url: url(name) })),
+    databases: names.map((name) => ({ name, url: `${listener.url}/${name}` })),
     ...(client === undefined ? {} : { client }),
     stop,
     [Symbol.asyncDispose]: stop,
@@ -93,13 +91,13 @@ export async function startServer(config: Config, { clock, logs }: Surroundings)
 const TRIES = 5
 const PAUSE_MS = 100
 
-/** A command at work lets go soon; a server does not (promises.md 10). */
+/** Waits for a command, which releases the folder soon; a server does not (promises.md 10). */
 async function requireDataFolder(
   path: string,
-  take: () => DataFolder | undefined,
+  take: () => Promise<DataFolder | undefined>,
 ): Promise<DataFolder> {
   for (let tries = 1; ; tries++) {
-    const folder = take()
+    const folder = await take()
     if (folder !== undefined) return folder
     const holder = readHolder(path)
     if (tries === TRIES || (holder !== undefined && holder.address !== null)) {
@@ -112,19 +110,12 @@ async function requireDataFolder(
   }
 }
 
-/** The HTTP application, with the address that is known only after it listens. */
-interface HttpApplication extends Application {
-  reachedAt(url: string): void
-  /** From now on it is not ready for more. */
-  close(): void
-}
-
 const FORWARDED = ['x-forwarded-for', 'forwarded', 'x-forwarded-host', 'x-forwarded-proto']
 
-/** What may be done for someone who develops on this machine, and must not be done for the world. */
+/** Development mode allows what is convenient on this machine and unsafe anywhere else. */
 interface Mode {
   isDevelopment(): boolean
-  /** A proxy nobody told us about ends it: whoever calls may be anywhere (design.md §2). */
+  /** A request through an unknown proxy ends development mode: its caller may be anywhere (design.md §2). */
   look(request: Request): void
 }
 
@@ -136,7 +127,7 @@ function createMode(config: Config): Mode {
       if (!isDevelopment || !FORWARDED.some((name) => headers.has(name))) return
       isDevelopment = false
       serverLog.warning(
-        'A proxy forwards requests: pages of this machine must be listed now, mails are not printed, and callers are limited unless --rate-limits is off',
+        'A proxy forwards requests, so development mode is off: origins on this machine must be added with satchel origin add, mails are not printed, and rate limits apply unless --rate-limits is off',
       )
     },
   }
@@ -147,28 +138,36 @@ function print(logs: Logs, { letter, subject, text }: Message): void {
   logs.mail({ kind, to, subject, text, variables })
 }
 
-/** Of the sender of a blob on average, bytes per second. */
+/** The lowest average rate at which a client may send a blob, bytes per second. */
 const LEAST_RATE = 1024
 
+/** The HTTP application of this server. */
+interface ServedApplication extends Application {
+  /** Called once the server listens: pages of this origin may call it. */
+  servedAt(url: string): void
+  /** From now on `/ready` answers that the server is stopping. */
+  retire(): void
+}
+
 function createApplication(
-  hosts: DataFolder,
+  folder: DataFolder,
   config: Config,
   mode: Mode,
   { clock, logs }: Surroundings,
-): HttpApplication {
+): ServedApplication {
   const { maxBody: bytes, maxDepth: depth, maxValues: values } = config
   const own = new Set(config.publicUrl === null ? [] : [new URL(config.publicUrl).origin])
   let isReady = true
   const isLimited = () => config.rateLimits !== null || !mode.isDevelopment()
   const app = createApp(
     {
-      hosts,
+      hosts: folder.hosts,
       clock,
       bodies: createBodies({ bytes, depth, values }),
       limits: createLimiter(config.rateLimits ?? RATE_LIMITS, clock, isLimited),
       blobs: {
-        limits: hosts.blobLimits,
-        offload: config.offloadBeyond,
+        limits: folder.blobLimits,
+        offload: folder.offloadRule,
         patience: { silence: config.maxSilence * 1000, rate: LEAST_RATE },
       },
       origins: { own, isDevelopment: () => mode.isDevelopment() },
@@ -185,30 +184,33 @@ function createApplication(
       mode.look(request)
       return app.fetch(request, server)
     },
-    reachedAt: (url) => own.add(url),
-    close() {
+    servedAt: (url) => own.add(url),
+    retire() {
       isReady = false
     },
   }
 }
 
-/** Shows that the data can be read, and makes the first database where there is none. */
-async function openFirstDatabase(folder: DataFolder): Promise<ClientCredentials | undefined> {
-  const names = folder.list()
+/** Checks that the data can be read, and creates the first database if there is none. */
+async function openFirstDatabase({
+  hosts,
+  clock,
+}: DataFolder): Promise<ClientCredentials | undefined> {
+  const names = hosts.list()
   const [first] = names.includes(FIRST_DATABASE) ? [FIRST_DATABASE] : names
   if (first !== undefined) {
-    await folder.open(first)
+    await hosts.open(first)
     return undefined
   }
-  const { database } = await folder.create(FIRST_DATABASE)
-  return await createDefaultClient(database, folder.clock)
+  const { database } = await hosts.create(FIRST_DATABASE)
+  return await createDefaultClient(database, clock)
 }
 
-/** Goes on with what an earlier process did not finish, one database after the other. */
-async function resumeJobs(folder: DataFolder): Promise<void> {
-  for (const name of folder.list()) {
+/** Continues the jobs that an earlier process did not finish, one database after the other. */
+async function resumeJobs({ hosts }: DataFolder, names: readonly string[]): Promise<void> {
+  for (const name of names) {
     try {
-      await folder.resume(name)
+      await hosts.resume(name)
     } catch (error) {
       serverLog.error('A database cannot be opened', { database: name, error })
     }

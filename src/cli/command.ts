@@ -51,10 +51,7 @@ export async function inSession<T>(
     import('../control/session'),
     import('../host/data-folder'),
   ])
-  await using session = await openSession(config.data, () => {
-    const folder = takeDataFolder(config, clock)
-    return folder && { ...folder, url: () => null }
-  })
+  await using session = await openSession(config.data, () => takeDataFolder(config, clock))
   return await work(session)
 }
 

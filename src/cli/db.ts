@@ -43,7 +43,7 @@ export function addDatabaseCommands(program: Command, cli: Cli): void {
     .action(async (name, url, options) => {
       const { reset = false } = options
       const found = await inSession(cli, options, (session) =>
-        session.run('db.address', { name, url: url ?? null, reset }),
+        session.run('db.address', { database: name, url: url ?? null, reset }),
       )
       await print(cli, options, found, found.address ?? 'not known: serve with --public-url')
     })
@@ -61,7 +61,7 @@ export function addDatabaseCommands(program: Command, cli: Cli): void {
     .action(async (name, size, options) => {
       const { reset = false } = options
       const found = await inSession(cli, options, (session) =>
-        session.run('db.offload', { name, rule: size ?? null, reset }),
+        session.run('db.offload', { database: name, rule: size ?? null, reset }),
       )
       const { beyond, isOwn } = found
       const sentence = `${OFFLOADED[beyond] ?? `beyond ${beyond} bytes`}${isOwn ? '' : ', as its server says'}`

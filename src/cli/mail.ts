@@ -1,4 +1,4 @@
-import type { Command } from '@commander-js/extra-typings'
+import { type Command, Option } from '@commander-js/extra-typings'
 import { UsageError } from '../config/config'
 import type { OutputOf } from '../control/operations'
 import { holdsSecret } from '../mail/address'
@@ -58,7 +58,11 @@ export function addMailCommands(program: Command, cli: Cli): void {
   withDatabase(mail.command('test'))
     .description('send a mail now and tell what became of it')
     .requiredOption('--to <address>', 'whose mailbox')
-    .option('--kind <kind>', 'which templates to use: otp or invite', 'otp')
+    .addOption(
+      new Option('--kind <kind>', 'the template to use')
+        .choices(['otp', 'invite'] as const)
+        .default('otp' as const),
+    )
     .addHelpText(
       'after',
       example(

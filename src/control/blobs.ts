@@ -7,31 +7,22 @@ import {
 } from '../domain/blob/limits'
 import { describeBlob, listBlobs } from '../domain/blob/list'
 import { verifyBlobs } from '../domain/blob/verification'
-import { flag, number, optional, text } from './fields'
-import { operation } from './operation'
+import { flag, number, onDatabase, optional, text } from './operation'
 
 export const blobOperations = {
-  'blob.list': operation(
-    { database: text, after: text, limit: number, onlyUnreferenced: flag },
-    async (workspace, { after, limit, onlyUnreferenced, ...input }) => {
-      const { database } = await workspace.open(input.database)
-      return await listBlobs(database, after, limit, onlyUnreferenced)
-    },
+  'blob.list': onDatabase(
+    { after: text, limit: number, onlyUnreferenced: flag },
+    ({ database }, { after, limit, onlyUnreferenced }) =>
+      listBlobs(database, after, limit, onlyUnreferenced),
   ),
 
   /** `blob` is an id or a ref. */
-  'blob.show': operation({ database: text, blob: text }, async (workspace, input) => {
-    const { database } = await workspace.open(input.database)
-    return await describeBlob(database, input.blob)
-  }),
+  'blob.show': onDatabase({ blob: text }, ({ database }, { blob }) => describeBlob(database, blob)),
 
   /** Progress is in blobs. */
-  'blob.gc': operation(
-    { database: text, dryRun: flag },
-    async (workspace, { dryRun: isDryRun, ...input }, { progress }) => {
-      using held = await workspace.hold(input.database)
-      const { database, blobs: bytes } = held
-      const now = workspace.clock.now()
+  'blob.gc': onDatabase(
+    { dryRun: flag },
+    async ({ database, blobs: bytes }, { dryRun: isDryRun }, { now, progress }) => {
       const total = await countCollectable(database, now)
       const collected = isDryRun
         ? total
@@ -43,23 +34,21 @@ export const blobOperations = {
   ),
 
   /** Progress is in bytes. */
-  'blob.verify': operation({ database: text }, async (workspace, input, { progress }) => {
-    using held = await workspace.hold(input.database)
-    return await verifyBlobs(held.database, held.blobs, progress)
-  }),
+  'blob.verify': onDatabase({}, ({ database, blobs }, _input, { progress }) =>
+    verifyBlobs(database, blobs, progress),
+  ),
 
-  /** What is null stays; a limit is a number of bytes, `none` or `server`. */
-  'blob.quota': operation(
-    { database: text, blob: optional(limit), total: optional(limit), user: optional(limit) },
-    async (workspace, { blob, total, user, ...input }) => {
-      const { database } = await workspace.open(input.database)
+  /** Null changes nothing; a limit is a number of bytes, `none` or `server`. */
+  'blob.quota': onDatabase(
+    { blob: optional(limit), total: optional(limit), user: optional(limit) },
+    async ({ database }, { blob, total, user }, { folder }) => {
       const changes = { blob, database: total, user }
       if (Object.values(changes).some((change) => change !== null)) {
         await database.write((tx) => changeBlobLimits(tx, readChanges(changes)))
       }
       return await database.read(async (tx) => ({
         usage: await tx.blobs.usage(null),
-        limits: await findBlobLimits(tx, workspace.blobLimits),
+        limits: await findBlobLimits(tx, folder.blobLimits),
         own: await findOwnBlobLimits(tx),
       }))
     },

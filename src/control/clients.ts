@@ -5,53 +5,71 @@ import {
   revokeClient,
   rotateClient,
 } from '../domain/database/client'
-import { requireEmail } from '../domain/value/email'
-import { SatchelError } from '../domain/value/error'
-import { grantScopes, SCOPES } from '../domain/value/scope'
+import type { Client } from '../domain/store/records'
 import type { ReadTx } from '../domain/store/store'
-import { number, optional, text, texts } from './fields'
-import { operation } from './operation'
+import { isEmail, requireEmail } from '../domain/value/email'
+import { requireUserId } from '../domain/value/user-id'
+import { quoted, SatchelError } from '../domain/value/error'
+import { grantScopes, type Scope, SCOPES } from '../domain/value/scope'
+import { number, onDatabase, optional, text, texts } from './operation'
 
+/** Clients, the tokens that are issued in their name and the keys that sign them. */
 export const clientOperations = {
-  'client.create': operation(
-    { database: text, scopes: texts, name: optional(text), email: optional(text) },
-    async (workspace, input) => {
-      const { database } = await workspace.open(input.database)
+  'client.create': onDatabase(
+    { scopes: texts, name: optional(text), email: optional(text) },
+    async ({ database }, { name, ...input }, { folder }) => {
       const scopes = grantScopes(input.scopes, SCOPES)
-      const { name } = input
       const email = input.email === null ? null : requireEmail(input.email)
       const client = await database.write((tx) =>
-        createClient(tx, workspace.clock, { scopes, name, email }),
+        createClient(tx, folder.clock, { scopes, name, email }),
       )
       return { ...client, scopes, name, email }
     },
   ),
 
-  'client.list': operation({ database: text }, async (workspace, input) => {
-    const { database } = await workspace.open(input.database)
-    return await database.read(listClients)
-  }),
+  'client.list': onDatabase({}, ({ database }) => database.read(listClients)),
 
-  'client.revoke': operation({ database: text, id: text }, async (workspace, { id, ...input }) => {
-    const { database } = await workspace.open(input.database)
+  'client.revoke': onDatabase({ id: text }, async ({ database }, { id }) => {
     await database.write((tx) => revokeClient(tx, id))
     return { id }
   }),
 
-  'client.rotate': operation(
-    { database: text, id: optional(text), days: optional(number) },
-    async (workspace, { id, days, ...input }) => {
-      const { clock } = workspace
-      const { database } = await workspace.open(input.database)
-      return await database.write(async (tx) => {
-        const chosen = id ?? (await onlyClient(tx, clock.now()))
-        return await rotateClient(tx, clock, chosen, days ?? undefined)
-      })
+  /** `days`: how long the old client stays valid. */
+  'client.rotate': onDatabase(
+    { id: optional(text), days: optional(number) },
+    ({ database }, { id, days }, { folder, now }) =>
+      database.write(async (tx) => {
+        const chosen = id ?? (await onlyClient(tx, now))
+        return await rotateClient(tx, folder.clock, chosen, days ?? undefined)
+      }),
+  ),
+
+  /** `expiresIn` is in seconds. */
+  'token.issue': onDatabase(
+    { subject: text, scopes: texts, expiresIn: optional(number) },
+    async ({ database, authority }, { subject, expiresIn, ...input }, { now }) => {
+      const scopes = grantScopes(input.scopes, SCOPES)
+      const clients = await database.read((tx) => tx.clients.list())
+      const claims = personOf(subject)
+      const order = {
+        clientId: chooseClient(clients, scopes, now).id,
+        claims,
+        scopes,
+        expiresIn: expiresIn === null ? undefined : expiresIn * 1000,
+      }
+      const { accessToken, accessTokenExpiration } = await authority
+        .issue(order)
+        .catch((error: unknown) => {
+          throw isUnknown(error) ? unknownSubject(claims.id) : error
+        })
+      return { accessToken, accessTokenExpiration, userId: claims.id, scopes }
     },
   ),
+
+  'key.rotate': onDatabase({}, async ({ authority }) => ({ keyId: await authority.rotateKeys() })),
 }
 
-/** The client that is meant when none is named. Throws `CONFLICT` when that is not plain. */
+/** The client that is meant when none is named. Throws `CONFLICT` when that is ambiguous. */
 async function onlyClient(tx: ReadTx, now: number): Promise<string> {
   const clients = await tx.clients.list()
   const lasting = clients.filter((client) => client.expires === null)
@@ -61,5 +79,37 @@ async function onlyClient(tx: ReadTx, now: number): Promise<string> {
   throw new SatchelError(
     'CONFLICT',
     `There are ${candidates.length} clients: name the one to rotate (satchel client list shows them)`,
+  )
+}
+
+function personOf(subject: string) {
+  const id = requireUserId(subject)
+  return { id, email: isEmail(id) ? id : null, name: subject.trim(), extra: {} }
+}
+
+function isUnknown(error: unknown): boolean {
+  return error instanceof SatchelError && error.code === 'USER_NOT_REGISTERED'
+}
+
+function unknownSubject(id: string): SatchelError {
+  return new SatchelError(
+    'USER_NOT_REGISTERED',
+    `There is no user ${quoted(id)}, and the policy rejects new users: create one with satchel user add`,
+  )
+}
+
+/** A token expires with its client, so it is issued in the name of a client that could request it. */
+function chooseClient(clients: readonly Client[], scopes: readonly Scope[], now: number): Client {
+  const needed = ['IMPERSONATE' as const, ...scopes]
+  const able = clients.filter(
+    (client) =>
+      !isClientExpired(client, now) && needed.every((scope) => client.scopes.includes(scope)),
+  )
+  const client = able.find(({ expires }) => expires === null) ?? able[0]
+  if (client !== undefined) return client
+  const list = [...new Set(needed)].join(',')
+  throw new SatchelError(
+    'UNAUTHORIZED_CLIENT',
+    `No client has the scopes to issue this token: create one with satchel client create --scopes ${list}`,
   )
 }

@@ -1,52 +1,99 @@
 import type { Clock } from '../clock'
-import { type ClientCredentials, createClient } from '../domain/database/client'
 import { findOffloadRule, setOffloadRule } from '../domain/blob/offload-rule'
+import { type ClientCredentials, createClient } from '../domain/database/client'
+import { untilJobEnds } from '../domain/job/job-end'
+import { addOrigin, listOrigins, removeOrigin } from '../domain/database/origin'
 import { setPublicAddress } from '../domain/database/public-address'
-import { SCOPES } from '../domain/value/scope'
+import { parseSchemaFile } from '../domain/json/schema-file'
+import { indexJobs, pushSchema, reportSchema } from '../domain/object/schema-report'
 import type { Database } from '../domain/store/store'
-import { flag, optional, text } from './fields'
-import { operation } from './operation'
+import { SCOPES } from '../domain/value/scope'
+import { flag, onDatabase, onFolder, optional, readUpload, type Streams, text } from './operation'
 
 export const databaseOperations = {
-  'db.create': operation({ name: text }, async (workspace, { name }) => {
-    const { database } = await workspace.create(name)
-    const client = await createDefaultClient(database, workspace.clock)
-    return { name, url: workspace.url(name), client }
+  'db.create': onFolder({ name: text }, async (folder, { name }) => {
+    const { database } = await folder.hosts.create(name)
+    const client = await createDefaultClient(database, folder.clock)
+    return { name, url: folder.url(name), client }
   }),
 
-  'db.list': operation({}, async (workspace) =>
-    workspace.list().map((name) => ({ name, url: workspace.url(name) })),
+  'db.list': onFolder({}, async (folder) =>
+    folder.hosts.list().map((name) => ({ name, url: folder.url(name) })),
   ),
 
-  /** Says where the outside world reaches the database, changed before if `url` or `reset` is given. */
-  'db.address': operation(
-    { name: text, url: optional(text), reset: flag },
-    async (workspace, { name, url, reset }) => {
-      const { database, address } = await workspace.open(name)
+  /** The public address of the database, which `url` or `reset` changes first. */
+  'db.address': onDatabase(
+    { url: optional(text), reset: flag },
+    async ({ name, database, address }, { url, reset }) => {
       if (url !== null || reset) await database.write((tx) => setPublicAddress(tx, url))
       return { name, address: await address() }
     },
   ),
 
-  /** Says which values of objects become blobs, changed before if `rule` or `reset` is given. */
-  'db.offload': operation(
-    { name: text, rule: optional(text), reset: flag },
-    async (workspace, { name, rule, reset }) => {
-      const { database } = await workspace.open(name)
+  /** Which values of objects become blobs, which `rule` or `reset` changes first. */
+  'db.offload': onDatabase(
+    { rule: optional(text), reset: flag },
+    async ({ name, database }, { rule, reset }, { folder }) => {
       if (rule !== null || reset) await database.write((tx) => setOffloadRule(tx, rule))
       const own = await database.read(findOffloadRule)
-      const beyond = own ?? workspace.offloadRule
+      const beyond = own ?? folder.offloadRule
       return { name, beyond: beyond.text, isOwn: own !== undefined }
     },
   ),
 
-  'db.delete': operation({ name: text }, async (workspace, { name }) => {
-    await workspace.remove(name)
+  'db.delete': onFolder({ name: text }, async (folder, { name }) => {
+    await folder.hosts.remove(name)
     return { name }
   }),
+
+  'origin.add': onDatabase(
+    { origin: text, force: flag },
+    async ({ database }, { origin, force }, { folder }) => ({
+      origin: await database.write((tx) => addOrigin(tx, folder.clock, origin, { force })),
+    }),
+  ),
+
+  'origin.remove': onDatabase({ origin: text }, async ({ database }, { origin }) => ({
+    origin,
+    removed: await database.write((tx) => removeOrigin(tx, origin)),
+  })),
+
+  'origin.list': onDatabase({}, ({ database }) => database.read(listOrigins)),
+
+  /** The file is the upload; with `wait`, progress is in objects whose index entries are built. */
+  'schema.push': onDatabase({ wait: flag }, async ({ database }, { wait }, { now, ...streams }) => {
+    const schemas = parseSchemaFile(await readUpload(streams))
+    const names = [...schemas.keys()]
+    const change = await database.write((tx) => pushSchema(tx, schemas, now))
+    if (wait) await untilBuilt(database, names, streams)
+    return { change, ...(await database.read((tx) => reportSchema(tx, names))) }
+  }),
+
+  'schema.show': onDatabase({}, ({ database }) => database.read((tx) => reportSchema(tx))),
 }
 
-/** The client that a new database has: it may do everything. */
+/** The client of a new database, with all scopes. */
 export function createDefaultClient(database: Database, clock: Clock): Promise<ClientCredentials> {
   return database.write((tx) => createClient(tx, clock, { scopes: SCOPES, name: 'default' }))
+}
+
+/** Resolves when the indexes of these tables are complete. */
+async function untilBuilt(
+  database: Database,
+  names: readonly string[],
+  { progress }: Streams,
+): Promise<void> {
+  const jobs = await database.read(async (tx) => {
+    const tables = await tx.tables.list()
+    return indexJobs(
+      tx,
+      tables.filter(({ name }) => names.includes(name)),
+    )
+  })
+  const total = jobs.reduce((sum, job) => sum + (job.total ?? 0), 0)
+  let ended = 0
+  for (const job of jobs) {
+    await untilJobEnds(database, job.id, ({ done }) => progress?.(ended + done, total))
+    ended += job.total ?? 0
+  }
 }

@@ -1,7 +1,7 @@
 import { type ErrorCode, SatchelError } from '../domain/value/error'
 import { NEWLINE } from '../domain/json/bytes'
 
-/** What an answer of the control listener is made of. The last one is a result or an error. */
+/** A part of the answer of the control listener. The last one is a result or an error. */
 export type Event =
   | { readonly progress: { readonly done: number; readonly total: number | null } }
   /** A piece of a file. */
@@ -15,14 +15,14 @@ interface WireError {
   readonly reason?: string
 }
 
-/** A line of JSON; that of a piece of a file says how many bytes of it follow. */
+/** A line of JSON; for a piece of a file it holds the number of bytes that follow. */
 export function writeEvent(event: Event): Uint8Array {
   if (!('bytes' in event)) return Buffer.from(`${JSON.stringify(event)}\n`)
   const { bytes } = event
   return Buffer.concat([Buffer.from(`${JSON.stringify({ bytes: bytes.length })}\n`), bytes])
 }
 
-/** The events of an answer as they arrive. The other side is the same program with the same token. */
+/** The events of an answer as they arrive. They are trusted: the other side is the same program. */
 export async function* readEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<Event> {
   let unread = Buffer.alloc(0)
   let following = 0
@@ -51,7 +51,7 @@ interface Announced {
   readonly bytes: number
 }
 
-/** What may leave the process about an error: an unexpected one says nothing of its own. */
+/** An error as the command may see it: the message of an unexpected one stays in the log. */
 export function toWire(error: unknown): WireError {
   if (!(error instanceof SatchelError)) {
     return { code: 'INTERNAL', message: 'The server failed; its log says more' }

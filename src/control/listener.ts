@@ -1,29 +1,29 @@
 import { SatchelError } from '../domain/value/error'
 import { sameSecret } from '../domain/value/secret'
 import { serverLog } from '../log/log'
+import type { DataFolder } from '../host/data-folder'
 import { toWire, writeEvent } from './event'
 import type { Operation } from './operation'
-import type { Workspace } from '../host/workspace'
 
 export interface ControlListener {
   /** `http://127.0.0.1:PORT` */
   readonly address: string
-  /** Resolves when the commands under way have ended; `force` ends them. */
+  /** Resolves when the running commands have ended; `force` ends them. */
   stop(force?: boolean): Promise<void>
 }
 
 /**
  * Lets commands work on a data folder that this process holds: `POST /_control/<operation>?input=…`
- * with the token of `holder.json`, on loopback only, answered by events as they come
+ * with the token from `holder.json`, on loopback only, answered by a stream of events
  * (design.md §2).
  */
-export function listenForCommands(workspace: Workspace, token: string): ControlListener {
+export function listenForCommands(folder: DataFolder, token: string): ControlListener {
   const server = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
     reusePort: false,
     development: false,
-    // Commands take as long as the files they bring, and whoever has the token may do worse.
+    // An import may take hours, and every caller has the token.
     idleTimeout: 0,
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     fetch: answer,
@@ -36,18 +36,24 @@ export function listenForCommands(workspace: Workspace, token: string): ControlL
     if (request.headers.get('host') !== host || request.headers.has('origin')) {
       return refuse(
         403,
-        new SatchelError('ORIGIN_NOT_ALLOWED', 'For commands on this machine only'),
+        new SatchelError(
+          'ORIGIN_NOT_ALLOWED',
+          'Only commands on this machine may call this address',
+        ),
       )
     }
     if (!sameSecret(request.headers.get('authorization') ?? '', `Bearer ${token}`)) {
-      return refuse(401, new SatchelError('INVALID_TOKEN', 'The token in holder.json is needed'))
+      return refuse(
+        401,
+        new SatchelError('INVALID_TOKEN', 'The token in holder.json is missing or wrong'),
+      )
     }
-    // A server that nobody commands starts sooner without them.
+    // Not imported at the top, to keep the start of a server fast.
     const { findOperation } = await import('./operations')
     const operation = findOperation(pathname.replace('/_control/', ''))
     if (operation === undefined || request.method !== 'POST') return refuse(404, otherVersion())
     const input: unknown = JSON.parse(searchParams.get('input') ?? '{}')
-    return perform(workspace, operation, input, request.body)
+    return perform(folder, operation, input, request.body)
   }
 
   return {
@@ -56,9 +62,9 @@ export function listenForCommands(workspace: Workspace, token: string): ControlL
   }
 }
 
-/** Answers at once; what happens follows line by line. */
+/** Answers at once and runs the operation; its events follow. */
 function perform(
-  workspace: Workspace,
+  folder: DataFolder,
   operation: Operation<unknown, unknown>,
   input: unknown,
   body: ReadableStream<Uint8Array> | null,
@@ -67,7 +73,7 @@ function perform(
   const writer = writable.getWriter()
   let isReporting = false
 
-  /** Progress that would have to wait is out of date: left out. */
+  /** Skipped while the last report is still being written: it would be out of date. */
   function progress(done: number, total: number | null): void {
     if (isReporting) return
     isReporting = true
@@ -79,7 +85,7 @@ function perform(
 
   async function run(): Promise<void> {
     try {
-      const result = await operation.run(workspace, operation.read(input), {
+      const result = await operation.run(folder, operation.read(input), {
         upload: body ?? undefined,
         progress,
         download: (bytes) => writer.write(writeEvent({ bytes })),
@@ -92,7 +98,7 @@ function perform(
     await writer.close()
   }
 
-  // The command went away: nobody is left to be told.
+  // A write fails when the command has disconnected.
   run().catch(() => undefined)
   return new Response(readable, { headers: { 'content-type': 'application/x-ndjson' } })
 }
@@ -100,7 +106,7 @@ function perform(
 function otherVersion(): SatchelError {
   return new SatchelError(
     'UNKNOWN_ROUTE',
-    'The server that holds the data folder is of another version and does not know this command: restart it',
+    'The server that holds the data folder has another version, which does not know this command: restart it',
   )
 }
 

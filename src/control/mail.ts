@@ -1,6 +1,5 @@
-import { requireEmail } from '../domain/value/email'
-import { SatchelError } from '../domain/value/error'
 import type { MailKind } from '../domain/store/mailer'
+import { requireEmail } from '../domain/value/email'
 import { sampleLetter } from '../mail/samples'
 import {
   getTemplate,
@@ -9,75 +8,46 @@ import {
   resetTemplate,
   setTemplate,
 } from '../mail/templates'
-import { optional, text } from './fields'
-import { operation } from './operation'
+import { onDatabase, oneOf, optional, readUpload, text } from './operation'
 
 const KINDS: readonly MailKind[] = ['otp', 'invite']
 
 export const mailOperations = {
-  'mail.show': operation({ database: text }, async (workspace, input) => {
-    const { mailer } = await workspace.open(input.database)
+  'mail.show': onDatabase({}, async ({ mailer }) => (await mailer.route()) ?? null),
+
+  /** The address is the upload; without an upload it is not changed. */
+  'mail.set': onDatabase({ sender: optional(text) }, async ({ mailer }, { sender }, { upload }) => {
+    const address = upload === undefined ? {} : { address: (await readUpload({ upload })).trim() }
+    await mailer.configure({ ...address, ...(sender === null ? {} : { sender }) })
     return (await mailer.route()) ?? null
   }),
 
-  /** The address is the upload; without one it stays as it is. */
-  'mail.set': operation(
-    { database: text, sender: optional(text) },
-    async (workspace, { sender, ...input }, { upload }) => {
-      const { mailer } = await workspace.open(input.database)
-      const address =
-        upload === undefined ? {} : { address: (await new Response(upload).text()).trim() }
-      await mailer.configure({ ...address, ...(sender === null ? {} : { sender }) })
-      return (await mailer.route()) ?? null
-    },
-  ),
-
-  'mail.reset': operation({ database: text }, async (workspace, input) => {
-    const { mailer } = await workspace.open(input.database)
+  'mail.reset': onDatabase({}, async ({ mailer }) => {
     await mailer.configure({ address: null, sender: null })
     return (await mailer.route()) ?? null
   }),
 
-  'mail.test': operation(
-    { database: text, to: text, kind: text },
-    async (workspace, { to, ...input }) => {
-      const { mailer, database } = await workspace.open(input.database)
-      const kind = KINDS.find((candidate) => candidate === input.kind)
-      if (kind === undefined) {
-        throw new SatchelError('INVALID_REQUEST', `kind must be one of ${KINDS.join(', ')}`)
-      }
-      const address = requireEmail(to)
-      const letter = sampleLetter(kind, address, database.name, workspace.clock.now())
-      return await mailer.trySend(letter)
-    },
+  'mail.test': onDatabase(
+    { to: text, kind: oneOf(KINDS) },
+    ({ name, mailer }, { to, kind }, { now }) =>
+      mailer.trySend(sampleLetter(kind, requireEmail(to), name, now)),
   ),
 
-  'template.list': operation({ database: text }, async (workspace, input) => {
-    const { database } = await workspace.open(input.database)
-    return await database.read(listTemplates)
-  }),
+  'template.list': onDatabase({}, ({ database }) => database.read(listTemplates)),
 
-  'template.show': operation({ database: text, name: text }, async (workspace, input) => {
-    const { database } = await workspace.open(input.database)
-    return await database.read((tx) => getTemplate(tx, input.name))
-  }),
+  'template.show': onDatabase({ name: text }, ({ database }, { name }) =>
+    database.read((tx) => getTemplate(tx, name)),
+  ),
 
   /** The template is the upload. */
-  'template.set': operation(
-    { database: text, name: text },
-    async (workspace, { name, ...input }, { upload }) => {
-      const { database } = await workspace.open(input.database)
-      const template = await requireTemplate(name, await new Response(upload ?? null).text())
-      await database.write((tx) => setTemplate(tx, template))
-      return { name }
-    },
-  ),
+  'template.set': onDatabase({ name: text }, async ({ database }, { name }, streams) => {
+    const template = await requireTemplate(name, await readUpload(streams))
+    await database.write((tx) => setTemplate(tx, template))
+    return { name }
+  }),
 
-  'template.reset': operation(
-    { database: text, name: text },
-    async (workspace, { name, ...input }) => {
-      const { database } = await workspace.open(input.database)
-      return { name, wasOwn: await database.write((tx) => resetTemplate(tx, name)) }
-    },
-  ),
+  'template.reset': onDatabase({ name: text }, async ({ database }, { name }) => ({
+    name,
+    wasOwn: await database.write((tx) => resetTemplate(tx, name)),
+  })),
 }

@@ -2,29 +2,21 @@ import { blobOperations } from './blobs'
 import { clientOperations } from './clients'
 import { databaseOperations } from './databases'
 import { mailOperations } from './mail'
-import { operation, type Operation } from './operation'
-import { originOperations } from './origins'
-import { policyOperations } from './policies'
+import { onFolder, type Operation } from './operation'
 import { providerOperations } from './providers'
-import { schemaOperations } from './schemas'
-import { tokenOperations } from './tokens'
 import { transferOperations } from './transfers'
 import { userOperations } from './users'
 
-/** Everything commands can have done, by name. */
+/** All operations by name. */
 const OPERATIONS = {
   /** Answers when the token is right. */
-  hello: operation({}, async () => ({})),
+  hello: onFolder({}, async () => ({})),
   ...databaseOperations,
   ...clientOperations,
   ...blobOperations,
   ...mailOperations,
-  ...originOperations,
   ...userOperations,
-  ...policyOperations,
   ...providerOperations,
-  ...schemaOperations,
-  ...tokenOperations,
   ...transferOperations,
 }
 
@@ -41,7 +33,7 @@ export function getOperation<Name extends OperationName>(
   return operations[name]
 }
 
-/** The operation that a name from outside means, its types forgotten. */
+/** The operation with a name that came over the wire, without its types. */
 export function findOperation(name: string): Operation<unknown, unknown> | undefined {
   return Object.hasOwn(OPERATIONS, name) ? OPERATIONS[name as OperationName] : undefined
 }

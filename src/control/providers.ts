@@ -1,15 +1,13 @@
-import { listProviders, removeProvider } from '../domain/database/provider'
 import { callbackAddress } from '../auth/provider/provider-login'
-import { flag, optional, text, texts } from './fields'
-import { operation } from './operation'
-import type { OpenDatabase } from '../host/workspace'
+import { listProviders, removeProvider } from '../domain/database/provider'
 import type { Provider, ProviderOptions } from '../domain/store/records'
+import type { Host } from '../host/host'
+import { flag, onDatabase, optional, readUpload, text, texts } from './operation'
 
 export const providerOperations = {
   /** The secret is the upload. */
-  'provider.add': operation(
+  'provider.add': onDatabase(
     {
-      database: text,
       type: text,
       name: optional(text),
       displayName: optional(text),
@@ -25,34 +23,27 @@ export const providerOperations = {
       userInfoUrl: optional(text),
       trustsEmail: flag,
     },
-    async (workspace, { database, name, ...input }, { upload }) => {
-      const open = await workspace.open(database)
-      const secret = upload === undefined ? null : await new Response(upload).text()
+    async (host, { name, ...input }, { upload }) => {
+      const secret = upload === undefined ? null : await readUpload({ upload })
       const options = optionsOf(input)
-      const provider = await open.providers.put({ ...input, id: name, secret, options })
-      return await describe(open, provider)
+      const provider = await host.providers.put({ ...input, id: name, secret, options })
+      return await describe(host, provider)
     },
   ),
 
-  'provider.list': operation({ database: text }, async (workspace, input) => {
-    const open = await workspace.open(input.database)
-    const providers = await open.database.read(listProviders)
-    return await Promise.all(providers.map((provider) => describe(open, provider)))
+  'provider.list': onDatabase({}, async (host) => {
+    const providers = await host.database.read(listProviders)
+    return await Promise.all(providers.map((provider) => describe(host, provider)))
   }),
 
-  'provider.remove': operation(
-    { database: text, name: text },
-    async (workspace, { name, ...input }) => {
-      const { database } = await workspace.open(input.database)
-      await database.write((tx) => removeProvider(tx, name))
-      return { name }
-    },
+  'provider.remove': onDatabase({ name: text }, async ({ database }, { name }) => {
+    await database.write((tx) => removeProvider(tx, name))
+    return { name }
+  }),
+
+  'provider.test': onDatabase({ name: text }, async ({ providers, address }, { name }) =>
+    providers.check(name, await address()),
   ),
-
-  'provider.test': operation({ database: text, name: text }, async (workspace, input) => {
-    const { providers, address } = await workspace.open(input.database)
-    return await providers.check(input.name, await address())
-  }),
 }
 
 type Given = { readonly [Name in keyof ProviderOptions]: string | boolean | null }
@@ -67,8 +58,8 @@ function optionsOf(given: Given): ProviderOptions {
   }
 }
 
-/** Without what proves us, which is printed nowhere. */
-async function describe({ address }: OpenDatabase, provider: Provider) {
+/** Without the client secret, which is never printed. */
+async function describe({ address }: Host, provider: Provider) {
   const { sealedSecret, id: name, ...rest } = provider
   const base = await address()
   return {

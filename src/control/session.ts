@@ -1,11 +1,13 @@
+import type { IncomingMessage } from 'node:http'
 import { SatchelError } from '../domain/value/error'
+import type { Awaitable } from '../domain/store/records'
+import type { DataFolder } from '../host/data-folder'
 import { type Holder, nameHolder, readHolder } from '../host/holder'
-import { getOperation, type InputOf, type OperationName, type OutputOf } from './operations'
+import { type Event, fromWire, readEvents } from './event'
 import type { Streams } from './operation'
-import { callHolder, isAnswering } from './remote'
-import type { Workspace } from '../host/workspace'
+import { getOperation, type InputOf, type OperationName, type OutputOf } from './operations'
 
-/** A data folder a command works on. The command does not know by whose hands. */
+/** A data folder that a command works on, in this process or through the one that holds the folder. */
 export interface Session extends AsyncDisposable {
   run<Name extends OperationName>(
     name: Name,
@@ -14,33 +16,33 @@ export interface Session extends AsyncDisposable {
   ): Promise<OutputOf<Name>>
 }
 
-const PATIENCE = 50
+const TRIES = 50
 const PAUSE_MS = 100
 
 /**
- * Works on the folder directly when `take` gets it, else through the process that holds it
- * (design.md §2). A holder that answers no commands is another command, or a server that starts or
- * stops: it is tried again, `patience` times in all. Throws `DATA_FOLDER_IN_USE`.
+ * Works on the folder directly when `take` locks it, else through the process that holds it
+ * (design.md §2). A holder that answers no commands is another command, or a server that is starting
+ * or stopping: then both ways are tried again, `maxTries` times in all. Throws `DATA_FOLDER_IN_USE`.
  */
 export async function openSession(
   folder: string,
-  take: () => (Workspace & AsyncDisposable) | undefined,
-  patience = PATIENCE,
+  take: () => Awaitable<DataFolder | undefined>,
+  maxTries = TRIES,
 ): Promise<Session> {
   for (let tries = 1; ; tries++) {
-    const workspace = take()
-    if (workspace !== undefined) return workDirectly(workspace)
+    const taken = await take()
+    if (taken !== undefined) return workDirectly(taken)
     const holder = readHolder(folder)
     if (holder !== undefined && (await isAnswering(holder))) return workThrough(holder)
-    if (tries >= patience) throw unreachable(folder, holder)
+    if (tries >= maxTries) throw unreachable(folder, holder)
     await Bun.sleep(PAUSE_MS)
   }
 }
 
-function workDirectly(workspace: Workspace & AsyncDisposable): Session {
+function workDirectly(folder: DataFolder): Session {
   return {
-    run: (name, input, streams = {}) => getOperation(name).run(workspace, input, streams),
-    [Symbol.asyncDispose]: () => workspace[Symbol.asyncDispose](),
+    run: (name, input, streams = {}) => getOperation(name).run(folder, input, streams),
+    [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
   }
 }
 
@@ -54,6 +56,83 @@ function workThrough(holder: Holder): Session {
 function unreachable(folder: string, holder: Holder | undefined): SatchelError {
   return new SatchelError(
     'DATA_FOLDER_IN_USE',
-    `The data folder ${folder} is in use by ${nameHolder(holder)}, which takes no commands from here: run this where it runs, or stop it`,
+    `The data folder ${folder} is in use by ${nameHolder(holder)}, which accepts no commands from here: run this command where that process runs, or stop it`,
   )
+}
+
+/** True when the holder accepts commands with this token. */
+export async function isAnswering(holder: Holder): Promise<boolean> {
+  if (holder.address === null) return false
+  try {
+    await callHolder(holder, 'hello', {}, {})
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Runs an operation in the process that holds the folder. Throws what the operation throws. */
+export async function callHolder<Output>(
+  holder: Holder,
+  name: string,
+  input: unknown,
+  streams: Streams,
+): Promise<Output> {
+  for await (const event of eventsOf(holder, name, input, streams.upload)) {
+    if ('bytes' in event) await streams.download?.(event.bytes)
+    else if ('progress' in event) streams.progress?.(event.progress.done, event.progress.total)
+    else if ('error' in event) throw fromWire(event.error)
+    else return event.result as Output
+  }
+  throw stopped(holder)
+}
+
+async function* eventsOf(
+  holder: Holder,
+  name: string,
+  input: unknown,
+  upload: ReadableStream<Uint8Array> | undefined,
+): AsyncGenerator<Event> {
+  try {
+    yield* readEvents(await post(holder, name, input, upload))
+  } catch (error) {
+    throw stopped(holder, error)
+  }
+}
+
+function stopped(holder: Holder, cause?: unknown): SatchelError {
+  return new SatchelError(
+    'INTERNAL',
+    `The server (process ${holder.pid}) stopped before the command was done; its log says why. An import that had started continues when the server starts again`,
+    { cause },
+  )
+}
+
+/**
+ * Uses `node:http`, because `fetch` would send the token to a proxy from the environment; imported
+ * only when it is needed, to keep the start of a server fast.
+ */
+async function post(
+  holder: Holder,
+  name: string,
+  input: unknown,
+  upload: ReadableStream<Uint8Array> | undefined,
+): Promise<IncomingMessage> {
+  const [{ request }, { Readable }, { pipeline }] = await Promise.all([
+    import('node:http'),
+    import('node:stream'),
+    import('node:stream/promises'),
+  ])
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+  const query = encodeURIComponent(JSON.stringify(input))
+  const outgoing = request(`${holder.address}/_control/${name}?input=${query}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${holder.token}` },
+  })
+  outgoing.on('response', resolve)
+  outgoing.on('error', reject)
+  if (upload === undefined) outgoing.end()
+  // After a refusal the rest of the file is not read; the response says why.
+  else pipeline(Readable.fromWeb(upload), outgoing).catch(reject)
+  return await promise
 }

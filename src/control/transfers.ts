@@ -1,65 +1,54 @@
-import { SatchelError } from '../domain/value/error'
 import { createBlobCensus, exportArchive } from '../domain/transfer/archive-export'
 import {
   EXPORT_FORMATS,
-  type ExportFormat,
+  exportDatabase,
   type Selection,
   type TextFormat,
-  exportDatabase,
 } from '../domain/transfer/export'
 import { importFile } from '../domain/transfer/import'
 import { ZIP } from '../zip/format'
-import { flag, number, optional, text } from './fields'
-import { type Streams, operation } from './operation'
-import type { OpenDatabase } from '../host/workspace'
+import type { Host } from '../host/host'
+import { flag, number, onDatabase, oneOf, optional, type Streams, text } from './operation'
 
 export const transferOperations = {
-  /** The file is the upload, of `size` bytes when that is known; progress is in bytes. */
-  import: operation(
+  /** The file is the upload, of `size` bytes if that is known; progress is in bytes. */
+  import: onDatabase(
     {
-      database: text,
       table: optional(text),
       realm: optional(text),
       atomic: flag,
       dryRun: flag,
       size: optional(number),
     },
-    async (workspace, input, { upload, progress }) => {
-      const { table, realm, size } = input
-      using held = await workspace.hold(input.database)
-      return await importFile(contextOf(held), workspace.clock, upload ?? new Blob().stream(), {
+    (host, { table, realm, ...input }, { folder, upload, progress }) =>
+      importFile(contextOf(host), folder.clock, upload ?? new Blob().stream(), {
         target: table === null ? null : { table, realm },
         isAtomic: input.atomic,
         isDryRun: input.dryRun,
-        limits: workspace.importLimits,
-        size,
+        limits: folder.importLimits,
+        size: input.size,
         progress: progress ?? (() => undefined),
-      })
-    },
+      }),
   ),
 
   /** The file is the download; progress is in objects and blobs. */
-  export: operation(
-    { database: text, format: text, table: optional(text), realm: optional(text) },
-    async (workspace, input, streams) => {
-      const { table, realm } = input
-      using held = await workspace.hold(input.database)
-      const format = formatOf(input.format)
-      return format === 'zip'
-        ? await exportZip(held, workspace.clock.now(), { table, realm }, streams)
-        : await exportText(held, format, { table, realm }, streams)
-    },
+  export: onDatabase(
+    { format: oneOf(EXPORT_FORMATS), table: optional(text), realm: optional(text) },
+    (host, { format, table, realm }, { now, ...streams }) =>
+      format === 'zip'
+        ? exportZip(host, now, { table, realm }, streams)
+        : exportText(host, format, { table, realm }, streams),
   ),
 }
 
 async function exportZip(
-  held: OpenDatabase,
+  host: Host,
   now: number,
   selection: Selection,
   { download, progress }: Streams,
 ) {
   let exported = { objects: 0, blobs: 0 }
-  const pieces = exportArchive(contextOf(held), now, selection, (count) => {
+  const pieces = exportArchive(contextOf(host), now, selection, (count) => {
     exported = count
     progress?.(count.objects + count.blobs, null)
   })
@@ -67,9 +56,9 @@ async function exportZip(
   return { ...exported, leftOut: 0 }
 }
 
-/** `leftOut` are the blobs that a text has no place for. */
+/** `leftOut` counts the blobs, which a text format cannot hold. */
 async function exportText(
-  { database }: OpenDatabase,
+  { database }: Host,
   format: TextFormat,
   selection: Selection,
   { download, progress }: Streams,
@@ -85,12 +74,6 @@ async function exportText(
   return { objects, blobs: 0, leftOut: await database.read((tx) => census.count(tx)) }
 }
 
-function contextOf({ database, blobs, scratch }: OpenDatabase) {
+function contextOf({ database, blobs, scratch }: Host) {
   return { database, contents: blobs, archives: ZIP, scratch }
-}
-
-function formatOf(name: string): ExportFormat {
-  const format = EXPORT_FORMATS.find((candidate) => candidate === name)
-  if (format !== undefined) return format
-  throw new SatchelError('INVALID_REQUEST', `format must be one of ${EXPORT_FORMATS.join(', ')}`)
 }

@@ -1,53 +1,44 @@
-import { quoted, SatchelError } from '../domain/value/error'
-import { findPolicy } from '../domain/user/policy'
-import { foldUserId } from '../domain/value/user-id'
 import { readUserChanges } from '../domain/user/change'
+import { requireEmail } from '../domain/value/email'
 import { showUser } from '../domain/user/json'
 import { getUser, listUsers, unknownUser } from '../domain/user/list'
+import { findPolicy, NEW_USERS } from '../domain/user/policy'
 import { parseUserQuery } from '../domain/user/query'
 import { removeUser } from '../domain/user/removal'
-import { writeUser } from '../domain/user/writing'
-import { flag, optional, text } from './fields'
-import { operation } from './operation'
 import type { User } from '../domain/store/users'
+import { foldUserId } from '../domain/value/user-id'
+import { writeUser } from '../domain/user/writing'
+import { quoted, SatchelError } from '../domain/value/error'
+import { flag, number, onDatabase, oneOf, optional, text } from './operation'
 
+/** Users, and the policy that decides about new ones. */
 export const userOperations = {
-  /** `query` is that of `GET /users`, as it stands in an address. */
-  'user.list': operation({ database: text, query: text }, async (workspace, input) => {
+  /** `query` is the query string of `GET /users`. */
+  'user.list': onDatabase({ query: text }, async ({ database, authority }, input, { now }) => {
     const query = parseUserQuery(input.query)
-    const { database, authority } = await workspace.open(input.database)
     await authority.settleLogins()
-    return await listUsers(database, query, workspace.clock.now())
+    return await listUsers(database, query, now)
   }),
 
-  'user.show': operation({ database: text, id: text }, async (workspace, input) => {
-    const { database, authority } = await workspace.open(input.database)
+  'user.show': onDatabase({ id: text }, async ({ database, authority }, { id }, { now }) => {
     await authority.settleLogins()
-    return await getUser(database, foldUserId(input.id), workspace.clock.now())
+    return await getUser(database, foldUserId(id), now)
   }),
 
   /**
-   * `user` is JSON as `POST /users` takes it, for someone who must not be there yet when they are
-   * new, and else must be. Name and e-mail become part of the data there is, and stay when the
-   * rest of it is replaced.
+   * `user` is JSON as in `POST /users`. With `isNew` the user must not exist yet, otherwise they must
+   * exist. `displayName` and `email` are merged into the data of the user, and stay when the rest of
+   * it is replaced.
    */
-  'user.write': operation(
-    {
-      database: text,
-      user: text,
-      isNew: flag,
-      displayName: optional(text),
-      email: optional(text),
-    },
-    async (workspace, { isNew, displayName, email, ...input }) => {
-      const now = workspace.clock.now()
+  'user.write': onDatabase(
+    { user: text, isNew: flag, displayName: optional(text), email: optional(text) },
+    async ({ database }, { isNew, displayName, email, ...input }, { now }) => {
       const [change] = readUserChanges(JSON.parse(input.user))
       if (change === undefined) throw new SatchelError('INVALID_REQUEST', 'user must be one user')
-      const { database } = await workspace.open(input.database)
       return await database.write(async (tx) => {
         const known = await tx.users.find(change.id)
         if (isNew && known !== undefined) {
-          throw new SatchelError('CONFLICT', `There is a user ${quoted(change.id)} already`)
+          throw new SatchelError('CONFLICT', `The user ${quoted(change.id)} exists already`)
         }
         if (!isNew && known === undefined) throw unknownUser()
         const data = {
@@ -64,15 +55,53 @@ export const userOperations = {
     },
   ),
 
-  'user.delete': operation({ database: text, id: text }, async (workspace, input) => {
+  'user.delete': onDatabase({ id: text }, async ({ database }, input, { now }) => {
     const id = foldUserId(input.id)
-    const { database } = await workspace.open(input.database)
-    await database.write((tx) => removeUser(tx, id, workspace.clock.now()))
+    await database.write((tx) => removeUser(tx, id, now))
     return { id }
   }),
+
+  'policy.show': onDatabase({}, ({ database }) => database.read(findPolicy)),
+
+  /**
+   * Null changes nothing; `seats` is a number of seats or `none` for no limit, `hookUrl` an address
+   * or `none`. The secret of the web hook is returned once, with its first address.
+   */
+  'policy.set': onDatabase(
+    {
+      newUsers: optional(oneOf(NEW_USERS)),
+      evalDays: optional(number),
+      seats: optional(seats),
+      hookUrl: optional(text),
+    },
+    async ({ webhook }, { newUsers, evalDays, seats, hookUrl }) => {
+      const { policy, hookSecret } = await webhook.setPolicy({
+        ...(newUsers === null ? {} : { newUsers }),
+        ...(evalDays === null ? {} : { evalDays }),
+        ...(seats === null ? {} : { seats: seats === 'none' ? null : seats }),
+        ...(hookUrl === null ? {} : { hookUrl: hookUrl === 'none' ? null : hookUrl }),
+      })
+      return { ...policy, ...(hookSecret === null ? {} : { hookSecret }) }
+    },
+  ),
+
+  /** Asks the web hook about a person, without creating a user. */
+  'policy.test': onDatabase({ email: text }, async ({ webhook }, input) => {
+    const email = requireEmail(input.email)
+    return { email, ...(await webhook.test({ id: email, email, name: null })) }
+  }),
+
+  /** `days`: how long the old secret signs as well. */
+  'policy.rotate-secret': onDatabase({ days: optional(number) }, ({ webhook }, { days }) =>
+    webhook.rotate(days ?? undefined),
+  ),
 }
 
 function nameAndEmailOf(user: User | undefined): User['data'] {
   const entries = Object.entries(user?.data ?? {})
   return Object.fromEntries(entries.filter(([name]) => name === 'displayName' || name === 'email'))
+}
+
+function seats(value: unknown, name: string): number | 'none' {
+  return value === 'none' ? 'none' : number(value, name)
 }

@@ -1,94 +1,151 @@
-import { mkdirSync } from 'node:fs'
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { openSecretKey } from '../auth/key/secret-key'
+import { createDiskBlobs } from '../blobs/disk/disk'
+import { createDiskScratch } from '../blobs/disk/scratch'
 import type { Clock } from '../clock'
 import type { Config } from '../config/config'
 import { diskError, hasErrno } from '../disk'
-import { removeHolder, thisProcess, writeHolder } from './holder'
 import type { BlobLimits } from '../domain/blob/limits'
-import { SatchelError } from '../domain/value/error'
-import { MAINTENANCE } from '../domain/object/maintenance'
 import type { OffloadRule } from '../domain/blob/offload-rule'
+import { SatchelError } from '../domain/value/error'
 import { PART_LIMITS, type PartLimits } from '../domain/transfer/entry'
-import { importSteps } from '../domain/transfer/import-job'
 import { sweepScratch } from '../domain/transfer/spool'
-import { REMOVAL_STEPS } from '../domain/user/removal'
-import { type OpenHosts, createHosts } from './hosts'
 import { serverLog } from '../log/log'
-import { createMemoryFolder } from './memory-folder'
-import { type MailPrinter, createScratch, createServerAddress, createServices } from './services'
+import type { Message } from '../mail/message'
+import { isLoopback } from '../net/networks'
+import { createOutbound } from '../net/outbound'
 import { lockFolder } from '../sqlite/lock'
 import { createSqliteStore } from '../sqlite/store'
-import { ZIP } from '../zip/format'
+import { removeHolder, thisProcess, writeHolder } from './holder'
+import { type HostContext, openHost, reportBlobs } from './host'
+import { createHosts, type Hosts } from './hosts'
 
-/** A data folder that this process holds: nobody else opens it until it is disposed (design.md §2). */
-export interface DataFolder extends OpenHosts {
+/** A data folder that this process has locked: until it is disposed no other process opens it (design.md §2). */
+export interface DataFolder extends AsyncDisposable {
   readonly path: string
   readonly clock: Clock
-  /** How much each part of a file that is imported may hold. */
+  readonly hosts: Hosts
+  /** The limits of each part of an imported file. */
   readonly importLimits: PartLimits
-  /** Which values of objects become blobs, where a database does not say. */
+  /** Which values of objects become blobs, for databases without a rule of their own. */
   readonly offloadRule: OffloadRule
-  /** How much a database takes that does not say so itself. */
+  /** The blob limits of databases without limits of their own. */
   readonly blobLimits: BlobLimits
-  /** Names of the databases, sorted. */
-  list(): string[]
+  /** Where this process serves the database, or null while no server runs. */
+  url(database: string): string | null
+  /** Called by a server once it listens at `url`, `http://127.0.0.1:7080`. */
+  servedAt(url: string): void
+}
+
+/** What a server does with mails while no mail server is configured (design.md §2 Development). */
+export interface MailPrinter {
+  isPrinting(): boolean
+  print(message: Message): void
 }
 
 /**
- * Takes the data folder of `config`, made if it is not there, or returns undefined when another
- * process holds it. A server gives a `printer`, a command none. Throws `READ_ONLY` or `STORAGE_FULL`
- * for one that cannot be used.
+ * Locks the data folder of `config`, which is created if it does not exist, or returns undefined when
+ * another process holds it. A server gives a `printer`, a command none: without one, queued mails are
+ * not sent. Throws `READ_ONLY` or `STORAGE_FULL` when the folder cannot be used.
  */
-export function takeDataFolder(
+export async function takeDataFolder(
   config: Config,
   clock: Clock,
   printer?: MailPrinter,
-  address = createServerAddress(config),
-): DataFolder | undefined {
-  using undo = new DisposableStack()
-  const path = config.memory ? undo.use(createMemoryFolder()).path : createFolder(config.data)
+): Promise<DataFolder | undefined> {
+  await using stack = new AsyncDisposableStack()
+  const path = config.memory ? stack.use(createMemoryFolder()).path : createFolder(config.data)
   const lock = lockFolder(path)
   if (lock === undefined) return undefined
-  undo.use(lock)
+  stack.use(lock)
   announce(path)
-  const held = undo.move()
-  const durability = config.memory ? 'none' : config.durability
-  const store = createSqliteStore(path, {
-    clock,
-    durability,
-    report: (database, error) => serverLog.error('The storage has a problem', { database, error }),
-  })
-  const hosts = createHosts({
-    store,
-    openServices: createServices(config, clock, printer, address),
-    // Nobody else works in this folder while it is locked, so that strays of any age are removed.
-    tidy: (database) =>
-      sweepScratch(database, createScratch(database, clock), Number.POSITIVE_INFINITY),
-    jobSteps: ({ blobs, scratch }) => ({
-      ...MAINTENANCE,
-      ...importSteps({ contents: blobs, archives: ZIP, scratch }),
-      ...REMOVAL_STEPS,
+  stack.defer(() => removeHolder(path))
+  const store = stack.use(
+    createSqliteStore(path, {
+      clock,
+      durability: config.memory ? 'none' : config.durability,
+      report: (database, error) =>
+        serverLog.error('The storage engine failed', { database, error }),
     }),
-    jobFailed: (database, { kind, id }, error) =>
-      serverLog.error('A step of a job failed', { database, kind, job: id, error }),
-  })
+  )
+  let served: string | null = null
+  const base = () => config.publicUrl ?? (isLoopback(config.host) ? served : null)
+  const context = createContext(path, config, clock, printer, base)
+  const hosts = stack.use(createHosts({ store, open: (database) => openHost(database, context) }))
+  const owned = stack.move()
   return {
-    ...hosts,
     path,
     clock,
+    hosts,
     importLimits: importLimits(config),
     offloadRule: config.offloadBeyond,
     blobLimits: blobLimits(config),
-    list: () => store.list(),
-    async [Symbol.asyncDispose]() {
-      await hosts[Symbol.asyncDispose]()
-      await store[Symbol.asyncDispose]()
-      removeHolder(path)
-      held.dispose()
+    url: (database) => addressBelow(served, database),
+    servedAt(url) {
+      served = url
     },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }
 
-/** What a request may store a file may bring; a part of it may be greater than a request. */
+/** What the databases of a folder are opened with; their files are in one folder each. */
+function createContext(
+  path: string,
+  config: Config,
+  clock: Clock,
+  printer: MailPrinter | undefined,
+  base: () => string | null,
+): HostContext {
+  const { maxExpiresIn, maxNotBefore, maxClockSkew } = config
+  const call = createOutbound({ allowed: config.allowPrivateAddresses })
+  const folderOf = (database: string) => join(path, 'databases', database)
+  return {
+    clock,
+    tokenLimits: { maxExpiresIn, maxNotBefore, maxClockSkew },
+    call,
+    mail: {
+      address: config.smtpUrl ?? config.mailHook,
+      sender: config.mailFrom,
+      call,
+      isPrinting: () => printer?.isPrinting() ?? false,
+      print: (message) => printer?.print(message),
+    },
+    isSending: printer !== undefined,
+    secretKey: (database) => openSecretKey(database, folderOf(database.name), config.secretKey),
+    async openBlobs(database) {
+      const report = (error: unknown) => reportBlobs(database.name, error)
+      const isDurable = !config.memory
+      const folder = join(folderOf(database.name), 'blobs')
+      const blobs = createDiskBlobs(folder, { isDurable, report })
+      await blobs.sweep((hash) => database.read((tx) => tx.blobs.isStored(hash))).catch(report)
+      return blobs
+    },
+    async openScratch(database) {
+      const scratch = createDiskScratch(join(folderOf(database.name), 'imports'), clock)
+      // The folder is locked, so every stray is of an earlier process, however young it is.
+      await sweepScratch(database, scratch, Number.POSITIVE_INFINITY)
+      return scratch
+    },
+    addressOf: (database) => addressBelow(base(), database),
+  }
+}
+
+function addressBelow(base: string | null, database: string): string | null {
+  return base === null ? null : `${base}/${database}`
+}
+
+/** An import may bring what requests may store; a part of it may be larger than a request. */
 function importLimits({ maxBody, maxDepth: depth, maxValues: values }: Config): PartLimits {
   return { depth, values, bytes: Math.max(PART_LIMITS.bytes, 4 * maxBody) }
 }
@@ -121,6 +178,63 @@ function cannotUse(path: string, cause: unknown): unknown {
   const hint = 'choose another with --data, or make its parent writable for this user'
   return diskError(cause, {
     STORAGE_FULL: `The disk of the data folder ${path} is full: free some space`,
-    READ_ONLY: `The data folder ${path} cannot be made: ${hint}`,
+    READ_ONLY: `The data folder ${path} cannot be created: ${hint}`,
   })
+}
+
+/** A folder in memory, or among the temporary files, that is removed when it is disposed. */
+export interface MemoryFolder extends Disposable {
+  readonly path: string
+}
+
+const PREFIX = 'satchel-memory-'
+
+/**
+ * A data folder that exists as long as its process (design.md §2). It is removed however the process
+ * ends, except by kill -9: then the next process that creates such a folder removes it.
+ */
+export function createMemoryFolder(
+  parents: readonly string[] = ['/dev/shm', tmpdir()],
+): MemoryFolder {
+  const parent = parents.find(isWritable) ?? tmpdir()
+  removeAbandoned(parent)
+  const path = mkdtempSync(join(parent, PREFIX))
+  const remove = () => rmSync(path, { recursive: true, force: true })
+  process.once('exit', remove)
+  return {
+    path,
+    [Symbol.dispose]() {
+      process.off('exit', remove)
+      remove()
+    },
+  }
+}
+
+/** `holder.json` is written after the lock was taken: if the lock is free now, its process is gone. */
+function removeAbandoned(parent: string): void {
+  for (const name of readdirSync(parent)) {
+    const path = join(parent, name)
+    if (name.startsWith(PREFIX) && existsSync(join(path, 'holder.json')) && isFree(path)) {
+      rmSync(path, { recursive: true, force: true })
+    }
+  }
+}
+
+function isFree(path: string): boolean {
+  try {
+    using lock = lockFolder(path)
+    return lock !== undefined
+  } catch {
+    // It belongs to another user.
+    return false
+  }
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
 }

@@ -1,46 +1,164 @@
-import type { Authority } from '../auth/authority'
-import type { Invitations } from '../auth/invitation/invitations'
-import type { Providers } from '../auth/provider/providers'
-import type { Webhook } from '../auth/person/webhook'
-import type { BlobKeeper } from '../domain/blob/keeper'
+import type { TokenLimits } from '../auth/limits'
+import { type Authority, createAuthority } from '../auth/authority'
+import { createInvitations, type Invitations } from '../auth/invitation/invitations'
+import { createVault } from '../auth/key/vault'
+import { addNotice } from '../auth/otp/otp-notice'
+import { createWebhook, type Webhook } from '../auth/person/webhook'
+import { createProviders, type Providers } from '../auth/provider/providers'
+import type { Clock } from '../clock'
+import { type BlobKeeper, createBlobKeeper } from '../domain/blob/keeper'
+import type { Job } from '../domain/store/records'
+import { createJobRunner, type JobRunner } from '../domain/job/job-runner'
+import { MAINTENANCE } from '../domain/object/maintenance'
+import type { Letter, Mailer } from '../domain/store/mailer'
+import { findPublicAddress } from '../domain/database/public-address'
 import type { BlobStore } from '../domain/store/blob-store'
 import type { Scratch } from '../domain/store/scratch'
-import type { Database } from '../domain/store/store'
-import type { Mailer } from '../domain/store/mailer'
+import type { Database, ReadTx } from '../domain/store/store'
+import { importSteps } from '../domain/transfer/import-job'
+import { REMOVAL_STEPS } from '../domain/user/removal'
+import { mailLog, serverLog } from '../log/log'
+import { createMailer, type ServerMail } from '../mail/mailer'
+import { DeliveryError } from '../mail/message'
+import type { Outbound } from '../net/outbound'
+import { ZIP } from '../zip/format'
 
-/** A database that is open and served. */
-export interface Host extends Services {
+/** A database that is open and everything that lives with it. Disposing it closes all of that. */
+export interface Host extends AsyncDisposable {
   readonly name: string
   readonly database: Database
-}
-
-/** What belongs to one database beside its data. */
-export interface Services {
-  /** Decides who is asking. */
+  /** Issues and verifies the tokens of the database. */
   readonly authority: Authority
   readonly mailer: Mailer
-  /** The bytes of its blobs. */
+  /** The bytes of the blobs. */
   readonly blobs: BlobStore
   /** Temporary files of imports and exports. */
   readonly scratch: Scratch
-  /** Collects what no object needs. */
+  /** Removes blobs that no object references. */
   readonly blobKeeper: BlobKeeper
   readonly providers: Providers
-  /** Decides about new users where the policy says so. */
+  /** Decides about new users if the policy says so. */
   readonly webhook: Webhook
   readonly invitations: Invitations
-  /** Where the outside world reaches the database, or null when that is not known (design.md §2). */
+  readonly jobs: JobRunner
+  /** The public address of the database, or null while it is unknown (design.md §2). */
   readonly address: () => Promise<string | null>
 }
 
-/** Where the front door finds a database by the name in the address. */
-export interface Hosts {
-  /** The host when it is open already: the way of every request but the first. */
-  findOpen(name: string): Host | undefined
-  /** Throws `UNKNOWN_DATABASE`. */
-  open(name: string): Promise<Host>
-  /** The database, open until disposed: for work that takes longer than a request usually does. */
-  hold(name: string): Promise<Host & Disposable>
-  /** Throws when one of the open databases does not answer. */
-  check(): Promise<void>
+/** What a process gives to each host that it opens. */
+export interface HostContext {
+  readonly clock: Clock
+  readonly tokenLimits: TokenLimits
+  /** Sends requests to addresses that somebody configured. */
+  readonly call: Outbound
+  /** How mails are sent unless the database has settings of its own. */
+  readonly mail: ServerMail
+  /** False for a command, which leaves queued mails to the server. */
+  readonly isSending: boolean
+  /** The 32 bytes that seal the secrets of the database. */
+  secretKey(database: Database): Promise<Uint8Array>
+  /** Opens the blob store, without the files that an earlier process left behind. */
+  openBlobs(database: Database): Promise<BlobStore>
+  /** Opens the place for temporary files, in the same state. */
+  openScratch(database: Database): Promise<Scratch>
+  /** The public address of the database unless it has a setting of its own; null while unknown. */
+  addressOf(name: string): string | null
+}
+
+/**
+ * Opens everything that lives with `database`, which the host closes with the rest. When a part
+ * cannot be opened, the parts that were opened before it and the database are closed, and the error
+ * of that part is thrown.
+ */
+export async function openHost(database: Database, context: HostContext): Promise<Host> {
+  const { clock, call, tokenLimits } = context
+  const { name } = database
+  await using stack = new AsyncDisposableStack()
+  stack.use(database)
+  const secretKey = await context.secretKey(database)
+  const vault = createVault(secretKey)
+  const blobs = stack.use(await context.openBlobs(database))
+  const scratch = await context.openScratch(database)
+  const mailer = stack.use(
+    createMailer({
+      database,
+      clock,
+      vault,
+      server: context.mail,
+      complete: addNotice,
+      isSending: context.isSending,
+      report: (...failure) => reportMail(name, ...failure),
+    }),
+  )
+  const webhook = createWebhook({ database, clock, vault, call })
+  const authority = stack.use(
+    await createAuthority(database, clock, secretKey, {
+      ...tokenLimits,
+      mailer,
+      askWebhook: (person) => webhook.ask(person),
+      reportClock: (...behind) => reportClock(name, ...behind),
+    }),
+  )
+  const { admit, steady } = authority
+  const addressOf = async (tx: ReadTx) => (await findPublicAddress(tx)) ?? context.addressOf(name)
+  const report = (error: unknown) => reportBlobs(name, error)
+  const blobKeeper = stack.use(createBlobKeeper({ database, bytes: blobs, clock, report }))
+  const imports = importSteps({ contents: blobs, archives: ZIP, scratch })
+  const steps = { ...MAINTENANCE, ...imports, ...REMOVAL_STEPS }
+  const jobs = stack.use(
+    createJobRunner(database, steps, (...failure) => reportJob(name, ...failure)),
+  )
+  const owned = stack.move()
+  return {
+    name,
+    database,
+    authority,
+    mailer,
+    blobs,
+    scratch,
+    blobKeeper,
+    providers: createProviders({ database, clock, steady, secretKey, vault, outbound: call }),
+    webhook,
+    invitations: createInvitations({ database, clock, steady, mailer, admit, addressOf }),
+    jobs,
+    address: () => database.read(addressOf),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+/** Logs a failure of the blob store that no request can be told about. */
+export function reportBlobs(database: string, error: unknown): void {
+  serverLog.error('The blob store failed', { database, error })
+}
+
+function reportJob(database: string, { kind, id }: Job, error: unknown): void {
+  serverLog.error('A step of a job failed', { database, kind, job: id, error })
+}
+
+function reportClock(database: string, behind: number, isBelieved: boolean): void {
+  const about = { database, minutes: Math.ceil(behind / 60_000) }
+  if (isBelieved) {
+    serverLog.warning(
+      'The clock is far behind the time when this database was last used: login codes from that time were deleted, and tokens from that time are rejected. If the clock is wrong, correct it and restart',
+      about,
+    )
+  } else {
+    serverLog.warning(
+      'The clock is behind the time when this database was last used: tokens and codes continue from that time. If the clock is wrong, correct it and restart; otherwise nothing needs to be done',
+      about,
+    )
+  }
+}
+
+function reportMail(
+  database: string,
+  letter: Letter | undefined,
+  error: unknown,
+  isFinal: boolean,
+): void {
+  // A delivery error quotes the other server; a stack of ours would add nothing.
+  const why = error instanceof DeliveryError ? { reason: error.message } : { error }
+  const about = { database, to: letter?.to, kind: letter?.kind, ...why }
+  if (isFinal) mailLog.error('A mail was given up', about)
+  else mailLog.warning('A mail could not be sent and will be tried again', about)
 }

@@ -1,30 +1,36 @@
 import { SatchelError } from '../domain/value/error'
-import { createJobRunner, type JobRunner, type JobStep } from '../domain/job/job-runner'
 import type { Database, Store } from '../domain/store/store'
-import type { Host, Hosts, Services } from './host'
-import type { Job } from '../domain/store/records'
+import type { Host } from './host'
 
-/** The databases of a store, opened when they are asked for (design.md §2). */
-export interface OpenHosts extends Hosts, AsyncDisposable {
+/** The databases of a store, opened on demand and kept in a bounded cache (design.md §2). */
+export interface Hosts extends AsyncDisposable {
+  /** The names of the databases, sorted. */
+  list(): string[]
+  /** The host if it is open: enough for every request but the first. */
+  findOpen(name: string): Host | undefined
+  /** Throws `UNKNOWN_DATABASE`. */
+  open(name: string): Promise<Host>
+  /** Opens the host and keeps it open until disposed: for work that may take minutes. */
+  hold(name: string): Promise<HeldHost>
   /** Throws `CONFLICT` when the name is taken, `UNPROCESSABLE` when it is no database name. */
   create(name: string): Promise<Host>
-  /** Closes the database and removes everything of it. Throws `UNKNOWN_DATABASE`. */
+  /** Closes the database and removes all its data. Throws `UNKNOWN_DATABASE`. */
   remove(name: string): Promise<void>
-  /** Opens the database and works off the jobs that an earlier process left behind. */
+  /** Opens the database and runs the jobs that an earlier process did not finish. */
   resume(name: string): Promise<void>
+  /** Throws when one of the open databases does not answer. */
+  check(): Promise<void>
 }
 
-export interface HostsParts {
+export interface HeldHost extends Disposable {
+  readonly host: Host
+}
+
+export interface HostsOptions {
   readonly store: Store
-  /** What a database is served with; disposed before it. */
-  openServices(database: Database): Promise<Services>
-  /** Clears away what an earlier process left behind; nobody uses the database yet. */
-  tidy(database: Database): Promise<void>
-  /** What works off the jobs of a database that is served. */
-  readonly jobSteps: (host: Host) => Readonly<Partial<Record<Job['kind'], JobStep>>>
-  /** Told of every step of a job that failed. */
-  jobFailed(database: string, job: Job, error: unknown): void
-  /** How many databases stay open though nobody has asked for them lately. */
+  /** Opens a host, which closes the database when it is disposed. Closes it also if opening fails. */
+  open(database: Database): Promise<Host>
+  /** How many databases stay open although they are idle. */
   readonly kept?: number
   /** How often to look for databases to close, ms. */
   readonly sweepEvery?: number
@@ -32,24 +38,23 @@ export interface HostsParts {
 
 interface Entry {
   readonly host: Host
-  readonly jobs: JobRunner
   readonly use: Use
 }
 
 interface Use {
   /** Reads and writes so far. */
   count: number
-  /** How many sweeps there had been at the last of them. */
+  /** The number of the sweep before the last of them. */
   sweep: number
-  /** How many are holding it open. */
+  /** How many callers hold it open. */
   holders: number
 }
 
-/** A database used within the last two sweeps stays open: somebody may be reading a long list. */
+/** A database used within the last two sweeps stays open: a long answer may be on its way. */
 const QUIET_SWEEPS = 2
 
-export function createHosts(parts: HostsParts): OpenHosts {
-  const { store, jobSteps, kept = 64, sweepEvery = 60_000 } = parts
+export function createHosts(options: HostsOptions): Hosts {
+  const { store, kept = 64, sweepEvery = 60_000 } = options
   const entries = new Map<string, Entry>()
   const busy = new Map<string, Promise<unknown>>()
   let sweeps = 0
@@ -74,39 +79,24 @@ export function createHosts(parts: HostsParts): OpenHosts {
   }
 
   function open(name: string): Promise<Host> {
-    return inTurn(name, async () => findOpen(name) ?? (await admit(await store.open(name))))
+    return inTurn(name, async () => findOpen(name) ?? (await add(await store.open(name))))
   }
 
-  async function admit(opened: Database): Promise<Host> {
-    const { name } = opened
+  async function add(database: Database): Promise<Host> {
     const use: Use = { count: 0, sweep: sweeps, holders: 0 }
-    const database = observe(opened, () => {
+    const observed = observe(database, () => {
       use.count += 1
       use.sweep = sweeps
     })
-    try {
-      await parts.tidy(database)
-      const host = { name, database, ...(await parts.openServices(database)) }
-      const jobs = createJobRunner(database, jobSteps(host), (job, error) =>
-        parts.jobFailed(name, job, error),
-      )
-      entries.set(name, { host, jobs, use })
-      return host
-    } catch (error) {
-      await database[Symbol.asyncDispose]()
-      throw error
-    }
+    const host = await options.open(observed)
+    entries.set(host.name, { host, use })
+    return host
   }
 
   async function close(name: string): Promise<void> {
     const entry = entries.get(name)
     entries.delete(name)
-    await entry?.jobs[Symbol.asyncDispose]()
-    await entry?.host.blobKeeper[Symbol.asyncDispose]()
-    await entry?.host.mailer[Symbol.asyncDispose]()
-    await entry?.host.authority[Symbol.asyncDispose]()
-    await entry?.host.blobs[Symbol.asyncDispose]()
-    await entry?.host.database[Symbol.asyncDispose]()
+    await entry?.host[Symbol.asyncDispose]()
   }
 
   async function sweep(): Promise<void> {
@@ -119,9 +109,10 @@ export function createHosts(parts: HostsParts): OpenHosts {
   }
 
   return {
+    list: () => store.list(),
     findOpen,
     open,
-    create: (name) => inTurn(name, async () => await admit(await store.create(name))),
+    create: (name) => inTurn(name, async () => await add(await store.create(name))),
     remove: (name) =>
       inTurn(name, async () => {
         await close(name)
@@ -132,17 +123,17 @@ export function createHosts(parts: HostsParts): OpenHosts {
       const use = entries.get(name)?.use
       if (use === undefined) throw stopping()
       use.holders += 1
-      return { ...host, [Symbol.dispose]: () => void (use.holders -= 1) }
+      return { host, [Symbol.dispose]: () => void (use.holders -= 1) }
     },
     async resume(name) {
-      await open(name)
-      const entry = entries.get(name)
-      await entry?.jobs.idle()
-      await entry?.host.blobKeeper.collect()
-      const uses = entry?.use.count
+      const { jobs, blobKeeper } = await open(name)
+      const use = entries.get(name)?.use
+      await jobs.idle()
+      await blobKeeper.collect()
+      const count = use?.count
       if (entries.size <= kept) return
       await inTurn(name, async () => {
-        if (entry?.use.count === uses && entry?.use.holders === 0) await close(name)
+        if (use?.count === count && use?.holders === 0) await close(name)
       })
     },
     async check() {

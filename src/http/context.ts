@@ -6,7 +6,7 @@ import type { OffloadRule } from '../domain/blob/offload-rule'
 import type { Bodies } from './body/body'
 import type { Patience } from './body/patient'
 import type { OriginPolicy } from './cors'
-import type { Hosts } from '../host/host'
+import type { Hosts } from '../host/hosts'
 import type { Limiter } from './rate-limits'
 
 /** What every router of the front door works with. */

@@ -36,6 +36,8 @@ export interface TestStore extends AsyncDisposable {
   readonly folder: string
   readonly clock: TestClock
   readonly store: Store
+  /** The folder of a database. */
+  folderOf(database: string): string
 }
 
 /** A store in a folder of its own that is gone afterwards. */
@@ -46,6 +48,7 @@ export async function setupStore(clock = createTestClock()): Promise<TestStore> 
     folder,
     clock,
     store,
+    folderOf: (database) => join(folder, 'databases', database),
     async [Symbol.asyncDispose]() {
       await store[Symbol.asyncDispose]()
       await rm(folder, { recursive: true })
@@ -71,7 +74,7 @@ export async function setupAuthority(
 ): Promise<TestAuthority> {
   const base = await setupStore(clock)
   const database = await base.store.create('main')
-  const secretKey = await openSecretKey(database, null)
+  const secretKey = await openSecretKey(database, base.folderOf('main'), null)
   const authority = await createAuthority(database, clock, secretKey, limits)
   const addClient = (...scopes: Scope[]) =>
     database.write((tx) => createClient(tx, clock, { scopes }))

@@ -27,7 +27,9 @@ test('an import goes on after kill -9', async () => {
     server.kill('SIGKILL')
     const { exitCode, stderr } = await importing
     expect(exitCode).toBe(1)
-    expect(stderr).toContain(`The server (process ${server.pid}) went away before it was done`)
+    expect(stderr).toContain(
+      `The server (process ${server.pid}) stopped before the command was done`,
+    )
   }
   const imports = join(folder.path, 'data/databases/main/imports')
   expect(readdirSync(imports)).toHaveLength(1)

@@ -110,7 +110,7 @@ test('open requests are aborted 10 s after SIGTERM', async () => {
   events.push(`exit ${await server.exited}`)
   expect(events).toEqual(['almost ten seconds', 'exit 0'])
   expect(await answer).not.toContain('200')
-  expect(await server.log).toContain('were cut off')
+  expect(await server.log).toContain('were aborted')
 }, 20_000)
 
 // promises.md 45

@@ -66,7 +66,7 @@ async function connectApple(server: LoginServer): Promise<void> {
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
   })
   const main = atLocalhost(server)
-  await server.commands.run('db.address', { name: 'main', url: main, reset: false })
+  await server.commands.run('db.address', { database: 'main', url: main, reset: false })
   const apple = { type: 'apple', teamId: 'TEAM123456', keyId: 'KEY1234567' }
   await connectOpenId(server, apple, {
     secret: privateKey,

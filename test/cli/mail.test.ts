@@ -66,7 +66,7 @@ describe('satchel mail', () => {
     [['mail', 'set', '--from', 'nobody'], 1, 'a name and an address'],
     [['mail', 'set', 'smtp://a.example', '--address-file', '-'], 2, 'once'],
     [['mail', 'test', '--to', 'nobody'], 1, 'no e-mail address'],
-    [['mail', 'test', '--to', ALICE, '--kind', 'otter'], 1, 'otp, invite'],
+    [['mail', 'test', '--to', ALICE, '--kind', 'otter'], 2, 'otp, invite'],
   ])('refuses %p', async (args, exitCode, reason) => {
     using satchel = await setup()
     const outcome = await satchel.run(args)

@@ -64,7 +64,7 @@ describe('satchel policy', () => {
     using satchel = await setup()
     await satchel.policy('set', '--new-users', 'reject')
     const command = ['token', '--sub', 'alice@example.com']
-    expectRefused(await satchel.say(...command), 'satchel user add makes one')
+    expectRefused(await satchel.say(...command), 'create one with satchel user add')
     await runJson(['user', 'add', 'alice@example.com', ...satchel.data])
     expect((await satchel.say(...command)).exitCode).toBe(0)
     const show = ['user', 'show', 'alice@example.com', ...satchel.data]

@@ -1,21 +1,21 @@
 import { expect, test } from 'bun:test'
 import { listenForCommands } from '../../src/control/listener'
-import { callHolder, isAnswering } from '../../src/control/remote'
+import { callHolder, isAnswering } from '../../src/control/session'
 import type { Holder } from '../../src/host/holder'
 import { codeOf, refusalOf } from '../auth/setup'
-import { setupWorkspace } from './setup'
+import { setupDataFolder } from './setup'
 
 const TOKEN = 'the-control-token'
 
 async function setup() {
   await using undo = new AsyncDisposableStack()
-  const workspace = undo.use(setupWorkspace())
-  const listener = listenForCommands(workspace, TOKEN)
+  const folder = undo.use(await setupDataFolder())
+  const listener = listenForCommands(folder, TOKEN)
   undo.defer(() => listener.stop(true))
   const holder: Holder = { pid: 1, host: 'here', address: listener.address, token: TOKEN }
   const parts = undo.move()
   return {
-    workspace,
+    folder,
     holder,
     address: listener.address,
     post: (path: string, headers: Record<string, string> = {}) =>
@@ -31,7 +31,7 @@ test('does what the holder of the token asks', async () => {
   await using server = await setup()
   const created = await callHolder(server.holder, 'db.create', { name: 'todo' }, {})
   expect(created).toMatchObject({ name: 'todo', client: { clientSecret: expect.any(String) } })
-  expect(server.workspace.list()).toEqual(['todo'])
+  expect(server.folder.hosts.list()).toEqual(['todo'])
 })
 
 test('refuses a wrong token, an Origin header and a foreign Host, and does nothing', async () => {
@@ -50,7 +50,7 @@ test('refuses a wrong token, an Origin header and a foreign Host, and does nothi
     expect(response.status).toBe(status)
     expect(await response.text()).not.toContain(TOKEN)
   }
-  expect(server.workspace.list()).toEqual([])
+  expect(server.folder.hosts.list()).toEqual([])
 })
 
 test('knows its operations only, and only by POST', async () => {
@@ -80,7 +80,7 @@ test('input of the wrong type is refused by name', async () => {
   for (const input of [{}, { name: 1 }, { name: null }, [], null]) {
     const refusal = await refusalOf(() => callHolder(server.holder, 'db.create', input, {}))
     expect(refusal.code).toBe('INVALID_REQUEST')
-    expect(refusal.message).toBe('name must be a text')
+    expect(refusal.message).toBe('name must be a string')
   }
 })
 

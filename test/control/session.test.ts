@@ -4,44 +4,38 @@ import { listenForCommands } from '../../src/control/listener'
 import { openSession } from '../../src/control/session'
 import { codeOf, refusalOf } from '../auth/setup'
 import { temporaryFolder } from '../setup'
-import { setupWorkspace } from './setup'
+import { setupDataFolder } from './setup'
 
 test('works directly on a folder that no process holds, and releases it', async () => {
   using folder = temporaryFolder()
   for (const name of ['one', 'two']) {
-    await using session = await openSession(folder.path, () => setupWorkspace(folder.path))
+    await using session = await openSession(folder.path, () => setupDataFolder(folder.path))
     await session.run('db.create', { name })
   }
-  await using workspace = setupWorkspace(folder.path)
-  expect(workspace.list()).toEqual(['one', 'two'])
+  await using reopened = await setupDataFolder(folder.path)
+  expect(reopened.hosts.list()).toEqual(['one', 'two'])
 })
 
 test('works through the holder of a folder, with the same result', async () => {
-  await using workspace = setupWorkspace()
-  const listener = listenForCommands(workspace, 'token')
-  writeHolder(workspace.path, { ...thisProcess(), address: listener.address, token: 'token' })
+  await using folder = await setupDataFolder()
+  const listener = listenForCommands(folder, 'token')
+  writeHolder(folder.path, { ...thisProcess(), address: listener.address, token: 'token' })
   {
-    await using session = await openSession(workspace.path, () => undefined)
+    await using session = await openSession(folder.path, () => undefined)
     await session.run('db.create', { name: 'todo' })
     expect(await session.run('db.list', {})).toEqual([{ name: 'todo', url: null }])
     const unknown = () => session.run('client.list', { database: 'none' })
     expect(await codeOf(unknown)).toBe('UNKNOWN_DATABASE')
   }
-  expect(workspace.list()).toEqual(['todo'])
+  expect(folder.hosts.list()).toEqual(['todo'])
   await listener.stop(true)
 })
 
 test('waits for a command that works on the folder', async () => {
   using folder = temporaryFolder()
-  const other = setupWorkspace(folder.path)
+  const other = await setupDataFolder(folder.path)
   setTimeout(() => void other[Symbol.asyncDispose](), 200)
-  const take = () => {
-    try {
-      return setupWorkspace(folder.path)
-    } catch {
-      return undefined
-    }
-  }
+  const take = () => setupDataFolder(folder.path).catch(() => undefined)
   await using session = await openSession(folder.path, take)
   expect(await session.run('db.list', {})).toEqual([])
 })

@@ -1,29 +1,16 @@
 import { readConfig } from '../../src/config/config'
-import type { Workspace } from '../../src/host/workspace'
-import { takeDataFolder } from '../../src/host/data-folder'
-import { createTestClock, type TestClock } from '../auth/setup'
+import { type DataFolder, takeDataFolder } from '../../src/host/data-folder'
+import { createTestClock } from '../auth/setup'
 import { temporaryFolder } from '../setup'
 
-export interface TestWorkspace extends Workspace, AsyncDisposable {
-  readonly path: string
-  readonly clock: TestClock
-}
-
-/** A data folder of our own, without a server. */
-export function setupWorkspace(path?: string): TestWorkspace {
-  using undo = new DisposableStack()
-  const data = path ?? undo.use(temporaryFolder()).path
-  const clock = createTestClock()
-  const folder = takeDataFolder(readConfig({ environment: {}, flags: { data } }), clock)
-  if (folder === undefined) throw new Error(`${data} is taken`)
-  const parts = undo.move()
-  return {
-    ...folder,
-    clock,
-    url: () => null,
-    async [Symbol.asyncDispose]() {
-      await folder[Symbol.asyncDispose]()
-      parts.dispose()
-    },
-  }
+/** A data folder of this process without a server, removed when it is disposed unless `path` is given. */
+export async function setupDataFolder(path?: string): Promise<DataFolder> {
+  await using stack = new AsyncDisposableStack()
+  const data = path ?? stack.use(temporaryFolder()).path
+  const config = readConfig({ environment: {}, flags: { data } })
+  const folder = await takeDataFolder(config, createTestClock())
+  if (folder === undefined) throw new Error(`${data} is locked`)
+  stack.use(folder)
+  const owned = stack.move()
+  return { ...folder, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }

@@ -1,39 +1,58 @@
 import { expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { readConfig } from '../../src/config/config'
+import { createDiskBlobs } from '../../src/blobs/disk/disk'
+import { createDiskScratch } from '../../src/blobs/disk/scratch'
 import { startJob } from '../../src/domain/job/job'
-import type { JobStep } from '../../src/domain/job/job-runner'
-import { createHosts, type HostsParts } from '../../src/host/hosts'
-import { createServices } from '../../src/host/services'
+import type { BlobStore } from '../../src/domain/store/blob-store'
+import type { Database } from '../../src/domain/store/store'
+import { DEFAULT_LIMITS } from '../../src/auth/limits'
+import { type HostContext, openHost } from '../../src/host/host'
+import { createHosts, type HostsOptions } from '../../src/host/hosts'
+import { createOutbound } from '../../src/net/outbound'
 import { createSqliteStore } from '../../src/sqlite/store'
 import { codeOf, createTestClock } from '../auth/setup'
 import { temporaryFolder } from '../setup'
 
-const SECRET_KEY = Buffer.alloc(32).toString('base64')
-const CONFIG = readConfig({ environment: { SATCHEL_SECRET_KEY: SECRET_KEY } })
+const call = createOutbound({ allowed: null })
 
-function setup(parts: Partial<HostsParts> = {}) {
+function setup(options: Partial<HostsOptions> = {}, parts: Partial<HostContext> = {}) {
   using undo = new DisposableStack()
   const folder = undo.use(temporaryFolder())
   const clock = createTestClock()
   const opened: string[] = []
   const store = createSqliteStore(folder.path, { clock, durability: 'none' })
+  const context: HostContext = {
+    clock,
+    tokenLimits: DEFAULT_LIMITS,
+    call,
+    mail: { address: null, sender: null, call, isPrinting: () => false, print() {} },
+    isSending: true,
+    secretKey: async () => new Uint8Array(32).fill(1),
+    openBlobs: async ({ name }) =>
+      createDiskBlobs(join(folder.path, 'databases', name, 'blobs'), {
+        isDurable: false,
+        report() {},
+      }),
+    openScratch: async ({ name }) =>
+      createDiskScratch(join(folder.path, 'databases', name, 'imports'), clock),
+    addressOf: () => null,
+    ...parts,
+  }
   const hosts = createHosts({
     store,
-    openServices(database) {
+    open(database) {
       opened.push(database.name)
-      return createServices(CONFIG, clock)(database)
+      return openHost(database, context)
     },
-    async tidy() {},
-    jobSteps: () => ({}),
-    jobFailed() {},
     sweepEvery: 20,
-    ...parts,
+    ...options,
   })
   const rest = undo.move()
   return {
     hosts,
+    store,
+    context,
     opened,
     folder: folder.path,
     async [Symbol.asyncDispose]() {
@@ -44,7 +63,7 @@ function setup(parts: Partial<HostsParts> = {}) {
   }
 }
 
-test('opens a database once, however many ask for it at the same time', async () => {
+test('opens a database once, however many callers ask for it at the same time', async () => {
   await using server = setup()
   const { hosts, opened } = server
   await hosts.create('main')
@@ -63,22 +82,18 @@ test('refuses unknown names again and again', async () => {
   expect((await server.hosts.open('none')).name).toBe('none')
 })
 
-test('closes what nobody has used lately when more are open than it keeps', async () => {
-  await using server = setup({ kept: 2 })
+test('closes what was not used lately when more are open than it keeps', async () => {
+  await using server = setup({ kept: 2, sweepEvery: 100 })
   const { hosts } = server
   for (const name of ['a', 'b', 'c', 'd']) await hosts.create(name)
   using held = await hosts.hold('a')
-  for (let i = 0; i < 8; i++) {
+  const isOpen = (name: string) => hosts.findOpen(name) !== undefined
+  for (let tries = 0; tries < 500 && (isOpen('c') || isOpen('d')); tries++) {
     await hosts.findOpen('b')?.database.read((tx) => tx.clients.list())
-    await Bun.sleep(20)
+    await Bun.sleep(10)
   }
-  expect(['a', 'b', 'c', 'd'].map((name) => hosts.findOpen(name) !== undefined)).toEqual([
-    true,
-    true,
-    false,
-    false,
-  ])
-  expect(await held.database.read((tx) => tx.clients.list())).toEqual([])
+  expect(['a', 'b', 'c', 'd'].map(isOpen)).toEqual([true, true, false, false])
+  expect(await held.host.database.read((tx) => tx.clients.list())).toEqual([])
   const again = await hosts.open('c')
   expect(await again.database.read((tx) => tx.clients.list())).toEqual([])
 })
@@ -108,11 +123,11 @@ test('a database that is removed while it is used is gone, and its name is free'
 
 test('is not asked twice when opening fails, and can be asked again', async () => {
   let isBroken = true
-  await using server = setup({
-    async tidy() {
-      if (isBroken) throw new Error('broken')
-    },
-  })
+  const secretKey = async () => {
+    if (isBroken) throw new Error('broken')
+    return new Uint8Array(32)
+  }
+  await using server = setup({}, { secretKey })
   const { hosts } = server
   const refused = await hosts.create('main').catch((error: unknown) => String(error))
   expect(refused).toBe('Error: broken')
@@ -120,33 +135,105 @@ test('is not asked twice when opening fails, and can be asked again', async () =
   expect((await hosts.open('main')).name).toBe('main')
 })
 
-test('works off the jobs of a database and closes it again when there is no room for it', async () => {
-  const done: string[] = []
-  const erase: JobStep = async (database) => {
-    done.push(database.name)
-    return 'done'
+test('closes every part that was opened when a later one fails', async () => {
+  await using server = setup()
+  const { hosts, store, context } = server
+  await hosts.create('main')
+  await hosts[Symbol.asyncDispose]()
+  using timers = countTimers()
+  let blobStores = 0
+  async function openBlobs(database: Database): Promise<BlobStore> {
+    blobStores += 1
+    const blobs = await context.openBlobs(database)
+    return {
+      ...blobs,
+      async [Symbol.asyncDispose]() {
+        blobStores -= 1
+        await blobs[Symbol.asyncDispose]()
+      },
+    }
   }
+  // The mailer subscribes first, after the authority the blob keeper, the runner of the jobs last.
+  const outcomes: unknown[] = []
+  for (const failing of [0, 1, 2, 3]) {
+    const watched = failAfter(failing, await store.open('main'))
+    const opening = openHost(watched.database, { ...context, openBlobs })
+    outcomes.push(
+      await opening.then(
+        (host) => host[Symbol.asyncDispose](),
+        (error: unknown) => String(error),
+      ),
+    )
+    expect(watched.state()).toEqual({ isOpen: false, listeners: 0 })
+    expect({ blobStores, timers: timers.running() }).toEqual({ blobStores: 0, timers: 0 })
+  }
+  const failure = 'Error: no more listeners'
+  expect(outcomes).toEqual([failure, failure, failure, undefined])
+})
+
+/** A database that refuses listeners after so many. */
+function failAfter(most: number, inner: Database) {
+  let isOpen = true
+  let added = 0
+  let listeners = 0
+  const database: Database = {
+    ...inner,
+    onCommit(listener) {
+      if (added === most) throw new Error('no more listeners')
+      added += 1
+      listeners += 1
+      const stop = inner.onCommit(listener)
+      return () => {
+        listeners -= 1
+        stop()
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      isOpen = false
+      await inner[Symbol.asyncDispose]()
+    },
+  }
+  return { database, state: () => ({ isOpen, listeners }) }
+}
+
+/** Counts the intervals that run, until disposed. */
+function countTimers() {
+  const { setInterval: start, clearInterval: stop } = globalThis
+  const running = new Set<unknown>()
+  globalThis.setInterval = Object.assign((...given: Parameters<typeof start>) => {
+    const timer = start(...given)
+    running.add(timer)
+    return timer
+  }, start)
+  globalThis.clearInterval = (timer?: unknown) => {
+    running.delete(timer)
+    stop(timer as Timer)
+  }
+  return {
+    running: () => running.size,
+    [Symbol.dispose]() {
+      globalThis.setInterval = start
+      globalThis.clearInterval = stop
+    },
+  }
+}
+
+test('runs the jobs of a database and closes it again when there is no room for it', async () => {
   await using server = setup({ kept: 1, sweepEvery: 60_000 })
+  const { hosts, store } = server
   for (const name of ['a', 'b']) {
-    const { database } = await server.hosts.create(name)
-    await database.write((tx) => startJob(tx, 'erase', {}, 0))
+    await using database = await store.create(name)
+    await database.write((tx) => startJob(tx, 'erase', { realm: 4711 }, 0))
   }
-  await server.hosts[Symbol.asyncDispose]()
-  const clock = createTestClock()
-  const store = createSqliteStore(server.folder, { clock, durability: 'none' })
-  await using hosts = createHosts({
-    store,
-    openServices: createServices(CONFIG, clock),
-    async tidy() {},
-    jobSteps: () => ({ erase }),
-    jobFailed() {},
-    kept: 1,
-  })
+  const jobsOf = async (name: string) => {
+    const { database } = await hosts.open(name)
+    return await database.read((tx) => tx.jobs.list())
+  }
   await hosts.resume('a')
   await hosts.resume('b')
-  expect(done).toEqual(['a', 'b'])
   expect(hosts.findOpen('a')).toBeDefined()
   expect(hosts.findOpen('b')).toBeUndefined()
+  expect([await jobsOf('a'), await jobsOf('b')]).toEqual([[], []])
 })
 
 test('opens nothing any more when it is closing', async () => {

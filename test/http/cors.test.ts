@@ -142,7 +142,7 @@ describe('our own pages', () => {
     await using server = await listed()
     const own = 'https://todo.example.com'
     await server.commands.run('db.create', { name: 'other' })
-    await server.commands.run('db.address', { name: 'main', url: own, reset: false })
+    await server.commands.run('db.address', { database: 'main', url: own, reset: false })
     expectAllowed(await from(server, own), own)
     const other = await fetch(`${server.url}/other/public/realms`, { headers: { origin: own } })
     expect(other.status).toBe(403)

@@ -328,7 +328,7 @@ test('a database may have a rule of its own, from the next request on', async ()
   await using server = await setupData({ offloadBeyond: '100' })
   const alice = await server.as(ALICE)
   const rule = (text: string | null, reset = false) =>
-    server.commands.run('db.offload', { name: 'main', rule: text, reset })
+    server.commands.run('db.offload', { database: 'main', rule: text, reset })
   expect(await rule(null)).toEqual({ name: 'main', beyond: '100', isOwn: false })
   const isOffloaded = async () =>
     typeof (await put(alice, { id: 'itm1', text: LONG }))['text'] === 'object'

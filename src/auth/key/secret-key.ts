@@ -6,16 +6,17 @@ import { SatchelError } from '../../domain/value/error'
 import type { Database } from '../../domain/store/store'
 
 /**
- * The 32 bytes that seal the secrets of a database: `configured`, else its file `secret.key`, which
- * is made (mode 0600) while nothing is sealed yet (design.md §2). Throws `STORAGE_FAILED` when the
- * file is lost or broken.
+ * The 32 bytes that seal the secrets of a database: `configured`, else the file `secret.key` in
+ * `folder`, which is created (mode 0600) while nothing is sealed yet (design.md §2). Throws
+ * `STORAGE_FAILED` when the file is lost or broken.
  */
 export async function openSecretKey(
   database: Database,
+  folder: string,
   configured: Uint8Array | null,
 ): Promise<Uint8Array> {
   if (configured !== null) return configured
-  const path = join(database.folder, 'secret.key')
+  const path = join(folder, 'secret.key')
   const kept = await readKey(path)
   if (kept !== undefined) return kept
   const sealed = await database.read((tx) => tx.keys.list())

@@ -313,7 +313,7 @@ describe('a public key', () => {
     expect(answer.refreshToken).toMatch(/^[\w-]{43}$/)
     expect(answer.refreshTokenExpiration).toBeNull()
     await server.store[Symbol.asyncDispose]()
-    const file = await Bun.file(`${server.database.folder}/database.sqlite`).text()
+    const file = await Bun.file(`${server.folderOf('main')}/database.sqlite`).text()
     expect(file).toContain(alice.sub)
     expect(file).not.toContain(answer.refreshToken!)
     expect(file).not.toContain(server.client.clientSecret)

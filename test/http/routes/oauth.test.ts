@@ -177,7 +177,7 @@ describe('the public address', () => {
   test('of a database goes before that of its server', async () => {
     await using server = await setupLogins({ publicUrl: 'https://data.example.com' })
     await addProvider(server, { type: 'github' })
-    const set = { name: 'main', url: 'https://todo.example.com/', reset: false }
+    const set = { database: 'main', url: 'https://todo.example.com/', reset: false }
     expect(await server.commands.run('db.address', set)).toEqual({
       name: 'main',
       address: 'https://todo.example.com',
@@ -186,7 +186,7 @@ describe('the public address', () => {
     const response = await fetch(url, { redirect: 'manual' })
     expect(response.headers.get('location')).toContain('todo.example.com%2Foauth%2Fcallback')
     expect(response.headers.get('set-cookie')).toContain('; Path=/oauth;')
-    const reset = { name: 'main', url: null, reset: true }
+    const reset = { database: 'main', url: null, reset: true }
     expect(await server.commands.run('db.address', reset)).toMatchObject({
       address: 'https://data.example.com/main',
     })

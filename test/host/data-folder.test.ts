@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { thisProcess, writeHolder } from '../../src/host/holder'
-import { createMemoryFolder } from '../../src/host/memory-folder'
+import { createMemoryFolder } from '../../src/host/data-folder'
 import { lockFolder } from '../../src/sqlite/lock'
 import { temporaryFolder } from '../setup'
 
