@@ -65,7 +65,7 @@ export async function startServer(config: Config, { clock, logs }: Surroundings)
   const commands = listenForCommands(folder, token)
   stack.defer(() => commands.stop(true))
   writeHolder(folder.path, { ...thisProcess(), address: commands.address, token })
-  const names = folder.hosts.list()
+  const names = await folder.hosts.list()
   const owned = stack.move()
   void resumeJobs(folder, names)
 
@@ -196,7 +196,7 @@ async function openFirstDatabase({
   hosts,
   clock,
 }: DataFolder): Promise<ClientCredentials | undefined> {
-  const names = hosts.list()
+  const names = await hosts.list()
   const [first] = names.includes(FIRST_DATABASE) ? [FIRST_DATABASE] : names
   if (first !== undefined) {
     await hosts.open(first)

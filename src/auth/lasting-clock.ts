@@ -60,5 +60,5 @@ const MINUTE = 60 * 1000
 /** Codes of a time that is still to come would be good, and count, until then. */
 async function beginAnew(tx: WriteTx, now: number): Promise<void> {
   await tx.codes.prune(Number.MAX_SAFE_INTEGER)
-  await tx.time.keep(now)
+  await tx.time.reset(now)
 }

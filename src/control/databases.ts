@@ -18,7 +18,7 @@ export const databaseOperations = {
   }),
 
   'db.list': onFolder({}, async (folder) =>
-    folder.hosts.list().map((name) => ({ name, url: folder.url(name) })),
+    (await folder.hosts.list()).map((name) => ({ name, url: folder.url(name) })),
   ),
 
   /** The public address of the database, which `url` or `reset` changes first. */

@@ -5,7 +5,7 @@ import type { Host } from './host'
 /** The databases of a store, opened on demand and kept in a bounded cache (design.md §2). */
 export interface Hosts extends AsyncDisposable {
   /** The names of the databases, sorted. */
-  list(): string[]
+  list(): Promise<string[]>
   /** The host if it is open: enough for every request but the first. */
   findOpen(name: string): Host | undefined
   /** Throws `UNKNOWN_DATABASE`. */

@@ -135,6 +135,9 @@ export function timeWriter(context: WriteContext): TimeWriter {
   return {
     ...timeReader(context),
     keep(time) {
+      context.connection.prepare('UPDATE database SET latest_time = max(latest_time, ?)').run(time)
+    },
+    reset(time) {
       context.connection.prepare('UPDATE database SET latest_time = ?').run(time)
     },
   }

@@ -65,10 +65,12 @@ function serveDatabase(
   const listeners = new Set<(change: Commit) => void>()
   const fail = (error: unknown) => report?.(name, error)
   const checkpoints = createCheckpoints({ file, durability }, writing, fail)
+  const ids = createIds(clock)
+  ids.passOver(committed.counters.idHighWater)
   const writer = createWriter({
     connection: writing,
     committed,
-    ids: createIds(clock, { highWater: committed.counters.idHighWater }),
+    ids,
     clock,
     seal: (group) => sealGroup(writing, committed, group),
     publish(group) {

@@ -38,8 +38,8 @@ export function createSqliteStore(folder: string, options: DatabaseOptions): Sto
   }
 
   return {
-    list: () => (existsSync(root) ? readdirSync(root).filter(has).toSorted() : []),
-    has,
+    list: async () => (existsSync(root) ? readdirSync(root).filter(has).toSorted() : []),
+    has: async (name) => has(name),
     async open(name) {
       requireKnown(name)
       return opened(name)

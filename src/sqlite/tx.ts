@@ -82,7 +82,7 @@ class Tx<U extends Unit | undefined> {
     this.context = new GuardedContext(connection, committed, unit)
   }
 
-  get revision() {
+  revision(): number {
     const { committed, unit } = this.context
     return (unit?.group ?? committed).counters.revision
   }

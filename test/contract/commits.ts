@@ -82,7 +82,7 @@ export function describeCommits(openStore: OpenStore): void {
       expect(revisions.length).toBeWithin(1, 51)
       expect(new Set(revisions).size).toBe(revisions.length)
       expect(revisions.toSorted((one, other) => one - other)).toEqual(revisions)
-      expect(revisions.at(-1)).toBe(await database.read((tx) => tx.revision))
+      expect(revisions.at(-1)).toBe(await database.read((tx) => tx.revision()))
     })
 
     test('do not come for units without a listener', async () => {
@@ -130,7 +130,7 @@ export function describeCommits(openStore: OpenStore): void {
       using _ = stopping(
         database.onCommit(({ revision }) => {
           expect(isAnswered).toBe(false)
-          reads.push(database.read((tx) => tx.revision >= revision))
+          reads.push(database.read(async (tx) => (await tx.revision()) >= revision))
         }),
       )
       await insert(database, table, 'a').finally(() => {

@@ -154,7 +154,7 @@ async function expectSame(database: Database, world: World, model: Model): Promi
       const found = await tx.objects.find(table, key)
       expect(found?.value).toBe(JSON.stringify(wanted))
       expect(found?.realm).toBe(realms[wanted.realm] ?? 0)
-      expect(found?.revision).toBeLessThanOrEqual(tx.revision)
+      expect(found?.revision).toBeLessThanOrEqual(await tx.revision())
       positionsByKey.set(key, found?.seq ?? 0)
     }
   })

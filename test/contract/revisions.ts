@@ -33,7 +33,7 @@ export function describeRevisions(openStore: OpenStore): void {
           expect((await get(tx, table, `b${n}`)).revision).toBe(revision)
           revisions.set(`a${n}`, revision)
         }
-        expect(tx.revision).toBe(Math.max(...revisions.values()))
+        expect(await tx.revision()).toBe(Math.max(...revisions.values()))
       })
       const ascending = [...revisions.values()]
       expect(ascending.toSorted((one, other) => one - other)).toEqual(ascending)
@@ -54,7 +54,7 @@ export function describeRevisions(openStore: OpenStore): void {
       while (isWriting) {
         seen.push(
           await database.read(async (tx) => ({
-            revision: tx.revision,
+            revision: await tx.revision(),
             changes: [
               (await get(tx, table, 'one')).revision,
               (await get(tx, table, 'other')).revision,
@@ -80,14 +80,14 @@ export function describeRevisions(openStore: OpenStore): void {
       const { database } = fixture
       const table = await declareIn(database, 'things')
       await insert(database, table, 'a')
-      const before = await database.read((tx) => tx.revision)
+      const before = await database.read((tx) => tx.revision())
       const failing = database.write(async (tx) => {
         await tx.objects.put(table, [fresh('b')], NOW)
         throw new Error('expected')
       })
       expect(failing).rejects.toThrow('expected')
       await failing.catch(() => undefined)
-      expect(await database.read((tx) => tx.revision)).toBe(before)
+      expect(await database.read((tx) => tx.revision())).toBe(before)
       await database.write(async (tx) => {
         const part = tx.attempt(async () => {
           await tx.objects.put(table, [fresh('b')], NOW)
@@ -95,11 +95,11 @@ export function describeRevisions(openStore: OpenStore): void {
         })
         await part.catch(() => undefined)
         await tx.objects.put(table, [fresh('c')], NOW)
-        expect((await get(tx, table, 'c')).revision).toBe(tx.revision)
+        expect((await get(tx, table, 'c')).revision).toBe(await tx.revision())
       })
       await database.read(async (tx) => {
-        expect(tx.revision).toBeGreaterThan(before)
-        expect((await get(tx, table, 'c')).revision).toBe(tx.revision)
+        expect(await tx.revision()).toBeGreaterThan(before)
+        expect((await get(tx, table, 'c')).revision).toBe(await tx.revision())
       })
     })
 
@@ -117,9 +117,9 @@ export function describeRevisions(openStore: OpenStore): void {
         (tx) => tx.realms.markErasing(realm),
       ]
       for (const change of changes) {
-        const before = await database.read((tx) => tx.revision)
+        const before = await database.read((tx) => tx.revision())
         await database.write(change)
-        expect(await database.read((tx) => tx.revision)).toBe(before + 1)
+        expect(await database.read((tx) => tx.revision())).toBe(before + 1)
       }
     })
 
@@ -201,7 +201,7 @@ async function touchOften(database: Database, table: Table, key: string): Promis
 }
 
 function stateOf(database: Database) {
-  return database.read((tx) => ({ revision: tx.revision, policy: database.policy }))
+  return database.read(async (tx) => ({ revision: await tx.revision(), policy: database.policy }))
 }
 
 function valueOf(key: string): string {

@@ -36,7 +36,7 @@ export function describeSnapshots(openStore: OpenStore): void {
           const yours = await get(tx, table, 'yours')
           const { rows } = await tx.objects.scan(table, 0, WHOLE)
           expect(rows.map(({ value }) => value)).toEqual([mine.value, yours.value])
-          expect(Math.max(mine.revision, yours.revision)).toBeLessThanOrEqual(tx.revision)
+          expect(Math.max(mine.revision, yours.revision)).toBeLessThanOrEqual(await tx.revision())
           return Number(mine.value) + Number(yours.value)
         })
       await transfer(0)
@@ -65,7 +65,7 @@ export function describeSnapshots(openStore: OpenStore): void {
       for (let n = 0; n < 100; n += 1) {
         await database.write((tx) => update(tx, table, 'a', { value: String(n) }))
         const read = database.read(async (tx) => ({
-          revision: tx.revision,
+          revision: await tx.revision(),
           found: await get(tx, table, 'a'),
         }))
         const { revision, found } = await read
@@ -195,7 +195,7 @@ async function expectRefused(use: () => unknown): Promise<void> {
 function readsOf(tx: ReadTx, table: Table): (() => unknown)[] {
   const realms = new Set([PUBLIC_REALM_REF])
   return [
-    () => tx.revision,
+    () => tx.revision(),
     () => tx.remember('something', () => 1),
     () => tx.tables.find('things'),
     () => tx.tables.list(),

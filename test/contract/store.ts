@@ -64,11 +64,11 @@ function describeDatabases(openStore: OpenStore): void {
     test('are listed by name and opened once', async () => {
       await using fixture = await openStore()
       const { store } = fixture
-      expect(store.list()).toEqual([])
+      expect(await store.list()).toEqual([])
       const two = await store.create('two')
       await store.create('one')
-      expect(store.list()).toEqual(['one', 'two'])
-      expect([store.has('two'), store.has('three')]).toEqual([true, false])
+      expect(await store.list()).toEqual(['one', 'two'])
+      expect([await store.has('two'), await store.has('three')]).toEqual([true, false])
       expect(await store.open('two')).toBe(two)
       expect(two.name).toBe('two')
     })
@@ -105,9 +105,9 @@ function describeDatabases(openStore: OpenStore): void {
       for (const name of ['', 'Main', '1st', '../main', 'a/b', 'health', 'x'.repeat(64)]) {
         expect(await refusalOf(store.create(name))).toBe('UNPROCESSABLE')
         expect(await refusalOf(store.open(name))).toBe('UNKNOWN_DATABASE')
-        expect(store.has(name)).toBe(false)
+        expect(await store.has(name)).toBe(false)
       }
-      expect(store.list()).toEqual(['main'])
+      expect(await store.list()).toEqual(['main'])
     })
 
     test('are gone with everything when they are removed', async () => {
@@ -116,7 +116,7 @@ function describeDatabases(openStore: OpenStore): void {
       const old = await store.create('main')
       await insert(old, await declareIn(old, 'things'), 'a')
       await store.remove('main')
-      expect(store.list()).toEqual([])
+      expect(await store.list()).toEqual([])
       expect(await refusalOf(store.open('main'))).toBe('UNKNOWN_DATABASE')
       const young = await store.create('main')
       expect(young.id).not.toBe(old.id)
@@ -130,7 +130,7 @@ function describeDatabases(openStore: OpenStore): void {
       const removal = store.remove('main')
       expect(await refusalOf(store.open('main'))).toBe('UNKNOWN_DATABASE')
       await removal
-      expect(store.list()).toEqual([])
+      expect(await store.list()).toEqual([])
     })
 
     test('finish what waits before they close, and take nothing after', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { Database } from '../../src/domain/store/store'
-import { inEveryLife, NOW, type OpenStore, setupDatabase } from './fixture'
+import { inEveryLife, type OpenStore, setupDatabase } from './fixture'
 
 /** The time that tokens go by (promise 11). */
 export function describeTime(openStore: OpenStore): void {
@@ -10,25 +10,36 @@ export function describeTime(openStore: OpenStore): void {
       expect(await latest(fixture.database)).toBe(fixture.clock.now())
     })
 
-    test('is the one that was kept last, though it be earlier, and survives a crash', async () => {
+    test('is the latest one that was kept, and survives a crash', async () => {
       await using fixture = await setupDatabase(openStore)
-      for (const time of [NOW + 5, NOW + 3]) await keep(fixture.database, time)
+      const now = fixture.clock.now()
+      for (const time of [now + 3, now + 5, now + 4]) await keep(fixture.database, time)
       await inEveryLife(fixture, async (database) => {
-        expect(await latest(database)).toBe(NOW + 3)
+        expect(await latest(database)).toBe(now + 5)
+      })
+    })
+
+    test('is the one it was reset to, though it be earlier', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const now = fixture.clock.now()
+      await keep(fixture.database, now + 5)
+      await fixture.database.write((tx) => tx.time.reset(now - 3))
+      await inEveryLife(fixture, async (database) => {
+        expect(await latest(database)).toBe(now - 3)
       })
     })
 
     test('stays as it was when the unit fails that keeps another', async () => {
       await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
-      await keep(database, NOW)
+      const { database, clock } = fixture
+      const now = clock.now()
       const failing = database.write(async (tx) => {
-        await tx.time.keep(NOW + 1)
-        expect(await tx.time.latest()).toBe(NOW + 1)
+        await tx.time.keep(now + 1)
+        expect(await tx.time.latest()).toBe(now + 1)
         throw new Error('changed my mind')
       })
       expect(await failing.catch(({ message }: Error) => message)).toBe('changed my mind')
-      expect(await latest(database)).toBe(NOW)
+      expect(await latest(database)).toBe(now)
     })
 
     test('is no policy, and nobody is told', async () => {
@@ -37,7 +48,7 @@ export function describeTime(openStore: OpenStore): void {
       const { policy } = database
       let announced = 0
       database.onCommit(() => void (announced += 1))
-      await keep(database, NOW)
+      await keep(database, fixture.clock.now() + 1)
       expect({ policy: database.policy, announced }).toEqual({ policy, announced: 0 })
     })
   })

@@ -31,7 +31,7 @@ test('does what the holder of the token asks', async () => {
   await using server = await setup()
   const created = await callHolder(server.holder, 'db.create', { name: 'todo' }, {})
   expect(created).toMatchObject({ name: 'todo', client: { clientSecret: expect.any(String) } })
-  expect(server.folder.hosts.list()).toEqual(['todo'])
+  expect(await server.folder.hosts.list()).toEqual(['todo'])
 })
 
 test('refuses a wrong token, an Origin header and a foreign Host, and does nothing', async () => {
@@ -50,7 +50,7 @@ test('refuses a wrong token, an Origin header and a foreign Host, and does nothi
     expect(response.status).toBe(status)
     expect(await response.text()).not.toContain(TOKEN)
   }
-  expect(server.folder.hosts.list()).toEqual([])
+  expect(await server.folder.hosts.list()).toEqual([])
 })
 
 test('knows its operations only, and only by POST', async () => {

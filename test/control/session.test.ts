@@ -13,7 +13,7 @@ test('works directly on a folder that no process holds, and releases it', async 
     await session.run('db.create', { name })
   }
   await using reopened = await setupDataFolder(folder.path)
-  expect(reopened.hosts.list()).toEqual(['one', 'two'])
+  expect(await reopened.hosts.list()).toEqual(['one', 'two'])
 })
 
 test('works through the holder of a folder, with the same result', async () => {
@@ -27,7 +27,7 @@ test('works through the holder of a folder, with the same result', async () => {
     const unknown = () => session.run('client.list', { database: 'none' })
     expect(await codeOf(unknown)).toBe('UNKNOWN_DATABASE')
   }
-  expect(folder.hosts.list()).toEqual(['todo'])
+  expect(await folder.hosts.list()).toEqual(['todo'])
   await listener.stop(true)
 })
 

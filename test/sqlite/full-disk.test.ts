@@ -51,10 +51,10 @@ test.skipIf(!mayMount)(
       durability: 'full',
     })
     expect(await refusalOf(store.create('main'))).toBe('STORAGE_FULL')
-    expect(store.list()).toEqual([])
+    expect(await store.list()).toEqual([])
     disk.grow('4m')
     await store.create('main')
-    expect(store.list()).toEqual(['main'])
+    expect(await store.list()).toEqual(['main'])
   },
 )
 

@@ -41,8 +41,8 @@ describe('a database with thousands of blobs', () => {
     const removal = store.remove('large')
     while (existsSync(join(folder.path, 'databases', 'large'))) await Bun.sleep(0)
     expect(leftIn(folder.path)).toHaveLength(1)
-    expect(store.list()).toEqual([])
-    expect(store.has('large')).toBe(false)
+    expect(await store.list()).toEqual([])
+    expect(await store.has('large')).toBe(false)
     await removal
     expect(leftIn(folder.path)).toEqual([])
   })
@@ -59,7 +59,7 @@ describe('a database with thousands of blobs', () => {
     await using store = createSqliteStore(folder.path, options)
     while (existsSync(leftover)) await Bun.sleep(5)
     expect(leftIn(folder.path)).toEqual(['main'])
-    expect(store.list()).toEqual(['main'])
+    expect(await store.list()).toEqual(['main'])
   })
 
   test('that cannot be removed is told, and does not keep others from it', async () => {

@@ -85,8 +85,10 @@ export interface TimeReader {
 }
 
 export interface TimeWriter extends TimeReader {
-  /** It is no policy, and nothing is announced. */
+  /** Raises the latest time; an earlier one changes nothing. It is no policy and no commit tells of it. */
   keep(time: number): Awaitable<void>
+  /** Sets the latest time to this one, though it be earlier. */
+  reset(time: number): Awaitable<void>
 }
 
 export interface LoginReader {

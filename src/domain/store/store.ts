@@ -34,8 +34,8 @@ import type { TableReader, TableWriter } from './tables'
  */
 export interface Store extends AsyncDisposable {
   /** Names of the databases in this store, sorted. */
-  list(): string[]
-  has(name: string): boolean
+  list(): Promise<string[]>
+  has(name: string): Promise<boolean>
   /** Opens an existing database, or returns the open one. Throws `UNKNOWN_DATABASE`. */
   open(name: string): Promise<Database>
   /** Throws `CONFLICT` when the name is taken, `UNPROCESSABLE` when it is no database name. */
@@ -51,15 +51,17 @@ export interface Database extends AsyncDisposable {
   /** Where this database may keep files of its own (spooled imports, sealed secrets). */
   readonly folder: string
   /**
-   * Runs `work` on one consistent snapshot of what is committed. `work` awaits nothing but its `tx`,
-   * and the `tx` is dead afterwards.
+   * Runs `work` on one consistent snapshot of what is committed. `work` awaits nothing but its `tx`
+   * (else it keeps its snapshot or is refused), and the `tx` is dead afterwards. `work` may run again
+   * when the engine could not keep the snapshot, so it has no effect but its result.
    */
   read<T>(work: (tx: ReadTx) => Awaitable<T>): Promise<T>
   /**
    * Runs `work` as one unit, all or nothing, durable when the promise resolves. Units are serial.
    * Throws `BUSY` when the unit had to wait too long (it has certainly not run) and `STORAGE_FULL`
-   * or `STORAGE_FAILED` when nothing of it was kept. `work` may be run again after such a failure,
-   * so it has no effect but through its `tx`.
+   * or `STORAGE_FAILED` when nothing of it was kept. `work` may run again after such a failure, so it
+   * has no effect but through its `tx`. After an error of the engine (a `CONFLICT` included) the unit
+   * is over, or the part of it that `attempt` ran: catch it outside, never go on with the `tx`.
    */
   write<T>(work: (tx: WriteTx) => Awaitable<T>): Promise<T>
   /**
@@ -86,7 +88,7 @@ export interface Commit {
 
 export interface ReadTx {
   /** The newest revision this snapshot holds: no change up to it can still appear. */
-  readonly revision: number
+  revision(): Awaitable<number>
   readonly tables: TableReader
   readonly objects: ObjectReader
   readonly blobs: BlobReader

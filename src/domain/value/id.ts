@@ -9,22 +9,22 @@ export interface Ids {
   newId(prefix: string, realmId: string): string
   /** Milliseconds in the newest id. Stored, it keeps ids in order over a restart (promise 11). */
   readonly highWater: number
+  /** Later ids come after those that others made up to this time: their `highWater`, in ms. */
+  passOver(time: number): void
 }
 
 export interface IdOptions {
-  /** The `highWater` of the ids made before, in ms; 0 when there are none. */
-  readonly highWater?: number
   /** Fills the array with random bytes. */
   readonly random?: (bytes: Uint8Array<ArrayBuffer>) => void
 }
 
 /** The clients' id generator with the clock and its high-water mark in our hands. */
 export function createIds(clock: Clock, options: IdOptions = {}): Ids {
-  const { highWater = 0, random = fillRandom } = options
+  const { random = fillRandom } = options
   const pool = new Uint8Array(RANDOM_BYTES * POOLED_IDS)
   const text = Buffer.alloc(24)
   let drawn = pool.length
-  let time = highWater
+  let time = 0
   let writtenTime = -1
 
   function newId(prefix: string, realmId: string): string {
@@ -64,6 +64,9 @@ export function createIds(clock: Clock, options: IdOptions = {}): Ids {
     newId,
     get highWater() {
       return time
+    },
+    passOver(other) {
+      time = Math.max(time, other)
     },
   }
 }

@@ -276,11 +276,11 @@ test('an atomic import is one unit of work, another one many', async () => {
   for (const isAtomic of [true, false]) {
     await using base = await setupDatabase()
     await base.import('{"schema":{"todo":"id, text"}}')
-    const { revision } = await base.database.read((tx) => ({ revision: tx.revision }))
+    const revision = await base.database.read((tx) => tx.revision())
     const target = { table: 'todo', realm: 'rlm-public' }
     await base.import(lines(...rows), { isAtomic, target })
     expect(dataOf(await base.export())).toHaveLength(5_000)
-    revisions.push(await base.database.read((tx) => tx.revision - revision))
+    revisions.push((await base.database.read((tx) => tx.revision())) - revision)
   }
   expect(revisions[0]).toBe(1)
   expect(revisions[1]).toBeGreaterThan(3)

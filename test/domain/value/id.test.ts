@@ -55,10 +55,20 @@ describe('newId', () => {
   test('keeps ids in order over a restart with an earlier clock', () => {
     const before = createIds({ now: () => NOON })
     const last = before.newId('itm', 'zzz')
-    const after = createIds({ now: () => NOON - 5000 }, { highWater: before.highWater })
+    const after = createIds({ now: () => NOON - 5000 })
+    after.passOver(before.highWater)
     const next = after.newId('itm', '000')
     expect(timeOf(next)).toBe(NOON + 1)
     expect(next > last).toBe(true)
+  })
+
+  test('passes over ids that others made, and never goes back', () => {
+    const ids = createIds({ now: () => NOON })
+    ids.passOver(NOON + 10)
+    expect(timeOf(ids.newId('itm', 'abc'))).toBe(NOON + 11)
+    ids.passOver(NOON - 10)
+    expect(timeOf(ids.newId('itm', 'abc'))).toBe(NOON + 12)
+    expect(ids.highWater).toBe(NOON + 12)
   })
 
   test('writes every bit of the time', () => {
