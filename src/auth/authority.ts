@@ -1,11 +1,11 @@
 import { decodeJwt, type JSONWebKeySet, type JWTPayload } from 'jose'
 import type { Clock } from '../clock'
-import { type Actor, findUser } from '../domain/access/actor'
+import { type Actor, type Bond, requireStanding } from '../domain/access/actor'
 import { SatchelError } from '../domain/value/error'
 import { isScope } from '../domain/value/scope'
 import type { Mailer } from '../domain/store/mailer'
 import type { Database } from '../domain/store/store'
-import { licensedUntil, licenseOf } from '../domain/user/license'
+import { licenseOf } from '../domain/user/license'
 import { type Admission, type AskWebhook, createAdmission } from './person/admission'
 import { authorizationCode } from './grant/authorization-code'
 import { clientCredentials } from './grant/client-credentials'
@@ -21,27 +21,20 @@ import { OTP_LIMITS, type OtpLimits } from './otp/otp-limits'
 import { openLastingClock, type ReportClock } from './lasting-clock'
 import { refresh } from './grant/refresh'
 import type { SteadyClock } from './steady-clock'
-import { type Bond, findHolder, requireActive } from './person/subject'
 import { audienceOf, USER, verifyToken } from './key/token'
 import type { TokenAnswer } from './grant/token-answer'
-import type { User } from '../domain/store/users'
 
 /** Issues and verifies the tokens of one database (design.md §4). Closing it writes what is pending. */
 export interface Authority extends AsyncDisposable {
   /**
-   * The actor of an access token. At once when this token was verified before and nothing changed
-   * since; `beforeCheck`, which may throw, is called before a signature is looked at that was never
-   * found good. Throws `INVALID_TOKEN`, and `USER_DEACTIVATED` while its user is.
+   * The actor of an access token, at once when this token was verified before. `beforeCheck`, which
+   * may throw, is called before a signature is checked for the first time. Whether client and user
+   * still stand is asked where data is served (`requireStanding`). Throws `INVALID_TOKEN`.
    */
   verify(token: string, beforeCheck?: () => void): Actor | Promise<Actor>
   /**
-   * A verified actor as they stand now, for work that may outlast their token. Throws
-   * `INVALID_TOKEN` when their client or user is gone, and `USER_DEACTIVATED`.
-   */
-  recheck(actor: Actor): Promise<Actor>
-  /**
    * The claims of a valid access token, and the licence of its user as it is now, for
-   * `GET /token/validate`. Throws as `verify`.
+   * `GET /token/validate`. Throws as `verify` and `requireStanding`.
    */
   claims(token: string, beforeCheck?: () => void): Promise<Readonly<Record<string, unknown>>>
   /** The public keys that verify this database's tokens (RFC 7517). */
@@ -98,50 +91,25 @@ export async function createAuthority(
   ])
   const audience = audienceOf(database.id)
   const verified = new Map<string, Verified>()
-  const vouched = new WeakMap<Actor, { readonly found: Found; readonly policy: number }>()
 
   function verify(token: string, beforeCheck?: () => void): Actor | Promise<Actor> {
     const known = verified.get(token)
-    if (known === undefined || steady.now() >= known.ends) {
-      beforeCheck?.()
-      return check(token)
-    }
-    return known.policy === database.policy ? known.actor : confirm(token, known)
+    const now = steady.now()
+    if (known !== undefined && now < known.expires) return actorOf(known, now)
+    beforeCheck?.()
+    return check(token, now)
   }
 
-  /** The whole way: signature, times, client and user. */
-  async function check(token: string): Promise<Actor> {
+  async function check(token: string, now: number): Promise<Actor> {
     verified.delete(token)
-    const now = steady.now()
-    const payload = await verifyToken(token, keys, audience, now)
-    const found = read(payload)
+    const found = read(await verifyToken(token, keys, audience, now))
     // Made by a clock that was far ahead of ours now: it would outlive every rule.
     if (found.expires > now + reach) {
       throw new SatchelError('INVALID_TOKEN', 'The access token is not of our time')
     }
-    return confirm(token, found)
-  }
-
-  /** Someone's rights changed since: the signature is still right, its client and user may be gone. */
-  async function confirm(token: string, found: Found): Promise<Actor> {
-    verified.delete(token)
-    const { actor, ends, policy } = await requireStanding(found)
     if (verified.size >= REMEMBERED) forgetOldest()
-    verified.set(token, { ...found, actor, policy, ends: Math.min(found.expires, ends) })
-    return actor
-  }
-
-  async function requireStanding(found: Found) {
-    // Read before the database is: a change that comes in between is then looked at again.
-    const { policy } = database
-    const holder = await database.read((tx) => findHolder(tx, found.bond, steady.now()))
-    if (holder === undefined) {
-      throw new SatchelError('INVALID_TOKEN', 'The client or the user of this token is gone')
-    }
-    requireActive(holder.user)
-    const actor = asUser(found.bearer, holder.user)
-    vouched.set(actor, { found, policy })
-    return { actor, ends: holder.ends, policy }
+    verified.set(token, found)
+    return actorOf(found, now)
   }
 
   function forgetOldest(): void {
@@ -154,17 +122,9 @@ export async function createAuthority(
   return {
     verify,
 
-    async recheck(actor) {
-      const known = vouched.get(actor)
-      if (known === undefined) throw new Error('this actor was not verified here')
-      const { found, policy } = known
-      return policy === database.policy ? actor : (await requireStanding(found)).actor
-    },
-
     async claims(token, beforeCheck) {
       const actor = await verify(token, beforeCheck)
-      const id = actor.subject ?? ''
-      const user = await database.read((tx) => findUser(tx, id))
+      const { user } = await database.read((tx) => requireStanding(tx, actor))
       const license = user === undefined ? 'ok' : licenseOf(user, clock.now())
       const payload: JWTPayload = decodeJwt(token)
       return { ...payload, license }
@@ -184,51 +144,38 @@ export async function createAuthority(
   }
 }
 
-/** What the signature of a token vouches for. */
-interface Found {
-  readonly bearer: Actor
-  readonly bond: Bond
+/** What a valid signature vouches for. */
+interface Verified {
+  readonly actor: Actor
+  readonly bond: Omit<Bond, 'verified'>
   /** ms since the epoch. */
   readonly expires: number
-}
-
-interface Verified extends Found {
-  /** The bearer with what is known of their user. */
-  readonly actor: Actor
-  /** The policy under which its client and user were seen. */
-  readonly policy: number
-  /** When it is over, ms: it expires, or its client's key does. */
-  readonly ends: number
 }
 
 /** How many verified tokens are remembered. */
 const REMEMBERED = 10_000
 
-function read(payload: JWTPayload): Found {
+function actorOf({ actor, bond }: Verified, now: number): Actor {
+  return { ...actor, bond: { ...bond, verified: now } }
+}
+
+function read(payload: JWTPayload): Verified {
   const { sub = '', exp = 0 } = payload
   const scopes = Array.isArray(payload['scopes']) ? payload['scopes'].filter(isScope) : []
   return {
-    bearer: {
+    actor: {
       subject: sub,
       email: textOf(payload['email']),
       name: textOf(payload['name']),
       scopes: new Set(scopes),
     },
     bond: {
-      subject: sub,
       clientId: String(payload['client_id']),
       login: textOf(payload['sid']),
-      user: numberOf(payload[USER]),
+      incarnation: numberOf(payload[USER]),
     },
     expires: exp * 1000,
   }
-}
-
-function asUser(bearer: Actor, user: User | undefined): Actor {
-  if (user === undefined) return bearer
-  const { incarnation } = user
-  const until = licensedUntil(user)
-  return { ...bearer, incarnation, ...(until === Infinity ? {} : { licensedUntil: until }) }
 }
 
 function numberOf(value: unknown): number | null {

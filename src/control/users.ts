@@ -1,3 +1,4 @@
+import { SERVER } from '../domain/access/actor'
 import { readUserChanges } from '../domain/user/change'
 import { requireEmail } from '../domain/value/email'
 import { showUser } from '../domain/user/json'
@@ -17,12 +18,12 @@ export const userOperations = {
   'user.list': onDatabase({ query: text }, async ({ database, authority }, input, { now }) => {
     const query = parseUserQuery(input.query)
     await authority.settleLogins()
-    return await listUsers(database, query, now)
+    return await listUsers(database, SERVER, query, now)
   }),
 
   'user.show': onDatabase({ id: text }, async ({ database, authority }, { id }, { now }) => {
     await authority.settleLogins()
-    return await getUser(database, foldUserId(id), now)
+    return await getUser(database, SERVER, foldUserId(id), now)
   }),
 
   /**

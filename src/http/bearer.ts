@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia'
-import { ANONYMOUS, type Actor, requireLicense, requireScopes } from '../domain/access/actor'
+import { ANONYMOUS, type Actor, requireScopes } from '../domain/access/actor'
 import { SatchelError } from '../domain/value/error'
 import type { Scope } from '../domain/value/scope'
 import { type Call, callOf, segment } from './call'
@@ -7,9 +7,10 @@ import type { HttpContext } from './context'
 import type { Host } from '../host/host'
 
 /**
- * Finds the database that the address names, works out who is asking and counts it. A route says with
- * `scopes` what its caller needs (null: nothing), or with `writes`, which asks for a licence
- * besides; the macros refuse with 401 or 403 before a body is read (spec.md §5.5).
+ * Finds the database that the address names, identifies the caller and counts the request. A route
+ * says with `scopes` what its caller needs (null: nothing); the macro refuses with 401 or 403 before a
+ * body is read (spec.md §5.5). What is stored of the caller is checked where the data is served
+ * (`requireStanding`).
  */
 export function bearer(http: HttpContext, { isCounted = true } = {}) {
   return new Elysia({ name: isCounted ? 'bearer' : 'bearer, not counted' })
@@ -29,28 +30,7 @@ export function bearer(http: HttpContext, { isCounted = true } = {}) {
           if (required !== null) requireScopes(actor ?? ANONYMOUS, required)
         },
       }),
-      writes: (required: readonly Scope[]) => ({
-        transform: ({ actor = ANONYMOUS }: { actor?: Actor }) => {
-          requireScopes(actor, required)
-          requireLicense(actor, http.clock.now())
-        },
-      }),
     })
-}
-
-/**
- * Who writes as they stand when their body is there, for it may take long: they may outlast their
- * token, but not their account (promise 15). Throws `INVALID_TOKEN`, `USER_DEACTIVATED` and
- * `LICENSE_EXPIRED`.
- */
-export async function recheckWriter(
-  http: HttpContext,
-  { authority }: Host,
-  actor: Actor,
-): Promise<Actor> {
-  const writer = await authority.recheck(actor)
-  requireLicense(writer, http.clock.now())
-  return writer
 }
 
 /** The database in the first path segment. Throws `UNKNOWN_DATABASE`. */

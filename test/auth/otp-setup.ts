@@ -9,6 +9,7 @@ import { changePolicy, type Policy } from '../../src/domain/user/policy'
 import type { Scope } from '../../src/domain/value/scope'
 import { putOne, user } from '../contract/user-fixture'
 import { setupMailer } from '../mail/setup'
+import { verifyStanding } from './setup'
 import { findUser } from '../../src/domain/access/actor'
 import type { User, UserFields } from '../../src/domain/store/users'
 
@@ -63,6 +64,7 @@ async function serve(
     ...base,
     secretKey,
     authority,
+    verify: (token: string) => verifyStanding(authority, database, token),
     send,
     tokens,
     ask,

@@ -6,6 +6,7 @@ import type { TokenLimits } from '../../src/auth/limits'
 import { openSecretKey } from '../../src/auth/key/secret-key'
 import type { TokenAnswer } from '../../src/auth/grant/token-answer'
 import type { Clock } from '../../src/clock'
+import { type Actor, requireStanding } from '../../src/domain/access/actor'
 import { type ClientCredentials, createClient } from '../../src/domain/database/client'
 import { type ErrorCode, SatchelError } from '../../src/domain/value/error'
 import { SCOPES, type Scope } from '../../src/domain/value/scope'
@@ -65,6 +66,8 @@ export interface TestAuthority extends TestStore {
   /** `client_credentials` of the default client with these parameters besides. */
   ask(parameters: Readonly<Record<string, unknown>>): Promise<TokenAnswer>
   addClient(...scopes: Scope[]): Promise<ClientCredentials>
+  /** The actor of a token, as a request for data identifies its caller. */
+  verify(token: string): Promise<Actor>
 }
 
 /** A database with its keys and its default client. */
@@ -86,12 +89,24 @@ export async function setupAuthority(
     secretKey,
     client,
     addClient,
+    verify: (token) => verifyStanding(authority, database, token),
     ask: (parameters) => grantTokens(authority, { ...asClient(client), ...parameters }),
     async [Symbol.asyncDispose]() {
       await authority[Symbol.asyncDispose]()
       await base[Symbol.asyncDispose]()
     },
   }
+}
+
+/** The actor of a token, as a request for data identifies its caller. */
+export async function verifyStanding(
+  authority: Authority,
+  database: Database,
+  token: string,
+): Promise<Actor> {
+  const actor = await authority.verify(token)
+  await database.read((tx) => requireStanding(tx, actor))
+  return actor
 }
 
 /** The answer of `POST /token` to these parameters, which must be tokens. */

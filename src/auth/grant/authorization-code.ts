@@ -10,7 +10,7 @@ import { claimsOf, findIntent, PERSON_SCOPES } from '../person/person'
 import { findPublicKey } from './public-key'
 import { withRedeemed } from './redeemed-code'
 import type { SteadyClock } from '../steady-clock'
-import { PUBLIC_CLIENT } from '../person/subject'
+import { PUBLIC_CLIENT } from '../../domain/access/actor'
 import type { Person } from '../../domain/user/policy'
 import { isLive, type Code } from '../../domain/store/credentials'
 

@@ -8,8 +8,7 @@ import type { Issuer } from './issuer'
 import { requireScopes, requireText } from './parameters'
 import { claimsOf, PERSON_SCOPES } from '../person/person'
 import { findPublicKey } from './public-key'
-import { PUBLIC_CLIENT } from '../person/subject'
-import { findUser } from '../../domain/access/actor'
+import { findUser, PUBLIC_CLIENT } from '../../domain/access/actor'
 
 /**
  * Anybody may be a demo user that was imported; nobody becomes one by logging in (protocol.md §2.5,

@@ -1,15 +1,16 @@
 import type { Clock } from '../../clock'
+import { findStanding } from '../../domain/access/actor'
 import { SatchelError } from '../../domain/value/error'
 import { grantScopes, type Scope } from '../../domain/value/scope'
 import { hashSecret } from '../../domain/value/secret'
 import type { Database, ReadTx } from '../../domain/store/store'
+import type { User } from '../../domain/store/users'
 import type { Grant } from './grant'
 import type { Issuer } from './issuer'
 import type { TokenLimits } from '../limits'
 import { findScopes, type Parameters, requireInteger, requireText } from './parameters'
 import { isSignedBy, requirePublicKey } from './public-key'
 import type { SteadyClock } from '../steady-clock'
-import { findHolder, type Holder } from '../person/subject'
 import type { TokenAnswer } from './token-answer'
 import type { RefreshToken } from '../../domain/store/credentials'
 
@@ -30,13 +31,15 @@ export function refresh(
 
   return async ({ parameters, count }) => {
     const proof = requireProof(parameters)
-    const { record, holder, isReplay } = await database.read(async (tx) => {
+    const { record, standing, isReplay } = await database.read(async (tx) => {
       const record = await tx.refreshTokens.find(proof.hash)
-      const holder = record && (await findHolder(tx, record, steady.now()))
-      return { record, holder, isReplay: await isUsed(tx, proof) }
+      const facts = record && { ...record, incarnation: record.user }
+      const standing = facts && (await findStanding(tx, facts))
+      return { record, standing, isReplay: await isUsed(tx, proof) }
     })
     requireFresh(proof, clock.now(), skew)
-    if (record === undefined || holder === undefined) throw refusal()
+    if (record === undefined || standing === undefined) throw refusal()
+    if (standing.ends <= steady.now()) throw refusal()
     requireUsed(record, clock.now())
     requireSignature(proof, record)
     requireSameKey(parameters['public_key'], record)
@@ -46,7 +49,7 @@ export function refresh(
       // Who sends again what somebody else has sent does not spend what is left to them.
       if (isReplay) throw refusal()
       count?.(record.subject)
-      return spend(proof, record, holder, scopes)
+      return spend(proof, record, standing.user, scopes)
     })
   }
 
@@ -54,7 +57,7 @@ export function refresh(
   async function spend(
     proof: Proof,
     record: RefreshToken,
-    { user }: Holder,
+    user: User | undefined,
     scopes: readonly Scope[],
   ): Promise<TokenAnswer> {
     const { hash, timeStamp, token } = proof

@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock'
-import { requireLicense } from '../../domain/access/actor'
+import { requireActive, requireLicense } from '../../domain/access/actor'
 import { SatchelError } from '../../domain/value/error'
 import type { InvitationFacts } from '../../domain/rows/invitation'
 import {
@@ -10,7 +10,6 @@ import {
   type ShownInvitation,
   unknownInvitation,
 } from '../../domain/rows/invitation-answer'
-import { licensedUntil } from '../../domain/user/license'
 import type { Mailer } from '../../domain/store/mailer'
 import { listOrigins } from '../../domain/database/origin'
 import { requireRedirect } from '../../domain/database/redirect'
@@ -20,7 +19,6 @@ import { requireUserId } from '../../domain/value/user-id'
 import { findUsersOfEmail } from '../../domain/user/list'
 import type { Admission } from '../person/admission'
 import { sendInvitation } from './invitation-mail'
-import { requireActive } from '../person/subject'
 import type { Awaitable } from '../../domain/store/records'
 import type { User } from '../../domain/store/users'
 import type { Invitation } from '../../domain/store/invitations'
@@ -101,7 +99,7 @@ export function createInvitations(parts: InvitationParts): Invitations {
       }
       const user = answer === 'accept' ? await welcome(invitation.email, owners) : onlyOne(owners)
       requireActive(user)
-      if (user !== undefined) requireLicense({ licensedUntil: licensedUntil(user) }, clock.now())
+      requireLicense(user, clock.now())
       await database.write((tx) => answerInvitation(tx, invitation, answer, user, clock.now()))
     },
   }

@@ -27,18 +27,11 @@ export function createKeyRing(
   secretKey: Uint8Array,
   keptFor: number,
 ): KeyRing {
-  let policy = -1
-  let keys: readonly SigningKey[] = []
   let opened: Signer | undefined
   const verifiers = new Map<string, VerifyingKey>()
 
   async function load(): Promise<readonly SigningKey[]> {
-    if (database.policy !== policy) {
-      // Read first: a change that comes in between is then only looked at twice.
-      const seen = database.policy
-      keys = await database.read((tx) => tx.remember('signing keys', () => tx.keys.list()))
-      policy = seen
-    }
+    const keys = await database.read((tx) => tx.remember('signing keys', () => tx.keys.list()))
     const now = clock.now()
     return keys.filter((key) => !isOver(key, now, keptFor))
   }

@@ -1,10 +1,10 @@
 import { SatchelError } from '../value/error'
-import type { Scope } from '../value/scope'
+import { type Scope, SCOPES } from '../value/scope'
 import type { ReadTx } from '../store/store'
 import type { Awaitable } from '../store/records'
 import type { User } from '../store/users'
 
-/** Who is asking, as far as the domain needs to know. */
+/** The caller, as far as the domain needs to know. */
 export interface Actor {
   /** The user id, or the client's id for a token without `claims`; null for an anonymous caller. */
   readonly subject: string | null
@@ -12,13 +12,41 @@ export interface Actor {
   readonly email: string | null
   readonly name: string | null
   readonly scopes: ReadonlySet<Scope>
-  /** The life of the user id that the token is of (`User`); absent for who is no user. */
-  readonly incarnation?: number
-  /** Until when the user's licence lets them write, ms; absent when nothing ends it. */
-  readonly licensedUntil?: number
+  /** Absent for an anonymous caller and for the server itself: nothing stored can end these. */
+  readonly bond?: Bond
 }
 
+/** The stored facts that a token depends on. It ends with any of them (promises 14 and 15). */
+export interface Bond {
+  /** The client that asked for the token, or `PUBLIC_CLIENT`. */
+  readonly clientId: string
+  /** The login with an outside provider that the token comes from; null when there was none. */
+  readonly login: string | null
+  /** The incarnation of the user (`User`); null when the client acts for itself. */
+  readonly incarnation: number | null
+  /** When the token was verified for this request, ms, by a clock that never goes back. */
+  readonly verified: number
+}
+
+/** The stored facts behind a token, while all of them hold. */
+export interface Standing {
+  /** Undefined when the client acts for itself, and for callers without a bond. */
+  readonly user: User | undefined
+  /** When the key of the client stops working, ms, or infinity. */
+  readonly ends: number
+}
+
+/**
+ * The client id of tokens that people get by logging in themselves (OTP, a provider, demo): their
+ * application is a public client (RFC 6749 §2.1) that was never registered, so the token depends on
+ * the user alone.
+ */
+export const PUBLIC_CLIENT = 'public'
+
 export const ANONYMOUS: Actor = { subject: null, email: null, name: null, scopes: new Set() }
+
+/** The server itself, on behalf of a command. */
+export const SERVER: Actor = { ...ANONYMOUS, scopes: new Set(SCOPES) }
 
 /**
  * Throws `INVALID_TOKEN` for an anonymous actor and `NOT_AUTHORIZED` with the missing scope as
@@ -37,29 +65,89 @@ export function requireScopes(actor: Actor, required: readonly Scope[]): void {
   }
 }
 
-/** Throws `LICENSE_EXPIRED` when the actor's licence has ended at `now`, ms (design.md §4 Licences). */
-export function requireLicense(
-  { licensedUntil = Infinity }: Pick<Actor, 'licensedUntil'>,
-  now: number,
-): void {
-  if (licensedUntil > now) return
+/**
+ * Asked in the transaction that serves the data, so that a deleted user, a revoked client or a
+ * deactivated user is refused exactly (promise 15). Throws `INVALID_TOKEN` and `USER_DEACTIVATED`.
+ */
+export async function requireStanding(tx: ReadTx, { subject, bond }: Actor): Promise<Standing> {
+  if (bond === undefined) return WITHOUT_BOND
+  const standing = await findStanding(tx, { ...bond, subject: subject ?? '' })
+  if (standing === undefined || standing.ends <= bond.verified) {
+    throw new SatchelError('INVALID_TOKEN', 'The client or the user of this token is gone')
+  }
+  requireActive(standing.user)
+  return standing
+}
+
+/**
+ * `requireStanding` for a write at `now`, ms. Throws `LICENSE_EXPIRED` as well (design.md §4
+ * Licences).
+ */
+export async function requireWriter(tx: ReadTx, actor: Actor, now: number): Promise<void> {
+  const { user } = await requireStanding(tx, actor)
+  requireLicense(user, now)
+}
+
+/** Undefined when the client or the user is gone, whoever has the user's id now. */
+export async function findStanding(
+  tx: ReadTx,
+  facts: StandingFacts,
+): Promise<Standing | undefined> {
+  const { subject, clientId, login, incarnation } = facts
+  // None of them has a line break in it.
+  const name = `standing\n${subject}\n${incarnation}\n${clientId}\n${login}`
+  return tx.remember(name, () => loadStanding(tx, facts))
+}
+
+export interface StandingFacts extends Omit<Bond, 'verified'> {
+  readonly subject: string
+}
+
+/** The user as it is since policy last changed. */
+export function findUser(tx: ReadTx, id: string): Awaitable<User | undefined> {
+  return tx.remember(`user ${id}`, () => tx.users.find(id))
+}
+
+/** Throws `USER_DEACTIVATED`: a deactivated user may not log in (design.md §4). */
+export function requireActive(user: User | undefined): void {
+  if (user === undefined || user.deactivated === null) return
+  throw new SatchelError('USER_DEACTIVATED', 'This user is deactivated')
+}
+
+/** Throws `LICENSE_EXPIRED` when the licence of the user has ended at `now`, ms. */
+export function requireLicense(user: User | undefined, now: number): void {
+  if (user === undefined || licensedUntil(user) > now) return
   throw new SatchelError(
     'LICENSE_EXPIRED',
     'Your licence has expired: you can read, but not change anything',
   )
 }
 
-/** The user as it is since policy last changed: remembered, for it is asked for with every token. */
-export function findUser(tx: ReadTx, id: string): Awaitable<User | undefined> {
-  return tx.remember(`user ${id}`, () => tx.users.find(id))
+/** Until when the user may write, ms; infinity when nothing ends it. */
+export function licensedUntil({
+  type,
+  validUntil,
+  evalUntil,
+}: Pick<User, 'type' | 'validUntil' | 'evalUntil'>): number {
+  const evaluation = type === 'eval' ? evalUntil : null
+  return Math.min(validUntil ?? Infinity, evaluation ?? Infinity)
 }
 
-/**
- * Asked in the unit that writes something, for which the writer may have waited: what comes after
- * the deletion of a user would be left to the next one with their id. Throws `INVALID_TOKEN`.
- */
-export async function requireSameLife(tx: ReadTx, { subject, incarnation }: Actor): Promise<void> {
-  if (subject === null || incarnation === undefined) return
-  if ((await findUser(tx, subject))?.incarnation === incarnation) return
-  throw new SatchelError('INVALID_TOKEN', 'The user of this token is gone')
+const WITHOUT_BOND: Standing = { user: undefined, ends: Infinity }
+
+async function loadStanding(
+  tx: ReadTx,
+  { subject, clientId, login, incarnation }: StandingFacts,
+): Promise<Standing | undefined> {
+  let ends = Infinity
+  if (clientId === PUBLIC_CLIENT) {
+    if (login !== null && (await tx.logins.isRevoked(login))) return undefined
+  } else {
+    const client = await tx.clients.find(clientId)
+    if (client === undefined) return undefined
+    ends = client.expires ?? Infinity
+    if (subject === clientId) return { user: undefined, ends }
+  }
+  const user = await tx.users.find(subject)
+  return user === undefined || user.incarnation !== incarnation ? undefined : { user, ends }
 }

@@ -1,5 +1,5 @@
 import { type Access, accessOf } from './access'
-import type { Actor } from './actor'
+import { type Actor, requireStanding } from './actor'
 import { SatchelError } from '../value/error'
 import type { Database, ReadTx } from '../store/store'
 import { parseRef } from '../value/blob'
@@ -10,7 +10,8 @@ import type { Blob } from '../store/blobs'
  * The blob that `ref` (`1:<id>`, decoded) names, for an actor who may read it (design.md §5.9): its
  * uploaders, everyone who may read a realm with an object that references it, and `GLOBAL_READ`. Who
  * is nobody reads what objects of the public realm reference. Throws, for a blob that is there and
- * one that is not alike, `INVALID_TOKEN` without a token and `UNKNOWN_BLOB` with one.
+ * one that is not alike, `INVALID_TOKEN` without a token and `UNKNOWN_BLOB` with one; and as
+ * `requireStanding`.
  */
 export async function findReadableBlob(
   database: Database,
@@ -18,8 +19,7 @@ export async function findReadableBlob(
   ref: string,
 ): Promise<Blob> {
   const id = parseRef(ref)
-  const blob =
-    id === undefined ? undefined : await database.read((tx) => readableBlob(tx, actor, id))
+  const blob = await database.read((tx) => readableBlob(tx, actor, id))
   if (blob !== undefined) return blob
   if (actor.subject !== null) {
     throw new SatchelError(
@@ -33,7 +33,13 @@ export async function findReadableBlob(
   )
 }
 
-async function readableBlob(tx: ReadTx, actor: Actor, id: string): Promise<Blob | undefined> {
+async function readableBlob(
+  tx: ReadTx,
+  actor: Actor,
+  id: string | undefined,
+): Promise<Blob | undefined> {
+  await requireStanding(tx, actor)
+  if (id === undefined) return undefined
   if (actor.scopes.has('GLOBAL_READ')) return await tx.blobs.find(id)
   return await findSharedBlob(tx, await accessOf(tx, actor), id)
 }

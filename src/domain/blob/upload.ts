@@ -1,5 +1,5 @@
 import { accessOf } from '../access/access'
-import { requireSameLife, type Actor } from '../access/actor'
+import { type Actor, requireWriter } from '../access/actor'
 import { SatchelError } from '../value/error'
 import type { RealmRef } from '../store/realms'
 import type { Database, ReadTx, WriteTx } from '../store/store'
@@ -33,17 +33,19 @@ export interface Quota {
 
 /**
  * How many bytes this actor may upload under this id at the most, to be asked before any is taken;
- * `putBlob` decides. `server` is what counts where the database says nothing. The caller has checked
- * scopes and licence. Throws `INVALID_REQUEST` for an id that is none.
+ * `putBlob` decides. `server` is what counts where the database says nothing, `now` in ms. The caller
+ * has checked the scopes. Throws `INVALID_REQUEST` for an id that is none, and as `requireWriter`.
  */
 export function roomForBlob(
   database: Database,
   actor: Actor,
   id: string,
   server: BlobLimits,
+  now: number,
 ): Promise<Room & { readonly quotas: readonly Quota[] }> {
   requireBlobId(id)
   return database.read(async (tx) => {
+    await requireWriter(tx, actor, now)
     const access = await accessOf(tx, actor)
     const limits = await findBlobLimits(tx, server)
     const quotas = await quotasOf(tx, actor, access.ownRealm, limits)
@@ -59,14 +61,13 @@ export function roomForBlob(
 
 /**
  * Notes a blob, durable when it resolves, and gives the ref that objects name it by (protocol.md
- * §8.1). The caller has checked scopes and licence, and keeps the bytes from being removed until
- * then.
+ * §8.1). The caller has checked the scopes, and keeps the bytes from being removed until then.
  *
  * The same id with the same bytes gives the same ref (design.md §6), and makes a second uploader one
  * who may read it: they have the bytes. A stranger has to bring the content type as well, so that
  * nobody learns of a blob what they did not know; other bytes get `CONFLICT` whoever they are. So
  * does an id that has no bytes but that somebody else's objects reference: only `GLOBAL_WRITE` says
- * what those show. Throws `PAYLOAD_TOO_LARGE` and `QUOTA_EXCEEDED` as well.
+ * what those show. Throws `PAYLOAD_TOO_LARGE` and `QUOTA_EXCEEDED` as well, and as `requireWriter`.
  */
 export function putBlob(
   database: Database,
@@ -77,7 +78,7 @@ export function putBlob(
   const { now, ...fields } = upload
   const blob: Blob = { ...fields, id: requireBlobId(upload.id), created: now }
   return database.write(async (tx) => {
-    await requireSameLife(tx, actor)
+    await requireWriter(tx, actor, now)
     return noteBlob(tx, actor, blob, server)
   })
 }

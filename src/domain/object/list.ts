@@ -1,4 +1,4 @@
-import type { Actor } from '../access/actor'
+import { type Actor, requireStanding } from '../access/actor'
 import { SatchelError } from '../value/error'
 import type { Chunk, StoredRow } from '../store/objects'
 import type { Database } from '../store/store'
@@ -25,7 +25,8 @@ export interface List {
  * Lists the objects of a table that a view shows and that match the filters (spec.md §4.1 rule 8,
  * design.md §6). Each chunk is a read of its own: the list holds every object that existed
  * throughout, once, in its current version. The caller has checked the scopes of the view. Throws
- * `UNKNOWN_TABLE`, `INVALID_REQUEST`.
+ * `UNKNOWN_TABLE`, `INVALID_REQUEST`, and as `requireStanding`, which each chunk asks again: a list
+ * may take long (promise 15).
  */
 export async function listObjects(
   database: Database,
@@ -36,6 +37,7 @@ export async function listObjects(
 ): Promise<List> {
   const start = query.after === undefined ? 0 : parseAfter(query.after)
   const reading = await database.read(async (tx) => {
+    await requireStanding(tx, actor)
     const table = await requireTable(tx, tableName)
     return prepareReading(tx, table, actor, view, query, start)
   })
@@ -49,6 +51,7 @@ const END = { more: undefined, after: undefined } as const
 /** The whole list, as chunks that are read when they are asked for. */
 async function wholeList(database: Database, reading: Reading, after: number): Promise<List> {
   const { texts, next } = await database.read(async (tx) => {
+    await requireStanding(tx, reading.actor)
     const joined = await nextText(tx, reading, after)
     if (joined !== undefined) {
       return { texts: joined.text === '' ? [] : [joined.text], next: joined.next }
@@ -78,7 +81,10 @@ async function page(
     const from: number = after
     const wanted = reading.filters.length === 0 ? limit + 1 - rows.length : CHUNK.rows
     const size = { rows: Math.min(wanted, CHUNK.rows), bytes: CHUNK.bytes }
-    const chunk: Chunk = await database.read((tx) => nextRows(tx, reading, from, size))
+    const chunk: Chunk = await database.read(async (tx) => {
+      await requireStanding(tx, reading.actor)
+      return nextRows(tx, reading, from, size)
+    })
     rows.push(...chunk.rows)
     for (const row of chunk.rows) bytes -= row.value.length
     after = chunk.next

@@ -1,5 +1,5 @@
 import { type Access, accessOf, mayRead } from '../access/access'
-import type { Actor } from '../access/actor'
+import { type Actor, requireStanding } from '../access/actor'
 import { SatchelError } from '../value/error'
 import type { StoredObject } from '../store/objects'
 import { PUBLIC_REALM_REF } from '../store/realms'
@@ -12,8 +12,8 @@ import type { Table } from '../store/tables'
 
 /**
  * The stored text of one object (spec.md §4). `key` is the path segment, decoded. The caller has
- * checked the scopes of the view. Throws `UNKNOWN_TABLE`, `INVALID_REQUEST`, or `UNKNOWN_OBJECT`
- * for what is absent and for what this actor does not see alike.
+ * checked the scopes of the view. Throws `UNKNOWN_TABLE`, `INVALID_REQUEST`, `UNKNOWN_OBJECT`
+ * for what is absent and for what this actor does not see alike, and as `requireStanding`.
  */
 export function getObject(
   database: Database,
@@ -23,6 +23,7 @@ export function getObject(
   key: string,
 ): Promise<string> {
   return database.read(async (tx) => {
+    await requireStanding(tx, actor)
     const table = await requireTable(tx, tableName)
     const object = await tx.objects.find(table, keyInView(table, view, key, actor))
     if (object === undefined) throw unknownObject()

@@ -2,7 +2,7 @@ import { accessOf } from '../access/access'
 import { authorizeRemoval } from './authorize'
 import { keepingFullRights } from '../rows/full-rights'
 import { ROW_RULES } from '../rows/row-rules'
-import { requireSameLife, type Actor } from '../access/actor'
+import { type Actor, requireWriter } from '../access/actor'
 import type { StoredObject } from '../store/objects'
 import type { Database } from '../store/store'
 import type { ViewName } from '../access/view'
@@ -24,12 +24,12 @@ export interface Removal {
 
 /**
  * Removes one object (spec.md §4.1 rules 5, 6). Throws `UNKNOWN_OBJECT` when there is none, or none
- * that this view shows, and `NOT_AUTHORIZED` with the missing permission.
+ * that this view shows, `NOT_AUTHORIZED` with the missing permission, and as `requireWriter`.
  */
 export function removeObject(database: Database, removal: Removal): Promise<void> {
   const { actor, view, now } = removal
   return database.write(async (tx) => {
-    await requireSameLife(tx, actor)
+    await requireWriter(tx, actor, now)
     const table = await requireTable(tx, removal.table)
     const access = await accessOf(tx, actor)
     const previous = await tx.objects.find(table, keyInView(table, view, removal.key, actor))

@@ -1,6 +1,6 @@
 import { accessOf } from '../access/access'
 import { ROW_RULES } from '../rows/row-rules'
-import { requireSameLife, type Actor } from '../access/actor'
+import { type Actor, requireWriter } from '../access/actor'
 import { type Offload, type Offloading, createOffload } from '../blob/offload'
 import { OFF, type OffloadRule, findOffloadRule } from '../blob/offload-rule'
 import { SatchelError, quoted } from '../value/error'
@@ -21,22 +21,47 @@ import type { Table } from '../store/tables'
 /** Objects that are checked and serialised before others get a turn. */
 const SLICE = 1_000
 
-/** What an upsert is made of. The caller has checked the scopes of the view. */
-export interface Upsert {
+/** What is known of an upsert before its objects are. The caller has checked the scopes of the view. */
+export interface UpsertTarget {
   readonly actor: Actor
-  readonly view: ViewName
   readonly table: string
+  /** ms since the epoch. */
+  readonly now: number
+  /** Large values become blobs where a rule says so; without it they stay. */
+  readonly offloading?: Offloading
+}
+
+export interface Upsert extends UpsertTarget {
+  readonly view: ViewName
+  /** From `prepareUpsert`; it is called when this is absent. */
+  readonly plan?: UpsertPlan
   readonly objects: readonly unknown[]
   /** False for a request with a single object: error paths then name no position. */
   readonly isArray: boolean
   /** The key in the address of a single object, decoded; absent when the objects name their own. */
   readonly key?: string
-  /** ms since the epoch. */
-  readonly now: number
   /** Brings invitations to those they are for; without it rows of `members` are written as they are. */
   readonly sendInvitation?: SendInvitation
-  /** Large values become blobs where a rule says so; without it they stay. */
-  readonly offloading?: Offloading
+}
+
+/** What a table asks of the objects that are about to be written to it. */
+export interface UpsertPlan {
+  readonly table: Table
+  readonly rule: OffloadRule
+}
+
+/**
+ * Refuses, before any object is read, a caller who may not write or a table that is unknown. Throws
+ * `UNKNOWN_TABLE`, and as `requireWriter`.
+ */
+export function prepareUpsert(database: Database, target: UpsertTarget): Promise<UpsertPlan> {
+  const { actor, now } = target
+  return database.read(async (tx) => {
+    await requireWriter(tx, actor, now)
+    await accessOf(tx, actor)
+    const table = await requireTable(tx, target.table)
+    return { table, rule: await ruleFor(tx, target) }
+  })
 }
 
 /**
@@ -44,21 +69,18 @@ export interface Upsert {
  * Resolves to the stored texts in the order of the request. Throws `UNKNOWN_TABLE`,
  * `UNPROCESSABLE`, `UNKNOWN_REALM`, `CONFLICT`, `BLOB_NOT_READABLE` or `NOT_AUTHORIZED` with the
  * missing permission; for an invitation by mail also `TOO_MANY_REQUESTS`, `MAIL_NOT_CONFIGURED` or
- * `NO_PUBLIC_ADDRESS`; for values that become blobs also `PAYLOAD_TOO_LARGE` or `QUOTA_EXCEEDED`.
+ * `NO_PUBLIC_ADDRESS`; for values that become blobs also `PAYLOAD_TOO_LARGE` or `QUOTA_EXCEEDED`;
+ * and as `requireWriter`.
  */
 export async function upsertObjects(database: Database, upsert: Upsert): Promise<string[]> {
   const { actor, sendInvitation } = upsert
   const subject = actor.subject ?? ''
-  const { table, rule } = await database.read(async (tx) => {
-    await accessOf(tx, actor)
-    const known = await requireTable(tx, upsert.table)
-    return { table: known, rule: await ruleFor(tx, upsert) }
-  })
+  const { table, rule } = upsert.plan ?? (await prepareUpsert(database, upsert))
   const offload = offloadFor(upsert, rule)
   const drafts = await readDrafts(table, upsert, subject, offload)
   const write = () =>
     database.write(async (tx) => {
-      await requireSameLife(tx, actor)
+      await requireWriter(tx, actor, upsert.now)
       const current = await requireTable(tx, upsert.table)
       if (current.primaryKey?.join() !== table.primaryKey?.join()) {
         throw new SatchelError('CONFLICT', 'The schema changed meanwhile: repeat the request')
@@ -80,12 +102,15 @@ export async function upsertObjects(database: Database, upsert: Upsert): Promise
   return offload === undefined ? await write() : await offload.keep(write)
 }
 
-async function ruleFor(tx: ReadTx, { offloading }: Upsert): Promise<OffloadRule> {
+async function ruleFor(tx: ReadTx, { offloading }: UpsertTarget): Promise<OffloadRule> {
   if (offloading === undefined) return OFF
   return (await findOffloadRule(tx)) ?? offloading.rule
 }
 
-function offloadFor({ offloading, actor, now }: Upsert, rule: OffloadRule): Offload | undefined {
+function offloadFor(
+  { offloading, actor, now }: UpsertTarget,
+  rule: OffloadRule,
+): Offload | undefined {
   if (offloading === undefined || rule.beyond === undefined) return undefined
   return createOffload(offloading, rule, actor, now)
 }

@@ -1,3 +1,4 @@
+import { licensedUntil } from '../access/actor'
 import type { User } from '../store/users'
 
 /** What a token says about its subject's right to go on (protocol.md §2.5). */
@@ -17,12 +18,6 @@ type Term = Pick<User, 'type' | 'validUntil' | 'evalUntil' | 'deactivated'>
 export function licenseOf(user: Term, now: number): License {
   if (user.deactivated !== null) return 'deactivated'
   return licensedUntil(user) <= now ? 'expired' : 'ok'
-}
-
-/** Until when the user may write, ms; infinity when nothing ends it. */
-export function licensedUntil({ type, validUntil, evalUntil }: Term): number {
-  const evaluation = type === 'eval' ? evalUntil : null
-  return Math.min(validUntil ?? Infinity, evaluation ?? Infinity)
 }
 
 /** Days of evaluation that are left at `now`, a begun day counted as one; undefined without a term. */

@@ -1,3 +1,4 @@
+import { type Actor, requireStanding } from '../access/actor'
 import { SatchelError } from '../value/error'
 import { findPolicy } from './policy'
 import type { Database, ReadTx } from '../store/store'
@@ -12,13 +13,15 @@ export interface UserListJson {
   readonly pagingKey?: string
 }
 
-/** The page that is asked for. `now` in ms. The caller has checked the scopes. */
+/** The requested page. `now` in ms. The caller has checked the scopes. Throws as `requireStanding`. */
 export function listUsers(
   database: Database,
+  actor: Actor,
   query: UserQuery,
   now: number,
 ): Promise<UserListJson> {
   return database.read(async (tx) => {
+    await requireStanding(tx, actor)
     const policy = await findPolicy(tx)
     const { users, end } = await tx.users.list(query)
     return {
@@ -29,9 +32,15 @@ export function listUsers(
   })
 }
 
-/** One user. `now` in ms. Throws `UNKNOWN_USER`. */
-export function getUser(database: Database, id: string, now: number): Promise<UserJson> {
+/** One user. `now` in ms. The caller has checked the scopes. Throws `UNKNOWN_USER`, and as `requireStanding`. */
+export function getUser(
+  database: Database,
+  actor: Actor,
+  id: string,
+  now: number,
+): Promise<UserJson> {
   return database.read(async (tx) => {
+    await requireStanding(tx, actor)
     const user = await tx.users.find(id)
     if (user === undefined) throw unknownUser()
     return showUser(user, await findPolicy(tx), now)

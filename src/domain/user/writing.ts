@@ -1,5 +1,6 @@
 import { DAY } from './license'
 import { findPolicy, type Policy, requireFreeId } from './policy'
+import { type Actor, requireWriter } from '../access/actor'
 import type { Database, WriteTx } from '../store/store'
 import { refuseUser, type UserChange } from './change'
 import { showUser, type UserJson } from './json'
@@ -7,15 +8,18 @@ import type { User } from '../store/users'
 
 /**
  * Creates the users who are not known and changes the others, all in one unit (spec.md §4.3).
- * Resolves to what they are at its end, in the order of the changes. `now` in ms. Throws `UNPROCESSABLE` naming the property, and `BUSY` while an earlier user with one
- * of these ids is still being removed.
+ * Resolves to what they are at its end, in the order of the changes. `now` in ms. The caller has
+ * checked the scopes. Throws `UNPROCESSABLE` naming the property, `BUSY` while an earlier user with one
+ * of these ids is still being removed, and as `requireWriter`.
  */
 export function writeUsers(
   database: Database,
+  actor: Actor,
   changes: readonly UserChange[],
   now: number,
 ): Promise<UserJson[]> {
   return database.write(async (tx) => {
+    await requireWriter(tx, actor, now)
     const policy = await findPolicy(tx)
     const usersById = new Map<string, User>()
     for (const change of changes) {

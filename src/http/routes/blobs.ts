@@ -22,7 +22,7 @@ export function blobRoutes(http: HttpContext) {
           const ref = await takeUpload(http, { call, host, actor, id, shares })
           return answer(call, JSON.stringify({ ref }))
         },
-        { writes: ['ACCESS_DB'], parse: 'none', detail: { operationId: 'uploadBlob' } },
+        { scopes: ['ACCESS_DB'], parse: 'none', detail: { operationId: 'uploadBlob' } },
       )
       .get(
         '/:database/blob/:blob',

@@ -4,11 +4,11 @@ import { parseFilters } from '../../domain/object/filter'
 import { listObjects } from '../../domain/object/list'
 import { getObject } from '../../domain/object/object'
 import { removeObject } from '../../domain/object/remove'
-import { upsertObjects } from '../../domain/object/upsert'
+import { prepareUpsert, upsertObjects } from '../../domain/object/upsert'
 import { decodePercent } from '../../domain/value/percent'
 import { VIEWS, type ViewName } from '../../domain/access/view'
 import { answer } from '../answer'
-import { bearer, recheckWriter } from '../bearer'
+import { bearer } from '../bearer'
 import { type Call, segment, callOf } from '../call'
 import type { HttpContext } from '../context'
 import type { Host } from '../../host/host'
@@ -43,24 +43,25 @@ export function routesAt(http: HttpContext, address: TableAddress): AnyElysia {
   const { read, write } = VIEWS[view]
 
   /** Stores what the body brings; `key` is that of a single object at an address of its own. */
-  function store({ call, host, actor, request }: Asked, key?: string): Promise<Response> {
-    return http.bodies.json(request, async (body) => {
+  async function store({ call, host, actor, request }: Asked, key?: string): Promise<Response> {
+    const table = segment(call, place)
+    const { limits, offload: rule } = http.blobs
+    const offloading = { contents: host.blobs, limits, rule }
+    const target = { actor, table, offloading, now: http.clock.now() }
+    // Before the body is read: a caller who may not write need not send it.
+    const plan = await prepareUpsert(host.database, target)
+    return await http.bodies.json(request, async (body) => {
       const isArray = Array.isArray(body) && key === undefined
       const texts = await upsertObjects(host.database, {
-        actor: await recheckWriter(http, host, actor),
+        ...target,
+        plan,
         view,
-        table: segment(call, place),
         objects: isArray ? (body as unknown[]) : [body],
         isArray,
         ...(key === undefined ? {} : { key }),
         now: http.clock.now(),
         sendInvitation: (tx, facts) =>
           host.invitations.send(tx, facts, request.headers.get('origin')),
-        offloading: {
-          contents: host.blobs,
-          limits: http.blobs.limits,
-          rule: http.blobs.offload,
-        },
       })
       if (wantsMinimal(request)) return answer(call, null, { status: 204, type: null })
       return answer(call, isArray ? `[${texts.join(',')}]` : (texts[0] ?? ''))
@@ -76,7 +77,6 @@ export function routesAt(http: HttpContext, address: TableAddress): AnyElysia {
         const list = await listObjects(host.database, actor, view, segment(call, place), query)
         const body = jsonArray(list, {
           failed: (error) => http.failure(call.id, error),
-          requireReader: () => requireReader(host, actor),
         })
         return answer(call, body, { headers: nextLink(call, list.after) })
       },
@@ -94,7 +94,7 @@ export function routesAt(http: HttpContext, address: TableAddress): AnyElysia {
       `${prefix}/:table`,
       ({ call, host, actor, request }) => store({ call, host, actor, request }),
       {
-        writes: write,
+        scopes: write,
         parse: 'none',
         detail: { operationId: `${name}Upsert` },
       },
@@ -103,7 +103,7 @@ export function routesAt(http: HttpContext, address: TableAddress): AnyElysia {
       `${prefix}/:table/:key`,
       ({ call, host, actor, request }) =>
         store({ call, host, actor, request }, segment(call, place + 1)),
-      { writes: write, parse: 'none', detail: { operationId: `${name}Replace` } },
+      { scopes: write, parse: 'none', detail: { operationId: `${name}Replace` } },
     )
     .delete(
       `${prefix}/:table/:key`,
@@ -112,13 +112,8 @@ export function routesAt(http: HttpContext, address: TableAddress): AnyElysia {
         await removeObject(host.database, { actor, view, table, key, now: http.clock.now() })
         return answer(call, null, { status: 204, type: null })
       },
-      { writes: write, parse: 'none', detail: { operationId: `${name}Delete` } },
+      { scopes: write, parse: 'none', detail: { operationId: `${name}Delete` } },
     )
-}
-
-/** A list may take long, and its reader lose their account meanwhile (promise 15). */
-async function requireReader({ authority }: Host, actor: Actor): Promise<void> {
-  if (actor.subject !== null) await authority.recheck(actor)
 }
 
 /** What `bearer` knows of a request. */

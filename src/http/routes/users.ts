@@ -1,5 +1,5 @@
 import { type AnyElysia, Elysia } from 'elysia'
-import { type Actor, requireLicense, requireScopes } from '../../domain/access/actor'
+import { requireScopes, requireStanding, requireWriter } from '../../domain/access/actor'
 import type { Scope } from '../../domain/value/scope'
 import { foldUserId } from '../../domain/value/user-id'
 import { readUserChanges } from '../../domain/user/change'
@@ -8,7 +8,7 @@ import { parseUserQuery } from '../../domain/user/query'
 import { removeUser } from '../../domain/user/removal'
 import { writeUsers } from '../../domain/user/writing'
 import { answer } from '../answer'
-import { bearer, recheckWriter } from '../bearer'
+import { bearer } from '../bearer'
 import { segment } from '../call'
 import type { HttpContext } from '../context'
 
@@ -18,10 +18,10 @@ export function userRoutes(http: HttpContext): AnyElysia {
     .use(bearer(http))
     .get(
       '/:database/users',
-      async ({ call, host }) => {
+      async ({ call, host, actor }) => {
         const query = parseUserQuery(call.query)
         await host.authority.settleLogins()
-        const list = await listUsers(host.database, query, http.clock.now())
+        const list = await listUsers(host.database, actor, query, http.clock.now())
         return answer(call, JSON.stringify(list))
       },
       { scopes: READ, parse: 'none', detail: { operationId: 'listUsers' } },
@@ -32,7 +32,7 @@ export function userRoutes(http: HttpContext): AnyElysia {
         const id = foldUserId(segment(call, 2))
         if (id !== actor.subject) requireScopes(actor, READ)
         await host.authority.settleLogins()
-        const user = await getUser(host.database, id, http.clock.now())
+        const user = await getUser(host.database, actor, id, http.clock.now())
         return answer(call, JSON.stringify(user))
       },
       { scopes: OWN, parse: 'none', detail: { operationId: 'getUser' } },
@@ -42,19 +42,23 @@ export function userRoutes(http: HttpContext): AnyElysia {
       ({ call, host, actor, request }) =>
         http.bodies.json(request, async (body) => {
           const changes = readUserChanges(body)
-          await recheckWriter(http, host, actor)
-          const users = await writeUsers(host.database, changes, http.clock.now())
+          const users = await writeUsers(host.database, actor, changes, http.clock.now())
           return answer(call, JSON.stringify(Array.isArray(body) ? users : users[0]))
         }),
-      { writes: WRITE, parse: 'none', detail: { operationId: 'writeUsers' } },
+      { scopes: WRITE, parse: 'none', detail: { operationId: 'writeUsers' } },
     )
     .delete(
       '/:database/users/:user',
       async ({ call, host, actor }) => {
         const id = foldUserId(segment(call, 2))
         const now = http.clock.now()
-        if (id !== actor.subject) requireWriter(actor, now)
-        await host.database.write((tx) => removeUser(tx, id, now))
+        const isOwn = id === actor.subject
+        if (!isOwn) requireScopes(actor, WRITE)
+        await host.database.write(async (tx) => {
+          // Leaving needs no licence; removing others does.
+          await (isOwn ? requireStanding(tx, actor) : requireWriter(tx, actor, now))
+          await removeUser(tx, id, now)
+        })
         return answer(call, null, { status: 204, type: null })
       },
       { scopes: OWN, parse: 'none', detail: { operationId: 'deleteUser' } },
@@ -65,9 +69,3 @@ export function userRoutes(http: HttpContext): AnyElysia {
 const OWN: readonly Scope[] = ['ACCESS_DB']
 const READ: readonly Scope[] = ['ACCESS_DB', 'GLOBAL_READ']
 const WRITE: readonly Scope[] = ['ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE']
-
-/** Everybody may go, with a licence or without; to send others away is another matter. */
-function requireWriter(actor: Actor, now: number): void {
-  requireScopes(actor, WRITE)
-  requireLicense(actor, now)
-}

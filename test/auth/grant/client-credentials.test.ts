@@ -67,12 +67,17 @@ describe('a token for a person', () => {
       data: { displayName: 'Alice', email: alice.email },
     })
     expect(decodeJwt(answer.accessToken)).toMatchObject({ ...alice, role: 'editor' })
-    expect(await server.authority.verify(answer.accessToken)).toEqual({
+    expect(await server.verify(answer.accessToken)).toEqual({
       subject: alice.sub,
       email: alice.email,
       name: 'Alice',
-      incarnation: 1,
       scopes: new Set(['ACCESS_DB']),
+      bond: {
+        clientId: server.client.clientId,
+        login: null,
+        incarnation: 1,
+        verified: server.clock.now(),
+      },
     })
   })
 

@@ -20,7 +20,7 @@ describe('a demo user (protocol.md §2.5, §7, conformance 71)', () => {
       refreshToken: expect.any(String),
       scope: 'ACCESS_DB',
     })
-    expect(await server.authority.verify(answer.accessToken)).toMatchObject({ subject: FOO })
+    expect(await server.verify(answer.accessToken)).toMatchObject({ subject: FOO })
     expect((await server.tokens({ ...request, demo_user: 'Foo@Demo.Local' })).userId).toBe(FOO)
   })
 

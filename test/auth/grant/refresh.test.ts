@@ -70,7 +70,7 @@ describe('a refresh (protocol.md §2.4)', () => {
       scope: 'ACCESS_DB',
     })
     expect(decodeJwt(answer.accessToken)).toMatchObject({ ...alice, scopes: ['ACCESS_DB'] })
-    expect(await server.authority.verify(answer.accessToken)).toMatchObject({ subject: alice.sub })
+    expect(await server.verify(answer.accessToken)).toMatchObject({ subject: alice.sub })
   })
 
   test('works as a browser signs it', async () => {
@@ -213,7 +213,7 @@ describe('a refresh is refused', () => {
 
   test('as an access token (promise 13)', async () => {
     await using server = await setupLogin()
-    expect(await codeOf(() => server.authority.verify(server.refreshToken))).toBe('INVALID_TOKEN')
+    expect(await codeOf(() => server.verify(server.refreshToken))).toBe('INVALID_TOKEN')
   })
 
   test('in another database', async () => {
@@ -274,7 +274,7 @@ test('a deactivated user learns from the refresh that they are (design.md §4)',
   })
   const answer = await server.send(server.sign())
   expect(answer.claims['license']).toBe('deactivated')
-  expect(await codeOf(() => server.authority.verify(answer.accessToken))).toBe('USER_DEACTIVATED')
+  expect(await codeOf(() => server.verify(answer.accessToken))).toBe('USER_DEACTIVATED')
 })
 
 describe('wrong clocks (promise 11)', () => {

@@ -22,7 +22,7 @@ describe('step 2 (protocol.md §2.2, §2.5)', () => {
     })
     expect(answer.refreshToken).toBeUndefined()
     expect(decodeJwt(answer.accessToken)).toMatchObject({ sub: ALICE, client_id: 'public' })
-    expect(await server.authority.verify(answer.accessToken)).toMatchObject({
+    expect(await server.verify(answer.accessToken)).toMatchObject({
       subject: ALICE,
       email: ALICE,
     })
@@ -36,7 +36,7 @@ describe('step 2 (protocol.md §2.2, §2.5)', () => {
       const request = refreshRequest(refreshToken!, server.clock.now())
       const answer = await server.tokens(request)
       expect(answer).toMatchObject({ userId: ALICE, refreshToken, claims: { email: ALICE } })
-      await server.authority.verify(answer.accessToken)
+      await server.verify(answer.accessToken)
     }
   })
 
@@ -276,11 +276,11 @@ describe('one as another (conformance 78)', () => {
     await server.addUser(BOB)
     const { clientId } = await server.addClient(ALICE, 'GLOBAL_READ', 'GLOBAL_WRITE')
     const { accessToken } = await server.login({ email: as })
-    expect((await server.authority.verify(accessToken)).subject).toBe(BOB)
+    expect((await server.verify(accessToken)).subject).toBe(BOB)
     await server.addUser(ALICE, { deactivated: server.clock.now() })
     expect(await codeOf(() => server.login({ email: as }))).toBe('USER_DEACTIVATED')
     await server.database.write((tx) => revokeClient(tx, clientId))
-    expect(await codeOf(async () => server.authority.verify(accessToken))).toBe('INVALID_TOKEN')
+    expect(await codeOf(async () => server.verify(accessToken))).toBe('INVALID_TOKEN')
   })
 
   test('is meant by the code alone: the other half cannot be changed in step 2', async () => {

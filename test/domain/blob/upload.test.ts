@@ -71,7 +71,7 @@ describe('an upload', () => {
 
   test('under an id that is none is refused before any byte is taken', async () => {
     await using world = await setupWorld()
-    const ask = () => roomForBlob(world.database, alice, 'a/b', ANY_AMOUNT)
+    const ask = () => roomForBlob(world.database, alice, 'a/b', ANY_AMOUNT, world.clock.now())
     expect(await codeOf(ask)).toBe('INVALID_REQUEST')
     expect(await codeOf(() => uploadText(world, alice, 'a/b'))).toBe('INVALID_REQUEST')
   })
@@ -84,7 +84,13 @@ describe('the room for blobs', () => {
   test('of one is what the smallest limit leaves', async () => {
     await using world = await setupWorld()
     const room = async (actor = alice) => {
-      const { bytes, refuse } = await roomForBlob(world.database, actor, 'new', limits)
+      const { bytes, refuse } = await roomForBlob(
+        world.database,
+        actor,
+        'new',
+        limits,
+        world.clock.now(),
+      )
       return [bytes, refuse().code]
     }
     expect(await room()).toEqual([15, 'QUOTA_EXCEEDED'])
@@ -94,7 +100,13 @@ describe('the room for blobs', () => {
     await uploadText(world, bob, 'b1', text)
     expect(await room(person('carol'))).toEqual([5, 'QUOTA_EXCEEDED'])
     const alone = { ...limits, blob: 3 }
-    const { bytes, refuse } = await roomForBlob(world.database, alice, 'new', alone)
+    const { bytes, refuse } = await roomForBlob(
+      world.database,
+      alice,
+      'new',
+      alone,
+      world.clock.now(),
+    )
     expect([bytes, refuse().code]).toEqual([3, 'PAYLOAD_TOO_LARGE'])
   })
 
@@ -115,7 +127,9 @@ describe('the room for blobs', () => {
     await uploadText(world, alice, 'a1', text, { limits: { ...limits, user: 10, database: 10 } })
     const full = { blob: 1, user: 10, database: 10 }
     expect(await uploadText(world, alice, 'a1', text, { limits: full })).toBe('1:a1')
-    expect(await roomForBlob(world.database, alice, 'a1', full)).toMatchObject({ bytes: 10 })
+    expect(await roomForBlob(world.database, alice, 'a1', full, world.clock.now())).toMatchObject({
+      bytes: 10,
+    })
   })
 
   test('is not checked again for a client with GLOBAL_WRITE and without a user', async () => {
@@ -123,7 +137,13 @@ describe('the room for blobs', () => {
     const client = { ...administrator, subject: null }
     const full = { ...limits, database: 10 }
     await uploadText(world, client, 'a1', text, { limits: full })
-    const { bytes, refuse } = await roomForBlob(world.database, client, 'a1', full)
+    const { bytes, refuse } = await roomForBlob(
+      world.database,
+      client,
+      'a1',
+      full,
+      world.clock.now(),
+    )
     expect([bytes, refuse().code]).toEqual([10, 'CONFLICT'])
   })
 

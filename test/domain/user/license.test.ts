@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test'
+import { licensedUntil } from '../../../src/domain/access/actor'
 import {
   alertsFor,
   DAY,
   evalDaysLeft,
   type License,
-  licensedUntil,
   licenseOf,
 } from '../../../src/domain/user/license'
 import { user } from '../../contract/user-fixture'
