@@ -1,8 +1,6 @@
-import { Option } from '@commander-js/extra-typings'
-import type { Command } from '@commander-js/extra-typings'
+import { type Command, Option } from '@commander-js/extra-typings'
 import { SCOPES } from '../domain/value/scope'
-import { type Cli, example, inSession, withDatabase } from './command'
-import { list, number } from './arguments'
+import { type Cli, example, inSession, list, number, withDatabase } from './command'
 import { credentials, print, table } from './output'
 
 /** `satchel client create|list|revoke|rotate` (protocol.md §9.2, §9.3). */
@@ -84,4 +82,44 @@ export function addClientCommands(program: Command, cli: Cli): void {
 
 function day(time: number): string {
   return new Date(time).toISOString().slice(0, 10)
+}
+
+/** `satchel token`: an access token for trying things out. */
+export function addTokenCommand(program: Command, cli: Cli): void {
+  withDatabase(program.command('token'))
+    .description('print an access token of a user, who need not exist yet')
+    .requiredOption('--sub <user>', 'the user id, usually an e-mail address')
+    .option('--scopes <list>', `what it may be used for, of ${SCOPES.join(',')}`, list, [
+      'ACCESS_DB',
+    ])
+    .option('--expires-in <seconds>', 'how long it is valid (default: 3600)', number)
+    .addHelpText(
+      'after',
+      example(
+        'satchel token --sub alice@example.com',
+        'curl -H "Authorization: Bearer $(satchel token --sub alice@example.com)" \\\n      http://127.0.0.1:7080/main/my/todoItems',
+      ),
+    )
+    .action(async (options) => {
+      const { db: database, sub: subject, scopes, expiresIn = null } = options
+      const token = await inSession(cli, options, (session) =>
+        session.run('token.issue', { database, subject, scopes, expiresIn }),
+      )
+      await print(cli, options, token, token.accessToken)
+    })
+}
+
+/** `satchel key rotate` (design.md §4, promises.md 16). */
+export function addKeyCommands(program: Command, cli: Cli): void {
+  const key = program.command('key').description('the keys that sign the tokens of a database')
+
+  withDatabase(key.command('rotate'))
+    .description('sign new tokens with a new key; the old ones stay valid until they expire')
+    .addHelpText('after', example('satchel key rotate'))
+    .action(async (options) => {
+      const rotated = await inSession(cli, options, (session) =>
+        session.run('key.rotate', { database: options.db }),
+      )
+      await print(cli, options, rotated, `New tokens are signed with the key ${rotated.keyId}`)
+    })
 }

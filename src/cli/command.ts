@@ -1,10 +1,10 @@
+import { type Command, InvalidArgumentError, type OptionValues } from '@commander-js/extra-typings'
 import { existsSync } from 'node:fs'
-import type { Command, OptionValues } from '@commander-js/extra-typings'
 import type { Clock } from '../clock'
 import { readConfig } from '../config/config'
+import { SETTINGS } from '../config/settings'
 import type { Session } from '../control/session'
 import { SatchelError } from '../domain/value/error'
-import { SETTINGS } from '../config/settings'
 import type { Terminal } from './terminal'
 
 /** What every command is handed. */
@@ -66,4 +66,24 @@ function noFolder(path: string): SatchelError {
 export function example(...lines: readonly string[]): string {
   const title = lines.length === 1 ? 'Example' : 'Examples'
   return `\n${title}:\n${lines.map((line) => `  $ ${line}`).join('\n')}`
+}
+
+/** `A,B` or `A B`; an empty text is no item. */
+export function list(text: string): readonly string[] {
+  return text.split(/[\s,]+/).filter((item) => item !== '')
+}
+
+/** Throws `InvalidArgumentError` for what is no whole number from `least`. */
+export function whole(least: number): (text: string) => number {
+  return (text) => {
+    const number = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+    if (number >= least) return number
+    throw new InvalidArgumentError(`a whole number from ${least} is needed.`)
+  }
+}
+
+/** Throws `InvalidArgumentError` for what is no number from 0. */
+export function number(text: string): number {
+  if (/^\d+(?:\.\d+)?$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('a number is needed.')
 }

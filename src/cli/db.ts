@@ -1,6 +1,6 @@
 import type { Command } from '@commander-js/extra-typings'
 import { UsageError } from '../config/config'
-import { type Cli, example, inSession, withFolder } from './command'
+import { type Cli, example, inSession, withDatabase, withFolder } from './command'
 import { credentials, print, table } from './output'
 
 /** `satchel db create|list|address|offload|delete`. */
@@ -90,4 +90,45 @@ async function confirm({ terminal }: Cli, name: string): Promise<void> {
     `This deletes every object, user and key of ${name}. Type its name to go on: `,
   )
   if (answer.trim() !== name) throw new UsageError('Nothing was deleted: that is another name')
+}
+
+/** `satchel origin add|remove|list`: the pages that may call a database (protocol.md §11). */
+export function addOriginCommands(program: Command, cli: Cli): void {
+  const origin = program.command('origin').description('the web pages that may use a database')
+
+  withDatabase(origin.command('add'))
+    .description('let the pages of an origin use the database')
+    .argument('<origin>', 'https://app.example.com, capacitor://localhost, app:Name or myapp:')
+    .option('--force', 'even if it is http and not on this machine')
+    .addHelpText('after', example('satchel origin add https://app.example.com'))
+    .action(async (given, options) => {
+      const { db: database, force = false } = options
+      const added = await inSession(cli, options, (session) =>
+        session.run('origin.add', { database, origin: given, force }),
+      )
+      await print(cli, options, added, `Pages of ${added.origin} may use the database ${database}`)
+    })
+
+  withDatabase(origin.command('remove'))
+    .description('do not let them any more')
+    .argument('<origin>', 'as satchel origin list shows it')
+    .addHelpText('after', example('satchel origin remove https://app.example.com'))
+    .action(async (given, options) => {
+      const { db: database } = options
+      const { removed } = await inSession(cli, options, (session) =>
+        session.run('origin.remove', { database, origin: given }),
+      )
+      const text = removed ? `${given} is removed` : `${given} was not listed`
+      await print(cli, options, { origin: given, removed }, text)
+    })
+
+  withDatabase(origin.command('list'))
+    .description('list the origins')
+    .addHelpText('after', example('satchel origin list'))
+    .action(async (options) => {
+      const origins = await inSession(cli, options, (session) =>
+        session.run('origin.list', { database: options.db }),
+      )
+      await print(cli, options, origins, origins.join('\n') || 'No origin is listed')
+    })
 }

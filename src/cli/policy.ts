@@ -2,8 +2,7 @@ import { type Command, InvalidArgumentError, Option } from '@commander-js/extra-
 import { UsageError } from '../config/config'
 import type { OutputOf } from '../control/operations'
 import { NEW_USERS, type Policy } from '../domain/user/policy'
-import { number } from './arguments'
-import { type Cli, example, inSession, withDatabase } from './command'
+import { type Cli, example, inSession, number, withDatabase } from './command'
 import { print, shownOnce } from './output'
 
 /**

@@ -2,8 +2,7 @@ import type { Command } from '@commander-js/extra-typings'
 import type { OutputOf } from '../control/operations'
 import { type Cli, example, inSession, withDatabase } from './command'
 import { openInput } from './files'
-import { counted, print } from './output'
-import { showProgress } from './progress'
+import { counted, print, showProgress } from './output'
 
 /** `satchel schema push|show` (protocol.md §9.4, §10). */
 export function addSchemaCommands(program: Command, cli: Cli): void {

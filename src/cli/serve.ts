@@ -1,13 +1,15 @@
 import { type Command, Option } from '@commander-js/extra-typings'
+import { relative, resolve } from 'node:path'
 import process from 'node:process'
 import { version } from '../../package.json'
-import { readConfig } from '../config/config'
+import { type Config, readConfig } from '../config/config'
+import { environmentName, flagName, SETTINGS } from '../config/settings'
 import { batchLines, openOutlet } from '../log/line-sink'
 import { lostLines, openLogs, serverLog } from '../log/log'
-import { environmentName, flagName, SETTINGS } from '../config/settings'
+import type { Server } from '../server'
 import { type Cli, example } from './command'
-import { readyLine, readyText } from './ready'
-import { untilSignal } from './signals'
+import { credentials } from './output'
+import type { Terminal } from './terminal'
 
 /** `satchel serve`: every setting that may be a flag, from the one table of settings. */
 export function addServeCommand(program: Command, cli: Cli): void {
@@ -72,4 +74,79 @@ async function runServer(
 function keepRunning(): void {
   process.on('unhandledRejection', (error) => serverLog.error('Nobody handled an error', { error }))
   process.on('uncaughtException', (error) => serverLog.error('Nobody caught an error', { error }))
+}
+
+/** The one line of standard output that tells a program that the server answers. */
+export function readyLine({ url, databases, client }: Server): string {
+  return JSON.stringify({
+    event: 'ready',
+    url,
+    databases,
+    ...(client === undefined ? {} : { client }),
+  })
+}
+
+/** The same for someone at a terminal, with what to try first. */
+export function readyText(server: Server, config: Config, terminal: Terminal): string {
+  const { url, databases, client, folder } = server
+  const [first] = databases
+  const address = first?.url ?? `${url}/main`
+  const kept = config.memory ? 'in memory, forgotten at exit' : folder
+  return [
+    `Satchel ${version} is ready`,
+    '',
+    ...databases.map((database) => `Database        ${database.url}`),
+    ...(config.publicUrl === null ? [] : [`Public address  ${config.publicUrl}`]),
+    `Data            ${kept}`,
+    ...(client === undefined ? [] : ['', credentials({ terminal }, client)]),
+    '',
+    'Try it from another terminal:',
+    ...firstSteps(address, folder).map((line) => `  ${line}`),
+    '',
+    'Ctrl-C stops it.',
+    '',
+  ].join('\n')
+}
+
+/** The words that reach this server from the folder and the shell it was started in. */
+function firstSteps(address: string, folder: string): string[] {
+  const satchel = nameOfProgram()
+  const option = folder === resolve(SETTINGS.data.fallback) ? '' : ` --data ${folder}`
+  return [
+    `echo '{"todoItems": "@id, title"}' > schema.json`,
+    `${satchel} schema push schema.json${option}`,
+    `TOKEN=$(${satchel} token --sub alice@example.com${option})`,
+    `curl ${address}/my/todoItems -H "Authorization: Bearer $TOKEN" \\`,
+    `     -H 'Content-Type: application/json' -d '{"title": "Buy milk"}'`,
+  ]
+}
+
+function nameOfProgram(): string {
+  const { execPath } = process
+  if (Bun.which('satchel') === execPath) return 'satchel'
+  const path = relative('.', execPath)
+  return path.startsWith('..') ? execPath : `./${path}`
+}
+
+/** 128 and the number of the signal, as shells have it. */
+const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const
+
+/**
+ * Resolves at the first SIGTERM or SIGINT. The second one ends the process at once, because who
+ * sends it does not want to wait for what the first one began (promises.md 45).
+ */
+export function untilSignal(beforeExit: () => void): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let isStopping = false
+  for (const [signal, exitCode] of Object.entries(EXIT_CODES)) {
+    process.on(signal, () => {
+      if (isStopping) {
+        beforeExit()
+        process.exit(exitCode)
+      }
+      isStopping = true
+      resolve()
+    })
+  }
+  return promise
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { showProgress } from '../../src/cli/progress'
+import { showProgress } from '../../src/cli/output'
 import { createTestClock } from '../auth/setup'
 
 const REDRAWN = '\r\u001b[2K'

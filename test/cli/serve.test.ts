@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { resolve } from 'node:path'
-import { readyLine, readyText } from '../../src/cli/ready'
+import { readyLine, readyText } from '../../src/cli/serve'
 import { processTerminal } from '../../src/cli/terminal'
 import { readConfig } from '../../src/config/config'
 import type { Server } from '../../src/server'
