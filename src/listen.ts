@@ -63,8 +63,8 @@ const LOOK_EVERY_MS = 1000
 
 /**
  * A certificate cannot be exchanged on a socket that listens: a second one takes its place on the
- * same port, and the first goes when it has answered what it accepted. Files are compared by what is
- * in them once a second, because certificates are renewed behind symbolic links.
+ * same port, and the first is closed when its requests are answered. Files are compared by their content
+ * once a second, because certificates are renewed behind symbolic links.
  */
 async function listenTls(
   config: ListenConfig,
@@ -133,7 +133,7 @@ function serve(
   try {
     return Bun.serve({
       ...(tls === undefined ? {} : { tls }),
-      // Said aloud: outside development Bun would share the port with whoever else has it.
+      // Explicit: outside development Bun would share the port with other processes.
       reusePort,
       hostname: host,
       port,
@@ -164,13 +164,16 @@ function cannotListen(host: string, port: number, cause: unknown): unknown {
     return new SatchelError('CONFLICT', `${where} is in use: ${hint}`, { cause })
   }
   if (code === 'EACCES') {
-    const hint = 'ports below 1024 need a right of their own; choose another with --port'
+    const hint = 'ports below 1024 need a privilege; choose another one with --port'
     return new SatchelError('NOT_AUTHORIZED', `This user may not listen on ${where}: ${hint}`, {
       cause,
     })
   }
   if (code === 'EADDRNOTAVAIL') {
-    return new UsageError(`--host: ${host} is no address of this machine`, { cause })
+    return new UsageError(
+      `--host: ${host} is not an address of this machine: use one of its own, or 0.0.0.0 for all`,
+      { cause },
+    )
   }
   if (code.startsWith('ERR_OSSL')) {
     const reason = 'they must be PEM and belong together'

@@ -4,7 +4,7 @@ import { processTerminal } from './cli/terminal'
 import { systemClock } from './clock'
 
 async function main(): Promise<void> {
-  // Whatever this program writes is for its user only (design.md §2).
+  // Files of this program are readable by its user only (design.md §2).
   process.umask(0o077)
   const cli = { terminal: processTerminal(), clock: systemClock }
   process.exitCode = await runProgram(process.argv.slice(2), cli)

@@ -14,8 +14,8 @@ export function addBlobCommands(program: Command, cli: Cli): void {
   withDatabase(blob.command('list'))
     .description('list blobs')
     .option('--unreferenced', 'those that no object references')
-    .option('--limit <number>', 'how many at the most', number, 100)
-    .option('--after <id>', 'go on where the list before ended', '')
+    .option('--limit <number>', 'the maximum number of blobs', number, 100)
+    .option('--after <id>', 'continue after this blob', '')
     .addHelpText('after', example('satchel blob list', 'satchel blob list --unreferenced'))
     .action(async (options) => {
       const { db: database, after, limit, unreferenced: onlyUnreferenced = false } = options
@@ -26,7 +26,7 @@ export function addBlobCommands(program: Command, cli: Cli): void {
     })
 
   withDatabase(blob.command('show'))
-    .description('show a blob, who uploaded it and what references it')
+    .description('show a blob, its uploaders and the objects that reference it')
     .argument('<blob>', 'its ref, or the id in it')
     .addHelpText('after', example('satchel blob show 1:0Q7wmXvO3IdAJuWXRbP9ImQZ'))
     .action(async (name, options) => {
@@ -39,8 +39,8 @@ export function addBlobCommands(program: Command, cli: Cli): void {
   addQuotaCommand(blob, cli)
 
   withDatabase(blob.command('gc'))
-    .description('remove what no object has referenced for a day, as a server does every hour')
-    .option('--dry-run', 'only say what would go')
+    .description('remove blobs that were unreferenced for a day, as a server does every hour')
+    .option('--dry-run', 'only report the blobs that would be removed')
     .addHelpText('after', example('satchel blob gc --dry-run', 'satchel blob gc'))
     .action(async (options) => {
       const { db: database, dryRun = false } = options
@@ -61,7 +61,7 @@ export function addBlobCommands(program: Command, cli: Cli): void {
     })
 
   withDatabase(blob.command('verify'))
-    .description('read the bytes of all blobs and hold them against their hashes')
+    .description('read the bytes of all blobs and compare them with their hashes')
     .addHelpText('after', example('satchel blob verify'))
     .action(async (options) => {
       using progress = showProgress(cli, options, 'bytes')
@@ -74,7 +74,7 @@ export function addBlobCommands(program: Command, cli: Cli): void {
       if (count > 0) {
         throw new SatchelError(
           'STORAGE_FAILED',
-          `${counted(count, 'file')} of blobs ${count === 1 ? 'is' : 'are'} damaged or missing: bring the same bytes again, by uploading them or by importing a .zip that has them`,
+          `${counted(count, 'file')} of blobs ${count === 1 ? 'is' : 'are'} damaged or missing: upload the same bytes again, or import a .zip that has them`,
         )
       }
     })
@@ -82,13 +82,13 @@ export function addBlobCommands(program: Command, cli: Cli): void {
 
 function addQuotaCommand(blob: Command, cli: Cli): void {
   withDatabase(blob.command('quota'))
-    .description('show or set how much room blobs may take; what is not named stays')
+    .description('show or set the quotas of blobs; others stay unchanged')
     .option(
       '--total <size>',
-      'of all blobs: 20GB, none for any, server for what the server says',
+      'of all blobs: 20GB, none for no limit, server for the setting of the server',
       limit,
     )
-    .option('--user <size>', 'of what each user uploads', limit)
+    .option('--user <size>', 'of the uploads of each user', limit)
     .option('--blob <size>', 'of one blob', limit)
     .addHelpText(
       'after',
@@ -112,7 +112,7 @@ function limit(text: string): number | 'none' | 'server' {
   try {
     return amount(text)
   } catch {
-    throw new InvalidArgumentError('a size such as 20GB is needed, none or server.')
+    throw new InvalidArgumentError('it must be a size such as 20GB, none or server.')
   }
 }
 

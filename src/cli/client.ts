@@ -8,12 +8,12 @@ export function addClientCommands(program: Command, cli: Cli): void {
   const client = program.command('client').description('the API clients of a database')
 
   withDatabase(client.command('create'))
-    .description('make a client and print its secret')
-    .requiredOption('--scopes <list>', `what it may do, of ${SCOPES.join(',')}`, list)
-    .option('--name <name>', 'what to call it')
+    .description('create a client and print its secret')
+    .requiredOption('--scopes <list>', `its scopes, of ${SCOPES.join(',')}`, list)
+    .option('--name <name>', 'a name for the client')
     .option(
       '--email <address>',
-      'whose it is: with GLOBAL_READ and GLOBAL_WRITE they may log in as others',
+      'its owner, who with GLOBAL_READ and GLOBAL_WRITE may log in as other users',
     )
     .addHelpText(
       'after',
@@ -64,7 +64,11 @@ export function addClientCommands(program: Command, cli: Cli): void {
   withDatabase(client.command('rotate'))
     .description('replace a client by a new one with the same scopes')
     .argument('[id]', 'the id of the client; needed when there are several')
-    .addOption(new Option('--days <number>', 'how long the old one works on').argParser(number))
+    .addOption(
+      new Option('--days <number>', 'the days during which the old one still works').argParser(
+        number,
+      ),
+    )
     .addHelpText(
       'after',
       example('satchel client rotate', 'satchel client rotate q2vR8XkFZ0m7yTn4bLw1sA --days 30'),
@@ -87,12 +91,10 @@ function day(time: number): string {
 /** `satchel token`: an access token for trying things out. */
 export function addTokenCommand(program: Command, cli: Cli): void {
   withDatabase(program.command('token'))
-    .description('print an access token of a user, who need not exist yet')
+    .description('print an access token of a user, existing or not')
     .requiredOption('--sub <user>', 'the user id, usually an e-mail address')
-    .option('--scopes <list>', `what it may be used for, of ${SCOPES.join(',')}`, list, [
-      'ACCESS_DB',
-    ])
-    .option('--expires-in <seconds>', 'how long it is valid (default: 3600)', number)
+    .option('--scopes <list>', `its scopes, of ${SCOPES.join(',')}`, list, ['ACCESS_DB'])
+    .option('--expires-in <seconds>', 'its validity in seconds (default: 3600)', number)
     .addHelpText(
       'after',
       example(

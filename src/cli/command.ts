@@ -73,17 +73,17 @@ export function list(text: string): readonly string[] {
   return text.split(/[\s,]+/).filter((item) => item !== '')
 }
 
-/** Throws `InvalidArgumentError` for what is no whole number from `least`. */
+/** Throws `InvalidArgumentError` for anything but a whole number from `least`. */
 export function whole(least: number): (text: string) => number {
   return (text) => {
     const number = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
     if (number >= least) return number
-    throw new InvalidArgumentError(`a whole number from ${least} is needed.`)
+    throw new InvalidArgumentError(`it must be a whole number of at least ${least}.`)
   }
 }
 
-/** Throws `InvalidArgumentError` for what is no number from 0. */
+/** Throws `InvalidArgumentError` for anything but a number from 0. */
 export function number(text: string): number {
   if (/^\d+(?:\.\d+)?$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('a number is needed.')
+  throw new InvalidArgumentError('it must be a number.')
 }

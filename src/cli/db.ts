@@ -8,8 +8,8 @@ export function addDatabaseCommands(program: Command, cli: Cli): void {
   const db = program.command('db').description('the databases of a data folder')
 
   withFolder(db.command('create'))
-    .description('make a database and its first client, which may do everything')
-    .argument('<name>', 'a to z, 0 to 9 and -, a letter first')
+    .description('create a database and its first client, which has all scopes')
+    .argument('<name>', 'a to z, 0 to 9 and -, beginning with a letter')
     .addHelpText('after', example('satchel db create todo'))
     .action(async (name, options) => {
       const created = await inSession(
@@ -32,10 +32,10 @@ export function addDatabaseCommands(program: Command, cli: Cli): void {
     })
 
   withFolder(db.command('address'))
-    .description('show or set where the outside world reaches a database')
+    .description('show or set the public address of a database')
     .argument('<name>', 'its name')
-    .argument('[url]', 'its own public address, where that of the server will not do')
-    .option('--reset', 'it is where its server is')
+    .argument('[url]', 'its own public address, if it differs from that of the server')
+    .option('--reset', 'use the address of the server')
     .addHelpText(
       'after',
       example('satchel db address todo', 'satchel db address todo https://todo.example.com'),
@@ -49,10 +49,10 @@ export function addDatabaseCommands(program: Command, cli: Cli): void {
     })
 
   withFolder(db.command('offload'))
-    .description('show or set which values in objects become blobs beside them')
+    .description('show or set which values in objects become blobs')
     .argument('<name>', 'its name')
-    .argument('[size]', 'those larger than so many bytes, clients (what these offload), or off')
-    .option('--reset', 'as its server says: satchel serve --offload-beyond')
+    .argument('[size]', 'values larger than this many bytes, clients (as clients offload), or off')
+    .option('--reset', 'use the setting of the server: satchel serve --offload-beyond')
     .addHelpText(
       'after',
       '\nFiles, binary values and texts that are posted within an object and are larger are stored as\nblobs then, and read back as BlobRefs. Not so keys, what an index is declared on, and imports.',
@@ -69,7 +69,7 @@ export function addDatabaseCommands(program: Command, cli: Cli): void {
     })
 
   withFolder(db.command('delete'))
-    .description('delete a database and everything in it, for good')
+    .description('delete a database and everything in it; this cannot be undone')
     .argument('<name>', 'its name')
     .option('--yes', 'do not ask')
     .addHelpText('after', example('satchel db delete todo', 'satchel db delete todo --yes'))
@@ -97,9 +97,9 @@ export function addOriginCommands(program: Command, cli: Cli): void {
   const origin = program.command('origin').description('the web pages that may use a database')
 
   withDatabase(origin.command('add'))
-    .description('let the pages of an origin use the database')
+    .description('allow the pages of an origin to use the database')
     .argument('<origin>', 'https://app.example.com, capacitor://localhost, app:Name or myapp:')
-    .option('--force', 'even if it is http and not on this machine')
+    .option('--force', 'allow http beyond this machine')
     .addHelpText('after', example('satchel origin add https://app.example.com'))
     .action(async (given, options) => {
       const { db: database, force = false } = options
@@ -110,7 +110,7 @@ export function addOriginCommands(program: Command, cli: Cli): void {
     })
 
   withDatabase(origin.command('remove'))
-    .description('do not let them any more')
+    .description('remove an origin from the list')
     .argument('<origin>', 'as satchel origin list shows it')
     .addHelpText('after', example('satchel origin remove https://app.example.com'))
     .action(async (given, options) => {

@@ -14,7 +14,7 @@ export function openInput({ terminal }: Cli, path: string): Input {
   if (path === '-') return { bytes: terminal.input(), size: null }
   const stats = statSync(path, { throwIfNoEntry: false })
   if (stats === undefined) throw new UsageError(`There is no file ${path}`)
-  if (stats.isDirectory()) throw new UsageError(`${path} is a folder, a file is needed`)
+  if (stats.isDirectory()) throw new UsageError(`${path} is a folder: give a file`)
   return { bytes: Bun.file(path).stream(), size: stats.isFile() ? stats.size : null }
 }
 

@@ -12,7 +12,7 @@ export function addMailCommands(program: Command, cli: Cli): void {
   const mail = program.command('mail').description('how the mails of a database are sent')
 
   withDatabase(mail.command('show'))
-    .description('print where mails go')
+    .description('show the mail server and the sender')
     .addHelpText('after', example('satchel mail show'))
     .action(async (options) => {
       const route = await inSession(cli, options, (session) =>
@@ -22,13 +22,13 @@ export function addMailCommands(program: Command, cli: Cli): void {
     })
 
   withDatabase(mail.command('set'))
-    .description('send the mails of this database in its own way')
+    .description('set the mail server or the sender of this database')
     .argument('[address]', 'smtp://host:port, smtps://… or the https address of a web hook')
     .option(
       '--address-file <file>',
-      'read an address with a password from here; - for standard input',
+      'a file with the address and its password; - for standard input',
     )
-    .option('--from <sender>', 'who they come from: "My App <app@example.com>"')
+    .option('--from <sender>', 'the sender, such as "My App <app@example.com>"')
     .addHelpText(
       'after',
       example(
@@ -47,7 +47,7 @@ export function addMailCommands(program: Command, cli: Cli): void {
     })
 
   withDatabase(mail.command('reset'))
-    .description('send them as the server does')
+    .description('use the mail settings of the server')
     .addHelpText('after', example('satchel mail reset'))
     .action(async (options) => {
       const route = await inSession(cli, options, (session) =>
@@ -57,8 +57,8 @@ export function addMailCommands(program: Command, cli: Cli): void {
     })
 
   withDatabase(mail.command('test'))
-    .description('send a mail now and tell what became of it')
-    .requiredOption('--to <address>', 'whose mailbox')
+    .description('send a mail now and report the result')
+    .requiredOption('--to <address>', 'the recipient')
     .addOption(
       new Option('--kind <kind>', 'the template to use')
         .choices(['otp', 'invite'] as const)
@@ -92,7 +92,8 @@ function readAddress(
   file: string | undefined,
 ): ReadableStream<Uint8Array> | undefined {
   if (given === undefined) return file === undefined ? undefined : openInput(cli, file).bytes
-  if (file !== undefined) throw new UsageError('Give the address once: as it is or in a file')
+  if (file !== undefined)
+    throw new UsageError('Give the address once: as an argument or with --address-file')
   if (isSecret(given)) {
     throw new UsageError(
       'Everyone on this machine could read the password: give the address with --address-file',
@@ -105,7 +106,7 @@ function isSecret(address: string): boolean {
   try {
     return holdsSecret(address)
   } catch {
-    // What is wrong with it is said by who has to use it.
+    // A wrong address is reported by the mailer.
     return false
   }
 }
@@ -114,7 +115,7 @@ function isSecret(address: string): boolean {
 export function addTemplateCommands(program: Command, cli: Cli): void {
   const template = program
     .command('template')
-    .description('the words of the mails of a database, in Handlebars')
+    .description('the mail templates of a database, in Handlebars')
 
   withDatabase(template.command('list'))
     .description('list the templates')
@@ -140,7 +141,7 @@ export function addTemplateCommands(program: Command, cli: Cli): void {
     })
 
   withDatabase(template.command('set'))
-    .description('use your own words')
+    .description('replace a template')
     .argument('<name>', 'as satchel template list shows it')
     .argument('<file>', 'the template, - for standard input')
     .addHelpText('after', VARIABLES)
@@ -154,7 +155,7 @@ export function addTemplateCommands(program: Command, cli: Cli): void {
     })
 
   withDatabase(template.command('reset'))
-    .description('use the words that are built in')
+    .description('restore the built-in template')
     .argument('<name>', 'as satchel template list shows it')
     .addHelpText('after', example('satchel template reset otp-body-txt'))
     .action(async (name, options) => {

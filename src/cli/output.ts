@@ -39,7 +39,7 @@ export function credentials(
 }
 
 /**
- * A new secret. What nobody looks at may be a log, so there it is left out and the command that
+ * A new secret. Output that is not a terminal may be a log, so there it is left out and the command that
  * makes another one is named (design.md §4).
  */
 export function shownOnce(
@@ -66,7 +66,7 @@ export function size(bytes: number): string {
   return `${(bytes / 1_000 ** power).toFixed(1)} ${SIZES[power - 1]}`
 }
 
-/** What somebody else wrote, as one line that a terminal shows as it is. */
+/** A foreign text, as one line that a terminal shows as it is. */
 export function oneLine(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, escape)
 }

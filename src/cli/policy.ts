@@ -6,14 +6,14 @@ import { type Cli, example, inSession, number, withDatabase } from './command'
 import { print, shownOnce } from './output'
 
 /**
- * `satchel policy show|set|test|rotate-secret`: what happens to people whom a database does not know
+ * `satchel policy show|set|test|rotate-secret`: the policy for newcomers to a database
  * (protocol.md §7, §13.1).
  */
 export function addPolicyCommands(program: Command, cli: Cli): void {
-  const policy = program.command('policy').description('who becomes a user of a database')
+  const policy = program.command('policy').description('the sign-up policy of a database')
 
   withDatabase(policy.command('show'))
-    .description('show what happens to people who log in for the first time')
+    .description('show the policy for people who log in for the first time')
     .addHelpText('after', example('satchel policy show'))
     .action(async (options) => {
       const found = await inSession(cli, options, (session) =>
@@ -23,13 +23,19 @@ export function addPolicyCommands(program: Command, cli: Cli): void {
     })
 
   withDatabase(policy.command('set'))
-    .description('change it; what is not named stays')
+    .description('change the policy; omitted options stay unchanged')
     .addOption(
-      new Option('--new-users <what>', 'what they become, or who decides that').choices(NEW_USERS),
+      new Option('--new-users <what>', 'the type of new users, none, or a web hook').choices(
+        NEW_USERS,
+      ),
     )
-    .option('--eval-days <number>', 'how many days an evaluation lasts', number)
-    .option('--seats <number>', 'how many active prod users there may be, or none for any', seats)
-    .option('--hook-url <url>', 'where the web hook is asked about them, or none')
+    .option('--eval-days <number>', 'the length of an evaluation in days', number)
+    .option(
+      '--seats <number>',
+      'the maximum number of active prod users, or none for no limit',
+      seats,
+    )
+    .option('--hook-url <url>', 'the address of the web hook, or none')
     .addHelpText(
       'after',
       example(
@@ -43,7 +49,7 @@ export function addPolicyCommands(program: Command, cli: Cli): void {
       const { db: database, newUsers = null, evalDays = null, seats = null } = options
       const fields = { newUsers, evalDays, seats, hookUrl: options.hookUrl ?? null }
       if (Object.values(fields).every((field) => field === null)) {
-        throw new UsageError('Nothing to change: name what, for instance --new-users eval')
+        throw new UsageError('Nothing to change: give an option, for instance --new-users eval')
       }
       const input = { database, ...fields }
       const changed = await inSession(cli, options, (session) => session.run('policy.set', input))
@@ -53,8 +59,8 @@ export function addPolicyCommands(program: Command, cli: Cli): void {
     })
 
   withDatabase(policy.command('test'))
-    .description('ask the web hook about somebody, who becomes no user by that')
-    .argument('<email>', 'whom to ask about')
+    .description('call the web hook without creating a user')
+    .argument('<email>', 'the e-mail address to send to the web hook')
     .addHelpText('after', example('satchel policy test someone@example.com'))
     .action(async (email, options) => {
       const answer = await inSession(cli, options, (session) =>
@@ -64,8 +70,12 @@ export function addPolicyCommands(program: Command, cli: Cli): void {
     })
 
   withDatabase(policy.command('rotate-secret'))
-    .description('replace the secret that signs what the web hook is asked')
-    .option('--days <number>', 'how long the old one signs as well (default: 7)', number)
+    .description('replace the secret that signs requests to the web hook')
+    .option(
+      '--days <number>',
+      'the days during which the old one signs as well (default: 7)',
+      number,
+    )
     .addHelpText('after', example('satchel policy rotate-secret'))
     .action(async (options) => {
       const { db: database, days = null } = options
@@ -114,5 +124,5 @@ function describeAnswer(answer: OutputOf<'policy.test'>): string {
 function seats(text: string): number | 'none' {
   if (text === 'none') return 'none'
   if (/^\d{1,9}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('a whole number is needed, or none.')
+  throw new InvalidArgumentError('it must be a whole number, or none.')
 }

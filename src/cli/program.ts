@@ -89,7 +89,7 @@ function explain(error: unknown, asJson: boolean, { terminal }: Cli): number {
   if (error instanceof CommanderError) {
     return error.exitCode === 0 ? EXIT.done : EXIT.misused
   }
-  // Whoever read standard output has seen enough: `satchel export | head`.
+  // The reader of standard output has closed it: `satchel export | head`.
   if (error instanceof Error && 'code' in error && error.code === 'EPIPE') return EXIT.failed
   const isUsage = error instanceof UsageError
   const message = error instanceof Error ? error.message : String(error)

@@ -6,7 +6,7 @@ import { openInput } from './files'
 import { print, table } from './output'
 import { PROVIDER_TYPES } from '../domain/store/records'
 
-/** `satchel provider add|list|remove|test`: who says who people are (spec.md §2.4). */
+/** `satchel provider add|list|remove|test`: the login providers of a database (spec.md §2.4). */
 export function addProviderCommands(program: Command, cli: Cli): void {
   const provider = program
     .command('provider')
@@ -33,18 +33,18 @@ export function addProviderCommands(program: Command, cli: Cli): void {
     })
 
   withDatabase(provider.command('remove'))
-    .description('let nobody log in with a provider any more')
+    .description('remove a provider, so that users cannot log in with it')
     .argument('<name>', 'as satchel provider list shows it')
     .addHelpText('after', example('satchel provider remove google'))
     .action(async (name, options) => {
       const removed = await inSession(cli, options, (session) =>
         session.run('provider.remove', { database: options.db, name }),
       )
-      await print(cli, options, removed, `Nobody can log in with ${name} any more`)
+      await print(cli, options, removed, `Logins with ${name} are no longer possible`)
     })
 
   withDatabase(provider.command('test'))
-    .description('ask a provider whether it knows this database')
+    .description('test whether a provider accepts the client id and secret')
     .argument('<name>', 'as satchel provider list shows it')
     .addHelpText('after', example('satchel provider test google'))
     .action(async (name, options) => {
@@ -62,26 +62,26 @@ export function addProviderCommands(program: Command, cli: Cli): void {
 
 function addAddCommand(provider: Command, cli: Cli): void {
   withDatabase(provider.command('add'))
-    .description('let people log in with a provider, or change how they do')
+    .description('add a login provider, or change it')
     .argument('<type>', PROVIDER_TYPES.join(', '))
-    .requiredOption('--client-id <id>', 'what the provider calls this database')
+    .requiredOption('--client-id <id>', 'the client id of this database at the provider')
     .option(
       '--secret-file <file>',
       'the client secret, or the private key that Apple gave (.p8); - for standard input',
     )
     .option('--public', 'the provider gave no secret')
-    .option('--name <name>', 'its name in addresses; its type unless given')
-    .option('--display-name <text>', 'what people read on its button')
+    .option('--name <name>', 'its name in addresses (default: its type)')
+    .option('--display-name <text>', 'the text of its button')
     .option('--icon <url>', 'a picture for its button')
-    .option('--scopes <list>', 'what to ask the provider for', list)
+    .option('--scopes <list>', 'the scopes to request', list)
     .option('--tenant <tenant>', 'Microsoft: a tenant, or common, organizations or consumers')
     .option('--team-id <id>', 'Apple: the team')
     .option('--key-id <id>', 'Apple: the id of the private key')
-    .option('--issuer <url>', 'where its OpenID discovery document is')
+    .option('--issuer <url>', 'the issuer, which has an OpenID discovery document')
     .option('--authorization-url <url>', 'without a discovery document: its login page')
-    .option('--token-url <url>', 'and where codes become tokens')
-    .option('--user-info-url <url>', 'and where it describes a user')
-    .option('--trust-email', 'its e-mail addresses are verified although it does not say so')
+    .option('--token-url <url>', 'without a discovery document: its token endpoint')
+    .option('--user-info-url <url>', 'without a discovery document: its user info endpoint')
+    .option('--trust-email', 'accept its e-mail addresses although it does not report verification')
     .addHelpText(
       'after',
       example(

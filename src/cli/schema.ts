@@ -11,7 +11,7 @@ export function addSchemaCommands(program: Command, cli: Cli): void {
   withDatabase(schema.command('push'))
     .description('declare the tables of a JSON file: {"todoItems": "@id, title", "old": null}')
     .argument('<file>', 'the file, - for standard input; tables it does not name stay as they are')
-    .option('--wait', 'until new indexes of tables with objects are complete')
+    .option('--wait', 'wait until new indexes of existing objects are complete')
     .addHelpText('after', example('satchel schema push schema.json'))
     .action(async (file, options) => {
       const { db: database, wait = false } = options
@@ -48,7 +48,7 @@ function summary({ change }: OutputOf<'schema.push'>): string {
   return lines.map(({ verb, names }) => `${verb} ${names.join(', ')}`).join('\n')
 }
 
-/** What is not in the file, on standard error. */
+/** Notes that are not in the file, on standard error. */
 function remark(
   { terminal }: Cli,
   { json }: { readonly json?: true | undefined },

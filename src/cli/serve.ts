@@ -72,8 +72,8 @@ async function runServer(
 
 /** One request that goes wrong in a way nobody thought of must not end all the others. */
 function keepRunning(): void {
-  process.on('unhandledRejection', (error) => serverLog.error('Nobody handled an error', { error }))
-  process.on('uncaughtException', (error) => serverLog.error('Nobody caught an error', { error }))
+  process.on('unhandledRejection', (error) => serverLog.error('Unhandled rejection', { error }))
+  process.on('uncaughtException', (error) => serverLog.error('Uncaught exception', { error }))
 }
 
 /** The one line of standard output that tells a program that the server answers. */

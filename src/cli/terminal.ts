@@ -15,7 +15,7 @@ export interface Terminal {
   /** Standard error. */
   complain(text: string): void
   ask(question: string): Promise<string>
-  /** The same, but what is typed is not shown. */
+  /** The same, without an echo of the input. */
   askSecret(question: string): Promise<string>
   /** Standard input as it comes. */
   input(): ReadableStream<Uint8Array>
@@ -76,7 +76,7 @@ async function read(
     onAsked?.()
     return await answer
   } catch {
-    throw new UsageError('Nothing was done: the question has no answer')
+    throw new UsageError('Nothing was done: the question was not answered')
   }
 }
 

@@ -11,13 +11,13 @@ import { counted, print, showProgress } from './output'
 export function addImportCommand(program: Command, cli: Cli): void {
   withDatabase(program.command('import'))
     .description(
-      'import a file of objects and blobs; all of it is found good before anything is changed',
+      'import a file of objects and blobs; the whole file is checked before anything is changed',
     )
     .argument('<file>', 'zip, NDJSON or JSON as satchel export writes it, - for standard input')
     .option('--table <name>', 'the file is a plain list of objects of this table')
     .option('--realm <id>', 'the realm of those objects')
-    .option('--atomic', 'all at once, while other writers wait, instead of in small steps')
-    .option('--dry-run', 'find out whether the file is good, and change nothing')
+    .option('--atomic', 'in one transaction, while other writers wait, instead of in small steps')
+    .option('--dry-run', 'check the file, and change nothing')
     .addHelpText(
       'after',
       example(
@@ -64,13 +64,13 @@ const FORMATS = ['ndjson', 'json', 'zip'] as const satisfies readonly ExportForm
 export function addExportCommand(program: Command, cli: Cli): void {
   withDatabase(program.command('export'))
     .description('export the schema, all objects and blobs as a file that satchel import reads')
-    .argument('[file]', 'where to, standard output when absent')
+    .argument('[file]', 'the file to write (default: standard output)')
     .option('--table <name>', 'the objects of this table only, and the blobs they reference')
     .option('--realm <id>', 'the objects of this realm only, and the blobs they reference')
     .addOption(
       new Option(
         '--format <name>',
-        'zip: with blobs; ndjson and json: without. Default: what the file ends in, else ndjson',
+        'zip: with blobs; ndjson and json: without. Default: the extension of the file, else ndjson',
       ).choices(FORMATS),
     )
     .addHelpText(
@@ -90,7 +90,9 @@ export function addExportCommand(program: Command, cli: Cli): void {
       const format = options.format ?? formatOf(file)
       const { terminal } = cli
       if (file === undefined && format === 'zip' && terminal.isWatched) {
-        throw new UsageError('A zip is nothing to look at: name a file, or send it to a program')
+        throw new UsageError(
+          'A zip is not printed to a terminal: name a file, or pipe it to a program',
+        )
       }
       using progress = showProgress(cli, options, format === 'zip' ? 'parts' : 'objects')
       const run = (download: (bytes: Uint8Array) => Promise<void>) =>

@@ -17,19 +17,19 @@ import { oneLine, print, table } from './output'
 
 /** `satchel user list|show|add|set|deactivate|reactivate|delete` (spec.md §2.3, §3, §4.2, §4.3). */
 export function addUserCommands(program: Command, cli: Cli): void {
-  const user = program.command('user').description('the people who use a database')
+  const user = program.command('user').description('the users of a database')
 
   withDatabase(user.command('list'))
     .description('list users')
-    .option('--search <text>', 'those whose id, e-mail or name has this in it')
-    .addOption(new Option('--type <type>', 'those of this type').choices(USER_TYPES))
-    .option('--active', 'those who are not deactivated')
-    .addOption(new Option('--inactive', 'those who are').conflicts('active'))
-    .addOption(new Option('--sort <by>', 'what to sort by').choices(USER_ORDERS))
-    .option('--desc', 'the last first')
-    .option('--limit <number>', 'how many at the most', whole(1), 100)
-    .addOption(new Option('--all', 'every one of them').conflicts('limit'))
-    .option('--after <key>', 'go on where the list before ended')
+    .option('--search <text>', 'only users whose id, e-mail or name contains this text')
+    .addOption(new Option('--type <type>', 'only users of this type').choices(USER_TYPES))
+    .option('--active', 'only users who are not deactivated')
+    .addOption(new Option('--inactive', 'only users who are deactivated').conflicts('active'))
+    .addOption(new Option('--sort <by>', 'the order of the list').choices(USER_ORDERS))
+    .option('--desc', 'in descending order')
+    .option('--limit <number>', 'the maximum number of users', whole(1), 100)
+    .addOption(new Option('--all', 'all users').conflicts('limit'))
+    .option('--after <key>', 'continue after the previous list')
     .addHelpText(
       'after',
       example(
@@ -70,7 +70,7 @@ export function addUserCommands(program: Command, cli: Cli): void {
     })
 
   withFields(withDatabase(user.command('add')))
-    .description('make a user')
+    .description('create a user')
     .argument('<id>', 'the user id, usually an e-mail address')
     .addHelpText(
       'after',
@@ -86,7 +86,7 @@ export function addUserCommands(program: Command, cli: Cli): void {
     })
 
   withFields(withDatabase(user.command('set')))
-    .description('change a user; what is not named stays')
+    .description('change a user; omitted options stay unchanged')
     .argument('<id>', 'the user id')
     .addHelpText(
       'after',
@@ -98,25 +98,25 @@ export function addUserCommands(program: Command, cli: Cli): void {
     .action(async (id, options) => {
       const { type, name, email, validUntil, evalDays, properties } = options
       if ([type, name, email, validUntil, evalDays, properties].every((one) => one === undefined)) {
-        throw new UsageError('Nothing to change: name what, for instance --type prod')
+        throw new UsageError('Nothing to change: give an option, for instance --type prod')
       }
       await write(cli, options, id, {})
     })
 
   withDatabase(user.command('deactivate'))
-    .description('lock a user out; nothing is deleted')
+    .description('deactivate a user; nothing is deleted')
     .argument('<id>', 'the user id')
     .addHelpText('after', example('satchel user deactivate alice@example.com'))
     .action((id, options) => write(cli, options, id, { deactivated: true }))
 
   withDatabase(user.command('reactivate'))
-    .description('let a user in again')
+    .description('reactivate a user')
     .argument('<id>', 'the user id')
     .addHelpText('after', example('satchel user reactivate alice@example.com'))
     .action((id, options) => write(cli, options, id, { deactivated: false }))
 
   withDatabase(user.command('delete'))
-    .description('delete a user and everything that only they could see, for good')
+    .description('delete a user and everything that only they could see; this cannot be undone')
     .argument('<id>', 'the user id')
     .option('--yes', 'do not ask')
     .addHelpText('after', example('satchel user delete alice@example.com --yes'))
@@ -151,16 +151,16 @@ function withFields<Args extends unknown[], Options extends OptionValues>(
   command: Command<Args, Options>,
 ) {
   return command
-    .addOption(new Option('--type <type>', 'what kind of user').choices(USER_TYPES))
-    .option('--name <name>', 'the name to show')
-    .option('--email <address>', 'the e-mail address, when the id is another one')
+    .addOption(new Option('--type <type>', 'the type of the user').choices(USER_TYPES))
+    .option('--name <name>', 'the display name')
+    .option('--email <address>', 'the e-mail address, if it differs from the id')
     .option(
       '--valid-until <time>',
-      'when the account ends (ISO 8601; a day begins in UTC), or never',
+      'the end of the account (ISO 8601; a day begins in UTC), or never',
       end,
     )
-    .option('--eval-days <number>', 'how many days of evaluation are left', whole(0))
-    .option('--properties <json>', 'what else to keep: a JSON object', object)
+    .option('--eval-days <number>', 'the remaining days of evaluation', whole(0))
+    .option('--properties <json>', 'other properties to store: a JSON object', object)
 }
 
 interface WriteOptions extends FolderOptions {
@@ -174,7 +174,7 @@ interface WriteOptions extends FolderOptions {
   readonly properties?: object | undefined
 }
 
-/** Writes one user, with what is given besides the options, and shows what came of it. */
+/** Writes one user, with these properties besides the options, and shows the result. */
 async function write(
   cli: Cli,
   options: WriteOptions,
@@ -213,15 +213,15 @@ async function confirm({ terminal }: Cli, id: string): Promise<void> {
   if (answer.trim() !== id) throw new UsageError('Nothing was deleted: that is another user')
 }
 
-/** Throws `InvalidArgumentError` for what is neither a time nor never. */
+/** Throws `InvalidArgumentError` for anything but a time or never. */
 function end(text: string): string {
   if (text === 'never' || timeOfText(text) !== undefined) return text
   throw new InvalidArgumentError(
-    'a time is needed, such as 2031-01-31 or 2031-01-31T12:00Z, or never.',
+    'it must be a time such as 2031-01-31 or 2031-01-31T12:00Z, or never.',
   )
 }
 
-/** Throws `InvalidArgumentError` for what is no JSON object. */
+/** Throws `InvalidArgumentError` for anything but a JSON object. */
 function object(text: string): object {
   try {
     const value: unknown = JSON.parse(text)
@@ -229,7 +229,7 @@ function object(text: string): object {
   } catch {
     // Refused like every other text that is no object.
   }
-  throw new InvalidArgumentError('a JSON object is needed.')
+  throw new InvalidArgumentError('it must be a JSON object.')
 }
 
 /** Users as rows; `now`, ms, says whose licence has ended. */
@@ -274,7 +274,7 @@ function stateOf({ deactivated, type, evalDaysLeft, validUntil }: UserJson, now:
   return hasEvaluated || isOver ? 'expired' : 'active'
 }
 
-/** What ends first: the evaluation or the account. */
+/** The earlier end: of the evaluation or of the account. */
 function endOf({ type, evalDaysLeft, validUntil }: UserJson, now: number): string {
   const day = validUntil?.slice(0, 10) ?? ''
   if (type !== 'eval' || evalDaysLeft === undefined) return day

@@ -57,7 +57,7 @@ function isDevelopment(settings: Settings): boolean {
 
 function requireMailSettings({ smtpUrl, mailHook, mailFrom }: Settings, isFlag: boolean): void {
   if (smtpUrl !== null && mailHook !== null) {
-    throw new UsageError('--smtp-url and --mail-hook exclude each other: give one of them')
+    throw new UsageError('--smtp-url and --mail-hook cannot be combined: give one of them')
   }
   if (smtpUrl === null) return
   if (isFlag && holdsSecret(smtpUrl)) {
@@ -66,7 +66,7 @@ function requireMailSettings({ smtpUrl, mailHook, mailFrom }: Settings, isFlag: 
     )
   }
   if (mailFrom === null && usualSender(smtpUrl) === null) {
-    throw new UsageError('--smtp-url needs --mail-from: who the mails come from')
+    throw new UsageError('--smtp-url needs --mail-from: the sender of the mails')
   }
 }
 

@@ -85,7 +85,7 @@ export const SETTINGS = {
     null,
     mailFrom,
     'sender',
-    'who mails come from, such as "My App <app@example.com>"',
+    'the sender of mails, such as "My App <app@example.com>"',
   ),
   offloadBeyond: setting<OffloadRule>(
     OFF,

@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 
-/** Who has the lock of a data folder and how to reach them (design.md §2). */
+/** The process that holds the lock of a data folder, and its address (design.md §2). */
 export interface Holder {
   readonly pid: number
   /** The machine or container. */
@@ -19,7 +19,7 @@ export function thisProcess(): Holder {
   return { pid: process.pid, host: hostname(), address: null, token: null }
 }
 
-/** Says in `holder.json` who holds the folder. Only the holder of the lock calls this. */
+/** Records the holder of the folder in `holder.json`. Only the holder of the lock calls this. */
 export function writeHolder(folder: string, holder: Holder): void {
   const draft = join(folder, 'holder.json.new')
   rmSync(draft, { force: true })

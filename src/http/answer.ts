@@ -51,8 +51,8 @@ export function dress(call: Call, response: Response): Response {
 }
 
 /**
- * What the caller is told of an error, while the log is told the rest. What is no `SatchelError` is
- * `INTERNAL` and says nothing.
+ * The public part of an error; the log gets the rest. Anything but a `SatchelError` is
+ * `INTERNAL` and reveals nothing.
  */
 export function publicError(
   http: { failure(requestId: string, error: unknown): void },
@@ -75,9 +75,9 @@ function tell(error: unknown): SatchelError {
 const SENTENCES: Partial<Record<ErrorCode, string>> = {
   INTERNAL: 'Something went wrong here; the log of the server says more',
   STORAGE_FAILED:
-    'The storage failed: nothing of this request was stored. The log of the server says more',
+    'The storage failed and nothing of this request was stored: see the log of the server',
   STORAGE_FULL:
-    'The disk is full: nothing of this request was stored. Free some space and repeat it',
+    'The disk is full and nothing of this request was stored: free some space and repeat it',
   READ_ONLY: 'The data folder cannot be written: nothing of this request was stored',
   NEWER_DATA: 'This database was written by a newer version of Satchel, which has to serve it',
 }
@@ -116,7 +116,7 @@ function headersOf({ code, retryAfter }: SatchelError): Record<string, string> {
     'Cache-Control': 'no-store',
     ...(STATUS[code] === 401 ? { 'WWW-Authenticate': 'Bearer' } : {}),
     ...retryHeaders(retryAfter),
-    // Whoever is too slow for one request is not waited for to end it.
+    // Close the connection after a timed-out body.
     ...(code === 'TOO_SLOW' ? { Connection: 'close' } : {}),
   }
 }
@@ -125,7 +125,7 @@ export function retryHeaders(retryAfter: number | undefined): Record<string, str
   return retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) }
 }
 
-/** In bytes: with what stands beside them they stay within 4 KiB (design.md §6). */
+/** In bytes: with the rest of the body they stay within 4 KiB (design.md §6). */
 const LONGEST_MESSAGE = 2_600
 const LONGEST_REASON = 1_200
 

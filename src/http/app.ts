@@ -48,7 +48,7 @@ export function createApp(http: HttpContext, domain: string | null): Handler {
     })
   }
 
-  /** What may be done at an address (RFC 9110 §9.3.7); a page that asks first was answered before. */
+  /** The methods of an address (RFC 9110 §9.3.7); preflight requests were answered before. */
   function answerOptions(call: Call): Response {
     const methods = methodsAt(call.path)
     if (methods.length === 0) return errorAnswer(call, noRoute(call, methods))
@@ -76,13 +76,10 @@ function noRoute(call: Call, methods: readonly string[]): SatchelError {
   if (methods.length > 0) {
     return new SatchelError(
       'METHOD_NOT_ALLOWED',
-      `${call.method} is not possible here: use ${methods.join(' or ')}`,
+      `${call.method} is not allowed here: use ${methods.join(' or ')}`,
     )
   }
-  return new SatchelError(
-    'UNKNOWN_ROUTE',
-    'There is nothing at this address: /openapi lists what there is',
-  )
+  return new SatchelError('UNKNOWN_ROUTE', 'There is no route at this address: see /openapi')
 }
 
 /** Where there is an answer to GET there is one to HEAD, and OPTIONS is answered everywhere. */

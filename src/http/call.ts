@@ -23,7 +23,7 @@ export interface Call {
   /** For the access log. */
   subject: string | null
   code: ErrorCode | undefined
-  /** What is left to the caller of a limit, once something was counted. */
+  /** The remainder of a limit for the caller, once a request was counted. */
   quota: Quota | undefined
   /** The answer already bears the headers of every answer. */
   isDressed: boolean

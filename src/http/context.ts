@@ -30,7 +30,7 @@ export interface HttpContext {
 
 export interface BlobContext {
   readonly limits: BlobLimits
-  /** What becomes of large values in objects, where a database does not say. */
+  /** The treatment of large values in objects, for databases without their own setting. */
   readonly offload: OffloadRule
   readonly patience: Patience
 }

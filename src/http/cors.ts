@@ -10,7 +10,7 @@ const ALLOWED_HEADERS =
 const EXPOSED_HEADERS =
   'Link, Retry-After, X-Request-Id, ETag, Content-Range, Content-Disposition, Ratelimit-Limit, Ratelimit-Remaining, Ratelimit-Reset'
 
-/** Who may call besides the listed origins of a database. */
+/** The origins that may call besides those listed for a database. */
 export interface OriginPolicy {
   /** Our own pages. */
   readonly own: ReadonlySet<string>

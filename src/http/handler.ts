@@ -171,8 +171,8 @@ function databaseLabel(url: string, domain: string): string | undefined {
 
 /**
  * The IP address that a request comes from, in one form: that of the socket or, when the socket is a
- * trusted proxy's, the last one in `X-Forwarded-For` that is not (design.md §2). Whoever is not
- * trusted can write what they like into the header: what stands before is not looked at. Empty when
+ * trusted proxy's, the last one in `X-Forwarded-For` that is not (design.md §2). A proxy that is
+ * not trusted can write anything into the header, so earlier entries are ignored. Empty when
  * the socket is gone.
  */
 export function clientAddress(

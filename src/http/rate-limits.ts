@@ -19,7 +19,7 @@ import type { Host } from '../host/host'
  * the answer, and whatever is one too many throws `TOO_MANY_REQUESTS`.
  */
 export interface Limiter {
-  /** A request that reads or writes, of this subject or, for null, of whoever is at its address. */
+  /** A request that reads or writes, of this subject or, for null, of the network it comes from. */
   request(call: Call, host: Host, subject: string | null): void
   /** A token that is about to be given to this subject. */
   token(call: Call, host: Host, subject: string): void
@@ -75,7 +75,7 @@ export function createLimiter(limits: RateLimits, clock: Clock, isOn: () => bool
   }
 }
 
-/** What is left to the caller, for the add-on in seconds (protocol.md §4.3). */
+/** The remainder for the caller, with the reset in seconds for the add-on (protocol.md §4.3). */
 export function quotaHeaders({ limit, remaining, reset }: Quota): Record<string, string> {
   return {
     'Ratelimit-Limit': String(limit),
@@ -86,7 +86,7 @@ export function quotaHeaders({ limit, remaining, reset }: Quota): Record<string,
 
 const READS = new Set(['GET', 'HEAD'])
 
-/** What says that a proof was wrong, and not that somebody who is known may not. */
+/** Refusals of a wrong proof, as opposed to a missing permission of a known caller. */
 const FAILURES: ReadonlySet<ErrorCode> = new Set([
   'INVALID_TOKEN',
   'INVALID_CLIENT',
@@ -120,7 +120,7 @@ function tooMany(
   )
 }
 
-/** Whole seconds, so that whoever waits them has waited long enough. */
+/** Whole seconds, rounded up, so that the wait is long enough. */
 function secondsOf(milliseconds: number): number {
   return Math.max(1, Math.ceil(milliseconds / 1000))
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock'
 import type { RateLimit } from './rate-limits'
 
-/** What is left to somebody of what a limit allows. */
+/** The remainder of a limit. */
 export interface Quota {
   readonly limit: number
   readonly remaining: number

@@ -11,9 +11,9 @@ export type RateLimitName = keyof typeof RATE_LIMITS
 export type RateLimits = Readonly<Record<RateLimitName, RateLimit | null>>
 
 interface LimitFacts extends RateLimit {
-  /** What there are too many of, in a refusal. */
+  /** The counted things, as a refusal names them. */
   readonly what: string
-  /** For the documentation: which requests, and for whom they are counted. */
+  /** For the documentation: the counted requests, and the unit they are counted for. */
   readonly counts: string
   readonly per: string
 }

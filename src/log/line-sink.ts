@@ -31,7 +31,7 @@ export function batchLines(outlet: Outlet, lost: (lines: number) => string): Lin
   let dropped = 0
   let timer: Timer | undefined
   let writing: Promise<void> | undefined
-  /** What is pending goes now, or as soon as the write that is under way has ended. */
+  /** Writes pending lines now, or as soon as the current write has ended. */
   let isDue = false
 
   function take(): Uint8Array {
@@ -90,7 +90,7 @@ export function openOutlet(descriptor: number): Outlet {
       try {
         for (let rest = bytes; rest.length > 0;) rest = rest.subarray(writeSync(descriptor, rest))
       } catch {
-        // Nobody reads it, or not now: there is nobody else to tell.
+        // The reader is gone or blocked, and there is no other place to report it.
       }
     },
   }

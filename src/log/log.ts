@@ -3,12 +3,12 @@ import type { Clock } from '../clock'
 import type { LineSink } from './line-sink'
 import type { LogLevel } from '../config/settings'
 
-/** What happens to the process and its data folder: start, stop, jobs, certificates. */
+/** The process and its data folder: start, stop, jobs, certificates. */
 export const serverLog = getLogger(['satchel', 'server'])
-/** What happens to requests, beside the line each of them gets from `Logs.access`. */
+/** Events of requests, beside the line of each request in `Logs.access`. */
 export const httpLog = getLogger(['satchel', 'http'])
 
-/** What happens to mails: those that do not go, and those that are printed instead. */
+/** Mails: failed ones, and those that are printed instead. */
 export const mailLog = getLogger(['satchel', 'mail'])
 
 /** What the access log says about one request. Never the query, a header or a body (design.md §6). */
@@ -20,7 +20,7 @@ export interface AccessEntry {
   readonly status: number
   /** From the first byte to the answer, in ms. */
   readonly duration: number
-  /** The user or client who asked, when known. */
+  /** The user or client that called, when known. */
   readonly subject?: string | null
   /** The closed error code of a refusal. */
   readonly code?: string
@@ -80,7 +80,7 @@ export function openLogs({ clock, level, format, sink }: LogOptions): Logs {
 
 /** The line that takes the place of those that were dropped. */
 export function lostLines(clock: Clock, format: 'json' | 'text', lines: number): string {
-  const message = `${lines} log lines were lost: whoever reads them is too slow`
+  const message = `${lines} log lines were lost: their reader is too slow`
   return format === 'json'
     ? `{"time":"${isoTime(clock.now())}","level":"warning","logger":"server","message":"${message}"}`
     : `${timeOfDay(isoTime(clock.now()))} warning  ${message}`
@@ -136,10 +136,10 @@ const TEXT_LINES = {
     return ['', ...frame, ''].map(escapeControls).join('\n')
   },
   request(time: string, { method, path, status, duration, subject, code }: AccessEntry): string {
-    const who = subject === undefined || subject === null ? '' : `  ${subject}`
+    const caller = subject === undefined || subject === null ? '' : `  ${subject}`
     const why = code === undefined ? '' : `  ${code}`
     return escapeControls(
-      `${timeOfDay(time)} ${status}  ${method.padEnd(6)} ${path}  ${rounded(duration)} ms${who}${why}`,
+      `${timeOfDay(time)} ${status}  ${method.padEnd(6)} ${path}  ${rounded(duration)} ms${caller}${why}`,
     )
   },
 }

@@ -7,7 +7,7 @@ export interface SmtpAddress {
   readonly port: number
   /**
    * `implicit`: TLS from the first byte (smtps). `required`: STARTTLS or nothing. `offered`: STARTTLS
-   * when the server offers it, whoever it is (RFC 7435). `off`: never.
+   * when the server offers it, without authentication (RFC 7435). `off`: never.
    */
   readonly tls: 'implicit' | 'required' | 'offered' | 'off'
   readonly user: string | null
@@ -51,7 +51,7 @@ export function holdsSecret(text: string): boolean {
 /** The sender where nobody is named: on this machine, or for a hook that has a sender of its own. */
 export const NOBODY = 'Satchel <noreply@localhost>'
 
-/** Who sends when nobody is named, or null when somebody must be: servers refuse made-up senders. */
+/** The default sender, or null when a sender must be given: servers refuse made-up ones. */
 export function usualSender(text: string): string | null {
   const address = parseMailAddress(text)
   if (address.kind === 'hook') return NOBODY

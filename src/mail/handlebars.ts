@@ -16,7 +16,7 @@ export async function compile(content: string, format: 'text' | 'html'): Promise
   const handlebars = await load()
   const fill = handlebars.compile(content, {
     noEscape: format === 'text',
-    // What is no helper of ours is a mistake, not a variable that happens to be missing.
+    // An unknown helper is a mistake, not a missing variable.
     knownHelpersOnly: true,
   })
   if (compiled.size >= REMEMBERED) compiled.clear()
@@ -24,7 +24,7 @@ export async function compile(content: string, format: 'text' | 'html'): Promise
   return fill
 }
 
-/** What is wrong with a template that is filled with such variables, or with none; or undefined. */
+/** The fault of a template with these variables, or with none; undefined when there is none. */
 export async function findMistake(
   content: string,
   variables: Readonly<Record<string, unknown>>,

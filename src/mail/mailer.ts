@@ -174,7 +174,7 @@ function requireUsable({ address, sender }: Addressing): void {
     const expected = error instanceof Error ? error.message : String(error)
     throw new SatchelError('UNPROCESSABLE', `A mail setting must be ${expected}`)
   }
-  throw new SatchelError('UNPROCESSABLE', 'This mail server needs to know who sends: --from')
+  throw new SatchelError('UNPROCESSABLE', 'This mail server needs a sender: give --from')
 }
 
 /** Throws a final `DeliveryError` when it was sealed with another key. */

@@ -1,6 +1,6 @@
 import type { Letter } from '../domain/store/mailer'
 
-/** A mail as it is handed to whoever sends it. */
+/** A mail as it is handed to its transport. */
 export interface Message {
   readonly letter: Letter
   /** `Name <address>` */

@@ -30,8 +30,8 @@ const LOOK_EVERY = MINUTE
 const GRACE = SECOND
 
 /**
- * The mails lie in the database, put there by the unit that made them necessary: a crash loses none,
- * and whoever waits for that unit waits for no mail server. A mail may come twice after a crash.
+ * Mails are stored in the database by the unit that needs them: a crash loses none,
+ * and the unit waits for no mail server. A mail may be sent twice after a crash.
  */
 export function createOutbox({ database, clock, deliver, report }: OutboxParts): Outbox {
   const flights = new Map<string, Promise<void>>()
@@ -56,7 +56,7 @@ export function createOutbox({ database, clock, deliver, report }: OutboxParts):
     let pause: number | undefined
     while (isAsked && !isStopping) {
       isAsked = false
-      // The store may be in trouble; what waits is safe in it.
+      // The store may have failed; pending mails are safe in it.
       pause = await depart().catch(() => LOOK_EVERY)
     }
     if (pause !== undefined && !isStopping) timer = setTimeout(wake, pause).unref()

@@ -1,6 +1,6 @@
 import { requireEmail } from '../domain/value/email'
 
-/** Who a mail comes from. */
+/** The sender of a mail. */
 export interface Sender {
   /** Empty when there is none. */
   readonly name: string

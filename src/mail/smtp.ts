@@ -37,7 +37,7 @@ export function smtpTransport(address: SmtpAddress): Transport {
   }
 }
 
-/** Without a name and password there is nothing to keep from who sits in between: any TLS is better. */
+/** Without a name and password there is no secret to protect: any TLS is better than none. */
 async function trust({ tls, ca }: SmtpAddress) {
   if (ca === null) return { rejectUnauthorized: tls !== 'offered' }
   try {

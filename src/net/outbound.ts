@@ -9,7 +9,7 @@ export class OutboundError extends Error {
 
   constructor(
     message: string,
-    /** Nobody answers: the same request may be answered in a moment. */
+    /** True when the server did not answer: a retry may succeed. */
     readonly isTransient = false,
     cause?: unknown,
   ) {
@@ -78,12 +78,14 @@ const LONGEST_ANSWER = 1024 * 1024
 
 function requireWebAddress(address: string | URL): URL {
   const url = URL.parse(String(address))
-  if (url === null) throw new OutboundError('The address to call is no address')
+  if (url === null) throw new OutboundError('The address to call is not a valid URL')
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-    throw new OutboundError(`${url.protocol}// is no address of the web`)
+    throw new OutboundError(`${url.protocol}// is not supported: use https://`)
   }
   if (url.username === '' && url.password === '') return url
-  throw new OutboundError(`The address of ${url.host} holds a user name, which is not sent`)
+  throw new OutboundError(
+    `The address of ${url.host} has a user name, which is not supported: remove it`,
+  )
 }
 
 /** Throws for an IP address at which this host may not be called. */
@@ -92,7 +94,7 @@ function requireAllowed({ host, protocol }: URL, ip: string, allowed: Networks |
   if (!isPublicAddress(ip)) {
     const where = host.includes(ip) ? '' : ` (${ip})`
     throw new OutboundError(
-      `${host}${where} is no public address; --allow-private-addresses says which others may be called`,
+      `${host}${where} is not a public address: allow it with --allow-private-addresses`,
     )
   }
   if (protocol !== 'https:') throw new OutboundError(`${host} must be called by https`)
@@ -123,13 +125,13 @@ async function send(
 async function receive(url: URL, incoming: IncomingMessage, longest: number): Promise<Response> {
   const { statusCode: status = 0, rawHeaders } = incoming
   if (status >= 300 && status < 400) {
-    throw new OutboundError(`${url.host} sends elsewhere (${status}), where nothing is sent`)
+    throw new OutboundError(`${url.host} redirects (${status}); redirects are not followed`)
   }
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
     length += chunk.length
-    if (length > longest) throw new OutboundError(`${url.host} answers too much`)
+    if (length > longest) throw new OutboundError(`${url.host} sent too much data`)
     chunks.push(chunk)
   }
   const isEmpty = status === 204 || status === 205

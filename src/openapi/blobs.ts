@@ -12,7 +12,7 @@ const HEADERS = {
     schema: { type: 'string' },
   },
   'Cache-Control': {
-    description: 'A blob never changes: whoever has it may keep it.',
+    description: 'A blob never changes and can be cached forever.',
     schema: { type: 'string' },
     example: 'private, max-age=31536000, immutable',
   },
@@ -35,7 +35,7 @@ const CONDITIONS: readonly Parameter[] = [
     name: 'Range',
     in: 'header',
     description:
-      'Which bytes: `bytes=0-499`, `bytes=500-`, `bytes=-500`, or up to 32 of these separated by commas. What is malformed, or asks for more bytes than there are all in all, is ignored.',
+      'Which bytes: `bytes=0-499`, `bytes=500-`, `bytes=-500`, or up to 32 of these separated by commas. A malformed header, or one for more bytes than the blob has in total, is ignored.',
     schema: { type: 'string' },
   },
   {
@@ -60,7 +60,7 @@ export const BLOB_OPERATIONS: Operations = {
     caller: ['ACCESS_DB'],
     summary: 'Upload a blob',
     description:
-      'The body is the blob, under an id that the caller makes up: 24 random characters or more. It streams to the disk, is durable when it is answered, and never changes: the same bytes under the same id give the same `ref`, others are refused. Put the `ref` into an object, as a BlobRef, and whoever may read that object may read the blob. Until then only who brought it may. A body that sends nothing for a minute, or less than 1 KiB a second, is given up.',
+      'The body is the blob, under an id chosen by the caller: 24 random characters or more. It is streamed to the disk, is durable when the request is answered, and never changes: the same bytes under the same id give the same `ref`, other bytes are rejected. Put the `ref` into an object, as a BlobRef, and every reader of that object may read the blob. Until then only its uploader may. An upload that sends nothing for a minute, or less than 1 KiB a second, is cancelled.',
     curl: `head -c 100000 /dev/urandom | curl -X PUT "$DB/blob/holiday-2030-01?ct=image%2Fjpeg" ${BEARER} --data-binary @-`,
     parameters: [
       {
@@ -95,7 +95,7 @@ export const BLOB_OPERATIONS: Operations = {
     caller: ['ACCESS_DB'],
     summary: 'Download a blob',
     description:
-      'The bytes as they came, with the type they had. Who brought the blob may read it, and who may read an object that references it; no token is needed for one that an object in `rlm-public` references. A download that has begun goes on when that ends. A browser that opens the address runs nothing of it.',
+      'The bytes as they were uploaded, with their content type. A blob is readable by its uploader and by every reader of an object that references it; no token is needed if an object in `rlm-public` references it. A started download continues if the reader loses access. Browsers never execute a blob.',
     curl: `curl "$DB/blob/1:holiday-2030-01" ${BEARER} --output /dev/null`,
     parameters: CONDITIONS,
     responses: {

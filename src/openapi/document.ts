@@ -27,7 +27,7 @@ const OPERATIONS: Operations = {
 }
 
 const TAGS: Readonly<Record<Tag, string>> = {
-  tokens: 'Who is asking',
+  tokens: 'Authentication',
   login: 'How people log in',
   my: 'What the subject of the token may see',
   all: 'The whole database',
@@ -35,8 +35,8 @@ const TAGS: Readonly<Record<Tag, string>> = {
   tables: 'The tables of /my by shorter addresses',
   invitations: 'Where the links in invitations lead',
   blobs: 'Binary data beside the objects',
-  users: 'The people who use a database',
-  service: 'What belongs to no database',
+  users: 'The users of a database',
+  service: 'Routes of the server itself',
 }
 
 /**
@@ -165,7 +165,7 @@ function describe({ operationId, parameters = [] }: Route): object {
 }
 
 function descriptionOf({ description, caller, curl }: Operation): string {
-  const paragraphs = [description, `**Who may:** ${whoMay(caller)}`]
+  const paragraphs = [description, `**Access:** ${whoMay(caller)}`]
   if (curl !== undefined) paragraphs.push(`\`\`\`sh\n${curl}\n\`\`\``)
   return paragraphs.join('\n\n')
 }
@@ -173,7 +173,7 @@ function descriptionOf({ description, caller, curl }: Operation): string {
 function whoMay(caller: Caller): string {
   if (caller === 'anybody') return 'everybody; no token is needed.'
   if (caller === 'client') {
-    return 'who knows the id and secret of a client, holds the key that a refresh token is bound to, or logs in.'
+    return 'callers with the id and secret of a client or with the key that a refresh token is bound to, and people who log in.'
   }
   if (caller.length === 0) return 'the bearer of a token; it needs no scope.'
   return `the bearer of a token with ${caller.map((scope) => `\`${scope}\``).join(' and ')}.`
@@ -232,9 +232,9 @@ export function introduction(): string {
   return [
     'Each database has its own address, `/{database}`, and there:',
     '* `POST /token` gives bearer tokens,',
-    '* `/all`, `/my` and `/public` are three views on the same tables: the whole database, what the subject of the token may see, and what everybody may read; what is under `/my` is at `/{table}` too,',
+    '* `/all`, `/my` and `/public` are three views on the same tables: the whole database, the objects that the subject of the token may read, and the objects that everyone may read; `/my/{table}` is also served as `/{table}`,',
     '* `/blob` holds binary data, which objects reference,',
-    '* `/users` are the people who use it.',
+    '* `/users` lists its users.',
     '',
     'The examples work in a shell with these variables, and a table that has been declared:',
     '',
@@ -250,10 +250,10 @@ export function introduction(): string {
       '|---|---|',
       ...Object.entries(SCOPE_MEANINGS).map(([scope, text]) => `| \`${scope}\` | ${text} |`),
       '',
-      'A token holds only the scopes that were asked for. Who has no token or an invalid one gets 401; who lacks a scope gets 403, before the body is read.',
+      'A token has only the requested scopes. A missing or invalid token is answered with 401, and a missing scope with 403, before the body is read.',
     ]),
     ...section('Objects and typed values', [
-      'An object is a JSON object with a primary key, which the schema of its table names, and a `realmId`, which says where it belongs: a user id (the private realm of that user), `rlm-public`, or the id of a row of `realms`. Rows of `members` and `roles` say who may do what in a realm.',
+      'An object is a JSON object with a primary key, which the schema of its table names, and a `realmId`, the realm it belongs to: a user id (the private realm of that user), `rlm-public`, or the id of a row of `realms`. Rows of `members` and `roles` hold the permissions in a realm.',
       '',
       'Values that JSON has no form for are objects with `$t`, the name of their type, and `v`: a Date is `{"$t":"Date","v":"2030-01-31T12:00:00.000Z"}`. They come back as they were sent. Integers beyond ±9007199254740991 are refused: send them as `{"$t":"bigint","v":"…"}`.',
     ]),
@@ -291,7 +291,7 @@ function limitTable(): string[] {
   return ['| name | limit | counts | for each |', '|---|---|---|---|', ...rows]
 }
 
-/** Folded until it is wanted; the empty line makes Markdown of what follows. */
+/** Folded until it is opened; the empty line makes Markdown of the text after it. */
 function section(title: string, lines: readonly string[]): string[] {
   return [`<details><summary>${title}</summary>`, '', ...lines, '', '</details>', '']
 }

@@ -18,7 +18,7 @@ export const INVITATION_OPERATIONS: Operations = {
     caller: 'anybody',
     summary: 'Look at an invitation',
     description:
-      'A page for browsers, behind the link in the mail that a row of `members` with `invite: true` sends. It says who invites whom to what, and has a button to accept and one to decline; when there is an answer, it shows that. Looking at it changes nothing. The link is good for 30 days.\n\nIt leads on to the application from whose page the invitation came, or to the only one that `satchel origin add` has listed. A refusal is a page too, and JSON for who asks for JSON alone.',
+      'A page for browsers, behind the link in the mail that a row of `members` with `invite: true` sends. It names the inviter, the invitee and the realm, and has the buttons "Accept" and "Decline"; after an answer it shows the answer. Opening it changes nothing. The link is valid for 30 days.\n\nIt links to the application that sent the invitation, or to the only one that `satchel origin add` has listed. A refusal is a page too, or JSON for clients that accept only JSON.',
     parameters: [TOKEN],
     responses: {
       '200': {
@@ -33,7 +33,7 @@ export const INVITATION_OPERATIONS: Operations = {
     caller: 'anybody',
     summary: 'Accept or decline an invitation',
     description:
-      'What the buttons of the page do. Who accepts becomes a member of the realm, and a user if they are none and the policy of the database lets them (`satchel policy`). An answer may be given again, and a “no” may become a “yes”. Who is logged in answers as well with `accepted` or `rejected` in their row, by `POST /{database}/my/members`.',
+      'The action of the buttons of the page. An invitee who accepts becomes a member of the realm; a newcomer also becomes a user, if the sign-up policy of the database admits them (`satchel policy`). An answer may be repeated, and a rejected invitation may be accepted later. In the application, users answer with `accepted` or `rejected` in their row, by `POST /{database}/my/members`.',
     parameters: [TOKEN],
     body: {
       'application/x-www-form-urlencoded': {

@@ -32,7 +32,7 @@ export const LOGIN_OPERATIONS: Operations = {
     caller: 'anybody',
     summary: 'Log in with a provider',
     description:
-      'A page for browsers: it sends them to the login page of the provider. They come back to `redirect_uri` with one more parameter in its query, `dxc-auth`: base64url without padding of a JSON object with `provider`, `state` and either `code`, for `POST /{database}/token` with `grant_type` `authorization_code` within five minutes, or `error`.\n\nAn `error` with `access_denied` means that the person turned back; one with “email” and “verif”, that the provider did not verify their address. While it is not known where to send a browser back to, a refusal is a page, and JSON for who asks for JSON alone.',
+      'A page for browsers: it redirects them to the login page of the provider. They return to `redirect_uri` with one more parameter in its query, `dxc-auth`: base64url without padding of a JSON object with `provider`, `state` and either `code`, for `POST /{database}/token` with `grant_type` `authorization_code` within five minutes, or `error`.\n\nAn `error` with `access_denied` means that the person cancelled; one with “email” and “verif”, that the provider did not verify their address. Without a valid `redirect_uri` a refusal is a page, or JSON for clients that accept only JSON.',
     parameters: [
       {
         name: 'redirect_uri',
@@ -84,7 +84,7 @@ const PUBLIC_KEY: Schema = {
 const INTENT: Schema = {
   enum: ['login', 'register'],
   description:
-    'Why the person comes. `login` makes no new user, whatever the policy of the database; `register` tells who is not accepted so (`USER_NOT_ACCEPTED`).',
+    'The intent of the person. `login` creates no user, regardless of the policy of the database; with `register`, rejected newcomers get `USER_NOT_ACCEPTED`.',
 }
 
 /** Logins with providers and by e-mail (spec.md §2.4, protocol.md §2.1). */
@@ -116,7 +116,8 @@ export const LOGIN_SCHEMAS: Readonly<Record<string, Schema>> = {
     },
   },
   OtpRequest: {
-    description: 'Asks for a mail with a code. Whoever has the address, the answer is the same.',
+    description:
+      'Requests a mail with a code. The answer is the same for every address, known or not.',
     type: 'object',
     required: ['grant_type', 'email', 'scopes'],
     properties: {
@@ -180,7 +181,7 @@ export const LOGIN_SCHEMAS: Readonly<Record<string, Schema>> = {
     properties: { type: { const: 'otp-sent' }, otp_id: { type: 'string' } },
   },
   DemoRequest: {
-    description: 'A demo user, who was imported, needs no code.',
+    description: 'An imported demo user, who needs no code.',
     type: 'object',
     required: ['grant_type', 'demo_user', 'scopes'],
     properties: {

@@ -3,7 +3,7 @@ import { type Parameter, type Schema, schemaRef } from './specification'
 import { BINARY_TYPES } from '../domain/value/inline-value'
 
 const OWNER =
-  'The user who may do everything with the object, or null. Absent from an upsert it stays as it is; a new object gets its writer on `/my`, nobody on the other views.'
+  'The user with every permission on the object, or null. Absent from an upsert it stays unchanged; a new object is owned by its writer on `/my`, and by no user on the other views.'
 
 /** Objects of application tables (spec.md §2.5, design.md §5, §6 keys). */
 export const OBJECT_SCHEMAS: Readonly<Record<string, Schema>> = {
@@ -18,7 +18,7 @@ export const OBJECT_SCHEMAS: Readonly<Record<string, Schema>> = {
   },
   RealmId: {
     description:
-      'Where an object belongs and who may see it: a user id for the private realm of that user, `rlm-public` for what everybody may read, or the `realmId` of a row of `realms`. `rlm~<key>` ties a realm to the object with that key.',
+      'The realm of an object, which determines its readers: a user id for the private realm of that user, `rlm-public` for objects that everyone may read, or the `realmId` of a row of `realms`. `rlm~<key>` ties a realm to the object with that key.',
     type: 'string',
     minLength: 1,
     examples: ['rlm-public', 'alice@example.com'],
@@ -61,11 +61,11 @@ const MOMENT: Schema = {
   anyOf: [schemaRef('DateValue'), { type: 'string', format: 'date-time' }, { type: 'null' }],
 }
 
-/** The rows of the built-in tables, which decide who may do what (protocol.md §6.2, §6.3). */
+/** The rows of the built-in tables, which hold the permissions (protocol.md §6.2, §6.3). */
 export const ROW_SCHEMAS: Readonly<Record<string, Schema>> = {
   PermissionSet: {
     description:
-      'What may be done in a realm. `"*"` of `update` does not include `realmId` and `owner`: they are listed by name. Nobody grants more than they hold in the realm.',
+      'The permissions in a realm. `"*"` of `update` does not include `realmId` and `owner`: they are listed by name. A writer can grant only permissions that they hold in the realm.',
     type: 'object',
     properties: {
       add: { ...NAMES, description: 'Tables into which objects may be inserted.' },
@@ -96,7 +96,7 @@ export const ROW_SCHEMAS: Readonly<Record<string, Schema>> = {
   },
   Member: {
     description:
-      'A row of `members`: who is in a realm, with which rights. It counts as accepted when `userId` is set and `rejected` is absent or older than `accepted`.',
+      'A row of `members`: a member of a realm and their rights. It counts as accepted when `userId` is set and `rejected` is absent or older than `accepted`.',
     type: 'object',
     required: ['realmId'],
     properties: {
@@ -109,12 +109,12 @@ export const ROW_SCHEMAS: Readonly<Record<string, Schema>> = {
         type: ['string', 'null'],
         description: 'Set by that person when they accept; by `GLOBAL_WRITE` at once.',
       },
-      email: { type: ['string', 'null'], description: 'Who is invited.' },
+      email: { type: ['string', 'null'], description: 'The invited address.' },
       name: { type: 'string' },
       invite: {
         type: 'boolean',
         description:
-          'True sends the invitation to `email` when the row is written, and again when the address or the realm is another one, or when it was false before. Not to members, not to who has answered, not to or from demo users, and not from an import.',
+          'True sends the invitation to `email` when the row is written, and again when the address or the realm changes, or when it was false before. No mail is sent to members, to invitees who have answered, to or from demo users, or by an import.',
       },
       invitedDate: {
         ...MOMENT,
@@ -154,7 +154,7 @@ export const ROW_SCHEMAS: Readonly<Record<string, Schema>> = {
   },
 }
 
-/** What may stand in an object: JSON, and what JSON has no form for (spec.md §2.6, protocol.md §1.2). */
+/** The values of an object: JSON, and typed values that JSON lacks (spec.md §2.6, protocol.md §1.2). */
 export const VALUE_SCHEMAS: Readonly<Record<string, Schema>> = {
   Value: {
     description:

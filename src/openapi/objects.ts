@@ -22,7 +22,7 @@ export interface TablePlace {
   readonly lists: string
   readonly upserts: string
   readonly deletes: string
-  /** The schemas of what is written: objects of the application and rows of built-in tables. */
+  /** The schemas of written values: objects of the application and rows of built-in tables. */
   readonly written: readonly string[]
   readonly realmId: string
   readonly key: string
@@ -164,7 +164,7 @@ function get(place: TablePlace): Operation {
     caller: VIEWS[view].read ?? 'anybody',
     summary: 'Get one object',
     description:
-      'The object as it is stored. What does not exist and what the caller cannot see get the same answer.',
+      'The object as it is stored. A missing object and one that the caller may not see are answered alike.',
     curl: `curl "$DB${path}/todoItems/${key}"${bearer(VIEWS[view].read !== null)}`,
     responses: {
       '200': {
@@ -261,7 +261,7 @@ function remove(place: TablePlace): Operation {
 
 function bodyRefusals(view: ViewName): readonly ErrorCode[] {
   const refusals = ['UNKNOWN_TABLE', ...BODY_REFUSALS, ...MAIL_REFUSALS] as const
-  // Whoever writes in the other views may write everything.
+  // Writers in the other views may write everything.
   return view === 'my' ? [...refusals, 'BLOB_NOT_READABLE'] : refusals
 }
 

@@ -30,7 +30,7 @@ export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
     'The object references a blob that its writer may not read; `reason` names the property.',
   LICENSE_EXPIRED: 'The licence of the user has expired: reading goes on, writing does not.',
   USER_DEACTIVATED: 'The user is deactivated.',
-  USER_NOT_REGISTERED: 'Nobody is registered under this address, and a login does not register it.',
+  USER_NOT_REGISTERED: 'No user has this address, and a login does not create one.',
   USER_NOT_ACCEPTED: 'New users are not accepted: the policy of the database says so.',
   NO_SEATS_AVAILABLE: 'There are as many users as the database has seats.',
   WEBHOOK_ERROR:
@@ -52,7 +52,7 @@ export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
     'The body is of a media type, or compressed in a way, that is not read here.',
   TOO_SLOW: 'The body came too slowly, or nothing of it for too long: nothing was stored.',
   CONFLICT:
-    'What is stored contradicts the request: the key or the realm id belongs to something else.',
+    'The request contradicts the stored data: the key or the realm id belongs to another object.',
   PAYLOAD_TOO_LARGE: 'The body is larger than the limit: send it in several requests.',
   RANGE_NOT_SATISFIABLE: 'The blob has no bytes in the range that `Range` names.',
   UNPROCESSABLE: 'The JSON is well-formed but cannot be stored; `reason` names the property.',
@@ -135,7 +135,7 @@ const HEADERS_BY_STATUS = new Map<number, NonNullable<Response['headers']>>([
     401,
     {
       'WWW-Authenticate': {
-        description: 'How to prove who is asking: `Bearer` (RFC 6750).',
+        description: 'The authentication scheme: `Bearer` (RFC 6750).',
         schema: { type: 'string' },
       },
     },
@@ -171,7 +171,7 @@ export function headerRefs(names: readonly string[]): Readonly<Record<string, Re
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-/** The answers of a route: refusals for what is one too many tell what is left, and all where requests are counted. */
+/** The answers of a route: refusals above a limit have the limit's headers, and all answers where requests are counted. */
 export function withQuota(responses: Responses, isCounted: boolean): Responses {
   return Object.fromEntries(
     Object.entries(responses).map(([status, response]) => {

@@ -3,13 +3,13 @@ import { ERROR_CODES } from './refusals'
 
 const DOCUMENT = { type: 'object', required: ['openapi', 'info', 'paths'] }
 
-/** What belongs to no database (protocol.md §12, design.md §6). */
+/** Routes of the server itself (protocol.md §12, design.md §6). */
 export const SERVICE_OPERATIONS: Operations = {
   describeService: {
     tag: 'service',
     caller: 'anybody',
     summary: 'Name and version',
-    description: 'Who answers here.',
+    description: 'The server and its version.',
     curl: 'curl "$SERVER/"',
     responses: {
       '200': {

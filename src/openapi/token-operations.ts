@@ -80,7 +80,7 @@ const REQUEST: Content = {
   'application/x-www-form-urlencoded': { schema: schemaRef('TokenRequest') },
 }
 
-/** A refused request says it as OAuth does; what was not the fault of the request, as all do. */
+/** Refused requests are answered as OAuth defines it, other failures as everywhere. */
 const tellByOAuth: Teller = (code, message) => {
   const refusal = oauthError(new SatchelError(code, message))
   if (refusal === undefined) return tellPlainly(code, message)
@@ -100,7 +100,7 @@ export const TOKEN_OPERATIONS: Operations = {
     caller: 'client',
     summary: 'Get an access token',
     description:
-      'With `client_credentials` a server that knows a client id and secret gets a token for itself or, with `claims`, for one of its users, who is created when this is the first that is heard of them and the policy of the database lets them in. With `otp` a person logs in by e-mail in two steps: the first sends a code, the second brings it. With `authorization_code` a person who logged in with a provider gets a token, with `demo` anybody one of a demo user. With `refresh_token` a device gets a new access token for a fresh signature.\n\nA token holds the scopes that were asked for and no others. It is valid for an hour unless `expires_in` says otherwise. A refusal has the fields of OAuth, `error` and `error_description`, beside those of every refusal. To people who log in by e-mail or as demo users a refusal is a sentence of text that may be shown to them, but JSON with `code` and `message` when it is 403.',
+      'With `client_credentials` a server that knows a client id and secret gets a token for itself or, with `claims`, for one of its users, who is created if they do not exist and the sign-up policy of the database admits them. With `otp` a person logs in by e-mail in two steps: the first mails a code, the second exchanges it. With `authorization_code` a person who logged in with a provider gets a token, with `demo` any caller gets the token of a demo user. With `refresh_token` a device gets a new access token for a fresh signature.\n\nA token has exactly the requested scopes. It is valid for an hour, or as long as `expires_in` says. A refusal has the fields of OAuth, `error` and `error_description`, beside those of every refusal. For logins by e-mail and of demo users, a refusal is one sentence of plain text that can be shown to the person, but JSON with `code` and `message` if the status is 403.',
     curl: `curl "$DB/token" -u "$CLIENT_ID:$CLIENT_SECRET" \\
   -d grant_type=client_credentials -d scope=ACCESS_DB`,
     body: REQUEST,
@@ -204,7 +204,7 @@ export const TOKEN_OPERATIONS: Operations = {
     caller: 'anybody',
     summary: 'List the keys that verify access tokens',
     description:
-      'For whoever verifies access tokens without asking: ES256, `typ` `at+jwt`. The key that will sign next is published before it does.',
+      'Public keys for verifying access tokens offline: ES256, `typ` `at+jwt`. The next signing key is published before it is used.',
     curl: `curl "$DB/.well-known/jwks.json"`,
     responses: {
       '200': {

@@ -58,7 +58,7 @@ export const TOKEN_SCHEMAS: Readonly<Record<string, Schema>> = {
     },
   },
   AuthorizationCodeRequest: {
-    description: 'Who comes back from a login provider exchanges the code for a token, once.',
+    description: 'After a login with a provider, exchanges the code for a token, once.',
     type: 'object',
     required: ['grant_type', 'code'],
     properties: {
@@ -88,7 +88,7 @@ export const TOKEN_SCHEMAS: Readonly<Record<string, Schema>> = {
     additionalProperties: true,
   },
   RefreshTokenRequest: {
-    description: 'Who holds the private key of a refresh token gets a new access token.',
+    description: 'Gives the holder of a refresh token’s private key a new access token.',
     type: 'object',
     required: ['grant_type', 'refresh_token', 'time_stamp', 'signing_algorithm', 'signature'],
     properties: {
@@ -134,7 +134,7 @@ export const TOKEN_SCHEMAS: Readonly<Record<string, Schema>> = {
       access_token: { type: 'string', description: 'The same as `accessToken`.' },
       token_type: { const: 'Bearer' },
       expires_in: { type: 'integer', minimum: 0, description: 'Seconds.' },
-      scope: { type: 'string', description: 'What was granted, names with blanks.' },
+      scope: { type: 'string', description: 'The granted scopes, separated by blanks.' },
     },
   },
   TokenClaims: {

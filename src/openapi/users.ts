@@ -4,7 +4,7 @@ import { USER_ORDERS, USER_TYPES } from '../domain/store/users'
 
 const MOMENT: Schema = { type: 'string', format: 'date-time' }
 
-/** What is kept of a user besides what the server keeps. */
+/** The data of a user, besides the properties of the server. */
 export const USER_DATA_SCHEMA = {
   description:
     'Free-form, at most 64 KiB; `displayName` and `email` are known. It comes with every token of the user. An invitation that is mailed to an `email` is for the user who has it here: write only addresses that are proven.',
@@ -19,7 +19,7 @@ export const USER_DATA_SCHEMA = {
 /** Users and what is written of them (spec.md §2.3, §4.2, §4.3). */
 export const USER_SCHEMAS: Readonly<Record<string, Schema>> = {
   User: {
-    description: 'A person who uses the database.',
+    description: 'A user of the database.',
     type: 'object',
     required: ['userId', 'created', 'updated', 'type', 'maxAllowedEvalDaysLeft', 'data'],
     properties: {
@@ -64,7 +64,7 @@ export const USER_SCHEMAS: Readonly<Record<string, Schema>> = {
   },
   UserChange: {
     description:
-      'A user to create, who needs a `type`, or what to change of one who is there: absent properties stay.',
+      'A user to create, who needs a `type`, or the changes to an existing one: absent properties stay unchanged.',
     type: 'object',
     required: ['userId'],
     properties: {
@@ -104,7 +104,7 @@ export const USER_PARAMETERS: readonly Parameter[] = [
   {
     name: 'active',
     in: 'query',
-    description: '`true`: users who are not deactivated; `false`: those who are.',
+    description: '`true`: users who are not deactivated; `false`: users who are.',
     schema: { type: 'boolean' },
   },
   { name: 'type', in: 'query', description: 'Users of this type.', schema: { enum: USER_TYPES } },
@@ -156,14 +156,14 @@ const SHOWN = {
   data: { displayName: 'Bob', email: 'bob@example.com' },
 }
 
-/** The people who use a database (spec.md §3, §4, §4.2, §4.3). */
+/** The users of a database (spec.md §3, §4, §4.2, §4.3). */
 export const USER_OPERATIONS: Operations = {
   listUsers: {
     tag: 'users',
     caller: ['ACCESS_DB', 'GLOBAL_READ'],
     summary: 'List users',
     description:
-      'Users in pages of at most 1,000. Whoever is there while the pages are read comes once, even if others come and go; who changes meanwhile in what the list is sorted by may come twice or not at all.',
+      'Users in pages of at most 1,000. A user who exists throughout is listed once, even if others are created or deleted meanwhile; a user whose sort key changes meanwhile may be listed twice or not at all.',
     curl: `curl "$DB/users?search=b&sort=lastLogin&desc&limit=50" ${BEARER}`,
     parameters: USER_PARAMETERS,
     responses: {
@@ -189,7 +189,7 @@ export const USER_OPERATIONS: Operations = {
     caller: ['ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE'],
     summary: 'Create, change, deactivate and reactivate users',
     description:
-      'An array of users, or one; at most 10,000. Who is not known is created, the others are changed. The request is one unit: either everything is stored, or nothing. A property that is not one of these refuses the request; what else there is to keep belongs in `data`.',
+      'An array of users, or one; at most 10,000. Unknown users are created, the others are changed. The request is atomic: either everything is stored, or nothing. An unknown property rejects the request; other data belongs in `data`.',
     curl: `curl "$DB/users" ${BEARER} \\
   -H 'Content-Type: application/json' \\
   -d '${JSON.stringify([BOB])}'`,
@@ -235,7 +235,7 @@ export const USER_OPERATIONS: Operations = {
     caller: ['ACCESS_DB'],
     summary: 'Delete a user',
     description:
-      'Everybody may delete themselves, with an expired licence too; to delete others takes `GLOBAL_READ` and `GLOBAL_WRITE` besides. What only this user could see is erased. What is shared stays, without them in it; where nobody else had full rights, all remaining members get them.',
+      'Users may delete their own account, even with an expired licence; deleting others also needs `GLOBAL_READ` and `GLOBAL_WRITE`. Objects that only this user could see are erased. Shared objects stay, without the user as a member; in a realm without another manager, all remaining members get full rights.',
     curl: `curl -X DELETE "$DB/users/bob@example.com" ${BEARER}`,
     responses: { '204': { description: 'Deleted.' } },
     refusals: ['UNKNOWN_USER', 'LICENSE_EXPIRED', 'STORAGE_FULL', 'READ_ONLY'],

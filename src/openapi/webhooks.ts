@@ -27,7 +27,7 @@ export const WEBHOOK_SCHEMAS: Readonly<Record<string, Schema>> = {
       userData: {
         ...USER_DATA_SCHEMA,
         description:
-          'What becomes the `data` of the user, whose `displayName` is their name. Absent or null: what is known of them.',
+          'The `data` of the new user, with `displayName` as the name. Absent or null: the claims of the login.',
       },
     },
   },
@@ -63,10 +63,10 @@ export const WEBHOOK_SCHEMAS: Readonly<Record<string, Schema>> = {
     notice: 'Why the code will not log this address in; empty when it will.',
   }),
   InviteMailVariables: texts({
-    email: 'Who is invited.',
+    email: 'The invited address.',
     name: 'Their name, or empty.',
     realmName: 'What they are invited to, or empty.',
-    inviterName: 'Who invites them.',
+    inviterName: 'The name of the inviter.',
     inviterEmail: 'Empty when it is the name.',
     originName: 'What it is in: the name or the host of an application, or the database.',
     origin: 'The page of that application, or empty.',
@@ -100,7 +100,7 @@ export const WEBHOOKS = {
       ],
       requestBody: {
         required: true,
-        content: json(schemaRef('NewUserQuestion'), 'Who has logged in', {
+        content: json(schemaRef('NewUserQuestion'), 'The person who has logged in', {
           userId: 'alice@example.com',
           email: 'alice@example.com',
         }),
@@ -123,7 +123,7 @@ export const WEBHOOKS = {
       tags: ['login'],
       summary: 'Send a mail',
       description:
-        'Called instead of a mail server when the address of `satchel mail set` is that of a web hook. What is in the mail lets its reader in, so the address should be one that nobody guesses, such as `https://app.example.com/mail?key=…`.\n\nA status from 200 to 299 within five seconds means that the hook takes care of it, 400, 410, 413 or 422 that it never will. After anything else the mail comes again, with growing pauses, until what is in it is over. It may come twice.',
+        'Called instead of a mail server when the address of `satchel mail set` is that of a web hook. The content of the mail lets its reader log in, so the address should be secret, such as `https://app.example.com/mail?key=…`.\n\nA status from 200 to 299 within five seconds means that the hook accepted the mail, 400, 410, 413 or 422 that it rejects it for good. After any other answer the request is repeated, at growing intervals, until the content of the mail expires. A mail may be delivered twice.',
       parameters: [],
       requestBody: {
         required: true,

@@ -162,8 +162,8 @@ export function removeBlob(context: WriteContext, id: string): void {
 }
 
 /**
- * Forgets up to `limit` uploads of somebody who is being erased; how many there were. What nobody
- * else brought goes at once, or with the last place that references it.
+ * Removes up to `limit` uploads of a user who is being erased; returns their number. Blobs without
+ * another uploader are removed at once, or with the last reference to them.
  */
 export function eraseUploads(context: WriteContext, realm: RealmRef, limit: number): number {
   const { prepare } = context.connection

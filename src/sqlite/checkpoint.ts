@@ -23,8 +23,8 @@ const WORKER = new URL(
 
 export interface Checkpoints {
   /**
-   * Called between transactions: starts what the size of the log asks for. A promise is what the
-   * next transaction has to wait for. Does not throw: what was not copied stays in the log.
+   * Called between transactions: starts a checkpoint if the log is large enough. A promise is for the
+   * next transaction to wait for. Does not throw: pages that were not copied stay in the log.
    */
   consider(): Promise<void> | undefined
   close(): Promise<void>

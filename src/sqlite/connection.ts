@@ -40,7 +40,10 @@ function configureWriter(db: Database, durability: Durability): void {
   const mode = journal.get()?.journal_mode
   journal.finalize()
   if (mode !== 'wal') {
-    throw new SatchelError('STORAGE_FAILED', 'This file system cannot hold a write-ahead log')
+    throw new SatchelError(
+      'STORAGE_FAILED',
+      'This file system does not support write-ahead logs: choose a data folder on a local disk with --data',
+    )
   }
   db.run('PRAGMA temp_store = MEMORY')
   db.run('PRAGMA wal_autocheckpoint = 0')

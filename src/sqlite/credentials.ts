@@ -108,7 +108,7 @@ export function loginWriter(context: WriteContext): LoginWriter {
       return added.length > 0
     },
     revoke(id, expires) {
-      // Whoever remembers a token of this login has to look again.
+      // Remembered tokens of this login must be checked again.
       context.unit.group.policyTouched = true
       context.connection.orm
         .insert(revokedLogins)

@@ -2,14 +2,14 @@ import { SQLiteError } from 'bun:sqlite'
 import { diskError, type DiskMessages } from '../disk'
 import { SatchelError } from '../domain/value/error'
 
-/** What went wrong in SQLite, said for the caller; errors that are not SQLite's come back as they are. */
+/** Translates an error of SQLite for the caller; other errors are returned unchanged. */
 export function storageFailure(error: unknown): unknown {
   if (!(error instanceof SQLiteError)) return error
   const code = error.code ?? ''
   if (code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_SHMSIZE') {
     return new SatchelError(
       'STORAGE_FULL',
-      'The disk is full: nothing of this request was stored. Free some space and repeat it',
+      'The disk is full and nothing of this request was stored: free some space and repeat it',
       { cause: error },
     )
   }
@@ -20,12 +20,16 @@ export function storageFailure(error: unknown): unknown {
     })
   }
   if (code.startsWith('SQLITE_READONLY')) {
-    return new SatchelError('READ_ONLY', 'The data folder cannot be written', { cause: error })
+    return new SatchelError(
+      'READ_ONLY',
+      'The data folder is read-only: make it writable for the user of the server',
+      { cause: error },
+    )
   }
   if (/^SQLITE_(IOERR|CORRUPT|NOTADB|CANTOPEN)/.test(code)) {
     return new SatchelError(
       'STORAGE_FAILED',
-      'The storage failed: nothing of this request was stored. The log of the server says more',
+      'The storage failed and nothing of this request was stored: see the log of the server',
       { cause: error },
     )
   }
@@ -48,5 +52,5 @@ export function openFailure(error: unknown, file: string): SatchelError {
 
 const FILE_MESSAGES: DiskMessages = {
   STORAGE_FULL: 'The disk is full: free some space',
-  READ_ONLY: 'The data folder cannot be written',
+  READ_ONLY: 'The data folder is read-only: make it writable for the user of the server',
 }

@@ -92,7 +92,10 @@ function makeWay(context: TxContext, table: Table, key: string): void {
     .prepare<{ seq: number; realm: number }>(`SELECT seq, realm FROM ${name} WHERE key = ?`)
     .get(key)
   if (row === null || !erasing(context).has(row.realm)) {
-    throw new SatchelError('CONFLICT', `The key ${quoted(key)} is taken in ${quoted(table.name)}`)
+    throw new SatchelError(
+      'CONFLICT',
+      `The key ${quoted(key)} already exists in ${quoted(table.name)}: use another key`,
+    )
   }
   context.connection
     .prepare(`UPDATE ${name} SET key = ? WHERE seq = ?`)

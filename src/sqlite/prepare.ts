@@ -119,7 +119,10 @@ function listApplied(db: Database): Applied[] {
   const names = schema.all()
   if (names.length === 0) return []
   if (!names.some(({ name }) => name === 'migrations')) {
-    throw new SatchelError('STORAGE_FAILED', 'The file is a database of another program')
+    throw new SatchelError(
+      'STORAGE_FAILED',
+      'The file is a database of another program: choose another folder with --data',
+    )
   }
   using applied = db.prepare<Applied, []>('SELECT name, hash FROM migrations ORDER BY number')
   return applied.all()

@@ -49,8 +49,8 @@ export function realmWriter(context: WriteContext): RealmWriter {
         )
         .get(id)
       if (row === null) throw new SatchelError('INTERNAL', 'The realm could not be stored')
-      // A private realm comes to life with its first object; that changes nothing about who may do
-      // what, but whoever remembered that it was not there must look again.
+      // A private realm is created with its first object; that changes no permission,
+      // but a remembered absence of the realm is no longer valid.
       touch(row.ref)
       return row
     },

@@ -15,8 +15,8 @@ const MEMO_LIMIT = 20_000
 const REALM_LIMIT = 100_000
 
 /**
- * What is known of the committed state. It changes only in the turn of the event loop in which a
- * commit happens, so whoever reads it sees exactly what a statement run at the same time sees.
+ * The known facts of the committed state. They change only in the turn of the event loop in which a
+ * commit happens, so a reader sees exactly the data that a statement at the same time sees.
  */
 export interface Committed {
   counters: Readonly<Counters>

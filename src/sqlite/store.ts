@@ -50,7 +50,7 @@ export function createSqliteStore(folder: string, options: DatabaseOptions): Sto
       const isNew = !existsSync(folderOf(name))
       try {
         const database = opened(name)
-        // What is in a new folder is safe from power loss when the names on the way to it are.
+        // The files of a new folder are safe from power loss when the names on their path are.
         if (options.durability !== 'none') [folderOf(name), root, folder].forEach(syncPathNow)
         return database
       } catch (error) {
@@ -79,7 +79,7 @@ export function createSqliteStore(folder: string, options: DatabaseOptions): Sto
 /** Folders of databases that were removed, or not quite made. No database name begins like this. */
 const PREFIX = '.removed-'
 
-/** What is left of databases. Disposing ends the removal of what was found; the next start goes on with it. */
+/** Remains of deleted databases. Disposing stops their removal; the next start continues it. */
 export interface Leftovers extends AsyncDisposable {
   /** From the first step on there is no such database; resolves when nothing of it is left. */
   discard(folder: string): Promise<void>

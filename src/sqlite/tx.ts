@@ -141,7 +141,7 @@ export class SqliteWriteTx extends txWith<Unit, Writers>(WRITERS) implements Wri
     this.#onBreath = onBreath
   }
 
-  /** Only what is committed may be remembered, and only while this group has not changed it. */
+  /** Only committed values may be remembered, and only while this group has not changed them. */
   remember<T>(name: string, load: () => Awaitable<T>): Awaitable<T> {
     const { memo } = this.context.committed
     if (!this.context.unit.group.policyTouched && memo.has(name)) return memo.get(name) as T

@@ -101,8 +101,8 @@ function keepPart({ db, prepare }: Connection): void {
 }
 
 /**
- * Undoes what the part did, alone if that is possible and with the whole transaction if not. What
- * comes back is to be thrown: once the transaction is lost, the reason of that.
+ * Undoes the part, alone if that is possible and with the whole transaction if not. The result
+ * is to be thrown: once the transaction is lost, the reason of that.
  */
 function undoPart({ db, prepare }: Connection, unit: Unit, error: unknown): unknown {
   try {
@@ -121,6 +121,6 @@ function undoPart({ db, prepare }: Connection, unit: Unit, error: unknown): unkn
 export function lostTransaction(): SatchelError {
   return new SatchelError(
     'STORAGE_FAILED',
-    'The storage ended the transaction: nothing of this request was stored',
+    'The storage rolled the transaction back and nothing of this request was stored: repeat the request',
   )
 }

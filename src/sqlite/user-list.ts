@@ -151,7 +151,7 @@ function sorted({ isDescending }: UserQuery, columns: readonly string[]): string
   return columns.map((column) => `${column} ${isDescending ? 'DESC' : 'ASC'}`).join(', ')
 }
 
-/** What comes after a position, compared by these columns. */
+/** The condition for rows after a position, compared by these columns. */
 function beyond({ isDescending }: UserQuery, columns: readonly string[], after: UserPosition) {
   const values = columns.map((column) => (column === 'number' ? after.incarnation : after.value))
   const operator = isDescending ? '<' : '>'

@@ -5,7 +5,7 @@ import type { Archive, PackedFile } from '../domain/transfer/archive'
 import type { ScratchFile } from '../domain/store/scratch'
 import { SatchelError, quoted } from '../domain/value/error'
 
-/** What is unpacked to more than this, in bytes, is looked at for how much tighter it is packed. */
+/** Files that unpack to more than this, in bytes, are checked for their ratio. */
 const HARMLESS = 16 * 2 ** 20
 /** Nothing that somebody wants to keep is so much smaller packed (promises.md 36). */
 const MOST_RATIO = 200

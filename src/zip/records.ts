@@ -29,7 +29,7 @@ const MADE_ON_UNIX = 3 << 8
 const MODE = 0o100600
 /** The extra field that holds lengths of eight bytes. */
 const LARGE = 1
-/** What says: see the extra field. */
+/** The value that refers to the extra field. */
 const ELSEWHERE = 0xffffffff
 const ELSEWHERE_16 = 0xffff
 

@@ -5,7 +5,7 @@ import { dataDescriptor, directoryEnd, directoryRecord, localHeader } from './re
 const STORED = 0
 const DEFLATED = 8
 
-/** What does not fit into four bytes. */
+/** The first number that does not fit into four bytes. */
 const FOUR_GIB = 2 ** 32 - 1
 /** Records of the directory that are kept in one piece. */
 const BATCH = 256
@@ -121,7 +121,7 @@ function unlessClosed(
   begin: (done: (error?: Error | null) => void) => void,
 ): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const closed = () => reject(new Error('the zip is wanted no more'))
+  const closed = () => reject(new Error('the zip was cancelled'))
   stream.once('close', closed)
   begin((error) => (error ? reject(error) : resolve()))
   return promise.finally(() => stream.off('close', closed))
@@ -129,7 +129,7 @@ function unlessClosed(
 
 /** How hard a file is packed. */
 const LEVEL = 6
-/** How much is packed, in bytes, before it is looked at how that goes: what comes out comes late. */
+/** The number of bytes that are packed before the ratio is checked: the output comes late. */
 const LOOKED_AT = 2 ** 20
 /** How much goes in at once, in bytes. */
 const SLICE = 2 ** 16

@@ -166,7 +166,9 @@ test('an address that is not of this machine is a mistake of usage', async () =>
     cwd: folder.path,
   })
   expect(refused).toMatchObject({ exitCode: 2, stdout: '' })
-  expect(refused.stderr).toBe('satchel: --host: 192.0.2.1 is no address of this machine\n')
+  expect(refused.stderr).toBe(
+    'satchel: --host: 192.0.2.1 is not an address of this machine: use one of its own, or 0.0.0.0 for all\n',
+  )
 })
 
 test('data of a newer version is refused and left alone', async () => {

@@ -21,14 +21,14 @@ async function runRefused(args: readonly string[], folder: string): Promise<Outc
   return await satchel(args, { cwd: folder, wrapper, executable })
 }
 
-test.if(canBeRefused)('a data folder that cannot be made is one sentence', async () => {
+test.if(canBeRefused)('a data folder that cannot be created is one sentence', async () => {
   using folder = temporaryFolder()
   chmodSync(folder.path, 0o555)
   const outcome = await runRefused(['serve', '--port', '0'], folder.path)
   chmodSync(folder.path, 0o755)
   expect(outcome).toMatchObject({ exitCode: 1, stdout: '' })
   expect(outcome.stderr).toBe(
-    `satchel: The data folder ${folder.path}/data cannot be made: choose another with --data, or make its parent writable for this user\n`,
+    `satchel: The data folder ${folder.path}/data cannot be created: choose another with --data, or make its parent writable for this user\n`,
   )
 })
 

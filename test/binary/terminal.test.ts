@@ -35,7 +35,7 @@ test('a client secret that is typed is kept and not shown, and can be refused to
   for (const key of ['\u0003', '\u0004']) {
     const broken = await answer(folder.path, 'not shown: ', key)
     expect(broken.exitCode).toBe(2)
-    expect(broken.screen).toEndWith('satchel: Nothing was done: the question has no answer\r\n')
+    expect(broken.screen).toEndWith('satchel: Nothing was done: the question was not answered\r\n')
   }
   expect(await list()).toEqual([])
 

@@ -126,7 +126,7 @@ describe('satchel blob verify', () => {
     expect({ exitCode, stderr }).toEqual({
       exitCode: 1,
       stderr:
-        'satchel: 2 files of blobs are damaged or missing: bring the same bytes again, by uploading them or by importing a .zip that has them\n',
+        'satchel: 2 files of blobs are damaged or missing: upload the same bytes again, or import a .zip that has them\n',
     })
     expect(stdout).toMatch(/^damaged +[\da-f]{64} +kept$/m)
     expect(stdout).toMatch(/^missing +[\da-f]{64} +loose1$/m)
@@ -190,7 +190,7 @@ describe('satchel blob quota', () => {
       ])
       expect([exitCode, stderr]).toEqual([
         2,
-        expect.stringContaining('a size such as 20GB is needed'),
+        expect.stringContaining('it must be a size such as 20GB'),
       ])
     }
   })

@@ -77,7 +77,7 @@ test.each([
   [['client', 'list', 'surplus'], 'too many arguments'],
   [['client', 'create'], '--scopes'],
   [['client', 'revoke'], "missing required argument 'id'"],
-  [['token', '--sub', 'alice', '--expires-in', 'soon'], 'a number is needed'],
+  [['token', '--sub', 'alice', '--expires-in', 'soon'], 'it must be a number'],
   [['serve', '--port'], 'argument missing'],
   [['serve', '--port', '70000'], '--port must be a port between 0 and 65535'],
   [['serve', '--durability', 'maybe'], '--durability must be full or relaxed'],

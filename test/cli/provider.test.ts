@@ -172,7 +172,7 @@ test('says why a provider cannot be asked', async () => {
   await runJson(satchel.add(...acme, '--issuer', 'http://127.0.0.1:1'))
   const { exitCode, stderr } = await runSatchel(['provider', 'test', 'acme', ...satchel.data])
   expect(exitCode).toBe(1)
-  expect(stderr).toContain('The login provider acme failed: 127.0.0.1:1 is no public address')
+  expect(stderr).toContain('The login provider acme failed: 127.0.0.1:1 is not a public address')
   expect(stderr).toContain('--allow-private-addresses')
 })
 

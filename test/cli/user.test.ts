@@ -193,7 +193,7 @@ describe('satchel user', () => {
     expectRefused(await say('user', 'add', 'x', '--properties', '[1]'), 'JSON object', 2)
     expectRefused(await say('user', 'list', '--active', '--inactive'), 'cannot be used with', 2)
     expectRefused(await say('user', 'list', '--after', 'x'), 'pagingKey')
-    expectRefused(await say('user', 'list', '--limit', '0'), 'from 1', 2)
+    expectRefused(await say('user', 'list', '--limit', '0'), 'at least 1', 2)
     expectRefused(await say('user', 'list', '--limit', '5', '--all'), 'cannot be used with', 2)
   })
 

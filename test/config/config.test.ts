@@ -136,7 +136,7 @@ describe('how mails are sent', () => {
       mailFrom: null,
     })
     const both = { SATCHEL_SMTP_URL: smtp, SATCHEL_MAIL_HOOK: 'https://hooks.example.com/' }
-    expect(() => readConfig({ environment: both })).toThrow('exclude each other')
+    expect(() => readConfig({ environment: both })).toThrow('cannot be combined')
   })
 
   test('may be said with a password, but not where everyone on the machine reads it', () => {

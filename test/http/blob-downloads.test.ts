@@ -292,7 +292,7 @@ describe('bytes that are lost', () => {
       for (const range of [{}, { range: 'bytes=0-1' }]) {
         const refused = await alice.download('1:a', range)
         expect(refused).toMatchObject({ status: 500, code: 'BLOB_DAMAGED' })
-        expect(refused.bytes.toString()).toContain('to bring the same bytes again mends it')
+        expect(refused.bytes.toString()).toContain('upload the same bytes again to repair it')
         expect(refused.bytes.toString()).not.toContain(server.folder)
       }
       expect(server.lines.some((line) => line.includes(fileOf(server, 'abcdef')))).toBe(true)

@@ -41,7 +41,7 @@ describe('a web hook', () => {
     await server.post()
     await server.mailer.idle()
     expect(server.failures).toEqual([
-      { to: ALICE, message: expect.stringContaining('no public address'), isFinal: false },
+      { to: ALICE, message: expect.stringContaining('not a public address'), isFinal: false },
     ])
     expect(calls).toBe(0)
   })

@@ -83,10 +83,10 @@ describe('the templates that come with the program', () => {
         '',
         'It is good once, within 10 minutes.',
         '',
-        'On the device that you log in on, this address does the same:',
+        'Or open this address on the device that you log in on:',
         'https://app.example.com/?otpId=an-id&otp=K7QM2XWD',
         '',
-        'You did not ask for a code? Then ignore this mail: nobody gets in without it.',
+        'If you did not request a code, ignore this mail: without the code, nobody can log in.',
         '',
       ].join('\n'),
     )

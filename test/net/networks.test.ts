@@ -39,7 +39,7 @@ test.each([
   'ff02::1',
   'localhost',
   '',
-])('%p is no public address', (address) => {
+])('%p is not a public address', (address) => {
   expect(isPublicAddress(address)).toBe(false)
 })
 

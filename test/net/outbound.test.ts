@@ -104,7 +104,7 @@ describe('promise 32: an address that somebody configured reaches nothing privat
     ]) {
       const outbound = createOutbound({ allowed: null, ...named(...addresses) })
       const refusal = await refusalOf(outbound(url.replace('http:', 'https:')))
-      expect(refusal).toContain(`(${addresses.at(-1)}) is no public address`)
+      expect(refusal).toContain(`(${addresses.at(-1)}) is not a public address`)
     }
     expect(server.visits).toBe(0)
   })
@@ -127,14 +127,18 @@ describe('promise 32: an address that somebody configured reaches nothing privat
     using inner = setupServer()
     using server = setupServer(() => Response.redirect(inner.url, 302))
     const outbound = createOutbound({ allowed: LOOPBACK })
-    expect(await refusalOf(outbound(server.url))).toContain('sends elsewhere (302)')
+    expect(await refusalOf(outbound(server.url))).toContain(
+      'redirects (302); redirects are not followed',
+    )
     expect(inner.visits).toBe(0)
   })
 
   test.each(['file:///etc/passwd', 'ftp://example.com/', 'data:text/plain,x', 'gopher://x/', 'x'])(
     '%s, which is not of the web',
     async (url) => {
-      expect(await refusalOf(createOutbound({ allowed: LOOPBACK })(url))).toContain('no address')
+      expect(await refusalOf(createOutbound({ allowed: LOOPBACK })(url))).toMatch(
+        /not supported|not a valid URL/,
+      )
     },
   )
 
@@ -150,7 +154,7 @@ test('calls what is allowed, by address and by name, by plain http too', async (
   expect(await (await allowed(server.url)).text()).toBe('hello')
   expect(await (await allowed(`http://intranet.example:${server.port}`)).text()).toBe('hello')
   const other = createOutbound({ allowed: parseNetworks('10.0.0.0/8')!, ...named('127.0.0.1') })
-  expect(await refusalOf(other(server.url))).toContain('no public address')
+  expect(await refusalOf(other(server.url))).toContain('not a public address')
 })
 
 test('calls the open internet by https alone', async () => {
@@ -196,8 +200,8 @@ test('reports that no server answers, and limits the size of answers', async () 
   server[Symbol.dispose]()
   expect(await refusalOf(outbound(server.url))).toContain('cannot be reached (')
   using talker = setupServer(() => new Response('x'.repeat(2 * 1024 * 1024)))
-  expect(await refusalOf(outbound(talker.url))).toContain('answers too much')
+  expect(await refusalOf(outbound(talker.url))).toContain('sent too much data')
   using brief = setupServer(() => new Response('x'.repeat(101)))
-  expect(await refusalOf(outbound(brief.url, { longest: 100 }))).toContain('answers too much')
+  expect(await refusalOf(outbound(brief.url, { longest: 100 }))).toContain('sent too much data')
   expect((await outbound(brief.url, { longest: 101 })).status).toBe(200)
 })

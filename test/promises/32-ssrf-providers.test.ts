@@ -51,7 +51,7 @@ test('promise 32: a private issuer is not asked, and the page is told nothing of
   const { error } = await logIn(server)
   expect(error).not.toContain('127.0.0.1')
   expect(target.visits).toEqual([])
-  expect(server.lines.join('\n')).toContain('is no public address')
+  expect(server.lines.join('\n')).toContain('is not a public address')
 })
 
 test('promise 32: an issuer that redirects to a private address leads nowhere', async () => {

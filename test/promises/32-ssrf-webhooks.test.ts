@@ -23,7 +23,7 @@ describe('promise 32: a web hook at an address that is not public', () => {
   ])('%s is not asked', async (address) => {
     using hook = startHook()
     const url = address.replace('PORT', new URL(hook.url).port)
-    expect(await reasonOf(url, QUICK, { allowed: null })).toContain('is no public address')
+    expect(await reasonOf(url, QUICK, { allowed: null })).toContain('is not a public address')
     expect(hook.questions).toHaveLength(0)
   })
 
@@ -36,14 +36,16 @@ describe('promise 32: a web hook at an address that is not public', () => {
     expect(await reasonOf(url, QUICK, { allowed: null, resolve })).toContain(
       'must be called by https',
     )
-    expect(await reasonOf(url, QUICK, { allowed: null, resolve })).toContain('is no public address')
+    expect(await reasonOf(url, QUICK, { allowed: null, resolve })).toContain(
+      'is not a public address',
+    )
     expect(hook.questions).toHaveLength(0)
   })
 
   test('is not asked when one that may be asked redirects there', async () => {
     using inner = startHook()
     using hook = startHook(() => Response.redirect(inner.url, 307))
-    expect(await reasonOf(hook.url)).toContain('sends elsewhere (307)')
+    expect(await reasonOf(hook.url)).toContain('redirects (307)')
     expect(inner.questions).toHaveLength(0)
   })
 
@@ -72,5 +74,5 @@ test('promise 32: a web hook at a private address is not asked unless it is allo
   expect({ status, body }).toMatchObject({ status: 403, body: { code: 'WEBHOOK_ERROR' } })
   expect(body['message']).not.toContain('private')
   expect(hook.questions).toHaveLength(0)
-  expect(server.lines.join('\n')).toContain('is no public address')
+  expect(server.lines.join('\n')).toContain('is not a public address')
 })

@@ -136,7 +136,7 @@ async function playOutside(executable: Executable, { secrets, told }: Session): 
     commands.run('policy.test', { database: 'main', email: 'bob@example.com' }),
   ]) {
     told.push(await request.then(JSON.stringify, String))
-    expect(told.at(-1)).toContain('is no public address')
+    expect(told.at(-1)).toContain('is not a public address')
   }
 }
 

@@ -41,7 +41,7 @@ export interface WriteOptions {
 
 /**
  * Writes a new file that only this user reads, hashing one batch while the one before is on its way.
- * What waits for the disk is done elsewhere; what does not is done here, where it costs a tenth.
+ * Calls that wait for the disk run in other threads; the others run here, at a tenth of the cost.
  */
 export async function writeContent(
   path: string,
@@ -151,7 +151,7 @@ function inBackground() {
   return {
     begin(work: () => Promise<unknown>): void {
       running = work()
-      // Whoever waits is told; until then it is not unheard of.
+      // The error is thrown to the waiting caller; until then it counts as handled.
       running.catch(() => undefined)
     },
     settled: () => running,

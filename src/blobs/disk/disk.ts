@@ -9,7 +9,7 @@ import { createFolders } from './folders'
 import { createHolds } from './holds'
 
 export interface DiskOptions {
-  /** What is kept survives power loss when that is acknowledged. */
+  /** Kept bytes survive power loss once they are acknowledged. */
   readonly isDurable: boolean
   /** Told what went wrong beside any request. */
   readonly report: (error: unknown) => void
@@ -84,14 +84,14 @@ export function createDiskBlobs(folder: string, { isDurable, report }: DiskOptio
   }
 
   /**
-   * True when the content was not there before. It gets its name before the disk has it, so that one
-   * wait is enough for both: until then nobody takes it for what it is to be. What is there already is
-   * replaced: it may be damaged, and to look would tell, by the time it takes, what others have brought.
+   * True when the content is new. It gets its name before it is synced, so that one
+   * sync is enough for both: no reader uses it until then. An existing file is
+   * replaced: it may be damaged, and the time of a check would reveal the uploads of others.
    */
   async function place(draft: string, file: ContentFile, placed: () => void): Promise<boolean> {
     const path = folders.contentOf(file.hash)
     const wasThere = existsSync(path)
-    // Others need what is there: it goes only for what is on the disk.
+    // Others need the existing file: it is replaced only by a synced one.
     if (wasThere && isDurable) await file.sync()
     closeSync(openSync(folders.markOf(file.hash), 'w', 0o600))
     renameSync(draft, path)
@@ -122,7 +122,7 @@ export function createDiskBlobs(folder: string, { isDurable, report }: DiskOptio
       if (file.size === size && (size > 0 || existsSync(path))) return file
       throw new SatchelError(
         'BLOB_DAMAGED',
-        'The bytes of this blob are missing or damaged: to bring the same bytes again mends it',
+        'The bytes of this blob are missing or damaged: upload the same bytes again to repair it',
         { cause: new Error(`${path} has ${file.size} bytes instead of ${size}`) },
       )
     },

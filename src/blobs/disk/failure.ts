@@ -23,6 +23,6 @@ export function isMissing(error: unknown): boolean {
 const MESSAGES: DiskMessages = {
   BUSY: 'Too many files are open: repeat the request',
   STORAGE_FULL: 'The disk is full: the blob was not stored. Free some space and repeat the request',
-  READ_ONLY: 'The data folder cannot be written',
-  STORAGE_FAILED: 'The storage failed: the blob was not stored. The log of the server says more',
+  READ_ONLY: 'The data folder is read-only: make it writable for the user of the server',
+  STORAGE_FAILED: 'The storage failed: the blob was not stored. see the log of the server',
 }

@@ -5,7 +5,7 @@ import { syncPath } from '../../disk'
 import { randomToken } from '../../domain/value/id'
 import { isMissing, onDisk } from './failure'
 
-/** Where what lies: `<folder>/ab/cd…` for a content (design.md §2), `<folder>/incoming` for what comes. */
+/** The paths: `<folder>/ab/cd…` for a content (design.md §2), `<folder>/incoming` for uploads. */
 export interface Folders {
   contentOf(hash: string): string
   shelfOf(hash: string): string
@@ -13,7 +13,7 @@ export interface Folders {
   markOf(hash: string): string
   /** Where something new is written. No mark is called like this. */
   newDraft(): string
-  /** What was on its way: hashes of marks, and paths of everything that lies there. */
+  /** Unfinished uploads: hashes of marks, and paths of all files in the folder. */
   unfinished(): Promise<{ readonly hashes: readonly string[]; readonly paths: readonly string[] }>
   /** All hashes, in no order. */
   contents(): AsyncGenerator<string>

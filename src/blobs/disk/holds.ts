@@ -1,5 +1,5 @@
 /**
- * Who is keeping which content: from the moment when its bytes are in place until the database says
+ * The contents that are being kept: from the moment when their bytes are in place until the database says
  * that it needs them, nobody removes them. One process owns the store, so memory is enough.
  */
 export interface Holds {

@@ -28,8 +28,8 @@ export const JSON_LIMITS: JsonLimits = { depth: 64, values: 1_000_000 }
 
 /**
  * Refuses JSON that is too deep or has too many values, as soon as that is seen, so that nothing
- * is built for it (promise 29). Looks at strings, brackets and commas only: what is no JSON at
- * all passes, for `JSON.parse` to refuse. Throws `UNPROCESSABLE`.
+ * is built for it (promise 29). Looks at strings, brackets and commas only: invalid JSON
+ * passes, for `JSON.parse` to refuse. Throws `UNPROCESSABLE`.
  */
 export function scanJson(bytes: Uint8Array, limits: JsonLimits): number {
   const end = bytes.length
@@ -65,7 +65,7 @@ export interface JsonSource {
 
 /**
  * Scans, decodes and parses. Malformed UTF-8 and JSON throw `INVALID_REQUEST` with line and column
- * and nothing of the content; what is beyond `limits` throws `UNPROCESSABLE`.
+ * and nothing of the content; JSON beyond `limits` throws `UNPROCESSABLE`.
  */
 export function parseJson(
   input: Uint8Array | string,

@@ -177,7 +177,7 @@ function createSplitter(rules: SplitRules) {
     return isNext
   }
 
-  /** The refusal of what stands at `at`. */
+  /** The refusal of the token at `at`. */
   function unexpected(at: number, expected = expectation()): SatchelError {
     const place = describePosition(positionOf(lines, at))
     return new SatchelError(

@@ -16,7 +16,7 @@ import {
   realmIdOf,
 } from './entry'
 
-/** Whoever may import may write everything, as on `/all`. */
+/** An import may write everything, as on `/all`. */
 const IMPORTER: Actor = {
   subject: null,
   email: null,
@@ -125,7 +125,7 @@ async function putAll(writing: Writing, entries: readonly ObjectEntry[]): Promis
   const drafts = entries.flatMap((entry) =>
     entry.data === null ? [] : [draftOfEntry(table, entry, entry.data)],
   )
-  // A realm may come later in the file than what lies in it.
+  // A realm may come later in the file than its objects.
   if (table.name !== 'realms') {
     for (const id of new Set(drafts.map(({ realmId }) => realmId))) {
       if (id !== undefined) await writing.tx.realms.ensure(id)

@@ -30,7 +30,7 @@ export async function verifyContents(
   }
 }
 
-/** Contents on their way from an archive to the records of their blobs. Disposed, what was not kept is gone. */
+/** Contents on their way from an archive to the records of their blobs. Disposing removes those that were not kept. */
 export interface Load extends AsyncDisposable {
   /** Brings the contents of these blobs that the database does not have, or whose bytes are not whole. */
   bring(archive: Archive, blobs: readonly BlobEntry[]): Promise<void>

@@ -16,10 +16,10 @@ export interface ExportCount {
 }
 
 /**
- * An archive with everything that the NDJSON export has and the blobs that belong to it; of a part,
+ * An archive with the NDJSON export and its blobs; of a part,
  * those that its objects reference. The blobs come after the objects, so that none that an object
  * references is missed. `now` in ms; `told` is called as it goes on. Throws `UNKNOWN_TABLE`, and
- * `BLOB_DAMAGED` naming a blob whose bytes are not what was uploaded.
+ * `BLOB_DAMAGED` naming a blob with other bytes than those uploaded.
  */
 export async function* exportArchive(
   context: TransferContext,
@@ -93,8 +93,8 @@ interface Opened {
 }
 
 /**
- * Undefined when the blob was removed since. What has begun to be read can be read to its end, whoever
- * removes it meanwhile: a removal takes no more than its name. Throws `BLOB_DAMAGED`.
+ * Undefined when the blob was removed since. A started read can be finished even if the blob is
+ * removed meanwhile: a removal only unlinks the name. Throws `BLOB_DAMAGED`.
  */
 async function openContent(
   { database, contents }: TransferContext,
@@ -152,7 +152,7 @@ export interface BlobCensus {
   /** To be shown everything that is exported. */
   add(piece: ExportPiece): void
   has(id: string): boolean
-  /** How many there are in the database; what is referenced may have been collected. */
+  /** The number of blobs in the database; referenced ones may have been collected. */
   count(tx: ReadTx): Promise<number>
 }
 

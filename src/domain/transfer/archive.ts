@@ -47,7 +47,7 @@ export interface ArchiveWriter {
     content: AsyncIterable<Uint8Array>,
     options: { readonly size?: number; readonly compress: boolean },
   ): AsyncGenerator<Uint8Array>
-  /** What comes after the last file. */
+  /** The bytes after the last file. */
   finish(): Generator<Uint8Array>
 }
 

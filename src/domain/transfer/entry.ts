@@ -32,7 +32,7 @@ export interface UserEntry {
   readonly data: WireObject | null
 }
 
-/** What is told of a blob beside its bytes. */
+/** The description of a blob beside its bytes. */
 export interface BlobFacts {
   readonly blob: Blob
   /** The ids of those who brought it. */
@@ -94,7 +94,7 @@ export function parsePart(
   }
 }
 
-/** Runs a check of what stands at `place`; its refusal names it. */
+/** Runs a check of the value at `place`; its refusal names the place. */
 export function inPlace<T>(place: string, check: () => T): T {
   try {
     return check()

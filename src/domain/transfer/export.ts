@@ -42,7 +42,7 @@ export function isPart({ realm, table }: Selection): boolean {
   return realm !== null || table !== null
 }
 
-/** What stands before the objects of an export, and where those are. */
+/** The head of an export, before its objects, and the place of those. */
 export interface ExportHead {
   /** Stores text by table, without the built-in tables as every database has them. */
   readonly schema: Readonly<Record<string, string>>
@@ -192,7 +192,7 @@ interface Place {
   readonly table: string
 }
 
-/** What stands between two objects: brackets, names and commas. */
+/** The text between two objects: brackets, names and commas. */
 function step(from: Place | undefined, to: Place): string {
   const table = `${JSON.stringify(to.table)}:{`
   const realm = `\n${JSON.stringify(to.realm)}:{${table}`

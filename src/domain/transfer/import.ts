@@ -193,7 +193,7 @@ export function nothingDeclared(): Declared {
   return { schemas: new Map(), idPrefixes: new Map(), sealed: undefined }
 }
 
-/** Adds a declaration; what came later counts. */
+/** Adds a declaration; the latest counts. */
 export function addDeclaration(declared: Declared, declaration: Declaration): void {
   const { schemas = [], idPrefixes = [], sealed = declared.sealed } = declaration
   for (const [table, schema] of schemas) declared.schemas.set(table, schema)

@@ -8,7 +8,7 @@ export interface BodyLimits extends JsonLimits {
   readonly bytes: number
 }
 
-/** All bodies that are held at the same time, whoever sent them (design.md §6). */
+/** All bodies that are held at the same time, from all callers (design.md §6). */
 const BUDGET = 64 * 1024 * 1024
 /**
  * Bodies above this are parsed and written one after the other, and so are smaller ones that are
@@ -18,8 +18,8 @@ const LARGE = 1024 * 1024
 /** What a parsed value takes, roughly, besides its text: `[]` as much as a number or a name. */
 const VALUE = 64
 /**
- * Room for a large body is taken when it is promised, for others when they come: whoever promises
- * much and sends nothing must not keep those out.
+ * Room for a large body is reserved when it is announced, for others when they arrive: a caller
+ * that announces much and sends nothing must not block those.
  */
 const BUDGET_OF_LARGE = 48 * 1024 * 1024
 /** To read bodies of most requests chunk by chunk would cost a third of their writes. */
@@ -141,7 +141,7 @@ export function createBodies(limits: BodyLimits): Bodies {
           passed += count
           if (passed < PASSED) return
           passed = 0
-          // Chunks that wait for the disk live long enough to be taken for what stays.
+          // Chunks that wait for the disk live long enough to be promoted as lasting objects.
           Bun.gc(true)
         },
         [Symbol.dispose]() {
@@ -176,7 +176,7 @@ export function requireUncompressed(request: Request): void {
   if (encoding === null || encoding === 'identity') return
   throw new SatchelError(
     'UNSUPPORTED_MEDIA_TYPE',
-    'Compressed bodies are not taken here: send the body as it is',
+    'Compressed bodies are not supported: send the body without Content-Encoding',
   )
 }
 
@@ -186,10 +186,10 @@ export function declaredLength(request: Request): number | undefined {
   if (header === null) return undefined
   const length = Number(header)
   if (Number.isSafeInteger(length) && length >= 0) return length
-  throw new SatchelError('INVALID_REQUEST', 'Content-Length is no length')
+  throw new SatchelError('INVALID_REQUEST', 'Content-Length must be a non-negative integer')
 }
 
-/** A body that breaks off is its sender's doing, who is not there to be told. */
+/** A body breaks off when its sender has gone, so there is no answer to send. */
 async function received(reading: Promise<Uint8Array>): Promise<Uint8Array> {
   try {
     return await reading
@@ -200,7 +200,7 @@ async function received(reading: Promise<Uint8Array>): Promise<Uint8Array> {
 }
 
 export function brokenOff(): SatchelError {
-  return new SatchelError('INVALID_REQUEST', 'The body broke off')
+  return new SatchelError('INVALID_REQUEST', 'The body ended early: send it again')
 }
 
 function lengthOf(bytes: Uint8Array): number {
@@ -219,7 +219,7 @@ function decode(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw new SatchelError('INVALID_REQUEST', 'The body is not UTF-8')
+    throw new SatchelError('INVALID_REQUEST', 'The body must be UTF-8')
   }
 }
 

@@ -42,7 +42,7 @@ export interface PaceOptions {
 const STALL = 30_000
 
 /**
- * Part by part, each made when the network has taken the one before and let go of as soon as it is
+ * Part by part, each made when the network has taken the one before and released as soon as it is
  * handed over, so a reader that stalls holds nothing but its socket. Undefined follows the last part;
  * none is empty.
  */

@@ -1,6 +1,6 @@
 import { SatchelError } from '../../domain/value/error'
 
-/** How slow somebody may be who sends a blob (design.md §6 slow clients). */
+/** The slowest acceptable sender of a blob (design.md §6 slow clients). */
 export interface Patience {
   /** How long they may send nothing, ms. */
   readonly silence: number
@@ -20,8 +20,8 @@ export interface ChunkSource {
 const LOOKS = 8
 
 /**
- * Chunks as they come. Their sender is waited for, not whoever takes them: time in which nobody wants
- * more does not count. Throws `TOO_SLOW`.
+ * Chunks as they come. Only their sender is timed, not their reader: time in which no chunk is
+ * requested does not count. Throws `TOO_SLOW`.
  */
 export function patiently(
   { read, cancel }: ChunkSource,
@@ -90,6 +90,6 @@ export function patiently(
 function tooSlow(): SatchelError {
   return new SatchelError(
     'TOO_SLOW',
-    'The body came too slowly: nothing of it was stored. Repeat the request when the network is better',
+    'The body arrived too slowly and nothing was stored: repeat the request on a better network',
   )
 }

@@ -23,7 +23,7 @@ const PAGES: Readonly<Record<InvitationPage['state'], (shown: InvitationPage) =>
   <button class="main" name="answer" value="accept">Accept</button>
   <button name="answer" value="reject">Decline</button>
 </form>
-<p class="note">Nothing is shared until you accept. You do not know who this is? Then decline, or close this page.</p>`,
+<p class="note">Nothing is shared until you accept. If you do not know the sender, decline or close this page.</p>`,
     ),
 
   accepted: (shown) =>
@@ -53,7 +53,7 @@ ${goOn(
     ),
 }
 
-/** That account is not named: who has the link need not be its person. */
+/** The account is not named: the holder of the link may be another person. */
 function answeredElsewhere(shown: InvitationPage): string {
   const isAccepted = shown.state === 'accepted'
   const title = isAccepted ? 'Accepted already' : 'Declined already'
@@ -68,7 +68,7 @@ ${goOn(shown, note, 'Open the application, and log in with that one.')}`,
   )
 }
 
-/** What it is an invitation to. */
+/** The subject of the invitation. */
 function subjectOf({ realmName, originName }: InvitationPage): string {
   return realmName || originName
 }

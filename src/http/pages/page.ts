@@ -31,8 +31,8 @@ export function seeOther(call: Call, location: string): Response {
 }
 
 /**
- * A refusal as a page under the title that `titleOf` finds: whoever reads it came by a link and
- * cannot be sent anywhere. Programs that take JSON alone get JSON.
+ * A refusal as a page under the title that `titleOf` finds: its reader followed a link and
+ * cannot be redirected. Programs that accept only JSON get JSON.
  */
 export async function onPage(
   http: HttpContext,

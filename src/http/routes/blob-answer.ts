@@ -7,7 +7,7 @@ import type { HttpContext } from '../context'
 import { pacedStream } from '../body/json-stream'
 import type { Blob as BlobRecord } from '../../domain/store/blobs'
 
-/** Its bytes never change, and who may read them has them. */
+/** Its bytes never change, and its readers may keep them. */
 const FOR_EVER = 'private, max-age=31536000, immutable'
 /** What a browser opens by itself has no rights, no address and no network (promise 41). */
 const SANDBOX = "default-src 'none'; sandbox"
@@ -83,14 +83,14 @@ function namesTag(list: string | null, etag: string): boolean {
 function notSatisfiable(call: Call, size: number): Response {
   const error = new SatchelError(
     'RANGE_NOT_SATISFIABLE',
-    `The blob has ${size} bytes, and none of them in the range that was asked for`,
+    `The blob has ${size} bytes, and the requested range has none of them: request a range within them`,
   )
   return errorAnswer(call, error, { 'Content-Range': `bytes */${size}` })
 }
 
 /**
- * True for types that a browser shows without running anything in them (promise 41); all others it is
- * told to save. What is not exactly one type and plain parameters could be read as another one.
+ * True for types that a browser shows without executing anything (promise 41); all others are
+ * downloads. Anything but one type with plain parameters could be read as another type.
  */
 export function isInert(type: string): boolean {
   const [, essence] = ONE_TYPE.exec(type) ?? []

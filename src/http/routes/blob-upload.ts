@@ -40,7 +40,7 @@ export async function takeUpload(http: HttpContext, upload: Upload): Promise<str
   for (const { whose, left } of room.quotas) {
     const payer = `${whose} ${host.database.id} ${whose === 'user' ? actor.subject : ''}`
     const { take } = held.use(shares.begin(payer, left))
-    // What is only said to come takes of nobody else's.
+    // Bytes that are only announced reserve no room.
     if (whose === 'user' && length !== undefined) take(length)
     else takers.push(take)
   }
@@ -55,7 +55,7 @@ export async function takeUpload(http: HttpContext, upload: Upload): Promise<str
   )
 }
 
-/** A body that breaks off is its sender's doing, who is not there to be told. */
+/** A body breaks off when its sender has gone, so there is no answer to send. */
 function chunksOf(
   { body }: Request,
   length: number | undefined,
@@ -88,11 +88,14 @@ function chunksOf(
 function requireWhole(request: Request): void {
   requireUncompressed(request)
   if (request.headers.has('content-range')) {
-    throw new SatchelError('INVALID_REQUEST', 'A blob is uploaded whole: send no Content-Range')
+    throw new SatchelError(
+      'INVALID_REQUEST',
+      'A blob must be uploaded as a whole: send no Content-Range',
+    )
   }
 }
 
-/** `ct` before the header (protocol.md §8.1). Throws `INVALID_REQUEST` for what is no header value. */
+/** `ct` before the header (protocol.md §8.1). Throws `INVALID_REQUEST` for an invalid header value. */
 function contentType({ query, sent }: Call): string {
   const part = query.split('&').find((each) => each.startsWith('ct='))
   const given = part?.slice('ct='.length)
@@ -104,12 +107,12 @@ function contentType({ query, sent }: Call): string {
  * must fit what is left, or a small quota would be no protection for the disk.
  */
 export interface UploadShares {
-  /** One more for whoever pays, who has `left` bytes left. Disposed, it is over. */
+  /** Adds an upload to this account, which has `left` bytes left. Disposed, it is over. */
   begin(payer: string, left: number): Share
 }
 
 export interface Share extends Disposable {
-  /** Throws `BUSY` when the others leave no room for so many more bytes; who is alone is not asked. */
+  /** Throws `BUSY` when the others leave no room for this many bytes; a single upload is never refused. */
   readonly take: (bytes: number) => void
 }
 
@@ -139,7 +142,7 @@ export function createUploadShares(): UploadShares {
 function tooMany(): SatchelError {
   return new SatchelError(
     'BUSY',
-    'The uploads that are on their way take all that is left for blobs: repeat the request when they are there',
+    'Uploads in progress take all the space left for blobs: repeat the request when they are done',
     { retryAfter: 2 },
   )
 }

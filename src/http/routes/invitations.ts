@@ -8,8 +8,8 @@ import { invitationPage } from '../pages/invitation-page'
 import { onPage, pageAnswer, seeOther } from '../pages/page'
 
 /**
- * The page behind the link in an invitation (protocol.md §6.4), for who has nothing but the mail.
- * Looking at it changes nothing: programs that search mails for harm follow links.
+ * The page behind the link in an invitation (protocol.md §6.4), for people who have only the mail.
+ * Opening it changes nothing: mail scanners follow links.
  */
 export function invitationRoutes(http: HttpContext): AnyElysia {
   return new Elysia({ name: 'invitations' })
@@ -58,16 +58,16 @@ function secretOf({ query }: Call): string {
   if (/^[\w-]{43}$/.test(secret)) return secret
   throw new SatchelError(
     'INVALID_REQUEST',
-    'Open the link in the mail once more, or copy all of it',
+    'The address is incomplete: open the link in the mail again, or copy all of it',
   )
 }
 
 function requireAnswer(text: string | null): InvitationAnswer {
   if (text === 'accept' || text === 'reject') return text
-  throw new SatchelError('INVALID_REQUEST', 'An answer is "accept" or "reject"')
+  throw new SatchelError('INVALID_REQUEST', 'The answer must be "accept" or "reject"')
 }
 
-/** Who posts from elsewhere does not show the page to whose answer it is (Fetch Metadata). */
+/** A cross-site request does not come from the page itself (Fetch Metadata). */
 function requireOwnPage(request: Request): void {
   const site = request.headers.get('sec-fetch-site') ?? 'none'
   if (site === 'same-origin' || site === 'none') return

@@ -76,7 +76,7 @@ export function oauthRoutes(http: HttpContext): AnyElysia {
             http.bodies,
             request,
             POSTED,
-            'What comes from a provider is a form',
+            'The answer of a provider must be a form',
           )
           const callback = callbackAddress(address, encodeURIComponent(segment(call, 3)))
           return seeOther(call, `${callback}?${query.toString()}`)
@@ -85,7 +85,7 @@ export function oauthRoutes(http: HttpContext): AnyElysia {
     )
 }
 
-/** For providers alone, who are told where it is. */
+/** For providers only. */
 const HIDDEN = { hide: true }
 /** Marks a browser that was sent to the public address, so that it is sent there once. */
 const MOVED = 'moved'

@@ -135,7 +135,7 @@ function wantsMinimal(request: Request): boolean {
 function nextLink(call: Call, after: string | undefined): Record<string, string> {
   if (after === undefined) return {}
   const rest = call.query.split('&').filter((part) => part !== '' && nameOf(part) !== '$after')
-  // What may stand in a query as it came ends the reference in this header.
+  // Characters that are legal in a query would end the reference in this header.
   const query = [...rest, `$after=${after}`].join('&').replaceAll(/[<>"]/g, encodeURIComponent)
   return { Link: `<?${query}>; rel="next"` }
 }

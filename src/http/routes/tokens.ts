@@ -102,7 +102,7 @@ const READERS = new Map([
 function readJson(text: string): Parameters {
   const value = parseJson(text, JSON_LIMITS)
   if (isObject(value)) return value
-  throw new SatchelError('INVALID_REQUEST', 'A token request is a JSON object')
+  throw new SatchelError('INVALID_REQUEST', 'A token request must be a JSON object')
 }
 
 function readForm(text: string): Parameters {
@@ -110,7 +110,7 @@ function readForm(text: string): Parameters {
   if (new Set(fields.map(([name]) => name)).size === fields.length) {
     return Object.fromEntries(fields)
   }
-  throw new SatchelError('INVALID_REQUEST', 'A parameter of the form comes twice')
+  throw new SatchelError('INVALID_REQUEST', 'A parameter of the form is repeated: send it once')
 }
 
 function isObject(value: unknown): value is Parameters {
@@ -182,5 +182,5 @@ const TELLERS = new Map<unknown, Teller>([
   ['authorization_code', inWords(loginError)],
 ])
 
-/** Only for who used it: a browser asks its user for a password when it reads this. */
+/** Only for callers that used it: browsers ask their user for a password when they get it. */
 const BASIC = 'Basic realm="satchel", charset="UTF-8"'

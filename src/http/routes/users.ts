@@ -12,7 +12,7 @@ import { bearer } from '../bearer'
 import { segment } from '../call'
 import type { HttpContext } from '../context'
 
-/** The people who use a database (spec.md §2.3, §3, §4.2, §4.3). */
+/** The users of a database (spec.md §2.3, §3, §4.2, §4.3). */
 export function userRoutes(http: HttpContext): AnyElysia {
   return new Elysia({ name: 'users' })
     .use(bearer(http))
