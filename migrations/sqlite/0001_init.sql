@@ -6,7 +6,6 @@ CREATE TABLE database (
   epoch TEXT NOT NULL,
   revision INTEGER NOT NULL,
   oldest_revision INTEGER NOT NULL,
-  policy INTEGER NOT NULL,
   next_seq INTEGER NOT NULL,
   id_high_water INTEGER NOT NULL,
   sealed INTEGER NOT NULL,

@@ -161,9 +161,6 @@ function observe(database: Database, use: () => void): Database {
     id: database.id,
     name: database.name,
     folder: database.folder,
-    get policy() {
-      return database.policy
-    },
     read(work) {
       use()
       return database.read(work)

@@ -122,9 +122,6 @@ function serveDatabase(
     id,
     name,
     folder,
-    get policy() {
-      return committed.counters.policy
-    },
     async read(work) {
       if (closing !== undefined) throw isClosing(name)
       const tx = new SqliteReadTx(reading, committed)

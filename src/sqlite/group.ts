@@ -57,11 +57,10 @@ export function beginGroup(committed: Committed): Group {
 /** Writes what the group's units share and looks at what its commit makes known, all in its transaction. */
 export function sealGroup(connection: Connection, committed: Committed, group: Group): void {
   const { counters } = group
-  if (group.policyTouched) counters.policy += 1
   if (!isSame(counters, committed.counters)) {
     connection
-      .prepare('UPDATE database SET revision = ?, policy = ?, next_seq = ?, id_high_water = ?')
-      .run(counters.revision, counters.policy, counters.nextSeq, counters.idHighWater)
+      .prepare('UPDATE database SET revision = ?, next_seq = ?, id_high_water = ?')
+      .run(counters.revision, counters.nextSeq, counters.idHighWater)
   }
   const head = connection.prepare('UPDATE realm_ids SET head = ? WHERE number = ?')
   for (const realm of group.realms) head.run(counters.revision, realm)
@@ -99,7 +98,6 @@ export function publishGroup(committed: Committed, group: Group): void {
 function isSame(one: Counters, other: Counters): boolean {
   return (
     one.revision === other.revision &&
-    one.policy === other.policy &&
     one.nextSeq === other.nextSeq &&
     one.idHighWater === other.idHighWater
   )

@@ -6,7 +6,6 @@ import type { Table } from '../domain/store/tables'
 /** The counters of a database: kept in memory, written once per commit. */
 export interface Counters {
   revision: number
-  policy: number
   nextSeq: number
   idHighWater: number
 }
@@ -56,7 +55,7 @@ export function loadCommitted(connection: Connection): Committed {
 function loadCounters(connection: Connection): Counters {
   const row = connection
     .prepare<Counters>(
-      'SELECT revision, policy, next_seq AS nextSeq, id_high_water AS idHighWater FROM database',
+      'SELECT revision, next_seq AS nextSeq, id_high_water AS idHighWater FROM database',
     )
     .get()
   if (row === null) throw new Error('the database row is missing')

@@ -34,7 +34,6 @@ export class Unit {
     const { policyTouched, tablesTouched, realmsTouched, jobsTouched, mailsTouched } = this.group
     return {
       revision: counters.revision,
-      policy: counters.policy,
       nextSeq: counters.nextSeq,
       idHighWater: counters.idHighWater,
       policyTouched,
@@ -51,8 +50,8 @@ export class Unit {
 
   restore(before: Mark): void {
     const { group } = this
-    const { realmCount, taken, revision, policy, nextSeq, idHighWater, ...flags } = before
-    Object.assign(group.counters, { revision, policy, nextSeq, idHighWater })
+    const { realmCount, taken, revision, nextSeq, idHighWater, ...flags } = before
+    Object.assign(group.counters, { revision, nextSeq, idHighWater })
     Object.assign(group, flags)
     for (const realm of [...group.realms].slice(realmCount)) group.realms.delete(realm)
     // These may show what is undone: the next look loads them again.

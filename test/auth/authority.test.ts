@@ -67,7 +67,6 @@ describe('verifying a token', () => {
       id: database.id,
       name: database.name,
       folder: database.folder,
-      policy: database.policy,
       read: (work) => (isBroken ? Promise.reject(new Error('no disk')) : database.read(work)),
       write: (work) => database.write(work),
       onCommit: (listener) => database.onCommit(listener),

@@ -48,6 +48,21 @@ export async function inEveryLife(
 }
 
 /** Operation time in ms; engines keep it and never look at it. */
+/**
+ * Whether the database has forgotten, since it was last asked, what transactions remembered: it does
+ * in the commits that change policy.
+ */
+export async function memoryOf(database: Database): Promise<() => Promise<boolean>> {
+  let loads = 0
+  const look = () => database.read((tx) => tx.remember('probe', () => void (loads += 1)))
+  await look()
+  return async () => {
+    const before = loads
+    await look()
+    return loads > before
+  }
+}
+
 export const NOW = Date.UTC(2030, 0, 1)
 /** Of an object that no look-up leads to. */
 export const NO_TRACES: Traces = { entries: [], blobs: [] }

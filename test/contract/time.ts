@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { Database } from '../../src/domain/store/store'
-import { inEveryLife, type OpenStore, setupDatabase } from './fixture'
+import { inEveryLife, memoryOf, type OpenStore, setupDatabase } from './fixture'
 
 /** The time that tokens go by (promise 11). */
 export function describeTime(openStore: OpenStore): void {
@@ -45,11 +45,14 @@ export function describeTime(openStore: OpenStore): void {
     test('is no policy, and nobody is told', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
-      const { policy } = database
+      const forgets = await memoryOf(database)
       let announced = 0
       database.onCommit(() => void (announced += 1))
       await keep(database, fixture.clock.now() + 1)
-      expect({ policy: database.policy, announced }).toEqual({ policy, announced: 0 })
+      expect({ isForgotten: await forgets(), announced }).toEqual({
+        isForgotten: false,
+        announced: 0,
+      })
     })
   })
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { inEveryLife, type OpenStore, setupDatabase } from './fixture'
+import { inEveryLife, memoryOf, type OpenStore, setupDatabase } from './fixture'
 import { find, ids, putOne, query, user } from './user-fixture'
 import { USER_ORDERS, type UserFields } from '../../src/domain/store/users'
 
@@ -156,18 +156,18 @@ export function describeUsers(openStore: OpenStore): void {
       expect(await ids(database, { search: 'al' })).toEqual([])
     })
 
-    test('creating, changing or deleting one changes the policy; a login does not', async () => {
+    test('creating, changing or deleting one ends what is remembered; a login does not', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
-      const before = database.policy
+      const forgets = await memoryOf(database)
       await database.write((tx) => tx.users.put(user('alice')))
-      expect(database.policy).toBe(before + 1)
+      expect(await forgets()).toBe(true)
       await database.write((tx) => tx.users.noteLogin('alice', 5_000))
-      expect(database.policy).toBe(before + 1)
+      expect(await forgets()).toBe(false)
       await database.write((tx) => tx.users.remove('alice'))
-      expect(database.policy).toBe(before + 2)
+      expect(await forgets()).toBe(true)
       await database.write((tx) => tx.users.remove('alice'))
-      expect(database.policy).toBe(before + 2)
+      expect(await forgets()).toBe(false)
     })
 
     test('has logged in when that was noted: last, and in this life', async () => {

@@ -69,8 +69,6 @@ export interface Database extends AsyncDisposable {
    * Returns the way to stop.
    */
   onCommit(listener: (change: Commit) => void): () => void
-  /** Counts every commit that changed who may do what; verified tokens are remembered under it. */
-  readonly policy: number
 }
 
 export interface Commit {

@@ -112,9 +112,6 @@ test('a content that is removed while it is imported again is brought again', as
   let isRemoved = false
   const racing: typeof database = {
     ...database,
-    get policy() {
-      return database.policy
-    },
     read: (work) => database.read(work),
     async write(work) {
       if (!isRemoved) {
@@ -159,9 +156,6 @@ test('all at once: when the objects cannot be stored, no blob is there and no by
   let isLast = false
   const failing: typeof database = {
     ...database,
-    get policy() {
-      return database.policy
-    },
     read: (work) => database.read(work),
     write: (work) =>
       database.write(async (tx) => {

@@ -72,7 +72,6 @@ describe('an import that a crash interrupts', () => {
     const rows = dataOf(await exportText(database)).length
     const failing: Database = {
       ...database,
-      policy: database.policy,
       write: (work) =>
         database.write(async (tx) => {
           await work(tx)
