@@ -160,7 +160,6 @@ function observe(database: Database, use: () => void): Database {
   return {
     id: database.id,
     name: database.name,
-    folder: database.folder,
     read(work) {
       use()
       return database.read(work)

@@ -40,7 +40,7 @@ export function openDatabase(name: string, folder: string, options: DatabaseOpti
     const writing = open('write')
     requireSqlite(sqliteVersion(writing), platform(), (sentence) => report?.(name, sentence))
     prepareFile(writing, file, clock)
-    return serveDatabase({ name, folder, file }, writing, open('read'), connections, options)
+    return serveDatabase({ name, file }, writing, open('read'), connections, options)
   } catch (error) {
     throw openFailure(error, file)
   }
@@ -48,12 +48,11 @@ export function openDatabase(name: string, folder: string, options: DatabaseOpti
 
 interface Place {
   readonly name: string
-  readonly folder: string
   readonly file: string
 }
 
 function serveDatabase(
-  { name, folder, file }: Place,
+  { name, file }: Place,
   writing: Connection,
   reading: Connection,
   connections: DisposableStack,
@@ -121,7 +120,6 @@ function serveDatabase(
   return {
     id,
     name,
-    folder,
     async read(work) {
       if (closing !== undefined) throw isClosing(name)
       const tx = new SqliteReadTx(reading, committed)

@@ -66,7 +66,6 @@ describe('verifying a token', () => {
     const failing: Database = {
       id: database.id,
       name: database.name,
-      folder: database.folder,
       read: (work) => (isBroken ? Promise.reject(new Error('no disk')) : database.read(work)),
       write: (work) => database.write(work),
       onCommit: (listener) => database.onCommit(listener),

@@ -37,8 +37,16 @@ export interface TestStore extends AsyncDisposable {
   readonly folder: string
   readonly clock: TestClock
   readonly store: Store
-  /** The folder of a database. */
-  folderOf(database: string): string
+}
+
+/** The folders of the databases that `setupStore` made, by id. */
+const folders = new Map<string, string>()
+
+/** The folder of a database that was created in the store of `setupStore`. */
+export function folderOf({ id }: Database): string {
+  const folder = folders.get(id)
+  if (folder === undefined) throw new Error('not a database of setupStore')
+  return folder
 }
 
 /** A store in a folder of its own that is gone afterwards. */
@@ -48,8 +56,14 @@ export async function setupStore(clock = createTestClock()): Promise<TestStore> 
   return {
     folder,
     clock,
-    store,
-    folderOf: (database) => join(folder, 'databases', database),
+    store: {
+      ...store,
+      async create(name) {
+        const database = await store.create(name)
+        folders.set(database.id, join(folder, 'databases', name))
+        return database
+      },
+    },
     async [Symbol.asyncDispose]() {
       await store[Symbol.asyncDispose]()
       await rm(folder, { recursive: true })
@@ -77,7 +91,7 @@ export async function setupAuthority(
 ): Promise<TestAuthority> {
   const base = await setupStore(clock)
   const database = await base.store.create('main')
-  const secretKey = await openSecretKey(database, base.folderOf('main'), null)
+  const secretKey = await openSecretKey(database, folderOf(database), null)
   const authority = await createAuthority(database, clock, secretKey, limits)
   const addClient = (...scopes: Scope[]) =>
     database.write((tx) => createClient(tx, clock, { scopes }))

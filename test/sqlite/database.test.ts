@@ -28,7 +28,7 @@ describe('the files of a database', () => {
     await using store = createSqliteStore(folder.path, options())
     const database = await store.create('main')
     await declareIn(database, 'things')
-    expect(modesIn(database.folder)).toEqual({
+    expect(modesIn(join(folder.path, 'databases', 'main'))).toEqual({
       '.': '700',
       'database.sqlite': '600',
       'database.sqlite-shm': '600',
@@ -80,10 +80,11 @@ describe('the files of a database', () => {
   test('of a removal that was interrupted are removed after the next start', async () => {
     using folder = temporaryFolder()
     await using store = createSqliteStore(folder.path, options())
-    const database = await store.create('main')
-    writeFileSync(join(database.folder, 'secret.key'), 'secret')
+    await store.create('main')
+    const main = join(folder.path, 'databases', 'main')
+    writeFileSync(join(main, 'secret.key'), 'secret')
     const leftover = join(folder.path, 'databases', '.removed-other-123')
-    copyFolder(database.folder, leftover)
+    copyFolder(main, leftover)
     expect(await store.list()).toEqual(['main'])
     await using next = createSqliteStore(folder.path, options())
     expect(await next.list()).toEqual(['main'])

@@ -15,13 +15,15 @@ function fill(folder: string, files: number): void {
 }
 
 const leftIn = (folder: string) => readdirSync(join(folder, 'databases'))
+const largeIn = (folder: string) => join(folder, 'databases', 'large')
 
 describe('a database with thousands of blobs', () => {
   test('is removed while others are served', async () => {
     using folder = temporaryFolder()
     await using store = createSqliteStore(folder.path, options)
-    const [other, large] = [await store.create('other'), await store.create('large')]
-    fill(large.folder, 4_000)
+    const other = await store.create('other')
+    await store.create('large')
+    fill(largeIn(folder.path), 4_000)
     let isRemoved = false
     const removal = store.remove('large').finally(() => (isRemoved = true))
     let answered = 0
@@ -37,7 +39,8 @@ describe('a database with thousands of blobs', () => {
   test('is no more from the first moment of its removal on', async () => {
     using folder = temporaryFolder()
     await using store = createSqliteStore(folder.path, options)
-    fill((await store.create('large')).folder, 2_000)
+    await store.create('large')
+    fill(largeIn(folder.path), 2_000)
     const removal = store.remove('large')
     while (existsSync(join(folder.path, 'databases', 'large'))) await Bun.sleep(0)
     expect(leftIn(folder.path)).toHaveLength(1)

@@ -48,8 +48,6 @@ export interface Database extends AsyncDisposable {
   /** Immutable: tokens name it as their audience, so they survive a copy or a new address. */
   readonly id: string
   readonly name: string
-  /** Where this database may keep files of its own (spooled imports, sealed secrets). */
-  readonly folder: string
   /**
    * Runs `work` on one consistent snapshot of what is committed. `work` awaits nothing but its `tx`
    * (else it keeps its snapshot or is refused), and the `tx` is dead afterwards. `work` may run again

@@ -5,6 +5,7 @@ import { revokeClient, rotateClient } from '../../../src/domain/database/client'
 import { SCOPES } from '../../../src/domain/value/scope'
 import { listEveryUser } from '../../../src/domain/user/list'
 import {
+  folderOf,
   asClient,
   codeOf,
   DAY,
@@ -318,7 +319,7 @@ describe('a public key', () => {
     expect(answer.refreshToken).toMatch(/^[\w-]{43}$/)
     expect(answer.refreshTokenExpiration).toBeNull()
     await server.store[Symbol.asyncDispose]()
-    const file = await Bun.file(`${server.folderOf('main')}/database.sqlite`).text()
+    const file = await Bun.file(`${folderOf(server.database)}/database.sqlite`).text()
     expect(file).toContain(alice.sub)
     expect(file).not.toContain(answer.refreshToken!)
     expect(file).not.toContain(server.client.clientSecret)

@@ -3,13 +3,13 @@ import { readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createAuthority } from '../../../src/auth/authority'
 import { openSecretKey } from '../../../src/auth/key/secret-key'
-import { refusalOf, setupAuthority, setupStore } from '../setup'
+import { folderOf, refusalOf, setupAuthority, setupStore } from '../setup'
 
 describe('the secret key of a database', () => {
   test('is made at the first start, for its owner only, and read at the next', async () => {
     await using base = await setupStore()
     const database = await base.store.create('main')
-    const folder = base.folderOf('main')
+    const folder = folderOf(database)
     const made = await openSecretKey(database, folder, null)
     expect(made.length).toBe(32)
     expect((await stat(join(folder, 'secret.key'))).mode & 0o777).toBe(0o600)
@@ -22,7 +22,7 @@ describe('the secret key of a database', () => {
   test('is the configured one when there is one, and then no file is made', async () => {
     await using base = await setupStore()
     const database = await base.store.create('main')
-    const folder = base.folderOf('main')
+    const folder = folderOf(database)
     const configured = new Uint8Array(32).fill(7)
     expect(await openSecretKey(database, folder, configured)).toEqual(configured)
     expect(await readdir(folder)).not.toContain('secret.key')
@@ -30,7 +30,7 @@ describe('the secret key of a database', () => {
 
   test('is not made anew when it is lost, since it would open nothing', async () => {
     await using base = await setupAuthority()
-    const folder = base.folderOf('main')
+    const folder = folderOf(base.database)
     const path = join(folder, 'secret.key')
     await rm(path)
     const refusal = await refusalOf(() => openSecretKey(base.database, folder, null))
@@ -43,7 +43,7 @@ describe('the secret key of a database', () => {
   test('is refused when the file does not hold one', async () => {
     await using base = await setupStore()
     const database = await base.store.create('main')
-    const folder = base.folderOf('main')
+    const folder = folderOf(database)
     for (const text of ['', 'short', `${'A'.repeat(43)}\nA`, 'A'.repeat(44)]) {
       await writeFile(join(folder, 'secret.key'), text)
       const refusal = await refusalOf(() => openSecretKey(database, folder, null))

@@ -71,7 +71,6 @@ describe('the log of logins', () => {
     const failing: Database = {
       id: database.id,
       name: database.name,
-      folder: database.folder,
       read: (work) => database.read(work),
       write: (work) => (isFull ? Promise.reject(new Error('full')) : database.write(work)),
       onCommit: (listener) => database.onCommit(listener),

@@ -5,7 +5,7 @@ import { createDiskBlobs } from '../../../src/blobs/disk/disk'
 import { importSteps } from '../../../src/domain/transfer/import-job'
 import { importFile } from '../../../src/domain/transfer/import'
 import { createSqliteStore } from '../../../src/sqlite/store'
-import { refusalOf, setupStore } from '../../auth/setup'
+import { folderOf, refusalOf, setupStore } from '../../auth/setup'
 import { ANY_SIZE, chunksOf, hashOf } from '../../contract/content-fixture'
 import { cut } from '../chunks'
 import { SCHEMA, archiveOf, blobLine, fileLine, setupArchives } from './archive-setup'
@@ -57,8 +57,8 @@ async function jobOf({ database }: Pick<JobBase, 'database'>) {
   return job
 }
 
-const countScratch = ({ folder }: JobBase['database']) =>
-  readdirSync(join(folder, 'imports')).length
+const countScratch = (database: JobBase['database']) =>
+  readdirSync(join(folderOf(database), 'imports')).length
 
 describe('an import of blobs that a crash interrupts', () => {
   test.each([0, 1, 2, 5])('goes on after %p units and brings every blob', async (steps) => {
@@ -134,7 +134,7 @@ test('a content that is removed while it is imported again is brought again', as
 test('a copy of an archive that changed on the disk ends its job, and no bytes of it stay', async () => {
   await using base = await setupJob()
   const { database } = base
-  const folder = join(database.folder, 'imports')
+  const folder = join(folderOf(database), 'imports')
   const name = readdirSync(folder).find((file) => file.endsWith('.zip')) ?? ''
   const bytes = Buffer.from(await Bun.file(join(folder, name)).arrayBuffer())
   bytes.write('BYTES', bytes.indexOf('bytes of blob0'))
@@ -149,7 +149,7 @@ test('a copy of an archive that changed on the disk ends its job, and no bytes o
 test('all at once: when the objects cannot be stored, no blob is there and no bytes stay', async () => {
   await using base = await setupJob()
   const { database, clock } = base
-  const contents = createDiskBlobs(join(database.folder, 'blobs'), {
+  const contents = createDiskBlobs(join(folderOf(database), 'blobs'), {
     isDurable: false,
     report: () => undefined,
   })

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'bun:test'
 import { removeSpent } from '../../../src/domain/blob/collection'
+import { folderOf } from '../../auth/setup'
 import { hashOf } from '../../contract/content-fixture'
 import { SCHEMA, fileLine, filesIn, setupArchives } from './archive-setup'
 import { expectNothingLeft, lines } from './setup'
@@ -147,7 +148,7 @@ test('a blob whose bytes are damaged or missing ends an export, which names it',
   await using base = await setupArchives()
   await base.upload('pic', 'the same length')
   const hash = hashOf('the same length')
-  const path = `${base.database.folder}/blobs/${hash.slice(0, 2)}/${hash.slice(2)}`
+  const path = `${folderOf(base.database)}/blobs/${hash.slice(0, 2)}/${hash.slice(2)}`
   for (const content of ['the sXme length', 'shorter', '']) {
     await Bun.write(path, content)
     expect(base.pack()).rejects.toMatchObject({
@@ -169,7 +170,7 @@ test.each([false, true])('bytes that were lost come back from an archive', async
     await base.contents.remove(hashOf(lost), () => Promise.resolve(true))
   }
   const bent = hashOf('another picture')
-  const path = `${base.database.folder}/blobs/${bent.slice(0, 2)}/${bent.slice(2)}`
+  const path = `${folderOf(base.database)}/blobs/${bent.slice(0, 2)}/${bent.slice(2)}`
   await Bun.write(path, 'another pXcture')
   expect((await base.unpack(archive, { isAtomic })).blobs).toBe(3)
   expect(await base.blobs()).toEqual(before)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'bun:test'
 import type { Database } from '../../../src/domain/store/store'
 import { createSqliteStore } from '../../../src/sqlite/store'
-import { type TestStore, refusalOf, setupStore } from '../../auth/setup'
+import { type TestStore, folderOf, refusalOf, setupStore } from '../../auth/setup'
 import { dataOf, exportText, importText, lines, removeStrays, runJobs, stepsOf } from './setup'
 import type { Job } from '../../../src/domain/store/records'
 
@@ -40,8 +40,8 @@ async function step(database: Database): Promise<'more' | 'done' | undefined> {
   return await stepsOf(database).import?.(database, await onlyJob(database))
 }
 
-function spoolsOf({ folder }: Database): string[] {
-  return readdirSync(join(folder, 'imports'))
+function spoolsOf(database: Database): string[] {
+  return readdirSync(join(folderOf(database), 'imports'))
 }
 
 describe('an import that a crash interrupts', () => {
@@ -105,9 +105,9 @@ describe('an import that a crash interrupts', () => {
 test('a spool is for the eyes of its owner and holds what is to be applied', async () => {
   await using base = await setupJob()
   const [name = ''] = spoolsOf(base.database)
-  const spool = statSync(join(base.database.folder, 'imports', name))
+  const spool = statSync(join(folderOf(base.database), 'imports', name))
   expect(spool.mode & 0o777).toBe(0o600)
-  expect(statSync(join(base.database.folder, 'imports')).mode & 0o777).toBe(0o700)
+  expect(statSync(join(folderOf(base.database), 'imports')).mode & 0o777).toBe(0o700)
   expect(await onlyJob(base.database)).toMatchObject({
     kind: 'import',
     done: 0,
@@ -141,7 +141,7 @@ test('a spool that is damaged ends its job with a reason', async () => {
   await using base = await setupJob()
   const { database } = base
   const [name = ''] = spoolsOf(database)
-  writeFileSync(join(database.folder, 'imports', name), '{"place":')
+  writeFileSync(join(folderOf(database), 'imports', name), '{"place":')
   expect((await refusalOf(() => step(database))).message).toContain('damaged')
   const reasons: unknown[] = []
   await using jobs = runJobs(database, (_job, error) => reasons.push(error))
@@ -154,7 +154,7 @@ test('what imports left behind that never became a job is removed, the rest is n
   await using base = await setupJob()
   const { database } = base
   const kept = spoolsOf(database)
-  const stray = join(database.folder, 'imports', 'stray.ndjson')
+  const stray = join(folderOf(database), 'imports', 'stray.ndjson')
   writeFileSync(stray, '{}\n')
   await removeStrays(database)
   expect(existsSync(stray)).toBe(false)

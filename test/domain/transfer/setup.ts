@@ -24,7 +24,7 @@ import { importSteps } from '../../../src/domain/transfer/import-job'
 import type { TransferContext } from '../../../src/domain/transfer/archive'
 import type { Clock } from '../../../src/clock'
 import { ZIP } from '../../../src/zip/format'
-import { type TestStore, createTestClock, setupStore } from '../../auth/setup'
+import { type TestStore, createTestClock, folderOf, setupStore } from '../../auth/setup'
 import { cut } from '../chunks'
 
 export interface TestDatabase extends TestStore {
@@ -57,8 +57,8 @@ export function stepsOf(database: Database) {
 }
 
 /** The temporary files of a database where a server has them. */
-export function scratchOf({ folder }: Database): Scratch {
-  return createDiskScratch(join(folder, 'imports'), createTestClock())
+export function scratchOf(database: Database): Scratch {
+  return createDiskScratch(join(folderOf(database), 'imports'), createTestClock())
 }
 
 /** Removes the temporary files that no job needs, whatever their age. */
@@ -68,7 +68,7 @@ export function removeStrays(database: Database): Promise<void> {
 
 /** A database with its blobs where a server has them. */
 export function contextOf(database: Database): TransferContext {
-  const contents = createDiskBlobs(join(database.folder, 'blobs'), {
+  const contents = createDiskBlobs(join(folderOf(database), 'blobs'), {
     isDurable: false,
     report: (error) => {
       throw error
@@ -127,7 +127,7 @@ export function lines(...values: readonly unknown[]): string {
 
 /** Nothing waits to be imported, in the folder or as a job. */
 export async function expectNothingLeft({ database }: TestDatabase): Promise<void> {
-  expect(readdirSync(join(database.folder, 'imports'))).toEqual([])
+  expect(readdirSync(join(folderOf(database), 'imports'))).toEqual([])
   expect(await database.read((tx) => tx.jobs.list())).toEqual([])
 }
 
