@@ -4,6 +4,7 @@ import { upsertObjects } from '../../src/domain/object/upsert'
 import type { Value } from './oracle-world'
 import { actorFor, get } from './setup'
 import { expectDone, expectRefused, MALLORY, openTeam, told } from './team'
+import { ROW_RULES } from '../../src/domain/rows/row-rules'
 
 describe('an object that the caller cannot see', () => {
   test('answers GET and DELETE like what is not there, word for word', async () => {
@@ -199,7 +200,14 @@ describe('a token with GLOBAL_WRITE on /my', () => {
   test('writes where it says without the access rules, and reaches only what its subject sees', async () => {
     await using team = await openTeam()
     const actor = { ...actorFor(MALLORY, 'all'), name: 'Mallory' }
-    const request = { actor, view: 'my', table: 'todoItems', isArray: true, now: 0 } as const
+    const request = {
+      actor,
+      view: 'my',
+      table: 'todoItems',
+      isArray: true,
+      now: 0,
+      rulesByTable: ROW_RULES,
+    } as const
     const objects = [{ id: 'tdiNew' }, { id: 'tdiTeam', title: 'rewritten' }]
     const texts = await upsertObjects(team.database, { ...request, objects })
     expect(texts.map((text) => JSON.parse(text) as Value)).toEqual([

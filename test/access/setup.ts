@@ -17,6 +17,7 @@ import { judge, type Operation, put, remove, through } from './operation'
 import type { Verdict } from './oracle'
 import type { Refusal } from './oracle-refusal'
 import { EMPTY, NOW, type Person, rowsOf, type Value, type World } from './oracle-world'
+import { ROW_RULES } from '../../src/domain/rows/row-rules'
 
 export const TABLES = ['realms', 'members', 'roles', 'todoItems', 'notes']
 
@@ -83,11 +84,18 @@ export async function act(
   const actor = actorFor(person, view)
   try {
     if (operation.verb === 'remove') {
-      await removeObject(database, { actor, view, table, key: operation.key, now: NOW })
+      await removeObject(database, {
+        actor,
+        view,
+        table,
+        key: operation.key,
+        now: NOW,
+        rulesByTable: ROW_RULES,
+      })
       return { texts: [] }
     }
     const objects = structuredClone(operation.objects)
-    const upsert = { actor, view, table, objects, isArray: true, now: NOW }
+    const upsert = { actor, view, table, objects, isArray: true, now: NOW, rulesByTable: ROW_RULES }
     return { texts: await upsertObjects(database, upsert) }
   } catch (error) {
     if (error instanceof SatchelError) return error

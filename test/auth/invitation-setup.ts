@@ -15,6 +15,7 @@ import type { ServerMail } from '../../src/mail/mailer'
 import { putOne, user } from '../contract/user-fixture'
 import { setupMailer } from '../mail/setup'
 import type { UserFields } from '../../src/domain/store/users'
+import { rowRulesWith, ROW_RULES } from '../../src/domain/rows/row-rules'
 
 export const ALICE = 'alice@example.com'
 export const BOB = 'bob@example.com'
@@ -67,7 +68,7 @@ export async function setupInvitations(options: InvitationOptions = {}) {
       objects,
       isArray: true,
       now: clock.now(),
-      sendInvitation: (tx, facts) => invitations.send(tx, facts, origin),
+      rulesByTable: rowRulesWith((tx, facts) => invitations.send(tx, facts, origin)),
     })
     return texts.map((text) => JSON.parse(text) as Row)
   }
@@ -116,7 +117,14 @@ export async function setupInvitations(options: InvitationOptions = {}) {
       return await secret()
     },
     remove: (actor: Actor, table: string, key: string) =>
-      removeObject(database, { actor, view: 'my', table, key, now: clock.now() }),
+      removeObject(database, {
+        actor,
+        view: 'my',
+        table,
+        key,
+        now: clock.now(),
+        rulesByTable: ROW_RULES,
+      }),
     /** The row of Bob's invitation, as Alice sees it. */
     async row(): Promise<Row | undefined> {
       return (await list(alice, 'members')).find(({ id }) => id === INVITATION.id)

@@ -1,83 +1,66 @@
-import type { Actor } from '../access/actor'
-import { SatchelError } from '../value/error'
+import { SatchelError, quoted } from '../value/error'
 import { randomToken } from '../value/id'
-import type { StoredObject } from '../store/objects'
 import type { Draft } from '../object/draft'
-import { type WireObject, getOwn, isWireObject, parseStored } from '../value/value'
+import { type WireObject, getOwn, isWireObject, parseStored, setOwn } from '../value/value'
 import type { WriteTx } from '../store/store'
-import { parseRef, refOf } from '../value/blob'
+import { parseRef, refOf, requireBlobType } from '../value/blob'
 import type { BlobLimits } from './limits'
-import type { OffloadRule } from './offload-rule'
+import { type OffloadRule, isOffloaded, findOffloadRule } from './offload-rule'
 import type { Arrival, BlobStore } from '../store/blob-store'
-import { type Taken, takeLarge } from './taken'
 import { noteBlob } from './upload'
 import type { Table } from '../store/tables'
+import { type InlineValue, inlineValueOf } from '../value/inline-value'
+import type { BeginOffload, Offload, ExtractedValue, Writing } from '../object/writing'
 
-/** What values are offloaded with. */
-export interface Offloading {
-  /** Where the bytes go. */
+/** How a server offloads the large values of objects. */
+export interface OffloadParts {
+  /** Stores the bytes. */
   readonly contents: BlobStore
   readonly limits: BlobLimits
-  /** Of databases that have no rule of their own. */
+  /** Counts in databases that have no rule of their own. */
   readonly rule: OffloadRule
 }
 
-/** The large values of one request on their way out of its objects (protocol.md §8.2, §8.3). */
-export interface Offload {
-  /**
-   * Takes them out of an object, `path` being where that is. Throws `UNPROCESSABLE`, and
-   * `PAYLOAD_TOO_LARGE` when there are too many.
-   */
-  take(table: Table, object: unknown, path: string): readonly Taken[]
-  /** Says what became of an object. */
-  note(draft: Draft, taken: readonly Taken[]): void
-  /**
-   * Brings the bytes into the store and runs `record`, before the end of which nobody removes them;
-   * when it throws, they go.
-   */
-  keep<T>(record: () => Promise<T>): Promise<T>
-  /**
-   * The draft with refs that name blobs, in the unit that stores it: the refs that the object had
-   * for the same bytes, or those of new blobs, which the actor brings. Throws what `noteBlob` throws.
-   */
-  settle(tx: WriteTx, draft: Draft, previous: StoredObject | undefined): Promise<Draft>
+/** The offload step that `upsertObjects` is given. */
+export function offloadWith(parts: OffloadParts): BeginOffload {
+  return async (tx) => {
+    const rule = (await findOffloadRule(tx)) ?? parts.rule
+    return rule.beyond === undefined ? undefined : createOffload(parts, rule)
+  }
 }
 
-/** `now` in ms: when new blobs were brought. */
-export function createOffload(
-  { contents, limits }: Offloading,
-  rule: OffloadRule,
-  actor: Actor,
-  now: number,
-): Offload {
-  const takenByDraft = new Map<Draft, readonly Taken[]>()
+function createOffload({ contents, limits }: OffloadParts, rule: OffloadRule): Offload {
+  const valuesByDraft = new Map<Draft, readonly ExtractedValue[]>()
   let count = 0
 
-  function newRef(tx: WriteTx, { hash, bytes, type }: Taken): Promise<string> {
+  function newRef(
+    { tx, actor, now }: Writing,
+    { hash, bytes, type }: ExtractedValue,
+  ): Promise<string> {
     const blob = { id: randomToken(18), hash, size: bytes.length, type, created: now }
     return noteBlob(tx, actor, blob, limits)
   }
 
-  async function isSame(tx: WriteTx, ref: string, taken: Taken): Promise<boolean> {
+  async function isSame(tx: WriteTx, ref: string, value: ExtractedValue): Promise<boolean> {
     const blob = await tx.blobs.find(parseRef(ref) ?? '')
-    return blob?.hash === taken.hash && blob.type === taken.type
+    return blob?.hash === value.hash && blob.type === value.type
   }
 
   return {
-    take(table, object, path) {
-      const taken = takeLarge(rule, table, object, path)
-      count += taken.length
+    extract(table, object, path) {
+      const values = extractLarge(rule, table, object, path)
+      count += values.length
       if (count > MOST) throw tooMany()
-      return taken
+      return values
     },
 
-    note(draft, taken) {
-      if (taken.length > 0) takenByDraft.set(draft, taken)
+    note(draft, values) {
+      if (values.length > 0) valuesByDraft.set(draft, values)
     },
 
     async keep(record) {
       await using received = new AsyncDisposableStack()
-      const all = [...takenByDraft.values()].flat()
+      const all = [...valuesByDraft.values()].flat()
       const bytesByHash = new Map(all.map(({ hash, bytes }) => [hash, bytes]))
       const kept: Arrival[] = []
       for (const bytes of bytesByHash.values()) {
@@ -88,14 +71,15 @@ export function createOffload(
       return await keepFrom(0)
     },
 
-    async settle(tx, draft, previous) {
-      const all = takenByDraft.get(draft)
+    async settle(writing, draft, previous) {
+      const { tx } = writing
+      const all = valuesByDraft.get(draft)
       if (all === undefined) return draft
       const before = previous === undefined ? undefined : parseStored(previous.value)
-      for (const taken of all) {
-        const known = refAt(before, taken.path)
-        const isKnown = known !== undefined && (await isSame(tx, known, taken))
-        taken.reference['ref'] = isKnown ? known : await newRef(tx, taken)
+      for (const value of all) {
+        const known = refAt(before, value.path)
+        const isKnown = known !== undefined && (await isSame(tx, known, value))
+        value.reference['ref'] = isKnown ? known : await newRef(writing, value)
         await tx.breathe()
       }
       return { ...draft, text: JSON.stringify(draft.object) }
@@ -113,7 +97,7 @@ function refAt(object: WireObject | undefined, path: readonly string[]): string 
   return isWireObject(value) ? refOf(value) : undefined
 }
 
-/** Each is a file that is made durable: no request may keep the disk busy for minutes. */
+/** Each becomes a file that is synced to disk: no request may keep the disk busy for minutes. */
 const MOST = 1_000
 
 function tooMany(): SatchelError {
@@ -131,4 +115,90 @@ async function* inOnePiece(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 const ANY_ROOM = {
   bytes: Number.POSITIVE_INFINITY,
   refuse: () => new SatchelError('PAYLOAD_TOO_LARGE', 'The value is too large'),
+}
+
+/**
+ * Replaces the values that the rule calls large by BlobRefs, anywhere in the objects and arrays of
+ * an object, and marks the object as one with BlobRefs. Keys, indexed properties, the realm and the
+ * owner stay, and so does everything in the built-in tables: the server itself reads those. Throws
+ * `UNPROCESSABLE` for a value without readable bytes; `place` is the place of the object in the request.
+ */
+function extractLarge(
+  rule: OffloadRule,
+  table: Table,
+  object: unknown,
+  place: string,
+): readonly ExtractedValue[] {
+  if (table.builtIn || !isWireObject(object)) return []
+  const kept = new Set([
+    'realmId',
+    'owner',
+    ...(table.primaryKey ?? []),
+    ...table.indexes.flatMap(({ paths }) => paths),
+  ])
+  const values: ExtractedValue[] = []
+
+  function visit(container: WireObject | unknown[], path: readonly string[]): void {
+    for (const [name, value] of Object.entries(container)) {
+      const inner = [...path, name]
+      if (kept.has(inner.join('.'))) continue
+      const reference = extractOne(value, inner)
+      if (reference !== undefined) {
+        if (Array.isArray(container)) container[Number(name)] = reference
+        else setOwn(container, name, reference)
+      } else if (isEntered(value)) visit(value, inner)
+    }
+  }
+
+  function extractOne(value: unknown, path: readonly string[]): WireObject | undefined {
+    const inline = inlineValueOf(value)
+    if (inline === undefined || !isOffloaded(rule, inline)) return undefined
+    const where = [place, ...path].filter((part) => part !== '').join('.')
+    const bytes = inline.decode()
+    if (bytes === undefined) throw refuse(where, unreadable(inline))
+    const type = typeOf(inline, where)
+    const { restoredAs, kind } = inline
+    const reference: WireObject = {
+      _bt: restoredAs,
+      ref: '',
+      size: bytes.length,
+      ...(kind === 'binary' ? {} : { ct: type }),
+    }
+    const hash = new Bun.CryptoHasher('sha256').update(bytes).digest('hex')
+    values.push({ bytes, hash, type, path, reference })
+    return reference
+  }
+
+  visit(object, [])
+  if (values.length > 0) setOwn(object, '_hasBlobRefs', 1)
+  return values
+}
+
+/** Clients look into objects and arrays, and into nothing that is typed or a BlobRef already. */
+function isEntered(value: unknown): value is WireObject | unknown[] {
+  if (Array.isArray(value)) return true
+  return (
+    isWireObject(value) &&
+    typeof getOwn(value, '$t') !== 'string' &&
+    typeof getOwn(value, '_bt') !== 'string'
+  )
+}
+
+function typeOf({ type }: InlineValue, where: string): string {
+  try {
+    return requireBlobType(type)
+  } catch (error) {
+    throw refuse(where, error instanceof Error ? error.message : String(error))
+  }
+}
+
+function unreadable({ restoredAs, kind }: InlineValue): string {
+  const form = kind === 'file' ? 'base64' : 'b64lex, a whole number of elements'
+  return `The "v" of a ${restoredAs} must be its bytes in ${form}`
+}
+
+function refuse(where: string, problem: string): SatchelError {
+  return new SatchelError('UNPROCESSABLE', `${quoted(where)}: ${problem}`, {
+    reason: where.slice(0, 100),
+  })
 }

@@ -1,5 +1,4 @@
 import { refuseRealm } from './authorize'
-import { requireFreshRealm } from '../rows/realm-rows'
 import { SatchelError, quoted } from '../value/error'
 import type { StoredObject } from '../store/objects'
 import { PUBLIC_REALM, PUBLIC_REALM_REF, type Realm } from '../store/realms'
@@ -99,4 +98,14 @@ async function realmOfRow(
   const id = draft.key ?? tx.newId(table.idPrefix, subject)
   if (!isGlobal) await requireFreshRealm(tx, id)
   return tx.realms.ensure(id)
+}
+
+/** Throws `CONFLICT` when a new realm would take up the id of one that was, or still leaves traces. */
+export async function requireFreshRealm(tx: WriteTx, id: string): Promise<void> {
+  if (!(await tx.realms.isRetired(id)) && !(await tx.objects.isRealmUsed(id))) return
+  throw new SatchelError(
+    'CONFLICT',
+    `The realm id ${quoted(id)} was used before: take a new one (the server makes one when "realmId" is absent)`,
+    { reason: 'realmId' },
+  )
 }

@@ -1,12 +1,10 @@
 import { accessOf } from '../access/access'
 import { authorizePut, needsReadableRefs, requireReadableRefs } from './authorize'
-import { keepingFullRights } from '../rows/full-rights'
-import { ROW_RULES } from '../rows/row-rules'
 import type { ObjectPut, StoredObject } from '../store/objects'
 import type { Draft } from './draft'
 import { place } from './placement'
 import { storedTraces, tracesOf } from './traces'
-import type { Placement, RowRules, Writing } from './writing'
+import { type Placement, type RowRules, type Writing, rulesOf } from './writing'
 import type { Table } from '../store/tables'
 
 /** Objects of ordinary tables are looked up and written this many at a time. */
@@ -16,10 +14,10 @@ const BATCH = 500
  * Puts drafts into their table, each in its place, by the rules of the table and, for a writer
  * without `GLOBAL_WRITE`, of access (design.md §5). Resolves to the stored texts, in order. Throws
  * `UNKNOWN_REALM`, `CONFLICT`, `UNPROCESSABLE`, `BLOB_NOT_READABLE` naming the property, or
- * `NOT_AUTHORIZED` with the missing permission, and what `complementInvitation` throws.
+ * `NOT_AUTHORIZED` with the missing permission, and whatever the rules of the table throw.
  */
 export function putDrafts(writing: Writing, drafts: readonly Draft[]): Promise<string[]> {
-  const rules = ROW_RULES.get(writing.table.name)
+  const rules = rulesOf(writing.rulesByTable, writing.table)
   return rules === undefined ? putAll(writing, drafts) : putRows(writing, rules, drafts)
 }
 
@@ -52,14 +50,14 @@ async function putAll(given: Writing, drafts: readonly Draft[]): Promise<string[
 
 /** The drafts with their large values offloaded. */
 async function settle(
-  { tx, offload }: Writing,
+  writing: Writing,
   batch: readonly Draft[],
   existing: ReadonlyMap<string, StoredObject>,
 ): Promise<readonly Draft[]> {
   const settled: Draft[] = []
   for (const draft of batch) {
     const previous = existing.get(draft.key ?? '')
-    settled.push((await offload?.settle(tx, draft, previous)) ?? draft)
+    settled.push((await writing.offload?.settle(writing, draft, previous)) ?? draft)
   }
   return settled
 }
@@ -96,7 +94,7 @@ async function putRows(
     }
     if (needsReadableRefs(writing, allowed)) await requireReadableRefs(writing, allowed)
     const placement = (await rules.complement?.(writing, allowed)) ?? allowed
-    await keepingFullRights(writing, previous?.realm ?? placement.realm.ref, async () => {
+    await rules.guard(writing, previous?.realm ?? placement.realm.ref, async () => {
       await tx.objects.put(table, [putOf(table, placement)], now)
       await rules.afterPut(writing, placement)
     })

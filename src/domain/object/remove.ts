@@ -1,14 +1,12 @@
 import { accessOf } from '../access/access'
 import { authorizeRemoval } from './authorize'
-import { keepingFullRights } from '../rows/full-rights'
-import { ROW_RULES } from '../rows/row-rules'
 import { type Actor, requireWriter } from '../access/actor'
 import type { StoredObject } from '../store/objects'
 import type { Database } from '../store/store'
 import type { ViewName } from '../access/view'
 import { isShown, keyInView, unknownObject } from './object'
 import { storedTraces } from './traces'
-import type { RowRules, Writing } from './writing'
+import { type RowRules, type Writing, type RulesByTable, rulesOf } from './writing'
 import { requireTable } from './tables'
 
 /** What a removal is made of. The caller has checked the scopes of the view. */
@@ -20,6 +18,7 @@ export interface Removal {
   readonly key: string
   /** ms since the epoch. */
   readonly now: number
+  readonly rulesByTable: RulesByTable
 }
 
 /**
@@ -45,6 +44,7 @@ export function removeObject(database: Database, removal: Removal): Promise<void
       table,
       access,
       now,
+      rulesByTable: removal.rulesByTable,
     }
     await removeStored(writing, previous)
   })
@@ -52,24 +52,28 @@ export function removeObject(database: Database, removal: Removal): Promise<void
 
 /** Removes a stored object by the rules of its table. Throws `NOT_AUTHORIZED`. */
 export async function removeStored(writing: Writing, previous: StoredObject): Promise<void> {
-  const rules = ROW_RULES.get(writing.table.name)
+  const rules = rulesOf(writing.rulesByTable, writing.table)
   if (rules === undefined) await removePlain(writing, previous)
-  else await removeRow(writing, rules, previous)
+  else await removeByRules(writing, rules, previous)
 }
 
 async function removePlain(writing: Writing, previous: StoredObject): Promise<void> {
   if (!writing.isGlobal) authorizeRemoval(writing, previous)
-  await bury(writing, previous)
+  await removeRow(writing, previous)
 }
 
-async function removeRow(writing: Writing, rules: RowRules, previous: StoredObject): Promise<void> {
+async function removeByRules(
+  writing: Writing,
+  rules: RowRules,
+  previous: StoredObject,
+): Promise<void> {
   if (!writing.isGlobal) await rules.authorizeRemoval(writing, previous)
-  await keepingFullRights(writing, previous.realm, async () => {
+  await rules.guard(writing, previous.realm, async () => {
     const isDone = await rules.remove(writing, previous)
-    if (!isDone) await bury(writing, previous)
+    if (!isDone) await removeRow(writing, previous)
   })
 }
 
-async function bury({ tx, table, now }: Writing, previous: StoredObject): Promise<void> {
+async function removeRow({ tx, table, now }: Writing, previous: StoredObject): Promise<void> {
   await tx.objects.remove(table, [{ previous, ...storedTraces(table, previous.value) }], now)
 }

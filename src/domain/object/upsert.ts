@@ -1,12 +1,8 @@
 import { accessOf } from '../access/access'
-import { ROW_RULES } from '../rows/row-rules'
 import { type Actor, requireWriter } from '../access/actor'
-import { type Offload, type Offloading, createOffload } from '../blob/offload'
-import { OFF, type OffloadRule, findOffloadRule } from '../blob/offload-rule'
 import { SatchelError, quoted } from '../value/error'
-import type { SendInvitation } from '../rows/invitation'
 import { PUBLIC_REALM } from '../store/realms'
-import type { Database, ReadTx } from '../store/store'
+import type { Database } from '../store/store'
 import { nextTurn } from '../value/turn'
 import type { ViewName } from '../access/view'
 import { requireKeyOf, withKeyOf } from './addressed'
@@ -14,7 +10,13 @@ import { type Draft, asPrivate, draftOf } from './draft'
 import { keyInView } from './object'
 import { putDrafts } from './put'
 import { getOwn, isWireObject } from '../value/value'
-import type { Writing } from './writing'
+import {
+  type Writing,
+  type RulesByTable,
+  type BeginOffload,
+  type Offload,
+  rulesOf,
+} from './writing'
 import { requireTable } from './tables'
 import type { Table } from '../store/tables'
 
@@ -27,8 +29,8 @@ export interface UpsertTarget {
   readonly table: string
   /** ms since the epoch. */
   readonly now: number
-  /** Large values become blobs where a rule says so; without it they stay. */
-  readonly offloading?: Offloading
+  /** Moves large values into blobs; without it they stay in their objects. */
+  readonly beginOffload?: BeginOffload
 }
 
 export interface Upsert extends UpsertTarget {
@@ -40,14 +42,13 @@ export interface Upsert extends UpsertTarget {
   readonly isArray: boolean
   /** The key in the address of a single object, decoded; absent when the objects name their own. */
   readonly key?: string
-  /** Brings invitations to those they are for; without it rows of `members` are written as they are. */
-  readonly sendInvitation?: SendInvitation
+  readonly rulesByTable: RulesByTable
 }
 
-/** What a table asks of the objects that are about to be written to it. */
+/** What is known of an upsert before its objects are read; good for one upsert. */
 export interface UpsertPlan {
   readonly table: Table
-  readonly rule: OffloadRule
+  readonly offload: Offload | undefined
 }
 
 /**
@@ -60,7 +61,7 @@ export function prepareUpsert(database: Database, target: UpsertTarget): Promise
     await requireWriter(tx, actor, now)
     await accessOf(tx, actor)
     const table = await requireTable(tx, target.table)
-    return { table, rule: await ruleFor(tx, target) }
+    return { table, offload: await target.beginOffload?.(tx) }
   })
 }
 
@@ -73,10 +74,9 @@ export function prepareUpsert(database: Database, target: UpsertTarget): Promise
  * and as `requireWriter`.
  */
 export async function upsertObjects(database: Database, upsert: Upsert): Promise<string[]> {
-  const { actor, sendInvitation } = upsert
+  const { actor, now, rulesByTable } = upsert
   const subject = actor.subject ?? ''
-  const { table, rule } = upsert.plan ?? (await prepareUpsert(database, upsert))
-  const offload = offloadFor(upsert, rule)
+  const { table, offload } = upsert.plan ?? (await prepareUpsert(database, upsert))
   const drafts = await readDrafts(table, upsert, subject, offload)
   const write = () =>
     database.write(async (tx) => {
@@ -93,26 +93,13 @@ export async function upsertObjects(database: Database, upsert: Upsert): Promise
         view: upsert.view,
         table: current,
         access: await accessOf(tx, actor),
-        now: upsert.now,
-        ...(sendInvitation === undefined ? {} : { sendInvitation }),
+        now,
+        rulesByTable,
         ...(offload === undefined ? {} : { offload }),
       }
       return putDrafts(writing, drafts)
     })
   return offload === undefined ? await write() : await offload.keep(write)
-}
-
-async function ruleFor(tx: ReadTx, { offloading }: UpsertTarget): Promise<OffloadRule> {
-  if (offloading === undefined) return OFF
-  return (await findOffloadRule(tx)) ?? offloading.rule
-}
-
-function offloadFor(
-  { offloading, actor, now }: UpsertTarget,
-  rule: OffloadRule,
-): Offload | undefined {
-  if (offloading === undefined || rule.beyond === undefined) return undefined
-  return createOffload(offloading, rule, actor, now)
 }
 
 async function readDrafts(
@@ -135,26 +122,31 @@ async function readDrafts(
   for (const [position, object] of objects.entries()) {
     const placed = view === 'public' && table.builtIn ? inPublicRealm(object) : object
     const value = key === undefined ? placed : withKeyOf(table, placed, key)
-    const taken = offload?.take(table, value, isArray ? `[${position}]` : '')
+    const extracted = offload?.extract(table, value, isArray ? `[${position}]` : '')
     const raw = draftOf(table, value, isArray ? position : undefined)
-    const draft = inView(table, view, raw, subject)
+    const draft = inView(table, upsert, raw, subject)
     if (key !== undefined) requireKeyOf(table, draft, keyInView(table, view, key, actor))
     requireRealmOfView(table, view, draft)
-    if (taken !== undefined) offload?.note(draft, taken)
+    if (extracted !== undefined) offload?.note(draft, extracted)
     drafts.push(draft)
     if (drafts.length % SLICE === 0) await nextTurn()
   }
   return drafts
 }
 
-/** A row of `members` or `roles` is told by its realm, in the key or beside it: it cannot wait for one. */
+/** A row of `members` or `roles` needs its realm before `place` would fill it in. */
 function inPublicRealm(object: unknown): unknown {
   if (!isWireObject(object) || getOwn(object, 'realmId') !== undefined) return object
   return { ...object, realmId: PUBLIC_REALM }
 }
 
-function inView(table: Table, view: ViewName, draft: Draft, subject: string): Draft {
-  const rules = ROW_RULES.get(table.name)
+function inView(
+  table: Table,
+  { view, rulesByTable }: Upsert,
+  draft: Draft,
+  subject: string,
+): Draft {
+  const rules = rulesOf(rulesByTable, table)
   if (rules !== undefined) return rules.complete(draft)
   return view === 'my' ? asPrivate(table, draft, subject) : draft
 }

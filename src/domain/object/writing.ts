@@ -1,18 +1,17 @@
+import type { WireObject } from '../value/value'
 import { type Access, held } from '../access/access'
 import type { PermissionSet } from '../value/permission'
 import type { Actor } from '../access/actor'
-import type { Offload } from '../blob/offload'
 import { SatchelError } from '../value/error'
-import type { SendInvitation } from '../rows/invitation'
 import type { StoredObject } from '../store/objects'
 import type { Realm, RealmRef } from '../store/realms'
-import type { WriteTx } from '../store/store'
+import type { ReadTx, WriteTx } from '../store/store'
 import type { ViewName } from '../access/view'
 import type { Draft } from './draft'
 import type { Awaitable } from '../store/records'
 import type { Table } from '../store/tables'
 
-/** What one request writes with: who, through which view, in which unit. */
+/** What one request writes with: its actor, view and unit, and the rules of the built-in tables. */
 export interface Writing {
   readonly tx: WriteTx
   readonly actor: Actor
@@ -24,10 +23,22 @@ export interface Writing {
   readonly access: Access
   /** The operation time, ms. */
   readonly now: number
-  /** Absent where rows come from a file: an import writes to nobody. */
-  readonly sendInvitation?: SendInvitation
-  /** What becomes blobs; absent where nothing does. */
+  readonly rulesByTable: RulesByTable
+  /** Absent where every value stays in its object. */
   readonly offload?: Offload
+}
+
+/** The rules of the built-in tables, handed in by the caller: this folder knows none of them. */
+export type RulesByTable = ReadonlyMap<string, RowRules>
+
+/**
+ * The rules of a table, undefined for a table of application objects. Throws where a built-in table
+ * has none: without them anyone could change permissions.
+ */
+export function rulesOf(rulesByTable: RulesByTable, table: Table): RowRules | undefined {
+  const rules = rulesByTable.get(table.name)
+  if (rules === undefined && table.builtIn) throw new Error(`no rules for ${table.name}`)
+  return rules
 }
 
 /** A draft whose place is decided: complete, with the row it replaces. */
@@ -49,13 +60,52 @@ export interface RowRules {
    */
   authorizePut(writing: Writing, placement: Placement): Awaitable<Placement | undefined>
   authorizeRemoval(writing: Writing, previous: StoredObject): Awaitable<void>
-  /** What the server has to say in a row that may be put, whoever puts it. */
+  /** Adds the server's own properties to a row that may be put. */
   complement?(writing: Writing, placement: Placement): Awaitable<Placement>
   /** Follows a put, in its unit. */
   afterPut(writing: Writing, placement: Placement): Awaitable<void>
   /** Follows or replaces the removal. True: it took care of the row itself. */
   remove(writing: Writing, previous: StoredObject): Awaitable<boolean>
+  /** Runs a change of rows in a realm. Throws `CONFLICT` for a state the realm must not be left in. */
+  guard(writing: Writing, realm: RealmRef, change: () => Promise<void>): Promise<void>
 }
+
+/** A large value on its way out of an object. */
+export interface ExtractedValue {
+  readonly bytes: Uint8Array
+  /** SHA-256 of the bytes in hex. */
+  readonly hash: string
+  /** The content type of the blob. */
+  readonly type: string
+  /** The names on the way to it. */
+  readonly path: readonly string[]
+  /** The BlobRef in its place; its `ref` is set when the object is stored (protocol.md §8.3). */
+  readonly reference: WireObject
+}
+
+/** Moves the large values of one request out of its objects (protocol.md §8.2, §8.3). */
+export interface Offload {
+  /**
+   * Extracts them from an object; `path` is its place in the request. Throws `UNPROCESSABLE`, and
+   * `PAYLOAD_TOO_LARGE` when there are too many.
+   */
+  extract(table: Table, object: unknown, path: string): readonly ExtractedValue[]
+  /** Remembers which values were extracted from the object of this draft. */
+  note(draft: Draft, values: readonly ExtractedValue[]): void
+  /**
+   * Writes the bytes to the blob store and runs `record`; they cannot be removed before it ends, and
+   * are discarded when it throws.
+   */
+  keep<T>(record: () => Promise<T>): Promise<T>
+  /**
+   * The draft with refs that name blobs, in the unit that stores it: the refs that the object had
+   * for the same bytes, or those of new blobs uploaded by the actor. Throws what `noteBlob` throws.
+   */
+  settle(writing: Writing, draft: Draft, previous: StoredObject | undefined): Promise<Draft>
+}
+
+/** Begins the offload of one request; undefined where every value stays in its object. */
+export type BeginOffload = (tx: ReadTx) => Promise<Offload | undefined>
 
 export function heldIn(writing: Writing, realm: RealmRef): readonly PermissionSet[] {
   return held(writing.access, realm)

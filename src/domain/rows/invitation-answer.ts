@@ -13,6 +13,8 @@ import { requireTable } from '../object/tables'
 import type { User } from '../store/users'
 import type { Invitation } from '../store/invitations'
 import type { Table } from '../store/tables'
+import type { Writing } from '../object/writing'
+import { ROW_RULES } from './row-rules'
 
 export type InvitationAnswer = 'accept' | 'reject'
 
@@ -129,7 +131,17 @@ async function write(
   const subject = actor.subject ?? ''
   const access = await accessOf(tx, actor)
   const draft = draftOf(table, row, undefined)
-  const writing = { tx, actor, subject, isGlobal: true, view: 'all', table, access, now } as const
+  const writing: Writing = {
+    tx,
+    actor,
+    subject,
+    isGlobal: true,
+    view: 'all',
+    table,
+    access,
+    now,
+    rulesByTable: ROW_RULES,
+  }
   await putDrafts(writing, [draft])
 }
 

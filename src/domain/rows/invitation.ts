@@ -51,11 +51,12 @@ export type SendInvitation = (tx: WriteTx, facts: InvitationFacts) => Promise<vo
 export async function complementInvitation(
   writing: Writing,
   placement: Placement,
+  sendInvitation: SendInvitation,
 ): Promise<Placement> {
-  const { tx, now, sendInvitation } = writing
+  const { tx, now } = writing
   const { draft, key, realm, previous } = placement
   const row = draft.object
-  if (sendInvitation === undefined || row['invite'] !== true) return placement
+  if (row['invite'] !== true) return placement
   const before = previous?.realm === realm.ref ? parseStored(previous.value) : {}
   if (before['invite'] === true && addressIn(before) === addressIn(row)) {
     return { ...placement, draft: withFields(draft, sentBefore(before, row)) }

@@ -1,5 +1,5 @@
 import { SatchelError } from '../value/error'
-import { complementInvitation } from './invitation'
+import { keepingFullRights } from './full-rights'
 import { withFields } from '../object/draft'
 import {
   type WireObject,
@@ -21,7 +21,7 @@ import { foldEmail } from '../value/email'
 const ANSWERS = ['accepted', 'rejected'] as const
 const SYSTEM = [...ANSWERS, 'invitedDate', 'invitedBy'] as const
 
-/** Who is in a realm, and with which rights (protocol.md §6.2–6.4). */
+/** The members of a realm and their rights (protocol.md §6.2–6.4). */
 export const MEMBER_RULES: RowRules = {
   complete(draft) {
     requireCustomRealm(draft, 'members')
@@ -52,8 +52,6 @@ export const MEMBER_RULES: RowRules = {
     if (!isAddressed(writing, parseStored(previous.value))) authorizeRemoval(writing, previous)
   },
 
-  complement: complementInvitation,
-
   afterPut: ({ tx }, { draft, key, realm }) =>
     tx.memberships.put(membershipOf(draft.object, `members:${key}`, realm.ref)),
 
@@ -61,6 +59,8 @@ export const MEMBER_RULES: RowRules = {
     await tx.memberships.remove(`members:${previous.key}`)
     return false
   },
+
+  guard: keepingFullRights,
 }
 
 /** What a `members` row gives. Throws `UNPROCESSABLE` naming the property that is wrong. */

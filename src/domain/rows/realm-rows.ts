@@ -1,8 +1,8 @@
+import { keepingFullRights } from './full-rights'
 import { SatchelError, quoted } from '../value/error'
 import { startJob } from '../job/job'
 import { type Placement, type RowRules, type Writing, heldIn, refuse } from '../object/writing'
 import { PUBLIC_REALM } from '../store/realms'
-import type { WriteTx } from '../store/store'
 import { mayRead } from '../access/access'
 import { authorizePut, authorizeRemoval, refuseInvisible } from '../object/authorize'
 import { FULL, hasFullRights, mayManage } from '../value/permission'
@@ -69,22 +69,14 @@ export const REALM_RULES: RowRules = {
     await startJob(tx, 'erase', { realm: previous.realm }, now)
     return true
   },
+
+  guard: keepingFullRights,
 }
 
 const TIED = 'rlm~'
 
 function isRefusal(error: unknown): boolean {
   return error instanceof SatchelError && error.code === 'NOT_AUTHORIZED'
-}
-
-/** Throws `CONFLICT` when a new realm would take up the id of one that was, or still leaves traces. */
-export async function requireFreshRealm(tx: WriteTx, id: string): Promise<void> {
-  if (!(await tx.realms.isRetired(id)) && !(await tx.objects.isRealmUsed(id))) return
-  throw new SatchelError(
-    'CONFLICT',
-    `The realm id ${quoted(id)} was used before: take a new one (the server makes one when "realmId" is absent)`,
-    { reason: 'realmId' },
-  )
 }
 
 /** `rlm~<key>` is for whoever owns the object with that key, or manages its table (design.md §4). */

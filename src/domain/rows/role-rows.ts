@@ -1,3 +1,4 @@
+import { keepingFullRights } from './full-rights'
 import { SatchelError, quoted } from '../value/error'
 import type { Draft } from '../object/draft'
 import { parseStored } from '../value/value'
@@ -40,6 +41,7 @@ export const ROLE_RULES: RowRules = {
 
   afterPut: () => undefined,
   remove: () => false,
+  guard: keepingFullRights,
 }
 
 function requireManage(writing: Writing, realm: number): void {

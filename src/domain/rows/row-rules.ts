@@ -1,11 +1,27 @@
-import type { RowRules } from '../object/writing'
+import type { RulesByTable } from '../object/writing'
+import { complementInvitation, type SendInvitation } from './invitation'
 import { MEMBER_RULES } from './member-rows'
 import { REALM_RULES } from './realm-rows'
 import { ROLE_RULES } from './role-rows'
 
-/** The built-in tables and what is special about each. */
-export const ROW_RULES: ReadonlyMap<string, RowRules> = new Map([
+/** The rules of the built-in tables; with these alone rows of `members` send no mail. */
+export const ROW_RULES: RulesByTable = new Map([
   ['realms', REALM_RULES],
   ['members', MEMBER_RULES],
   ['roles', ROLE_RULES],
 ])
+
+/** The same, with a mail for each member row that asks for one. */
+export function rowRulesWith(sendInvitation: SendInvitation): RulesByTable {
+  return new Map([
+    ...ROW_RULES,
+    [
+      'members',
+      {
+        ...MEMBER_RULES,
+        complement: (writing, placement) =>
+          complementInvitation(writing, placement, sendInvitation),
+      },
+    ],
+  ])
+}

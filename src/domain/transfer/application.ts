@@ -15,6 +15,7 @@ import {
   keyOfEntry,
   realmIdOf,
 } from './entry'
+import { ROW_RULES } from '../rows/row-rules'
 
 /** An import may write everything, as on `/all`. */
 const IMPORTER: Actor = {
@@ -115,6 +116,7 @@ async function applyObjects(tx: WriteTx, run: ObjectRun, now: number): Promise<v
     table,
     access: await accessOf(tx, IMPORTER),
     now,
+    rulesByTable: ROW_RULES,
   }
   if (run.isRemoval) await removeAll(writing, run.objects)
   else await putAll(writing, run.objects)

@@ -15,6 +15,8 @@ import type { Host } from '../../host/host'
 import { jsonArray } from '../body/json-stream'
 import { isDatabaseName } from '../../domain/database/name'
 import { isReservedTableName } from '../../domain/value/schema'
+import { offloadWith } from '../../domain/blob/offload'
+import { rowRulesWith, ROW_RULES } from '../../domain/rows/row-rules'
 
 /** `/all`, `/my` and `/public` (spec.md §4, §4.1). */
 export function objectRoutes(http: HttpContext): AnyElysia {
@@ -46,8 +48,8 @@ export function routesAt(http: HttpContext, address: TableAddress): AnyElysia {
   async function store({ call, host, actor, request }: Asked, key?: string): Promise<Response> {
     const table = segment(call, place)
     const { limits, offload: rule } = http.blobs
-    const offloading = { contents: host.blobs, limits, rule }
-    const target = { actor, table, offloading, now: http.clock.now() }
+    const beginOffload = offloadWith({ contents: host.blobs, limits, rule })
+    const target = { actor, table, beginOffload, now: http.clock.now() }
     // Before the body is read: a caller who may not write need not send it.
     const plan = await prepareUpsert(host.database, target)
     return await http.bodies.json(request, async (body) => {
@@ -60,8 +62,9 @@ export function routesAt(http: HttpContext, address: TableAddress): AnyElysia {
         isArray,
         ...(key === undefined ? {} : { key }),
         now: http.clock.now(),
-        sendInvitation: (tx, facts) =>
+        rulesByTable: rowRulesWith((tx, facts) =>
           host.invitations.send(tx, facts, request.headers.get('origin')),
+        ),
       })
       if (wantsMinimal(request)) return answer(call, null, { status: 204, type: null })
       return answer(call, isArray ? `[${texts.join(',')}]` : (texts[0] ?? ''))
@@ -109,7 +112,14 @@ export function routesAt(http: HttpContext, address: TableAddress): AnyElysia {
       `${prefix}/:table/:key`,
       async ({ call, host, actor }) => {
         const [table, key] = [segment(call, place), segment(call, place + 1)]
-        await removeObject(host.database, { actor, view, table, key, now: http.clock.now() })
+        await removeObject(host.database, {
+          actor,
+          view,
+          table,
+          key,
+          now: http.clock.now(),
+          rulesByTable: ROW_RULES,
+        })
         return answer(call, null, { status: 204, type: null })
       },
       { scopes: write, parse: 'none', detail: { operationId: `${name}Delete` } },

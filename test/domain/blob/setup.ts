@@ -20,6 +20,7 @@ import { REMOVAL_STEPS } from '../../../src/domain/user/removal'
 import type { ViewName } from '../../../src/domain/access/view'
 import { setupStore, type TestClock, type TestStore } from '../../auth/setup'
 import { ANY_SIZE, chunksOf } from '../../contract/content-fixture'
+import { ROW_RULES } from '../../../src/domain/rows/row-rules'
 
 export function person(id: string, ...scopes: Scope[]): Actor {
   return { ...ANONYMOUS, subject: id, scopes: new Set<Scope>(['ACCESS_DB', ...scopes]) }
@@ -55,7 +56,15 @@ export async function setupBlobWorld(): Promise<BlobWorld> {
     }
   })
   const put: BlobWorld['put'] = async (actor, table, row, view = 'my') => {
-    const upsert = { actor, view, table, objects: [row], isArray: false, now: base.clock.now() }
+    const upsert = {
+      actor,
+      view,
+      table,
+      objects: [row],
+      isArray: false,
+      now: base.clock.now(),
+      rulesByTable: ROW_RULES,
+    }
     const [text = ''] = await upsertObjects(database, upsert)
     return JSON.parse(text) as Row
   }
@@ -64,7 +73,14 @@ export async function setupBlobWorld(): Promise<BlobWorld> {
     database,
     put,
     remove: (actor, table, key) =>
-      removeObject(database, { actor, view: 'my', table, key, now: base.clock.now() }),
+      removeObject(database, {
+        actor,
+        view: 'my',
+        table,
+        key,
+        now: base.clock.now(),
+        rulesByTable: ROW_RULES,
+      }),
     async work() {
       const fail = (_job: unknown, error: unknown) => {
         throw error

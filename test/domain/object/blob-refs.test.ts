@@ -14,6 +14,7 @@ import {
   uploadText,
 } from '../blob/setup'
 import { blobsIn, mentionsBlobs } from '../../../src/domain/value/blob'
+import { ROW_RULES } from '../../../src/domain/rows/row-rules'
 
 describe('references in an object', () => {
   const none = (value: object) => blobsIn({ value, text: '"_bt":' })
@@ -155,7 +156,8 @@ describe('a reference to a blob that its writer may not read', () => {
     const { database, clock } = world
     const objects = [{ id: 'good' }, { id: 'bad', file: refTo('secret') }]
     const upsert = { actor: bob, view: 'my' as const, table: 'files', objects, isArray: true }
-    const write = () => upsertObjects(database, { ...upsert, now: clock.now() })
+    const write = () =>
+      upsertObjects(database, { ...upsert, now: clock.now(), rulesByTable: ROW_RULES })
     expect(await codeOf(write)).toBe('BLOB_NOT_READABLE')
     await database.read(async (tx) => {
       const table = await tx.tables.find('files')

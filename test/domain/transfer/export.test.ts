@@ -3,6 +3,7 @@ import { removeObject } from '../../../src/domain/object/remove'
 import { exportDatabase } from '../../../src/domain/transfer/export'
 import { refusalOf } from '../../auth/setup'
 import { type TestDatabase, dataOf, exportText, lines, objectsOf, setupDatabase } from './setup'
+import { ROW_RULES } from '../../../src/domain/rows/row-rules'
 
 const at = (realm: string, table: string, id: string, data = {}) => ({ realm, table, id, data })
 
@@ -88,6 +89,7 @@ describe('an export', () => {
       table: 'realms',
       key: 'rlm-a',
       now: base.clock.now(),
+      rulesByTable: ROW_RULES,
     })
     expect(await base.database.read((tx) => tx.jobs.list())).toHaveLength(1)
     expect(objectsOf(await base.export())).toEqual([

@@ -10,6 +10,7 @@ import type { Database } from '../../../src/domain/store/store'
 import { admitUser } from '../../../src/domain/user/policy'
 import { REMOVAL_STEPS, removeUser } from '../../../src/domain/user/removal'
 import { setupStore } from '../../auth/setup'
+import { ROW_RULES } from '../../../src/domain/rows/row-rules'
 
 export const NOW = Date.UTC(2030, 0, 1)
 export const [ALICE, BOB, CAROL] = ['alice', 'bob', 'carol'] as const
@@ -49,7 +50,15 @@ export async function setupWorld(): Promise<World> {
     async put(table, objects, by) {
       const [actor, view] =
         by === undefined ? [administrator, 'all' as const] : [person(by), 'my' as const]
-      await upsertObjects(database, { actor, view, table, objects, isArray: true, now: NOW })
+      await upsertObjects(database, {
+        actor,
+        view,
+        table,
+        objects,
+        isArray: true,
+        now: NOW,
+        rulesByTable: ROW_RULES,
+      })
     },
     async list(table, as) {
       const [actor, view] =
