@@ -25,7 +25,7 @@ export function addPolicyCommands(program: Command, cli: Cli): void {
   withDatabase(policy.command('set'))
     .description('change the policy; omitted options stay unchanged')
     .addOption(
-      new Option('--new-users <what>', 'the type of new users, none, or a web hook').choices(
+      new Option('--new-users <what>', 'prod or eval: their type; reject: no new users; webhook: ask the web hook').choices(
         NEW_USERS,
       ),
     )
