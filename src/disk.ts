@@ -8,7 +8,7 @@ export async function syncPath(path: string): Promise<void> {
   await syncDescriptor(undo.adopt(openSync(path, 'r'), closeSync))
 }
 
-/** The same without giving way: for what happens before anybody is served. */
+/** The same without giving way: for work before the server accepts requests. */
 export function syncPathNow(path: string): void {
   using undo = new DisposableStack()
   fsyncSync(undo.adopt(openSync(path, 'r'), closeSync))

@@ -45,7 +45,7 @@ export interface Authority extends AsyncDisposable {
   grant(request: TokenRequest): Promise<GrantAnswer>
   /** What tokens and codes begin and end by. */
   readonly steady: SteadyClock
-  /** Lets in a person who has proven to be that person; throws as `Admission`. */
+  /** Admits a person with a proven identity; throws as `Admission`. */
   readonly admit: Admission['admit']
   /** Resolves when `lastLogin` of every user is that of now, for those who are about to read it. */
   settleLogins(): Promise<void>
@@ -105,7 +105,10 @@ export async function createAuthority(
     const found = read(await verifyToken(token, keys, audience, now))
     // Made by a clock that was far ahead of ours now: it would outlive every rule.
     if (found.expires > now + reach) {
-      throw new SatchelError('INVALID_TOKEN', 'The access token is not of our time')
+      throw new SatchelError(
+        'INVALID_TOKEN',
+        'The access token was issued in the future: log in again',
+      )
     }
     if (verified.size >= REMEMBERED) forgetOldest()
     verified.set(token, found)

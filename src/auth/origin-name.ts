@@ -10,7 +10,7 @@ export interface OriginName {
 
 /**
  * The page with this `Origin` header, which may call the database: by its host, or by the name of the
- * Electron application that is listed (protocol.md §11). Who calls without a page is named after the
+ * Electron application that is listed (protocol.md §11). Without a page it is named after the
  * database.
  */
 export async function describeOrigin(

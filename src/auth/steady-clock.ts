@@ -7,7 +7,7 @@ export interface SteadyClock extends Clock {
 
 /**
  * A clock that never goes back: when the one it reads does, it goes on from where it was at the
- * same pace. What has expired by it stays expired, and what begins now can still end (promise 11).
+ * same pace. Expired items stay expired, and new ones can still expire (promise 11).
  * It begins no earlier than at `start`, ms.
  */
 export function createSteadyClock(clock: Clock, start = -Infinity): SteadyClock {

@@ -25,9 +25,10 @@ export function addPolicyCommands(program: Command, cli: Cli): void {
   withDatabase(policy.command('set'))
     .description('change the policy; omitted options stay unchanged')
     .addOption(
-      new Option('--new-users <what>', 'prod or eval: their type; reject: no new users; webhook: ask the web hook').choices(
-        NEW_USERS,
-      ),
+      new Option(
+        '--new-users <what>',
+        'prod or eval: their type; reject: no new users; webhook: ask the web hook',
+      ).choices(NEW_USERS),
     )
     .option('--eval-days <number>', 'the length of an evaluation in days', number)
     .option(

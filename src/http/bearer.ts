@@ -9,7 +9,7 @@ import type { Host } from '../host/host'
 /**
  * Finds the database that the address names, identifies the caller and counts the request. A route
  * says with `scopes` what its caller needs (null: nothing); the macro refuses with 401 or 403 before a
- * body is read (spec.md §5.5). What is stored of the caller is checked where the data is served
+ * body is read (spec.md §5.5). The stored state of the caller is checked where the data is served
  * (`requireStanding`).
  */
 export function bearer(http: HttpContext, { isCounted = true } = {}) {

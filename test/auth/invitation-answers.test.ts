@@ -55,7 +55,7 @@ describe('a link', () => {
     expect(refusal).toMatchObject({
       code: 'INVITATION_EXPIRED',
       message:
-        'The link in the mail is good for a month. The invitation still waits when you log in to the application as carol@example.com; or ask to be invited again',
+        'The link in the mail has expired: log in to the application as carol@example.com to answer the invitation, or ask to be invited again',
     })
     for (const answer of ['accept', 'reject'] as const) {
       expect(await codeOf(() => server.invitations.answer(open, answer))).toBe('INVITATION_EXPIRED')

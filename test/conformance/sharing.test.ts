@@ -308,7 +308,7 @@ describe('members', () => {
     expect((await bob.remove('/my/members/mmbBob')).status).toBe(204)
   })
 
-  test('134: nobody grants more than they have', async () => {
+  test('134: a member can grant only permissions that they hold', async () => {
     await using team = await setupTeam()
     const { bob, realmId } = team
     await team.letBob({ permissions: { add: ['members', 'plain'] } })

@@ -91,7 +91,7 @@ describe('users', () => {
     expect((await alice.remove(`/users/${ALICE}`)).status).toBe(204)
     expect(objectsOf(await root.get('/all/plain'))).toMatchObject([{ id: 'shared' }])
     expect(objectsOf(await bob.get('/my/plain'))).toMatchObject([{ id: 'shared' }])
-    // Nobody else could manage it: Bob can now.
+    // It had no other manager: Bob is one now.
     expect((await bob.post('/my/realms', { realmId: 'rlmTeam', name: 'Ours' })).status).toBe(200)
     expect((await alice.get('/my/plain')).status).toBe(401)
   })

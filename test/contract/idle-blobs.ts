@@ -167,7 +167,7 @@ function describeErasedBlobs(openStore: OpenStore): void {
         { bytes: 10, blobs: 1 },
       ])
       expect(await database.read((tx) => tx.blobs.spent('', 10))).toEqual(['loose', 'own'])
-      // Nobody else ever brought it: it goes with the last place where it is.
+      // It has no other uploader: it is removed with its last reference.
       await erase(database, r1, { b: ['shared'] })
       expect(Object.keys(await idleOf(database))).toEqual(['both'])
     })

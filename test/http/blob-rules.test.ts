@@ -103,7 +103,9 @@ describe('room for blobs', () => {
     const full = await bob.upload('b2', 'x')
     expect({ status: full.status, body: full.bytes.toString() }).toEqual({
       status: 507,
-      body: expect.stringContaining('The blobs of this database would take more than the 50 bytes'),
+      body: expect.stringContaining(
+        'The blobs of this database would exceed its quota of 50 bytes',
+      ),
     })
   })
 

@@ -121,7 +121,7 @@ describe('protocol.md §2.3: a refusal to somebody at a login dialog', () => {
     const nothing = await server.give(otp_id, '')
     expect({ status: nothing.status, text: await nothing.text() }).toEqual({
       status: 401,
-      text: 'Type the code that the mail brings',
+      text: 'Type the code from the mail',
     })
     for (let tries = 0; tries < 3; tries++) await server.give(otp_id, wrongCode(otp))
     const over = await server.give(otp_id, wrongCode(otp))
@@ -134,13 +134,28 @@ describe('protocol.md §2.3: a refusal to somebody at a login dialog', () => {
   })
 
   test.each([
-    ['otp', { email: 'alice' }, 400, 'That is no e-mail address'],
+    [
+      'otp',
+      { email: 'alice' },
+      400,
+      'That is not an e-mail address: it must look like alice@example.com',
+    ],
     ['otp', { email: FOO }, 400, 'Demo users have no mailbox: log in with grant_type demo'],
-    ['otp', { scopes: undefined }, 400, '"scopes" is missing: an array of scopes, perhaps empty'],
+    [
+      'otp',
+      { scopes: undefined },
+      400,
+      '"scopes" is missing: send an array of scopes, which may be empty',
+    ],
     ['otp', { scopes: ['ROOT'] }, 400, 'These scopes cannot be granted: "ROOT"'],
     ['otp', { intent: 'steal' }, 400, '"intent" must be "login" or "register"'],
     ['otp', { otp: 'K7QM2XWD' }, 400, '"otp_id" is missing or not a string'],
-    ['otp-email', { email: 7 }, 400, 'That is no e-mail address'],
+    [
+      'otp-email',
+      { email: 7 },
+      400,
+      'That is not an e-mail address: it must look like alice@example.com',
+    ],
     ['otp-token', {}, 400, '"otp" is missing or not a string'],
     ['demo', {}, 400, '"demo_user" is missing or not a string'],
     ['demo', { demo_user: FOO, scopes: [7] }, 400, '"scopes" must be an array of strings'],

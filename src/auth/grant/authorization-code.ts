@@ -15,8 +15,8 @@ import type { Person } from '../../domain/user/policy'
 import { isLive, type Code } from '../../domain/store/credentials'
 
 /**
- * Who comes back from an outside provider exchanges the code for tokens (protocol.md §2.3, §3.3).
- * A code that comes again may have been stolen, whoever came first: it ends the tokens it gave
+ * After a login with a provider, exchanges the code for tokens (protocol.md §2.3, §3.3).
+ * A code that is used again may have been stolen: the second use ends the tokens of the first
  * (RFC 6749 §4.1.2). `keptFor`: the longest an access token can live, ms.
  */
 export function authorizationCode(

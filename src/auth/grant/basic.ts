@@ -15,7 +15,10 @@ export function readBasic(authorization: string | null): ClientCredentials | und
   if (colon > 0 && clientId !== undefined && clientSecret !== undefined) {
     return { clientId, clientSecret }
   }
-  throw new SatchelError('INVALID_CLIENT', 'The Authorization header does not hold id:secret')
+  throw new SatchelError(
+    'INVALID_CLIENT',
+    'The Authorization header must hold the base64 of id:secret',
+  )
 }
 
 /** Id and secret are form-encoded before they are joined. */

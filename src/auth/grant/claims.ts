@@ -4,7 +4,7 @@ import { USER } from '../key/token'
 import type { Person } from '../../domain/user/policy'
 import { foldEmail } from '../../domain/value/email'
 
-/** Who a token is for, as the client that asks for it says (protocol.md §2.1). */
+/** The subject of a token, as the client that requests it states (protocol.md §2.1). */
 export interface PersonClaims extends Person {
   /** Claims of the application's own, passed on as they came. */
   readonly extra: Readonly<Record<string, unknown>>
@@ -70,7 +70,10 @@ const RESERVED = new Set([
 function refuseReserved(claims: ReadonlyMap<string, unknown>): void {
   for (const name of claims.keys()) {
     if (!RESERVED.has(name)) continue
-    throw new SatchelError('RESERVED_CLAIM', `The claim ${quoted(name)} is the server's to make`)
+    throw new SatchelError(
+      'RESERVED_CLAIM',
+      `The claim ${quoted(name)} is set by the server: leave it out`,
+    )
   }
 }
 

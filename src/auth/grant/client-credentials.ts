@@ -46,7 +46,10 @@ function requireCredentials({ parameters, authorization }: TokenRequest): Client
     isPresent(parameters['client_secret']) ||
     (isPresent(parameters['client_id']) && parameters['client_id'] !== basic.clientId)
   if (!isSecond) return basic
-  throw new SatchelError('INVALID_REQUEST', 'The client is named twice: in the header and the body')
+  throw new SatchelError(
+    'INVALID_REQUEST',
+    'The client credentials are in the header and in the body: send them once',
+  )
 }
 
 function findClaims(parameters: Parameters, client: Client): PersonClaims | null {

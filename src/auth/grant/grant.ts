@@ -35,5 +35,8 @@ export function answerGrant(grants: Grants, request: TokenRequest): Promise<Gran
   const type = requireText(request.parameters, 'grant_type')
   const grant = grants.get(type)
   if (grant !== undefined) return grant(request)
-  throw new SatchelError('UNSUPPORTED_GRANT_TYPE', `The grant type ${quoted(type)} is not served`)
+  throw new SatchelError(
+    'UNSUPPORTED_GRANT_TYPE',
+    `The grant type ${quoted(type)} is not supported`,
+  )
 }

@@ -47,7 +47,7 @@ export interface Issuer {
    * throw, and `INVALID_REQUEST` for a time beyond the limits.
    */
   issue(order: TokenOrder): Promise<TokenAnswer>
-  /** A new access token for who holds `refreshToken`. `user` is undefined for a client. */
+  /** A new access token for the holder of `refreshToken`. `user` is undefined for a client. */
   renew(
     refreshToken: string,
     record: RefreshToken,

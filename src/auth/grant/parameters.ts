@@ -36,7 +36,7 @@ export function requireScopes(parameters: Parameters): readonly string[] {
   if (scopes !== undefined) return scopes
   throw new SatchelError(
     'INVALID_REQUEST',
-    '"scopes" is missing: an array of scopes, perhaps empty',
+    '"scopes" is missing: send an array of scopes, which may be empty',
   )
 }
 

@@ -42,7 +42,7 @@ export function isSignedBy(
 
 const HEADER = '-----BEGIN PUBLIC KEY-----'
 const MAX_LENGTH = 8192
-/** Above, checking a signature takes so long that it helps who wants to keep us busy. */
+/** Checking a signature of a larger key takes so long that it would help a denial of service. */
 const MAX_BITS = 8192
 
 /** The names clients use: WebCrypto's, those of JWA, and `RSA256` (protocol.md §14.1). */

@@ -26,11 +26,11 @@ const UNDECIDED: readonly ErrorCode[] = ['WEBHOOK_ERROR', 'TOO_MANY_REQUESTS', '
 async function giveBack(database: Database, code: Code): Promise<void> {
   try {
     await database.write(async (tx) => {
-      // Who brought it a second time meanwhile has ended this login (promise 17).
+      // A second use in the meantime has ended this login (promise 17).
       if (await tx.logins.isRevoked(code.id)) return
       await tx.codes.put({ ...code, attempts: code.attempts + 1 })
     })
   } catch {
-    // What went wrong first is told. The code stays used up, and they ask for another one.
+    // The first error is reported. The code stays used, and the user requests another one.
   }
 }

@@ -46,7 +46,7 @@ export function refresh(
     const scopes = grantScopes(findScopes(parameters) ?? record.scopes, record.scopes)
     const name = `${proof.hash} ${proof.timeStamp} ${scopes.join(' ')}`
     return answers.once(name, () => {
-      // Who sends again what somebody else has sent does not spend what is left to them.
+      // A replayed request does not count against the limit of the key's holder.
       if (isReplay) throw refusal()
       count?.(record.subject)
       return spend(proof, record, standing.user, scopes)
@@ -76,7 +76,7 @@ export function refresh(
   }
 }
 
-/** Answers given a moment ago, for who asks the same again because the answer was lost. */
+/** Recent answers, for clients that repeat a request because the answer was lost. */
 interface RecentAnswers {
   once(name: string, make: () => Promise<TokenAnswer>): Promise<TokenAnswer>
 }
@@ -150,7 +150,10 @@ function requireSignature({ token, timeStamp, algorithm, signature }: Proof, rec
 function requireSameKey(publicKey: unknown, record: RefreshToken): void {
   if (publicKey === undefined || publicKey === null) return
   if (requirePublicKey(publicKey) === record.publicKey) return
-  throw new SatchelError('INVALID_REQUEST', 'A refresh token stays bound to its first public key')
+  throw new SatchelError(
+    'INVALID_REQUEST',
+    'The refresh token is bound to another public key: send that key, or none',
+  )
 }
 
 /** One answer for every reason. It must not say "expired": see design.md §4. */

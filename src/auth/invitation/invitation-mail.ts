@@ -15,8 +15,8 @@ export interface InvitationMailParts {
 }
 
 /**
- * Puts down the letter and what its link stands for, whose secret nobody else knows. `origin` is the
- * `Origin` header of who asks, or null. Throws `MAIL_NOT_CONFIGURED` and `NO_PUBLIC_ADDRESS`.
+ * Stores the letter and the record of its link, whose secret only the letter has. `origin` is the
+ * `Origin` header of the caller, or null. Throws `MAIL_NOT_CONFIGURED` and `NO_PUBLIC_ADDRESS`.
  */
 export async function sendInvitation(
   { database, mailer, addressOf }: InvitationMailParts,
@@ -84,7 +84,7 @@ function requireAddress(address: string | null): string {
   )
 }
 
-/** Who invites without a page most likely means the one that the database is for. */
+/** An inviter without a page most likely means the application of the database. */
 async function findOnlyPage(tx: ReadTx): Promise<string | null> {
   const listed = await tx.remember('origins', () => listOrigins(tx))
   const pages = listed.flatMap((entry) => {

@@ -23,10 +23,10 @@ import type { Awaitable } from '../../domain/store/records'
 import type { User } from '../../domain/store/users'
 import type { Invitation } from '../../domain/store/invitations'
 
-/** Invitations by mail (protocol.md §6.4): who has the link has the mailbox, and answers for it. */
+/** Invitations by mail (protocol.md §6.4): the link proves access to the mailbox. */
 export interface Invitations {
   /**
-   * Puts down the mail that `facts` are told in. `origin` is the `Origin` header of who asks, or null.
+   * Stores the mail with these `facts`. `origin` is the `Origin` header of the caller, or null.
    * Throws `MAIL_NOT_CONFIGURED` and `NO_PUBLIC_ADDRESS`.
    */
   send(tx: WriteTx, facts: InvitationFacts, origin: string | null): Promise<void>
@@ -36,7 +36,7 @@ export interface Invitations {
    */
   show(secret: string, isDevelopment: boolean): Promise<InvitationPage>
   /**
-   * Accepts or rejects. Who accepts becomes a user if they are none. Throws as `show`, as `Admission`,
+   * Accepts or rejects. A newcomer who accepts becomes a user. Throws as `show`, as `Admission`,
    * `USER_DEACTIVATED`, `LICENSE_EXPIRED`, and `CONFLICT` when it cannot be this person's answer.
    */
   answer(secret: string, answer: InvitationAnswer): Promise<void>
@@ -64,7 +64,7 @@ export interface InvitationParts {
 export function createInvitations(parts: InvitationParts): Invitations {
   const { database, clock, steady, admit } = parts
 
-  /** Who accepts: the user with this address, who is one from now on. */
+  /** The invitee: the user with this address, created if there is none. */
   async function welcome(email: string, owners: readonly User[]): Promise<User> {
     const [owner, another] = owners
     if (another !== undefined) throw severalAccounts()
@@ -116,11 +116,11 @@ function requireTime({ expires, email, origin, originName }: Invitation, now: nu
   const application = origin === null ? 'the application' : originName
   throw new SatchelError(
     'INVITATION_EXPIRED',
-    `The link in the mail is good for a month. The invitation still waits when you log in to ${application} as ${email}; or ask to be invited again`,
+    `The link in the mail has expired: log in to ${application} as ${email} to answer the invitation, or ask to be invited again`,
   )
 }
 
-/** `owners` are those who have the address; where there are none, it is the id of who accepts. */
+/** `owners` are the users with the address; without any, it becomes the id of the invitee. */
 function isOfAnother(
   userId: string | null,
   email: string,

@@ -24,7 +24,7 @@ export function foldOtp(text: string): string {
 
 export type OtpHash = (otpId: string, otp: string) => string
 
-/** Makes what is kept of a code: who reads it has 2⁴⁰ to try, for each code anew, and needs the key. */
+/** The stored hash of a code: guessing it takes 2⁴⁰ tries, for each code anew, and the key. */
 export function createOtpHash(secretKey: Uint8Array): OtpHash {
   const key = new Uint8Array(hkdfSync('sha256', secretKey, '', 'one-time codes', 32))
   return (otpId, otp) => createHmac('sha256', key).update(`${otpId} ${otp}`).digest('base64url')

@@ -1,4 +1,4 @@
-/** What keeps codes from being guessed and mailboxes from being flooded (promise 21). Always in force. */
+/** Limits against guessing codes and flooding mailboxes (promise 21). Always in force. */
 export interface OtpLimits {
   /** How long a code is good for, ms. */
   readonly life: number

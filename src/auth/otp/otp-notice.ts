@@ -16,7 +16,7 @@ export async function addNotice(tx: ReadTx, letter: Letter, now: number): Promis
   if (code === undefined) return letter
   const name = nameOf(code)
   const notice = await findNotice(tx, code, name, now)
-  // Anybody can ask for a code “as” any words, which reach the mailbox only of who may be that user.
+  // Any caller may request a code “as” any text; it is mailed only to users who may act as that user.
   const email = notice === '' ? (name.as ?? name.email) : name.email
   return { ...letter, variables: { ...letter.variables, email, notice } }
 }

@@ -27,7 +27,7 @@ export interface OtpRedemptionParts {
   readonly limits: OtpLimits
 }
 
-/** Step 2 of a login by e-mail: whoever knows the code has the mailbox. */
+/** Step 2 of a login by e-mail: the code proves access to the mailbox. */
 export interface OtpRedemption {
   /** With the `otp_id` of step 1, and without its address when a link was followed. */
   readonly byId: Grant
@@ -130,7 +130,7 @@ interface Outcome {
 function readAttempt({ parameters, count }: TokenRequest): Attempt {
   const email = parameters['email'] ?? undefined
   if (parameters['otp'] === '') {
-    throw new SatchelError('INVALID_OTP', 'Type the code that the mail brings')
+    throw new SatchelError('INVALID_OTP', 'Type the code from the mail')
   }
   return {
     otp: foldOtp(requireText(parameters, 'otp')),
@@ -142,7 +142,7 @@ function readAttempt({ parameters, count }: TokenRequest): Attempt {
   }
 }
 
-/** Lets in who has proven the address: as themselves, or as the user they may act for. */
+/** Logs in the owner of the proven address: as themselves, or as the user they may act for. */
 async function welcome(
   { database, admission, issuer }: OtpRedemptionParts,
   { code, scopes }: Redeemed,

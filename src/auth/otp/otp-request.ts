@@ -25,8 +25,8 @@ export interface OtpRequestParts {
 }
 
 /**
- * Step 1: puts down a code and the mail that brings it. Nothing here looks whose address it is, so the
- * same work is done and the same answer given; what stands in the owner's way is for the mail to say
+ * Step 1: stores a code and its mail. Nothing here looks up the owner of the address, so the
+ * work and the answer are always the same; an obstacle for the owner is reported by the mail
  * when it leaves, and for step 2 (design.md §4 Enumeration, promise 22). `isByAddress`: the code may
  * be redeemed without its id, as the SDK does.
  */
@@ -90,7 +90,7 @@ export function createOtpRequest(
       minutes: Math.floor(limits.life / MINUTE),
       notice: '',
     }
-    // Nobody waits for a mail whose code is over.
+    // A mail with an expired code is not sent.
     return { kind: 'otp', to: name.email, variables, expires: code.expires }
   }
 }

@@ -19,10 +19,10 @@ import type { User } from '../../domain/store/users'
  */
 export type AskWebhook = (person: Person) => Promise<Verdict>
 
-/** Lets people in: those who are known, and others as the policy of the database says. */
+/** Admits users, and newcomers according to the policy of the database. */
 export interface Admission {
   /**
-   * The user that a person is, who has proven to be that person. Throws `USER_NOT_REGISTERED`,
+   * The user of a person with a proven identity. Throws `USER_NOT_REGISTERED`,
    * `USER_NOT_ACCEPTED`, `NO_SEATS_AVAILABLE`, `WEBHOOK_ERROR` (protocol.md §2.3), and `BUSY` while
    * an earlier user with this id is still being removed.
    */
@@ -43,7 +43,7 @@ export function createAdmission(
     return await database.write((tx) => admitUser(tx, person, { action, ...rest }, clock.now()))
   }
 
-  /** Who asks the same while it is being asked gets the same answer. */
+  /** Concurrent logins of the same person share one answer. */
   function decideByWebhook(person: Person): Promise<User | undefined> {
     const question = JSON.stringify([person.id, person.email])
     const asked = asking.get(question)
@@ -79,6 +79,6 @@ export function createAdmission(
 async function noWebhook(): Promise<never> {
   throw new SatchelError(
     'WEBHOOK_ERROR',
-    'Nobody can say whether you may come in: this server has no web hook to ask',
+    'Sign-up is decided by a web hook, and none is configured',
   )
 }

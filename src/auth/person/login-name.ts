@@ -3,7 +3,7 @@ import { SatchelError } from '../../domain/value/error'
 import { requireUserId } from '../../domain/value/user-id'
 import type { Code } from '../../domain/store/credentials'
 
-/** Who wants to log in: the owner of a mailbox, perhaps as somebody else (protocol.md §2.1). */
+/** The person of a login: the owner of a mailbox, perhaps as another user (protocol.md §2.1). */
 export interface LoginName {
   /** Where the code goes. */
   readonly email: string
@@ -21,7 +21,7 @@ export function requireLoginName(value: unknown): LoginName {
   return { email, as: as === email ? null : as }
 }
 
-/** Who asked for this code. */
+/** The caller who requested this code. */
 export function nameOf({ subject, state }: Code): LoginName {
   const as = state['as']
   return { email: subject, as: typeof as === 'string' ? as : null }

@@ -10,7 +10,7 @@ import { findUser, PUBLIC_CLIENT, requireActive } from '../../domain/access/acto
 import type { User } from '../../domain/store/users'
 import { foldEmail, isEmail } from '../../domain/value/email'
 
-/** What a token may be asked for by someone who logs in themselves. */
+/** The scopes that a person may request at their own login. */
 export const PERSON_SCOPES: readonly Scope[] = ['ACCESS_DB']
 
 /** Why the person logs in, if the request says so (protocol.md §2.1). Throws `INVALID_REQUEST`. */
@@ -24,7 +24,7 @@ export function findIntent(parameters: Parameters): Intent | undefined {
  * The client that tokens for a person hang on whose address is proven: their own word is enough for
  * themselves, to be another takes a client of theirs. Throws what stands in the way, as far as can be
  * told without asking a web hook: `USER_DEACTIVATED`, `USER_NOT_REGISTERED`, `USER_NOT_ACCEPTED`, and
- * `NOT_AUTHORIZED` for who may not log in as another. `now` in ms.
+ * `NOT_AUTHORIZED` without permission to log in as another. `now` in ms.
  */
 export async function requireWelcome(
   tx: ReadTx,
@@ -36,7 +36,7 @@ export async function requireWelcome(
   const user = await findUser(tx, as ?? email)
   requireActive(user)
   if (user !== undefined) return clientId
-  // Nobody becomes a user by the word of another.
+  // A login as another user creates no user.
   const why = as === null ? intent : 'login'
   if (verdictOn(await findPolicy(tx), why) === 'reject') throw rejection(why)
   return clientId
@@ -49,7 +49,7 @@ export function addressOf({ id, data }: User): string | null {
   return typeof email === 'string' && isEmail(email) ? foldEmail(email) : null
 }
 
-/** The claims of someone who logged in with this address, and whom others may call `name`. */
+/** The claims of a person with this address and display name. */
 export function claimsOf(
   user: User,
   email: string | null,

@@ -8,7 +8,7 @@ export interface WebhookMessage {
 }
 
 /**
- * The headers by which a web hook knows who asks (Standard Webhooks 1.0.0): an HMAC-SHA-256 of id,
+ * The headers that authenticate a request to a web hook (Standard Webhooks 1.0.0): an HMAC-SHA-256 of id,
  * time and body with each of the secrets. `now` in ms.
  */
 export function signWebhook(

@@ -17,7 +17,7 @@ import {
 import { type Outbound, OutboundError } from '../../net/outbound'
 import { signWebhook, type WebhookMessage } from './webhook-signature'
 
-/** Somebody outside who decides about new users of one database (protocol.md §13.1). */
+/** The web hook that decides about new users of one database (protocol.md §13.1). */
 export interface Webhook {
   /** Throws `WEBHOOK_ERROR`, whose cause is for the log. */
   ask(person: Person): Promise<Verdict>
@@ -139,7 +139,7 @@ class WebhookFailure extends Error {
 }
 
 const UNDECIDED =
-  'It cannot be found out whether you may come in: try again in a moment, or tell whoever runs this application'
+  'Your registration could not be checked: try again in a moment, or tell the administrator of this application'
 const LIMITS: WebhookLimits = { total: 9_000, attempt: 5_000, pauses: [250, 1_000] }
 /** Twice what may be kept of a user. */
 const LONGEST_ANSWER = 128 * 1024

@@ -29,7 +29,7 @@ export interface LoginStates {
     login: Pick<LoginState, 'provider' | 'redirect'>,
     browser: string,
   ): Promise<{ readonly id: string; readonly text: string; readonly proof: LoginProof }>
-  /** Throws `INVALID_REQUEST` for what is not ours or is over. */
+  /** Throws `INVALID_REQUEST` for a state that was not sealed here or has expired. */
   open(text: string | null): Promise<LoginState>
   /** Throws `INVALID_REQUEST` when another browser began. */
   prove(state: LoginState, browser: string | undefined): LoginProof

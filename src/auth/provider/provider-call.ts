@@ -43,9 +43,9 @@ export async function beginAtProvider(
 }
 
 /**
- * Who came back, from the parameters the provider gave the browser: they are checked (`iss`,
- * RFC 9207; `nonce`), the provider's code becomes tokens, and these say who it is. Throws
- * `NOT_AUTHORIZED` for who cancelled and `PROVIDER_FAILED` for everything else.
+ * The person, from the parameters that the provider gave the browser: they are checked (`iss`,
+ * RFC 9207; `nonce`), the provider's code becomes tokens, and these identify the user. Throws
+ * `NOT_AUTHORIZED` for a cancelled login and `PROVIDER_FAILED` for everything else.
  */
 export async function identifyAtProvider(
   call: ProviderCall,
@@ -132,7 +132,7 @@ function usesPkce({ type }: Provider, client: Configuration): boolean {
   return PROVIDER_FACTS[type].knowsPkce || client.serverMetadata().supportsPKCE()
 }
 
-/** What was asked for, else what is configured; always with what tells who it is. Maybe nothing. */
+/** The requested scopes, else the configured ones; always with those that identify the user. May be empty. */
 function chooseScopes(provider: Provider, scopes: readonly string[] | null): string {
   const { needed: own } = PROVIDER_FACTS[provider.type]
   const needed = isOpenId(provider) ? ['openid', 'email'] : own

@@ -55,7 +55,7 @@ export function providerFailure({ displayName }: Provider, error: unknown): Satc
   return new SatchelError('PROVIDER_FAILED', `The login provider ${displayName} failed: ${reason}`)
 }
 
-/** The provider's own word for what is wrong (RFC 6749 §5.2), also where it says so with a 200. */
+/** The provider's own error code (RFC 6749 §5.2), also if it comes with a 200. */
 export function providerError(error: unknown): string | undefined {
   for (const cause of causes(error)) {
     const { body } = isRecord(cause.cause) ? cause.cause : {}
@@ -129,7 +129,7 @@ function toMetadata({
   }
 }
 
-/** How the provider is shown that it is us who ask for tokens. */
+/** The client authentication at the token endpoint. */
 async function createAuthentication(
   provider: Provider,
   clock: Clock,
@@ -184,7 +184,7 @@ function fetchBy(outbound: Outbound): CustomFetch {
 }
 
 /**
- * Who is asked for no OpenID may still give id tokens. They say nothing that is used, and there is
+ * A provider without OpenID may still send id tokens. They say nothing that is used, and there is
  * nothing known that they could be checked by.
  */
 function withoutIdTokens(fetch: CustomFetch): CustomFetch {

@@ -7,7 +7,7 @@ import {
 } from './provider-identity'
 import type { Provider, ProviderOptions, ProviderType } from '../../domain/store/records'
 
-/** What is known of a type of providers (protocol.md §3.3). An option of a provider goes first. */
+/** The facts of a type of providers (protocol.md §3.3). An option of a provider goes first. */
 export interface ProviderFacts {
   readonly displayName: string
   /** What it proves itself with: a client secret, or a key that signs one (Apple). */
@@ -100,7 +100,7 @@ export function locate({ type, options }: Pick<Provider, 'type' | 'options'>): s
   if (found !== undefined) return found
   throw new SatchelError(
     'UNPROCESSABLE',
-    'Where the provider is, is not said: give its issuer, or the three addresses it has',
+    'The addresses of the provider are missing: give --issuer, or --authorization-url, --token-url and --user-info-url',
   )
 }
 
@@ -115,5 +115,5 @@ export function usualScopes(provider: Pick<Provider, 'type' | 'options'>): reado
   return isOpenId(provider) || endpoints !== undefined ? scopes : PLAIN_SCOPES
 }
 
-/** The words of OpenID would be refused by who speaks OAuth alone; this one most of them know. */
+/** Providers without OpenID would refuse its scopes; most of them know this one. */
 const PLAIN_SCOPES = ['email']

@@ -1,6 +1,6 @@
 import type { Provider } from '../../domain/store/records'
 
-/** Who somebody is, as a provider says. */
+/** The identity of a person, as reported by a provider. */
 export interface Identity {
   readonly email: string | null
   /** The provider made sure that the address is theirs. */
@@ -26,7 +26,7 @@ export function identifyByClaims({ provider, claims }: ProviderAnswer): Identity
   const verified = claims['email_verified']
   return {
     email: textOf(claims['email']),
-    // Apple writes it as text; who says nothing is believed only if the administrator said so.
+    // Apple sends it as text; a missing one counts as verified only if the administrator said so.
     isVerified:
       isTrue(verified) || (verified === undefined && provider.options.trustsEmail === true),
     name: textOf(claims['name']),
@@ -34,7 +34,7 @@ export function identifyByClaims({ provider, claims }: ProviderAnswer): Identity
 }
 
 /**
- * Whoever administers a tenant may write any address into its accounts, so among many tenants an
+ * An administrator of a tenant may write any address into its accounts, so among many tenants an
  * address proves nothing: unless Microsoft says that the domain is that tenant's (`xms_edov`), or
  * the account is a personal one. The administrators of a tenant that was named are believed.
  */

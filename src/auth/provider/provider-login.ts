@@ -23,8 +23,8 @@ export interface ProviderLogins {
    */
   begin(request: LoginRequest): Promise<LoginStep & { readonly browser: string }>
   /**
-   * Sends a browser that comes from the provider back to its application, with a code or with what
-   * went wrong. Throws `INVALID_REQUEST` and `ORIGIN_NOT_ALLOWED` as `begin`.
+   * Sends a browser that comes from the provider back to its application, with a code or with the
+   * error. Throws `INVALID_REQUEST` and `ORIGIN_NOT_ALLOWED` as `begin`.
    */
   finish(request: LoginReturn): Promise<LoginStep>
 }
@@ -133,7 +133,7 @@ export function callbackAddress(address: string, provider: string): string {
   return `${address}/oauth/callback/${provider}`
 }
 
-/** What is added to the query of the application's address (protocol.md §3.3). */
+/** The parameters added to the query of the application's address (protocol.md §3.3). */
 const PARAMETER = 'dxc-auth'
 
 function answer(
@@ -153,7 +153,7 @@ function toAscii(json: string): string {
   )
 }
 
-/** What somebody who logs in did, or can do something about. */
+/** Refusals that the person caused or can resolve. */
 const ABOUT_THE_LOGIN: readonly ErrorCode[] = [
   'INVALID_REQUEST',
   'NOT_AUTHORIZED',
@@ -181,12 +181,15 @@ function requireProvider(state: LoginState, provider: string): void {
 }
 
 /**
- * The person behind an e-mail address, who is the same one whatever they log in with. An address
+ * The person with an e-mail address, the same one for every login method. An address
  * that the provider did not verify may be anybody's: it leads to nobody (promise 20).
  */
 function requirePerson({ displayName }: Provider, { email, isVerified, name }: Identity): Person {
   if (email === null) {
-    throw new SatchelError('NOT_AUTHORIZED', `${displayName} gave no verified email address`)
+    throw new SatchelError(
+      'NOT_AUTHORIZED',
+      `${displayName} gave no verified email address: add one to your account there and log in again`,
+    )
   }
   if (!isVerified) {
     throw new SatchelError(

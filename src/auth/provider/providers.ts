@@ -21,7 +21,7 @@ import {
 
 /** The login providers of one database. */
 export interface Providers extends ProviderLogins {
-  /** Adds a provider or replaces the one with its name. Throws `UNPROCESSABLE` with what is wrong. */
+  /** Adds a provider or replaces the one with its name. Throws `UNPROCESSABLE` with the reason. */
   put(draft: ProviderDraft): Promise<Provider>
   /** Asks the provider whether it knows us. Throws `UNKNOWN_PROVIDER`, `PROVIDER_FAILED`. */
   check(id: string, address: string | null): Promise<ProviderCheck>

@@ -73,7 +73,10 @@ export async function requireStanding(tx: ReadTx, { subject, bond }: Actor): Pro
   if (bond === undefined) return WITHOUT_BOND
   const standing = await findStanding(tx, { ...bond, subject: subject ?? '' })
   if (standing === undefined || standing.ends <= bond.verified) {
-    throw new SatchelError('INVALID_TOKEN', 'The client or the user of this token is gone')
+    throw new SatchelError(
+      'INVALID_TOKEN',
+      'The client or the user of this token no longer exists: log in again',
+    )
   }
   requireActive(standing.user)
   return standing

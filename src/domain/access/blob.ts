@@ -8,9 +8,9 @@ import type { Blob } from '../store/blobs'
 
 /**
  * The blob that `ref` (`1:<id>`, decoded) names, for an actor who may read it (design.md §5.9): its
- * uploaders, everyone who may read a realm with an object that references it, and `GLOBAL_READ`. Who
- * is nobody reads what objects of the public realm reference. Throws, for a blob that is there and
- * one that is not alike, `INVALID_TOKEN` without a token and `UNKNOWN_BLOB` with one; and as
+ * uploaders, everyone who may read a realm with an object that references it, and `GLOBAL_READ`. Anonymous
+ * callers may read blobs referenced from the public realm. Throws, for an existing blob and a
+ * missing one alike, `INVALID_TOKEN` without a token and `UNKNOWN_BLOB` with one; and as
  * `requireStanding`.
  */
 export async function findReadableBlob(

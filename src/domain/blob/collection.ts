@@ -12,14 +12,14 @@ const BATCH = 200
 export interface CollectionOptions {
   /** Told how many blobs are forgotten so far. */
   readonly progress?: (blobs: number) => void
-  /** Asked between short steps; what is left waits for the next time. */
+  /** Checked between short steps; the rest waits for the next run. */
   readonly goesOn?: () => boolean
 }
 
 /**
  * Forgets the blobs that nothing has referenced for `GRACE`, then removes the bytes that no blob
  * needs any more (protocol.md §8.1). `now` is the server's time in ms. A reference that is written
- * meanwhile keeps its blob, an upload its bytes. Resolves to what was forgotten.
+ * meanwhile keeps its blob, an upload its bytes. Resolves to the removed blobs.
  */
 export async function collectBlobs(
   database: Database,
@@ -50,7 +50,7 @@ export function countCollectable(database: Database, now: number): Promise<BlobU
   return database.read((tx) => tx.blobs.countIdle(now - GRACE))
 }
 
-/** Removes the bytes of blobs that are gone. What somebody is just bringing again stays. */
+/** Removes the bytes of blobs that are gone. Bytes that are being uploaded again stay. */
 export async function removeSpent(
   database: Database,
   bytes: BlobStore,

@@ -7,11 +7,11 @@ export interface BlobLimits {
   readonly blob: number
   /** All blobs of the database, each with its own size though equal ones are stored once. */
   readonly database: number | null
-  /** Everything that one person uploaded; who writes for the whole database (`GLOBAL_WRITE`) is none. */
+  /** All uploads of one person; callers with `GLOBAL_WRITE` are exempt. */
   readonly user: number | null
 }
 
-/** What a database says for itself; what is absent is for its server to say. */
+/** The limits of a database; absent ones are those of its server. */
 export type OwnBlobLimits = Partial<BlobLimits>
 
 export async function findOwnBlobLimits(tx: ReadTx): Promise<OwnBlobLimits> {
@@ -21,7 +21,7 @@ export async function findOwnBlobLimits(tx: ReadTx): Promise<OwnBlobLimits> {
   })
 }
 
-/** The limits that count. Nobody but the server says how long a request may be. */
+/** The effective limits. Only the server limits the length of a request. */
 export async function findBlobLimits(tx: ReadTx, server: BlobLimits): Promise<BlobLimits> {
   const own = await findOwnBlobLimits(tx)
   const limits = { ...server, ...own }
@@ -55,5 +55,5 @@ const NAMES = ['blob', 'database', 'user'] as const satisfies readonly (keyof Bl
 function requireLimit(name: keyof BlobLimits, limit: number | null): number | null {
   const isAny = limit === null && name !== 'blob'
   if (isAny || (limit !== null && Number.isSafeInteger(limit) && limit >= 0)) return limit
-  throw new SatchelError('UNPROCESSABLE', `The limit "${name}" is a whole number of bytes`)
+  throw new SatchelError('UNPROCESSABLE', `The limit "${name}" must be a whole number of bytes`)
 }

@@ -22,7 +22,7 @@ export interface BlobUpload {
   readonly now: number
 }
 
-/** What is left of a quota, of which all uploads take that come at the same time. */
+/** The remainder of a quota, which concurrent uploads share. */
 export interface Quota {
   readonly whose: 'database' | 'user'
   /** In bytes; below 0 where the quota was lowered. */
@@ -64,8 +64,8 @@ export function roomForBlob(
  * §8.1). The caller has checked the scopes, and keeps the bytes from being removed until then.
  *
  * The same id with the same bytes gives the same ref (design.md §6), and makes a second uploader one
- * who may read it: they have the bytes. A stranger has to bring the content type as well, so that
- * nobody learns of a blob what they did not know; other bytes get `CONFLICT` whoever they are. So
+ * who may read it: they have the bytes. Another user must send the same content type too, so that
+ * an upload reveals nothing about a blob; other bytes get `CONFLICT` for every caller. So
  * does an id that has no bytes but that somebody else's objects reference: only `GLOBAL_WRITE` says
  * what those show. Throws `PAYLOAD_TOO_LARGE` and `QUOTA_EXCEEDED` as well, and as `requireWriter`.
  */
@@ -102,7 +102,7 @@ export async function noteBlob(
   return formatRef(blob.id)
 }
 
-/** Who brings a blob, as their private realm: what they bring ends with it. Null for nobody. */
+/** The uploader of a blob, as their private realm: their uploads end with it. Null for no user. */
 async function uploaderFor(tx: WriteTx, { subject }: Actor): Promise<RealmRef | null> {
   return subject === null || subject.startsWith('rlm')
     ? null
@@ -143,7 +143,7 @@ function idTaken(): SatchelError {
   )
 }
 
-/** What stands against an upload: nothing that was counted before. */
+/** The refusal of an upload; bytes that were counted before do not count again. */
 async function roomsFor(
   tx: ReadTx,
   actor: Actor,
@@ -192,7 +192,7 @@ function overQuota(whose: 'database' | 'user', most: number): SatchelError {
   return new SatchelError(
     'QUOTA_EXCEEDED',
     whose === 'user'
-      ? `Your uploads would take more than the ${quota} that each user has for blobs`
-      : `The blobs of this database would take more than the ${quota} it has for them`,
+      ? `Your uploads would exceed the quota of ${quota} for each user: delete objects with blobs, or ask the administrator for a larger quota`
+      : `The blobs of this database would exceed its quota of ${quota}: ask the administrator for a larger quota`,
   )
 }

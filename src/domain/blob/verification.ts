@@ -23,8 +23,8 @@ const BATCH = 200
 const NAMED = 100
 
 /**
- * Reads all bytes of a database and holds them against their hashes. What is uploaded or collected
- * meanwhile is no fault. `progress` is told the bytes that are done, of how many.
+ * Reads all bytes of a database and compares them with their hashes. Blobs that are uploaded or collected
+ * meanwhile are no faults. `progress` gets the number of bytes that are done, and of all.
  */
 export async function verifyBlobs(
   database: Database,
@@ -68,7 +68,7 @@ async function findStrays(database: Database, bytes: BlobStore): Promise<string[
     if (strays.length < NAMED && !(await isNeeded(database, hash))) strays.push(hash)
   }
   const still: string[] = []
-  // What was just being uploaded has its blob by now.
+  // Uploads in progress have their blob by now.
   for (const hash of strays) if (!(await isNeeded(database, hash))) still.push(hash)
   return still
 }

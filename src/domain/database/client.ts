@@ -83,7 +83,10 @@ export async function rotateClient(
   days = 7,
 ): Promise<Rotation> {
   if (!(days >= 0 && days <= MAX_OVERLAP_DAYS)) {
-    throw new SatchelError('UNPROCESSABLE', `The old key works for 0 to ${MAX_OVERLAP_DAYS} days`)
+    throw new SatchelError(
+      'UNPROCESSABLE',
+      `The old key can stay valid for 0 to ${MAX_OVERLAP_DAYS} days`,
+    )
   }
   const now = clock.now()
   const client = await getClient(tx, id)
@@ -107,7 +110,7 @@ export async function findClient(tx: ReadTx, id: string): Promise<Client | undef
 
 /**
  * The client with this id and secret. An unknown id and a wrong secret are one answer, in the same
- * time; `CLIENT_EXPIRED` is told only to who knows the secret.
+ * time; `CLIENT_EXPIRED` is told only to callers that know the secret.
  */
 export async function authenticateClient(
   tx: ReadTx,

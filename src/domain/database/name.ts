@@ -11,12 +11,12 @@ export function isDatabaseName(name: string): boolean {
 /** Throws `UNPROCESSABLE` when a database cannot have this name. */
 export function requireDatabaseName(name: string): void {
   if (RESERVED.has(name)) {
-    throw new SatchelError('UNPROCESSABLE', `The name ${name} is reserved: take another`)
+    throw new SatchelError('UNPROCESSABLE', `The name ${name} is reserved: choose another one`)
   }
   if (!NAME.test(name)) {
     throw new SatchelError(
       'UNPROCESSABLE',
-      `${quoted(name)} is no database name: a to z, 0 to 9 and -, a letter first, at most 63`,
+      `${quoted(name)} is not a database name: use a to z, 0 to 9 and -, beginning with a letter, at most 63 characters`,
     )
   }
 }

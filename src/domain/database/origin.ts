@@ -5,7 +5,7 @@ import type { ReadTx, WriteTx } from '../store/store'
 /**
  * Lists an origin, or an address for OAuth redirects when it has a path; adding it twice is adding
  * it once. `force` permits http beyond this machine. Returns it as it was listed. Throws
- * `UNPROCESSABLE` with what is wrong.
+ * `UNPROCESSABLE` with the reason.
  */
 export async function addOrigin(
   tx: WriteTx,

@@ -15,7 +15,7 @@ export function withKeyOf(table: Table, object: unknown, text: string): unknown 
   const parts = table.compound ? (JSON.parse(key) as unknown[]) : [key]
   const filled = { ...object }
   for (const [place, path] of (table.primaryKey ?? []).entries()) {
-    // What lies deeper belongs to an object that only its writer can make.
+    // Deeper properties belong to an object that only its writer can create.
     const isOpen = (propertyAt(object, path) ?? null) === null
     if (isOpen && !path.includes('.')) {
       setOwn(filled, path, parts[place])

@@ -27,7 +27,7 @@ export function authorizeRemoval(writing: Writing, previous: StoredObject): void
   )
 }
 
-/** Everything on an object is its owner's, and of whoever manages its table in its realm. */
+/** The owner of an object has every permission on it, and so have managers of its table in its realm. */
 export function hasAll(writing: Writing, object: StoredObject): boolean {
   return (
     object.owner === writing.subject || mayManage(heldIn(writing, object.realm), writing.table.name)
@@ -50,7 +50,7 @@ function authorizeInsert(writing: Writing, { realm, owner }: Placement): void {
     if (!mayAdd(heldIn(writing, realm.ref), table.name)) throw refuseAdd(table.name)
   }
   if (owner !== null && owner !== subject) {
-    throw refuse('owner', 'the "owner" of a new object is its writer or null')
+    throw refuse('owner', 'the "owner" of a new object must be its writer or null')
   }
 }
 
@@ -105,9 +105,9 @@ export function needsReadableRefs({ isGlobal }: Writing, { draft }: Placement): 
 
 /**
  * A reference counts only if its writer may read the blob where it is first written (design.md §5.9):
- * having brought it, or reading a realm with another reference; what a token with `GLOBAL_READ`
- * happens to see is not its subject's to share. References that the object had stay, whoever
- * writes; who writes everything (`GLOBAL_WRITE`) is not asked. Throws `BLOB_NOT_READABLE` naming the property.
+ * as its uploader, or as a reader of a realm with another reference; a blob that only `GLOBAL_READ`
+ * shows may not be shared. References that the object had stay, regardless of the
+ * writer; callers with `GLOBAL_WRITE` are not checked. Throws `BLOB_NOT_READABLE` naming the property.
  */
 export async function requireReadableRefs(
   { tx, access }: Writing,

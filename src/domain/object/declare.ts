@@ -42,7 +42,10 @@ async function hide(tx: WriteTx, name: string): Promise<void> {
   const table = await tx.tables.find(name)
   if (table === undefined || table.hidden) return
   if (table.builtIn) {
-    throw new SatchelError('UNPROCESSABLE', `The table ${quoted(name)} is built in: it stays`)
+    throw new SatchelError(
+      'UNPROCESSABLE',
+      `The table ${quoted(name)} is built in and cannot be changed`,
+    )
   }
   await tx.tables.put({ ...table, hidden: true })
 }

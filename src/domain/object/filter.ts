@@ -46,7 +46,7 @@ export function parseFilters(rawQuery: string): ListQuery {
 
 /**
  * Whether an object passes all filters. A text matches a string, a number by its JSON text, true,
- * false, null, a Date by its ISO text, and an array that has such an element. What is missing
+ * false, null, a Date by its ISO text, and an array that has such an element. A missing property
  * matches nothing.
  */
 export function matches(filters: readonly Filter[], object: object): boolean {

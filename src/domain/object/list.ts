@@ -110,6 +110,6 @@ function parseAfter(text: string): number {
   if (Number.isSafeInteger(seq)) return seq
   throw new SatchelError(
     'INVALID_REQUEST',
-    '"$after" is not one of ours: take it from the Link header of the page before',
+    'Invalid "$after": use the one in the Link header of the previous page',
   )
 }

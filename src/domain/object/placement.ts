@@ -25,7 +25,7 @@ export async function place(
 }
 
 /**
- * `#x:<user>` stays in the private realm of that user (protocol.md §10.3), whoever writes it. Throws
+ * `#x:<user>` stays in the private realm of that user (protocol.md §10.3), for every writer. Throws
  * `UNPROCESSABLE`.
  */
 export function requirePrivatePlace(table: Table, key: string, realmId: string): void {
@@ -61,7 +61,7 @@ async function realmFor(
   const { tx, table, view, subject, isGlobal } = writing
   if (view === 'public') {
     if (previous !== undefined && previous.realm !== PUBLIC_REALM_REF) {
-      throw new SatchelError('CONFLICT', `An object of another realm has this key`)
+      throw new SatchelError('CONFLICT', `An object of another realm has this key: use another key`)
     }
     return { ref: PUBLIC_REALM_REF, id: PUBLIC_REALM }
   }

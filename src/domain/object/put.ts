@@ -31,7 +31,7 @@ async function putAll(given: Writing, drafts: readonly Draft[]): Promise<string[
     const known = batch.flatMap(({ key }) => (key === undefined ? [] : [key]))
     const existing = await tx.objects.findMany(table, known)
     const settled = given.offload === undefined ? batch : await settle(given, batch, existing)
-    // What came before may have brought the writer's private realm to life.
+    // An earlier put may have created the writer's private realm.
     const writing = { ...given, access: await accessOf(tx, given.actor) }
     const puts: ObjectPut[] = []
     for (const draft of settled) {

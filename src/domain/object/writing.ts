@@ -50,7 +50,7 @@ export interface Placement {
   readonly previous: StoredObject | undefined
 }
 
-/** What is special about the rows of a built-in table (design.md §5.3–5.7). */
+/** The special rules for rows of a built-in table (design.md §5.3–5.7). */
 export interface RowRules {
   /** Completes a row and throws `UNPROCESSABLE` when it cannot be one of this table. */
   complete(draft: Draft): Draft

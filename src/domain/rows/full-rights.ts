@@ -6,7 +6,7 @@ import { permissionsOf } from '../access/access'
 import { hasFullRights } from '../value/permission'
 
 /**
- * Runs a change of who may do what in a realm. Throws `CONFLICT` when it takes away the last holder
+ * Runs a change of the permissions in a realm. Throws `CONFLICT` when it takes away the last holder
  * of full rights while others remain (design.md §5.4).
  */
 export async function keepingFullRights(

@@ -106,7 +106,7 @@ function isSame({ realm, value }: StoredObject, invitation: Invitation): boolean
 export function unknownInvitation(): SatchelError {
   return new SatchelError(
     'UNKNOWN_INVITATION',
-    'There is no such invitation, or it was taken back: ask whoever invited you',
+    'This invitation does not exist or was revoked: ask the sender to invite you again',
   )
 }
 

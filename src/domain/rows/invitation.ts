@@ -15,7 +15,7 @@ export function hashInviter(userId: string): string {
   return hashSecret(userId)
 }
 
-/** Who invites, as the row says it (protocol.md §6.2). */
+/** The inviter, as in the row (protocol.md §6.2). */
 export interface Inviter {
   readonly name: string
   readonly email: string
@@ -44,7 +44,7 @@ export type SendInvitation = (tx: WriteTx, facts: InvitationFacts) => Promise<vo
 
 /**
  * Sends the mail that a row of `members` asks for, once, and says in the row when and by whom
- * (protocol.md §6.4): the row is new, or its address, its realm or its wish to `invite` is. Whoever
+ * (protocol.md §6.4): the row is new, or its address, its realm or its `invite` is. An invitee who
  * has answered gets no more mail. Throws `UNPROCESSABLE`, `TOO_MANY_REQUESTS` and what
  * `SendInvitation` throws.
  */
@@ -118,7 +118,7 @@ async function inviterOf({ tx, actor, subject }: Writing): Promise<Inviter> {
   return { name, email, userId: subject }
 }
 
-/** Whoever may write everything answers for how much mail there is, but not for the same mailbox. */
+/** Callers with `GLOBAL_WRITE` may send any number of mails, but not to the same mailbox. */
 async function requireRoom(
   { tx, now, isGlobal }: Writing,
   { userId }: Inviter,

@@ -108,7 +108,7 @@ function isAddressed({ access }: Writing, row: WireObject): boolean {
 function answered(writing: Writing, placement: Placement): Placement {
   const { userId } = placement.draft.object
   if (userId !== undefined && userId !== null && userId !== writing.subject) {
-    throw refuse('userId', 'an invitation is accepted for oneself')
+    throw refuse('userId', 'an invitation can only be accepted by the invited user')
   }
   return { ...placement, draft: withFields(placement.draft, { userId: writing.subject }) }
 }
@@ -137,7 +137,7 @@ function requireSystemProperties(
   // A row that moves would take its person along to where nobody asked them.
   const joins = changed.includes('userId') || changed.includes('realmId')
   if (joins && !isAbsent(row['userId']) && row['userId'] !== writing.subject) {
-    throw refuse('userId', 'the "userId" of a member is set by that person when they accept')
+    throw refuse('userId', 'the "userId" of a member is set when that user accepts')
   }
   const isOwn = row['userId'] === writing.subject
   for (const name of SYSTEM) {
@@ -158,7 +158,10 @@ async function requireGrant(
   const granted = await permissionsOf(writing.tx, membershipOf(draft.object, '', realm.ref))
   const own = heldIn(writing, realm.ref)
   if (granted.every((set) => mayGrant(own, set))) return
-  throw refuse('permissions', 'nobody grants more than they have in the realm themselves')
+  throw refuse(
+    'permissions',
+    'a member can only be granted permissions that the writer holds in the realm',
+  )
 }
 
 function optionalString(row: WireObject, name: string): string | null {

@@ -7,7 +7,7 @@ import { mayRead } from '../access/access'
 import { authorizePut, authorizeRemoval, refuseInvisible } from '../object/authorize'
 import { FULL, hasFullRights, mayManage } from '../value/permission'
 
-/** Anybody may found a realm; it belongs to its owner (protocol.md §6.1, design.md §4 Realm ids). */
+/** Any user may create a realm; it belongs to its owner (protocol.md §6.1, design.md §4 Realm ids). */
 export const REALM_RULES: RowRules = {
   complete(draft) {
     const { key, realmId } = draft
@@ -25,7 +25,7 @@ export const REALM_RULES: RowRules = {
     const { previous, owner } = placement
     if (previous === undefined) {
       if (owner !== null && owner !== writing.subject) {
-        throw refuse('owner', 'the "owner" of a new realm is its writer or null')
+        throw refuse('owner', 'the "owner" of a new realm must be its writer or null')
       }
       await requireTieRight(writing, placement.key)
       return placement
@@ -79,7 +79,7 @@ function isRefusal(error: unknown): boolean {
   return error instanceof SatchelError && error.code === 'NOT_AUTHORIZED'
 }
 
-/** `rlm~<key>` is for whoever owns the object with that key, or manages its table (design.md §4). */
+/** `rlm~<key>` is for the owner of the object with that key, or managers of its table (design.md §4). */
 async function requireTieRight(writing: Writing, id: string): Promise<void> {
   if (!id.startsWith(TIED)) return
   const { tx } = writing
@@ -95,7 +95,7 @@ async function requireTieRight(writing: Writing, id: string): Promise<void> {
   }
 }
 
-/** The owner has every right, so only who has every right makes one, of an accepted member. */
+/** The owner has every right, so only a holder of every right may appoint one, an accepted member. */
 async function requireOwnerChange(writing: Writing, { realm, owner }: Placement): Promise<void> {
   if (!hasFullRights(heldIn(writing, realm.ref))) {
     throw refuse('owner', 'changing the "owner" of a realm needs full rights in it')

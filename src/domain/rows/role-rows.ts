@@ -22,7 +22,10 @@ export const ROLE_RULES: RowRules = {
     requireManage(writing, realm.ref)
     if (previous !== undefined) requireManage(writing, previous.realm)
     if (!mayGrant(heldIn(writing, realm.ref), parsePermissions(draft.object['permissions']))) {
-      throw refuse('permissions', 'a role cannot hold more than its writer does in that realm')
+      throw refuse(
+        'permissions',
+        'a role can only have permissions that its writer holds in that realm',
+      )
     }
     return placement
   },

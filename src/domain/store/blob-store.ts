@@ -15,9 +15,9 @@ export interface BlobStore extends AsyncDisposable {
    */
   receive(bytes: AsyncIterable<Uint8Array>, room: Room): Promise<Arrival>
   /**
-   * The bytes of a content, to be sent whole or in slices. Whoever has read a first chunk of a stream
-   * of them reads them to their end, though they are removed or replaced. Throws `BLOB_DAMAGED` when
-   * they are missing or not `size` bytes: whoever asks has been told that they are there.
+   * The bytes of a content, to be sent whole or in slices. A reader with the first chunk of a stream
+   * can read it to its end, even if the bytes are removed or replaced. Throws `BLOB_DAMAGED` when
+   * they are missing or not `size` bytes: the database says that they exist.
    */
   open(hash: string, size: number): Promise<Blob>
   /**
@@ -45,9 +45,9 @@ export interface Arrival extends AsyncDisposable {
   /** In bytes. */
   readonly size: number
   /**
-   * Puts the bytes in their place, durable, where they mend what is there and damaged, and runs
-   * `record`, which makes the database need them: until it is done nobody removes them. When it
-   * throws, what was not there before goes again. At most once.
+   * Puts the bytes in their place, durable, where they replace a damaged file, and runs
+   * `record`, which makes the database need them: until it is done they are not removed. When it
+   * throws, new bytes are removed again. At most once.
    */
   keep<T>(record: () => Promise<T>): Promise<T>
 }

@@ -22,7 +22,7 @@ export interface BlobUsage {
 export interface BlobReader {
   find(id: string): Awaitable<BlobState | undefined>
   /**
-   * The blob, if it was brought by whoever `uploader` is the private realm of, or an object in one of
+   * The blob, if it was uploaded by the user with the private realm `uploader`, or an object in one of
    * these realms references it; realms that are being erased hold nothing.
    */
   findFor(
@@ -62,7 +62,7 @@ export interface BlobWriter extends BlobReader {
   put(blob: Blob, uploader: RealmRef | null): Awaitable<void>
   /** Forgets a blob and who brought it. When no other has its content, its hash is spent. */
   remove(id: string): Awaitable<void>
-  /** What lay under this hash is gone. */
+  /** The content with this hash is removed. */
   settle(hash: string): Awaitable<void>
 }
 

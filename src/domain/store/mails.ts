@@ -2,7 +2,7 @@ import { hashSecret } from '../value/secret'
 import type { Awaitable } from './records'
 import { foldEmail } from '../value/email'
 
-/** A letter that waits to be sent. Only who holds the secret key of the database can read it. */
+/** A letter that waits to be sent. Reading it needs the secret key of the database. */
 export interface QueuedMail {
   readonly id: string
   /** `recipientOf` the address. */

@@ -76,7 +76,7 @@ export interface Provider {
   readonly clientId: string
   /** The client secret, or Apple's private key in PEM, in the vault; null for a public client. */
   readonly sealedSecret: string | null
-  /** What is asked for, or null for what its type asks for. */
+  /** The requested scopes, or null for those of its type. */
   readonly scopes: readonly string[] | null
   readonly options: ProviderOptions
   /** ms since the epoch. */
@@ -99,7 +99,7 @@ export interface ProviderOptions {
   readonly trustsEmail?: true
 }
 
-/** Long work in short units; what is unfinished goes on at the next start (design.md §3). */
+/** Long work in short units; unfinished jobs continue at the next start (design.md §3). */
 export interface Job {
   readonly id: string
   readonly kind: 'index' | 'drop-index' | 'erase' | 'import' | 'leave' | 'hand-over'

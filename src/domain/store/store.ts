@@ -49,7 +49,7 @@ export interface Database extends AsyncDisposable {
   readonly id: string
   readonly name: string
   /**
-   * Runs `work` on one consistent snapshot of what is committed. `work` awaits nothing but its `tx`
+   * Runs `work` on one consistent snapshot of the committed data. `work` awaits nothing but its `tx`
    * (else it keeps its snapshot or is refused), and the `tx` is dead afterwards. `work` may run again
    * when the engine could not keep the snapshot, so it has no effect but its result.
    */

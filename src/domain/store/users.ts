@@ -1,6 +1,6 @@
 import type { Awaitable } from './records'
 
-/** What is kept of a person who uses the database (spec.md §2.3). Times in ms since the epoch. */
+/** A user of the database (spec.md §2.3). Times in ms since the epoch. */
 export interface UserFields {
   readonly id: string
   readonly type: UserType
@@ -16,7 +16,7 @@ export interface UserFields {
 }
 
 export interface User extends UserFields {
-  /** One life of a user id: who is deleted and comes back is another one (design.md §3). */
+  /** One incarnation of a user id: a user who is deleted and created again has another one (design.md §3). */
   readonly incarnation: number
 }
 
@@ -85,7 +85,7 @@ export interface UserReader {
 export interface UserWriter extends UserReader {
   /** Writes a user, who gets a new incarnation when there is none with this id. */
   put(user: UserFields): Awaitable<User>
-  /** Notes a login at `at`, ms, of whoever has this id. It changes nothing about who may do what. */
+  /** Records a login at `at`, ms, of the user with this id. It changes no permission. */
   noteLogin(id: string, at: number): Awaitable<void>
   /** False when there was none. */
   remove(id: string): Awaitable<boolean>

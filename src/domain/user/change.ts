@@ -119,7 +119,7 @@ function flagOrTime(given: unknown): number | boolean | null | undefined {
   return typeof given === 'boolean' ? given : timeOrNull(given)
 }
 
-/** What may be kept of a user, or undefined when that is something else. */
+/** The data of a user if it is valid, else undefined. */
 export function userDataOf(given: unknown): User['data'] | undefined {
   if (given === null) return null
   if (!isWireObject(given) || !['displayName', 'email'].every((name) => isTextIn(given, name))) {

@@ -78,14 +78,14 @@ async function leaveRealm(
   for (const { source } of own) await tx.memberships.remove(source)
   const isOwner = own.some(({ source }) => source.startsWith('realms:'))
   if (isOwner && (await isForsaken(tx, realm))) {
-    // Nobody else could ever see it: it is as private as the private realm.
+    // No other user could ever see it: it is as private as the private realm.
     await tx.memberships.removeOfRealm(realm)
     await tx.realms.markErasing(realm)
     await startJob(tx, 'erase', { realm }, now)
     return
   }
   for (const membership of own) await removeRow(tx, membership, now)
-  // Who manages the public realm is for those to say who may write everything.
+  // Managers of the public realm are appointed with `GLOBAL_WRITE`.
   if (!hadFullRights || realm === PUBLIC_REALM_REF) return
   const next = await handOver(tx, realm, { isLooking: true, after: '' }, now)
   if (next !== undefined) await startJob(tx, 'hand-over', { realm, ...next }, now)

@@ -22,10 +22,10 @@ export const NEW_USERS = ['prod', 'eval', 'reject', 'webhook'] as const
 /** Why a person logs in, when they say so (protocol.md §2.1). */
 export type Intent = 'login' | 'register'
 
-/** What is decided about a person: by the policy, or by the web hook that it names (protocol.md §13.1). */
+/** The decision about a newcomer: by the policy, or by its web hook (protocol.md §13.1). */
 export interface Verdict {
   readonly action: 'prod' | 'eval' | 'reject'
-  /** What becomes the user's data; absent: what the person says of themselves. */
+  /** The data of the new user; absent: the claims of the person. */
   readonly data?: User['data']
 }
 
@@ -37,7 +37,7 @@ export function findPolicy(tx: ReadTx): Awaitable<Policy> {
   })
 }
 
-/** Changes the policy; what is absent stays. Throws `UNPROCESSABLE`. */
+/** Changes the policy; absent properties stay unchanged. Throws `UNPROCESSABLE`. */
 export async function changePolicy(tx: WriteTx, changes: Partial<Policy>): Promise<Policy> {
   const policy = { ...(await findPolicy(tx)), ...changes }
   const { newUsers, evalDays, seats, hookUrl } = policy
@@ -77,7 +77,7 @@ export function rejection(intent?: Intent): SatchelError {
     ? new SatchelError('USER_NOT_ACCEPTED', 'New users are not accepted here')
     : new SatchelError(
         'USER_NOT_REGISTERED',
-        'You are not registered here: ask whoever runs this application to add you',
+        'You are not registered here: ask the administrator of this application to add you',
       )
 }
 
@@ -116,7 +116,7 @@ export async function requireFreeId(tx: WriteTx, id: string): Promise<void> {
   if (!jobs.some(({ kind, state }) => kind === 'leave' && state['user'] === id)) return
   throw new SatchelError(
     'BUSY',
-    'A user with this id was deleted a moment ago and is still leaving their realms',
+    'A user with this id was just deleted and is still being removed from realms: repeat the request in a moment',
     { retryAfter: 1 },
   )
 }
@@ -130,7 +130,7 @@ async function requireSeat(tx: WriteTx, { seats }: Policy): Promise<void> {
   if ((await tx.users.count({ type: 'prod', active: true }, seats)) < seats) return
   throw new SatchelError(
     'NO_SEATS_AVAILABLE',
-    'All seats are taken: ask whoever runs this application for one',
+    'All seats are taken: ask the administrator of this application for one',
   )
 }
 
@@ -150,7 +150,7 @@ function unprocessable(message: string): SatchelError {
   return new SatchelError('UNPROCESSABLE', message)
 }
 
-/** Who a person says to be when they appear for the first time. */
+/** The claims of a newcomer. */
 export interface Person {
   readonly id: string
   readonly email: string | null

@@ -9,9 +9,9 @@ import { recipientOf } from '../store/mails'
 import { foldEmail } from '../value/email'
 
 /**
- * Removes a user (spec.md §3): from this commit the id is nobody's, its tokens have ended and its
- * private realm is empty; jobs erase what was in it. Shared realms are left in this unit as far as
- * it goes without holding others up, and by a job from there on. `now` in ms. Throws
+ * Removes a user (spec.md §3): from this commit the id is unused, its tokens have ended and its
+ * private realm is empty; jobs erase its objects. Shared realms are left in this unit as far as
+ * possible without delaying others, and by a job from there on. `now` in ms. Throws
  * `UNKNOWN_USER`.
  */
 export async function removeUser(tx: WriteTx, id: string, now: number): Promise<void> {

@@ -26,7 +26,7 @@ export function textsOf({ id, data }: Pick<UserFields, 'id' | 'data'>): UserText
 }
 
 function emailOf(id: string, value: unknown): string | null {
-  // What is longer is no address.
+  // Longer texts are no addresses.
   if (typeof value !== 'string' || value.length > SEARCHED) return null
   const email = foldEmail(value)
   return email === '' || email === id ? null : email.toWellFormed()
@@ -37,5 +37,5 @@ function foldValue(value: unknown): string | undefined {
   return foldText(value.slice(0, SEARCHED)).slice(0, SEARCHED).toWellFormed()
 }
 
-/** So much of a text is searched, in UTF-16 units: whoever has a longer name is found by its beginning. */
+/** The searched length of a text, in UTF-16 units: a longer name is found by its beginning. */
 const SEARCHED = 1_000

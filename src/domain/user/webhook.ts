@@ -83,7 +83,7 @@ export async function findWebhook(
   return { url, secrets: good.map((text) => vault.open(text, LABEL)) }
 }
 
-/** What a web hook says of a person. Throws `UNPROCESSABLE` for what is no verdict. */
+/** The verdict of a web hook on a person. Throws `UNPROCESSABLE` for an invalid one. */
 export function readVerdict(answer: unknown): Verdict {
   if (!isWireObject(answer)) throw unprocessable('no object')
   const ok = getOwn(answer, 'ok')

@@ -85,7 +85,7 @@ export function refsIn(object: WireObject): Found[] {
   function enter(value: object): void {
     if (Array.isArray(value)) {
       for (let position = 0; position < value.length; position += 1) {
-        // A name is made only for what is entered: there may be a million numbers.
+        // A name is made only for values that are entered: there may be a million numbers.
         const element: unknown = value[position]
         if (typeof element === 'object') look(element, String(position))
       }

@@ -17,7 +17,11 @@ export function requireEmail(
     if (isAddress && !value.includes(KELVIN) && isOwnDomain(email)) return email
   }
   const details = property === undefined ? {} : { reason: property }
-  throw new SatchelError(code, 'That is no e-mail address', details)
+  throw new SatchelError(
+    code,
+    'That is not an e-mail address: it must look like alice@example.com',
+    details,
+  )
 }
 
 /** Where demo users are, and no mail server is (protocol.md §7). */

@@ -14,7 +14,7 @@ export function isCutKey(key: Uint8Array): boolean {
 /**
  * The key of a canonical wire value: bytes in the order of the values, null < false < true <
  * number < Date < string (by UTF-16 units) < binary < array (design.md §3 `index_entries`).
- * Undefined for what has no place in it: other objects, invalid dates, arrays that hold such.
+ * Undefined for values without a place in it: other objects, invalid dates, arrays that hold such.
  */
 export function encodeKey(value: unknown): Uint8Array | undefined {
   written = 0
@@ -27,7 +27,7 @@ export type IndexShape = Pick<Index, 'paths' | 'multi' | 'compound'>
 /**
  * The keys under which an object stands in an index: none, one, or for `*` one per distinct
  * element. A plain index also has an array with elements that have no place: behind all others,
- * so that who looks for an element finds it within `ARRAY_RANGE`.
+ * so that a search for an element finds it within `ARRAY_RANGE`.
  */
 export function indexEntries(index: IndexShape, object: object): Uint8Array[] {
   if (index.compound) {
@@ -52,7 +52,7 @@ export function candidateKeys(text: string): Uint8Array[] {
   return candidates.map((candidate) => encodeKey(candidate)!)
 }
 
-// The terminator of arrays and of what is in them is less than every tag and every unit.
+// The terminator of arrays and of their elements is less than every tag and every unit.
 const END = 0
 const NULL = 1
 const FALSE = 2
@@ -76,7 +76,7 @@ const scratch = new Uint8Array(MAX_KEY_BYTES + 16)
 const numbers = new DataView(scratch.buffer)
 let written = 0
 
-/** False when the value has no place in the order. What is beyond the limit is only looked at. */
+/** False when the value has no place in the order. Values beyond the limit are only checked. */
 function writeValue(value: unknown, isElement: boolean): boolean {
   if (typeof value === 'string') return writeText(STRING, value, isElement)
   if (typeof value === 'number') return !Number.isNaN(value) && writeNumber(NUMBER, value)
@@ -109,7 +109,7 @@ function isInfinity(v: unknown): boolean {
   return v === 'Infinity' || v === '-Infinity'
 }
 
-/** Always true, for the sake of those who call. */
+/** Always true, for the convenience of callers. */
 function writeByte(byte: number): boolean {
   if (written < MAX_KEY_BYTES) scratch[written++] = byte
   return true

@@ -97,7 +97,7 @@ function decodeBase64(text: string): Uint8Array | undefined {
 /** b64lex is base64 in other characters (protocol.md §1.3). */
 function decodeB64lex(text: string): Uint8Array | undefined {
   const codes = Buffer.from(text)
-  // Only what is all ASCII has a byte for each unit.
+  // Only ASCII text has one byte for each unit.
   if (codes.length !== text.length) return undefined
   for (let at = 0; at < codes.length; at++) codes[at] = BASE64_OF_LEX[codes[at] ?? 0] ?? 0
   return decodeBase64(codes.toString('latin1'))

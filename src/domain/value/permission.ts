@@ -1,6 +1,6 @@
 import { SatchelError, quoted } from './error'
 
-/** What may be done in a realm (protocol.md §6.3, `DBPermissionSet`). */
+/** The permissions in a realm (protocol.md §6.3, `DBPermissionSet`). */
 export interface PermissionSet {
   readonly add?: '*' | readonly string[]
   readonly update?: '*' | Readonly<Record<string, '*' | readonly string[]>>
@@ -34,7 +34,7 @@ export function hasFullRights(held: readonly PermissionSet[]): boolean {
   return held.some(({ manage }) => manage === '*')
 }
 
-/** Whether whoever holds `held` may grant `granted`: nobody gives more than they have (design.md §5.3). */
+/** Whether a holder of `held` may grant `granted`, which must be a part of it (design.md §5.3). */
 export function mayGrant(held: readonly PermissionSet[], granted: PermissionSet): boolean {
   if (hasFullRights(held)) return true
   const { add = [], update = {}, manage = [] } = granted

@@ -34,7 +34,7 @@ export function parseStores(tables: unknown, locate?: Locate): Map<string, Table
   if (typeof tables !== 'object' || tables === null || Array.isArray(tables)) {
     throw new SatchelError(
       'INVALID_SCHEMA',
-      'A schema is an object of table names and stores texts',
+      'A schema must be an object of table names and stores texts',
     )
   }
   const schemasByTable = new Map<string, TableSchema | null>()
@@ -49,8 +49,8 @@ export function parseStores(tables: unknown, locate?: Locate): Map<string, Table
 }
 
 /**
- * Parses the stores text of one table. Throws `INVALID_SCHEMA` with the line and column of what
- * does not fit, and what to write instead.
+ * Parses the stores text of one table. Throws `INVALID_SCHEMA` with the line and column of the text that
+ * is wrong, and the correct form.
  */
 export function parseTable(table: string, text: string, locate?: Locate): TableSchema {
   const parts = splitParts(text)
@@ -113,7 +113,7 @@ const RESERVED_TABLE_NAMES: ReadonlySet<string> = new Set(
 /** Refuses what stands at an offset of the text. */
 type Fail = (offset: number, sentence: string) => never
 
-/** What stands between two commas, trimmed, and where. */
+/** The text between two commas, trimmed, and its place. */
 interface Part {
   readonly text: string
   readonly start: number

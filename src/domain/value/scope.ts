@@ -21,8 +21,8 @@ export function hasAllScopes(scopes: readonly string[]): boolean {
 }
 
 /**
- * The scopes a token gets: what is requested, each once. A list with all six means "what I may
- * have" (design.md §4, protocol.md §9.2). Throws `INVALID_SCOPE` naming what goes beyond `held`.
+ * The scopes of a token: the requested ones, each once. A list with all six means "all that I may
+ * have" (design.md §4, protocol.md §9.2). Throws `INVALID_SCOPE` naming those beyond `held`.
  */
 export function grantScopes(requested: readonly string[], held: readonly Scope[]): Scope[] {
   const wanted = new Set(requested)

@@ -12,7 +12,7 @@ export function shownName(value: unknown): string {
 
 const LONGEST = 80
 const READ = 1_000
-/** Blanks of every kind, and the signs that change the direction of what follows. */
+/** Blanks of every kind, and the signs that change the direction of the text after them. */
 const BREAKS = /[\s\p{Cc}\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]+/gu
 /** A bare host is none yet: names and e-mail addresses look like that. */
 const ADDRESS = /:\/\/|\bwww\.|\.\p{L}{2,}(?:[/?#]|:\d)/iu

@@ -157,7 +157,7 @@ describe('the room for blobs', () => {
     })
     expect(await refusal({ ...ANY_AMOUNT, user: 9 })).toMatchObject({
       code: 'QUOTA_EXCEEDED',
-      message: expect.stringContaining('the 9 bytes that each user has'),
+      message: expect.stringContaining('the quota of 9 bytes for each user'),
     })
     expect(await refusal({ ...ANY_AMOUNT, database: 9 })).toMatchObject({
       code: 'QUOTA_EXCEEDED',

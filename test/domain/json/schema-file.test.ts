@@ -54,7 +54,9 @@ test('tells the place in the file when the schema is a part of it', () => {
 })
 
 test.each(['null', '[]', '"@id"', '7'])('refuses %s', (file) => {
-  expect(told(file)).toBe('INVALID_SCHEMA: A schema is an object of table names and stores texts')
+  expect(told(file)).toBe(
+    'INVALID_SCHEMA: A schema must be an object of table names and stores texts',
+  )
 })
 
 function told(file: string): string {

@@ -39,7 +39,7 @@ test.each([
   `${'a'.repeat(65)}@example.com`,
   `alice@${'a'.repeat(250)}.com`,
 ])('%p is none', (text) => {
-  expect(() => requireEmail(text)).toThrow('That is no e-mail address')
+  expect(() => requireEmail(text)).toThrow('That is not an e-mail address')
 })
 
 test.each([
@@ -52,7 +52,7 @@ test.each([
   'mi\u212ae@example.com',
   'alice@xn--zzzz.example',
 ])('%p, which leads to the mailbox of another address, is none', (text) => {
-  expect(() => requireEmail(text)).toThrow('That is no e-mail address')
+  expect(() => requireEmail(text)).toThrow('That is not an e-mail address')
 })
 
 test('an address that could be split in many ways is refused as fast as any other', async () => {

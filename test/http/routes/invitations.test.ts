@@ -240,7 +240,7 @@ describe('the page of an invitation', () => {
     expect((await server.alice.remove(`/my/members/${String(row['id'])}`)).status).toBe(204)
     const gone = await open(link)
     expect(gone.status).toBe(404)
-    expect(await gone.text()).toContain('ask whoever invited you.')
+    expect(await gone.text()).toContain('ask the sender to invite you again.')
     server.clock.advance(30 * 24 * 3_600_000)
     const late = await open(other)
     expect(late.status).toBe(410)
