@@ -164,11 +164,12 @@ function observe(database: Database, use: () => void): Database {
       use()
       return database.read(work)
     },
-    write(work) {
+    write(work, options) {
       use()
-      return database.write(work)
+      return database.write(work, options)
     },
     onCommit: (listener) => database.onCommit(listener),
+    commitsAfter: (revision) => database.commitsAfter(revision),
     [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
   }
 }

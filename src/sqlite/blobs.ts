@@ -158,7 +158,7 @@ export function removeBlob(context: WriteContext, id: string): void {
   const spent = prepare(
     'INSERT INTO spent_hashes (hash) SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM blobs WHERE hash = ?1) ON CONFLICT DO NOTHING',
   ).run(row.hash)
-  context.unit.group.contentSpent ||= spent.changes > 0
+  context.unit.group.flags.contentSpent ||= spent.changes > 0
 }
 
 /**

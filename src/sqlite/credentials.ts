@@ -109,7 +109,7 @@ export function loginWriter(context: WriteContext): LoginWriter {
     },
     revoke(id, expires) {
       // Remembered tokens of this login must be checked again.
-      context.unit.group.policyTouched = true
+      context.unit.touchPolicy()
       context.connection.orm
         .insert(revokedLogins)
         .values({ id, expires })

@@ -2,11 +2,12 @@ import { mkdirSync } from 'node:fs'
 import { platform } from 'node:os'
 import { join } from 'node:path'
 import type { Clock } from '../clock'
-import type { Commit, Database } from '../domain/store/store'
+import type { Database } from '../domain/store/store'
 import { SatchelError } from '../domain/value/error'
 import { createIds } from '../domain/value/id'
 import { nextTurn } from '../domain/value/turn'
 import { createCheckpoints } from './checkpoint'
+import { createCommits } from './commits'
 import { type Connection, openConnection } from './connection'
 import type { Durability } from './durability'
 import { openFailure, storageFailure } from './failure'
@@ -61,8 +62,8 @@ function serveDatabase(
   const id = loadId(writing)
   const committed = loadCommitted(writing)
   const snapshot = createSnapshot(reading)
-  const listeners = new Set<(change: Commit) => void>()
   const fail = (error: unknown) => report?.(name, error)
+  const commits = createCommits(name, committed.counters.revision, fail)
   const checkpoints = createCheckpoints({ file, durability }, writing, fail)
   const ids = createIds(clock)
   ids.passOver(committed.counters.idHighWater)
@@ -75,26 +76,13 @@ function serveDatabase(
     publish(group) {
       snapshot.drop()
       publishGroup(committed, group)
-      const { realms, counters, jobsTouched: jobs, mailsTouched: mails, contentSpent } = group
-      if (realms.size === 0 && !jobs && !mails && !contentSpent) return
-      const { revision } = counters
-      announce({ database: name, revision, realms: [...realms], jobs, mails, contentSpent })
+      commits.announce(group)
     },
     between() {
       snapshot.drop()
       return checkpoints.consider()
     },
   })
-
-  function announce(change: Commit): void {
-    for (const listener of listeners) {
-      try {
-        listener(change)
-      } catch (error) {
-        fail(error)
-      }
-    }
-  }
 
   async function close(): Promise<void> {
     await writer.drained()
@@ -132,11 +120,10 @@ function serveDatabase(
         tx.end()
       }
     },
-    write: (work) => (closing === undefined ? writer.run(work) : Promise.reject(isClosing(name))),
-    onCommit(listener) {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
+    write: (work, { origin = null } = {}) =>
+      closing === undefined ? writer.run(work, origin) : Promise.reject(isClosing(name)),
+    onCommit: (listener) => commits.listen(listener),
+    commitsAfter: async (revision) => commits.after(revision),
     [Symbol.asyncDispose]() {
       closing ??= close()
       return closing

@@ -13,39 +13,57 @@ import type { Table } from '../domain/store/tables'
 /** What the units of one transaction share: they commit together. */
 export interface Group {
   readonly counters: Counters
-  /** Where something changed that is announced. */
-  readonly realms: Set<RealmRef>
-  /** Which committed knowledge does not hold for this group, nor for anyone after its commit. */
-  policyTouched: boolean
-  tablesTouched: boolean
-  realmsTouched: boolean
-  jobsTouched: boolean
-  mailsTouched: boolean
-  /** True once this group removed the last blob of a content. */
-  contentSpent: boolean
-  /** True once this group left a tombstone. */
-  buried: boolean
+  readonly flags: GroupFlags
+  /** What its units changed, in the order of their revisions. */
+  readonly units: UnitChanges[]
   /** By table number, for tables that got a longer value than they had. */
   readonly largest: Map<number, number>
   /** By index number, for indexes that got a key with a greater first byte than they had. */
   readonly highest: Map<number, number>
-  /** What the group sees instead, once it has looked. */
+  /** The group's own view, loaded when it is first needed after a change. */
   tables: Map<string, Table> | undefined
   sealed: boolean | undefined
   erasing: ReadonlySet<RealmRef> | undefined
 }
 
+/** What a unit changed and its commit announces. Entries may repeat. */
+export interface UnitChanges {
+  readonly revision: number
+  readonly realms: RealmRef[]
+  readonly tables: string[]
+  readonly subjects: string[]
+  readonly origin: string | null
+}
+
+/**
+ * What the group changed. The first three make committed knowledge stale: for this group at once,
+ * for everybody after its commit.
+ */
+export interface GroupFlags {
+  policy: boolean
+  tables: boolean
+  realms: boolean
+  jobs: boolean
+  mails: boolean
+  /** It removed the last blob of a content. */
+  contentSpent: boolean
+  /** It wrote a tombstone. */
+  tombstones: boolean
+}
+
 export function beginGroup(committed: Committed): Group {
   return {
     counters: { ...committed.counters },
-    realms: new Set(),
-    policyTouched: false,
-    tablesTouched: false,
-    realmsTouched: false,
-    jobsTouched: false,
-    mailsTouched: false,
-    contentSpent: false,
-    buried: false,
+    flags: {
+      policy: false,
+      tables: false,
+      realms: false,
+      jobs: false,
+      mails: false,
+      contentSpent: false,
+      tombstones: false,
+    },
+    units: [],
     largest: new Map(),
     highest: new Map(),
     tables: undefined,
@@ -54,26 +72,31 @@ export function beginGroup(committed: Committed): Group {
   }
 }
 
-/** Writes what the group's units share and looks at what its commit makes known, all in its transaction. */
+/** Writes the group's counters and loads what its commit publishes, inside its transaction. */
 export function sealGroup(connection: Connection, committed: Committed, group: Group): void {
-  const { counters } = group
+  const { counters, flags } = group
   if (!isSame(counters, committed.counters)) {
     connection
       .prepare('UPDATE database SET revision = ?, next_seq = ?, id_high_water = ?')
       .run(counters.revision, counters.nextSeq, counters.idHighWater)
   }
   const head = connection.prepare('UPDATE realm_ids SET head = ? WHERE number = ?')
-  for (const realm of group.realms) head.run(counters.revision, realm)
+  for (const [realm, revision] of headsOf(group)) head.run(revision, realm)
   const grow = connection.prepare('UPDATE tables SET largest = ? WHERE number = ?')
   for (const [number, largest] of group.largest) grow.run(largest, number)
-  if (group.tablesTouched) {
+  if (flags.tables) {
     group.tables ??= loadTables(connection)
     group.sealed ??= loadSealed(connection)
   }
-  if (group.realmsTouched) {
+  if (flags.realms) {
     group.erasing ??= loadErasing(connection)
-    group.buried = loadHasTombstones(connection)
+    flags.tombstones = loadHasTombstones(connection)
   }
+}
+
+/** The newest revision of each realm that the group changed. */
+function headsOf({ units }: Group): ReadonlyMap<RealmRef, number> {
+  return new Map(units.flatMap(({ revision, realms }) => realms.map((realm) => [realm, revision])))
 }
 
 /** Makes the sealed group's changes the committed state. It cannot fail: the commit is done. */
@@ -84,14 +107,15 @@ export function publishGroup(committed: Committed, group: Group): void {
   for (const [index, byte] of group.highest) committed.highest.set(index, byte)
   committed.tables = group.tables ?? committed.tables
   committed.sealed = group.sealed ?? committed.sealed
-  if (group.policyTouched) committed.memo.clear()
-  if (group.realmsTouched) {
+  const { flags } = group
+  if (flags.policy) committed.memo.clear()
+  if (flags.realms) {
     committed.realmsById.clear()
     committed.realmsByRef.clear()
     committed.erasing = group.erasing ?? committed.erasing
-    committed.hasTombstones = group.buried
+    committed.hasTombstones = flags.tombstones
   } else {
-    committed.hasTombstones ||= group.buried
+    committed.hasTombstones ||= flags.tombstones
   }
 }
 

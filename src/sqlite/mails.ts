@@ -31,7 +31,7 @@ export function mailWriter(context: WriteContext): MailWriter {
         .values(mail)
         .onConflictDoUpdate({ target: mails.id, set: mail })
         .run()
-      context.unit.group.mailsTouched = true
+      context.unit.group.flags.mails = true
     },
     remove(id) {
       const removed = context.connection.orm

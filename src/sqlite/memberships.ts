@@ -1,7 +1,7 @@
 import { and, eq, gt, isNull } from 'drizzle-orm'
 import { memberships } from './schema'
 import type { TxContext, WriteContext } from './context'
-import type { MembershipReader, MembershipWriter } from '../domain/store/memberships'
+import type { Membership, MembershipReader, MembershipWriter } from '../domain/store/memberships'
 
 export function membershipReader(context: TxContext): MembershipReader {
   const select = () => context.connection.orm.select().from(memberships)
@@ -38,27 +38,37 @@ export function membershipReader(context: TxContext): MembershipReader {
   }
 }
 
+/** The one whose rights a membership gives. */
+type Subject = Pick<Membership, 'userId' | 'email'>
+
 export function membershipWriter(context: WriteContext): MembershipWriter {
-  const touch = () => {
-    context.unit.group.policyTouched = true
-  }
+  const SUBJECT = { userId: memberships.userId, email: memberships.email }
+  const touch = (rows: readonly Subject[]) =>
+    context.unit.touchPolicy(rows.flatMap(({ userId, email }) => userId ?? email ?? []))
   return {
     ...membershipReader(context),
     put(membership) {
-      touch()
-      context.connection.orm
+      const { orm } = context.connection
+      const { source } = membership
+      const before = orm
+        .select(SUBJECT)
+        .from(memberships)
+        .where(eq(memberships.source, source))
+        .all()
+      touch([...before, membership])
+      orm
         .insert(memberships)
         .values(membership)
         .onConflictDoUpdate({ target: memberships.source, set: membership })
         .run()
     },
     removeOfRealm(realm) {
-      touch()
-      context.connection.orm.delete(memberships).where(eq(memberships.realm, realm)).run()
+      const { orm } = context.connection
+      touch(orm.delete(memberships).where(eq(memberships.realm, realm)).returning(SUBJECT).all())
     },
     remove(source) {
-      touch()
-      context.connection.orm.delete(memberships).where(eq(memberships.source, source)).run()
+      const { orm } = context.connection
+      touch(orm.delete(memberships).where(eq(memberships.source, source)).returning(SUBJECT).all())
     },
   }
 }

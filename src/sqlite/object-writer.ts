@@ -22,7 +22,7 @@ export function objectWriter(context: WriteContext): ObjectWriter {
   return {
     ...objectReader(context),
     put(table, puts, now) {
-      if (table.builtIn) unit.group.policyTouched = true
+      if (table.builtIn) unit.touchPolicy()
       for (const put of puts) {
         measure(context, unit, table, put.value)
         if (put.previous === undefined) insert(context, unit, table, put, now)
@@ -30,7 +30,7 @@ export function objectWriter(context: WriteContext): ObjectWriter {
       }
     },
     remove(table, removals, now) {
-      if (table.builtIn) unit.group.policyTouched = true
+      if (table.builtIn) unit.touchPolicy()
       const statement = context.connection.prepare(
         `DELETE FROM ${objectTable(table.number)} WHERE seq = ?`,
       )
@@ -38,7 +38,7 @@ export function objectWriter(context: WriteContext): ObjectWriter {
         statement.run(previous.seq)
         removeEntries(context, previous.seq, entries)
         removeRefs(context, previous.seq, { realm: previous.realm, blobs })
-        bury(context, unit, table, previous.key, previous.realm, now)
+        writeTombstone(context, unit, table, previous.key, previous.realm, now)
       }
     },
     addEntries(rows) {
@@ -119,7 +119,8 @@ function update(
   removeEntries(context, previous.seq, without(entries, put.entries))
   putEntries(context, previous.seq, without(put.entries, entries))
   putRefs(context, table.number, previous.seq, put, { realm: previous.realm, blobs })
-  if (previous.realm !== put.realm) bury(context, unit, table, put.key, previous.realm, now)
+  if (previous.realm !== put.realm)
+    writeTombstone(context, unit, table, put.key, previous.realm, now)
   touchRealm(context, unit, table, put)
 }
 
@@ -157,8 +158,8 @@ function removeEntries(context: TxContext, seq: number, entries: readonly IndexE
   for (const { index, key } of entries) statement.run(index, key, seq)
 }
 
-/** The tombstone tells those who saw the object in this realm that it is gone from there. */
-function bury(
+/** Tells clients that saw the object in this realm that it is gone from there. */
+function writeTombstone(
   context: TxContext,
   unit: Unit,
   table: Table,
@@ -171,14 +172,14 @@ function bury(
       'INSERT OR REPLACE INTO tombstones (table_number, key, realm, revision, at) VALUES (?, ?, ?, ?, ?)',
     )
     .run(table.number, key, realm, unit.revision(), now)
-  unit.group.realms.add(realm)
-  unit.group.buried = true
+  unit.touchRealm(realm, table.name)
+  unit.group.flags.tombstones = true
 }
 
 /** The object is in this realm now: its head moves, and a tombstone of an earlier stay goes. */
 function touchRealm(context: TxContext, unit: Unit, table: Table, put: ObjectPut): void {
-  unit.group.realms.add(put.realm)
-  if (!context.committed.hasTombstones && !unit.group.buried) return
+  unit.touchRealm(put.realm, table.name)
+  if (!context.committed.hasTombstones && !unit.group.flags.tombstones) return
   context.connection
     .prepare('DELETE FROM tombstones WHERE table_number = ? AND key = ? AND realm = ?')
     .run(table.number, put.key, put.realm)
@@ -222,7 +223,7 @@ export function erase(
 
 function finish({ connection, unit: { group } }: WriteContext, realm: RealmRef): void {
   connection.prepare("UPDATE realm_ids SET state = 'erased' WHERE number = ?").run(realm)
-  group.realmsTouched = true
+  group.flags.realms = true
   group.erasing = undefined
 }
 

@@ -5,7 +5,7 @@ import type { Realm, RealmRef, RealmReader, RealmWriter } from '../domain/store/
 
 export function realmReader(context: TxContext) {
   /** Committed knowledge holds until a unit of this group changes realms. */
-  const mayRely = () => context.unit?.group.realmsTouched !== true
+  const mayRely = () => context.unit?.group.flags.realms !== true
   const select = (sql: string, parameter: string | number): Realm | undefined => {
     const { connection, committed } = context
     const row = connection.prepare<Realm>(sql).get(parameter)
@@ -28,20 +28,19 @@ export function realmReader(context: TxContext) {
 }
 
 export function realmWriter(context: WriteContext): RealmWriter {
-  const readerOf = realmReader(context)
-  /** A realm that came or went is something that sync delivers. */
-  const touch = (ref: RealmRef) => {
-    const { group } = context.unit
-    group.realms.add(ref)
-    group.realmsTouched = true
-    group.policyTouched = true
-    group.erasing = undefined
-    context.unit.revision()
+  const reader = realmReader(context)
+  const touch = ({ ref, id }: Realm) => {
+    const { unit } = context
+    unit.group.flags.realms = true
+    unit.group.erasing = undefined
+    unit.touchRealm(ref)
+    // A private realm has the id of its user.
+    unit.touchPolicy(id.startsWith('rlm') ? [] : [id])
   }
   return {
-    ...readerOf,
+    ...reader,
     ensure(id) {
-      const found = readerOf.find(id)
+      const found = reader.find(id)
       if (found !== undefined) return found
       const row = context.connection
         .prepare<Realm>(
@@ -51,21 +50,23 @@ export function realmWriter(context: WriteContext): RealmWriter {
       if (row === null) throw new SatchelError('INTERNAL', 'The realm could not be stored')
       // A private realm is created with its first object; that changes no permission,
       // but a remembered absence of the realm is no longer valid.
-      touch(row.ref)
+      touch(row)
       return row
     },
     markErasing(ref) {
-      const { changes } = context.connection
-        .prepare("UPDATE realm_ids SET state = 'erasing' WHERE number = ? AND state = 'live'")
-        .run(ref)
-      if (changes > 0) touch(ref)
+      const row = context.connection
+        .prepare<Realm>(
+          "UPDATE realm_ids SET state = 'erasing' WHERE number = ? AND state = 'live' RETURNING number AS ref, id",
+        )
+        .get(ref)
+      if (row !== null) touch(row)
     },
   }
 }
 
-/** Realms whose rows are on their way out: not there for anyone (design.md §4). */
+/** Realms that are being erased: their rows are hidden from everybody (design.md §4). */
 export function erasing({ connection, committed, unit }: TxContext): ReadonlySet<RealmRef> {
-  if (unit?.group.realmsTouched !== true) return committed.erasing
+  if (unit?.group.flags.realms !== true) return committed.erasing
   unit.group.erasing ??= loadErasing(connection)
   return unit.group.erasing
 }

@@ -59,8 +59,8 @@ export function recordWriter<T extends RecordTable>(
   }
 }
 
-/** Every one of these nouns decides who may do what, or is remembered as if it did; but for jobs. */
-function touch({ unit: { group } }: WriteContext, table: RecordTable): void {
-  if (table === jobs) group.jobsTouched = true
-  else group.policyTouched = true
+/** All of these but jobs are policy, or are remembered under it. */
+function touch({ unit }: WriteContext, table: RecordTable): void {
+  if (table === jobs) unit.group.flags.jobs = true
+  else unit.touchPolicy()
 }

@@ -95,7 +95,11 @@ export function createLeftovers(
   report: (name: string, error: unknown) => void,
 ): Leftovers {
   let isClosed = false
-  const found = existsSync(root) ? readdirSync(root).filter((name) => name.startsWith(PREFIX)) : []
+  const found = existsSync(root)
+    ? readdirSync(root)
+        .filter((name) => name.startsWith(PREFIX))
+        .toSorted()
+    : []
   const removing = removeFound()
 
   async function removeFound(): Promise<void> {

@@ -11,7 +11,7 @@ export function knownTables({
   committed,
   unit,
 }: TxContext): ReadonlyMap<string, Table> {
-  if (unit?.group.tablesTouched !== true) return committed.tables
+  if (unit?.group.flags.tables !== true) return committed.tables
   unit.group.tables ??= loadTables(connection)
   return unit.group.tables
 }
@@ -22,7 +22,7 @@ export function tableReader(context: TxContext): TableReader {
     list: () => [...knownTables(context).values()],
     isSealed() {
       const { connection, committed, unit } = context
-      if (unit?.group.tablesTouched !== true) return committed.sealed
+      if (unit?.group.flags.tables !== true) return committed.sealed
       unit.group.sealed ??= loadSealed(connection)
       return unit.group.sealed
     },
@@ -71,8 +71,8 @@ function ownTables(context: WriteContext): Map<string, Table> {
   const tablesByName = new Map(knownTables(context))
   const { group } = context.unit
   group.tables = tablesByName
-  group.tablesTouched = true
-  group.policyTouched = true
+  group.flags.tables = true
+  context.unit.touchPolicy()
   return tablesByName
 }
 

@@ -144,7 +144,7 @@ export class SqliteWriteTx extends txWith<Unit, Writers>(WRITERS) implements Wri
   /** Only committed values may be remembered, and only while this group has not changed them. */
   remember<T>(name: string, load: () => Awaitable<T>): Awaitable<T> {
     const { memo } = this.context.committed
-    if (!this.context.unit.group.policyTouched && memo.has(name)) return memo.get(name) as T
+    if (!this.context.unit.group.flags.policy && memo.has(name)) return memo.get(name) as T
     return load()
   }
 

@@ -1,77 +1,102 @@
 import type { Clock } from '../clock'
+import type { RealmRef } from '../domain/store/realms'
+import type { Awaitable } from '../domain/store/records'
 import { SatchelError } from '../domain/value/error'
 import type { Ids } from '../domain/value/id'
 import type { Connection } from './connection'
-import type { Group } from './group'
+import type { Group, GroupFlags, UnitChanges } from './group'
 import type { Counters } from './state'
-import type { Awaitable } from '../domain/store/records'
 
 /** One unit of work inside a group. */
 export class Unit {
-  /** Why SQLite ended the transaction under the unit, if it did. */
+  /** The error with which SQLite ended the transaction during the unit. */
   loss: unknown = undefined
-  #taken: number | undefined
+  #changes: UnitChanges | undefined
 
   constructor(
     readonly group: Group,
     readonly ids: Ids,
     readonly clock: Clock,
+    readonly origin: string | null,
   ) {}
 
   /** This unit's revision, taken when it first changes something (design.md §3). */
   revision(): number {
-    const { counters } = this.group
-    if (this.#taken === undefined) {
-      counters.revision += 1
-      this.#taken = counters.revision
-    }
-    return this.#taken
+    return this.#announced().revision
   }
 
-  /** What `restore` makes the group again when the part that follows fails. */
-  mark(): Mark {
-    const { counters, realms, buried, contentSpent } = this.group
-    const { policyTouched, tablesTouched, realmsTouched, jobsTouched, mailsTouched } = this.group
-    return {
+  /** Announces a change to the objects of a table in a realm, or to the realm itself. */
+  touchRealm(realm: RealmRef, table?: string): void {
+    const { realms, tables } = this.#announced()
+    if (realms.at(-1) !== realm) realms.push(realm)
+    if (table !== undefined && tables.at(-1) !== table) tables.push(table)
+  }
+
+  /** Announces a change of policy, which ends what was remembered under the earlier one. */
+  touchPolicy(subjects: readonly string[] = []): void {
+    this.group.flags.policy = true
+    const changes = this.#announced()
+    for (const subject of subjects) changes.subjects.push(subject)
+  }
+
+  #announced(): UnitChanges {
+    if (this.#changes !== undefined) return this.#changes
+    const { counters, units } = this.group
+    counters.revision += 1
+    const { origin } = this
+    this.#changes = {
       revision: counters.revision,
-      nextSeq: counters.nextSeq,
-      idHighWater: counters.idHighWater,
-      policyTouched,
-      tablesTouched,
-      realmsTouched,
-      jobsTouched,
-      mailsTouched,
-      contentSpent,
-      buried,
-      realmCount: realms.size,
-      taken: this.#taken,
+      realms: [],
+      tables: [],
+      subjects: [],
+      origin,
+    }
+    units.push(this.#changes)
+    return this.#changes
+  }
+
+  /** The state that `restore` goes back to when the part that follows fails. */
+  mark(): Mark {
+    const { counters, flags } = this.group
+    const changes = this.#changes
+    return {
+      counters: { ...counters },
+      flags: { ...flags },
+      announced: changes && {
+        realms: changes.realms.length,
+        tables: changes.tables.length,
+        subjects: changes.subjects.length,
+      },
     }
   }
 
-  restore(before: Mark): void {
+  restore({ counters, flags, announced }: Mark): void {
     const { group } = this
-    const { realmCount, taken, revision, nextSeq, idHighWater, ...flags } = before
-    Object.assign(group.counters, { revision, nextSeq, idHighWater })
-    Object.assign(group, flags)
-    for (const realm of [...group.realms].slice(realmCount)) group.realms.delete(realm)
+    Object.assign(group.counters, counters)
+    Object.assign(group.flags, flags)
     // These may show what is undone: the next look loads them again.
     Object.assign(group, { tables: undefined, sealed: undefined, erasing: undefined })
-    this.#taken = taken
+    if (this.#changes === undefined) return
+    if (announced === undefined) {
+      group.units.pop()
+      this.#changes = undefined
+      return
+    }
+    this.#changes.realms.length = announced.realms
+    this.#changes.tables.length = announced.tables
+    this.#changes.subjects.length = announced.subjects
   }
 }
 
-/** What a group was before a part of it, to go back to. */
-export type Mark = Readonly<
-  Counters & Pick<Group, Flag | 'buried'> & { realmCount: number; taken: number | undefined }
->
-
-type Flag =
-  | 'policyTouched'
-  | 'tablesTouched'
-  | 'realmsTouched'
-  | 'jobsTouched'
-  | 'mailsTouched'
-  | 'contentSpent'
+/** A point that a unit's group can go back to. */
+interface Mark {
+  readonly counters: Counters
+  readonly flags: GroupFlags
+  /** How much the unit had announced; undefined while it had no revision. */
+  readonly announced:
+    | { readonly realms: number; readonly tables: number; readonly subjects: number }
+    | undefined
+}
 
 /**
  * Runs a part of the transaction that can be undone alone: when `work` throws, its changes are gone.

@@ -19,13 +19,10 @@ export function userReader(context: TxContext): UserReader {
 }
 
 export function userWriter(context: WriteContext): UserWriter {
-  const touch = () => {
-    context.unit.group.policyTouched = true
-  }
   return {
     ...userReader(context),
     put(fields) {
-      touch()
+      context.unit.touchPolicy([fields.id])
       return put(context, fields)
     },
     noteLogin(id, at) {
@@ -40,8 +37,8 @@ export function userWriter(context: WriteContext): UserWriter {
         .prepare<{ number: number }>('DELETE FROM users WHERE id = ? RETURNING number')
         .get(id)
       if (row === null) return false
-      touch()
-      forget(context, row.number)
+      context.unit.touchPolicy([id])
+      unindexText(context, row.number)
       return true
     },
   }
@@ -78,20 +75,20 @@ function put(context: WriteContext, user: UserFields): User {
       'INSERT INTO users (id, type, created, updated, last_login, valid_until, eval_until, deactivated, data, email, name, search) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
     ).run(...values)
     const incarnation = Number(lastInsertRowid)
-    learn(context, incarnation, search)
+    indexText(context, incarnation, search)
     return { ...user, incarnation }
   }
   prepare(
     'UPDATE users SET type = ?2, created = ?3, updated = ?4, last_login = ?5, valid_until = ?6, eval_until = ?7, deactivated = ?8, data = ?9, email = ?10, name = ?11, search = ?12 WHERE id = ?1',
   ).run(...values)
   if (known.search !== search) {
-    forget(context, known.number)
-    learn(context, known.number, search)
+    unindexText(context, known.number)
+    indexText(context, known.number, search)
   }
   return { ...user, incarnation: known.number }
 }
 
-function learn(
+function indexText(
   { connection }: Pick<TxContext, 'connection'>,
   number: number,
   search: string,
@@ -99,6 +96,6 @@ function learn(
   connection.prepare('INSERT INTO user_search (rowid, text) VALUES (?, ?)').run(number, search)
 }
 
-function forget({ connection }: TxContext, number: number): void {
+function unindexText({ connection }: TxContext, number: number): void {
   connection.prepare('DELETE FROM user_search WHERE rowid = ?').run(number)
 }

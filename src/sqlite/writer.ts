@@ -19,13 +19,15 @@ const PATIENCE = 5_000
 const LOCK_PAUSE = 20
 
 export interface Writer {
-  run<T>(work: (tx: WriteTx) => Awaitable<T>): Promise<T>
+  /** `origin`: announced with the unit. */
+  run<T>(work: (tx: WriteTx) => Awaitable<T>, origin?: string | null): Promise<T>
   /** Resolves when nothing is waiting or under way. */
   drained(): Promise<void>
 }
 
 interface Pending {
   readonly work: (tx: WriteTx) => Awaitable<unknown>
+  readonly origin: string | null
   readonly since: number
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
@@ -64,10 +66,11 @@ export function createWriter(hooks: WriterHooks): Writer {
   let members: Pending[] = []
   let begun = 0
 
-  function run<T>(work: (tx: WriteTx) => Awaitable<T>): Promise<T> {
+  function run<T>(work: (tx: WriteTx) => Awaitable<T>, origin: string | null = null): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       queue.push({
         work,
+        origin,
         since: performance.now(),
         resolve: resolve as (value: unknown) => void,
         reject,
@@ -152,8 +155,8 @@ export function createWriter(hooks: WriterHooks): Writer {
     return beginGroup(committed)
   }
 
-  async function runUnit({ work }: Pending, current: Group): Promise<unknown> {
-    const unit = new Unit(current, ids, clock)
+  async function runUnit({ work, origin }: Pending, current: Group): Promise<unknown> {
+    const unit = new Unit(current, ids, clock, origin)
     const tx = new SqliteWriteTx(connection, committed, unit, refuseLate)
     try {
       return await runPart(connection, unit, () => work(tx))

@@ -69,6 +69,7 @@ describe('verifying a token', () => {
       read: (work) => (isBroken ? Promise.reject(new Error('no disk')) : database.read(work)),
       write: (work) => database.write(work),
       onCommit: (listener) => database.onCommit(listener),
+      commitsAfter: (revision) => database.commitsAfter(revision),
       [Symbol.asyncDispose]: async () => {},
     }
     await using authority = await createAuthority(failing, clock, secretKey)

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { PUBLIC_REALM_REF } from '../../src/domain/store/realms'
-import type { Commit, Database, WriteTx } from '../../src/domain/store/store'
+import type { Membership } from '../../src/domain/store/memberships'
+import type { Commit, CommitUnit, Database, WriteTx } from '../../src/domain/store/store'
+import { code } from './codes'
 import {
   declareIn,
   ensureRealm,
@@ -13,11 +15,12 @@ import {
   setupDatabase,
   update,
 } from './fixture'
+import { user } from './user-fixture'
 
 /** `onCommit`: one announcement for each commit that somebody waits for. */
 export function describeCommits(openStore: OpenStore): void {
   describe('announcements', () => {
-    test('tell the revision and the realms that changed', async () => {
+    test('have each unit with its revision, the realms and tables that changed, and its origin', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const table = await declareIn(database, 'things')
@@ -25,17 +28,79 @@ export function describeCommits(openStore: OpenStore): void {
       using heard = listen(database)
       await insert(database, table, 'a')
       const { revision } = (await find(database, table, 'a')) ?? { revision: 0 }
-      await database.write((tx) => update(tx, table, 'a', { realm }))
-      await database.write((tx) => remove(tx, table, 'a'))
-      const common = { database: 'main', jobs: false, mails: false, contentSpent: false }
-      const changes = heard.changes.map(({ realms, ...rest }) => {
-        return { ...rest, realms: realms.toSorted((one, other) => one - other) }
-      })
-      expect(changes).toEqual([
-        { ...common, revision, realms: [PUBLIC_REALM_REF] },
-        { ...common, revision: revision + 1, realms: [PUBLIC_REALM_REF, realm] },
-        { ...common, revision: revision + 2, realms: [realm] },
+      await database.write((tx) => update(tx, table, 'a', { realm }), { origin: 'browser 1' })
+      await database.write((tx) => remove(tx, table, 'a'), { origin: null })
+      const unit = { tables: ['things'], subjects: [], origin: null }
+      expect(heard.units).toEqual([
+        { ...unit, revision, realms: [PUBLIC_REALM_REF] },
+        {
+          ...unit,
+          revision: revision + 1,
+          realms: [PUBLIC_REALM_REF, realm],
+          origin: 'browser 1',
+        },
+        { ...unit, revision: revision + 2, realms: [realm] },
       ])
+      expect(heard.commits).toMatchObject(
+        [0, 1, 2].map((n) => ({
+          database: 'main',
+          revision: revision + n,
+          jobs: false,
+          mails: false,
+          contentSpent: false,
+        })),
+      )
+    })
+
+    test('are plain JSON', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things')
+      using heard = listen(database)
+      await insert(database, table, 'a', 'b')
+      await database.write((tx) => tx.users.put(user('alice')))
+      expect(JSON.parse(JSON.stringify(heard.commits))).toStrictEqual(heard.commits)
+    })
+
+    test('list each realm, table and subject of a unit once', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const [things, others] = [
+        await declareIn(database, 'things'),
+        await declareIn(database, 'others'),
+      ]
+      const realm = await ensureRealm(database, 'rlm-a')
+      using heard = listen(database)
+      await database.write(async (tx) => {
+        for (const key of ['a', 'b', 'c']) {
+          await tx.objects.put(things, [fresh(key)], NOW)
+          await tx.objects.put(others, [fresh(key, { realm })], NOW)
+          await tx.users.put(user('alice', { created: NOW }))
+        }
+      })
+      expect(heard.units).toMatchObject([
+        {
+          realms: [PUBLIC_REALM_REF, realm],
+          tables: ['others', 'things'],
+          subjects: ['alice'],
+        },
+      ])
+    })
+
+    test.each(RIGHTS)('name the subjects of %s', async (_, change, ...subjects) => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      await database.write(async (tx) => {
+        const { ref: realm } = await tx.realms.ensure('rlm-a')
+        expect(realm).toBe(REALM)
+        await tx.memberships.put(membership('members:bob', { userId: 'bob', email: 'b@x.org' }))
+        await tx.memberships.put(membership('members:invited', { email: 'invited@x.org' }))
+        await tx.users.put(user('bob'))
+      })
+      const before = await database.read((tx) => tx.revision())
+      using heard = listen(database)
+      await database.write(change)
+      expect(heard.units).toMatchObject([{ revision: before + 1, subjects: subjects }])
     })
 
     test('tell that a realm came to life or is to be erased', async () => {
@@ -46,7 +111,7 @@ export function describeCommits(openStore: OpenStore): void {
       await ensureRealm(database, 'rlm-a')
       await database.write((tx) => tx.realms.markErasing(realm))
       await database.write((tx) => tx.realms.markErasing(realm))
-      expect(heard.changes.map(({ realms }) => realms)).toEqual([[realm], [realm]])
+      expect(heard.units.map(({ realms }) => realms)).toEqual([[realm], [realm]])
     })
 
     test('tell that a job was put down, moved on or ended', async () => {
@@ -66,8 +131,8 @@ export function describeCommits(openStore: OpenStore): void {
       await database.write((tx) => tx.jobs.put({ ...job, done: 1 }))
       await database.write((tx) => tx.jobs.remove(job.id))
       await database.write((tx) => tx.jobs.remove(job.id))
-      expect(heard.changes.map(({ jobs, realms }) => ({ jobs, realms }))).toEqual(
-        Array.from({ length: 3 }, () => ({ jobs: true, realms: [] })),
+      expect(heard.commits.map(({ jobs, units }) => ({ jobs, units }))).toEqual(
+        Array.from({ length: 3 }, () => ({ jobs: true, units: [] })),
       )
     })
 
@@ -78,22 +143,27 @@ export function describeCommits(openStore: OpenStore): void {
       using heard = listen(database)
       const keys = Array.from({ length: 100 }, (_, n) => `k${n}`)
       await Promise.all(keys.map((key) => insert(database, table, key)))
-      const revisions = heard.changes.map(({ revision }) => revision)
+      const revisions = heard.commits.map(({ revision }) => revision)
       expect(revisions.length).toBeWithin(1, 51)
+      const units = heard.units.map(({ revision }) => revision)
+      expect(units).toEqual(Array.from({ length: 100 }, (_, n) => units[0]! + n))
+      expect(
+        heard.commits.every(({ revision, units }) => units.at(-1)?.revision === revision),
+      ).toBe(true)
       expect(new Set(revisions).size).toBe(revisions.length)
       expect(revisions.toSorted((one, other) => one - other)).toEqual(revisions)
       expect(revisions.at(-1)).toBe(await database.read((tx) => tx.revision()))
     })
 
-    test('do not come for units without a listener', async () => {
+    test('do not come for units that changed nothing which is announced', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const table = await declareIn(database, 'things')
       using heard = listen(database)
-      await database.write((tx) => tx.origins.put({ id: 'https://a.example', created: NOW }))
+      await database.write((tx) => tx.codes.put(code('a')))
       await database.write((tx) => tx.objects.count(table))
       await database.write((tx) => tx.newId('x', 'rlm-public'))
-      expect(heard.changes).toEqual([])
+      expect(heard.commits).toEqual([])
     })
 
     test('leave out what a unit or a part did that failed', async () => {
@@ -109,7 +179,7 @@ export function describeCommits(openStore: OpenStore): void {
         throw new Error('expected')
       })
       await failing.catch(() => undefined)
-      expect(heard.changes).toEqual([])
+      expect(heard.commits).toEqual([])
       await database.write(async (tx) => {
         await tx.objects.put(table, [fresh('b')], NOW)
         const part = tx.attempt(async () => {
@@ -118,7 +188,7 @@ export function describeCommits(openStore: OpenStore): void {
         })
         await part.catch(() => undefined)
       })
-      expect(heard.changes.map(({ realms }) => realms)).toEqual([[PUBLIC_REALM_REF]])
+      expect(heard.units.map(({ realms }) => realms)).toEqual([[PUBLIC_REALM_REF]])
     })
 
     test('come when the change can be read, and before the unit is answered', async () => {
@@ -139,6 +209,45 @@ export function describeCommits(openStore: OpenStore): void {
       expect(await Promise.all(reads)).toEqual([true])
     })
 
+    test('are told again to those who missed them', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things')
+      const before = await database.read((tx) => tx.revision())
+      using heard = listen(database)
+      expect(await database.commitsAfter(before)).toEqual([])
+      await Promise.all(['a', 'b', 'c'].map((key) => insert(database, table, key)))
+      await insert(database, table, 'd')
+      expect(await database.commitsAfter(before)).toEqual([...heard.commits])
+      for (const { revision } of heard.units) {
+        const commits = (await database.commitsAfter(revision)) ?? []
+        const later = heard.units.filter((unit) => unit.revision > revision)
+        expect(commits.flatMap(({ units }) => units)).toEqual(later)
+      }
+      expect(await database.commitsAfter(before + 1_000)).toEqual([])
+    })
+
+    test('are told again in full, or not at all', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things')
+      const start = await database.read((tx) => tx.revision())
+      using heard = listen(database)
+      for (let round = 0; round < 10; round += 1) {
+        const keys = Array.from({ length: 500 }, (_, n) => `${round} ${n}`)
+        await Promise.all(keys.map((key) => insert(database, table, key)))
+      }
+      const end = await database.read((tx) => tx.revision())
+      expect(heard.units).toHaveLength(5_000)
+      for (let revision = start; revision <= end; revision += 100) {
+        const commits = await database.commitsAfter(revision)
+        if (commits === undefined) continue
+        const later = heard.units.filter((unit) => unit.revision > revision)
+        expect(commits.flatMap(({ units }) => units)).toEqual(later)
+      }
+      expect(await database.commitsAfter(end)).toEqual([])
+    })
+
     test('stop for a listener that is done, and harm nobody when one throws', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
@@ -149,22 +258,79 @@ export function describeCommits(openStore: OpenStore): void {
       const heard = listen(database)
       await insert(database, table, 'a')
       await insert(database, table, 'b')
-      expect(heard.changes).toHaveLength(2)
+      expect(heard.commits).toHaveLength(2)
       stopThrowing()
       heard[Symbol.dispose]()
       await insert(database, table, 'c')
-      expect(heard.changes).toHaveLength(2)
+      expect(heard.commits).toHaveLength(2)
     })
   })
 }
 
 interface Heard extends Disposable {
-  readonly changes: readonly Commit[]
+  readonly commits: readonly Commit[]
+  /** Of all commits, their lists sorted. */
+  readonly units: readonly CommitUnit[]
 }
 
 function listen(database: Database): Heard {
-  const changes: Commit[] = []
-  return { changes, ...stopping(database.onCommit((change) => changes.push(change))) }
+  const commits: Commit[] = []
+  return {
+    commits,
+    get units() {
+      return commits.flatMap(({ units }) => units.map(sorted))
+    },
+    ...stopping(database.onCommit((commit) => commits.push(commit))),
+  }
+}
+
+function sorted(unit: CommitUnit): CommitUnit {
+  return {
+    ...unit,
+    realms: unit.realms.toSorted((one, other) => one - other),
+    tables: unit.tables.toSorted(),
+    subjects: unit.subjects.toSorted(),
+  }
+}
+
+/** The first realm of a database after the public one. */
+const REALM = PUBLIC_REALM_REF + 1
+
+/** Changes of policy, and who is concerned. */
+const RIGHTS: [string, (tx: WriteTx) => unknown, ...string[]][] = [
+  ['a new user', (tx) => tx.users.put(user('alice')), 'alice'],
+  ['a changed user', (tx) => tx.users.put(user('bob', { deactivated: NOW })), 'bob'],
+  ['a removed user', (tx) => tx.users.remove('bob'), 'bob'],
+  ['a private realm', (tx) => tx.realms.ensure('alice'), 'alice'],
+  ['a shared realm', (tx) => tx.realms.ensure('rlm-b')],
+  [
+    'a new member',
+    (tx) => tx.memberships.put(membership('members:alice', { userId: 'alice' })),
+    'alice',
+  ],
+  [
+    'an invitation that somebody accepts',
+    (tx) => tx.memberships.put(membership('members:invited', { userId: 'alice' })),
+    'alice',
+    'invited@x.org',
+  ],
+  ['a member who leaves', (tx) => tx.memberships.remove('members:bob'), 'bob'],
+  ['a realm whose members go', (tx) => tx.memberships.removeOfRealm(REALM), 'bob', 'invited@x.org'],
+  ['an origin', (tx) => tx.origins.put({ id: 'https://a.example', created: NOW })],
+]
+
+function membership(source: string, changes: Partial<Membership>): Membership {
+  return {
+    source,
+    realm: REALM,
+    userId: null,
+    email: null,
+    accepted: true,
+    rejected: false,
+    permissions: {},
+    roles: [],
+    ...changes,
+  }
 }
 
 function stopping(stop: () => void): Disposable {

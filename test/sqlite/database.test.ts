@@ -209,10 +209,10 @@ describe('a failure outside of requests', () => {
     await using opened = setupDatabase()
     const { database, reports } = opened
     const failure = new Error('a listener')
+    const table = await declareIn(database, 'things')
     database.onCommit(() => {
       throw failure
     })
-    const table = await declareIn(database, 'things')
     await insert(database, table, 'a')
     expect(reports).toEqual([failure])
   })

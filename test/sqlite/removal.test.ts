@@ -23,7 +23,7 @@ describe('a database with thousands of blobs', () => {
     await using store = createSqliteStore(folder.path, options)
     const other = await store.create('other')
     await store.create('large')
-    fill(largeIn(folder.path), 4_000)
+    fill(largeIn(folder.path), 1_000)
     let isRemoved = false
     const removal = store.remove('large').finally(() => (isRemoved = true))
     let answered = 0
@@ -40,7 +40,7 @@ describe('a database with thousands of blobs', () => {
     using folder = temporaryFolder()
     await using store = createSqliteStore(folder.path, options)
     await store.create('large')
-    fill(largeIn(folder.path), 2_000)
+    fill(largeIn(folder.path), 500)
     const removal = store.remove('large')
     while (existsSync(join(folder.path, 'databases', 'large'))) await Bun.sleep(0)
     expect(leftIn(folder.path)).toHaveLength(1)
@@ -53,7 +53,7 @@ describe('a database with thousands of blobs', () => {
   test('whose removal was interrupted holds up neither a start nor an end, and goes in the end', async () => {
     using folder = temporaryFolder()
     const leftover = join(folder.path, 'databases', '.removed-large-123')
-    fill(leftover, 4_000)
+    fill(leftover, 1_000)
     {
       await using store = createSqliteStore(folder.path, options)
       await store.create('main')

@@ -61,25 +61,61 @@ export interface Database extends AsyncDisposable {
    * has no effect but through its `tx`. After an error of the engine (a `CONFLICT` included) the unit
    * is over, or the part of it that `attempt` ran: catch it outside, never go on with the `tx`.
    */
-  write<T>(work: (tx: WriteTx) => Awaitable<T>): Promise<T>
+  write<T>(work: (tx: WriteTx) => Awaitable<T>, options?: WriteOptions): Promise<T>
   /**
-   * Called once after every commit that changed objects, realms, jobs or mails, or spent contents.
-   * Returns the way to stop.
+   * Calls `listener` once for each commit that has something to announce, in the order of their
+   * revisions, whichever process made it. In the process that made it, the call comes before the
+   * units are answered. A commit that the listener hears of can be read. Returns the way to stop.
    */
-  onCommit(listener: (change: Commit) => void): () => void
+  onCommit(listener: (commit: Commit) => void): () => void
+  /**
+   * The commits that took a revision after this one, in order, their earlier units left out.
+   * Undefined when the engine no longer knows all of them: then look at everything again.
+   */
+  commitsAfter(revision: number): Promise<readonly Commit[] | undefined>
 }
 
+export interface WriteOptions {
+  /**
+   * Object keys that `work` will look up, by table: a hint with which an engine may fetch them in
+   * advance. A wrong hint costs time and changes nothing.
+   */
+  readonly keys?: readonly { readonly table: string; readonly keys: readonly string[] }[]
+  /** Names the writer of the unit to listeners, who may know it by that. Opaque to the engine. */
+  readonly origin?: string | null
+}
+
+/** The announcement of a commit: plain JSON, so that it can come from another process. */
 export interface Commit {
+  /** The name of the database. */
   readonly database: string
   /** The newest revision that became visible. */
   readonly revision: number
-  readonly realms: readonly RealmRef[]
-  /** A job was put down, moved on or ended. */
+  /** Its units that took a revision, in order: those that changed objects, realms or policy. */
+  readonly units: readonly CommitUnit[]
+  /** A job was stored, changed or removed. */
   readonly jobs: boolean
-  /** A mail was put down or is to be tried at another time. */
+  /** A mail was stored or postponed. */
   readonly mails: boolean
-  /** Bytes of blobs are needed no more. */
+  /** A content lost its last blob. */
   readonly contentSpent: boolean
+}
+
+/** Lists have each entry once, in no order. */
+export interface CommitUnit {
+  readonly revision: number
+  /** Realms that came, went, or have or had an object that changed. */
+  readonly realms: readonly RealmRef[]
+  /** Names of the tables with objects that changed. */
+  readonly tables: readonly string[]
+  /**
+   * User ids, or e-mail addresses without a user id, whose memberships, private realm or user
+   * changed. A change of a role is not among them: it concerns the members of the unit's `realms`
+   * when `tables` has `roles`.
+   */
+  readonly subjects: readonly string[]
+  /** The `origin` given to `write`. */
+  readonly origin: string | null
 }
 
 export interface ReadTx {

@@ -74,6 +74,7 @@ describe('the log of logins', () => {
       read: (work) => database.read(work),
       write: (work) => (isFull ? Promise.reject(new Error('full')) : database.write(work)),
       onCommit: (listener) => database.onCommit(listener),
+      commitsAfter: (revision) => database.commitsAfter(revision),
       [Symbol.asyncDispose]: async () => {},
     }
     await using logins = createLoginLog(failing)

@@ -1,0 +1,94 @@
+import type { Commit, CommitUnit } from '../domain/store/store'
+import type { Group, UnitChanges } from './group'
+
+/** So many units, realms, tables and subjects are kept for `after`. */
+const KEPT = 2_000
+
+/** The announcements of one database. */
+export interface Commits {
+  /** Tells the listeners of a commit, if there is anything to tell. */
+  announce(group: Group): void
+  /** Calls `listener` for each commit from now on. Returns the way to stop. */
+  listen(listener: (commit: Commit) => void): () => void
+  /** The commits after a revision, or undefined when they are no longer kept. */
+  after(revision: number): readonly Commit[] | undefined
+}
+
+/** `revision`: the newest one so far. `report` is told what a listener throws. */
+export function createCommits(
+  database: string,
+  revision: number,
+  report: (error: unknown) => void,
+): Commits {
+  const listeners = new Set<(commit: Commit) => void>()
+  let kept: Commit[] = []
+  let weight = 0
+  /** Commits up to this revision are not kept. */
+  let dropped = revision
+
+  function keep(commit: Commit): void {
+    kept.push(commit)
+    weight += weightOf(commit)
+    if (weight <= 2 * KEPT) return
+    // In one go, so that a commit costs nothing to drop.
+    let start = 0
+    while (weight > KEPT) {
+      const oldest = kept[start]!
+      weight -= weightOf(oldest)
+      dropped = oldest.revision
+      start += 1
+    }
+    kept = kept.slice(start)
+  }
+
+  return {
+    announce({ counters, units: changed, flags: { jobs, mails, contentSpent } }) {
+      if (changed.length === 0 && !jobs && !mails && !contentSpent) return
+      const units = changed.map(unitOf)
+      const commit = { database, revision: counters.revision, units, jobs, mails, contentSpent }
+      if (units.length > 0) keep(commit)
+      for (const listener of listeners) {
+        try {
+          listener(commit)
+        } catch (error) {
+          report(error)
+        }
+      }
+    },
+    listen(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    after(revision) {
+      if (revision < dropped) return undefined
+      return kept
+        .filter((commit) => commit.revision > revision)
+        .map((commit) => ({
+          ...commit,
+          units: commit.units.filter((unit) => unit.revision > revision),
+        }))
+    },
+  }
+}
+
+function weightOf({ units }: Commit): number {
+  let weight = 0
+  for (const { realms, tables, subjects } of units) {
+    weight += 1 + realms.length + tables.length + subjects.length
+  }
+  return weight
+}
+
+function unitOf({ revision, realms, tables, subjects, origin }: UnitChanges): CommitUnit {
+  return {
+    revision,
+    realms: distinct(realms),
+    tables: distinct(tables),
+    subjects: distinct(subjects),
+    origin,
+  }
+}
+
+function distinct<T>(values: readonly T[]): readonly T[] {
+  return values.length < 2 ? values : [...new Set(values)]
+}
