@@ -69,7 +69,7 @@ export function createHandler(http: HttpContext, handle: Handle, domain: string 
 
 /**
  * A login provider has the browser post its answer with the provider's own origin (OAuth 2.0 Form
- * Post Response Mode). It is a page that moves on, and nobody's script reads what comes back.
+ * Post Response Mode). It is a page that moves on, and no script reads the answer.
  */
 function isFormOfProvider({ method, path }: Call): boolean {
   return method === 'POST' && /^\/[^/]+\/oauth\/callback\/[^/]+$/.test(path)

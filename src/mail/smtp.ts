@@ -55,7 +55,7 @@ function mailOf({ letter, from, subject, text, html, date }: Message) {
     text,
     html,
     date: new Date(date),
-    // Nobody's holiday notice is wanted in answer (RFC 3834).
+    // Suppresses automatic replies (RFC 3834).
     headers: { 'Auto-Submitted': 'auto-generated' },
   }
 }

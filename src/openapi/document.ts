@@ -31,7 +31,7 @@ const TAGS: Readonly<Record<Tag, string>> = {
   login: 'How people log in',
   my: 'What the subject of the token may see',
   all: 'The whole database',
-  public: 'What everybody may read',
+  public: 'Objects that everyone may read',
   tables: 'The tables of /my by shorter addresses',
   invitations: 'Where the links in invitations lead',
   blobs: 'Binary data beside the objects',

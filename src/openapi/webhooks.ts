@@ -108,7 +108,7 @@ export const WEBHOOKS = {
       responses: {
         '200': {
           description: 'The verdict.',
-          content: json(schemaRef('NewUserVerdict'), 'They may come in', {
+          content: json(schemaRef('NewUserVerdict'), 'The person is admitted', {
             ok: true,
             action: 'prod',
             userData: { displayName: 'Alice' },

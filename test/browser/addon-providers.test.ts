@@ -56,7 +56,7 @@ test('a person whose address the provider did not verify is told so', async () =
   expect(await scene.page.getByText(LOGGED_IN).count()).toBe(0)
 })
 
-test('a person whom the policy does not take is told so, and may come in another way', async () => {
+test('a person whom the policy does not take is told so, and may log in another way', async () => {
   await using scene = await setup()
   const { page } = scene
   await scene.server.commands.run('policy.set', {

@@ -103,7 +103,7 @@ export function describeCommits(openStore: OpenStore): void {
       expect(heard.units).toMatchObject([{ revision: before + 1, subjects: subjects }])
     })
 
-    test('tell that a realm came to life or is to be erased', async () => {
+    test('report that a realm was created or is to be erased', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       using heard = listen(database)

@@ -40,7 +40,7 @@ export function describeRealms(openStore: OpenStore): void {
       })
     })
 
-    test('that a failed unit brought to life are not there, for anyone', async () => {
+    test('that a failed unit created do not exist, for anyone', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const failing = database.write(async (tx) => {

@@ -16,7 +16,7 @@ export interface Signer {
 /** The keys of one database, ready for use: opened once, exact after every rotation. */
 export interface KeyRing {
   signer(): Promise<Signer>
-  /** Undefined for a `kid` that is not, or not any more, one of ours. */
+  /** Undefined for a `kid` that is not, or no longer, a key of this database. */
   verifier(id: string): Promise<VerifyingKey | undefined>
   published(): Promise<JSONWebKeySet>
 }

@@ -91,7 +91,7 @@ export async function requireWriter(tx: ReadTx, actor: Actor, now: number): Prom
   requireLicense(user, now)
 }
 
-/** Undefined when the client or the user is gone, whoever has the user's id now. */
+/** Undefined when the client or the user is gone, even if a new user has the id. */
 export async function findStanding(
   tx: ReadTx,
   facts: StandingFacts,

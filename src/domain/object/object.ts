@@ -13,7 +13,7 @@ import type { Table } from '../store/tables'
 /**
  * The stored text of one object (spec.md §4). `key` is the path segment, decoded. The caller has
  * checked the scopes of the view. Throws `UNKNOWN_TABLE`, `INVALID_REQUEST`, `UNKNOWN_OBJECT`
- * for what is absent and for what this actor does not see alike, and as `requireStanding`.
+ * for missing objects and for those that this actor may not see, and as `requireStanding`.
  */
 export function getObject(
   database: Database,

@@ -85,7 +85,7 @@ async function realmFor(
   })
 }
 
-/** A row of `realms` lies in the realm that it is about, and brings it to life. */
+/** A row of `realms` belongs to the realm that it describes, and creates it. */
 async function realmOfRow(
   { tx, table, isGlobal, subject }: Writing,
   draft: Draft,

@@ -23,7 +23,7 @@ import type { Table } from '../store/tables'
 /** Objects that are checked and serialised before others get a turn. */
 const SLICE = 1_000
 
-/** What is known of an upsert before its objects are. The caller has checked the scopes of the view. */
+/** The properties of an upsert without its objects. The caller has checked the scopes of the view. */
 export interface UpsertTarget {
   readonly actor: Actor
   readonly table: string
@@ -45,7 +45,7 @@ export interface Upsert extends UpsertTarget {
   readonly rulesByTable: RulesByTable
 }
 
-/** What is known of an upsert before its objects are read; good for one upsert. */
+/** An upsert that was prepared before its objects are read; valid for one upsert. */
 export interface UpsertPlan {
   readonly table: Table
   readonly offload: Offload | undefined

@@ -21,7 +21,7 @@ export interface RealmReader {
 }
 
 export interface RealmWriter extends RealmReader {
-  /** The living realm with this id, brought to life if there is none. */
+  /** The living realm with this id, created if there is none. */
   ensure(id: string): Awaitable<Realm>
   /** From this commit nothing of the realm is visible; its rows are erased by a job. */
   markErasing(ref: RealmRef): Awaitable<void>

@@ -9,7 +9,7 @@ import { codeOf, MINUTE, refusalOf } from '../setup'
 
 const UNDECIDED = new SatchelError('WEBHOOK_ERROR', 'No decision')
 
-/** People log in by e-mail, and a web hook says who may come in; what it says lies in a list. */
+/** People log in by e-mail, and a web hook decides about newcomers; its answers are in a list. */
 async function setup(...says: (Verdict['action'] | SatchelError)[]) {
   let asked = 0
   const askWebhook: AskWebhook = async () => {

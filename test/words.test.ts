@@ -1,0 +1,127 @@
+import { describe, expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/**
+ * Plain English in comments, messages and test names: the subject comes first, no clause begins with
+ * “who”, “whoever” or “what” as its subject, and the words are those of the field. A rule matches
+ * only what is certainly wrong; its text says what to write instead.
+ */
+
+const ROOT = join(import.meta.dir, '..')
+const FILES = ['*.md', '*.ts', '{src,test,docs,migrations}/**/*.{ts,sql,md,html,handlebars,js,c}']
+const THIS_FILE = 'test/words.test.ts'
+
+/** The beginning of a sentence, a clause after a colon or a semicolon, or a text. */
+const START = String.raw`(?:^|[.!;:(]\s|\\n|['"\`*|>]\s?)(?:[Oo]nly )?`
+/** The rest of a sentence that is no question. */
+const STATEMENT = String.raw`(?![^.?!]*\?)`
+/** Verbs and pronouns after which “what” is a subject, not an interrogative with a noun. */
+const VERB = [
+  'is|are|was|were|has|had|can|may|must|does|did|gets|got|came|comes|goes|went|lies|lay|stays',
+  'stayed|happens|happened|remains|counts|becomes|became|ends|ended|makes|made|follows|needs',
+  'belongs|leads|says|said|tells|holds|keeps|kept|gives|gave|stands|stood|waits|fails|failed',
+  'answers|answered|nobody|nothing|somebody|anybody|everybody|what',
+].join('|')
+const BEFORE = 'for|of|by|to|from|with|as|not|only|at|than|on'
+
+const RULES: readonly (readonly [pattern: RegExp, better: string])[] = [
+  [
+    /\bwho(?:m)?(?:so)?ever\b/gi,
+    'name the subject: “any user who …”, “every caller”, “a newcomer”',
+  ],
+  [
+    new RegExp(String.raw`${START}[Ww]ho\b(?!\s?[?,})\]])(?! is deactivated \|)${STATEMENT}`, 'g'),
+    'begin with the subject: “A caller who …”, “Members”',
+  ],
+  [
+    new RegExp(String.raw`\b(?:${BEFORE}) who\b`, 'g'),
+    'name the person: “for users who …”, “of the caller”',
+  ],
+  [
+    new RegExp(String.raw`${START}[Ww]hat (?:${VERB})\b${STATEMENT}`, 'g'),
+    'begin with a noun: “The answer to …”, “Unknown properties”',
+  ],
+  [
+    new RegExp(String.raw`(?:\b(?:${BEFORE}|in|but)|,) what (?:${VERB})\b`, 'g'),
+    'name the thing: “of the objects that …”, “stored data”',
+  ],
+  [/\bNobody [a-z]/g, 'say what holds: “No caller may …”, “Nothing reads …”, “Anonymous callers”'],
+  [/\bis nobody\b|\bnobody['’]s\b/gi, '“anonymous”, “unowned”, “no user’s”'],
+  [/\bfound(?:s|ed|ing)? (?:a|the|their|her|his|its) (?:own )?realm/gi, '“creates a realm”'],
+  [/\b(?:let|lets|letting) go of\b/gi, '“releases”, “closes”'],
+  [/\b(?:is|are|was) no length\b/gi, '“must be a non-negative integer”'],
+  [/\b(?:is|are|was|one) of ours\b/gi, '“made by this server”, “from the previous Link header”'],
+  [/\bthat which\b|\bis had\b/gi, 'name the thing'],
+  [/\bsends? elsewhere\b/gi, '“redirects”'],
+  [/\b(?:come|comes|came|bring|brings|brought) (?:it )?(?:in)?to life\b/gi, '“is created”'],
+  [/\bmay come in\b/gi, '“may sign up”, “is admitted”'],
+]
+
+test('comments, messages and test names are plain English', () => {
+  const paths = FILES.flatMap((glob) => [...new Bun.Glob(glob).scanSync({ cwd: ROOT })])
+  expect(paths).toContain('src/main.ts')
+  const found = paths
+    .filter((path) => path !== THIS_FILE)
+    .flatMap((path) =>
+      textsOf(readFileSync(join(ROOT, path), 'utf8')).flatMap(({ line, text }) =>
+        faultsOf(text).map((fault) => `${path}:${line}: ${fault}`),
+      ),
+    )
+  expect(found.toSorted()).toEqual([])
+})
+
+describe('the rules', () => {
+  test.each([
+    'Who is nobody reads what objects of the public realm reference',
+    '// Whoever is too slow for one request is not waited for to end it.',
+    "throw new SatchelError('INVALID_REQUEST', 'Content-Length is no length')",
+    "'$after is not one of ours'",
+    'x sends elsewhere (302), where nothing is sent',
+    'Nobody can say whether you may come in: this server has no web hook to ask',
+    'Alice founds a realm',
+    'A page for who has nothing but the mail.',
+    'What nothing has referenced for a day is removed.',
+    'compares it with what is stored',
+    "test('who may not write', () => {})",
+  ])('reject %p', (text) => {
+    expect(faultsOf(text)).not.toEqual([])
+  })
+
+  test.each([
+    'Anonymous callers may read blobs referenced from the public realm',
+    'A user who is deactivated may do nothing.',
+    'The log says who logged in, and what they asked for.',
+    "'Who may read this list?'",
+    'What does it cost?',
+    'const { who } = caller; expect(row).toEqual({ owner: who, realmId: who })',
+    'The caller decides what to store.',
+  ])('accept %p', (text) => {
+    expect(faultsOf(text)).toEqual([])
+  })
+})
+
+/** Each match of a rule with its surroundings and the advice. */
+function faultsOf(text: string): string[] {
+  return RULES.flatMap(([pattern, better]) =>
+    [...text.matchAll(pattern)].map(({ index }) => {
+      const near = text.slice(Math.max(index - 30, 0), index + 50)
+      return `“…${near}…”: ${better}`
+    }),
+  )
+}
+
+/** Each comment of a file as one text, and each other line, with line numbers from 1. */
+function textsOf(source: string): { readonly line: number; text: string }[] {
+  const texts: { readonly line: number; text: string }[] = []
+  let isOpen = false
+  for (const [index, raw] of source.split('\n').entries()) {
+    const [, comment] = /^\s*(?:\/\*\*?|\*\/?|\/\/|--)(?:\s|$)(.*)$/.exec(raw) ?? []
+    const last = texts.at(-1)
+    if (comment === undefined) texts.push({ line: index + 1, text: raw.trim() })
+    else if (isOpen && last !== undefined && !/^\s*\/\*/.test(raw)) last.text += ` ${comment}`
+    else texts.push({ line: index + 1, text: comment })
+    isOpen = comment !== undefined && !comment.endsWith('*/')
+  }
+  return texts
+}
