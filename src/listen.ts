@@ -152,7 +152,7 @@ function serve(
 /** Goes out instead of an answer that was made and cannot be sent: its file is gone meanwhile. */
 function cannotAnswer(error: unknown): Response {
   serverLog.error('An answer could not be sent', { error })
-  const message = 'Something went wrong here; the log of the server says more'
+  const message = 'Something went wrong here: see the log of the server'
   return Response.json({ code: 'INTERNAL', message }, { status: 500 })
 }
 

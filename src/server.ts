@@ -168,7 +168,7 @@ function createApplication(
       blobs: {
         limits: folder.blobLimits,
         offload: folder.offloadRule,
-        patience: { silence: config.maxSilence * 1000, rate: LEAST_RATE },
+        timeout: { silence: config.maxSilence * 1000, rate: LEAST_RATE },
       },
       origins: { own, isDevelopment: () => mode.isDevelopment() },
       proxies: config.trustProxy,

@@ -1,27 +1,26 @@
 import { type AnyElysia, Elysia } from 'elysia'
 import { SatchelError } from '../domain/value/error'
-import { aliasRoutes, isTableAddress, objectRoutes } from './routes/objects'
 import { answer, errorAnswer, publicError } from './answer'
-import { blobRoutes } from './routes/blobs'
 import { type Call, callOf } from './call'
 import type { HttpContext } from './context'
 import { createHandler, type Handler } from './handler'
+import { blobRoutes } from './routes/blobs'
 import { invitationRoutes } from './routes/invitations'
+import { isTableAddress, objectRoutes, shortTableRoutes } from './routes/objects'
 import { oauthRoutes } from './routes/oauth'
 import { openapiRoutes } from './routes/openapi'
 import { serviceRoutes } from './routes/service'
 import { tokenRoutes } from './routes/tokens'
 import { userRoutes } from './routes/users'
 
-/** The front door with all its routers (style.md §1). `domain` is that of `--domain`, or null. */
+/** The handler with all its routes (style.md §1). `domain` is the value of `--domain`, or null. */
 export function createApp(http: HttpContext, domain: string | null): Handler {
   const app = new Elysia({ name: 'satchel', normalize: false })
     .onError(({ error, code, request }) => {
       const call = callOf(request)
-      const isNowhere = code === 'NOT_FOUND'
-      const told = isNowhere ? noRoute(call, methodsAt(call.path)) : publicError(http, call, error)
-      const isMethod = told.code === 'METHOD_NOT_ALLOWED'
-      return errorAnswer(call, told, isMethod ? allow(methodsAt(call.path)) : {})
+      if (code === 'NOT_FOUND') return noRouteAnswer(call, methodsAt(call.path))
+      const shown = publicError(http, call, error)
+      return call.refuse?.(call, shown) ?? errorAnswer(call, shown)
     })
     .use(serviceRoutes(http))
     .use(tokenRoutes(http))
@@ -30,28 +29,28 @@ export function createApp(http: HttpContext, domain: string | null): Handler {
     .use(objectRoutes(http))
     .use(userRoutes(http))
     .use(blobRoutes(http))
-    .use(aliasRoutes(http))
+    .use(shortTableRoutes(http))
     .use(openapiRoutes(http, application))
 
   function application(): AnyElysia {
     return app
   }
 
-  /** The methods that a path knows; literal paths are in a table of their own. */
+  /** The methods with a route at this path; Elysia keeps paths without parameters in a separate table. */
   function methodsAt(path: string): string[] {
     const literal: Readonly<Record<string, unknown>> = app.router.static[path] ?? {}
     const isTable = isTableAddress(path)
     return METHODS.filter((method) => {
       if (Object.hasOwn(literal, method)) return true
       const found = app.router.http.find(method, path)
-      return found !== null && (isTable || !isAlias(path, found.params))
+      return found !== null && (isTable || !isShortTable(path, found.params))
     })
   }
 
-  /** The methods of an address (RFC 9110 §9.3.7); preflight requests were answered before. */
+  /** Lists the methods of a path (RFC 9110 §9.3.7). Preflight requests were answered before. */
   function answerOptions(call: Call): Response {
     const methods = methodsAt(call.path)
-    if (methods.length === 0) return errorAnswer(call, noRoute(call, methods))
+    if (methods.length === 0) return noRouteAnswer(call, methods)
     return answer(call, null, { status: 204, type: null, headers: allow(methods) })
   }
 
@@ -64,25 +63,24 @@ export function createApp(http: HttpContext, domain: string | null): Handler {
   )
 }
 
-/** Of all routes with parameters the short addresses of tables alone have nothing else in them. */
-function isAlias(path: string, parameters: Readonly<Record<string, string>>): boolean {
+/** True when every segment is a parameter: only the short paths of tables are made like that. */
+function isShortTable(path: string, parameters: Readonly<Record<string, string>>): boolean {
   const segments = path.replace(/\/$/, '').split('/').length - 1
   return segments === Object.keys(parameters).length
 }
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE']
 
-function noRoute(call: Call, methods: readonly string[]): SatchelError {
-  if (methods.length > 0) {
-    return new SatchelError(
-      'METHOD_NOT_ALLOWED',
-      `${call.method} is not allowed here: use ${methods.join(' or ')}`,
-    )
+function noRouteAnswer(call: Call, methods: readonly string[]): Response {
+  if (methods.length === 0) {
+    const sentence = 'There is no route at this address: see /openapi'
+    return errorAnswer(call, new SatchelError('UNKNOWN_ROUTE', sentence))
   }
-  return new SatchelError('UNKNOWN_ROUTE', 'There is no route at this address: see /openapi')
+  const sentence = `${call.method} is not allowed here: use ${methods.join(' or ')}`
+  return errorAnswer(call, new SatchelError('METHOD_NOT_ALLOWED', sentence), allow(methods))
 }
 
-/** Where there is an answer to GET there is one to HEAD, and OPTIONS is answered everywhere. */
+/** Routes that answer GET answer HEAD too, and all routes answer OPTIONS. */
 function allow(methods: readonly string[]): Record<string, string> {
   const all = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
   return { Allow: [...all, 'OPTIONS'].join(', ') }

@@ -1,32 +1,32 @@
-import type { Quota } from '../limits/counter'
+import type { ErrorCode, SatchelError } from '../domain/value/error'
 import { decodePercent } from '../domain/value/percent'
-import type { ErrorCode } from '../domain/value/error'
+import type { Quota } from '../limits/counter'
 
-/** One request on its way through the front door. */
+/** One HTTP request while it is handled. */
 export interface Call {
   readonly id: string
-  /** The request as it came. Its body is read here: that of a copy comes faster than it is taken. */
+  /** The request as it came. Bodies are read from it: reading from a copy is slower. */
   readonly sent: Request
   readonly method: string
-  /** The raw path after repeated slashes collapsed and a host name became a database, no query. */
+  /** The raw path, without the query, in the form `/<database>/…` (`createHandler`). */
   path: string
   /** The raw query without its question mark. */
   query: string
-  /** The IP address of the caller, for limits; empty when it is gone already. */
+  /** The IP address of the caller, for limits; empty when the connection is closed already. */
   readonly address: string
   /** `performance.now()` at the start. */
   readonly started: number
-  /** Lets the connection be silent for so many seconds until the answer is sent; 0: for ever. */
-  readonly setPatience: (seconds: number) => void
-  /** Headers that let the calling page read the answer, when a page calls. */
+  /** Sets how many seconds the connection may be idle until the answer is sent; 0: no limit. */
+  readonly setIdleTimeout: (seconds: number) => void
+  /** Headers that let a page of another origin read the answer, when such a page calls. */
   cors: Readonly<Record<string, string>> | undefined
   /** For the access log. */
   subject: string | null
   code: ErrorCode | undefined
-  /** The remainder of a limit for the caller, once a request was counted. */
+  /** The rate limit that the request was counted against, once it was. */
   quota: Quota | undefined
-  /** The answer already bears the headers of every answer. */
-  isDressed: boolean
+  /** Answers an error of this route; undefined: as JSON, like most routes. */
+  refuse: ((call: Call, error: SatchelError) => Response) | undefined
 }
 
 const calls = new WeakMap<Request, Call>()
@@ -37,12 +37,12 @@ export function enterCall(request: Request, call: Call): void {
 
 export function callOf(request: Request): Call {
   const call = calls.get(request)
-  if (call === undefined) throw new Error('the request did not come through the front door')
+  if (call === undefined) throw new Error('the request did not come through createHandler')
   return call
 }
 
-/** The path segment at this place, decoded strictly. Throws `INVALID_REQUEST`. */
-export function segment(call: Call, place: number): string {
-  const raw = call.path.split('/', place + 2)[place + 1] ?? ''
+/** The decoded path segment at this index. Throws `INVALID_REQUEST` for malformed percent-escapes. */
+export function segment(call: Call, index: number): string {
+  const raw = call.path.split('/', index + 2)[index + 1] ?? ''
   return raw.includes('%') ? decodePercent(raw) : raw
 }

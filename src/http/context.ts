@@ -1,15 +1,15 @@
 import type { Clock } from '../clock'
-import type { AccessEntry } from '../log/log'
-import type { Networks } from '../net/networks'
 import type { BlobLimits } from '../domain/blob/limits'
 import type { OffloadRule } from '../domain/blob/offload-rule'
-import type { Bodies } from './body/body'
-import type { Patience } from './body/patient'
-import type { OriginPolicy } from './cors'
 import type { Hosts } from '../host/hosts'
+import type { AccessEntry } from '../log/log'
+import type { Networks } from '../net/networks'
+import type { Bodies } from './body/body'
+import type { UploadTimeout } from './body/upload-timeout'
+import type { OriginPolicy } from './cors'
 import type { Limiter } from './rate-limits'
 
-/** What every router of the front door works with. */
+/** Everything that routes use. */
 export interface HttpContext {
   readonly hosts: Hosts
   readonly clock: Clock
@@ -17,20 +17,20 @@ export interface HttpContext {
   readonly blobs: BlobContext
   readonly origins: OriginPolicy
   readonly limits: Limiter
-  /** Whose forwarded headers are believed, or null. */
+  /** The proxies whose `X-Forwarded-For` is trusted, or null. */
   readonly proxies: Networks | null
   readonly version: string
-  /** False while the server is on its way down. */
+  /** False while the server shuts down. */
   isReady(): boolean
-  /** One line per request. */
+  /** Writes one line of the access log. */
   access(entry: AccessEntry): void
-  /** The log of what callers must not be told. */
+  /** Logs an error whose details the caller must not see. */
   failure(requestId: string, error: unknown): void
 }
 
 export interface BlobContext {
   readonly limits: BlobLimits
-  /** The treatment of large values in objects, for databases without their own setting. */
+  /** When large values in objects are stored as blobs, for databases without a rule of their own. */
   readonly offload: OffloadRule
-  readonly patience: Patience
+  readonly timeout: UploadTimeout
 }

@@ -10,20 +10,20 @@ const ALLOWED_HEADERS =
 const EXPOSED_HEADERS =
   'Link, Retry-After, X-Request-Id, ETag, Content-Range, Content-Disposition, Ratelimit-Limit, Ratelimit-Remaining, Ratelimit-Reset'
 
-/** The origins that may call besides those listed for a database. */
+/** Origins that may call besides those listed for a database. */
 export interface OriginPolicy {
-  /** Our own pages. */
+  /** The origins of this server. */
   readonly own: ReadonlySet<string>
-  /** True while pages of this machine may call without being listed (design.md §2 Development). */
+  /** True while loopback origins may call without being listed (design.md §2 Development). */
   isDevelopment(): boolean
 }
 
-/** The database that is called, for its list of origins; undefined where the address names none. */
+/** Finds the database of the request, for its list of origins; undefined when the path names none. */
 type FindHost = () => Promise<Host | undefined>
 
 /**
- * The headers that let a page of this origin read the answer (protocol.md §11, design.md §6).
- * Throws `ORIGIN_NOT_ALLOWED` for an origin that is not listed, and what `findHost` throws.
+ * The CORS headers for an allowed origin (protocol.md §11, design.md §6). Throws `ORIGIN_NOT_ALLOWED`
+ * for an origin that is not listed, and what `findHost` throws.
  */
 export async function corsHeaders(
   origin: string,
@@ -40,7 +40,7 @@ export async function corsHeaders(
     'Access-Control-Allow-Origin': origin,
     'Access-Control-Expose-Headers': EXPOSED_HEADERS,
     Vary: 'Authorization, Origin',
-    // A page without an origin of its own could be anybody's: no cookies for it.
+    // Any page can have the origin `null`, so it gets no credentials.
     ...(origin === 'null' ? {} : { 'Access-Control-Allow-Credentials': 'true' }),
   }
 }
@@ -74,7 +74,7 @@ async function isAllowed(
   return isOriginAllowed(listed, origin) || (await isOwnAddress(host, origin))
 }
 
-/** Our own pages, where a database has an address of its own (design.md §2). */
+/** True for the pages of this server, when the database has its own host name (design.md §2). */
 async function isOwnAddress(host: Host, origin: string): Promise<boolean> {
   const address = await host.address()
   return address !== null && new URL(address).origin === origin

@@ -1,25 +1,26 @@
 import type { Server } from 'bun'
 import { isDatabaseName } from '../domain/database/name'
 import { SatchelError } from '../domain/value/error'
-import { segment, type Call, enterCall } from './call'
-import { dress, errorAnswer, publicError } from './answer'
-import { corsHeaders, isPreflight, preflightAnswer } from './cors'
-import type { HttpContext } from './context'
 import { isIPv4, isIPv6, type Networks } from '../net/networks'
+import { errorAnswer, publicError } from './answer'
+import { type Call, enterCall, segment } from './call'
+import type { HttpContext } from './context'
+import { corsHeaders, isPreflight, preflightAnswer } from './cors'
+import { hostOf } from './database'
 
-/** Answers one request; the routers are behind `handle`. */
-export type Handle = (request: Request) => Response | Promise<Response>
+/** Answers a request whose `Call` was entered; it never throws. */
+export type Router = (request: Request) => Response | Promise<Response>
 
 export interface Handler {
   fetch(request: Request, server: Server<undefined>): Promise<Response>
 }
 
 /**
- * Everything that happens to every request, in order: it gets an id, its address is brought into
- * one form, a page that calls is checked against the origins, the router answers, the access log
- * gets its line (style.md §1).
+ * Wraps the router in the steps of every request, in this order: assign an id, normalise the path,
+ * check the origin of a calling page, route, write the access log (style.md §1). With `domain`, the
+ * subdomain of a host name is the database.
  */
-export function createHandler(http: HttpContext, handle: Handle, domain: string | null): Handler {
+export function createHandler(http: HttpContext, router: Router, domain: string | null): Handler {
   const nextId = requestIds()
   return {
     async fetch(request, server) {
@@ -27,7 +28,7 @@ export function createHandler(http: HttpContext, handle: Handle, domain: string 
       const call = newCall(nextId(), request, started, {
         findAddress: () =>
           clientAddress(server.requestIP(request)?.address, request.headers, http.proxies),
-        setPatience: (seconds) => server.timeout(request, seconds),
+        setIdleTimeout: (seconds) => server.timeout(request, seconds),
       })
       let response: Response
       try {
@@ -49,50 +50,48 @@ export function createHandler(http: HttpContext, handle: Handle, domain: string 
   }
 
   async function respond(request: Request, call: Call): Promise<Response> {
-    const routed = route(request, call, domain)
-    enterCall(routed, call)
+    const normalised = normalise(request, call, domain)
+    enterCall(normalised, call)
     const origin = request.headers.get('origin')
-    if (origin !== null && !isFormOfProvider(call) && !isFormOfOurs(call, origin)) {
+    if (origin !== null && !isProviderForm(call) && !isInvitationForm(call, origin)) {
       call.cors = await corsHeaders(origin, () => findHost(call), http.origins)
       if (isPreflight(request)) return preflightAnswer(call)
     }
-    return dress(call, await handle(routed))
+    return router(normalised)
   }
 
-  /** The database whose list of origins counts; undefined for an address that names none. */
+  /** The database whose list of origins applies; undefined when the path names none. */
   async function findHost(call: Call) {
-    const name = segment(call, 0)
-    if (!isDatabaseName(name)) return undefined
-    return http.hosts.findOpen(name) ?? (await http.hosts.open(name))
+    return isDatabaseName(segment(call, 0)) ? await hostOf(http, call) : undefined
   }
 }
 
 /**
- * A login provider has the browser post its answer with the provider's own origin (OAuth 2.0 Form
- * Post Response Mode). It is a page that moves on, and no script reads the answer.
+ * A login provider may have the browser post its answer, with the origin of the provider (OAuth 2.0
+ * Form Post Response Mode). The browser navigates to the response, so no script can read it.
  */
-function isFormOfProvider({ method, path }: Call): boolean {
+function isProviderForm({ method, path }: Call): boolean {
   return method === 'POST' && /^\/[^/]+\/oauth\/callback\/[^/]+$/.test(path)
 }
 
 /**
- * A page that tells nobody where it was found sends its form without an origin (Fetch §3.2). The secret
- * in the address is what counts there.
+ * The page of an invitation has `Referrer-Policy: no-referrer`, so its form is sent with `Origin: null`
+ * (Fetch §3.2). The secret in the link authorises it.
  */
-function isFormOfOurs({ method, path }: Call, origin: string): boolean {
+function isInvitationForm({ method, path }: Call, origin: string): boolean {
   return origin === 'null' && method === 'POST' && /^\/[^/]+\/invitation$/.test(path)
 }
 
 interface Connection {
   readonly findAddress: () => string
-  readonly setPatience: Call['setPatience']
+  readonly setIdleTimeout: Call['setIdleTimeout']
 }
 
 function newCall(
   id: string,
   sent: Request,
   started: number,
-  { findAddress, setPatience }: Connection,
+  { findAddress, setIdleTimeout }: Connection,
 ): Call {
   let address: string | undefined
   return {
@@ -101,21 +100,21 @@ function newCall(
     method: sent.method,
     path: '',
     query: '',
-    // Few requests need it, and finding it costs all.
+    // Looked up on demand: it is expensive and few requests need it.
     get address() {
       return (address ??= findAddress())
     },
     started,
-    setPatience,
+    setIdleTimeout,
     cors: undefined,
     subject: null,
     code: undefined,
     quota: undefined,
-    isDressed: false,
+    refuse: undefined,
   }
 }
 
-/** Ids that differ between processes and requests, and sort by time within a process. */
+/** Ids that are unique across processes and increase within one. */
 function requestIds(): () => string {
   const process = Buffer.from(crypto.getRandomValues(new Uint8Array(6))).toString('base64url')
   let count = 0
@@ -123,13 +122,14 @@ function requestIds(): () => string {
 }
 
 /**
- * Brings the address into the one form that the routers know, `/<database>/…`: repeated slashes
- * collapse, and with `--domain` the first label of the host is the database (design.md §2).
+ * Sets the path and the query of the call, and returns the request in the form that the router
+ * expects, `/<database>/…`: repeated slashes collapse, and with `--domain` the first label of the host
+ * name becomes the database (design.md §2).
  */
-function route(request: Request, call: Call, domain: string | null): Request {
+function normalise(request: Request, call: Call, domain: string | null): Request {
   const { url } = request
   requireOneHost(request.headers.get('host'))
-  // Without a host, as HTTP/1.0 allows, the address is the path alone.
+  // Without a Host header, which HTTP/1.0 allows, the URL is only the path.
   const begin = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3)
   const mark = url.indexOf('?', begin)
   const raw = mark === -1 ? url.slice(begin) : url.slice(begin, mark)
@@ -139,21 +139,21 @@ function route(request: Request, call: Call, domain: string | null): Request {
   call.query = mark === -1 ? '' : url.slice(mark + 1)
   const { method, headers } = request
   const isHead = method === 'HEAD'
-  if (call.path === raw && begin >= SHORTEST_HOST && !isHead) return request
+  if (call.path === raw && begin >= MIN_PATH_START && !isHead) return request
   const target = `http://localhost${call.path}${mark === -1 ? '' : url.slice(mark)}`
-  // The server leaves the body of a GET away; the router would read it first, to know its length.
+  // Bun drops the body of the answer to HEAD; Elysia's HEAD routes would read all of it for its length.
   return new Request(target, { method: isHead ? 'GET' : method, headers })
 }
 
-/** Elysia looks for the path from the eleventh character on. */
-const SHORTEST_HOST = 11
+/** Elysia searches for the path from the eleventh character on. */
+const MIN_PATH_START = 11
 
 let lastHost: string | null = null
 const HOST = /^(?:[\w.-]*|\[[\da-f:.]+\])(?::\d*)?$/i
 
-/** A second one passes as a list, and a path inside one would come before the path of the request. */
+/** A second Host header arrives as a list, and a path in the host would precede the path of the request. */
 function requireOneHost(host: string | null): void {
-  // A caller's ten thousand requests name the same one.
+  // Most requests name the same host as the one before.
   if (host === null || host === lastHost) return
   if (HOST.test(host)) {
     lastHost = host
@@ -170,10 +170,9 @@ function databaseLabel(url: string, domain: string): string | undefined {
 }
 
 /**
- * The IP address that a request comes from, in one form: that of the socket or, when the socket is a
- * trusted proxy's, the last one in `X-Forwarded-For` that is not (design.md §2). A proxy that is
- * not trusted can write anything into the header, so earlier entries are ignored. Empty when
- * the socket is gone.
+ * The IP address of the client in one canonical form: the peer of the socket or, when that is a trusted
+ * proxy, the last address in `X-Forwarded-For` that is not one (design.md §2). Entries before it are
+ * ignored, because an untrusted client can forge them. Empty when the socket is closed.
  */
 export function clientAddress(
   peer: string | undefined,
@@ -191,7 +190,7 @@ export function clientAddress(
   return address
 }
 
-/** Without a port and brackets, and an IPv4 address as such however the socket or a proxy writes it. */
+/** Without port and brackets; IPv4-mapped IPv6 addresses become IPv4. */
 function plainAddress(text: string): string {
   const [, bracketed] = /^\[([^\]]*)\](?::\d+)?$/.exec(text.trim()) ?? []
   const bare = bracketed ?? text.trim().replace(/^([\d.]+):\d+$/, '$1')

@@ -15,25 +15,25 @@ import type { Call } from './call'
 import type { Host } from '../host/host'
 
 /**
- * Counts what callers do (protocol.md §14.2, promise 37). Whatever counts is told in the headers of
- * the answer, and whatever is one too many throws `TOO_MANY_REQUESTS`.
+ * Counts requests against the rate limits (protocol.md §14.2, promise 37). The answer reports the limit
+ * in its headers; exceeding it throws `TOO_MANY_REQUESTS`.
  */
 export interface Limiter {
-  /** A request that reads or writes, of this subject or, for null, of the network it comes from. */
+  /** Counts a read or write for this subject; null: for the network of the caller. */
   request(call: Call, host: Host, subject: string | null): void
-  /** A token that is about to be given to this subject. */
+  /** Counts a token that is about to be issued to this subject. */
   token(call: Call, host: Host, subject: string): void
-  /** A step of a login with a provider, or another page of ours. */
+  /** Counts a step of a login with a provider, or another page. */
   login(call: Call): void
-  /** Counts nothing: refuses to look at more proofs from where too many were wrong. */
+  /** Counts nothing; throws when too many credentials from this network were wrong. */
   requireTries(call: Call): void
-  /** A token request or an access token that was refused: what to tell instead of `error`. */
+  /** Counts a refused token request or access token; returns the error to answer with. */
   failure(call: Call, error: unknown): unknown
 }
 
-/** Only while `isOn` says so (design.md §2 Development). */
+/** Counts only while `isOn` returns true (design.md §2 Development). */
 export function createLimiter(limits: RateLimits, clock: Clock, isOn: () => boolean): Limiter {
-  // A clock that is set back must not lock anybody out.
+  // Callers must not be locked out when the system clock is set back.
   const steady = createSteadyClock(clock)
   const subjects = createCounters(limits, steady)
   const networks = createCounters(limits, steady)
@@ -68,14 +68,14 @@ export function createLimiter(limits: RateLimits, clock: Clock, isOn: () => bool
       try {
         spend(call, 'failures', null, null)
         return error
-      } catch (oneTooMany) {
-        return oneTooMany
+      } catch (limitExceeded) {
+        return limitExceeded
       }
     },
   }
 }
 
-/** The remainder for the caller, with the reset in seconds for the add-on (protocol.md §4.3). */
+/** The headers that report a limit; the add-on expects seconds (protocol.md §4.3). */
 export function quotaHeaders({ limit, remaining, reset }: Quota): Record<string, string> {
   return {
     'Ratelimit-Limit': String(limit),
@@ -86,7 +86,7 @@ export function quotaHeaders({ limit, remaining, reset }: Quota): Record<string,
 
 const READS = new Set(['GET', 'HEAD'])
 
-/** Refusals of a wrong proof, as opposed to a missing permission of a known caller. */
+/** Errors for wrong credentials, as opposed to missing permissions. */
 const FAILURES: ReadonlySet<ErrorCode> = new Set([
   'INVALID_TOKEN',
   'INVALID_CLIENT',
@@ -120,7 +120,7 @@ function tooMany(
   )
 }
 
-/** Whole seconds, rounded up, so that the wait is long enough. */
+/** Rounded up, so that waiting this long is enough. */
 function secondsOf(milliseconds: number): number {
   return Math.max(1, Math.ceil(milliseconds / 1000))
 }

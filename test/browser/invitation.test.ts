@@ -67,7 +67,7 @@ test('an invited person accepts on a phone, with the mail alone, and is led to t
     expect(box?.width).toBeGreaterThan(200)
   }
   await page.getByRole('button', { name: 'Accept' }).click()
-  await page.getByRole('heading', { name: 'You are in' }).waitFor()
+  await page.getByRole('heading', { name: 'You have joined' }).waitFor()
   expect(page.url()).toBe(link)
   expect(objectsOf(await bob.get('/my/plain'))).toMatchObject([{ id: 'bread' }])
   expect(objectsOf(await alice.get('/my/members'))).toMatchObject([
@@ -75,7 +75,7 @@ test('an invited person accepts on a phone, with the mail alone, and is led to t
   ])
   // Loading it again asks nothing and sends nothing again.
   await page.reload()
-  await page.getByRole('heading', { name: 'You are in' }).waitFor()
+  await page.getByRole('heading', { name: 'You have joined' }).waitFor()
   expect(await scene.overhang()).toBeLessThanOrEqual(0)
   await page.getByRole('link', { name: 'Open localhost' }).click()
   await page.getByText('the application').waitFor()
@@ -96,7 +96,7 @@ test('an invited person declines, comes back and accepts after all', async () =>
   expect(objectsOf(await bob.get('/my/realms'))).toEqual([])
   await page.goto(link)
   await page.getByRole('button', { name: 'Accept after all' }).click()
-  await page.getByRole('heading', { name: 'You are in' }).waitFor()
+  await page.getByRole('heading', { name: 'You have joined' }).waitFor()
   expect(objectsOf(await bob.get('/my/plain'))).toMatchObject([{ id: 'bread' }])
 })
 
@@ -112,10 +112,10 @@ test.each(['light', 'dark'] as const)(
     await page.getByRole('heading', { name: 'You have declined' }).waitFor()
     expect(await lowestContrast(page)).toBeGreaterThanOrEqual(4.5)
     await page.getByRole('button', { name: 'Accept after all' }).click()
-    await page.getByRole('heading', { name: 'You are in' }).waitFor()
+    await page.getByRole('heading', { name: 'You have joined' }).waitFor()
     expect(await lowestContrast(page)).toBeGreaterThanOrEqual(4.5)
     await page.goto(`${server.main}/invitation?token=${'A'.repeat(43)}`)
-    await page.getByRole('heading', { name: 'This invitation is not there' }).waitFor()
+    await page.getByRole('heading', { name: 'This invitation no longer exists' }).waitFor()
     expect(await lowestContrast(page)).toBeGreaterThanOrEqual(4.5)
     expect(await scene.overhang()).toBeLessThanOrEqual(0)
   },

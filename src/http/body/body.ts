@@ -1,116 +1,107 @@
-import { SatchelError } from '../../domain/value/error'
 import { type JsonLimits, parseScanned, scanJson } from '../../domain/json/scan'
+import { SatchelError } from '../../domain/value/error'
 import { nextTurn } from '../../domain/value/turn'
-import { callOf } from '../call'
 
 export interface BodyLimits extends JsonLimits {
-  /** The largest body of one request. */
+  /** The largest body of one request, in bytes. */
   readonly bytes: number
 }
 
-/** All bodies that are held at the same time, from all callers (design.md §6). */
+/** Request bodies that are in memory at the same time, of all callers, in bytes (design.md §6). */
 const BUDGET = 64 * 1024 * 1024
-/**
- * Bodies above this are parsed and written one after the other, and so are smaller ones that are
- * larger than this when they are parsed.
- */
+/** Bodies above this size, before or after parsing, are processed one at a time. */
 const LARGE = 1024 * 1024
-/** What a parsed value takes, roughly, besides its text: `[]` as much as a number or a name. */
-const VALUE = 64
+/** The approximate memory of one parsed JSON value, besides its text. */
+const BYTES_PER_VALUE = 64
 /**
- * Room for a large body is reserved when it is announced, for others when they arrive: a caller
- * that announces much and sends nothing must not block those.
+ * The part of the budget that large bodies may reserve. They reserve their `Content-Length` in advance
+ * and other bodies what has arrived, so a caller that announces much and sends nothing must not block
+ * the others.
  */
 const BUDGET_OF_LARGE = 48 * 1024 * 1024
-/** To read bodies of most requests chunk by chunk would cost a third of their writes. */
+/** Smaller bodies are read in one piece: reading them by chunk would cost a third of the time of a write. */
 const SMALL = 64 * 1024
-/** Memory is collected after so many bytes of large bodies, parsed. */
-const COLLECTED_AFTER = 16 * 1024 * 1024
-/**
- * What a body that passes through holds. Whose chunks are small is slow and holds little: however many
- * of those there are, they must not keep others out.
- */
-const SLOW = 64 * 1024
-const FAST = 512 * 1024
-/**
- * What all bodies of one sender may hold that pass through: a hundred at once are no abuse, and
- * others come in whatever one sends.
- */
-const SHARE = 56 * 1024 * 1024
-/** The chunks of bodies that passed through are collected after so many bytes. */
-const PASSED = 128 * 1024 * 1024
+/** Garbage is collected after this many bytes of large bodies were parsed. */
+const COLLECT_AFTER_PARSED = 16 * 1024 * 1024
+/** The memory of a slow upload, whose chunks are small, and of a fast one. */
+const SLOW_UPLOAD = 64 * 1024
+const FAST_UPLOAD = 512 * 1024
+/** The upload budget of one sender: enough for a hundred uploads at once, and less than all of it. */
+const BUDGET_OF_SENDER = 56 * 1024 * 1024
+/** Garbage is collected after this many bytes were uploaded. */
+const COLLECT_AFTER_UPLOADED = 128 * 1024 * 1024
 
-/** Reads request bodies, after the actor is checked and never more than fits. */
+/** Reads request bodies within the limits of a request and the memory budget of the server. */
 export interface Bodies {
-  /** Runs `work` with the parsed JSON body, whose room is held until `work` is done. */
+  /** Calls `work` with the parsed JSON body, whose memory is reserved until `work` is done. */
   json<T>(request: Request, work: (value: unknown) => Promise<T>): Promise<T>
-  /** The body as text of at most `most` bytes, for small forms. */
-  text(request: Request, most: number): Promise<string>
-  /** Lets a body of this sender pass through. Throws `BUSY` when too many do that come fast. */
-  pass(sender: string): Passage
+  /** The body as text of at most `maxBytes`, for small forms. */
+  text(request: Request, maxBytes: number): Promise<string>
+  /** Reserves memory to stream an upload of this sender. Throws `BUSY` when none is left. */
+  beginUpload(sender: string): UploadBudget
 }
 
-/** A body on its way to somewhere else. Disposing gives its room back. */
-export interface Passage extends Disposable {
-  /** To be told of every chunk, in bytes. Throws `BUSY` as `pass`. */
-  readonly took: (bytes: number) => void
+/** The memory of an upload that streams to the disk. Disposing it releases the memory. */
+export interface UploadBudget extends Disposable {
+  /** Counts the bytes of a chunk. Throws `BUSY` when a fast upload finds no memory left. */
+  readonly consume: (bytes: number) => void
 }
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?(?:json|x?-?tson)\s*(?:;|$)/i
 
 export function createBodies(limits: BodyLimits): Bodies {
-  let held = 0
-  let large = Promise.resolve()
-  let uncollected = 0
-  let passing = 0
-  const passingOf = new Map<string, number>()
-  let passed = 0
+  let reservedByAll = 0
+  let lastLarge = Promise.resolve()
+  let parsedBytes = 0
+  let uploadMemory = 0
+  const uploadMemoryBySender = new Map<string, number>()
+  let uploadedBytes = 0
 
   async function withBytes<T>(
-    routed: Request,
-    most: number,
+    request: Request,
+    maxBytes: number,
     weigh: (bytes: Uint8Array) => number,
     work: (bytes: Uint8Array) => Promise<T>,
   ): Promise<T> {
-    const request = callOf(routed).sent
     const declared = declaredLength(request)
-    if (declared !== undefined && declared > most) throw tooLarge(most)
+    if (declared !== undefined && declared > maxBytes) throw tooLarge(maxBytes)
     let reserved = 0
-    const grown = (total: number) => {
-      if (total > most) throw tooLarge(most)
+    const reserve = (total: number) => {
+      if (total > maxBytes) throw tooLarge(maxBytes)
       const more = total - reserved
-      const isAlone = held === reserved
-      if (held + more > (total > LARGE && !isAlone ? BUDGET_OF_LARGE : BUDGET)) throw tooMany()
-      held += more
+      const isAlone = reservedByAll === reserved
+      const budget = total > LARGE && !isAlone ? BUDGET_OF_LARGE : BUDGET
+      if (reservedByAll + more > budget) throw tooMany()
+      reservedByAll += more
       reserved = total
     }
     try {
-      if (isLarge(declared)) grown(declared)
+      if (isLarge(declared)) reserve(declared)
       const isCounted = declared === undefined || (declared > SMALL && !isLarge(declared))
       const bytes = await received(
-        isCounted ? gather(request.body ?? [], most, grown) : request.bytes(),
+        isCounted ? gather(request.body ?? [], maxBytes, reserve) : request.bytes(),
       )
-      if (bytes.length > reserved) grown(bytes.length)
-      if (declared !== undefined && bytes.length !== declared) throw brokenOff()
+      if (bytes.length > reserved) reserve(bytes.length)
+      if (declared !== undefined && bytes.length !== declared) throw incomplete()
       const weight = weigh(bytes)
       return weight > LARGE ? await oneByOne(weight, () => work(bytes)) : await work(bytes)
     } finally {
-      held -= reserved
+      reservedByAll -= reserved
     }
   }
 
   function oneByOne<T>(weight: number, work: () => Promise<T>): Promise<T> {
-    const turn = large.then(work)
-    const recovered = () => recover(weight)
-    large = turn.then(recovered, recovered)
+    const turn = lastLarge.then(work)
+    const collected = () => collect(weight)
+    lastLarge = turn.then(collected, collected)
     return turn
   }
 
-  /** What texts hold does not press the collector hard enough: a few large bodies would be 500 MB. */
-  async function recover(weight: number): Promise<void> {
-    uncollected += weight
-    if (uncollected < COLLECTED_AFTER) return
-    uncollected = 0
+  /** The collector underestimates the memory of strings: a few large bodies would take 500 MB. */
+  async function collect(weight: number): Promise<void> {
+    parsedBytes += weight
+    if (parsedBytes < COLLECT_AFTER_PARSED) return
+    parsedBytes = 0
     await nextTurn()
     Bun.gc(true)
   }
@@ -118,37 +109,41 @@ export function createBodies(limits: BodyLimits): Bodies {
   return {
     json(request, work) {
       requireJson(request)
-      const weigh = (bytes: Uint8Array) => bytes.length + VALUE * scanJson(bytes, limits)
-      return withBytes(request, limits.bytes, weigh, (bytes) => work(parsed(bytes)))
+      const weigh = (bytes: Uint8Array) => bytes.length + BYTES_PER_VALUE * scanJson(bytes, limits)
+      return withBytes(request, limits.bytes, weigh, (bytes) => work(parse(bytes)))
     },
-    text: (request, most) =>
-      withBytes(request, Math.min(most, limits.bytes), lengthOf, async (bytes) => decode(bytes)),
-    pass(sender) {
-      let bytes = 0
-      const grow = (to: number) => {
-        const own = (passingOf.get(sender) ?? 0) + to - bytes
-        if (own > SHARE) throw tooMany()
-        passingOf.set(sender, own)
-        passing += to - bytes
-        bytes = to
+
+    text: (request, maxBytes) =>
+      withBytes(request, Math.min(maxBytes, limits.bytes), lengthOf, async (bytes) =>
+        decode(bytes),
+      ),
+
+    beginUpload(sender) {
+      let memory = 0
+      const reserve = (to: number) => {
+        const ofSender = (uploadMemoryBySender.get(sender) ?? 0) + to - memory
+        if (ofSender > BUDGET_OF_SENDER) throw tooMany()
+        uploadMemoryBySender.set(sender, ofSender)
+        uploadMemory += to - memory
+        memory = to
       }
-      // Not of what others hold: blobs that take hours must not keep objects out.
-      if (passing + SLOW > BUDGET) throw tooMany()
-      grow(SLOW)
+      // Uploads have a budget of their own: one that takes hours must not block other bodies.
+      if (uploadMemory + SLOW_UPLOAD > BUDGET) throw tooMany()
+      reserve(SLOW_UPLOAD)
       return {
-        took(count) {
-          if (bytes === SLOW && count > SLOW) grow(FAST)
-          passed += count
-          if (passed < PASSED) return
-          passed = 0
-          // Chunks that wait for the disk live long enough to be promoted as lasting objects.
+        consume(bytes) {
+          if (memory === SLOW_UPLOAD && bytes > SLOW_UPLOAD) reserve(FAST_UPLOAD)
+          uploadedBytes += bytes
+          if (uploadedBytes < COLLECT_AFTER_UPLOADED) return
+          uploadedBytes = 0
+          // Chunks that wait for the disk live so long that the collector would keep them.
           Bun.gc(true)
         },
         [Symbol.dispose]() {
-          passing -= bytes
-          const own = (passingOf.get(sender) ?? 0) - bytes
-          if (own > 0) passingOf.set(sender, own)
-          else passingOf.delete(sender)
+          uploadMemory -= memory
+          const ofSender = (uploadMemoryBySender.get(sender) ?? 0) - memory
+          if (ofSender > 0) uploadMemoryBySender.set(sender, ofSender)
+          else uploadMemoryBySender.delete(sender)
         },
       }
     },
@@ -170,7 +165,7 @@ function requireJson(request: Request): void {
   requireUncompressed(request)
 }
 
-/** Throws `UNSUPPORTED_MEDIA_TYPE` for a body that would have to be inflated. */
+/** Throws `UNSUPPORTED_MEDIA_TYPE` for a compressed body. */
 export function requireUncompressed(request: Request): void {
   const encoding = request.headers.get('content-encoding')
   if (encoding === null || encoding === 'identity') return
@@ -180,7 +175,7 @@ export function requireUncompressed(request: Request): void {
   )
 }
 
-/** `Content-Length`, if there is one. */
+/** The value of `Content-Length`; undefined without one. Throws `INVALID_REQUEST`. */
 export function declaredLength(request: Request): number | undefined {
   const header = request.headers.get('content-length')
   if (header === null) return undefined
@@ -189,17 +184,18 @@ export function declaredLength(request: Request): number | undefined {
   throw new SatchelError('INVALID_REQUEST', 'Content-Length must be a non-negative integer')
 }
 
-/** A body breaks off when its sender has gone, so there is no answer to send. */
+/** Reports an aborted body as an error of the caller. */
 async function received(reading: Promise<Uint8Array>): Promise<Uint8Array> {
   try {
     return await reading
   } catch (error) {
     if (error instanceof SatchelError) throw error
-    throw brokenOff()
+    throw incomplete()
   }
 }
 
-export function brokenOff(): SatchelError {
+/** The error for a body whose connection closed before its end. */
+export function incomplete(): SatchelError {
   return new SatchelError('INVALID_REQUEST', 'The body ended early: send it again')
 }
 
@@ -207,11 +203,11 @@ function lengthOf(bytes: Uint8Array): number {
   return bytes.length
 }
 
-function parsed(bytes: Uint8Array): unknown {
+function parse(bytes: Uint8Array): unknown {
   try {
     return parseScanned(bytes)
   } finally {
-    release(bytes)
+    free(bytes)
   }
 }
 
@@ -229,73 +225,73 @@ function tooMany(): SatchelError {
   })
 }
 
-function tooLarge(most: number): SatchelError {
+function tooLarge(maxBytes: number): SatchelError {
   return new SatchelError(
     'PAYLOAD_TOO_LARGE',
-    `The body is larger than ${most} bytes: send it in several requests`,
+    `The body is larger than ${maxBytes} bytes: send it in several requests`,
   )
 }
 
-/** Not worth the time that giving it back at once takes. */
+/** Smaller buffers are left to the garbage collector. */
 const TINY = 4096
 const NONE = new Uint8Array(0)
 
 /**
- * The chunks in one piece that grows to at most `most` bytes: small ones, kept, would be many times
- * what is in them. `grown` is told how many bytes there are before they are taken, and throws when
- * there are too many.
+ * Concatenates the chunks in one buffer that grows to at most `maxBytes`: the overhead of many small
+ * chunks would exceed their content. Before a chunk is copied, `reserve` is called with the new total
+ * and throws when that is too much.
  */
-export async function gather(
+async function gather(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  most: number,
-  grown: (total: number) => void,
+  maxBytes: number,
+  reserve: (total: number) => void,
 ): Promise<Uint8Array> {
   let bytes: Uint8Array = NONE
   let total = 0
   try {
     for await (const chunk of chunks) {
       const end = total + chunk.length
-      grown(end)
-      const isOurs = isAlone(chunk)
+      reserve(end)
+      const isOurs = isSoleView(chunk)
       if (total === 0 && isOurs) {
         bytes = chunk
       } else {
-        if (end > bytes.length) bytes = widen(bytes, total, Math.min(most, end * 2))
+        if (end > bytes.length) bytes = grow(bytes, total, Math.min(maxBytes, end * 2))
         bytes.set(chunk, total)
-        if (isOurs) release(chunk)
+        if (isOurs) free(chunk)
       }
       total = end
     }
     return total === bytes.length ? bytes : bytes.subarray(0, total)
   } catch (error) {
-    release(bytes)
+    free(bytes)
     throw error
   }
 }
 
-function widen(bytes: Uint8Array, used: number, length: number): Uint8Array {
-  const wider = Buffer.allocUnsafeSlow(length)
-  wider.set(bytes.subarray(0, used))
-  release(bytes)
-  return wider
+function grow(bytes: Uint8Array, used: number, length: number): Uint8Array {
+  const larger = Buffer.allocUnsafeSlow(length)
+  larger.set(bytes.subarray(0, used))
+  free(bytes)
+  return larger
 }
 
-/** Nothing else lies where these bytes do, or they are too few to be given back. */
-function isAlone(bytes: Uint8Array): boolean {
+/** True when no other view shares the buffer, or the view is too small to free. */
+function isSoleView(bytes: Uint8Array): boolean {
   return bytes.length <= TINY || bytes.length === bytes.buffer.byteLength
 }
 
 /**
- * Gives back at once what these bytes lie in, and nobody else does: the collector comes when that is
- * hundreds of megabytes.
+ * Frees the buffer at once; the bytes and all other views of it are empty afterwards. The garbage
+ * collector would wait until buffers take hundreds of megabytes.
  */
-export function release(bytes: Uint8Array): void {
+function free(bytes: Uint8Array): void {
   if (bytes.length > TINY && bytes.buffer instanceof ArrayBuffer) bytes.buffer.transfer(0)
 }
 
 /**
- * The fields of a form that a browser posts, those of `names` alone. Throws `UNSUPPORTED_MEDIA_TYPE`
- * with the `sentence` that says what is expected, and what `Bodies` throws.
+ * Reads a form that a browser posts, and keeps only the fields in `names`. Throws
+ * `UNSUPPORTED_MEDIA_TYPE` with `sentence` for any other content type, and what `Bodies.text` throws.
  */
 export async function readForm(
   bodies: Bodies,
@@ -307,8 +303,8 @@ export async function readForm(
   if (!/^application\/x-www-form-urlencoded *(?:;|$)/i.test(type)) {
     throw new SatchelError('UNSUPPORTED_MEDIA_TYPE', sentence)
   }
-  const form = new URLSearchParams(await bodies.text(request, LONGEST_FORM))
+  const form = new URLSearchParams(await bodies.text(request, MAX_FORM_BYTES))
   return new URLSearchParams([...form].filter(([name]) => names.includes(name)))
 }
 
-const LONGEST_FORM = 16 * 1024
+const MAX_FORM_BYTES = 16 * 1024

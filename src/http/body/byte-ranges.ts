@@ -1,17 +1,18 @@
 import { randomToken } from '../../domain/value/id'
 
-/** Bytes from `begin` up to before `end`. */
+/** Bytes from `begin`, inclusive, to `end`, exclusive. */
 export interface ByteRange {
   readonly begin: number
   readonly end: number
 }
 
-/** More than a reader of documents asks for, and fewer than are worth an attack. */
-const MOST_RANGES = 32
+/** Enough for document viewers, and too few for an attack. */
+const MAX_RANGES = 32
 
 /**
- * The ranges that a `Range` header names in `size` bytes, in its order (RFC 9110 §14). `whole`: it is
- * to be ignored, because it is malformed, of another unit, or asks for more than there is all in all.
+ * The ranges of a `Range` header for a content of `size` bytes, in its order (RFC 9110 §14). `whole`:
+ * the header is ignored, because it is malformed, in another unit, or requests more bytes than there
+ * are in total.
  */
 export function parseRanges(
   header: string,
@@ -20,7 +21,7 @@ export function parseRanges(
   const [, list] = /^\s*bytes\s*=(.*)$/i.exec(header) ?? []
   const texts = (list ?? '').split(',').map((text) => text.trim())
   const named = texts.filter((text) => text !== '')
-  if (named.length === 0 || texts.length > MOST_RANGES) return 'whole'
+  if (named.length === 0 || texts.length > MAX_RANGES) return 'whole'
   const ranges = named.map((text) => parseRange(text, size))
   if (!ranges.every((range) => range !== undefined)) return 'whole'
   const within = ranges.filter(({ begin, end }) => begin < end)
@@ -29,7 +30,7 @@ export function parseRanges(
   return total > size ? 'whole' : within
 }
 
-/** Empty when nothing of it is there; undefined when it is malformed. */
+/** An empty range when the content ends before it; undefined when the text is malformed. */
 function parseRange(text: string, size: number): ByteRange | undefined {
   const [, first, last] = /^(\d*)\s*-\s*(\d*)$/.exec(text) ?? []
   if (first === undefined || last === undefined || first + last === '') return undefined
@@ -38,17 +39,23 @@ function parseRange(text: string, size: number): ByteRange | undefined {
   return { begin: Number(first), end: last === '' ? size : Math.min(size, Number(last) + 1) }
 }
 
-/** A body that is put together from texts and from ranges of a blob. */
+/** The value of `Content-Range`. */
+export function contentRange({ begin, end }: ByteRange, size: number): string {
+  return `bytes ${begin}-${end - 1}/${size}`
+}
+
+/** A response body made of texts and ranges of a blob. */
 export interface ByteParts {
+  /** The content type. */
   readonly type: string
-  /** Gives one part after the other, none of them empty; undefined after the last. */
+  /** Gives one non-empty part after the other, then undefined. */
   readonly next: () => Promise<Uint8Array | undefined>
 }
 
 /** How much of a blob is read at once, in bytes. */
-const READ = 256 * 1024
+const CHUNK_BYTES = 256 * 1024
 
-/** All of a blob as it is, without what the server does with ranges of its own accord. */
+/** The whole blob as a stream, which Bun does not apply ranges of its own to. */
 export function plainBytes(bytes: Blob, type: string): ByteParts {
   return partsOf(bytes, type, [{ begin: 0, end: bytes.size }])
 }
@@ -67,10 +74,6 @@ export function multipartBytes(bytes: Blob, type: string, ranges: readonly ByteR
   return partsOf(bytes, `multipart/byteranges; boundary=${boundary}`, [...pieces, end])
 }
 
-export function contentRange({ begin, end }: ByteRange, size: number): string {
-  return `bytes ${begin}-${end - 1}/${size}`
-}
-
 type Piece = Uint8Array | ByteRange
 
 function partsOf(bytes: Blob, type: string, pieces: readonly Piece[]): ByteParts {
@@ -84,10 +87,10 @@ async function* read(bytes: Blob, pieces: readonly Piece[]): AsyncGenerator<Uint
       yield piece
       continue
     }
-    for (let begin = piece.begin; begin < piece.end; begin += READ) {
-      const part = bytes.slice(begin, Math.min(piece.end, begin + READ))
+    for (let begin = piece.begin; begin < piece.end; begin += CHUNK_BYTES) {
+      const part = bytes.slice(begin, Math.min(piece.end, begin + CHUNK_BYTES))
       const buffer = await part.arrayBuffer()
-      if (buffer.byteLength !== part.size) throw new Error('a blob lost bytes while it was read')
+      if (buffer.byteLength !== part.size) throw new Error('a blob was truncated while it was read')
       yield new Uint8Array(buffer)
     }
   }

@@ -3,8 +3,8 @@ import { nextTurn } from '../../domain/value/turn'
 
 const encoder = new TextEncoder()
 
-/** The texts of a list as one JSON array; at once when there is only one chunk. */
-export function jsonArray(list: List, options: PaceOptions): string | ReadableStream<Uint8Array> {
+/** The texts of a list as one JSON array: a string when there is only one chunk, else a stream. */
+export function jsonArray(list: List, options: StreamOptions): string | ReadableStream<Uint8Array> {
   if (list.more === undefined) return `[${list.texts.join(',')}]`
   const nextPart = partsOf(list)
   return pacedStream(async () => {
@@ -13,7 +13,7 @@ export function jsonArray(list: List, options: PaceOptions): string | ReadableSt
   }, options)
 }
 
-/** The array in parts, of which none is empty; undefined after the last. */
+/** Gives the non-empty parts of the array, then undefined. */
 function partsOf(list: List): () => Promise<string | undefined> {
   let next: List | List['more'] = list
   let opening = '['
@@ -32,23 +32,22 @@ function partsOf(list: List): () => Promise<string | undefined> {
   }
 }
 
-export interface PaceOptions {
-  /** Told why a stream broke off, when that was not its reader's doing. */
+export interface StreamOptions {
+  /** Called with the error when the stream fails, unless the reader disconnected. */
   readonly failed: (error: unknown) => void
-  /** A reader that takes nothing for this long is cut, ms (design.md §3 Lists). */
+  /** The stream ends when the reader accepts nothing for this long, ms (design.md §3 Lists). */
   readonly stall?: number
 }
 
 const STALL = 30_000
 
 /**
- * Part by part, each made when the network has taken the one before and released as soon as it is
- * handed over, so a reader that stalls holds nothing but its socket. Undefined follows the last part;
- * none is empty.
+ * A stream of the non-empty parts that `nextPart` gives, until it gives undefined. Each part is made
+ * when the network has accepted the one before, and is not kept: a stalled reader costs only its socket.
  */
 export function pacedStream(
   nextPart: () => Promise<Uint8Array | undefined>,
-  { failed, stall = STALL }: PaceOptions,
+  { failed, stall = STALL }: StreamOptions,
 ): ReadableStream<Uint8Array> {
   let timer: ReturnType<typeof setTimeout> | undefined
   let isOver = false
@@ -69,13 +68,13 @@ export function pacedStream(
           controller.enqueue(part)
           timer = setTimeout(() => {
             end()
-            controller.error(new Error('the reader took nothing for too long'))
+            controller.error(new Error('the reader accepted nothing for too long'))
           }, stall)
         } catch (error) {
           if (isOver) return
           end()
           failed(error)
-          // In the turn that began the answer, the server would print the error.
+          // In the turn in which the response began, Bun would print the error.
           await nextTurn()
           controller.error(error)
         }

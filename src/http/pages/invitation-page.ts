@@ -1,7 +1,7 @@
 import type { InvitationPage } from '../../auth/invitation/invitations'
 import { escapeHtml, page } from './page'
 
-/** The page that the link of an invitation leads to. It needs no script, no login and no application. */
+/** The page that the link in an invitation opens. It needs no script, no login and no application. */
 export function invitationPage(shown: InvitationPage): string {
   return (shown.isAnothers ? answeredElsewhere : PAGES[shown.state])(shown)
 }
@@ -28,15 +28,15 @@ const PAGES: Readonly<Record<InvitationPage['state'], (shown: InvitationPage) =>
 
   accepted: (shown) =>
     page(
-      'You are in',
+      'You have joined',
       `
 <p class="sign good" aria-hidden="true">✓</p>
-<h1>You are in</h1>
+<h1>You have joined</h1>
 <p><b>${name(subjectOf(shown))}</b> is shared with you as ${name(shown.email)}.</p>
-${goOn(
+${applicationLink(
   shown,
   `Log in there as ${name(shown.email)}.`,
-  `Open the application and log in as ${name(shown.email)}: it is there.`,
+  `Open the application and log in as ${name(shown.email)}.`,
 )}`,
     ),
 
@@ -53,22 +53,24 @@ ${goOn(
     ),
 }
 
-/** The account is not named: the holder of the link may be another person. */
+/** The other account is not named, because anyone with the link can open this page. */
 function answeredElsewhere(shown: InvitationPage): string {
   const isAccepted = shown.state === 'accepted'
-  const title = isAccepted ? 'Accepted already' : 'Declined already'
-  const note = `Log in there with the account that ${isAccepted ? 'has accepted' : 'declined, and accept'}.`
+  const title = isAccepted ? 'Already accepted' : 'Already declined'
+  const note = isAccepted
+    ? 'Log in there with the account that accepted.'
+    : 'Log in there with the account that declined, and accept.'
   return page(
     title,
     `
 <p class="sign quiet" aria-hidden="true">${isAccepted ? '✓' : '–'}</p>
 <h1>${title}</h1>
-<p><b>${name(subjectOf(shown))}</b> ${isAccepted ? 'is shared' : 'was declined'} with another account than the one that ${name(shown.email)} logs in to.</p>
-${goOn(shown, note, 'Open the application, and log in with that one.')}`,
+<p><b>${name(subjectOf(shown))}</b> ${isAccepted ? 'is shared' : 'was declined'} with a different account than the one of ${name(shown.email)}.</p>
+${applicationLink(shown, note, 'Open the application and log in with that account.')}`,
   )
 }
 
-/** The subject of the invitation. */
+/** The name of what is shared. */
 function subjectOf({ realmName, originName }: InvitationPage): string {
   return realmName || originName
 }
@@ -83,18 +85,22 @@ function from({ inviterName, inviterEmail }: InvitationPage): string {
   return `${name(inviterName)}<br><span class="soft">${name(inviterEmail)}</span>`
 }
 
-/** On to the application; `there` and `nowhere` say what to do with it and without. */
-function goOn({ application, originName }: InvitationPage, there: string, nowhere: string): string {
-  if (application === null) return `<p class="note">${nowhere}</p>`
+/** A link to the application with a note, or another note when its address is unknown. */
+function applicationLink(
+  { application, originName }: InvitationPage,
+  note: string,
+  noteWithout: string,
+): string {
+  if (application === null) return `<p class="note">${noteWithout}</p>`
   return `<p class="way"><a class="button main" href="${escapeHtml(application)}">Open ${name(originName)}</a></p>
-<p class="note">${there}</p>`
+<p class="note">${note}</p>`
 }
 
 function row(title: string, content: string): string {
   return content === '' ? '' : `<div><dt>${title}</dt><dd>${content}</dd></div>`
 }
 
-/** Text of somebody's, whose direction is its own affair. */
+/** A name in a `bdi` element: its text direction does not affect the rest. */
 function name(text: string): string {
   return text === '' ? '' : `<bdi>${escapeHtml(text)}</bdi>`
 }

@@ -1,20 +1,51 @@
+import { Elysia } from 'elysia'
 import type { SatchelError } from '../../domain/value/error'
-import { answer, publicError, retryHeaders } from '../answer'
-import { hostOf } from '../bearer'
+import { STATUS } from '../../openapi/status'
+import { answer, errorAnswer, retryHeaders } from '../answer'
 import { type Call, callOf } from '../call'
 import type { HttpContext } from '../context'
-import { STATUS } from '../../openapi/status'
-import type { Host } from '../../host/host'
+import { database } from '../database'
+
+/**
+ * Derives `call` and `host` for routes that people open by a link, and counts the request as a step of
+ * a login. Their errors are pages, titled by `titleOf`, because there is nowhere to redirect to; clients
+ * that accept JSON but not HTML get JSON.
+ */
+export function pages(http: HttpContext, titleOf: (error: SatchelError) => string) {
+  const refuse = (call: Call, error: SatchelError) =>
+    wantsJson(call.sent) ? errorAnswer(call, error) : errorPage(call, titleOf(error), error)
+  return new Elysia()
+    .derive(({ request }) => {
+      callOf(request).refuse = refuse
+      return {}
+    })
+    .use(database(http))
+    .derive(({ call }) => {
+      http.limits.login(call)
+      return {}
+    })
+    .as('scoped')
+}
+
+function wantsJson({ headers }: Request): boolean {
+  const accept = headers.get('accept') ?? ''
+  return accept.includes('application/json') && !accept.includes('text/html')
+}
+
+function errorPage(call: Call, title: string, { code, message, retryAfter }: SatchelError) {
+  call.code = code
+  return pageAnswer(call, messagePage(title, message), { status: STATUS[code], retryAfter })
+}
 
 export interface PageOptions {
   readonly status?: number
-  /** It holds a form that comes back to us. */
+  /** The page has a form that is sent to this server. */
   readonly sendsForm?: boolean
   /** Seconds after which a repeat may succeed. */
   readonly retryAfter?: number | undefined
 }
 
-/** A page of ours, which nobody keeps. */
+/** Answers with a page, which is not cached. */
 export function pageAnswer(
   call: Call,
   html: string,
@@ -24,44 +55,13 @@ export function pageAnswer(
   return answer(call, html, { status, type: 'text/html;charset=utf-8', headers })
 }
 
-/** Sends the browser on with a GET, after a post and without its body. */
+/** Redirects with 303: the browser follows with GET, without a body. */
 export function seeOther(call: Call, location: string): Response {
   const headers = { Location: location, 'Cache-Control': 'no-store' }
   return answer(call, null, { status: 303, type: null, headers })
 }
 
-/**
- * A refusal as a page under the title that `titleOf` finds: its reader followed a link and
- * cannot be redirected. Programs that accept only JSON get JSON.
- */
-export async function onPage(
-  http: HttpContext,
-  request: Request,
-  titleOf: (error: SatchelError) => string,
-  work: (call: Call, host: Host) => Promise<Response>,
-): Promise<Response> {
-  const call = callOf(request)
-  try {
-    const host = await hostOf(http, call)
-    http.limits.login(call)
-    return await work(call, host)
-  } catch (error) {
-    if (isProgram(request.headers.get('accept') ?? '')) throw error
-    const told = publicError(http, call, error)
-    call.code = told.code
-    const { code, message, retryAfter } = told
-    return pageAnswer(call, messagePage(titleOf(told), message), {
-      status: STATUS[code],
-      retryAfter,
-    })
-  }
-}
-
-function isProgram(accept: string): boolean {
-  return accept.includes('application/json') && !accept.includes('text/html')
-}
-
-/** A page of one message in plain HTML, for a person whose browser has nowhere else to go. */
+/** A plain HTML page with one message, for a browser that cannot be redirected. */
 export function messagePage(title: string, message: string): string {
   const sentence = /[.!?]$/.test(message) ? message : `${message}.`
   return page(
@@ -73,7 +73,7 @@ export function messagePage(title: string, message: string): string {
   )
 }
 
-/** A page around `content`, which is HTML in which everything that came from outside is escaped. */
+/** A whole page with `content`: HTML in which all outside text is escaped already. */
 export function page(title: string, content: string): string {
   return `<!doctype html>
 <html lang="en">
@@ -92,8 +92,8 @@ export function page(title: string, content: string): string {
 }
 
 /**
- * What such a page may do: show itself in the style that is written above, and with `sendsForm` send
- * a form back here. Nothing runs, loads or frames it, and no search engine keeps it.
+ * The security headers of a page: no scripts, no loading, no framing, no indexing; only its own style
+ * and, with `sendsForm`, a form to this server.
  */
 export function pageHeaders({ sendsForm = false } = {}): Record<string, string> {
   const hash = new Bun.CryptoHasher('sha256').update(STYLE).digest('base64')
@@ -111,7 +111,7 @@ export function pageHeaders({ sendsForm = false } = {}): Record<string, string> 
   }
 }
 
-/** Text as it may stand between tags and in quoted attributes. */
+/** Escapes text for use between tags and in quoted attributes. */
 export function escapeHtml(text: string): string {
   return text.replaceAll(/["&'<>]/g, (sign) => `&#${sign.charCodeAt(0)};`)
 }

@@ -1,3 +1,4 @@
+import type { Blob as BlobRecord } from '../../domain/store/blobs'
 import type { BlobStore } from '../../domain/store/blob-store'
 import { SatchelError } from '../../domain/value/error'
 import { answer, type Body, errorAnswer } from '../answer'
@@ -5,24 +6,23 @@ import { contentRange, multipartBytes, plainBytes, parseRanges } from '../body/b
 import type { Call } from '../call'
 import type { HttpContext } from '../context'
 import { pacedStream } from '../body/json-stream'
-import type { Blob as BlobRecord } from '../../domain/store/blobs'
 
-/** Its bytes never change, and its readers may keep them. */
-const FOR_EVER = 'private, max-age=31536000, immutable'
-/** What a browser opens by itself has no rights, no address and no network (promise 41). */
+/** A blob never changes. */
+const IMMUTABLE = 'private, max-age=31536000, immutable'
+/** A browser that opens a blob directly runs no scripts, with no origin and no network (promise 41). */
 const SANDBOX = "default-src 'none'; sandbox"
 
 /**
- * How long a reader may take nothing, s. What the network holds for them, up to 4 MB, hides what they
- * take until a third of it is gone: this lets those live who take 6 KB a second.
+ * The download of a reader that accepts nothing for this long is aborted, s. The kernel buffers up to
+ * 4 MB and reports progress after a third of that, so readers need at least 6 KB/s.
  */
-const READER_PATIENCE = 240
-/** What the network takes at once, in bytes: such a reader is not waited for. */
-const AT_ONCE = 64 * 1024
+const STALL_SECONDS = 240
+/** The network accepts blobs of this size at once, in bytes. */
+const SMALL = 64 * 1024
 
 /**
- * The bytes of a blob, whole or in ranges, unless the caller has them (RFC 9110 §13, §14). From the
- * file to the network without passing through here, where one range or all of it is asked for.
+ * Answers with a blob, whole or in ranges, or with 304 when the caller has it (RFC 9110 §13, §14). Bun
+ * sends whole blobs and single ranges from the file to the network.
  */
 export async function blobAnswer(
   http: HttpContext,
@@ -34,7 +34,7 @@ export async function blobAnswer(
   const etag = `"${blob.hash}"`
   const headers = {
     ETag: etag,
-    'Cache-Control': FOR_EVER,
+    'Cache-Control': IMMUTABLE,
     'Accept-Ranges': 'bytes',
     'Content-Security-Policy': SANDBOX,
     ...(isInert(type) ? {} : { 'Content-Disposition': 'attachment' }),
@@ -42,12 +42,12 @@ export async function blobAnswer(
   const send = (body: Body, status: number, more: Record<string, string> = {}, sentType = type) =>
     answer(call, body, { status, type: sentType, headers: { ...headers, ...more } })
   const sendBytes: typeof send = (body, ...rest) => {
-    // When it begins to send it, the server gives the reader the patience it has with everybody.
-    if (size > AT_ONCE) setImmediate(() => call.setPatience(READER_PATIENCE))
+    // Bun sets the usual timeout when it begins to send.
+    if (size > SMALL) setImmediate(() => call.setIdleTimeout(STALL_SECONDS))
     return send(body, ...rest)
   }
 
-  if (namesTag(call.sent.headers.get('if-none-match'), etag)) {
+  if (includesTag(call.sent.headers.get('if-none-match'), etag)) {
     return answer(call, null, { status: 304, type: null, headers })
   }
   const bytes = await store.open(blob.hash, size)
@@ -66,13 +66,13 @@ export async function blobAnswer(
   const parts = ranges === 'whole' ? plainBytes(bytes, type) : multipartBytes(bytes, type, ranges)
   const stream = pacedStream(parts.next, {
     failed: (error) => http.failure(call.id, error),
-    stall: READER_PATIENCE * 1000,
+    stall: STALL_SECONDS * 1000,
   })
   return sendBytes(stream, ranges === 'whole' ? 200 : 206, {}, parts.type)
 }
 
-/** True when a list of entity tags has this one, or is `*`; weak ones count (RFC 9110 §13.1.2). */
-function namesTag(list: string | null, etag: string): boolean {
+/** True when a list of entity tags includes this one or is `*`; weak tags match (RFC 9110 §13.1.2). */
+function includesTag(list: string | null, etag: string): boolean {
   if (list === null) return false
   return list
     .split(',')
@@ -83,14 +83,14 @@ function namesTag(list: string | null, etag: string): boolean {
 function notSatisfiable(call: Call, size: number): Response {
   const error = new SatchelError(
     'RANGE_NOT_SATISFIABLE',
-    `The blob has ${size} bytes, and the requested range has none of them: request a range within them`,
+    `The requested range is beyond the end of the blob, which has ${size} bytes`,
   )
   return errorAnswer(call, error, { 'Content-Range': `bytes */${size}` })
 }
 
 /**
- * True for types that a browser shows without executing anything (promise 41); all others are
- * downloads. Anything but one type with plain parameters could be read as another type.
+ * True for content types that browsers display without running scripts (promise 41); all others are
+ * downloads. A value must be one type with plain parameters, so that no browser reads another type.
  */
 export function isInert(type: string): boolean {
   const [, essence] = ONE_TYPE.exec(type) ?? []

@@ -1,52 +1,52 @@
 import type { Actor } from '../../domain/access/actor'
-import { requireBlobType } from '../../domain/value/blob'
 import { putBlob, roomForBlob } from '../../domain/blob/upload'
-import { decodePercent } from '../../domain/value/percent'
+import { requireBlobType } from '../../domain/value/blob'
 import { SatchelError } from '../../domain/value/error'
-import { brokenOff, declaredLength, requireUncompressed } from '../body/body'
+import { decodePercent } from '../../domain/value/percent'
+import type { Host } from '../../host/host'
+import { declaredLength, incomplete, requireUncompressed } from '../body/body'
+import { type ChunkSource, withTimeout } from '../body/upload-timeout'
 import type { Call } from '../call'
 import type { HttpContext } from '../context'
-import type { Host } from '../../host/host'
-import { type ChunkSource, patiently } from '../body/patient'
 
-/** A connection whose upload is over is one like all others again, s. */
-const USUAL_PATIENCE = 30
+/** The idle timeout of a connection after an upload, as of all others, s. */
+const IDLE_SECONDS = 30
 
 export interface Upload {
   readonly call: Call
   readonly host: Host
   readonly actor: Actor
-  /** As the address has it, decoded. */
+  /** The id in the path, decoded. */
   readonly id: string
-  readonly shares: UploadShares
+  readonly quotas: UploadQuotas
 }
 
 /**
- * Takes the body of a request as a blob, which is durable and noted when this resolves to its ref
- * (spec.md §4.5, protocol.md §8.1).
+ * Stores the body of a request as a blob and returns its ref. The blob is durable then (spec.md §4.5,
+ * protocol.md §8.1).
  */
-export async function takeUpload(http: HttpContext, upload: Upload): Promise<string> {
-  const { call, host, actor, id, shares } = upload
-  const { limits, patience } = http.blobs
+export async function receiveUpload(http: HttpContext, upload: Upload): Promise<string> {
+  const { call, host, actor, id, quotas } = upload
+  const { limits, timeout } = http.blobs
   const type = contentType(call)
-  requireWhole(call.sent)
+  requireComplete(call.sent)
   const length = declaredLength(call.sent)
   const room = await roomForBlob(host.database, actor, id, limits, http.clock.now())
   if (length !== undefined && length > room.bytes) throw room.refuse()
   using held = new DisposableStack()
   held.use(await http.hosts.hold(host.name))
-  const { took } = held.use(http.bodies.pass(`${host.database.id} ${actor.subject}`))
-  const takers = [took]
+  const memory = held.use(http.bodies.beginUpload(`${host.database.id} ${actor.subject}`))
+  const consumers = [memory.consume]
   for (const { whose, left } of room.quotas) {
     const payer = `${whose} ${host.database.id} ${whose === 'user' ? actor.subject : ''}`
-    const { take } = held.use(shares.begin(payer, left))
-    // Bytes that are only announced reserve no room.
-    if (whose === 'user' && length !== undefined) take(length)
-    else takers.push(take)
+    const { consume } = held.use(quotas.begin(payer, left))
+    // The declared length is reserved in the quota of the user; the shared quota counts what has arrived.
+    if (whose === 'user' && length !== undefined) consume(length)
+    else consumers.push(consume)
   }
-  call.setPatience(0)
-  held.defer(() => call.setPatience(USUAL_PATIENCE))
-  const bytes = patiently(chunksOf(call.sent, length, takers), patience)
+  call.setIdleTimeout(0)
+  held.defer(() => call.setIdleTimeout(IDLE_SECONDS))
+  const bytes = withTimeout(chunksOf(call.sent, length, consumers), timeout)
   await using arrival = await host.blobs.receive(bytes, room)
   const { hash, size } = arrival
   const now = http.clock.now()
@@ -55,11 +55,11 @@ export async function takeUpload(http: HttpContext, upload: Upload): Promise<str
   )
 }
 
-/** A body breaks off when its sender has gone, so there is no answer to send. */
+/** The chunks of the body, counted by `consumers`. A body that ends too early is an error of its sender. */
 function chunksOf(
   { body }: Request,
   length: number | undefined,
-  takers: readonly ((bytes: number) => void)[],
+  consumers: readonly ((bytes: number) => void)[],
 ): ChunkSource {
   const reader = body?.getReader()
   let received = 0
@@ -68,24 +68,24 @@ function chunksOf(
     read: () =>
       (reader?.read() ?? Promise.resolve({ value: undefined })).then(
         ({ value }) => {
-          const isWhole = !isCancelled && (length === undefined || received === length)
-          if (value === undefined && !isWhole) throw brokenOff()
+          const isComplete = !isCancelled && (length === undefined || received === length)
+          if (value === undefined && !isComplete) throw incomplete()
           received += value?.length ?? 0
-          for (const take of takers) take(value?.length ?? 0)
+          for (const consume of consumers) consume(value?.length ?? 0)
           return value
         },
-        () => Promise.reject(brokenOff()),
+        () => Promise.reject(incomplete()),
       ),
     cancel() {
-      // A wait for more ends with this as if there was none.
+      // A pending read then ends as if the body was over.
       isCancelled = true
       reader?.cancel().catch(() => undefined)
     },
   }
 }
 
-/** A part of a blob is no blob (RFC 9110 §14.5). */
-function requireWhole(request: Request): void {
+/** Throws for compressed and partial bodies (RFC 9110 §14.5). */
+function requireComplete(request: Request): void {
   requireUncompressed(request)
   if (request.headers.has('content-range')) {
     throw new SatchelError(
@@ -95,7 +95,7 @@ function requireWhole(request: Request): void {
   }
 }
 
-/** `ct` before the header (protocol.md §8.1). Throws `INVALID_REQUEST` for an invalid header value. */
+/** `ct` overrides the header (protocol.md §8.1). Throws `INVALID_REQUEST` for an invalid header value. */
 function contentType({ query, sent }: Call): string {
   const part = query.split('&').find((each) => each.startsWith('ct='))
   const given = part?.slice('ct='.length)
@@ -103,27 +103,27 @@ function contentType({ query, sent }: Call): string {
 }
 
 /**
- * Uploads that come at the same time. Until each is noted the quotas know nothing of it: together they
- * must fit what is left, or a small quota would be no protection for the disk.
+ * Uploads in progress, by the quota that pays for them. The stored quotas count an upload only when it
+ * is complete, so the uploads in progress must fit in the rest together.
  */
-export interface UploadShares {
-  /** Adds an upload to this account, which has `left` bytes left. Disposed, it is over. */
-  begin(payer: string, left: number): Share
+export interface UploadQuotas {
+  /** Begins an upload for this payer, whose quota has `left` bytes left. Disposing it ends the upload. */
+  begin(payer: string, left: number): UploadShare
 }
 
-export interface Share extends Disposable {
-  /** Throws `BUSY` when the others leave no room for this many bytes; a single upload is never refused. */
-  readonly take: (bytes: number) => void
+export interface UploadShare extends Disposable {
+  /** Throws `BUSY` when the other uploads leave no room for these bytes; a single upload always passes. */
+  readonly consume: (bytes: number) => void
 }
 
-export function createUploadShares(): UploadShares {
+export function createUploadQuotas(): UploadQuotas {
   const bytesByPayer = new Map<string, number>()
   return {
     begin(payer, left) {
       let own = 0
       const others = () => (bytesByPayer.get(payer) ?? 0) - own
       return {
-        take(bytes) {
+        consume(bytes) {
           if (others() > 0 && others() + own + bytes > left) throw tooMany()
           bytesByPayer.set(payer, others() + own + bytes)
           own += bytes

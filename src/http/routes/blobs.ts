@@ -4,22 +4,22 @@ import { requireScopes } from '../../domain/access/actor'
 import { answer } from '../answer'
 import { bearer } from '../bearer'
 import { blobAnswer } from './blob-answer'
-import { takeUpload, createUploadShares } from './blob-upload'
+import { receiveUpload, createUploadQuotas } from './blob-upload'
 import { segment } from '../call'
 import type { HttpContext } from '../context'
 
-/** `/blob` (spec.md §4, §4.5, protocol.md §8). */
+/** Uploads and downloads of blobs (spec.md §4, §4.5, protocol.md §8). */
 export function blobRoutes(http: HttpContext) {
-  const shares = createUploadShares()
+  const quotas = createUploadQuotas()
   return (
     new Elysia({ name: 'blobs' })
-      // The add-on fetches and brings as many as there are, one by one (promise 37).
+      // Not counted: the add-on transfers each blob in a request of its own (promise 37).
       .use(bearer(http, { isCounted: false }))
       .put(
         '/:database/blob/:blob',
         async ({ call, host, actor }) => {
           const id = segment(call, 2)
-          const ref = await takeUpload(http, { call, host, actor, id, shares })
+          const ref = await receiveUpload(http, { call, host, actor, id, quotas })
           return answer(call, JSON.stringify({ ref }))
         },
         { scopes: ['ACCESS_DB'], parse: 'none', detail: { operationId: 'uploadBlob' } },

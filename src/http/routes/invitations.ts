@@ -1,45 +1,44 @@
 import { type AnyElysia, Elysia } from 'elysia'
-import { type ErrorCode, SatchelError } from '../../domain/value/error'
 import type { InvitationAnswer } from '../../domain/rows/invitation-answer'
+import { type ErrorCode, SatchelError } from '../../domain/value/error'
+import { readForm } from '../body/body'
 import type { Call } from '../call'
 import type { HttpContext } from '../context'
-import { readForm } from '../body/body'
 import { invitationPage } from '../pages/invitation-page'
-import { onPage, pageAnswer, seeOther } from '../pages/page'
+import { pageAnswer, pages, seeOther } from '../pages/page'
 
 /**
- * The page behind the link in an invitation (protocol.md §6.4), for people who have only the mail.
- * Opening it changes nothing: mail scanners follow links.
+ * The page that the link in an invitation opens (protocol.md §6.4); it needs nothing but the mail.
+ * Opening it changes nothing, because virus scanners follow the links in mails.
  */
 export function invitationRoutes(http: HttpContext): AnyElysia {
   return new Elysia({ name: 'invitations' })
+    .use(pages(http, titleOf))
     .get(
       '/:database/invitation',
-      ({ request }) =>
-        onPage(http, request, titleOf, async (call, { invitations }) => {
-          const shown = await invitations.show(secretOf(call), http.origins.isDevelopment())
-          return pageAnswer(call, invitationPage(shown), { sendsForm: true })
-        }),
+      async ({ call, host }) => {
+        const shown = await host.invitations.show(secretOf(call), http.origins.isDevelopment())
+        return pageAnswer(call, invitationPage(shown), { sendsForm: true })
+      },
       { parse: 'none', detail: { operationId: 'showInvitation' } },
     )
     .post(
       '/:database/invitation',
-      ({ request }) =>
-        onPage(http, request, titleOf, async (call, { invitations }) => {
-          requireOwnPage(request)
-          const secret = secretOf(call)
-          const form = await readForm(http.bodies, request, ['answer'], 'An answer comes as a form')
-          await invitations.answer(secret, requireAnswer(form.get('answer')))
-          return seeOther(call, `?token=${secret}`)
-        }),
+      async ({ call, host }) => {
+        requireOwnPage(call.sent)
+        const secret = secretOf(call)
+        const form = await readForm(http.bodies, call.sent, ['answer'], 'The answer must be a form')
+        await host.invitations.answer(secret, requireAnswer(form.get('answer')))
+        return seeOther(call, `?token=${secret}`)
+      },
       { parse: 'none', detail: { operationId: 'answerInvitation' } },
     )
 }
 
 const TITLES: Readonly<Partial<Record<ErrorCode, string>>> = {
-  INVALID_REQUEST: 'This link is not complete',
-  UNKNOWN_INVITATION: 'This invitation is not there',
-  INVITATION_EXPIRED: 'This link is too old',
+  INVALID_REQUEST: 'This link is incomplete',
+  UNKNOWN_INVITATION: 'This invitation no longer exists',
+  INVITATION_EXPIRED: 'This link has expired',
   CONFLICT: 'Nothing was changed',
   USER_NOT_REGISTERED: 'You cannot join yet',
   USER_NOT_ACCEPTED: 'You cannot join yet',
@@ -67,12 +66,12 @@ function requireAnswer(text: string | null): InvitationAnswer {
   throw new SatchelError('INVALID_REQUEST', 'The answer must be "accept" or "reject"')
 }
 
-/** A cross-site request does not come from the page itself (Fetch Metadata). */
-function requireOwnPage(request: Request): void {
-  const site = request.headers.get('sec-fetch-site') ?? 'none'
+/** Refuses a form that another site submits in the name of its visitor (Fetch Metadata). */
+function requireOwnPage({ headers }: Request): void {
+  const site = headers.get('sec-fetch-site') ?? 'none'
   if (site === 'same-origin' || site === 'none') return
   throw new SatchelError(
     'NOT_AUTHORIZED',
-    'Not authorized: an invitation is answered on its own page',
+    'Not authorized: an invitation can only be answered on its own page',
   )
 }

@@ -1,100 +1,93 @@
 import { type AnyElysia, Elysia } from 'elysia'
-import { usualScopes } from '../../auth/provider/provider-facts'
-import { type LoginStep, callbackAddress } from '../../auth/provider/provider-login'
-import { SatchelError } from '../../domain/value/error'
-import { listProviders } from '../../domain/database/provider'
-import { answer } from '../answer'
-import { hostOf } from '../bearer'
-import { type Call, callOf, segment } from '../call'
-import type { HttpContext } from '../context'
-import { readForm } from '../body/body'
-import type { Host } from '../../host/host'
-import { onPage, seeOther } from '../pages/page'
 import { STATE_LIFE } from '../../auth/provider/login-state'
+import { usualScopes } from '../../auth/provider/provider-facts'
+import { callbackAddress, type LoginStep } from '../../auth/provider/provider-login'
+import { listProviders } from '../../domain/database/provider'
 import type { Provider } from '../../domain/store/records'
+import { SatchelError } from '../../domain/value/error'
+import type { Host } from '../../host/host'
+import { answer } from '../answer'
+import { readForm } from '../body/body'
+import { type Call, segment } from '../call'
+import type { HttpContext } from '../context'
+import { database } from '../database'
+import { pages, seeOther } from '../pages/page'
 
 /** Logins with outside providers (spec.md §2.4, §4.4, protocol.md §3.2, §3.3). */
 export function oauthRoutes(http: HttpContext): AnyElysia {
-  return new Elysia({ name: 'oauth' })
-    .get(
-      '/:database/auth-providers',
-      async ({ request }) => {
-        const call = callOf(request)
-        const { database, mailer } = await hostOf(http, call)
-        http.limits.login(call)
-        const { providers, otpEnabled } = await database.read(async (tx) => ({
-          providers: await listProviders(tx),
-          otpEnabled: await mailer.isReady(tx),
-        }))
-        return answer(call, JSON.stringify({ providers: providers.map(describe), otpEnabled }))
-      },
-      { detail: { operationId: 'listLoginProviders' } },
-    )
+  return new Elysia({ name: 'oauth' }).use(listRoute(http)).use(pageRoutes(http))
+}
+
+function listRoute(http: HttpContext) {
+  return new Elysia({ name: 'auth-providers' }).use(database(http)).get(
+    '/:database/auth-providers',
+    async ({ call, host }) => {
+      http.limits.login(call)
+      const { providers, otpEnabled } = await host.database.read(async (tx) => ({
+        providers: await listProviders(tx),
+        otpEnabled: await host.mailer.isReady(tx),
+      }))
+      return answer(call, JSON.stringify({ providers: providers.map(describe), otpEnabled }))
+    },
+    { detail: { operationId: 'listLoginProviders' } },
+  )
+}
+
+function pageRoutes(http: HttpContext) {
+  return new Elysia({ name: 'oauth-pages' })
+    .use(pages(http, () => 'You are not logged in'))
     .get(
       '/:database/oauth/login/:provider',
-      ({ request }) =>
-        onPage(http, request, refused, async (call, host) => {
-          const query = new URLSearchParams(call.query)
-          const address = await requireAddress(host)
-          const provider = segment(call, 3)
-          if (isElsewhere(request, address) && !query.has(MOVED)) {
-            query.set(MOVED, '1')
-            return seeOther(
-              call,
-              `${address}/oauth/login/${encodeURIComponent(provider)}?${query.toString()}`,
-            )
-          }
-          const step = await host.providers.begin({
-            provider,
-            redirectUri: query.get('redirect_uri'),
-            scopes: query.get('scopes'),
-            ...contactOf(http, request, address),
-          })
-          return redirect(http, call, step, browserCookie(address, step.browser))
-        }),
+      async ({ call, host }) => {
+        const query = new URLSearchParams(call.query)
+        const address = await requireAddress(host)
+        const provider = segment(call, 3)
+        if (isOtherName(call.sent, address) && !query.has(MOVED)) {
+          query.set(MOVED, '1')
+          const login = `${address}/oauth/login/${encodeURIComponent(provider)}`
+          return seeOther(call, `${login}?${query.toString()}`)
+        }
+        const step = await host.providers.begin({
+          provider,
+          redirectUri: query.get('redirect_uri'),
+          scopes: query.get('scopes'),
+          ...contactOf(http, call, address),
+        })
+        return redirect(http, call, step, browserCookie(address, step.browser))
+      },
       { detail: { operationId: 'beginLogin' } },
     )
     .get(
       '/:database/oauth/callback/:provider',
-      ({ request }) =>
-        onPage(http, request, refused, async (call, host) => {
-          const step = await host.providers.finish({
-            provider: segment(call, 3),
-            query: new URLSearchParams(call.query),
-            ...contactOf(http, request, await requireAddress(host)),
-          })
-          return redirect(http, call, step)
-        }),
+      async ({ call, host }) => {
+        const step = await host.providers.finish({
+          provider: segment(call, 3),
+          query: new URLSearchParams(call.query),
+          ...contactOf(http, call, await requireAddress(host)),
+        })
+        return redirect(http, call, step)
+      },
       { detail: HIDDEN },
     )
     .post(
       '/:database/oauth/callback/:provider',
-      ({ request }) =>
-        onPage(http, request, refused, async (call, host) => {
-          const address = await requireAddress(host)
-          const query = await readForm(
-            http.bodies,
-            request,
-            POSTED,
-            'The answer of a provider must be a form',
-          )
-          const callback = callbackAddress(address, encodeURIComponent(segment(call, 3)))
-          return seeOther(call, `${callback}?${query.toString()}`)
-        }),
+      async ({ call, host }) => {
+        const address = await requireAddress(host)
+        const sentence = 'The answer of a provider must be a form'
+        const query = await readForm(http.bodies, call.sent, POSTED, sentence)
+        const callback = callbackAddress(address, encodeURIComponent(segment(call, 3)))
+        return seeOther(call, `${callback}?${query.toString()}`)
+      },
       { parse: 'none', detail: HIDDEN },
     )
 }
 
-/** For providers only. */
+/** Only login providers use these routes, and Satchel gives them the address. */
 const HIDDEN = { hide: true }
-/** Marks a browser that was sent to the public address, so that it is sent there once. */
+/** Marks a browser that was redirected to the public address already, to prevent a loop. */
 const MOVED = 'moved'
-/** What a provider posts: the parameters of a redirect (OAuth 2.0 Form Post Response Mode), and who it is (Apple). */
+/** The fields that providers post: the parameters of a redirect (OAuth 2.0 Form Post Response Mode), and Apple's `user`. */
 const POSTED = ['state', 'code', 'error', 'error_description', 'iss', 'user']
-
-function refused(): string {
-  return 'You are not logged in'
-}
 
 function describe(provider: Provider) {
   const { id, type, displayName, iconUrl, scopes } = provider
@@ -113,22 +106,22 @@ async function requireAddress(host: Host): Promise<string> {
   if (address !== null) return address
   throw new SatchelError(
     'NO_PUBLIC_ADDRESS',
-    'This server does not know its public address, which login providers need: start it with --public-url',
+    'Login providers need the public address of this server: start it with --public-url',
   )
 }
 
 /**
- * True when the browser came by another name of this server: the cookie of the login must belong to
- * the name that the provider sends it back to. The name itself is not used for anything.
+ * True when the browser used another host name of this server: the cookie of the login must belong to
+ * the host name that the provider redirects to. The name is only compared.
  */
-function isElsewhere(request: Request, address: string): boolean {
-  return request.headers.get('host') !== new URL(address).host
+function isOtherName({ headers }: Request, address: string): boolean {
+  return headers.get('host') !== new URL(address).host
 }
 
-function contactOf(http: HttpContext, request: Request, address: string) {
+function contactOf(http: HttpContext, { sent }: Call, address: string) {
   return {
     address,
-    browser: readBrowser(request.headers.get('cookie')),
+    browser: readBrowser(sent.headers.get('cookie')),
     isDevelopment: http.origins.isDevelopment(),
   }
 }
@@ -147,13 +140,13 @@ function redirect(http: HttpContext, call: Call, step: LoginStep, cookie?: strin
 }
 
 /**
- * The secret that binds a login to the browser that began it (design.md §6). It is for the OAuth
- * routes of one database alone, and comes back with a link from another site, but not with a form.
+ * The `Set-Cookie` value that binds a login to the browser that began it (design.md §6). It applies to
+ * the OAuth routes of one database; `Lax` sends it with a redirect from another site, not with a form.
  */
 export function browserCookie(address: string, browser: string): string {
   const { pathname, protocol } = new URL(`${address}/oauth`)
   return [
-    `${NAME}=${browser}`,
+    `${COOKIE_NAME}=${browser}`,
     `Path=${pathname}`,
     `Max-Age=${STATE_LIFE / 1000}`,
     'HttpOnly',
@@ -162,11 +155,11 @@ export function browserCookie(address: string, browser: string): string {
   ].join('; ')
 }
 
-/** The secret in a `Cookie` header, if there is one that we may have made. */
+/** The secret in a `Cookie` header; undefined when there is none of the right form. */
 export function readBrowser(header: string | null): string | undefined {
   const [, value] = COOKIE.exec(header ?? '') ?? []
   return value
 }
 
-const NAME = 'satchel-login'
-const COOKIE = new RegExp(String.raw`(?:^|; *)${NAME}=([\w-]{43})(?:;|$)`)
+const COOKIE_NAME = 'satchel-login'
+const COOKIE = new RegExp(String.raw`(?:^|; *)${COOKIE_NAME}=([\w-]{43})(?:;|$)`)

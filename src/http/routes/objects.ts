@@ -1,58 +1,141 @@
 import { type AnyElysia, Elysia, NotFoundError } from 'elysia'
 import type { Actor } from '../../domain/access/actor'
+import { VIEWS, type ViewName } from '../../domain/access/view'
+import { offloadWith } from '../../domain/blob/offload'
+import { isDatabaseName } from '../../domain/database/name'
 import { parseFilters } from '../../domain/object/filter'
 import { listObjects } from '../../domain/object/list'
 import { getObject } from '../../domain/object/object'
 import { removeObject } from '../../domain/object/remove'
 import { prepareUpsert, upsertObjects } from '../../domain/object/upsert'
+import { ROW_RULES, rowRulesWith } from '../../domain/rows/row-rules'
 import { decodePercent } from '../../domain/value/percent'
-import { VIEWS, type ViewName } from '../../domain/access/view'
+import { isReservedTableName } from '../../domain/value/schema'
+import type { Host } from '../../host/host'
 import { answer } from '../answer'
 import { bearer } from '../bearer'
-import { type Call, segment, callOf } from '../call'
-import type { HttpContext } from '../context'
-import type { Host } from '../../host/host'
 import { jsonArray } from '../body/json-stream'
-import { isDatabaseName } from '../../domain/database/name'
-import { isReservedTableName } from '../../domain/value/schema'
-import { offloadWith } from '../../domain/blob/offload'
-import { rowRulesWith, ROW_RULES } from '../../domain/rows/row-rules'
-
-/** `/all`, `/my` and `/public` (spec.md §4, §4.1). */
-export function objectRoutes(http: HttpContext): AnyElysia {
-  const views = Object.keys(VIEWS) as ViewName[]
-  const routes = new Elysia({ name: 'objects' })
-  for (const view of views) {
-    routes.use(routesAt(http, { name: view, view, prefix: `/:database/${view}`, place: 2 }))
-  }
-  return routes
-}
+import { type Call, callOf, segment } from '../call'
+import type { HttpContext } from '../context'
 
 /** Where the tables of a view are served. */
-export interface TableAddress {
-  /** What the names of its operations begin with. */
+interface TablePaths {
+  /** The prefix of the operation ids. */
   readonly name: string
   readonly view: ViewName
-  readonly prefix: string
-  /** The place of the table among the segments of the path. */
-  readonly place: number
-  /** Brings a raw query into the form of `/my`; absent where it is. */
-  readonly queryOf?: (rawQuery: string) => string
+  readonly table: string
+  readonly object: string
+  /** The index of the table among the path segments; the key follows it. */
+  readonly tableIndex: number
+  /** Translates a raw query for these paths into one for `/my`, where they differ. */
+  readonly translateQuery?: (rawQuery: string) => string
 }
 
-export function routesAt(http: HttpContext, address: TableAddress): AnyElysia {
-  const { name, view, prefix, place, queryOf = (query: string) => query } = address
-  const { read, write } = VIEWS[view]
+const ALL: TablePaths = {
+  name: 'all',
+  view: 'all',
+  table: '/:database/all/:table',
+  object: '/:database/all/:table/:key',
+  tableIndex: 2,
+}
 
-  /** Stores what the body brings; `key` is that of a single object at an address of its own. */
-  async function store({ call, host, actor, request }: Asked, key?: string): Promise<Response> {
-    const table = segment(call, place)
+const MY: TablePaths = {
+  name: 'my',
+  view: 'my',
+  table: '/:database/my/:table',
+  object: '/:database/my/:table/:key',
+  tableIndex: 2,
+}
+
+const PUBLIC: TablePaths = {
+  name: 'public',
+  view: 'public',
+  table: '/:database/public/:table',
+  object: '/:database/public/:table/:key',
+  tableIndex: 2,
+}
+
+/** The paths that the SDK uses for `/my`, with `?realm=` for `?realmId=` (protocol.md §14.1). */
+const SHORT: TablePaths = {
+  name: 'table',
+  view: 'my',
+  table: '/:database/:table',
+  object: '/:database/:table/:key',
+  tableIndex: 1,
+  translateQuery: renameRealm,
+}
+
+/** The tables in the views `/all`, `/my` and `/public` (spec.md §4, §4.1). */
+export function objectRoutes(http: HttpContext): AnyElysia {
+  return new Elysia({ name: 'objects' })
+    .use(tableRoutes(http, ALL))
+    .use(tableRoutes(http, MY))
+    .use(tableRoutes(http, PUBLIC))
+}
+
+/** The tables of `/my` at shorter paths. */
+export function shortTableRoutes(http: HttpContext): AnyElysia {
+  return new Elysia({ name: 'short-tables' })
+    .onTransform(({ request }) => {
+      if (!isTableAddress(callOf(request).path)) throw new NotFoundError()
+    })
+    .use(tableRoutes(http, SHORT))
+}
+
+function tableRoutes(http: HttpContext, paths: TablePaths): AnyElysia {
+  const { name, view, table, object } = paths
+  const { read, write } = VIEWS[view]
+  const handlers = tableHandlers(http, paths)
+  return new Elysia({ name: `objects-${name}` })
+    .use(bearer(http))
+    .get(table, ({ call, host, actor }) => handlers.list({ call, host, actor }), {
+      scopes: read,
+      parse: 'none',
+      detail: { operationId: `${name}List` },
+    })
+    .get(object, ({ call, host, actor }) => handlers.get({ call, host, actor }), {
+      scopes: read,
+      parse: 'none',
+      detail: { operationId: `${name}Get` },
+    })
+    .post(table, ({ call, host, actor }) => handlers.upsert({ call, host, actor }), {
+      scopes: write,
+      parse: 'none',
+      detail: { operationId: `${name}Upsert` },
+    })
+    .put(object, ({ call, host, actor }) => handlers.replace({ call, host, actor }), {
+      scopes: write,
+      parse: 'none',
+      detail: { operationId: `${name}Replace` },
+    })
+    .delete(object, ({ call, host, actor }) => handlers.remove({ call, host, actor }), {
+      scopes: write,
+      parse: 'none',
+      detail: { operationId: `${name}Delete` },
+    })
+}
+
+/** A request after `bearer`: the scopes of its actor are checked. */
+interface Authorised {
+  readonly call: Call
+  readonly host: Host
+  readonly actor: Actor
+}
+
+/** The five operations on the tables of a view. They need no router: each takes a call and gives its response. */
+function tableHandlers(http: HttpContext, paths: TablePaths) {
+  const { view, tableIndex, translateQuery } = paths
+  const tableOf = (call: Call) => segment(call, tableIndex)
+  const keyOf = (call: Call) => segment(call, tableIndex + 1)
+
+  /** Stores the objects in the body; with `key` a single one, whose key is in the path. */
+  async function store({ call, host, actor }: Authorised, key?: string): Promise<Response> {
     const { limits, offload: rule } = http.blobs
     const beginOffload = offloadWith({ contents: host.blobs, limits, rule })
-    const target = { actor, table, beginOffload, now: http.clock.now() }
+    const target = { actor, table: tableOf(call), beginOffload, now: http.clock.now() }
     // Before the body is read: a caller who may not write need not send it.
     const plan = await prepareUpsert(host.database, target)
-    return await http.bodies.json(request, async (body) => {
+    return await http.bodies.json(call.sent, async (body) => {
       const isArray = Array.isArray(body) && key === undefined
       const texts = await upsertObjects(host.database, {
         ...target,
@@ -63,120 +146,77 @@ export function routesAt(http: HttpContext, address: TableAddress): AnyElysia {
         ...(key === undefined ? {} : { key }),
         now: http.clock.now(),
         rulesByTable: rowRulesWith((tx, facts) =>
-          host.invitations.send(tx, facts, request.headers.get('origin')),
+          host.invitations.send(tx, facts, call.sent.headers.get('origin')),
         ),
       })
-      if (wantsMinimal(request)) return answer(call, null, { status: 204, type: null })
+      if (wantsMinimal(call.sent)) return answer(call, null, { status: 204, type: null })
       return answer(call, isArray ? `[${texts.join(',')}]` : (texts[0] ?? ''))
     })
   }
 
-  return new Elysia({ name: `objects-${name}` })
-    .use(bearer(http))
-    .get(
-      `${prefix}/:table`,
-      async ({ call, host, actor }) => {
-        const query = parseFilters(queryOf(call.query))
-        const list = await listObjects(host.database, actor, view, segment(call, place), query)
-        const body = jsonArray(list, {
-          failed: (error) => http.failure(call.id, error),
-        })
-        return answer(call, body, { headers: nextLink(call, list.after) })
-      },
-      { scopes: read, parse: 'none', detail: { operationId: `${name}List` } },
-    )
-    .get(
-      `${prefix}/:table/:key`,
-      async ({ call, host, actor }) => {
-        const [table, key] = [segment(call, place), segment(call, place + 1)]
-        return answer(call, await getObject(host.database, actor, view, table, key))
-      },
-      { scopes: read, parse: 'none', detail: { operationId: `${name}Get` } },
-    )
-    .post(
-      `${prefix}/:table`,
-      ({ call, host, actor, request }) => store({ call, host, actor, request }),
-      {
-        scopes: write,
-        parse: 'none',
-        detail: { operationId: `${name}Upsert` },
-      },
-    )
-    .put(
-      `${prefix}/:table/:key`,
-      ({ call, host, actor, request }) =>
-        store({ call, host, actor, request }, segment(call, place + 1)),
-      { scopes: write, parse: 'none', detail: { operationId: `${name}Replace` } },
-    )
-    .delete(
-      `${prefix}/:table/:key`,
-      async ({ call, host, actor }) => {
-        const [table, key] = [segment(call, place), segment(call, place + 1)]
-        await removeObject(host.database, {
-          actor,
-          view,
-          table,
-          key,
-          now: http.clock.now(),
-          rulesByTable: ROW_RULES,
-        })
-        return answer(call, null, { status: 204, type: null })
-      },
-      { scopes: write, parse: 'none', detail: { operationId: `${name}Delete` } },
-    )
-}
+  return {
+    async list({ call, host, actor }: Authorised): Promise<Response> {
+      const query = parseFilters(translateQuery?.(call.query) ?? call.query)
+      const list = await listObjects(host.database, actor, view, tableOf(call), query)
+      const body = jsonArray(list, { failed: (error) => http.failure(call.id, error) })
+      return answer(call, body, { headers: nextLink(call, list.after) })
+    },
 
-/** What `bearer` knows of a request. */
-interface Asked {
-  readonly call: Call
-  readonly host: Host
-  readonly actor: Actor
-  readonly request: Request
+    async get({ call, host, actor }: Authorised): Promise<Response> {
+      const [table, key] = [tableOf(call), keyOf(call)]
+      return answer(call, await getObject(host.database, actor, view, table, key))
+    },
+
+    upsert: (request: Authorised) => store(request),
+
+    replace: (request: Authorised) => store(request, keyOf(request.call)),
+
+    async remove({ call, host, actor }: Authorised): Promise<Response> {
+      const [table, key] = [tableOf(call), keyOf(call)]
+      const now = http.clock.now()
+      const removal = { actor, view, table, key, now, rulesByTable: ROW_RULES }
+      await removeObject(host.database, removal)
+      return answer(call, null, { status: 204, type: null })
+    },
+  }
 }
 
 /** `Prefer: return=minimal` (RFC 7240). */
-function wantsMinimal(request: Request): boolean {
-  return /(?:^|[,;\s])return\s*=\s*"?minimal"?(?:$|[,;\s])/i.test(
-    request.headers.get('prefer') ?? '',
-  )
+function wantsMinimal({ headers }: Request): boolean {
+  return /(?:^|[,;\s])return\s*=\s*"?minimal"?(?:$|[,;\s])/i.test(headers.get('prefer') ?? '')
 }
 
-/** The address of the next page, relative to this one (RFC 8288, design.md §6 pages). */
+/** The URL of the next page, relative to this one (RFC 8288, design.md §6 pages). */
 function nextLink(call: Call, after: string | undefined): Record<string, string> {
   if (after === undefined) return {}
   const rest = call.query.split('&').filter((part) => part !== '' && nameOf(part) !== '$after')
-  // Characters that are legal in a query would end the reference in this header.
+  // A raw query may contain characters that would end the URL in this header.
   const query = [...rest, `$after=${after}`].join('&').replaceAll(/[<>"]/g, encodeURIComponent)
   return { Link: `<?${query}>; rel="next"` }
 }
 
 /** The name in a part of a raw query. */
-export function nameOf(part: string): string {
+function nameOf(part: string): string {
   const [name = ''] = part.split('=', 1)
   return decodePercent(name)
 }
 
-/**
- * The tables of `/my` by the shorter addresses that the SDK knows, `/<table>` and `/<table>/<key>`,
- * with `?realm=` for `?realmId=` (protocol.md §14.1).
- */
-export function aliasRoutes(http: HttpContext): AnyElysia {
-  const address = { name: 'table', view: 'my', prefix: '/:database', place: 1, queryOf } as const
-  return new Elysia({ name: 'aliases' })
-    .onTransform(({ request }) => {
-      if (!isTableAddress(callOf(request).path)) throw new NotFoundError()
-    })
-    .use(routesAt(http, address))
+function renameRealm(rawQuery: string): string {
+  if (!rawQuery.includes('realm')) return rawQuery
+  return rawQuery
+    .split('&')
+    .map((part) => (nameOf(part) === 'realm' ? `realmId${part.replace(/^[^=]*/, '')}` : part))
+    .join('&')
 }
 
-/** False where the first two segments of a path can be no database and no table of it. */
+/** True when the first two segments of a path can be a database and a table in it. */
 export function isTableAddress(path: string): boolean {
-  const [, database = '', table = ''] = path.split('/', 3).map(findText)
-  return isDatabaseName(database) && !isReservedTableName(table) && !isTaken(table)
+  const [, database = '', table = ''] = path.split('/', 3).map(decodeOrKeep)
+  return isDatabaseName(database) && !isReservedTableName(table) && !isOwnPath(table)
 }
 
-/** The text as it is when it is none that an address may hold: it is refused where it is read. */
-function findText(raw: string): string {
+/** A malformed segment is kept as it is, because the handler refuses it. */
+function decodeOrKeep(raw: string): string {
   try {
     return decodePercent(raw)
   } catch {
@@ -184,17 +224,9 @@ function findText(raw: string): string {
   }
 }
 
-/** Names that a table may have, but an address of a database has already. */
-function isTaken(name: string): boolean {
-  return name.startsWith('.') || TAKEN.has(name)
+/** Names that tables may have, but that other routes of a database use. */
+function isOwnPath(name: string): boolean {
+  return name.startsWith('.') || OWN_PATHS.has(name)
 }
 
-const TAKEN = new Set(['auth-providers', 'invitation'])
-
-function queryOf(rawQuery: string): string {
-  if (!rawQuery.includes('realm')) return rawQuery
-  return rawQuery
-    .split('&')
-    .map((part) => (nameOf(part) === 'realm' ? `realmId${part.replace(/^[^=]*/, '')}` : part))
-    .join('&')
-}
+const OWN_PATHS = new Set(['auth-providers', 'invitation'])

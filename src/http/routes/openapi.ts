@@ -7,8 +7,8 @@ import type { Routes } from '../../openapi/document'
 import type { Assets } from '../../openapi/page'
 
 /**
- * The interface described: for programs at `/openapi/json`, for people at `/openapi`. Everybody may
- * read it. Nothing of it is loaded before it is asked for, so that it costs the start nothing.
+ * The documentation: for programs at `/openapi/json`, for people at `/openapi`, without a token. It is
+ * loaded on the first request, so it does not slow down the start.
  */
 export function openapiRoutes(http: HttpContext, app: () => AnyElysia): AnyElysia {
   let document: string | undefined
@@ -33,7 +33,7 @@ export function openapiRoutes(http: HttpContext, app: () => AnyElysia): AnyElysi
         const { page, PAGE_POLICY } = await import('../../openapi/page')
         return answer(callOf(request), page(await findAssets()), {
           type: 'text/html;charset=utf-8',
-          headers: { 'Cache-Control': ASK_AGAIN, 'Content-Security-Policy': PAGE_POLICY },
+          headers: { 'Cache-Control': REVALIDATE, 'Content-Security-Policy': PAGE_POLICY },
         })
       },
       { detail: { operationId: 'readDocumentation' } },
@@ -42,7 +42,7 @@ export function openapiRoutes(http: HttpContext, app: () => AnyElysia): AnyElysi
       '/openapi/json',
       async ({ request }) => {
         document ??= await describeInterface()
-        return answer(callOf(request), document, { headers: { 'Cache-Control': ASK_AGAIN } })
+        return answer(callOf(request), document, { headers: { 'Cache-Control': REVALIDATE } })
       },
       { detail: { operationId: 'describeInterface' } },
     )
@@ -53,18 +53,18 @@ export function openapiRoutes(http: HttpContext, app: () => AnyElysia): AnyElysi
         const { served } = await findAssets()
         const asset = served.get(segment(call, 2))
         if (asset === undefined) {
-          throw new SatchelError('UNKNOWN_ROUTE', 'The page has no such file: load it again')
+          throw new SatchelError('UNKNOWN_ROUTE', 'The page has no such file: reload the page')
         }
         return answer(call, Bun.file(asset.path).stream(), {
           type: asset.type,
-          headers: { 'Cache-Control': KEEP },
+          headers: { 'Cache-Control': IMMUTABLE },
         })
       },
       { detail: { operationId: 'loadAsset' } },
     )
 }
 
-/** The next version describes itself otherwise. */
-const ASK_AGAIN = 'no-cache'
-/** Another content has another name. */
-const KEEP = 'public, max-age=31536000, immutable'
+/** The documentation changes with the version of the server. */
+const REVALIDATE = 'no-cache'
+/** The file name contains a hash of the content. */
+const IMMUTABLE = 'public, max-age=31536000, immutable'

@@ -4,7 +4,7 @@ import { answer } from '../answer'
 import { callOf } from '../call'
 import type { HttpContext } from '../context'
 
-/** Routes that belong to no database (protocol.md §12). */
+/** Routes of the server itself (protocol.md §12). */
 export function serviceRoutes(http: HttpContext) {
   return new Elysia({ name: 'service' })
     .get(

@@ -1,50 +1,49 @@
 import { type AnyElysia, Elysia } from 'elysia'
 import type { Parameters } from '../../auth/grant/parameters'
-import { SatchelError } from '../../domain/value/error'
-import { JSON_LIMITS, parseJson } from '../../domain/json/scan'
-import { answer, errorAnswer, errorText, publicError } from '../answer'
-import { bearerToken, hostOf } from '../bearer'
-import { type Call, callOf } from '../call'
-import type { HttpContext } from '../context'
 import { loginError, type OAuthError, oauthError } from '../../auth/provider/oauth-error'
+import { JSON_LIMITS, parseJson } from '../../domain/json/scan'
+import { SatchelError } from '../../domain/value/error'
 import { STATUS } from '../../openapi/status'
+import { answer, errorAnswer, errorText, publicError } from '../answer'
+import { bearerToken } from '../bearer'
+import type { Call } from '../call'
+import type { HttpContext } from '../context'
+import { database } from '../database'
 
-/** Tokens: asked for, refreshed, validated, and the keys that verify them (spec.md §2.1, §4, §5). */
+/** Requests for tokens, their validation, and the keys that verify them (spec.md §2.1, §4, §5). */
 export function tokenRoutes(http: HttpContext): AnyElysia {
   return new Elysia({ name: 'tokens' })
+    .use(database(http))
     .post(
       '/:database/token',
-      async ({ request }) => {
-        const call = callOf(request)
-        const host = await hostOf(http, call)
+      async ({ call, host }) => {
         http.limits.requireTries(call)
         let parameters: Parameters = {}
         try {
-          parameters = await readParameters(http, request)
+          parameters = await readParameters(http, call.sent)
           const given = await host.authority.grant({
             parameters,
-            authorization: request.headers.get('authorization'),
-            origin: request.headers.get('origin'),
+            authorization: call.sent.headers.get('authorization'),
+            origin: call.sent.headers.get('origin'),
             address: call.address,
             count: (subject) => http.limits.token(call, host, subject),
           })
           if (given.type === 'tokens') call.subject = given.userId
           return answer(call, JSON.stringify(given), { headers: NO_STORE })
-        } catch (refusal) {
-          const error = http.limits.failure(call, refusal)
-          return refuseToken(http, { call, request, grantType: parameters['grant_type'], error })
+        } catch (cause) {
+          const error = http.limits.failure(call, cause)
+          const refuse = REFUSALS.get(parameters['grant_type']) ?? refuseClient
+          return refuse(call, publicError(http, call, error))
         }
       },
       { parse: 'none', detail: { operationId: 'requestToken' } },
     )
     .get(
       '/:database/token/validate',
-      async ({ request }) => {
-        const call = callOf(request)
-        const host = await hostOf(http, call)
+      async ({ call, host }) => {
         try {
           const claims = await host.authority.claims(
-            bearerToken(request.headers.get('authorization')),
+            bearerToken(call.sent.headers.get('authorization')),
             () => http.limits.requireTries(call),
           )
           call.subject = String(claims['sub'])
@@ -58,9 +57,7 @@ export function tokenRoutes(http: HttpContext): AnyElysia {
     )
     .get(
       '/:database/.well-known/jwks.json',
-      async ({ request }) => {
-        const call = callOf(request)
-        const host = await hostOf(http, call)
+      async ({ call, host }) => {
         http.limits.request(call, host, null)
         return answer(call, JSON.stringify(await host.authority.keys()), {
           type: 'application/jwk-set+json',
@@ -72,9 +69,9 @@ export function tokenRoutes(http: HttpContext): AnyElysia {
 }
 
 const NO_STORE = { 'Cache-Control': 'no-store' }
-/** Short enough that a verifier elsewhere knows the next key before it signs. */
+/** Verifiers refresh often enough to know the next key before it signs. */
 const PUBLISHED = { 'Cache-Control': 'public, max-age=300' }
-/** A token request is small: claims have at most 4 KiB and a key in PEM less than 2. */
+/** Token requests are small: at most 4 KiB of claims and a PEM key below 2 KiB. */
 const MAX_BYTES = 64 * 1024
 
 /** Throws `INVALID_REQUEST`, `UNPROCESSABLE`, `PAYLOAD_TOO_LARGE` and `UNSUPPORTED_MEDIA_TYPE`. */
@@ -83,14 +80,14 @@ async function readParameters(http: HttpContext, request: Request): Promise<Para
   return read(await http.bodies.text(request, MAX_BYTES))
 }
 
-/** JSON as the clients send it, or a form as OAuth has it (RFC 6749 §4.4.2). */
+/** JSON, which Dexie clients send, or a form, which OAuth defines (RFC 6749 §4.4.2). */
 function readerFor(type: string | null): (text: string) => Parameters {
   const [essence = ''] = (type || 'application/json').split(';', 1)
   const read = READERS.get(essence.trim().toLowerCase())
   if (read !== undefined) return read
   throw new SatchelError(
     'UNSUPPORTED_MEDIA_TYPE',
-    'A token request is JSON or a form: send Content-Type: application/json',
+    'A token request must be JSON or a form: send Content-Type: application/json',
   )
 }
 
@@ -126,61 +123,43 @@ function invalid(call: Call, error: unknown): Response {
   })
 }
 
-/** A token request that is refused, and why. */
-export interface RefusedToken {
-  readonly call: Call
-  readonly request: Request
-  /** Whatever the request says it is; undefined when it could not be read. */
-  readonly grantType: unknown
-  readonly error: unknown
-}
+type Refuse = (call: Call, error: SatchelError) => Response
 
-/** Refuses a token request as the clients of its grant expect (design.md §4, protocol.md §2.3). */
-export function refuseToken(http: HttpContext, refused: RefusedToken): Response {
-  const tell = TELLERS.get(refused.grantType) ?? CLIENT
-  return tell(refused, http)
-}
-
-type Teller = (refused: RefusedToken, http: HttpContext) => Response
-
-/** In the words of OAuth when the request was the reason (RFC 6749 §5.2). */
-function inWords(find: (error: SatchelError) => OAuthError | undefined): Teller {
-  return ({ call, request, error }, http) => {
-    const told = publicError(http, call, error)
-    const refusal = find(told)
-    if (refusal === undefined) return errorAnswer(call, told)
+/** Refuses with the fields of OAuth when the request was at fault (RFC 6749 §5.2). */
+function refuseWith(find: (error: SatchelError) => OAuthError | undefined): Refuse {
+  return (call, error) => {
+    const refusal = find(error)
+    if (refusal === undefined) return errorAnswer(call, error)
     const { status, ...body } = refusal
     call.code = body.code
-    const usedBasic = /^basic /i.test(request.headers.get('authorization') ?? '')
+    const usedBasic = /^basic /i.test(call.sent.headers.get('authorization') ?? '')
     return answer(call, JSON.stringify({ ...body, requestId: call.id }), {
       status,
       headers: {
-        'Cache-Control': 'no-store',
+        ...NO_STORE,
         ...(status === 401 ? { 'WWW-Authenticate': usedBasic ? BASIC : 'Bearer' } : {}),
       },
     })
   }
 }
 
-const CLIENT = inWords(oauthError)
+const refuseClient = refuseWith(oauthError)
 
 /**
- * To somebody at a login dialog. A 403 begins it anew with the message of its JSON, a 401 asks for
- * the code again; any other answer is shown as it is: one sentence of text.
+ * Refuses a person in a login dialog. After a 403 the dialog starts over and shows the message in the
+ * JSON, after a 401 it asks for the code again; the text of any other answer is shown as it is.
  */
-const tellPerson: Teller = ({ call, error }, http) => {
-  const told = publicError(http, call, error)
-  return STATUS[told.code] === 403 ? errorAnswer(call, told) : errorText(call, told)
-}
+const refusePerson: Refuse = (call, error) =>
+  STATUS[error.code] === 403 ? errorAnswer(call, error) : errorText(call, error)
 
-/** By `grant_type`; the others refuse as OAuth does. */
-const TELLERS = new Map<unknown, Teller>([
-  ['otp', tellPerson],
-  ['otp-email', tellPerson],
-  ['otp-token', tellPerson],
-  ['demo', tellPerson],
-  ['authorization_code', inWords(loginError)],
+/** By `grant_type`, as the clients of each grant expect (design.md §4, protocol.md §2.3); all others refuse as OAuth does. */
+const REFUSALS = new Map<unknown, Refuse>([
+  ['otp', refusePerson],
+  ['otp-email', refusePerson],
+  ['otp-token', refusePerson],
+  ['demo', refusePerson],
+  ['authorization_code', refuseWith(loginError)],
 ])
 
-/** Only for callers that used it: browsers ask their user for a password when they get it. */
+/** Only sent to clients that used Basic: it makes a browser ask its user for a password. */
 const BASIC = 'Basic realm="satchel", charset="UTF-8"'

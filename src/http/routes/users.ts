@@ -39,8 +39,8 @@ export function userRoutes(http: HttpContext): AnyElysia {
     )
     .post(
       '/:database/users',
-      ({ call, host, actor, request }) =>
-        http.bodies.json(request, async (body) => {
+      ({ call, host, actor }) =>
+        http.bodies.json(call.sent, async (body) => {
           const changes = readUserChanges(body)
           const users = await writeUsers(host.database, actor, changes, http.clock.now())
           return answer(call, JSON.stringify(Array.isArray(body) ? users : users[0]))
@@ -65,7 +65,7 @@ export function userRoutes(http: HttpContext): AnyElysia {
     )
 }
 
-/** What one's own user needs, those of others, and to change them (spec.md §5.5). */
+/** The scopes to read and delete one's own user, to read others, and to change users (spec.md §5.5). */
 const OWN: readonly Scope[] = ['ACCESS_DB']
 const READ: readonly Scope[] = ['ACCESS_DB', 'GLOBAL_READ']
 const WRITE: readonly Scope[] = ['ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE']

@@ -190,7 +190,7 @@ describe('the page of an invitation', () => {
     const next = new URL(answer.headers.get('location') ?? '', link)
     expect(next.href).toBe(link)
     const html = await (await open(next.href)).text()
-    expect(html).toContain('You are in')
+    expect(html).toContain('You have joined')
     expect(html).toContain(`href="${APP}/"`)
     expect(html).not.toContain('<form')
     const bob = await server.as(BOB)
@@ -210,17 +210,17 @@ describe('the page of an invitation', () => {
     expect(await server.rows()).toMatchObject([{ rejected: DATE }])
     expect((await press(link, 'accept')).status).toBe(303)
     const page = await (await open(link)).text()
-    expect(page).toContain('You are in')
+    expect(page).toContain('You have joined')
     // No page asked, so none is led to.
     expect(page).not.toContain('href')
   })
 
   test.each([
-    ['', 400, 'This link is not complete'],
-    ['?token=', 400, 'This link is not complete'],
-    ['?token=abc', 400, 'This link is not complete'],
-    [`?token=${'../'.repeat(14)}x`, 400, 'This link is not complete'],
-    [`?token=${'A'.repeat(43)}`, 404, 'This invitation is not there'],
+    ['', 400, 'This link is incomplete'],
+    ['?token=', 400, 'This link is incomplete'],
+    ['?token=abc', 400, 'This link is incomplete'],
+    [`?token=${'../'.repeat(14)}x`, 400, 'This link is incomplete'],
+    [`?token=${'A'.repeat(43)}`, 404, 'This invitation no longer exists'],
   ])('is kind to a link that leads nowhere: %p', async (query, status, title) => {
     await using server = await setupSharing()
     const link = `${server.main}/invitation${query}`
@@ -244,7 +244,7 @@ describe('the page of an invitation', () => {
     server.clock.advance(30 * 24 * 3_600_000)
     const late = await open(other)
     expect(late.status).toBe(410)
-    expect(await late.text()).toContain('<h1>This link is too old</h1>')
+    expect(await late.text()).toContain('<h1>This link has expired</h1>')
   })
 
   test.each([

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { patiently } from '../../../src/http/body/patient'
+import { withTimeout } from '../../../src/http/body/upload-timeout'
 import { codeOf } from '../../auth/setup'
 
 /** Texts, and pauses between them in ms. */
@@ -36,29 +36,29 @@ async function read(body: AsyncIterable<Uint8Array>): Promise<string> {
 }
 
 describe('a slow sender', () => {
-  const patience = { silence: 400, rate: 100 }
+  const timeout = { silence: 400, rate: 100 }
 
   test('is waited for as long as something comes', async () => {
     const parts = Array.from({ length: 12 }, () => [50, 'x'.repeat(20)]).flat()
-    expect(await read(patiently(pace(...parts), patience))).toBe('x'.repeat(240))
+    expect(await read(withTimeout(pace(...parts), timeout))).toBe('x'.repeat(240))
   })
 
   test('is given up when nothing comes', async () => {
     const sender = pace('abc', 1_000, 'def')
-    expect(await codeOf(() => read(patiently(sender, patience)))).toBe('TOO_SLOW')
+    expect(await codeOf(() => read(withTimeout(sender, timeout)))).toBe('TOO_SLOW')
     expect(sender.sent).toBe(1)
   })
 
   test('is given up when too little comes on average, though something always does', async () => {
     const drip = Array.from({ length: 100 }, () => [20, 'x']).flat()
     const sender = pace(...drip)
-    expect(await codeOf(() => read(patiently(sender, patience)))).toBe('TOO_SLOW')
+    expect(await codeOf(() => read(withTimeout(sender, timeout)))).toBe('TOO_SLOW')
     expect(sender.sent).toBeWithin(1, 100)
   })
 
   test('is not to blame for time in which nobody takes what comes', async () => {
     const received: string[] = []
-    for await (const chunk of patiently(pace('a', 'b', 'c'), patience)) {
+    for await (const chunk of withTimeout(pace('a', 'b', 'c'), timeout)) {
       received.push(String(chunk))
       await Bun.sleep(500)
     }
@@ -67,15 +67,15 @@ describe('a slow sender', () => {
 
   test('is released when its reader stops, and when it is aborted', async () => {
     const left = pace('a', 'b', 'c')
-    for await (const chunk of patiently(left, patience)) {
+    for await (const chunk of withTimeout(left, timeout)) {
       if (chunk.length > 0) break
     }
     expect(left.isCancelled).toBe(true)
     const given = pace('a', 1_000)
-    expect(await codeOf(() => read(patiently(given, patience)))).toBe('TOO_SLOW')
+    expect(await codeOf(() => read(withTimeout(given, timeout)))).toBe('TOO_SLOW')
     expect(given.isCancelled).toBe(true)
     const whole = pace('a', 'b')
-    expect(await read(patiently(whole, patience))).toBe('ab')
+    expect(await read(withTimeout(whole, timeout))).toBe('ab')
     expect(whole.isCancelled).toBe(false)
   })
 })

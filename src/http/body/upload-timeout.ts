@@ -1,0 +1,95 @@
+import { SatchelError } from '../../domain/value/error'
+
+/** When a slow upload is aborted (design.md §6 slow clients). */
+export interface UploadTimeout {
+  /** The longest time without a byte, ms. */
+  readonly silence: number
+  /** The lowest average rate once `silence` has passed, bytes per second. */
+  readonly rate: number
+}
+
+/** The chunks of an upload. */
+export interface ChunkSource {
+  /** Gives the next chunk; undefined after the last. */
+  readonly read: () => Promise<Uint8Array | undefined>
+  /** Stops the upload, even while `read` is pending. */
+  readonly cancel: () => void
+}
+
+/** How often the timeout is checked, per `silence`. */
+const CHECKS = 8
+
+/**
+ * The chunks as they arrive. Only time in which the sender is waited for counts, not time in which the
+ * consumer is busy. Throws `TOO_SLOW`.
+ */
+export function withTimeout(
+  { read, cancel }: ChunkSource,
+  { silence, rate }: UploadTimeout,
+): AsyncIterable<Uint8Array> {
+  let waited = 0
+  let received = 0
+  let waitingSince: number | undefined
+  let abort = (_error: SatchelError) => {}
+  let timer: Timer | undefined
+
+  function check(): void {
+    if (waitingSince === undefined) return
+    const silent = performance.now() - waitingSince
+    const total = waited + silent
+    if (silent < silence && (total < silence || received >= (rate * total) / 1000)) return
+    abort(tooSlow())
+    stop()
+  }
+
+  function stop(): void {
+    clearInterval(timer)
+    cancel()
+  }
+
+  function arrived(value: Uint8Array | undefined, begun: number): IteratorResult<Uint8Array> {
+    waited += performance.now() - begun
+    waitingSince = undefined
+    if (value === undefined) {
+      clearInterval(timer)
+      return { done: true, value }
+    }
+    received += value.length
+    return { done: false, value }
+  }
+
+  // One promise per chunk, because there are twenty chunks in a mebibyte.
+  function next(): Promise<IteratorResult<Uint8Array>> {
+    const begun = (waitingSince = performance.now())
+    return new Promise((resolve, reject) => {
+      abort = reject
+      read().then(
+        (value) => resolve(arrived(value, begun)),
+        (error: unknown) => {
+          clearInterval(timer)
+          reject(error)
+        },
+      )
+    })
+  }
+
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next() {
+        timer ??= setInterval(check, silence / CHECKS)
+        return next()
+      },
+      async return() {
+        stop()
+        return { done: true, value: undefined }
+      },
+    }),
+  }
+}
+
+function tooSlow(): SatchelError {
+  return new SatchelError(
+    'TOO_SLOW',
+    'The body arrived too slowly and nothing was stored: repeat the request on a better network',
+  )
+}
