@@ -25,7 +25,7 @@ export function hasErrno(error: unknown, ...codes: readonly string[]): boolean {
 /** The kinds of file system errors that are explained to the caller. */
 type DiskErrorCode = Extract<ErrorCode, 'BUSY' | 'READ_ONLY' | 'STORAGE_FAILED' | 'STORAGE_FULL'>
 
-/** What the caller is told about each kind; a kind without a message is not translated. */
+/** The message for each kind of error; a kind without a message is not translated. */
 export type DiskMessages = Readonly<Partial<Record<DiskErrorCode, string>>>
 
 /**

@@ -7,7 +7,7 @@ import type { Session } from '../control/session'
 import { SatchelError } from '../domain/value/error'
 import type { Terminal } from './terminal'
 
-/** What every command is handed. */
+/** The context of every command. */
 export interface Cli {
   readonly terminal: Terminal
   readonly clock: Clock

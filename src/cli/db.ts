@@ -55,7 +55,7 @@ export function addDatabaseCommands(program: Command, cli: Cli): void {
     .option('--reset', 'use the setting of the server: satchel serve --offload-beyond')
     .addHelpText(
       'after',
-      '\nFiles, binary values and texts that are posted within an object and are larger are stored as\nblobs then, and read back as BlobRefs. Not so keys, what an index is declared on, and imports.',
+      '\nFiles, binary values and texts that are posted within an object and are larger are then stored\nas blobs, and returned as BlobRefs. Keys, indexed properties and imports are not offloaded.',
     )
     .addHelpText('after', example('satchel db offload todo', 'satchel db offload todo clients'))
     .action(async (name, size, options) => {

@@ -5,7 +5,7 @@ import type { Cli } from './command'
 
 export interface Input {
   readonly bytes: ReadableStream<Uint8Array>
-  /** In bytes, or null when nobody knows. */
+  /** In bytes, or null when unknown. */
   readonly size: number | null
 }
 

@@ -96,7 +96,7 @@ const REDRAW_MS = 100
 const WIDTH = 30
 const CLEAR_LINE = '\r\u001b[2K'
 
-/** A line on standard error that draws itself again and again; nothing when nobody looks or for programs. */
+/** A line on standard error that draws itself again and again; nothing without a terminal or for programs. */
 export function showProgress(
   { terminal, clock }: Cli,
   { json }: { readonly json?: true | undefined },

@@ -14,7 +14,7 @@ import { addSchemaCommands } from './schema'
 import { addServeCommand } from './serve'
 import { addUserCommands } from './user'
 
-/** What the process answers its caller with. */
+/** The exit code and output of the process. */
 const EXIT = { done: 0, failed: 1, misused: 2 } as const
 
 /** The commands in the order of the help, each with what adds it to the program. */

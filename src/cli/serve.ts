@@ -70,7 +70,7 @@ async function runServer(
   }
 }
 
-/** One request that goes wrong in a way nobody thought of must not end all the others. */
+/** An unexpected failure of one request must not end all the others. */
 function keepRunning(): void {
   process.on('unhandledRejection', (error) => serverLog.error('Unhandled rejection', { error }))
   process.on('uncaughtException', (error) => serverLog.error('Uncaught exception', { error }))

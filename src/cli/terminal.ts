@@ -4,11 +4,11 @@ import { openOutlet } from '../log/line-sink'
 
 /** Where a command reads and writes. */
 export interface Terminal {
-  /** Somebody looks at standard output: secrets may be shown. */
+  /** Standard output is a terminal: secrets may be shown. */
   readonly isWatched: boolean
-  /** Somebody looks at standard error: pictures of progress may be drawn, and words preferred. */
+  /** Standard error is a terminal: progress may be drawn, and text is preferred to JSON. */
   readonly isFollowed: boolean
-  /** Somebody can answer a question. */
+  /** Standard input is a terminal: questions can be asked. */
   readonly canAsk: boolean
   /** Waits while the reader of standard output is slow. */
   write(output: string | Uint8Array): Promise<void>

@@ -115,7 +115,7 @@ export function addExportCommand(program: Command, cli: Cli): void {
     })
 }
 
-/** What a file is by its name. */
+/** The format of a file by its name. */
 function formatOf(file = ''): ExportFormat {
   const ending = extname(file).slice(1).toLowerCase()
   return FORMATS.find((format) => format === ending) ?? 'ndjson'

@@ -80,7 +80,7 @@ export function addUserCommands(program: Command, cli: Cli): void {
       ),
     )
     .action((id, options) => {
-      // Days of evaluation mean nothing to anybody else.
+      // Days of evaluation matter only to evaluating users.
       const type = options.evalDays === undefined ? 'prod' : 'eval'
       return write(cli, options, id, { type }, true)
     })
@@ -146,7 +146,7 @@ async function readUsers(
   }
 }
 
-/** What there is to say of a user. */
+/** The description of a user. */
 function withFields<Args extends unknown[], Options extends OptionValues>(
   command: Command<Args, Options>,
 ) {

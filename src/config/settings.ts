@@ -13,9 +13,9 @@ export type LogLevel = 'debug' | 'info' | 'warning' | 'error'
 
 export interface Setting<T> {
   readonly help: string
-  /** What the value is called in help: `--port <number>`. A setting without one is a switch. */
+  /** The name of the value in help: `--port <number>`. A setting without one is a switch. */
   readonly value?: string
-  /** True for what only the settings file and the environment may say. */
+  /** True for settings that only the settings file and the environment may have. */
   readonly withoutFlag?: true
   readonly fallback: T
   /** Throws an error that says what is expected: "a port between 0 and 65535". */
@@ -103,7 +103,7 @@ export const SETTINGS = {
     null,
     amount,
     'bytes',
-    'how much room each user has for what they upload, such as 500MB',
+    'the quota of each user for uploaded blobs, such as 500MB',
   ),
   tlsCert: setting<string | null>(
     null,

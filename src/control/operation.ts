@@ -2,7 +2,7 @@ import { SatchelError } from '../domain/value/error'
 import type { DataFolder } from '../host/data-folder'
 import type { Host } from '../host/host'
 
-/** What flows besides the input and the output of an operation. */
+/** The streams of an operation, besides its input and output. */
 export interface Streams {
   /** The bytes of a file that the command sends. */
   readonly upload?: ReadableStream<Uint8Array> | undefined
@@ -27,7 +27,7 @@ export function onFolder<F extends Fields, Output>(
   return { read: (input) => readFields(fields, input), run }
 }
 
-/** What an operation on one database may use besides that database. */
+/** The context of an operation on one database, besides that database. */
 export interface Surroundings extends Streams {
   readonly folder: DataFolder
   /** ms since the epoch, when the operation started. */

@@ -48,7 +48,7 @@ export interface DataFolder extends AsyncDisposable {
   servedAt(url: string): void
 }
 
-/** What a server does with mails while no mail server is configured (design.md §2 Development). */
+/** The treatment of mails while no mail server is configured (design.md §2 Development). */
 export interface MailPrinter {
   isPrinting(): boolean
   print(message: Message): void
@@ -99,7 +99,7 @@ export async function takeDataFolder(
   }
 }
 
-/** What the databases of a folder are opened with; their files are in one folder each. */
+/** The options for opening the databases of a folder; each has a folder of its own. */
 function createContext(
   path: string,
   config: Config,
@@ -145,7 +145,7 @@ function addressBelow(base: string | null, database: string): string | null {
   return base === null ? null : `${base}/${database}`
 }
 
-/** An import may bring what requests may store; a part of it may be larger than a request. */
+/** An import may have anything that requests may store; a part of it may be larger than a request. */
 function importLimits({ maxBody, maxDepth: depth, maxValues: values }: Config): PartLimits {
   return { depth, values, bytes: Math.max(PART_LIMITS.bytes, 4 * maxBody) }
 }

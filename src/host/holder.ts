@@ -31,7 +31,7 @@ export function removeHolder(folder: string): void {
   rmSync(join(folder, 'holder.json'), { force: true })
 }
 
-/** The last process that held the folder; it may be gone. Undefined when nobody can be made out. */
+/** The last process that held the folder; it may be gone. Undefined when it is unknown. */
 export function readHolder(folder: string): Holder | undefined {
   let holder: unknown
   try {

@@ -45,11 +45,11 @@ export interface Host extends AsyncDisposable {
   readonly address: () => Promise<string | null>
 }
 
-/** What a process gives to each host that it opens. */
+/** The parts that a process gives to each host that it opens. */
 export interface HostContext {
   readonly clock: Clock
   readonly tokenLimits: TokenLimits
-  /** Sends requests to addresses that somebody configured. */
+  /** Sends requests to configured addresses. */
   readonly call: Outbound
   /** How mails are sent unless the database has settings of its own. */
   readonly mail: ServerMail

@@ -11,7 +11,7 @@ export const httpLog = getLogger(['satchel', 'http'])
 /** Mails: failed ones, and those that are printed instead. */
 export const mailLog = getLogger(['satchel', 'mail'])
 
-/** What the access log says about one request. Never the query, a header or a body (design.md §6). */
+/** The line of the access log about one request. Never the query, a header or a body (design.md §6). */
 export interface AccessEntry {
   readonly requestId: string
   readonly method: string
@@ -32,7 +32,7 @@ export interface PrintedMail {
   readonly to: string
   readonly subject: string
   readonly text: string
-  /** What the words are made of: a program that waits for a code reads it here. */
+  /** The variables of the mail: a program that waits for a code reads it here. */
   readonly variables: object
 }
 
@@ -40,7 +40,7 @@ export interface PrintedMail {
 export interface Logs {
   /** One line per request, at the speed of requests. */
   access(entry: AccessEntry): void
-  /** A mail that nobody can miss, at any level, because the terminal is all the mailbox there is. */
+  /** A mail in a conspicuous frame, at any level, because the terminal is the only mailbox. */
   mail(mail: PrintedMail): void
   /** Resolves when every line so far has left the process. */
   flush(): Promise<void>
@@ -55,7 +55,7 @@ export interface LogOptions {
 }
 
 /**
- * Sends the named logs and the access log to `sink`. Whatever a value holds, an entry stays one line
+ * Sends the named logs and the access log to `sink`. For any values, an entry stays one line
  * without control characters (promises.md 31). The named logs belong to the process: the last call
  * decides where they go.
  */
@@ -150,7 +150,7 @@ function messageOf(record: LogRecord): string {
     .join('')
 }
 
-/** Errors have no enumerable properties: spelled out, with what caused them. */
+/** Errors have no enumerable properties: spelled out, with their causes. */
 function plain(value: unknown): unknown {
   if (typeof value === 'bigint') return String(value)
   if (!(value instanceof Error)) return value
@@ -191,7 +191,7 @@ function text(value: string): string {
   return PLAIN_TEXT.test(value) ? `"${value}"` : escapeRest(JSON.stringify(value))
 }
 
-/** What JSON leaves alone and a terminal or a line reader might act upon. */
+/** Characters that JSON does not escape and that a terminal or a line reader might act upon. */
 function escapeRest(json: string): string {
   return json.replaceAll(/[\u007f-\u009f\u2028\u2029]/g, escapeUnit)
 }

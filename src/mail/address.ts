@@ -48,7 +48,7 @@ export function holdsSecret(text: string): boolean {
   return address.kind === 'smtp' && address.password !== null
 }
 
-/** The sender where nobody is named: on this machine, or for a hook that has a sender of its own. */
+/** The default sender: on this machine, or for a hook that has a sender of its own. */
 export const NOBODY = 'Satchel <noreply@localhost>'
 
 /** The default sender, or null when a sender must be given: servers refuse made-up ones. */

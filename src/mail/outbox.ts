@@ -24,7 +24,7 @@ const MINUTE = 60 * SECOND
 const PAUSES = [2 * SECOND, 10 * SECOND, 30 * SECOND, 2 * MINUTE, 5 * MINUTE]
 const LONGEST_PAUSE = 15 * MINUTE
 const AT_ONCE = 4
-/** How often to look while mails wait, whatever the clock says: it may jump. */
+/** The interval of checks while mails wait, independent of the clock, which may jump. */
 const LOOK_EVERY = MINUTE
 /** How long a mail that is on its way may take when the database closes. */
 const GRACE = SECOND

@@ -16,7 +16,7 @@ export function variableNames(kind: MailKind): readonly string[] {
 
 const DAY = 24 * 60 * 60 * 1000
 
-/** What the templates can be tried out with. */
+/** Sample variables for the templates. */
 export function sampleVariables(email: string, database: string): MailVariables {
   return {
     otp: {
@@ -27,7 +27,7 @@ export function sampleVariables(email: string, database: string): MailVariables 
       origin: '',
       link: '',
       minutes: 10,
-      notice: 'This is a test: the code in it logs nobody in.',
+      notice: 'This is a test: its code cannot be used to log in.',
     },
     invite: {
       email,

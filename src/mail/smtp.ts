@@ -67,9 +67,9 @@ function explain(error: unknown): DeliveryError {
   return new DeliveryError(message || 'The mail server failed', isFinal, error)
 }
 
-/** What nodemailer adds to its errors. */
+/** The properties that nodemailer adds to its errors. */
 interface SmtpError extends Error {
-  /** What the server answered to. */
+  /** The command that the server answered. */
   readonly command: string
   /** Its reply code. */
   readonly responseCode: number

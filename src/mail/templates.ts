@@ -129,7 +129,7 @@ function kindOf(id: string): MailKind {
   return id.startsWith('invite-') ? 'invite' : 'otp'
 }
 
-/** Why nobody could log in with a mail of these words, which can be filled in. */
+/** The reason why a mail from this valid template would be useless for logging in. */
 async function findLack(id: string, content: string): Promise<string | undefined> {
   if (!id.startsWith('otp-body-')) return undefined
   const fill = await compile(content, id.endsWith('html') ? 'html' : 'text')

@@ -1,6 +1,6 @@
 import process from 'node:process'
 
-/** IP networks that somebody named. */
+/** Configured IP networks. */
 export interface Networks {
   /** As they were given, `10.0.0.0/8`. */
   readonly networks: readonly string[]
@@ -36,7 +36,7 @@ export function parseNetworks(text: string): Networks | undefined {
   })
 }
 
-/** What one holder is usually given: an IPv4 address, or the first 64 bits of version 6. */
+/** The usual allocation to one holder: an IPv4 address, or the first 64 bits of version 6. */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address
   const [head = '', tail] = address.split('::', 2)

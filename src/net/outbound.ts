@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { LookupFunction } from 'node:net'
 import { isIPv4, isIPv6, isPublicAddress, type Networks } from './networks'
 
-/** What a request to an address that somebody configured ends with when there is no answer to use. */
+/** The failure of a request to a configured address without a usable answer. */
 export class OutboundError extends Error {
   override readonly name = 'OutboundError'
 
@@ -28,10 +28,10 @@ export interface OutboundRequest {
 }
 
 /**
- * Requests to addresses that somebody configured: login providers and web hooks (promise 32). An
+ * Requests to configured addresses: login providers and web hooks (promise 32). An
  * answer is there as a whole. Throws `OutboundError` with a sentence for the
  * administrator: the address is private and not allowed, it is http in the open, it redirects, it
- * takes too long or nobody answers.
+ * takes too long or there is no answer.
  */
 export type Outbound = (url: string | URL, request?: OutboundRequest) => Promise<Response>
 

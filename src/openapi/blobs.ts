@@ -2,7 +2,7 @@ import { json, type Operations, type Parameter, schemaRef } from './specificatio
 
 const BEARER = '-H "Authorization: Bearer $TOKEN"'
 
-/** The bytes of a blob, of whatever type it is. */
+/** The bytes of a blob, of any type. */
 const BYTES = { schema: { type: 'string', format: 'binary' } } as const
 
 const HEADERS = {
@@ -41,14 +41,14 @@ const CONDITIONS: readonly Parameter[] = [
   {
     name: 'If-None-Match',
     in: 'header',
-    description: 'The `ETag` of what the caller has: answered with 304 when it is this.',
+    description: 'The `ETag` of the caller’s copy: answered with 304 if it is still current.',
     schema: { type: 'string' },
   },
   {
     name: 'If-Range',
     in: 'header',
     description:
-      'The `ETag` of what the caller has a part of: `Range` counts only when it is this.',
+      'The `ETag` of the caller’s partial copy: `Range` applies only if it is still current.',
     schema: { type: 'string' },
   },
 ]
@@ -118,7 +118,8 @@ export const BLOB_SCHEMAS = {
     properties: {
       ref: {
         type: 'string',
-        description: 'What a BlobRef names it by, to be stored as it is: `<version>:<blobId>`.',
+        description:
+          'The name of the blob in BlobRefs, to be stored unchanged: `<version>:<blobId>`.',
         pattern: '^1:[\\w.~|-]{1,128}$',
       },
     },

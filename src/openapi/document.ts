@@ -29,7 +29,7 @@ const OPERATIONS: Operations = {
 const TAGS: Readonly<Record<Tag, string>> = {
   tokens: 'Authentication',
   login: 'How people log in',
-  my: 'What the subject of the token may see',
+  my: 'Objects that the subject of the token may see',
   all: 'The whole database',
   public: 'Objects that everyone may read',
   tables: 'The tables of /my by shorter addresses',
@@ -171,7 +171,7 @@ function descriptionOf({ description, caller, curl }: Operation): string {
 }
 
 function whoMay(caller: Caller): string {
-  if (caller === 'anybody') return 'everybody; no token is needed.'
+  if (caller === 'anybody') return 'all callers; no token is needed.'
   if (caller === 'client') {
     return 'callers with the id and secret of a client or with the key that a refresh token is bound to, and people who log in.'
   }
@@ -185,7 +185,7 @@ function securityOf(caller: Caller): readonly Readonly<Record<string, readonly s
   return [{ bearer: caller }, { client: caller }]
 }
 
-/** Those of every route, of what its caller shows, and its own. */
+/** The refusals of every route, of its authentication, and its own. */
 function codesOf({ tag, caller, refusals = [] }: Operation): ErrorCode[] {
   return [
     'INVALID_REQUEST',
@@ -217,17 +217,17 @@ function mapValues<T, U>(
   )
 }
 
-/** What each scope lets its token do (spec.md §5.4, protocol.md §9.2). */
+/** The meaning of each scope (spec.md §5.4, protocol.md §9.2). */
 export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
   ACCESS_DB: 'Read and write under the access rules of realms.',
-  GLOBAL_READ: 'Read everything, whatever its realm.',
-  GLOBAL_WRITE: 'Write everything, whatever its realm.',
+  GLOBAL_READ: 'Read all objects of all realms.',
+  GLOBAL_WRITE: 'Write all objects of all realms.',
   IMPERSONATE: 'Ask for tokens of users, with claims.',
   MANAGE_DB: 'Manage clients, origins and the schema.',
   DELETE_DB: 'Delete the database.',
 }
 
-/** What the page says before the first operation. Paragraphs are lines: the page breaks where the text does. */
+/** The introduction of the page. Paragraphs are lines: the page breaks where the text does. */
 export function introduction(): string {
   return [
     'Each database has its own address, `/{database}`, and there:',

@@ -57,7 +57,7 @@ export const LOGIN_OPERATIONS: Operations = {
         headers: {
           Location: { description: 'Where.', schema: { type: 'string', format: 'uri' } },
           'Set-Cookie': {
-            description: 'What binds the login to this browser, for half an hour.',
+            description: 'Binds the login to this browser, for half an hour.',
             schema: { type: 'string' },
           },
         },
@@ -111,7 +111,7 @@ export const LOGIN_SCHEMAS: Readonly<Record<string, Schema>> = {
       scopes: {
         type: 'array',
         items: { type: 'string' },
-        description: 'What the provider is asked for.',
+        description: 'The scopes that the provider is asked for.',
       },
     },
   },

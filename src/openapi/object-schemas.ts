@@ -89,7 +89,10 @@ export const ROW_SCHEMAS: Readonly<Record<string, Schema>> = {
         description: 'The primary key; the server makes it when it is absent.',
       },
       name: { type: 'string' },
-      represents: { type: 'string', description: 'What it is to people: “a to-do list”.' },
+      represents: {
+        type: 'string',
+        description: 'The kind of thing that it is to users: “a to-do list”.',
+      },
       owner: { type: ['string', 'null'] },
     },
     additionalProperties: schemaRef('Value'),
@@ -223,7 +226,7 @@ export const VALUE_SCHEMAS: Readonly<Record<string, Schema>> = {
     items: { type: 'array', items: schemaRef('Value'), minItems: 2, maxItems: 2 },
   }),
   UndefinedValue: {
-    description: 'A property that is there and undefined. Inside an array it is stored as `null`.',
+    description: 'A property that exists and is undefined. Inside an array it is stored as `null`.',
     type: 'object',
     required: ['$t'],
     properties: { $t: { const: 'undefined' } },
@@ -263,7 +266,7 @@ function base64(): Schema {
   return { type: 'string', contentEncoding: 'base64' }
 }
 
-/** What narrows and pages a list (design.md §6). */
+/** The parameters that filter and page a list (design.md §6). */
 export const LIST_PARAMETERS: readonly Parameter[] = [
   {
     name: 'filters',
@@ -275,7 +278,7 @@ export const LIST_PARAMETERS: readonly Parameter[] = [
     schema: {
       type: 'object',
       additionalProperties: { type: 'string' },
-      // What the page begins with: no filter.
+      // The default of the page: no filter.
       examples: [{}],
     },
   },
@@ -293,7 +296,7 @@ export const LIST_PARAMETERS: readonly Parameter[] = [
   },
 ]
 
-/** What the SDK calls the filter for a realm (protocol.md §14.1). */
+/** The SDK’s name of the filter for a realm (protocol.md §14.1). */
 export const REALM: Parameter = {
   name: 'realm',
   in: 'query',

@@ -11,9 +11,9 @@ import {
 } from './specification'
 import type { ErrorCode } from '../domain/value/error'
 
-/** What differs between the places where tables are served; everything else is the same everywhere. */
+/** The differences between the addresses where tables are served. */
 export interface TablePlace {
-  /** What the names of its operations begin with. */
+  /** The prefix of its operation names. */
   readonly name: string
   readonly tag: Tag
   readonly view: ViewName
@@ -34,10 +34,10 @@ export const EXAMPLE_USER = 'alice@example.com'
 
 const ALL: TablePlace = {
   ...placeOf('all'),
-  lists: 'Every object of the table, whatever its realm.',
+  lists: 'Every object of the table, in all realms.',
   upserts:
     'Every object must name its `realmId`: a user, `rlm-public`, or a realm that exists. The access rules of realms do not count here: `GLOBAL_WRITE` stands above them.',
-  deletes: 'Deletes the object whatever its realm.',
+  deletes: 'Deletes the object, in any realm.',
   written: ['PlacedObject', 'Realm', 'Member', 'Role'],
   realmId: 'rlm-public',
   key: 'news',
@@ -224,7 +224,7 @@ function replace(place: TablePlace): Operation {
     tag,
     caller: VIEWS[view].write,
     summary: 'Create or replace one object',
-    description: `The object becomes what is sent, whatever it was. The key may be left out; another one than that of the address is refused. ${upserts} ${OFFLOADING}`,
+    description: `The object is replaced by the body. The key may be omitted from the body; a different key is rejected. ${upserts} ${OFFLOADING}`,
     curl: `curl -X PUT "$DB${path}/todoItems/${key}"${bearer(true)} \\
   -H 'Content-Type: application/json' \\
   -d '${JSON.stringify(object)}'`,

@@ -10,7 +10,7 @@ import {
   type Reference,
 } from './specification'
 
-/** What each code of an error body means to a caller (design.md §6). */
+/** The meaning of each code of an error body (design.md §6). */
 export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
   INVALID_REQUEST: 'The request is malformed: its address, its query, a header or the JSON itself.',
   RESERVED_CLAIM: 'A token request sets a claim that is the server’s to make.',
@@ -28,7 +28,7 @@ export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
     'A page of an origin that is not listed called: `satchel origin add` lists it.',
   BLOB_NOT_READABLE:
     'The object references a blob that its writer may not read; `reason` names the property.',
-  LICENSE_EXPIRED: 'The licence of the user has expired: reading goes on, writing does not.',
+  LICENSE_EXPIRED: 'The licence of the user has expired: reading is still allowed, writing is not.',
   USER_DEACTIVATED: 'The user is deactivated.',
   USER_NOT_REGISTERED: 'No user has this address, and a login does not create one.',
   USER_NOT_ACCEPTED: 'New users are not accepted: the policy of the database says so.',

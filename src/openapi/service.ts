@@ -26,7 +26,7 @@ export const SERVICE_OPERATIONS: Operations = {
     tag: 'service',
     caller: 'anybody',
     summary: 'Is the process alive?',
-    description: 'Answers as long as the process does, whatever its databases do.',
+    description: 'Answers while the process is running, regardless of its databases.',
     curl: 'curl "$SERVER/health"',
     responses: {
       '200': {

@@ -74,7 +74,7 @@ export interface Refusal {
 
 export type Teller = (code: ErrorCode, message: string) => Refusal
 
-/** What a person should know about one route; its path and method are the route's to say. */
+/** The documentation of one route, without its path and method. */
 export interface Operation {
   readonly tag: Tag
   readonly caller: Caller

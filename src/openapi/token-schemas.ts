@@ -10,9 +10,9 @@ const MILLISECONDS = 'Milliseconds since the epoch.'
 
 /** Token requests and their answers (spec.md §2.1, §2.2, design.md §4). */
 export const TOKEN_SCHEMAS: Readonly<Record<string, Schema>> = {
-  Scope: { type: 'string', enum: SCOPES, description: 'What a token may be used for.' },
+  Scope: { type: 'string', enum: SCOPES, description: 'A permission of a token.' },
   TokenRequest: {
-    description: 'What it takes depends on `grant_type`.',
+    description: 'The parameters depend on `grant_type`.',
     oneOf: [
       schemaRef('ClientCredentialsRequest'),
       schemaRef('OtpRequest'),
@@ -71,7 +71,7 @@ export const TOKEN_SCHEMAS: Readonly<Record<string, Schema>> = {
       },
       intent: {
         enum: ['login', 'register'],
-        description: '`login` makes no new user, whatever the policy of the database.',
+        description: '`login` creates no user, regardless of the policy of the database.',
       },
     },
   },
@@ -123,7 +123,7 @@ export const TOKEN_SCHEMAS: Readonly<Record<string, Schema>> = {
       refreshToken: { type: 'string', description: 'When a `public_key` was given.' },
       refreshTokenExpiration: {
         type: ['integer', 'null'],
-        description: 'Null: it ends when nobody uses it for 180 days.',
+        description: 'Null: it expires after 180 days without use.',
       },
       userType: { enum: ['demo', 'eval', 'prod', 'client'] },
       evalDaysLeft: { type: 'integer', minimum: 0 },

@@ -25,7 +25,10 @@ export const USER_SCHEMAS: Readonly<Record<string, Schema>> = {
     properties: {
       userId: schemaRef('UserId'),
       created: MOMENT,
-      updated: { ...MOMENT, description: 'When somebody last changed the user; logins do not.' },
+      updated: {
+        ...MOMENT,
+        description: 'The time of the last change to the user; logins do not count.',
+      },
       lastLogin: { ...MOMENT, type: ['string', 'null'] },
       type: { enum: USER_TYPES },
       validUntil: { ...MOMENT, description: 'From then on the user can read, but not write.' },
@@ -92,7 +95,7 @@ export const USER_SCHEMAS: Readonly<Record<string, Schema>> = {
   },
 }
 
-/** What narrows, sorts and pages the list of users (spec.md §4.2). */
+/** The parameters that filter, sort and page the list of users (spec.md §4.2). */
 export const USER_PARAMETERS: readonly Parameter[] = [
   {
     name: 'search',
@@ -112,7 +115,7 @@ export const USER_PARAMETERS: readonly Parameter[] = [
     name: 'sort',
     in: 'query',
     description:
-      'What to sort by. Users without a value come first, and last in descending order; names are sorted without case and accents.',
+      'The order. Users without a value come first, and last in descending order; names are sorted without case and accents.',
     schema: { enum: USER_ORDERS, default: 'userId' },
   },
   {

@@ -1,7 +1,7 @@
 import { json, type Parameter, type Schema, schemaRef } from './specification'
 import { USER_DATA_SCHEMA } from './users'
 
-/** What web hooks are asked and answer (protocol.md §13.1), and the mails they get (§13.2). */
+/** The requests to web hooks and their answers (protocol.md §13.1), and the mails they get (§13.2). */
 export const WEBHOOK_SCHEMAS: Readonly<Record<string, Schema>> = {
   NewUserQuestion: {
     type: 'object',
@@ -47,7 +47,7 @@ export const WEBHOOK_SCHEMAS: Readonly<Record<string, Schema>> = {
       text: { type: 'string' },
       html: { type: 'string' },
       variables: {
-        description: 'What the templates were filled with, for a hook that has words of its own.',
+        description: 'The variables of the templates, for hooks with their own texts.',
         anyOf: [schemaRef('OtpMailVariables'), schemaRef('InviteMailVariables')],
       },
     },
@@ -56,7 +56,7 @@ export const WEBHOOK_SCHEMAS: Readonly<Record<string, Schema>> = {
     otp: 'The code.',
     otp_id: 'Which code it is.',
     email: 'Whom it logs in.',
-    originName: 'What asks for it: the name or the host of an application, or the database.',
+    originName: 'The requesting application: its name or host, or the database.',
     origin: 'The page that asks, or empty.',
     link: 'Logs in without the code being typed; empty when no page asks.',
     minutes: 'How long the code is good for.',
@@ -65,10 +65,10 @@ export const WEBHOOK_SCHEMAS: Readonly<Record<string, Schema>> = {
   InviteMailVariables: texts({
     email: 'The invited address.',
     name: 'Their name, or empty.',
-    realmName: 'What they are invited to, or empty.',
+    realmName: 'The realm of the invitation, or empty.',
     inviterName: 'The name of the inviter.',
     inviterEmail: 'Empty when it is the name.',
-    originName: 'What it is in: the name or the host of an application, or the database.',
+    originName: 'The application of the realm: its name or host, or the database.',
     origin: 'The page of that application, or empty.',
     link: 'Where they accept or decline.',
     days: 'How long the link is good for.',
@@ -83,7 +83,7 @@ export const WEBHOOKS = {
       tags: ['login'],
       summary: 'Decide about a new user',
       description:
-        'Asked when somebody appears for the first time in a database whose policy leaves it to a web hook: `satchel policy set --new-users webhook --hook-url https://app.example.com/new-user`. The secret that this command prints once signs every request as Standard Webhooks have it: verify it with one of their libraries.\n\nThe answer must be there within five seconds and hold at most 128 KiB. When there is none, or a status of 5xx, 408, 425 or 429, the same question comes up to two times more, with the same `webhook-id`. Then, and after any other answer, the person is told `WEBHOOK_ERROR` and may try again with the same code; the log of the server says why.',
+        'Called when a person logs in for the first time and the sign-up policy of the database is a web hook: `satchel policy set --new-users webhook --hook-url https://app.example.com/new-user`. Every request is signed according to Standard Webhooks with the secret that this command prints once: verify it with one of their libraries.\n\nThe answer must arrive within five seconds and have at most 128 KiB. Without an answer, or with a status of 5xx, 408, 425 or 429, the request is repeated up to two times with the same `webhook-id`. Then, and after any other answer, the login fails with `WEBHOOK_ERROR`, and the person may try again with the same code; the reason is logged.',
       parameters: [
         header('webhook-id', 'The same for every repetition of a question.', {
           type: 'string',

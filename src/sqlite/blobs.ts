@@ -123,7 +123,7 @@ function references(context: TxContext, id: string, limit: number): BlobReferenc
 /** The row of the whole database among those of its uploaders; no realm has this number. */
 export const WHOLE: RealmRef = 0
 
-/** Notes a blob that may be there, and one more who brought it. */
+/** Records a blob that may exist, and one more uploader of it. */
 export function putBlob(context: WriteContext, blob: Blob, uploader: RealmRef | null): void {
   const { prepare } = context.connection
   const { id, hash, size, type, created } = blob
@@ -143,7 +143,7 @@ export function putBlob(context: WriteContext, blob: Blob, uploader: RealmRef | 
   if (added.changes > 0) count(context, uploader, size, 1)
 }
 
-/** Removes a blob and who brought it; the last one of its content leaves its hash as spent. */
+/** Removes a blob and its uploaders; the last blob of a content leaves its hash as spent. */
 export function removeBlob(context: WriteContext, id: string): void {
   const { prepare } = context.connection
   const row = prepare<Pick<Blob, 'hash' | 'size'>>(
@@ -181,7 +181,7 @@ export function eraseUploads(context: WriteContext, realm: RealmRef, limit: numb
   return uploads.length
 }
 
-/** Removes a blob that nobody brought any more and nothing references. */
+/** Removes a blob without uploaders and references. */
 export function removeIfLeft(context: WriteContext, id: string): void {
   const row = context.connection
     .prepare('SELECT 1 FROM blobs WHERE id = ? AND is_left = 1 AND idle_since IS NOT NULL')
@@ -203,7 +203,7 @@ export interface References {
   readonly blobs: readonly string[]
 }
 
-/** Notes what the object at `seq` references, instead of what it referenced `before`. */
+/** Records the references of the object at `seq`, instead of those `before`. */
 export function putRefs(
   context: WriteContext,
   table: number,

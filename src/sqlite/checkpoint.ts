@@ -8,7 +8,7 @@ const WORTH_COPYING = 4 * MIB
 const WAL_RESTART = 32 * MIB
 /** A restart that a reader prevented is tried again after this much growth. */
 const RETRY_STEP = 4 * MIB
-/** Above this writing waits for a checkpoint under way: the log has a bound, whatever the disk does. */
+/** Above this, writes wait for the running checkpoint: the log is bounded even if the disk is slow. */
 const WAL_HOLD = 48 * MIB
 
 const EMPTY = { log: 0, unsaved: 0 }
@@ -31,7 +31,7 @@ export interface Checkpoints {
 }
 
 /**
- * Keeps checkpoints off the request path. A worker copies pages while the writer goes on (PASSIVE);
+ * Keeps checkpoints off the request path. A worker copies pages while the writer continues (PASSIVE);
  * since the log can only be reused when the writer stands still, the writer restarts it itself
  * when it has grown in spite of that. The worker starts with the first need.
  */
@@ -44,7 +44,7 @@ export function createCheckpoints(
     connection.prepare<{ page_size: number }>('PRAGMA page_size').get()?.page_size ?? 4096
   let worker: Worker | undefined
   let hasFailed = false
-  /** What the worker is doing, while it is. */
+  /** The current task of the worker. */
   let work: PromiseWithResolvers<void> | undefined
   let restartAt = WAL_RESTART
 

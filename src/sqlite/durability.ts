@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite'
 
-/** What an answered write survives: power loss, the end of the process, or nothing (design.md §3). */
+/** The event that an acknowledged write survives: power loss, the end of the process, or none (design.md §3). */
 export type Durability = 'full' | 'relaxed' | 'none'
 
 const SYNCHRONOUS: Readonly<Record<Durability, string>> = {

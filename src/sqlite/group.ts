@@ -10,11 +10,11 @@ import {
 import type { RealmRef } from '../domain/store/realms'
 import type { Table } from '../domain/store/tables'
 
-/** What the units of one transaction share: they commit together. */
+/** The shared state of the units of one transaction: they commit together. */
 export interface Group {
   readonly counters: Counters
   readonly flags: GroupFlags
-  /** What its units changed, in the order of their revisions. */
+  /** The changes of its units, in the order of their revisions. */
   readonly units: UnitChanges[]
   /** By table number, for tables that got a longer value than they had. */
   readonly largest: Map<number, number>
@@ -26,7 +26,7 @@ export interface Group {
   erasing: ReadonlySet<RealmRef> | undefined
 }
 
-/** What a unit changed and its commit announces. Entries may repeat. */
+/** The changes of a unit, which its commit announces. Entries may repeat. */
 export interface UnitChanges {
   readonly revision: number
   readonly realms: RealmRef[]

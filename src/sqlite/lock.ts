@@ -18,7 +18,7 @@ export function lockFolder(folder: string): Disposable | undefined {
   try {
     keepPrivate(file)
     db = new Database(file, { create: true, readwrite: true })
-    // SQLite would be content to read, and then its exclusive lock excludes nobody.
+    // SQLite would open it for reading, and then its exclusive lock excludes no process.
     accessSync(folder, constants.W_OK)
     accessSync(file, constants.W_OK)
     db.run('PRAGMA busy_timeout = 0')

@@ -203,7 +203,7 @@ function dropEntries(context: TxContext, limit: number): number {
 
 /**
  * One step of the erasure of a realm: rows of its objects first, then its tombstones and, where it is
- * somebody's private realm, their uploads, then its number.
+ * a user’s private realm, their uploads, then its number.
  */
 export function erase(
   context: WriteContext,

@@ -79,7 +79,7 @@ function scanText(
   if (erasing(context).size > 0 || !isLight(context, table, size.rows)) return undefined
   const [realm] = realms ?? []
   const chosen = realm === undefined ? '' : 'FILTER (WHERE realm = ?3)'
-  // So many rows are visited, whatever their realms: a read stays short.
+  // The maximum of visited rows, in all realms: a read stays short.
   const row = context.connection
     .prepare<{ text: string | null; rows: number; last: number }>(
       `SELECT group_concat(value, ',') ${chosen} AS text, count(*) AS rows, max(seq) AS last FROM (SELECT seq, value${realm === undefined ? '' : ', realm'} FROM ${objectTable(table.number)} WHERE seq > ?1 ORDER BY seq LIMIT ?2)`,

@@ -22,7 +22,7 @@ export function gather(
   return inOrder(rows)
 }
 
-/** What rows read in one go may weigh at the most, in bytes; else they are taken one by one. */
+/** The maximum size of rows that are read at once, in bytes; else they are read one by one. */
 const HEAVIEST = 8 * 1024 * 1024
 
 /** Whether so many rows of this table can be read without looking at their size first. */
@@ -99,7 +99,7 @@ function inOrder(rows: StoredRow[]): StoredRow[] {
 
 /** Positions are gathered up to this part of a table; beyond, a scan is the better way (design.md §3). */
 const GATHERED_PART = 1 / 4
-/** A table smaller than this is gathered whatever the part. */
+/** A table smaller than this is gathered for any part. */
 const SMALL = 1_000
 
 /** The positions that realms or a look-up lead to, or undefined: scan instead. */

@@ -11,7 +11,7 @@ export function keepPrivate(file: string): void {
       if (exists(part) && (statSync(part).mode & 0o077) !== 0) chmodSync(part, 0o600)
     }
   } catch {
-    // A file system without modes is as private as it gets; whatever else is wrong SQLite tells.
+    // A file system without modes cannot be more private; SQLite reports any other failure.
   }
 }
 

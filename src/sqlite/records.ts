@@ -24,7 +24,7 @@ export function recordReader<T extends RecordTable>(
   context: TxContext,
   table: T,
 ): Records<T['$inferSelect']> {
-  // The compiler gives up on what a query of so many tables selects: the rows of the one it is.
+  // The compiler cannot infer the selection of a query over so many tables.
   type Row = T['$inferSelect']
   return {
     find: (id) =>

@@ -5,7 +5,7 @@ import type { Job, Provider, SigningKey, Setting } from '../domain/store/records
 import type { Code } from '../domain/store/credentials'
 import type { IndexState } from '../domain/store/tables'
 
-/** What `migrations/sqlite` made, as drizzle sees it: property names are the domain's. */
+/** The tables of `migrations/sqlite`, as drizzle sees them: property names are the domain's. */
 export const tables = sqliteTable('tables', {
   number: integer().primaryKey({ autoIncrement: true }),
   name: text().notNull(),

@@ -66,7 +66,7 @@ export function tableWriter(context: WriteContext): TableWriter {
   }
 }
 
-/** The group's own view of the tables, which is kept up with what it does to them. */
+/** The group's own view of the tables, updated with its changes. */
 function ownTables(context: WriteContext): Map<string, Table> {
   const tablesByName = new Map(knownTables(context))
   const { group } = context.unit

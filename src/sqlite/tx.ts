@@ -72,7 +72,7 @@ const WRITERS: { readonly [N in Noun]: (context: WriteContext) => Writers[N] } =
   jobs: (context) => recordWriter(context, jobs),
 }
 
-/** What transactions share beside their nouns. */
+/** The shared parts of transactions, besides their nouns. */
 class Tx<U extends Unit | undefined> {
   protected readonly context: GuardedContext<U>
   /** The nouns that were asked for, by name. */

@@ -161,7 +161,7 @@ function beyond({ isDescending }: UserQuery, columns: readonly string[], after: 
   )
 }
 
-/** What every user of the list must fulfil. */
+/** The condition for every user of the list. */
 function conditionsOf({ search, active, type }: UserFilter): Condition[] {
   return [
     ...(type === undefined ? [] : [condition('type = ?', type)]),
@@ -170,7 +170,7 @@ function conditionsOf({ search, active, type }: UserFilter): Condition[] {
   ]
 }
 
-/** A part of a statement, with what it is to be run with. */
+/** A part of a statement, with its parameters. */
 export interface Condition {
   readonly sql: string
   readonly parameters: readonly (string | number)[]
@@ -195,7 +195,7 @@ export interface Lookup extends Condition {
 }
 
 /**
- * Selects the numbers of the users who may pass a filter, and of hardly anybody else; undefined when
+ * Selects the numbers of the users who may pass a filter, and of hardly any others; undefined when
  * there is no index that would find them.
  */
 export function lookup({ search, type, active }: UserFilter): Lookup | undefined {
@@ -212,7 +212,7 @@ export function lookup({ search, type, active }: UserFilter): Lookup | undefined
   return undefined
 }
 
-/** Enough of them to find hardly anybody else. */
+/** Enough of them to find hardly any other users. */
 const MOST_TRIGRAMS = 16
 
 function lookupText(search: string): Lookup {

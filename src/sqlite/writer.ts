@@ -36,7 +36,7 @@ interface Pending {
   isSecondRun: boolean
 }
 
-/** What the writer needs of the database it writes to. */
+/** The parts of its database that the writer needs. */
 export interface WriterHooks {
   readonly connection: Connection
   readonly committed: Committed
@@ -168,7 +168,7 @@ export function createWriter(hooks: WriterHooks): Writer {
   function commit(closing: Group): void {
     const done = members
     forget()
-    // What failing units undid would be written as it was before, and synced.
+    // Pages that failed units restored would be written unchanged, and synced.
     if (done.length === 0) {
       rollBack()
       return

@@ -7,7 +7,7 @@ import { SatchelError, quoted } from '../domain/value/error'
 
 /** Files that unpack to more than this, in bytes, are checked for their ratio. */
 const HARMLESS = 16 * 2 ** 20
-/** Nothing that somebody wants to keep is so much smaller packed (promises.md 36). */
+/** Real files do not compress better than this (promises.md 36). */
 const MOST_RATIO = 200
 
 /**
@@ -90,7 +90,7 @@ function isBomb(unpacked: number, packed: number): boolean {
 
 const FAR_LARGER = `more than ${MOST_RATIO} times larger when it is unpacked`
 
-/** What the library needs to know of a file. */
+/** The facts about a file that the library needs. */
 function entryOf({ name, size, packedSize, offset, method, crc }: PackedFile): Partial<Entry> {
   return {
     fileName: name,
@@ -128,7 +128,7 @@ async function explained<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** What the file system says is no fault of the zip. */
+/** Errors of the file system are no faults of the zip. */
 function explain(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof SatchelError || 'syscall' in error) return error
   if (/end of central directory/i.test(error.message)) return damaged('its end is missing')

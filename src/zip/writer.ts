@@ -115,7 +115,7 @@ async function feed(
   packer.end()
 }
 
-/** What a stream that is closed was asked to do is never done. */
+/** Pending work of a closed stream never completes. */
 function unlessClosed(
   stream: DeflateRaw,
   begin: (done: (error?: Error | null) => void) => void,

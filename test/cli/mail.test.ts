@@ -39,7 +39,7 @@ describe('satchel mail', () => {
     )
     const mail = await smtp.next()
     expect(mail).toMatchObject({ from: 'app@example.com', to: [ALICE] })
-    expect(mail.text).toStartWith('This is a test: the code in it logs nobody in.')
+    expect(mail.text).toStartWith('This is a test: its code cannot be used to log in.')
     await satchel.run(['mail', 'test', '--to', ALICE, '--kind', 'invite'])
     expect((await smtp.next()).headers.get('subject')).toBe('Satchel invites you to a test list')
     expect((await satchel.run(['mail', 'reset'])).stdout).toBe('Mail is not configured\n')

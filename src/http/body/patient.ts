@@ -58,7 +58,7 @@ export function patiently(
     return { done: false, value }
   }
 
-  // One promise for each chunk, whatever may become of it: there are twenty in a mebibyte.
+  // One promise for each chunk, for all its outcomes: there are twenty chunks in a mebibyte.
   function next(): Promise<IteratorResult<Uint8Array>> {
     const begun = (since = performance.now())
     return new Promise((resolve, reject) => {
