@@ -65,7 +65,7 @@ describe('satchel mail', () => {
     [['mail', 'set', 'smtp://smtp.example.com'], 1, '--from'],
     [['mail', 'set', '--from', 'nobody'], 1, 'a name and an address'],
     [['mail', 'set', 'smtp://a.example', '--address-file', '-'], 2, 'once'],
-    [['mail', 'test', '--to', 'nobody'], 1, 'no e-mail address'],
+    [['mail', 'test', '--to', 'nobody'], 1, 'not an e-mail address'],
     [['mail', 'test', '--to', ALICE, '--kind', 'otter'], 2, 'otp, invite'],
   ])('refuses %p', async (args, exitCode, reason) => {
     using satchel = await setup()

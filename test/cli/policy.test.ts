@@ -168,7 +168,7 @@ describe('satchel policy, with a web hook', () => {
     using satchel = await setupHook(() => new Response('', { status: 500 }))
     const test = ['policy', 'test', 'ada@example.com']
     expectRefused(await satchel.say(...test), 'The web hook failed: 127.0.0.1')
-    expectRefused(await satchel.say('policy', 'test', 'ada'), 'no e-mail address')
+    expectRefused(await satchel.say('policy', 'test', 'ada'), 'not an e-mail address')
     await satchel.policy('set', '--hook-url', 'http://10.0.0.1/')
     expectRefused(await satchel.say(...test), 'allow it with --allow-private-addresses')
     await satchel.policy('set', '--hook-url', 'none', '--new-users', 'prod')

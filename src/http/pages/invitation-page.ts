@@ -70,7 +70,7 @@ ${applicationLink(shown, note, 'Open the application and log in with that accoun
   )
 }
 
-/** The name of what is shared. */
+/** The name of the shared realm, or of the application. */
 function subjectOf({ realmName, originName }: InvitationPage): string {
   return realmName || originName
 }
