@@ -1,4 +1,9 @@
-/** How far a token may reach, in seconds (design.md §4). */
+import type { Clock } from '../clock'
+import { SatchelError } from '../domain/value/error'
+import { networkOf } from '../net/networks'
+import { createCounter } from '../limits/counter'
+
+/** The limits of token requests, in seconds (design.md §4). */
 export interface TokenLimits {
   /** The longest life a token may ask for. */
   readonly maxExpiresIn: number
@@ -21,4 +26,55 @@ export function longestReach({ maxExpiresIn, maxNotBefore }: TokenLimits): numbe
   // Tokens made before the limits were lowered count too.
   const seconds = Math.max(maxExpiresIn + maxNotBefore, 2 * DAY)
   return seconds * 1000
+}
+
+/** Limits against guessing codes and flooding mailboxes (promise 21). Always in force. */
+export interface OtpLimits {
+  /** How long a code is good for, ms. */
+  readonly life: number
+  /** How often one code may be tried. */
+  readonly tries: number
+  /** How many codes one address is sent in an hour. */
+  readonly perAddress: number
+  /** How many codes one network may ask for in an hour, and how many wrong ones it may try. */
+  readonly perNetwork: number
+}
+
+/** With 40 bits a code, one address can be tried 1,200 times a day: a guess in a billion. */
+export const OTP_LIMITS: OtpLimits = {
+  life: 10 * 60 * 1000,
+  tries: 5,
+  perAddress: 10,
+  perNetwork: 300,
+}
+
+/** Limits how much one network may do in an hour (promise 21). */
+export interface Cap {
+  /** Counts one from this IP address. Throws `TOO_MANY_REQUESTS` when that is one too many. */
+  spend(address: string): void
+  /** Takes back a count, for an attempt that succeeded. */
+  refund(address: string): void
+}
+
+const HOUR = 60 * 60 * 1000
+
+export function createCap(clock: Clock, most: number): Cap {
+  const counter = createCounter(clock, { count: most, window: HOUR })
+  return {
+    spend(address) {
+      const quota = counter.spend(networkOf(address))
+      if (quota.isOver) throw tooMany(quota.reset)
+    },
+    refund: (address) => counter.refund(networkOf(address)),
+  }
+}
+
+/** `wait` in ms. */
+export function tooMany(wait: number): SatchelError {
+  const minutes = Math.max(1, Math.ceil(wait / 60_000))
+  return new SatchelError(
+    'TOO_MANY_REQUESTS',
+    `Too many login attempts: try again in ${minutes} minute${minutes === 1 ? '' : 's'}`,
+    { retryAfter: Math.max(1, Math.ceil(wait / 1000)) },
+  )
 }

@@ -1,8 +1,7 @@
 import type { TokenLimits } from '../auth/limits'
 import { type Authority, createAuthority } from '../auth/authority'
 import { createInvitations, type Invitations } from '../auth/invitation/invitations'
-import { createVault } from '../auth/key/vault'
-import { addNotice } from '../auth/otp/otp-notice'
+import { createVault } from '../auth/key/seal'
 import { createWebhook, type Webhook } from '../auth/person/webhook'
 import { createProviders, type Providers } from '../auth/provider/providers'
 import type { Clock } from '../clock'
@@ -22,6 +21,7 @@ import { createMailer, type ServerMail } from '../mail/mailer'
 import { DeliveryError } from '../mail/message'
 import type { Outbound } from '../net/outbound'
 import { ZIP } from '../zip/format'
+import { addNotice } from '../auth/otp/otp-request'
 
 /** A database that is open and everything that lives with it. Disposing it closes all of that. */
 export interface Host extends AsyncDisposable {
@@ -99,7 +99,7 @@ export async function openHost(database: Database, context: HostContext): Promis
       reportClock: (...behind) => reportClock(name, ...behind),
     }),
   )
-  const { admit, steady } = authority
+  const { admit, clock: steady } = authority
   const addressOf = async (tx: ReadTx) => (await findPublicAddress(tx)) ?? context.addressOf(name)
   const report = (error: unknown) => reportBlobs(name, error)
   const blobKeeper = stack.use(createBlobKeeper({ database, bytes: blobs, clock, report }))
@@ -117,9 +117,9 @@ export async function openHost(database: Database, context: HostContext): Promis
     blobs,
     scratch,
     blobKeeper,
-    providers: createProviders({ database, clock, steady, secretKey, vault, outbound: call }),
+    providers: createProviders({ database, clock: steady, secretKey, vault, outbound: call }),
     webhook,
-    invitations: createInvitations({ database, clock, steady, mailer, admit, addressOf }),
+    invitations: createInvitations({ database, clock: steady, mailer, admit, addressOf }),
     jobs,
     address: () => database.read(addressOf),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

@@ -1,4 +1,4 @@
-import { oauthError } from '../auth/provider/oauth-error'
+import { oauthError } from '../auth/grant/oauth-error'
 import { SatchelError } from '../domain/value/error'
 import { EXAMPLE_REQUEST_ID, tellPlainly } from './refusals'
 import { type Content, json, type Operations, schemaRef, type Teller } from './specification'

@@ -46,8 +46,7 @@ export async function setupInvitations(options: InvitationOptions = {}) {
   const authority = await createAuthority(database, clock, secretKey, { mailer, ...rest })
   const invitations = createInvitations({
     database,
-    clock,
-    steady: authority.steady,
+    clock: authority.clock,
     mailer,
     admit: authority.admit,
     addressOf: () => address,

@@ -1,7 +1,7 @@
 import { expect } from 'bun:test'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { Webhook } from 'standardwebhooks'
-import { createVault } from '../../src/auth/key/vault'
+import { createVault } from '../../src/auth/key/seal'
 import { createWebhook, type WebhookLimits } from '../../src/auth/person/webhook'
 import { parseNetworks } from '../../src/net/networks'
 import { createOutbound, type OutboundOptions } from '../../src/net/outbound'

@@ -49,7 +49,7 @@ test('a person logs in with a code and stays logged in', async () => {
   await askForCode(page)
   const { otp } = await scene.mail()
   await page.locator('input[name=otp]').fill(wrongCode(otp))
-  await page.getByText('This code is not right: you can try 4 more times').waitFor()
+  await page.getByText('This code is wrong: you can try 4 more times').waitFor()
   await page.locator('input[name=otp]').fill(otp.toLowerCase())
   await page.getByText(LOGGED_IN).waitFor()
   await page.reload()

@@ -41,7 +41,7 @@ describe('the add-on', () => {
       expect(type).toBe('otp')
       expect(alerts.at(-1)).toMatchObject({
         messageCode: 'INVALID_OTP',
-        message: expect.stringMatching(/^This code is not right: you can try|^Type the code/),
+        message: expect.stringMatching(/^This code is wrong: you can try|^Type the code/),
       })
     }
     await app.perform({ do: 'submit', fields: { otp } })

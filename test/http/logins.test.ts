@@ -117,7 +117,7 @@ describe('protocol.md §2.3: a refusal to somebody at a login dialog', () => {
     const answer = await server.give(otp_id, wrongCode(otp))
     expect(answer.status).toBe(401)
     expect(answer.headers.get('content-type')).toStartWith('text/plain')
-    expect(await answer.text()).toBe('This code is not right: you can try 4 more times')
+    expect(await answer.text()).toBe('This code is wrong: you can try 4 more times')
     const nothing = await server.give(otp_id, '')
     expect({ status: nothing.status, text: await nothing.text() }).toEqual({
       status: 401,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
-import { createVault } from '../../src/auth/key/vault'
+import { createVault } from '../../src/auth/key/seal'
 import { codeOf, DAY, HOUR, MINUTE, refusalOf, SECOND } from '../auth/setup'
 import { until } from '../timing'
 import { ALICE, otpLetter, setupMailer } from './setup'

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { createVault } from '../../src/auth/key/vault'
+import { createVault } from '../../src/auth/key/seal'
 import type { Letter } from '../../src/domain/store/mailer'
 import type { Database } from '../../src/domain/store/store'
 import { createMailer, type MailerParts, type ServerMail } from '../../src/mail/mailer'

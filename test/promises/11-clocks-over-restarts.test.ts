@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { OTP_LIMITS } from '../../src/auth/otp/otp-limits'
+import { OTP_LIMITS } from '../../src/auth/limits'
 import { readConfig } from '../../src/config/config'
 import { openLogs } from '../../src/log/log'
 import { startServer } from '../../src/server'

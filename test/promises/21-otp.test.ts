@@ -1,12 +1,12 @@
 import { expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { OTP_BITS } from '../../src/auth/otp/otp-code'
-import { OTP_LIMITS } from '../../src/auth/otp/otp-limits'
+import { OTP_LIMITS } from '../../src/auth/limits'
 import { MINUTE } from '../auth/setup'
 import { wrongCode } from '../auth/otp-setup'
 import { startSmtp, type TestSmtp } from '../mail/smtp-server'
 import { setupServer, type TestServer } from '../setup'
+import { OTP_BITS } from '../../src/auth/otp/otp-request'
 
 const ALICE = 'alice@example.com'
 

@@ -1,40 +1,32 @@
 import { SatchelError } from '../../domain/value/error'
 import { grantScopes } from '../../domain/value/scope'
 import { hashSecret, newSecret } from '../../domain/value/secret'
-import type { Database, WriteTx } from '../../domain/store/store'
-import type { Admission } from '../person/admission'
-import type { Grant } from './grant'
-import type { Issuer } from './issuer'
-import { findScopes, requireText } from './parameters'
-import { claimsOf, findIntent, PERSON_SCOPES } from '../person/person'
-import { findPublicKey } from './public-key'
-import { withRedeemed } from './redeemed-code'
-import type { SteadyClock } from '../steady-clock'
+import type { WriteTx } from '../../domain/store/store'
+import { type Grant, withRedeemed, type GrantParts } from './grant'
+import { findScopes, requireText, findPublicKey, findIntent } from './parameters'
+import { claimsOf, PERSON_SCOPES } from '../person/person'
 import { PUBLIC_CLIENT } from '../../domain/access/actor'
 import type { Person } from '../../domain/user/policy'
 import { isLive, type Code } from '../../domain/store/credentials'
 
 /**
- * After a login with a provider, exchanges the code for tokens (protocol.md §2.3, §3.3).
- * A code that is used again may have been stolen: the second use ends the tokens of the first
- * (RFC 6749 §4.1.2). `keptFor`: the longest an access token can live, ms.
+ * Exchanges the code of a login with an outside provider for tokens (protocol.md §2.3, §3.3). A code
+ * that is used twice may have been stolen: its tokens end (RFC 6749 §4.1.2).
  */
-export function authorizationCode(
-  database: Database,
-  steady: SteadyClock,
-  admission: Admission,
-  issuer: Issuer,
-  keptFor: number,
-): Grant {
+export function authorizationCode(parts: GrantParts): Grant {
+  const { database, clock, admission, issuer, longestLife } = parts
   return async ({ parameters, count }) => {
     const id = hashSecret(requireText(parameters, 'code'))
     const scopes = grantScopes(findScopes(parameters) ?? PERSON_SCOPES, PERSON_SCOPES)
     const publicKey = findPublicKey(parameters)
     const intent = findIntent(parameters)
-    const now = steady.now()
-    const code = await database.write((tx) => redeem(tx, id, now, now + keptFor))
+    const now = clock.now()
+    const code = await database.write((tx) => redeem(tx, id, now, now + longestLife))
     if (code === undefined) {
-      throw new SatchelError('INVALID_OTP', 'This login is over or was used already: log in again')
+      throw new SatchelError(
+        'INVALID_OTP',
+        'This login has expired or was used already: log in again',
+      )
     }
     return await withRedeemed(database, code, async () => {
       const person = personOf(code)
@@ -46,7 +38,7 @@ export function authorizationCode(
   }
 }
 
-/** A code that stands for `person` for a few minutes. `now` in ms. */
+/** Stores a new code for `person`, valid for a few minutes. `now` in ms. */
 export async function issueCode(tx: WriteTx, person: Person, now: number): Promise<string> {
   const code = newSecret()
   await tx.codes.put({
@@ -65,14 +57,14 @@ export async function issueCode(tx: WriteTx, person: Person, now: number): Promi
   return code
 }
 
-/** How often a code may be brought while it cannot be decided about its holder. */
+/** How often a code may be used while the decision about its holder fails. */
 const TRIES = 5
 /** Five minutes (protocol.md §3.3, promise 17). */
 const CODE_LIFE = 5 * 60 * 1000
-/** Those of the last hour tell how many were asked for (promise 21). */
+/** Codes of the last hour are kept: they count towards the limits (promise 21). */
 const HOUR = 60 * 60 * 1000
 
-/** The code, which is used up with this unit; undefined when it is no good, or not any more. */
+/** Redeems the code in this unit; undefined when it is unknown or no longer valid. */
 async function redeem(
   tx: WriteTx,
   id: string,
@@ -87,7 +79,7 @@ async function redeem(
     return undefined
   }
   if (!isLive(code, now, TRIES)) return undefined
-  // Kept as long as its tokens may live, to be known when it comes again.
+  // Kept as long as its tokens may live, to recognize a second use.
   await tx.codes.put({ ...code, used: now, expires: lastTokenEnds })
   return code
 }

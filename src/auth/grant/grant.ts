@@ -1,20 +1,24 @@
-import { quoted, SatchelError } from '../../domain/value/error'
-import { type Parameters, requireText } from './parameters'
-import type { TokenAnswer } from './token-answer'
+import type { Mailer } from '../../domain/store/mailer'
+import type { Code } from '../../domain/store/credentials'
+import type { Database } from '../../domain/store/store'
+import { type ErrorCode, SatchelError } from '../../domain/value/error'
+import type { Cap, OtpLimits, TokenLimits } from '../limits'
+import type { Admission } from '../person/admission'
+import type { SteadyClock } from '../steady-clock'
+import type { CountToken, Issuer, TokenAnswer } from './issuer'
+import type { Parameters } from './parameters'
 
 /** A `POST /token`: its body, and its `Authorization` header if it has one. */
 export interface TokenRequest {
   readonly parameters: Parameters
   readonly authorization: string | null
-  /** The page that asks, which may call: the value of its `Origin` header. */
+  /** The `Origin` header: the page that sends the request. */
   readonly origin?: string | null
-  /** The address it comes from, for limits; all that are not known count as one. */
+  /** The IP address of the caller, for limits; unknown addresses count as one. */
   readonly address?: string
-  /** Counts a token before its subject is given it. Throws `TOO_MANY_REQUESTS`. */
+  /** Counts a token before its subject gets it. Throws `TOO_MANY_REQUESTS`. */
   readonly count?: CountToken
 }
-
-export type CountToken = (subject: string) => void
 
 /** The answer to the first step of a login by e-mail (protocol.md §2.2). */
 export interface OtpSent {
@@ -24,19 +28,57 @@ export interface OtpSent {
 
 export type GrantAnswer = TokenAnswer | OtpSent
 
-/** What it takes to get a token: one row of the table of grants. */
+/** Answers the token requests of one `grant_type`. */
 export type Grant = (request: TokenRequest) => Promise<GrantAnswer>
 
-/** The handlers by `grant_type` (protocol.md §2.1). */
-export type Grants = ReadonlyMap<string, Grant>
+/** What grants work with. */
+export interface GrantParts {
+  readonly database: Database
+  readonly clock: SteadyClock
+  readonly secretKey: Uint8Array
+  readonly admission: Admission
+  readonly issuer: Issuer
+  /** Sends one-time codes; undefined where nobody logs in by e-mail. */
+  readonly mailer: Mailer | undefined
+  readonly limits: TokenLimits
+  readonly otpLimits: OtpLimits
+  /** The longest an access token can live, ms. */
+  readonly longestLife: number
+  /** How many one-time codes a network may ask for. */
+  readonly otpRequests: Cap
+  /** How many wrong one-time codes a network may try. */
+  readonly otpGuesses: Cap
+}
 
-/** Throws `INVALID_REQUEST`, `UNSUPPORTED_GRANT_TYPE`, and what the grant does. */
-export function answerGrant(grants: Grants, request: TokenRequest): Promise<GrantAnswer> {
-  const type = requireText(request.parameters, 'grant_type')
-  const grant = grants.get(type)
-  if (grant !== undefined) return grant(request)
-  throw new SatchelError(
-    'UNSUPPORTED_GRANT_TYPE',
-    `The grant type ${quoted(type)} is not supported`,
-  )
+/**
+ * Runs `work` for a code that was just redeemed. When the decision about its holder fails for a
+ * reason that may pass, the code is given back with one try less, so that they can try again with it.
+ */
+export async function withRedeemed<T>(
+  database: Database,
+  code: Code,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof SatchelError && UNDECIDED.includes(error.code)) {
+      await giveBack(database, code)
+    }
+    throw error
+  }
+}
+
+const UNDECIDED: readonly ErrorCode[] = ['WEBHOOK_ERROR', 'TOO_MANY_REQUESTS', 'BUSY']
+
+async function giveBack(database: Database, code: Code): Promise<void> {
+  try {
+    await database.write(async (tx) => {
+      // A second request with this code has ended the login meanwhile (promise 17).
+      if (await tx.logins.isRevoked(code.id)) return
+      await tx.codes.put({ ...code, attempts: code.attempts + 1 })
+    })
+  } catch {
+    // The first error is reported. The code stays redeemed; they can ask for another one.
+  }
 }

@@ -1,25 +1,25 @@
-import type { Clock } from '../../clock'
 import { requireActive } from '../../domain/access/actor'
 import { SatchelError } from '../../domain/value/error'
 import { randomToken } from '../../domain/value/id'
 import type { Scope } from '../../domain/value/scope'
 import { hashSecret, newSecret } from '../../domain/value/secret'
 import type { Database } from '../../domain/store/store'
-import { alertsFor, evalDaysLeft, licenseOf } from '../../domain/user/license'
+import { alertsFor, evalDaysLeft, licenseOf, type Alert } from '../../domain/user/license'
 import type { Intent } from '../../domain/user/policy'
 import type { Admission } from '../person/admission'
-import { flattenClaims, type PersonClaims } from './claims'
-import type { CountToken } from './grant'
-import type { KeyRing } from '../key/key-ring'
+import type { KeyRing } from '../key/key'
 import type { TokenLimits } from '../limits'
 import type { LoginLog } from '../person/login-log'
 import type { SteadyClock } from '../steady-clock'
 import { audienceOf, signToken, USER } from '../key/token'
-import type { TokenAnswer } from './token-answer'
 import type { User } from '../../domain/store/users'
 import type { RefreshToken } from '../../domain/store/credentials'
+import type { PersonClaims } from '../person/person'
 
-/** A token that someone has a right to, as far as the grant could check. */
+/** Counts a token before `subject` gets it. Throws `TOO_MANY_REQUESTS`. */
+export type CountToken = (subject: string) => void
+
+/** A token to be issued, after the checks of its grant. */
 export interface TokenOrder {
   /** A client's id, or `PUBLIC_CLIENT` when people log in themselves. */
   readonly clientId: string
@@ -47,7 +47,7 @@ export interface Issuer {
    * throw, and `INVALID_REQUEST` for a time beyond the limits.
    */
   issue(order: TokenOrder): Promise<TokenAnswer>
-  /** A new access token for the holder of `refreshToken`. `user` is undefined for a client. */
+  /** A new access token for `refreshToken`. `user` is undefined for a client. */
   renew(
     refreshToken: string,
     record: RefreshToken,
@@ -58,8 +58,7 @@ export interface Issuer {
 
 export interface IssuerParts {
   readonly database: Database
-  readonly clock: Clock
-  readonly steady: SteadyClock
+  readonly clock: SteadyClock
   readonly keys: KeyRing
   readonly logins: LoginLog
   readonly admission: Admission
@@ -67,7 +66,7 @@ export interface IssuerParts {
 }
 
 export function createIssuer(parts: IssuerParts): Issuer {
-  const { database, clock, steady, keys, logins, admission, limits } = parts
+  const { database, clock, keys, logins, admission, limits } = parts
   const { issuer, audience } = audienceOf(database.id)
 
   return {
@@ -87,19 +86,19 @@ export function createIssuer(parts: IssuerParts): Issuer {
   }
 
   async function login({ clientId, claims, intent }: TokenOrder): Promise<User | undefined> {
-    // A client that names itself is no person.
+    // A client that names itself is not a person.
     if (claims === null || claims.id === clientId) return undefined
     const user = await admission.admit(claims, intent)
     requireActive(user)
-    logins.note(user.id, clock.now())
+    logins.note(user.id, clock.wall.now())
     return user
   }
 
-  /** Makes a refresh token that is worth nothing without the private half of the public key. */
+  /** Makes a refresh token that is useless without the private half of the public key. */
   async function bind({ clientId, claims, user, scopes, publicKey, login = null }: Granted) {
     if (publicKey === undefined) return undefined
     const refreshToken = newSecret()
-    const created = clock.now()
+    const created = clock.wall.now()
     const record: RefreshToken = {
       hash: hashSecret(refreshToken),
       clientId,
@@ -113,7 +112,7 @@ export function createIssuer(parts: IssuerParts): Issuer {
       login,
     }
     await database.write(async (tx) => {
-      // Its code may have come again in the meantime.
+      // Its code may have been used a second time meanwhile.
       const isOver = login !== null && (await tx.logins.isRevoked(login))
       if (!isOver) await tx.refreshTokens.put(record)
     })
@@ -122,7 +121,7 @@ export function createIssuer(parts: IssuerParts): Issuer {
 
   async function answer(granted: Granted): Promise<TokenAnswer> {
     const { clientId, claims, user, scopes, refreshToken, login = null } = granted
-    const now = Math.floor(steady.now() / SECOND)
+    const now = Math.floor(clock.now() / SECOND)
     const begins = now + Math.ceil((granted.notBefore ?? 0) / SECOND)
     const ends = begins + Math.ceil((granted.expiresIn ?? defaultLife(limits)) / SECOND)
     const accessToken = await signToken(await keys.signer(), {
@@ -140,18 +139,28 @@ export function createIssuer(parts: IssuerParts): Issuer {
     })
     return {
       type: 'tokens',
-      claims: { ...claims, license: user === undefined ? 'ok' : licenseOf(user, clock.now()) },
+      claims: { ...claims, license: user === undefined ? 'ok' : licenseOf(user, clock.wall.now()) },
       accessToken,
-      // By the clock that the caller can compare with its own.
-      accessTokenExpiration: ends * SECOND - steady.lead,
+      // By the clock of the machine, which the caller can compare with its own.
+      accessTokenExpiration: ends * SECOND - clock.lead,
       ...(refreshToken === undefined ? {} : { refreshToken, refreshTokenExpiration: null }),
-      ...(user === undefined ? { userType: 'client' } : describe(user, clock.now())),
+      ...(user === undefined ? { userType: 'client' } : describe(user, clock.wall.now())),
       userId: user?.id ?? clientId,
       access_token: accessToken,
       token_type: 'Bearer',
       expires_in: ends - now,
       scope: scopes.join(' '),
     }
+  }
+}
+
+/** The claims as one object again: what the token, the answer and a refresh token carry. */
+export function flattenClaims(claims: PersonClaims): Readonly<Record<string, unknown>> {
+  return {
+    ...claims.extra,
+    sub: claims.id,
+    ...(claims.email === null ? {} : { email: claims.email }),
+    ...(claims.name === null ? {} : { name: claims.name }),
   }
 }
 
@@ -164,7 +173,7 @@ interface Granted extends Omit<TokenOrder, 'claims'> {
 const SECOND = 1000
 const HOUR = 60 * 60 * SECOND
 
-/** What the answer tells of the user at `now`, ms (spec.md §2.2). */
+/** The part of the answer that describes the user at `now`, ms (spec.md §2.2). */
 function describe(user: User, now: number): UserPart {
   const { type, validUntil, data } = user
   const days = type === 'eval' ? evalDaysLeft(user, now) : undefined
@@ -199,4 +208,29 @@ function requireWithin(
     'INVALID_REQUEST',
     `"${parameter}" must be between ${least / SECOND} and ${most} seconds`,
   )
+}
+
+/** The answer to a token request (spec.md §2.2, protocol.md §2.2, RFC 6749 §5.1). */
+export interface TokenAnswer {
+  readonly type: 'tokens'
+  readonly claims: Readonly<Record<string, unknown>>
+  readonly accessToken: string
+  /** ms since the epoch. */
+  readonly accessTokenExpiration: number
+  readonly refreshToken?: string
+  /** Null: it ends after a time without use, which begins anew with every use. */
+  readonly refreshTokenExpiration?: null
+  readonly userType: User['type'] | 'client'
+  /** For a user with an evaluation. */
+  readonly evalDaysLeft?: number
+  /** ms since the epoch. */
+  readonly userValidUntil?: number
+  readonly alerts?: readonly Alert[]
+  readonly data?: User['data']
+  readonly userId: string
+  readonly access_token: string
+  readonly token_type: 'Bearer'
+  /** Seconds. */
+  readonly expires_in: number
+  readonly scope: string
 }

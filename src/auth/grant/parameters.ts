@@ -1,4 +1,6 @@
-import { SatchelError } from '../../domain/value/error'
+import { SatchelError, quoted } from '../../domain/value/error'
+import { createPublicKey, type KeyObject, verify } from 'node:crypto'
+import type { Intent } from '../../domain/user/policy'
 
 /** The parameters of a token request as they came, from JSON or from a form. */
 export type Parameters = Readonly<Record<string, unknown>>
@@ -31,7 +33,7 @@ export function findScopes(parameters: Parameters): readonly string[] | undefine
 }
 
 /** Throws `INVALID_REQUEST` when no scopes are requested; an empty list is a request. */
-export function requireScopes(parameters: Parameters): readonly string[] {
+export function requestedScopes(parameters: Parameters): readonly string[] {
   const scopes = findScopes(parameters)
   if (scopes !== undefined) return scopes
   throw new SatchelError(
@@ -40,6 +42,122 @@ export function requireScopes(parameters: Parameters): readonly string[] {
   )
 }
 
+/** Why the person logs in, if the request says so (protocol.md §2.1). Throws `INVALID_REQUEST`. */
+export function findIntent(parameters: Parameters): Intent | undefined {
+  const intent = parameters['intent'] ?? undefined
+  if (intent === undefined || intent === 'login' || intent === 'register') return intent
+  throw new SatchelError('INVALID_REQUEST', '"intent" must be "login" or "register"')
+}
+
 function isStrings(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((item) => typeof item === 'string')
 }
+
+/** The `public_key` of a token request, if it has one. Throws `INVALID_REQUEST`. */
+export function findPublicKey(parameters: Parameters): string | undefined {
+  const given = parameters['public_key'] ?? undefined
+  return given === undefined ? undefined : requirePublicKey(given)
+}
+
+/**
+ * The public key of a device in one form of PEM (SPKI): RSA from 2048 bits, or EC P-256
+ * (protocol.md §2.1). Throws `INVALID_REQUEST`.
+ */
+export function requirePublicKey(value: unknown): string {
+  if (typeof value === 'string' && value.length <= LONGEST_KEY && value.startsWith(HEADER)) {
+    const key = parse(value)
+    if (key !== undefined && isStrong(key)) return pemOf(key)
+  }
+  throw new SatchelError(
+    'INVALID_REQUEST',
+    '"public_key" must be PEM ("BEGIN PUBLIC KEY") of an RSA key of at least 2048 bits or of an ' +
+      'EC key on P-256',
+  )
+}
+
+/**
+ * True when `signature` (base64) is that of the owner of `publicKey` over `text`, by SHA-256 and the
+ * algorithm it names, which must be one of that kind of key.
+ */
+export function isSignedBy(
+  publicKey: string,
+  algorithm: string,
+  text: string,
+  signature: string,
+): boolean {
+  const key = createPublicKey(publicKey)
+  if (ALGORITHMS.get(algorithm) !== key.asymmetricKeyType) return false
+  const bytes = Buffer.from(signature, 'base64')
+  return verify('sha256', Buffer.from(text), { key, dsaEncoding: 'ieee-p1363' }, bytes)
+}
+
+const HEADER = '-----BEGIN PUBLIC KEY-----'
+const LONGEST_KEY = 8192
+/** Checking a signature of a larger key takes so long that it would help a denial of service. */
+const MAX_BITS = 8192
+
+/** The names clients use: WebCrypto's, those of JWA, and `RSA256` (protocol.md §14.1). */
+const ALGORITHMS = new Map<string, KeyObject['asymmetricKeyType']>([
+  ['RSASSA-PKCS1-v1_5', 'rsa'],
+  ['RSA256', 'rsa'],
+  ['RS256', 'rsa'],
+  ['ECDSA', 'ec'],
+  ['ES256', 'ec'],
+])
+
+function parse(pem: string): KeyObject | undefined {
+  try {
+    return createPublicKey({ key: pem, format: 'pem', type: 'spki' })
+  } catch {
+    return undefined
+  }
+}
+
+function isStrong(key: KeyObject): boolean {
+  const { modulusLength = 0, namedCurve } = key.asymmetricKeyDetails ?? {}
+  return key.asymmetricKeyType === 'rsa'
+    ? modulusLength >= 2048 && modulusLength <= MAX_BITS
+    : key.asymmetricKeyType === 'ec' && namedCurve === 'prime256v1'
+}
+
+function pemOf(key: KeyObject): string {
+  return key.export({ type: 'spki', format: 'pem' }).toString()
+}
+
+/**
+ * A timespan, in ms: text as the `ms` package reads it, `"1h"`, `"30 min"`, `"2 days"`, or a number
+ * of seconds, as OAuth's `expires_in` is (protocol.md §2.1, RFC 6749 §5.1). Throws
+ * `INVALID_REQUEST` naming `parameter`.
+ */
+export function parseTimespan(value: unknown, parameter: string): number {
+  if (typeof value === 'number' && Number.isFinite(value)) return value * SECOND
+  if (typeof value === 'string' && value.length <= LONGEST_SPAN) {
+    const [, amount, unit = 'ms'] = SPAN.exec(value) ?? []
+    const length = LENGTHS.get(unit.toLowerCase())
+    if (amount !== undefined && length !== undefined) return Number(amount) * length
+  }
+  throw new SatchelError(
+    'INVALID_REQUEST',
+    `${quoted(parameter)} must be a timespan such as "90s", "30 min" or "12h"`,
+  )
+}
+
+const SPAN = /^(-?(?:\d+)?\.?\d+) *([a-z]+)?$/i
+const LONGEST_SPAN = 100
+
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+const LENGTHS = new Map(
+  [
+    { length: 1, names: ['ms', 'msec', 'msecs', 'millisecond', 'milliseconds'] },
+    { length: SECOND, names: ['s', 'sec', 'secs', 'second', 'seconds'] },
+    { length: MINUTE, names: ['m', 'min', 'mins', 'minute', 'minutes'] },
+    { length: HOUR, names: ['h', 'hr', 'hrs', 'hour', 'hours'] },
+    { length: DAY, names: ['d', 'day', 'days'] },
+    { length: 7 * DAY, names: ['w', 'week', 'weeks'] },
+    { length: 365.25 * DAY, names: ['y', 'yr', 'yrs', 'year', 'years'] },
+  ].flatMap(({ length, names }) => names.map((name) => [name, length] as const)),
+)

@@ -3,29 +3,26 @@ import { findStanding } from '../../domain/access/actor'
 import { SatchelError } from '../../domain/value/error'
 import { grantScopes, type Scope } from '../../domain/value/scope'
 import { hashSecret } from '../../domain/value/secret'
-import type { Database, ReadTx } from '../../domain/store/store'
+import type { ReadTx } from '../../domain/store/store'
 import type { User } from '../../domain/store/users'
-import type { Grant } from './grant'
-import type { Issuer } from './issuer'
-import type { TokenLimits } from '../limits'
-import { findScopes, type Parameters, requireInteger, requireText } from './parameters'
-import { isSignedBy, requirePublicKey } from './public-key'
-import type { SteadyClock } from '../steady-clock'
-import type { TokenAnswer } from './token-answer'
+import type { Grant, GrantParts } from './grant'
+import type { TokenAnswer } from './issuer'
+import {
+  findScopes,
+  type Parameters,
+  requireInteger,
+  requireText,
+  isSignedBy,
+  requirePublicKey,
+} from './parameters'
 import type { RefreshToken } from '../../domain/store/credentials'
 
 /**
- * Who holds the private half of a refresh token's key gets a new access token for a fresh signature
+ * Gives a new access token for a refresh token and a fresh signature with its private key
  * (protocol.md §2.4). The refresh token stays: the clients keep the one they logged in with.
  */
-export function refresh(
-  database: Database,
-  clock: Clock,
-  steady: SteadyClock,
-  issuer: Issuer,
-  limits: TokenLimits,
-): Grant {
-  const answers = createRecentAnswers(steady)
+export function refresh({ database, clock, issuer, limits }: GrantParts): Grant {
+  const answers = createRecentAnswers(clock)
   const skew = limits.maxClockSkew * 1000
   let pruned = -Infinity
 
@@ -37,23 +34,23 @@ export function refresh(
       const standing = facts && (await findStanding(tx, facts))
       return { record, standing, isReplay: await isUsed(tx, proof) }
     })
-    requireFresh(proof, clock.now(), skew)
+    requireFresh(proof, clock.wall.now(), skew)
     if (record === undefined || standing === undefined) throw refusal()
-    if (standing.ends <= steady.now()) throw refusal()
-    requireUsed(record, clock.now())
+    if (standing.ends <= clock.now()) throw refusal()
+    requireUsed(record, clock.wall.now())
     requireSignature(proof, record)
     requireSameKey(parameters['public_key'], record)
     const scopes = grantScopes(findScopes(parameters) ?? record.scopes, record.scopes)
     const name = `${proof.hash} ${proof.timeStamp} ${scopes.join(' ')}`
     return answers.once(name, () => {
-      // A replayed request does not count against the limit of the key's holder.
+      // A replay by somebody else must not use up the limit of the owner.
       if (isReplay) throw refusal()
       count?.(record.subject)
       return spend(proof, record, standing.user, scopes)
     })
   }
 
-  /** Answers a signature that was never used before; the use is durable before the answer goes. */
+  /** Answers a signature that was never used; the use is durable before the answer is sent. */
   async function spend(
     proof: Proof,
     record: RefreshToken,
@@ -61,14 +58,14 @@ export function refresh(
     scopes: readonly Scope[],
   ): Promise<TokenAnswer> {
     const { hash, timeStamp, token } = proof
-    const now = clock.now()
+    const now = clock.wall.now()
     const isDue = now - pruned >= PRUNE_EVERY || now < pruned
     await database.write(async (tx) => {
       const isGone = (await tx.refreshTokens.find(hash)) === undefined
       if (isGone || (await isUsed(tx, proof))) throw refusal()
       await tx.refreshTokens.put({ ...record, lastUsed: Math.max(now, record.lastUsed) })
       await tx.refreshTokens.recordUse(hash, timeStamp, now)
-      // A signature made by the fastest clock we accept can come again until twice that time.
+      // A signature of the fastest accepted clock can be replayed until twice the skew.
       if (isDue) await tx.refreshTokens.prune(now - IDLE, now - 2 * skew)
     })
     if (isDue) pruned = now
@@ -76,7 +73,7 @@ export function refresh(
   }
 }
 
-/** Recent answers, for clients that repeat a request because the answer was lost. */
+/** Answers of the last seconds, for callers who repeat a request because the answer was lost. */
 interface RecentAnswers {
   once(name: string, make: () => Promise<TokenAnswer>): Promise<TokenAnswer>
 }
@@ -114,7 +111,7 @@ const SECOND = 1000
 const DAY = 24 * 60 * 60 * SECOND
 /** How long the same request gets the same answer (design.md §4). */
 const REPEATABLE = 10 * SECOND
-/** A refresh token that nobody uses for so long is over. */
+/** A refresh token ends after this time without use. */
 const IDLE = 180 * DAY
 const PRUNE_EVERY = DAY / 24
 
@@ -134,7 +131,8 @@ async function isUsed(tx: ReadTx, { hash, timeStamp }: Proof): Promise<boolean> 
 }
 
 function requireFresh({ timeStamp }: Proof, now: number, skew: number): void {
-  if (Math.abs(timeStamp - now) > skew) throw refusal('"time_stamp" is too far from our time')
+  if (Math.abs(timeStamp - now) > skew)
+    throw refusal('"time_stamp" is too far from the time of the server')
 }
 
 function requireUsed(record: RefreshToken, now: number): void {
@@ -146,7 +144,7 @@ function requireSignature({ token, timeStamp, algorithm, signature }: Proof, rec
   if (!isRight) throw refusal()
 }
 
-/** A new key would be a new login: the bond is what makes a stolen refresh token worthless. */
+/** A new key needs a new login: the binding makes a stolen refresh token worthless. */
 function requireSameKey(publicKey: unknown, record: RefreshToken): void {
   if (publicKey === undefined || publicKey === null) return
   if (requirePublicKey(publicKey) === record.publicKey) return

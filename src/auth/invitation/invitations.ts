@@ -1,7 +1,7 @@
-import type { Clock } from '../../clock'
+import type { SteadyClock } from '../steady-clock'
 import { requireActive, requireLicense } from '../../domain/access/actor'
 import { SatchelError } from '../../domain/value/error'
-import type { InvitationFacts } from '../../domain/rows/invitation'
+import { type InvitationFacts, hashInviter } from '../../domain/rows/invitation'
 import {
   answeredByAnother,
   answerInvitation,
@@ -10,18 +10,19 @@ import {
   type ShownInvitation,
   unknownInvitation,
 } from '../../domain/rows/invitation-answer'
-import type { Mailer } from '../../domain/store/mailer'
-import { listOrigins } from '../../domain/database/origin'
+import type { Mailer, Letter } from '../../domain/store/mailer'
+import { listOrigins, isLoopbackHost } from '../../domain/database/origin'
 import { requireRedirect } from '../../domain/database/redirect'
-import { hashSecret } from '../../domain/value/secret'
+import { hashSecret, newSecret } from '../../domain/value/secret'
 import type { Database, ReadTx, WriteTx } from '../../domain/store/store'
 import { requireUserId } from '../../domain/value/user-id'
 import { findUsersOfEmail } from '../../domain/user/list'
 import type { Admission } from '../person/admission'
-import { sendInvitation } from './invitation-mail'
 import type { Awaitable } from '../../domain/store/records'
 import type { User } from '../../domain/store/users'
 import type { Invitation } from '../../domain/store/invitations'
+import { shownName } from '../../domain/value/shown-name'
+import { describeOrigin, type OriginName } from '../origin-name'
 
 /** Invitations by mail (protocol.md §6.4): the link proves access to the mailbox. */
 export interface Invitations {
@@ -52,9 +53,7 @@ export interface InvitationPage extends Omit<ShownInvitation, 'userId'> {
 
 export interface InvitationParts {
   readonly database: Database
-  readonly clock: Clock
-  /** Never goes back: a link that was over stays so. */
-  readonly steady: Clock
+  readonly clock: SteadyClock
   readonly mailer: Mailer
   readonly admit: Admission['admit']
   /** Where the outside world reaches the database, or null. */
@@ -62,7 +61,7 @@ export interface InvitationParts {
 }
 
 export function createInvitations(parts: InvitationParts): Invitations {
-  const { database, clock, steady, admit } = parts
+  const { database, clock, admit } = parts
 
   /** The invitee: the user with this address, created if there is none. */
   async function welcome(email: string, owners: readonly User[]): Promise<User> {
@@ -79,7 +78,7 @@ export function createInvitations(parts: InvitationParts): Invitations {
       database.read(async (tx) => {
         const invitation = await findInvitation(tx, secret)
         const { userId, ...shown } = await getInvitation(tx, invitation)
-        if (shown.state !== 'accepted') requireTime(invitation, steady.now())
+        if (shown.state !== 'accepted') requireTime(invitation, clock.now())
         const { email, originName } = invitation
         const isAnothers = isOfAnother(userId, email, await findUsersOfEmail(tx, email))
         const application = await pageOf(tx, invitation, isDevelopment)
@@ -93,14 +92,14 @@ export function createInvitations(parts: InvitationParts): Invitations {
         return { invitation, state, userId, owners: await findUsersOfEmail(tx, invitation.email) }
       })
       if (state === 'accepted' && answer === 'accept') return
-      requireTime(invitation, steady.now())
+      requireTime(invitation, clock.now())
       if (answer === 'accept' && isOfAnother(userId, invitation.email, owners)) {
         throw answeredByAnother()
       }
       const user = answer === 'accept' ? await welcome(invitation.email, owners) : onlyOne(owners)
       requireActive(user)
-      requireLicense(user, clock.now())
-      await database.write((tx) => answerInvitation(tx, invitation, answer, user, clock.now()))
+      requireLicense(user, clock.wall.now())
+      await database.write((tx) => answerInvitation(tx, invitation, answer, user, clock.wall.now()))
     },
   }
 }
@@ -155,4 +154,92 @@ async function pageOf(
     if (error instanceof SatchelError) return null
     throw error
   }
+}
+
+export interface InvitationMailParts {
+  readonly database: Database
+  readonly mailer: Mailer
+  readonly addressOf: (tx: ReadTx) => Awaitable<string | null>
+}
+
+/**
+ * Stores the letter and the record of its link, whose secret only the letter has. `origin` is the
+ * `Origin` header of the caller, or null. Throws `MAIL_NOT_CONFIGURED` and `NO_PUBLIC_ADDRESS`.
+ */
+export async function sendInvitation(
+  { database, mailer, addressOf }: InvitationMailParts,
+  tx: WriteTx,
+  facts: InvitationFacts,
+  origin: string | null,
+): Promise<void> {
+  const { member, realm, email, inviter, now } = facts
+  const address = requireAddress(await addressOf(tx))
+  const page = await describeOrigin(tx, origin ?? (await findOnlyPage(tx)), database.name)
+  const secret = newSecret()
+  await mailer.post(tx, compose(facts, page, `${address}/invitation?token=${secret}`))
+  await tx.invitations.prune(now - LIFE)
+  await tx.invitations.put({
+    id: hashSecret(secret),
+    member,
+    realm,
+    email,
+    inviter: hashInviter(inviter.userId),
+    origin: page.origin === '' ? null : page.origin,
+    originName: page.originName,
+    sent: now,
+    expires: now + LIFE,
+  })
+}
+
+const DAY = 24 * 60 * 60 * 1000
+/** How long a link is good for, ms. */
+const LIFE = 30 * DAY
+/** How long a mail server may be down, ms. */
+const PATIENCE = 3 * DAY
+
+function compose(
+  { email, name, realmName, inviter, now }: InvitationFacts,
+  { origin, originName }: OriginName,
+  link: string,
+): Letter<'invite'> {
+  const address = shownName(inviter.email)
+  const inviterName = shownName(inviter.name) || address || originName
+  const inviterEmail = address === inviterName ? '' : address
+  const days = LIFE / DAY
+  return {
+    kind: 'invite',
+    to: email,
+    variables: {
+      email,
+      name,
+      realmName,
+      inviterName,
+      inviterEmail,
+      originName,
+      origin,
+      link,
+      days,
+    },
+    expires: now + PATIENCE,
+  }
+}
+
+function requireAddress(address: string | null): string {
+  if (address !== null) return address
+  throw new SatchelError(
+    'NO_PUBLIC_ADDRESS',
+    'This server does not know its public address, which the link in the mail needs: start it with --public-url',
+  )
+}
+
+/** An inviter without a page most likely means the application of the database. */
+async function findOnlyPage(tx: ReadTx): Promise<string | null> {
+  const listed = await tx.remember('origins', () => listOrigins(tx))
+  const pages = listed.flatMap((entry) => {
+    const url = URL.parse(entry)
+    const isPage = url !== null && url.protocol === 'https:' && url.origin === entry
+    return isPage && !isLoopbackHost(url.hostname) ? [entry] : []
+  })
+  const [page, another] = pages
+  return another === undefined ? (page ?? null) : null
 }

@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { SatchelError } from '../../domain/value/error'
+import type { Vault } from '../../domain/store/vault'
 
 /**
  * Encrypts a small text with a 256-bit key: AES-256-GCM, a new random nonce each time. It opens
@@ -39,3 +40,11 @@ const ALGORITHM = 'aes-256-gcm'
 const VERSION = 'v1.'
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
+
+/** Seals with the secret key of a database (design.md §2). */
+export function createVault(secretKey: Uint8Array): Vault {
+  return {
+    seal: (text, label) => seal(secretKey, text, label),
+    open: (sealed, label) => unseal(secretKey, sealed, label),
+  }
+}

@@ -2,66 +2,77 @@ import { SatchelError } from '../../domain/value/error'
 import type { Intent } from '../../domain/user/policy'
 import { grantScopes, isScope, type Scope } from '../../domain/value/scope'
 import { sameSecret } from '../../domain/value/secret'
-import type { Database, ReadTx, WriteTx } from '../../domain/store/store'
-import type { Admission } from '../person/admission'
-import { createCap } from './cap'
-import type { CountToken, Grant, TokenRequest } from '../grant/grant'
-import type { Issuer } from '../grant/issuer'
-import { isSameName, type LoginName, nameOf, requireLoginName } from '../person/login-name'
-import { foldOtp, type OtpHash } from './otp-code'
-import type { OtpLimits } from './otp-limits'
-import { findScopes, requireText } from '../grant/parameters'
-import { addressOf, claimsOf, findIntent, requireWelcome } from '../person/person'
-import { findPublicKey } from '../grant/public-key'
-import { withRedeemed } from '../grant/redeemed-code'
-import type { SteadyClock } from '../steady-clock'
-import type { TokenAnswer } from '../grant/token-answer'
+import type { ReadTx, WriteTx } from '../../domain/store/store'
+import { type Grant, type TokenRequest, withRedeemed, type GrantParts } from '../grant/grant'
+import type { TokenAnswer, CountToken } from '../grant/issuer'
+import {
+  isSameName,
+  type LoginName,
+  nameOf,
+  requireLoginName,
+  addressOf,
+  claimsOf,
+  requireWelcome,
+} from '../person/person'
+import { findScopes, requireText, findPublicKey, findIntent } from '../grant/parameters'
 import { type Code, isLive } from '../../domain/store/credentials'
+import { createOtpHash, otpRequest, foldOtp } from './otp-request'
 
-/** What step 2 works with. */
-export interface OtpRedemptionParts {
-  readonly database: Database
-  readonly steady: SteadyClock
-  readonly admission: Admission
-  readonly issuer: Issuer
-  readonly limits: OtpLimits
+/** Both steps under one name, as the add-on calls them (protocol.md §2.1). */
+export function otp(parts: GrantParts): Grant {
+  const request = otpRequest(parts)
+  const redeem = createOtpRedemption(parts)
+  return async (asked) => {
+    const { parameters } = asked
+    if (!('otp' in parameters)) return await request(asked, false)
+    const otpId = requireText(parameters, 'otp_id')
+    return await redeem(asked, async (tx) => {
+      const code = await tx.codes.find(otpId)
+      return code?.kind === 'otp' ? [code] : []
+    })
+  }
 }
 
-/** Step 2 of a login by e-mail: the code proves access to the mailbox. */
-export interface OtpRedemption {
-  /** With the `otp_id` of step 1, and without its address when a link was followed. */
-  readonly byId: Grant
-  /** With the address alone, for codes that were asked for so. */
-  readonly byAddress: Grant
+/** Step 2 under the name that the SDK gives it: the code is found by the address (protocol.md §14.1). */
+export function otpToken(parts: GrantParts): Grant {
+  const redeem = createOtpRedemption(parts)
+  return async (asked) => {
+    const { email } = requireLoginName(asked.parameters['email'])
+    return await redeem(asked, async (tx, now) => {
+      const codes = await tx.codes.ofSubject(email, now - parts.otpLimits.life)
+      return codes.filter(({ kind, state }) => kind === 'otp' && state['isByAddress'] === true)
+    })
+  }
 }
 
-/** Finds the codes that are meant, in the unit that decides about them. */
+/** Finds the candidates for redemption, in the unit that decides about them. */
 type FindCodes = (tx: ReadTx, now: number) => Promise<readonly Code[]>
 
 /**
- * The code is good once, and every try counts, in one unit: of a hundred at the same time one gets in
- * (promise 21). What the policy says of the person comes afterwards. Throws `INVALID_OTP` while the
- * code may be tried again, `OTP_EXPIRED` when it is over.
+ * Step 2 of a login by e-mail: a person who knows the code owns the mailbox. The code is valid once,
+ * and every try counts, in one unit: of a hundred simultaneous tries one succeeds (promise 21). The
+ * policy decides about the person afterwards. Throws `INVALID_OTP` while the code may be tried again
+ * and `OTP_EXPIRED` when it may not.
  */
-export function createOtpRedemption(parts: OtpRedemptionParts, hash: OtpHash): OtpRedemption {
-  const { database, steady, limits } = parts
-  const cap = createCap(steady, limits.perNetwork)
+function createOtpRedemption(parts: GrantParts) {
+  const { database, clock, otpLimits: limits, otpGuesses } = parts
+  const hash = createOtpHash(parts.secretKey)
 
-  async function redeem(request: TokenRequest, find: FindCodes) {
+  async function redeem(request: TokenRequest, find: FindCodes): Promise<TokenAnswer> {
     const { address = '' } = request
     const attempt = readAttempt(request)
-    const now = steady.now()
-    cap.spend(address)
+    const now = clock.now()
+    otpGuesses.spend(address)
     const { redeemed, left } = await database.write(async (tx) => {
       const live = (await find(tx, now)).filter((code) => isLive(code, now, limits.tries))
       return await tryCodes(tx, live, attempt, now)
     })
     if (redeemed === undefined) throw refusal(left)
-    cap.refund(address)
+    otpGuesses.refund(address)
     return await withRedeemed(database, redeemed.code, () => welcome(parts, redeemed, attempt, now))
   }
 
-  /** The one that fits is used up, else each has been tried once more. */
+  /** Redeems the code that matches; otherwise counts one more try for each. */
   async function tryCodes(
     tx: WriteTx,
     codes: readonly Code[],
@@ -83,23 +94,7 @@ export function createOtpRedemption(parts: OtpRedemptionParts, hash: OtpHash): O
     return limits.tries - attempts - 1
   }
 
-  return {
-    byId(request) {
-      const otpId = requireText(request.parameters, 'otp_id')
-      return redeem(request, async (tx) => {
-        const code = await tx.codes.find(otpId)
-        return code?.kind === 'otp' ? [code] : []
-      })
-    },
-
-    byAddress(request) {
-      const { email } = requireLoginName(request.parameters['email'])
-      return redeem(request, async (tx, now) => {
-        const codes = await tx.codes.ofSubject(email, now - limits.life)
-        return codes.filter(({ kind, state }) => kind === 'otp' && state['isByAddress'] === true)
-      })
-    },
-  }
+  return redeem
 }
 
 interface Attempt {
@@ -119,13 +114,13 @@ interface Redeemed {
 
 interface Outcome {
   readonly redeemed: Redeemed | undefined
-  /** How often one of the codes may be tried yet. */
+  /** How often one of the codes may still be tried. */
   readonly left: number
 }
 
 /**
- * Whatever is malformed is said before the code is touched. Throws `INVALID_REQUEST`, and
- * `INVALID_OTP` for somebody who has typed nothing: the clients then ask again.
+ * Malformed requests are refused before the code is looked up. Throws `INVALID_REQUEST`, and
+ * `INVALID_OTP` for an empty code: the clients then ask again.
  */
 function readAttempt({ parameters, count }: TokenRequest): Attempt {
   const email = parameters['email'] ?? undefined
@@ -142,9 +137,9 @@ function readAttempt({ parameters, count }: TokenRequest): Attempt {
   }
 }
 
-/** Logs in the owner of the proven address: as themselves, or as the user they may act for. */
+/** Logs in the owner of the address: as themselves, or as the user they may act for. */
 async function welcome(
-  { database, admission, issuer }: OtpRedemptionParts,
+  { database, admission, issuer }: GrantParts,
   { code, scopes }: Redeemed,
   attempt: Attempt,
   now: number,
@@ -166,5 +161,5 @@ function refusal(left: number): SatchelError {
     return new SatchelError('OTP_EXPIRED', 'This code is no longer valid: ask for a new one')
   }
   const tries = left === 1 ? 'once more' : `${left} more times`
-  return new SatchelError('INVALID_OTP', `This code is not right: you can try ${tries}`)
+  return new SatchelError('INVALID_OTP', `This code is wrong: you can try ${tries}`)
 }

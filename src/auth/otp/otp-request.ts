@@ -1,52 +1,58 @@
 import { randomToken } from '../../domain/value/id'
-import type { Letter, Mailer } from '../../domain/store/mailer'
+import type { Letter } from '../../domain/store/mailer'
 import { grantScopes } from '../../domain/value/scope'
-import type { Database, ReadTx } from '../../domain/store/store'
-import { createCap, tooMany } from './cap'
-import type { OtpSent, TokenRequest } from '../grant/grant'
-import { type LoginName, requireLoginName } from '../person/login-name'
+import type { ReadTx } from '../../domain/store/store'
+import { tooMany } from '../limits'
+import type { OtpSent, TokenRequest, Grant, GrantParts } from '../grant/grant'
+import {
+  type LoginName,
+  requireLoginName,
+  PERSON_SCOPES,
+  nameOf,
+  requireWelcome,
+} from '../person/person'
 import { describeOrigin } from '../origin-name'
-import { newOtp, type OtpHash } from './otp-code'
-import type { OtpLimits } from './otp-limits'
-import { findScopes, requireScopes } from '../grant/parameters'
-import { findIntent, PERSON_SCOPES } from '../person/person'
-import type { SteadyClock } from '../steady-clock'
+import { findScopes, findIntent, requestedScopes } from '../grant/parameters'
 import type { Code } from '../../domain/store/credentials'
+import { SatchelError } from '../../domain/value/error'
+import { createHmac, hkdfSync } from 'node:crypto'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
-/** What step 1 works with. */
-export interface OtpRequestParts {
-  readonly database: Database
-  readonly steady: SteadyClock
-  readonly mailer: Mailer
-  readonly limits: OtpLimits
+/** Step 1 under the name that the SDK gives it: the code can be redeemed without its id. */
+export function otpEmail(parts: GrantParts): Grant {
+  const request = otpRequest(parts)
+  return (asked) => request(asked, true)
 }
 
 /**
- * Step 1: stores a code and its mail. Nothing here looks up the owner of the address, so the
- * work and the answer are always the same; an obstacle for the owner is reported by the mail
- * when it leaves, and for step 2 (design.md §4 Enumeration, promise 22). `isByAddress`: the code may
- * be redeemed without its id, as the SDK does.
+ * Step 1 of a login by e-mail (protocol.md §2.1, §14.1): stores a code and the mail that brings it. It
+ * never looks up the owner of the address, so that every address costs the same work and gets the
+ * same answer; obstacles are named in the mail when it leaves, and by step 2 (design.md §4
+ * Enumeration, promise 22). With `isByAddress` the code can be redeemed without its id. Throws
+ * `INVALID_REQUEST`, `INVALID_SCOPE`, `TOO_MANY_REQUESTS`, and `MAIL_NOT_CONFIGURED`.
  */
-export function createOtpRequest(
-  { database, steady, mailer, limits }: OtpRequestParts,
-  hash: OtpHash,
+export function otpRequest(
+  parts: GrantParts,
 ): (request: TokenRequest, isByAddress: boolean) => Promise<OtpSent> {
-  const cap = createCap(steady, limits.perNetwork)
+  const { database, clock, mailer, otpLimits: limits, otpRequests } = parts
+  const hash = createOtpHash(parts.secretKey)
 
   return async ({ parameters, origin = null, address = '' }, isByAddress) => {
+    if (mailer === undefined) {
+      throw new SatchelError('MAIL_NOT_CONFIGURED', 'This server sends no mail')
+    }
     const name = requireLoginName(parameters['email'])
     const asked = isByAddress
       ? (findScopes(parameters) ?? PERSON_SCOPES)
-      : requireScopes(parameters)
+      : requestedScopes(parameters)
     const scopes = grantScopes(asked, PERSON_SCOPES)
     const intent = findIntent(parameters)
-    cap.spend(address)
+    otpRequests.spend(address)
     const otpId = randomToken(16)
     const otp = newOtp()
-    const now = steady.now()
+    const now = clock.now()
     const code: Code = {
       id: otpId,
       kind: 'otp',
@@ -90,7 +96,7 @@ export function createOtpRequest(
       minutes: Math.floor(limits.life / MINUTE),
       notice: '',
     }
-    // A mail with an expired code is not sent.
+    // A mail whose code has expired is useless.
     return { kind: 'otp', to: name.email, variables, expires: code.expires }
   }
 }
@@ -102,4 +108,65 @@ function isOtp({ kind }: Code): boolean {
 /** With the parameters that `db.cloud.login()` of the clients takes (protocol.md §2.1). */
 function linkTo(origin: string, otpId: string, otp: string): string {
   return `${origin}/?${new URLSearchParams({ otpId, otp }).toString()}`
+}
+
+/**
+ * Adds to the mail with a code the user whom it logs in, or the reason why it will not log in. Both
+ * are looked up when the mail leaves: step 1 never looks up the owner of the address (design.md §4
+ * Enumeration, promise 22). `now` in ms.
+ */
+export async function addNotice(tx: ReadTx, letter: Letter, now: number): Promise<Letter> {
+  if (letter.kind !== 'otp') return letter
+  const code = await tx.codes.find(letter.variables.otp_id)
+  if (code === undefined) return letter
+  const name = nameOf(code)
+  const notice = await findNotice(tx, code, name, now)
+  // Anybody can request a code “as” any words: they are repeated only to a person who may be that user.
+  const email = notice === '' ? (name.as ?? name.email) : name.email
+  return { ...letter, variables: { ...letter.variables, email, notice } }
+}
+
+async function findNotice(
+  tx: ReadTx,
+  { state }: Code,
+  name: LoginName,
+  now: number,
+): Promise<string> {
+  try {
+    await requireWelcome(tx, name, findIntent(state), now)
+    return ''
+  } catch (error) {
+    if (!(error instanceof SatchelError)) throw error
+    return `The code will not log you in: ${error.message}.`
+  }
+}
+
+/**
+ * Crockford's 32 digits, none of which is mistaken for another. Eight of them are 40 bits, and the
+ * length at which the login dialog of the clients submits a code by itself.
+ */
+const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+const LENGTH = 8
+
+/** The bits that an attacker has to guess. */
+export const OTP_BITS = LENGTH * Math.log2(DIGITS.length)
+
+/** A new one-time code from the generator for keys (promise 21). */
+export function newOtp(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(LENGTH))
+  // 256 is a multiple of 32: every digit is as likely as every other.
+  return Array.from(bytes, (byte) => DIGITS[byte % DIGITS.length]).join('')
+}
+
+/** The canonical form of a code that was typed. */
+export function foldOtp(text: string): string {
+  return text.toUpperCase().replaceAll(/[\s-]/g, '').replaceAll('O', '0').replaceAll(/[IL]/g, '1')
+}
+
+export type OtpHash = (otpId: string, otp: string) => string
+
+/** Hashes codes for storage: reversing a hash takes the secret key and 2⁴⁰ attempts for each code. */
+export function createOtpHash(secretKey: Uint8Array): OtpHash {
+  const key = new Uint8Array(hkdfSync('sha256', secretKey, '', 'one-time codes', 32))
+  return (otpId, otp) => createHmac('sha256', key).update(`${otpId} ${otp}`).digest('base64url')
 }

@@ -1,24 +1,28 @@
 import { findClient, isClientExpired } from '../../domain/database/client'
 import { SatchelError } from '../../domain/value/error'
-import { findPolicy, type Intent, rejection, verdictOn } from '../../domain/user/policy'
+import {
+  findPolicy,
+  type Intent,
+  rejection,
+  verdictOn,
+  type Person,
+} from '../../domain/user/policy'
 import type { Scope } from '../../domain/value/scope'
 import type { ReadTx } from '../../domain/store/store'
-import type { PersonClaims } from '../grant/claims'
-import type { LoginName } from './login-name'
-import type { Parameters } from '../grant/parameters'
 import { findUser, PUBLIC_CLIENT, requireActive } from '../../domain/access/actor'
 import type { User } from '../../domain/store/users'
-import { foldEmail, isEmail } from '../../domain/value/email'
+import { foldEmail, isEmail, DEMO_DOMAIN, requireEmail } from '../../domain/value/email'
+import { requireUserId } from '../../domain/value/user-id'
+import type { Code } from '../../domain/store/credentials'
+
+/** The subject of a token, as the client that requests it states (protocol.md §2.1). */
+export interface PersonClaims extends Person {
+  /** Claims of the application's own, passed on as they came. */
+  readonly extra: Readonly<Record<string, unknown>>
+}
 
 /** The scopes that a person may request at their own login. */
 export const PERSON_SCOPES: readonly Scope[] = ['ACCESS_DB']
-
-/** Why the person logs in, if the request says so (protocol.md §2.1). Throws `INVALID_REQUEST`. */
-export function findIntent(parameters: Parameters): Intent | undefined {
-  const intent = parameters['intent'] ?? undefined
-  if (intent === undefined || intent === 'login' || intent === 'register') return intent
-  throw new SatchelError('INVALID_REQUEST', '"intent" must be "login" or "register"')
-}
 
 /**
  * The client that tokens for a person hang on whose address is proven: their own word is enough for
@@ -75,4 +79,42 @@ async function requireImpersonator(tx: ReadTx, email: string, now: number): Prom
     if (client !== undefined && mayAll && !isClientExpired(client, now)) return id
   }
   throw new SatchelError('NOT_AUTHORIZED', 'Not authorized to log in as somebody else')
+}
+
+/** The person of a login: the owner of a mailbox, perhaps as another user (protocol.md §2.1). */
+export interface LoginName {
+  /** Where the code goes. */
+  readonly email: string
+  /** The user the token is to be for, when that is another. */
+  readonly as: string | null
+}
+
+/** `a@example.com`, or `a@example.com as b@example.com`. Throws `INVALID_REQUEST`. */
+export function requireLoginName(value: unknown): LoginName {
+  const text = typeof value === 'string' ? value.trim() : ''
+  const [, owner, other] = /^<?([^\s<>]+)>?\s+as\s+<?([^\s<>]+)>?$/i.exec(text) ?? []
+  const email = requireMailbox(owner ?? text)
+  if (other === undefined) return { email, as: null }
+  const as = requireUserId(other, 'INVALID_REQUEST')
+  return { email, as: as === email ? null : as }
+}
+
+/** The caller who requested this code. */
+export function nameOf({ subject, state }: Code): LoginName {
+  const as = state['as']
+  return { email: subject, as: typeof as === 'string' ? as : null }
+}
+
+export function isSameName(one: LoginName, other: LoginName): boolean {
+  return one.email === other.email && one.as === other.as
+}
+
+/** An address that can be a user id and has a mailbox. */
+function requireMailbox(text: string): string {
+  const email = requireUserId(requireEmail(text), 'INVALID_REQUEST')
+  if (!email.endsWith(DEMO_DOMAIN)) return email
+  throw new SatchelError(
+    'INVALID_REQUEST',
+    'Demo users have no mailbox: log in with grant_type demo',
+  )
 }

@@ -2,8 +2,15 @@ import type { Configuration } from 'openid-client'
 import { SatchelError } from '../../domain/value/error'
 import type { LoginProof } from './login-state'
 import { providerFailure } from './provider-client'
-import { isOpenId, locate, PROVIDER_FACTS, usualScopes } from './provider-facts'
-import { type Claims, type Identity, isRecord } from './provider-identity'
+import {
+  isOpenId,
+  locate,
+  PROVIDER_FACTS,
+  usualScopes,
+  type Claims,
+  type Identity,
+  isRecord,
+} from './provider-facts'
 import type { Provider } from '../../domain/store/records'
 
 /** One login at one provider. */

@@ -4,8 +4,7 @@ import { type Clock, systemClock } from '../../clock'
 import { quoted, SatchelError } from '../../domain/value/error'
 import type { Vault } from '../../domain/store/vault'
 import { type Outbound, OutboundError } from '../../net/outbound'
-import { isRecord } from './provider-identity'
-import { type Endpoints, locate, PROVIDER_FACTS } from './provider-facts'
+import { isRecord, type Endpoints, locate, PROVIDER_FACTS } from './provider-facts'
 import type { Provider } from '../../domain/store/records'
 
 /** Providers as the OpenID library knows them. */

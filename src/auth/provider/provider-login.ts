@@ -10,8 +10,8 @@ import { issueCode } from '../grant/authorization-code'
 import type { LoginState, LoginStates } from './login-state'
 import { beginAtProvider, identifyAtProvider } from './provider-call'
 import type { ProviderClients } from './provider-client'
-import type { Identity } from './provider-identity'
-import type { SteadyClock } from '../steady-clock'
+import type { Identity } from './provider-facts'
+import type { Clock } from '../../clock'
 import type { Provider } from '../../domain/store/records'
 import type { Person } from '../../domain/user/policy'
 
@@ -58,13 +58,13 @@ export interface LoginStep {
 
 export interface ProviderLoginParts {
   readonly database: Database
-  readonly steady: SteadyClock
+  readonly clock: Clock
   readonly states: LoginStates
   readonly clients: ProviderClients
 }
 
 export function createProviderLogins(parts: ProviderLoginParts): ProviderLogins {
-  const { database, steady, states, clients } = parts
+  const { database, clock, states, clients } = parts
 
   return {
     async begin(request) {
@@ -114,13 +114,13 @@ export function createProviderLogins(parts: ProviderLoginParts): ProviderLogins 
     const at = { provider, client, callback, state: query.get('state') ?? '', proof }
     const identity = await identifyAtProvider(at, query)
     const person = requirePerson(provider, identity)
-    return await database.write((tx) => issueCode(tx, person, steady.now()))
+    return await database.write((tx) => issueCode(tx, person, clock.now()))
   }
 
   /** Throws `INVALID_REQUEST` when it was spent before. */
   async function spend({ id, expires }: LoginState): Promise<void> {
     const isFirst = await database.write(async (tx) => {
-      await tx.logins.prune(steady.now())
+      await tx.logins.prune(clock.now())
       return await tx.logins.spend(id, expires)
     })
     if (isFirst) return

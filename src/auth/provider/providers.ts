@@ -1,5 +1,4 @@
 import { createPrivateKey } from 'node:crypto'
-import type { Clock } from '../../clock'
 import { quoted, SatchelError } from '../../domain/value/error'
 import { getProvider, putProvider } from '../../domain/database/provider'
 import type { Database } from '../../domain/store/store'
@@ -7,10 +6,14 @@ import type { Vault } from '../../domain/store/vault'
 import { isWebAddress } from '../../domain/value/web-address'
 import type { Outbound } from '../../net/outbound'
 import { createLoginStates } from './login-state'
-import { checkAtProvider, type ProviderCheck } from './provider-check'
-import { createProviderClients, secretLabel } from './provider-client'
+import {
+  createProviderClients,
+  secretLabel,
+  providerError,
+  providerFailure,
+} from './provider-client'
 import { locate, PROVIDER_FACTS } from './provider-facts'
-import { createProviderLogins, type ProviderLogins } from './provider-login'
+import { createProviderLogins, type ProviderLogins, callbackAddress } from './provider-login'
 import type { SteadyClock } from '../steady-clock'
 import {
   type Provider,
@@ -18,6 +21,7 @@ import {
   type ProviderOptions,
   type ProviderType,
 } from '../../domain/store/records'
+import type { Configuration } from 'openid-client'
 
 /** The login providers of one database. */
 export interface Providers extends ProviderLogins {
@@ -43,24 +47,23 @@ export interface ProviderDraft {
 
 export interface ProvidersParts {
   readonly database: Database
-  readonly clock: Clock
-  readonly steady: SteadyClock
+  readonly clock: SteadyClock
   readonly secretKey: Uint8Array
   readonly vault: Vault
   readonly outbound: Outbound
 }
 
 export function createProviders(parts: ProvidersParts): Providers {
-  const { database, clock, steady, secretKey, vault, outbound } = parts
-  const clients = createProviderClients({ clock, vault, outbound })
-  const states = createLoginStates(secretKey, database.id, steady)
+  const { database, clock, secretKey, vault, outbound } = parts
+  const clients = createProviderClients({ clock: clock.wall, vault, outbound })
+  const states = createLoginStates(secretKey, database.id, clock)
   return {
-    ...createProviderLogins({ database, steady, states, clients }),
+    ...createProviderLogins({ database, clock, states, clients }),
 
     async put(draft) {
       const { secret, ...rest } = requireProvider(draft)
       const sealedSecret = secret === null ? null : vault.seal(secret, secretLabel(rest.id))
-      return await database.write((tx) => putProvider(tx, clock, { ...rest, sealedSecret }))
+      return await database.write((tx) => putProvider(tx, clock.wall, { ...rest, sealedSecret }))
     },
 
     async check(id, address) {
@@ -160,4 +163,60 @@ function isSigningKey(pem: string): boolean {
 
 function refusal(why: string): SatchelError {
   return new SatchelError('UNPROCESSABLE', `This provider cannot be added: ${why}`)
+}
+
+/** What a provider says of itself and of us. */
+export interface ProviderCheck {
+  readonly issuer: string
+  readonly authorizationUrl: string | null
+  readonly tokenUrl: string | null
+  /** The address that must be known to the provider, or null while ours is not known. */
+  readonly callbackUrl: string | null
+  /** How it answers a code that it did not give: a wrong client id or secret it refuses first. */
+  readonly client: 'accepted' | 'refused'
+  /** Its word for that. */
+  readonly answer: string
+}
+
+/** Asks the provider for tokens with a code that cannot be right. Throws `PROVIDER_FAILED`. */
+export async function checkAtProvider(
+  provider: Provider,
+  client: Configuration,
+  address: string | null,
+): Promise<ProviderCheck> {
+  const { issuer, authorization_endpoint, token_endpoint } = client.serverMetadata()
+  const callbackUrl = address === null ? null : callbackAddress(address, provider.id)
+  const answer = await tryCode(provider, client, callbackUrl ?? 'http://127.0.0.1/')
+  return {
+    issuer,
+    authorizationUrl: authorization_endpoint ?? null,
+    tokenUrl: token_endpoint ?? null,
+    callbackUrl,
+    client: REFUSALS.has(answer) ? 'refused' : 'accepted',
+    answer,
+  }
+}
+
+/** RFC 6749 §5.2, and GitHub's word for it. */
+const REFUSALS = new Set(['invalid_client', 'unauthorized_client', 'incorrect_client_credentials'])
+
+async function tryCode(
+  provider: Provider,
+  client: Configuration,
+  callback: string,
+): Promise<string> {
+  const { genericGrantRequest } = await import('openid-client')
+  try {
+    await genericGrantRequest(client, 'authorization_code', {
+      code: 'satchel-provider-test',
+      redirect_uri: callback,
+      // As long as a verifier must be.
+      code_verifier: 'satchel-provider-test'.padEnd(43, '-'),
+    })
+  } catch (error) {
+    const answer = providerError(error)
+    if (answer !== undefined) return answer
+    throw providerFailure(provider, error)
+  }
+  return 'a token'
 }

@@ -78,10 +78,10 @@ describe('step 2 (protocol.md §2.2, §2.5)', () => {
       messages.push(refusal.message)
     }
     expect(messages).toEqual([
-      'This code is not right: you can try 4 more times',
-      'This code is not right: you can try 3 more times',
-      'This code is not right: you can try 2 more times',
-      'This code is not right: you can try once more',
+      'This code is wrong: you can try 4 more times',
+      'This code is wrong: you can try 3 more times',
+      'This code is wrong: you can try 2 more times',
+      'This code is wrong: you can try once more',
     ])
     expect(await codeOf(() => server.send({ ...request, otp: wrongCode(otp) }))).toBe('OTP_EXPIRED')
     expect(await codeOf(() => server.send({ ...request, otp }))).toBe('OTP_EXPIRED')

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
 import { createProviders } from '../../../src/auth/provider/providers'
 import { createSteadyClock } from '../../../src/auth/steady-clock'
-import { createVault } from '../../../src/auth/key/vault'
+import { createVault } from '../../../src/auth/key/seal'
 import { type ErrorCode, SatchelError } from '../../../src/domain/value/error'
 import { addOrigin } from '../../../src/domain/database/origin'
 import type { Database } from '../../../src/domain/store/store'
@@ -29,8 +29,7 @@ async function setup() {
   const open = (key: Uint8Array) =>
     createProviders({
       database,
-      clock,
-      steady: createSteadyClock(clock),
+      clock: createSteadyClock(clock),
       secretKey,
       vault: createVault(key),
       outbound: createOutbound({ allowed: parseNetworks('127.0.0.0/8')! }),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { createCap } from '../../../src/auth/otp/cap'
-import { codeOf, createTestClock, HOUR, MINUTE, refusalOf } from '../setup'
+import { createCap } from '../../src/auth/limits'
+import { codeOf, createTestClock, HOUR, MINUTE, refusalOf } from './setup'
 
 describe('a cap', () => {
   test('counts an hour from the first', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { oauthError } from '../../../src/auth/provider/oauth-error'
+import { oauthError } from '../../../src/auth/grant/oauth-error'
 import { type ErrorCode, SatchelError } from '../../../src/domain/value/error'
 
 const row = (code: ErrorCode, message = 'a sentence') => oauthError(new SatchelError(code, message))
