@@ -1,8 +1,9 @@
+import { mkdirSync } from 'node:fs'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import type { Options } from './options'
-import type { Figure } from './result'
+import type { Duel, Figure } from './result'
 import { createSeeds, type Seeds } from './seed'
 import { createWrk, type Wrk } from './wrk'
 
@@ -10,6 +11,10 @@ import { createWrk, type Wrk } from './wrk'
 export interface Workload {
   readonly name: string
   run(bench: Bench): Promise<Figure[]>
+  /** Two executables under the same load, in turn; of a race. */
+  readonly duel?: (before: Bench, after: Bench) => Promise<Duel[]>
+  /** It moves so much that a comparison runs it by name only. */
+  readonly isLong?: boolean
 }
 
 /** The context of every workload. Disposing removes its files. */
@@ -18,6 +23,8 @@ export interface Bench extends AsyncDisposable {
   readonly wrk: Wrk
   readonly seeds: Seeds
   readonly signal: AbortSignal
+  /** The same with another executable, on data of its own. */
+  withExecutable(file: string): Bench
   /** A path nothing has used, for a data folder or a file. */
   newPath(name: string): string
   /** Tells how far the benchmark is. */
@@ -35,15 +42,23 @@ export async function createBench(options: Options, signal: AbortSignal): Promis
   const scratch = await mkdtemp(join(dist, 'bench-run-'))
   const folder = options.isReusing ? kept : scratch
   let paths = 0
-  return {
+  const bench: Bench = {
     options,
     signal,
     say,
     wrk: createWrk(scratch, signal),
     seeds: createSeeds({ folder, options, signal, say }),
+    withExecutable(satchel) {
+      const other = { ...options, satchel }
+      const grounds = join(folder, 'against')
+      mkdirSync(grounds, { recursive: true })
+      const seeds = createSeeds({ folder: grounds, options: other, signal, say })
+      return { ...bench, options: other, seeds }
+    },
     newPath: (name) => join(scratch, `${++paths}-${name}`),
     [Symbol.asyncDispose]: () => rm(scratch, { recursive: true, force: true }),
   }
+  return bench
 }
 
 function say(text: string): void {

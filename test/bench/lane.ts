@@ -52,9 +52,9 @@ export function floorLane(
   }
 }
 
-export function satchelLane(bench: Bench, race: Race): Lane {
+export function satchelLane(bench: Bench, race: Race, name = 'satchel'): Lane {
   return {
-    name: 'satchel',
+    name,
     samples: [],
     async open() {
       await using opening = new AsyncDisposableStack()

@@ -17,6 +17,10 @@ export interface Options {
   readonly json: string
   /** The executable under test. */
   readonly satchel: string
+  /** Another executable that it is compared with, round by round. */
+  readonly against: string | undefined
+  /** Leave out all but the races. */
+  readonly isRacesOnly: boolean
 }
 
 export const usage = `bun run bench [options]
@@ -28,11 +32,15 @@ export const usage = `bun run bench [options]
   --floor-only     measure the floors alone, without an executable
   --reuse          keep the seeded databases in dist/bench-data and use those of an earlier run
   --satchel FILE   the executable under test (dist/satchel)
+  --against FILE   compare with this executable instead of the floors: rounds in turn, each on data
+                   of its own; uploads and downloads of more than 256 MiB a round only by name.
+                   All races with --rounds 11 --seconds 1 take about half an hour
+  --races          leave out all but the races
   --json FILE      where the results are written (dist/bench.json)
   --list           print the names of the workloads
   --help
 
-Exits with 1 when a workload fails or a bar is not met.
+Exits with 1 when a workload fails, a bar is not met or, with --against, one is slower than before.
 `
 
 /**
@@ -52,6 +60,8 @@ export function parseOptions(
       'floor-only': { type: 'boolean', default: false },
       reuse: { type: 'boolean', default: false },
       satchel: { type: 'string', default: 'dist/satchel' },
+      against: { type: 'string' },
+      races: { type: 'boolean', default: false },
       json: { type: 'string', default: 'dist/bench.json' },
       list: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
@@ -69,6 +79,8 @@ export function parseOptions(
     isFloorOnly: values['floor-only'],
     isReusing: values.reuse,
     satchel: values.satchel,
+    against: values.against,
+    isRacesOnly: values.races,
     json: values.json,
     isList: values.list,
     isHelp: values.help,

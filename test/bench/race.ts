@@ -36,21 +36,36 @@ export function race(race: Race): Workload {
   return {
     name: race.name,
     async run(bench) {
-      const { isFloorOnly, rounds, seconds } = bench.options
+      const { isFloorOnly } = bench.options
       const answer = isFloorOnly ? undefined : await rehearseSatchel(bench, race)
       const floors = race.floors.map(({ floor }) => floorLane(bench, race, floor, answer))
       const lanes = isFloorOnly ? floors : [...floors, satchelLane(bench, race)]
-      await using held = new AsyncDisposableStack()
-      const entries = race.fixture.lifetime === 'race' ? await holdAll(held, lanes) : lanes
-      for (let round = 0; round < rounds; round += 1) {
-        for (const lane of round % 2 === 0 ? entries : entries.toReversed()) {
-          await using contender = await lane.open()
-          lane.samples.push(await measure(bench, race, contender, seconds))
-        }
-        bench.say(`  round ${round + 1}: ${lanes.map(describeLast).join(', ')}`)
-      }
+      await runRounds(bench, race, lanes)
       return compare(race, floors, lanes[floors.length])
     },
+    async duel(before, after) {
+      const lanes = [satchelLane(before, race, 'before'), satchelLane(after, race, 'after')]
+      await runRounds(after, race, lanes)
+      const [former = [], latter = []] = lanes.map(({ samples }) =>
+        samples.map(({ objectsPerSecond }) => objectsPerSecond),
+      )
+      const { title } = race
+      return [{ title, unit: '/s', isLowerBetter: false, before: former, after: latter }]
+    },
+  }
+}
+
+/** Measures every lane once a round, in turn from the one end and from the other. */
+async function runRounds(bench: Bench, race: Race, lanes: readonly Lane[]): Promise<void> {
+  const { rounds, seconds } = bench.options
+  await using held = new AsyncDisposableStack()
+  const entries = race.fixture.lifetime === 'race' ? await holdAll(held, lanes) : lanes
+  for (let round = 0; round < rounds; round += 1) {
+    for (const lane of round % 2 === 0 ? entries : entries.toReversed()) {
+      await using contender = await lane.open()
+      lane.samples.push(await measure(bench, race, contender, seconds))
+    }
+    bench.say(`  round ${round + 1}: ${lanes.map(describeLast).join(', ')}`)
   }
 }
 

@@ -94,7 +94,7 @@ function amount(number: number): string {
 }
 
 /** Columns as wide as their widest cell; the first to the left, the others to the right. */
-function align(rows: readonly (readonly string[])[]): string {
+export function align(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((row) => (row[column] ?? '').length)),
   )

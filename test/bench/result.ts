@@ -31,6 +31,17 @@ export interface LaneSummary {
   readonly megabytes: number
 }
 
+/** How two executables did in the same rounds. */
+export interface Duel {
+  readonly title: string
+  readonly unit: string
+  readonly isLowerBetter: boolean
+  readonly before: readonly number[]
+  readonly after: readonly number[]
+  /** Why there is no value. */
+  readonly skipped?: string
+}
+
 /** A ratio to the floor. */
 export function ratio(bar: number, goal: number): Bar {
   return { limit: 'at least', bar, goal, unit: '×' }

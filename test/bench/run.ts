@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 import { createBench, type Bench, type Workload } from './bench'
+import { type DuelOutcome, isNoneWorse, renderDuels, renderDuelsJson, runDuel } from './duel'
 import { parseOptions, usage, type Options } from './options'
 import { isAllMet, renderJson, renderTables, type Outcome } from './report'
 import { workloads } from './workloads'
@@ -15,38 +16,53 @@ async function main(argv: readonly string[]): Promise<number> {
     return 0
   }
   const chosen = chooseWorkloads(options)
+  const { against } = options
   requirePlatform(options)
   await requireWrk()
 
   const interruption = new AbortController()
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => interruption.abort())
   const outcomes: Outcome[] = []
+  const duels: DuelOutcome[] = []
   {
     await using bench = await createBench(options, interruption.signal)
+    const before = against === undefined ? undefined : bench.withExecutable(against)
     for (const workload of chosen) {
       if (interruption.signal.aborted) return 130
-      outcomes.push(await runWorkload(bench, workload))
+      if (before === undefined) outcomes.push(await runWorkload(bench, workload))
+      else duels.push(await runDuel(before, bench, workload))
     }
   }
   await mkdir(dirname(options.json), { recursive: true })
-  await writeFile(options.json, renderJson(options, outcomes))
-  process.stdout.write(`\n${renderTables(outcomes)}\n\nWritten to ${options.json}\n`)
-  return isAllMet(outcomes) ? 0 : 1
+  const [json, tables, isGood] =
+    against === undefined
+      ? [renderJson(options, outcomes), renderTables(outcomes), isAllMet(outcomes)]
+      : [renderDuelsJson(options, duels), renderDuels(duels), isNoneWorse(duels)]
+  await writeFile(options.json, json)
+  process.stdout.write(`\n${tables}\n\nWritten to ${options.json}\n`)
+  return isGood ? 0 : 1
 }
 
-function chooseWorkloads({ only }: Options): readonly Workload[] {
+function chooseWorkloads({ only, against, isRacesOnly }: Options): readonly Workload[] {
   const unknown = only.filter((name) => !workloads.some((workload) => workload.name === name))
   if (unknown.length > 0) {
     throw new Error(`No workload ${unknown.join(', ')}; --list names them all`)
   }
-  return only.length === 0 ? workloads : workloads.filter(({ name }) => only.includes(name))
+  if (only.length > 0) return workloads.filter(({ name }) => only.includes(name))
+  return workloads.filter(
+    ({ duel, isLong = false }) =>
+      (duel !== undefined || !isRacesOnly) && (against === undefined || !isLong),
+  )
 }
 
-function requirePlatform({ isFloorOnly, satchel }: Options): void {
+function requirePlatform({ isFloorOnly, satchel, against }: Options): void {
   if (process.platform !== 'linux') throw new Error('The benchmark reads /proc and needs Linux')
   if (!isFloorOnly && !existsSync(satchel)) {
     throw new Error(`There is no ${satchel}; make it with: bun run build`)
   }
+  if (against === undefined) return
+  if (isFloorOnly) throw new Error('--against compares executables: leave out --floor-only')
+  if (!existsSync(against)) throw new Error(`There is no ${against}`)
 }
 
 /** Installs the load generator where that is ours to do: as root on Debian. */

@@ -12,3 +12,38 @@ export function percentile(
   const sorted = values.toSorted((left, right) => left - right)
   return sorted[nearest((sorted.length - 1) * rank)] ?? Number.NaN
 }
+
+/** Two values between which the median lies, and how surely. */
+export interface Interval {
+  readonly low: number
+  readonly high: number
+  /** From 0 to 1. */
+  readonly confidence: number
+}
+
+/**
+ * The narrowest interval between two of the values that holds the median with a confidence of 95 %,
+ * whatever their distribution (the sign test); from the least to the greatest of fewer than six.
+ */
+export function medianInterval(values: readonly number[]): Interval {
+  const sorted = values.toSorted((left, right) => left - right)
+  const count = sorted.length
+  let left = 0
+  while (left + 1 < count / 2 && confidenceBetween(left + 1, count) >= 0.95) left += 1
+  return {
+    low: sorted[left] ?? Number.NaN,
+    high: sorted[count - 1 - left] ?? Number.NaN,
+    confidence: confidenceBetween(left, count),
+  }
+}
+
+/** How surely the median lies inside when `left` of `count` values are cut off at either end. */
+function confidenceBetween(left: number, count: number): number {
+  let ways = 1
+  let outside = 0
+  for (let below = 0; below <= left; below += 1) {
+    outside += ways
+    ways = (ways * (count - below)) / (below + 1)
+  }
+  return Math.max(0, 1 - (2 * outside) / 2 ** count)
+}

@@ -45,33 +45,58 @@ function blobRace(name: string, what: string, transfers: Transfers): Workload {
       if (obstacle !== undefined)
         return [{ title, bar, values: [], value: Number.NaN, skipped: obstacle }]
       const headers = bench.options.isFloorOnly ? {} : await headersOf(bench, transfers)
-      const lane = (name: string, openLane: () => Promise<Contender>): Lane => ({
-        name,
-        samples: [],
-        async open() {
-          const contender = await openLane()
-          await warmUp(contender, transfers)
-          return contender
-        },
-      })
-      const floor = lane(`floor blob-${transfers.direction}`, () =>
+      const floor = laneOf(`floor blob-${transfers.direction}`, transfers, () =>
         openFloor(bench, transfers, headers),
       )
-      const satchel = lane('satchel', () => openSatchelWithBlob(bench, transfers))
+      const satchel = laneOf('satchel', transfers, () => openSatchelWithBlob(bench, transfers))
       const lanes = bench.options.isFloorOnly ? [floor] : [floor, satchel]
-      await using held = new AsyncDisposableStack()
-      const open = mayStay(transfers) ? keepOpen(held) : (lane: Lane) => lane.open()
-      for (let round = 0; round < bench.options.rounds; round += 1) {
-        for (const lane of round % 2 === 0 ? lanes : lanes.toReversed()) {
-          await using contender = await open(lane)
-          lane.samples.push(await measure(bench, contender, transfers))
-        }
-        bench.say(
-          `  round ${round + 1}: ${lanes.map((lane) => describe(lane, transfers)).join(', ')}`,
-        )
-      }
+      await runRounds(bench, transfers, lanes)
       return [compare(title, bar, lanes)]
     },
+    isLong: transfers.size * transfers.connections > 256 * MIB,
+    async duel(before, after) {
+      const duel = { title, unit: '/s', isLowerBetter: false }
+      const skipped = await obstacleTo(after, transfers)
+      if (skipped !== undefined) return [{ ...duel, before: [], after: [], skipped }]
+      const lanes = [
+        laneOf('before', transfers, () => openSatchelWithBlob(before, transfers)),
+        laneOf('after', transfers, () => openSatchelWithBlob(after, transfers)),
+      ]
+      await runRounds(after, transfers, lanes)
+      const [former = [], latter = []] = lanes.map(({ samples }) =>
+        samples.map(({ perSecond }) => perSecond),
+      )
+      return [{ ...duel, before: former, after: latter }]
+    },
+  }
+}
+
+function laneOf(name: string, transfers: Transfers, openLane: () => Promise<Contender>): Lane {
+  return {
+    name,
+    samples: [],
+    async open() {
+      const contender = await openLane()
+      await warmUp(contender, transfers)
+      return contender
+    },
+  }
+}
+
+/** Measures every lane once a round, in turn from the one end and from the other. */
+async function runRounds(
+  bench: Bench,
+  transfers: Transfers,
+  lanes: readonly Lane[],
+): Promise<void> {
+  await using held = new AsyncDisposableStack()
+  const open = mayStay(transfers) ? keepOpen(held) : (lane: Lane) => lane.open()
+  for (let round = 0; round < bench.options.rounds; round += 1) {
+    for (const lane of round % 2 === 0 ? lanes : lanes.toReversed()) {
+      await using contender = await open(lane)
+      lane.samples.push(await measure(bench, contender, transfers))
+    }
+    bench.say(`  round ${round + 1}: ${lanes.map((lane) => describe(lane, transfers)).join(', ')}`)
   }
 }
 
