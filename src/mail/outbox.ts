@@ -3,7 +3,10 @@ import type { Database } from '../domain/store/store'
 import { DeliveryError } from './message'
 import type { QueuedMail } from '../domain/store/mails'
 
-/** Sends the mails that wait in a database, a few at a time, until each has gone or expired. */
+/**
+ * Sends the mails that wait in a database, a few at a time, until each was sent or expired, while this
+ * process has the duty `mails`.
+ */
 export interface Outbox extends AsyncDisposable {
   /** Resolves when no mail is on its way and none is due. */
   idle(): Promise<void>
@@ -35,7 +38,7 @@ const GRACE = SECOND
  */
 export function createOutbox({ database, clock, deliver, report }: OutboxParts): Outbox {
   const flights = new Map<string, Promise<void>>()
-  /** Gone, though the disk could not be told yet. */
+  /** Sent, but not yet removed from the database. */
   const gone = new Set<string>()
   const stop = new AbortController()
   let isStopping = false
@@ -43,9 +46,11 @@ export function createOutbox({ database, clock, deliver, report }: OutboxParts):
   let isAsked = false
   let timer: Timer | undefined
 
+  const duty = database.duty('mails', wake)
+
   function wake(): void {
     isAsked = true
-    if (isStopping || looking !== undefined) return
+    if (isStopping || !duty.isMine || looking !== undefined) return
     looking = look().finally(() => {
       looking = undefined
     })
@@ -54,12 +59,12 @@ export function createOutbox({ database, clock, deliver, report }: OutboxParts):
   async function look(): Promise<void> {
     clearTimeout(timer)
     let pause: number | undefined
-    while (isAsked && !isStopping) {
+    while (isAsked && duty.isMine && !isStopping) {
       isAsked = false
       // The store may have failed; pending mails are safe in it.
       pause = await depart().catch(() => LOOK_EVERY)
     }
-    if (pause !== undefined && !isStopping) timer = setTimeout(wake, pause).unref()
+    if (pause !== undefined && duty.isMine && !isStopping) timer = setTimeout(wake, pause).unref()
   }
 
   /** Lets mails that are due depart while there is room. Returns in how many ms to look again. */
@@ -72,7 +77,7 @@ export function createOutbox({ database, clock, deliver, report }: OutboxParts):
       return { next, due: await tx.mails.due(by, AT_ONCE + flights.size) }
     })
     for (const mail of due) {
-      if (flights.size >= AT_ONCE || isStopping) break
+      if (flights.size >= AT_ONCE || isStopping || !duty.isMine) break
       if (!flights.has(mail.id)) flights.set(mail.id, fly(mail))
     }
     return next === undefined ? undefined : Math.min(Math.max(next - now, SECOND), LOOK_EVERY)
@@ -114,7 +119,7 @@ export function createOutbox({ database, clock, deliver, report }: OutboxParts):
   async function postpone(mail: QueuedMail): Promise<void> {
     const due = clock.now() + (PAUSES[mail.attempts] ?? LONGEST_PAUSE)
     await database.write(async (tx) => {
-      // Whom it was for may have been deleted meanwhile, and it with them.
+      // The recipient may have been deleted meanwhile, and the mail with them.
       const isWanted = await tx.mails.remove(mail.id)
       if (isWanted) await tx.mails.put({ ...mail, attempts: mail.attempts + 1, due })
     })
@@ -138,6 +143,7 @@ export function createOutbox({ database, clock, deliver, report }: OutboxParts):
       await looking
       await Promise.all(flights.values())
       clearTimeout(hurry)
+      await duty[Symbol.asyncDispose]()
     },
   }
 }

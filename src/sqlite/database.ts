@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { platform } from 'node:os'
 import { join } from 'node:path'
 import type { Clock } from '../clock'
-import type { Database } from '../domain/store/store'
+import type { Database, Duty, DutyName } from '../domain/store/store'
 import { SatchelError } from '../domain/value/error'
 import { createIds } from '../domain/value/id'
 import { nextTurn } from '../domain/value/turn'
@@ -63,6 +63,7 @@ function serveDatabase(
   const committed = loadCommitted(writing)
   const snapshot = createSnapshot(reading)
   const fail = (error: unknown) => report?.(name, error)
+  const duties = createDuties()
   const commits = createCommits(name, committed.counters.revision, fail)
   const checkpoints = createCheckpoints({ file, durability }, writing, fail)
   const ids = createIds(clock)
@@ -124,6 +125,7 @@ function serveDatabase(
       closing === undefined ? writer.run(work, origin) : Promise.reject(isClosing(name)),
     onCommit: (listener) => commits.listen(listener),
     commitsAfter: async (revision) => commits.after(revision),
+    duty: (duty, granted) => duties.ask(duty, granted),
     [Symbol.asyncDispose]() {
       closing ??= close()
       return closing
@@ -176,5 +178,28 @@ export function createSnapshot({ db, prepare }: Connection): Snapshot {
       })
     },
     drop,
+  }
+}
+
+/** One process has the file: the first to ask for a duty has it at once, the next one after that. */
+function createDuties() {
+  const askersByDuty = new Map<DutyName, (() => void)[]>()
+  return {
+    ask(name: DutyName, granted: () => void): Duty {
+      const askers = askersByDuty.get(name) ?? []
+      askersByDuty.set(name, askers)
+      const asker = () => granted()
+      askers.push(asker)
+      return {
+        get isMine() {
+          return askers[0] === asker
+        },
+        async [Symbol.asyncDispose]() {
+          const wasMine = askers[0] === asker
+          if (askers.includes(asker)) askers.splice(askers.indexOf(asker), 1)
+          if (wasMine) askers[0]?.()
+        },
+      }
+    },
   }
 }

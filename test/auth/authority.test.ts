@@ -70,6 +70,7 @@ describe('verifying a token', () => {
       write: (work) => database.write(work),
       onCommit: (listener) => database.onCommit(listener),
       commitsAfter: (revision) => database.commitsAfter(revision),
+      duty: (name, granted) => database.duty(name, granted),
       [Symbol.asyncDispose]: async () => {},
     }
     await using authority = await createAuthority(failing, clock, secretKey)

@@ -18,6 +18,11 @@ import type { Table } from '../../src/domain/store/tables'
 export interface StoreFixture extends AsyncDisposable {
   readonly store: Store
   readonly clock: TestClock
+  /**
+   * A second handle on the same data, as another process would have it; for an engine whose data one
+   * process holds, the same store.
+   */
+  another(): Promise<Store>
   /** Closes the store in good order and opens it again on what it left. */
   reopen(): Promise<Store>
   /** Another store, on what the end of the process at this moment would leave. */

@@ -4,6 +4,7 @@ import { describeBlobs } from './blobs'
 import { describeIdleBlobs } from './idle-blobs'
 import { describeCodes } from './codes'
 import { describeCommits } from './commits'
+import { describeDuties } from './duties'
 import { describeErasure } from './erasure'
 import { describeInvitations } from './invitations'
 import { describeLists } from './lists'
@@ -51,6 +52,7 @@ export function describeStore(name: string, openStore: OpenStore): void {
     describeUserLists(openStore)
     describeLogins(openStore)
     describeTime(openStore)
+    describeDuties(openStore)
     describeRefreshTokens(openStore)
     describeCodes(openStore)
     describeMails(openStore)

@@ -18,6 +18,7 @@ describeStore('SQLite', async () => {
   return {
     store,
     clock,
+    another: async () => store,
     async reopen() {
       await store[Symbol.asyncDispose]()
       return open(live)

@@ -3,11 +3,11 @@ import { collectBlobs, removeSpent } from './collection'
 import type { BlobStore } from '../store/blob-store'
 import type { Database } from '../store/store'
 
-/** Collects in the background what no object needs. */
+/** Removes blobs and bytes in the background once no object needs them. */
 export interface BlobKeeper extends AsyncDisposable {
-  /** Collects now, after what is under way. */
+  /** Collects now, after the work under way, with or without the duty. */
   collect(): Promise<void>
-  /** Resolves when no bytes are left that are known to be needed no more. */
+  /** Resolves when all bytes that are known to be unused are removed. */
   idle(): Promise<void>
 }
 
@@ -23,7 +23,7 @@ export interface BlobKeeperParts {
 
 const HOUR = 60 * 60 * 1_000
 
-/** Works for as long as its database is open. */
+/** Works while its database is open and this process has the duty `blobs`. */
 export function createBlobKeeper(parts: BlobKeeperParts): BlobKeeper {
   const { database, bytes, clock, report, every = HOUR } = parts
   let isStopped = false
@@ -37,15 +37,16 @@ export function createBlobKeeper(parts: BlobKeeperParts): BlobKeeper {
   }
 
   const collect = () => inTurn(() => collectBlobs(database, bytes, clock.now(), { goesOn }))
+  const duty = database.duty('blobs', () => void collect())
   const unsubscribe = database.onCommit(({ contentSpent }) => {
-    if (!contentSpent || isCalled) return
+    if (!contentSpent || isCalled || !duty.isMine) return
     isCalled = true
     void inTurn(async () => {
       isCalled = false
       await removeSpent(database, bytes, goesOn)
     })
   })
-  const timer = setInterval(() => void collect(), every)
+  const timer = setInterval(() => duty.isMine && void collect(), every)
   timer.unref()
   return {
     collect,
@@ -57,6 +58,7 @@ export function createBlobKeeper(parts: BlobKeeperParts): BlobKeeper {
       clearInterval(timer)
       unsubscribe()
       await working
+      await duty[Symbol.asyncDispose]()
     },
   }
 }

@@ -1,10 +1,13 @@
 import { SatchelError } from '../value/error'
-import { PATIENT, URGENT } from './job'
+import { continueJob, PATIENT, URGENT } from './job'
 import type { Database } from '../store/store'
 import { nextTurn } from '../value/turn'
 import type { Job } from '../store/records'
 
-/** Does one short step of a job and says whether there is more; the job's row goes with its last. */
+/**
+ * One short step of a job, which may have moved on since it was read: steps work on the job that
+ * `continueJob` reads. Resolves to 'done' once the job is removed.
+ */
 export type JobStep = (database: Database, job: Job) => Promise<'more' | 'done'>
 
 /** How long a unit of a job takes on more work, ms: other writers wait for little more than that. */
@@ -20,8 +23,9 @@ const PASSING: ReadonlySet<string> = new Set(['BUSY', 'STORAGE_FULL', 'READ_ONLY
 const PAUSE = 1_000
 
 /**
- * Works off the jobs of a database in the order they were put down, urgent ones first: those a
- * crash left behind, and new ones as they come. A step that fails for good ends its job with the reason.
+ * Runs the jobs of a database in the order they were started, urgent ones first: those a crash left
+ * behind, and new ones as they come, while this process has the duty `jobs`. A step that fails for
+ * good ends its job with the reason.
  */
 export function createJobRunner(
   database: Database,
@@ -33,8 +37,11 @@ export function createJobRunner(
   let working = Promise.resolve()
   const pause = Promise.withResolvers<void>()
 
+  const duty = database.duty('jobs', wake)
+  const mayWork = () => duty.isMine && !isStopped
+
   function wake(): void {
-    if (isAwake || isStopped) return
+    if (isAwake || !mayWork()) return
     isAwake = true
     working = working.then(work).finally(() => {
       isAwake = false
@@ -42,7 +49,7 @@ export function createJobRunner(
   }
 
   async function work(): Promise<void> {
-    for (let job = await next(); job !== undefined && !isStopped; job = await next()) {
+    for (let job = await next(); job !== undefined && mayWork(); job = await next()) {
       await run(job)
       await nextTurn()
     }
@@ -63,9 +70,7 @@ export function createJobRunner(
   async function run(job: Job): Promise<void> {
     const begun = performance.now()
     try {
-      const outcome = await steps[job.kind]?.(database, job)
-      if (outcome === 'done')
-        await database.write(async (tx) => void (await tx.jobs.remove(job.id)))
+      await steps[job.kind]?.(database, job)
       if (PATIENT.has(job.kind)) await rest(performance.now() - begun)
     } catch (error) {
       report(job, error)
@@ -74,7 +79,7 @@ export function createJobRunner(
         return
       }
       const failure = error instanceof SatchelError ? error.message : 'It failed; see the log'
-      await giveUp({ ...job, failure })
+      await giveUp(job, failure)
     }
   }
 
@@ -83,9 +88,9 @@ export function createJobRunner(
   }
 
   /** A job whose failure cannot be stored stays as it was, and is tried again at the next start. */
-  async function giveUp(job: Job): Promise<void> {
+  async function giveUp(job: Job, failure: string): Promise<void> {
     try {
-      await database.write((tx) => tx.jobs.put(job))
+      await continueJob(database, job.id, (_tx, current) => ({ ...current, failure }))
     } catch (error) {
       report(job, error)
       isStopped = true
@@ -106,6 +111,7 @@ export function createJobRunner(
       unsubscribe()
       pause.resolve()
       await working
+      await duty[Symbol.asyncDispose]()
     },
   }
 }

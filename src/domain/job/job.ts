@@ -1,6 +1,6 @@
 import { randomToken } from '../value/id'
-import type { WriteTx } from '../store/store'
-import type { Job } from '../store/records'
+import type { Database, WriteTx } from '../store/store'
+import type { Awaitable, Job } from '../store/records'
 
 /** Short jobs that others wait for: they go before those that were put down earlier. */
 export const URGENT: ReadonlySet<Job['kind']> = new Set(['leave', 'hand-over'])
@@ -20,4 +20,24 @@ export async function startJob(
   const job: Job = { id, kind, state, done: 0, total, created: now, failure: null }
   await tx.jobs.put(job)
   return job
+}
+
+/**
+ * One unit of a job. `work` gets the job as it is stored and returns it as it is to be stored (the
+ * same one to leave it as it is), or undefined when it is finished: then it is removed. Resolves to
+ * 'done' when the job is gone, has failed, or was finished before the unit began.
+ */
+export function continueJob(
+  database: Database,
+  id: string,
+  work: (tx: WriteTx, job: Job) => Awaitable<Job | undefined>,
+): Promise<'more' | 'done'> {
+  return database.write(async (tx) => {
+    const job = await tx.jobs.find(id)
+    if (job === undefined || job.failure !== null) return 'done'
+    const next = await work(tx, job)
+    if (next === undefined) await tx.jobs.remove(id)
+    else if (next !== job) await tx.jobs.put(next)
+    return next === undefined ? 'done' : 'more'
+  })
 }

@@ -1,3 +1,4 @@
+import { continueJob } from '../job/job'
 import { type JobStep, UNIT_MS } from '../job/job-runner'
 import { entriesOf, storedTraces } from './traces'
 import { parseStored } from '../value/value'
@@ -11,18 +12,20 @@ const BATCH = 50
 /** The jobs that keep the storage in order. */
 export const MAINTENANCE: Readonly<Partial<Record<Job['kind'], JobStep>>> = {
   index: buildIndex,
-  'drop-index': (database) =>
-    database.write(async (tx) => ((await tx.objects.dropEntries(1_000)) > 0 ? 'more' : 'done')),
+  'drop-index': (database, { id }) =>
+    continueJob(database, id, async (tx, job) =>
+      (await tx.objects.dropEntries(1_000)) > 0 ? job : undefined,
+    ),
   erase: eraseRealm,
 }
 
 /** Adds the entries of one new index; objects written meanwhile bring their own. */
-function buildIndex(...[database, job]: Parameters<JobStep>): ReturnType<JobStep> {
-  return database.write(async (tx) => {
+function buildIndex(...[database, { id }]: Parameters<JobStep>): ReturnType<JobStep> {
+  return continueJob(database, id, async (tx, job) => {
     const { table: name, index: number, after } = job.state
     const table = await tx.tables.find(String(name))
     const index = table?.indexes.find((candidate) => candidate.number === number)
-    if (table === undefined || index === undefined) return 'done'
+    if (table === undefined || index === undefined) return undefined
     const chunk = await tx.objects.scan(table, Number(after), STEP)
     const one = { ...table, indexes: [index] }
     await tx.objects.addEntries(
@@ -30,25 +33,23 @@ function buildIndex(...[database, job]: Parameters<JobStep>): ReturnType<JobStep
     )
     if (chunk.next === undefined) {
       await tx.tables.setIndexState(index.number, 'ready')
-      return 'done'
+      return undefined
     }
     const state = { ...job.state, after: chunk.next }
-    await tx.jobs.put({ ...job, state, done: job.done + chunk.rows.length })
-    return 'more'
+    return { ...job, state, done: job.done + chunk.rows.length }
   })
 }
 
 /** In small batches until the unit has lasted long enough, because rows have few or many index entries. */
-function eraseRealm(...[database, job]: Parameters<JobStep>): ReturnType<JobStep> {
-  return database.write(async (tx) => {
+function eraseRealm(...[database, { id }]: Parameters<JobStep>): ReturnType<JobStep> {
+  return continueJob(database, id, async (tx, job) => {
     const end = performance.now() + UNIT_MS
     let done = job.done
     do {
       const erased = await tx.objects.erase(Number(job.state['realm']), BATCH, storedTraces)
-      if (erased === 0) return 'done'
+      if (erased === 0) return undefined
       done += erased
     } while (performance.now() < end)
-    await tx.jobs.put({ ...job, done })
-    return 'more'
+    return { ...job, done }
   })
 }

@@ -73,6 +73,19 @@ export interface Database extends AsyncDisposable {
    * Undefined when the engine no longer knows all of them: then look at everything again.
    */
   commitsAfter(revision: number): Promise<readonly Commit[] | undefined>
+  /**
+   * Asks for a duty: background work that one holder at a time does, among all processes that have
+   * the database open. It may be granted at once; `granted` is called when that happens later.
+   */
+  duty(name: DutyName, granted: () => void): Duty
+}
+
+export type DutyName = 'jobs' | 'mails' | 'blobs'
+
+/** Disposing gives the duty back, or stops asking for it. */
+export interface Duty extends AsyncDisposable {
+  /** False until the duty is granted and after it is lost: then finish the unit under way and stop. */
+  readonly isMine: boolean
 }
 
 export interface WriteOptions {

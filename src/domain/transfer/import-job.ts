@@ -1,3 +1,4 @@
+import { continueJob } from '../job/job'
 import type { JobStep } from '../job/job-runner'
 import type { WriteTx } from '../store/store'
 import { applyEntries } from './application'
@@ -23,18 +24,17 @@ const UNIT_MS = 2
  */
 async function continueImport(context: TransferContext, job: Job): ReturnType<JobStep> {
   const { scratch } = context
-  const { spool: name, archive, offset: reached = job.done } = job.state
-  const offset = Number(reached)
+  const { spool: name, archive } = job.state
   if (job.done === job.total) {
     await scratch.remove(String(name))
     if (typeof archive === 'string') await scratch.remove(archive)
-    return 'done'
+    return continueJob(context.database, job.id, () => undefined)
   }
   using spool = await openSpool(scratch, String(name))
-  const { blobs, next } = blobsAt(spool, offset)
-  if (blobs.length > 0) await applyBlobs(context, job, blobs, next)
-  else await applyOthers(context, job, spool, offset)
-  return 'more'
+  const { blobs, next } = blobsAt(spool, offsetOf(job))
+  return blobs.length > 0
+    ? await applyBlobs(context, job, blobs, next)
+    : await applyOthers(context, job, spool)
 }
 
 /** Blobs with their contents; when a content went away meanwhile nothing happens, for the next step to do it. */
@@ -43,37 +43,40 @@ async function applyBlobs(
   job: Job,
   blobs: readonly BlobEntry[],
   next: number,
-): Promise<void> {
+): ReturnType<JobStep> {
   const { database, archives, scratch } = context
   await using archive = await archives.open(await scratch.open(String(job.state['archive'])))
   await using load = createContentLoader(context)
   await load.bring(archive, blobs)
-  await load.keep(() =>
-    database.write(async (tx) => {
-      if (!(await load.holds(tx, blobs))) return
-      await applyEntries(tx, blobs, job.created)
-      await tx.jobs.put(moved(job, next, bytesOf(blobs)))
+  return await load.keep(() =>
+    continueJob(database, job.id, async (tx, current) => {
+      if (offsetOf(current) !== offsetOf(job) || !(await load.holds(tx, blobs))) return current
+      await applyEntries(tx, blobs, current.created)
+      return moved(current, next, bytesOf(blobs))
     }),
   )
 }
 
 async function applyOthers(
   { database }: TransferContext,
-  job: Job,
+  { id }: Job,
   spool: Spool,
-  offset: number,
-): Promise<void> {
-  await database.write(async (tx) => {
+): ReturnType<JobStep> {
+  return continueJob(database, id, async (tx, job) => {
     const end = performance.now() + UNIT_MS
-    const next = await applySpool(tx, spool, offset, job.created, () => performance.now() < end)
-    await tx.jobs.put(moved(job, next, 0))
+    const goesOn = () => performance.now() < end
+    return moved(job, await applySpool(tx, spool, offsetOf(job), job.created, goesOn), 0)
   })
+}
+
+/** How far into its spool the job has come. */
+function offsetOf({ done, state: { offset = done } }: Job): number {
+  return Number(offset)
 }
 
 /** The job at another offset, so many bytes of contents further. */
 function moved(job: Job, offset: number, bytes: number): Job {
-  const { offset: before = job.done } = job.state
-  const done = job.done + (offset - Number(before)) + bytes
+  const done = job.done + (offset - offsetOf(job)) + bytes
   return { ...job, done, state: { ...job.state, offset } }
 }
 

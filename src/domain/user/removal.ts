@@ -1,4 +1,4 @@
-import { startJob } from '../job/job'
+import { continueJob, startJob } from '../job/job'
 import type { JobStep } from '../job/job-runner'
 import { handOver, leaveRealms } from './leaving'
 import type { WriteTx } from '../store/store'
@@ -40,19 +40,17 @@ async function addressesOf(tx: WriteTx, { id, data }: User): Promise<readonly st
 
 /** The jobs that a removal leaves behind, for the runner of a database. */
 export const REMOVAL_STEPS: Readonly<Partial<Record<Job['kind'], JobStep>>> = {
-  leave: (database, job) =>
-    database.write(async (tx) => {
+  leave: (database, { id }) =>
+    continueJob(database, id, async (tx, job) => {
       const user = String(job.state['user'])
-      return (await leaveRealms(tx, user, job.created)) ? 'done' : 'more'
+      return (await leaveRealms(tx, user, job.created)) ? undefined : job
     }),
 
-  'hand-over': (database, job) =>
-    database.write(async (tx) => {
+  'hand-over': (database, { id }) =>
+    continueJob(database, id, async (tx, job) => {
       const { realm, after, isLooking } = job.state
       const place = { after: String(after), isLooking: isLooking === true }
       const next = await handOver(tx, Number(realm), place, job.created)
-      if (next === undefined) return 'done'
-      await tx.jobs.put({ ...job, state: { ...job.state, ...next } })
-      return 'more'
+      return next && { ...job, state: { ...job.state, ...next } }
     }),
 }

@@ -75,6 +75,7 @@ describe('the log of logins', () => {
       write: (work) => (isFull ? Promise.reject(new Error('full')) : database.write(work)),
       onCommit: (listener) => database.onCommit(listener),
       commitsAfter: (revision) => database.commitsAfter(revision),
+      duty: (name, granted) => database.duty(name, granted),
       [Symbol.asyncDispose]: async () => {},
     }
     await using logins = createLoginLog(failing)

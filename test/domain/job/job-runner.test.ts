@@ -1,8 +1,11 @@
-import { expect, test } from 'bun:test'
-import { startJob } from '../../../src/domain/job/job'
+import { describe, expect, test } from 'bun:test'
+import { continueJob, startJob } from '../../../src/domain/job/job'
 import { createJobRunner, type JobStep } from '../../../src/domain/job/job-runner'
 import type { Database } from '../../../src/domain/store/store'
+import { MAINTENANCE } from '../../../src/domain/object/maintenance'
+import { REMOVAL_STEPS } from '../../../src/domain/user/removal'
 import { setupStore } from '../../auth/setup'
+import { declare, fresh, NOW } from '../../contract/fixture'
 import type { Job } from '../../../src/domain/store/records'
 
 const STEP_MS = 40
@@ -11,12 +14,12 @@ const STEP_MS = 40
 async function workOff(database: Database, kind: Job['kind']) {
   let left = 3
   let worked = 0
-  const step: JobStep = async () => {
+  const step: JobStep = async (_, { id }) => {
     const begun = performance.now()
     await Bun.sleep(STEP_MS)
     worked += performance.now() - begun
     left -= 1
-    return left === 0 ? 'done' : 'more'
+    return await continueJob(database, id, (_tx, job) => (left === 0 ? undefined : job))
   }
   await database.write((tx) => startJob(tx, kind, {}, 0))
   const begun = performance.now()
@@ -55,3 +58,70 @@ test('a runner that ends does not wait for the rest, and the job goes on with th
   expect(left()).toBeGreaterThan(0)
   expect(await database.read((tx) => tx.jobs.list())).toHaveLength(1)
 })
+
+describe('a step that read its job before another step finished it', () => {
+  test('does not bring an index job back', async () => {
+    await using base = await setupStore()
+    const database = await base.store.create('main')
+    const stale = await database.write(async (tx) => {
+      const table = await declare(tx, 'things', '@id, title')
+      const keys = Array.from({ length: 1_200 }, (_, n) => `k${n}`)
+      await tx.objects.put(
+        table,
+        keys.map((key) => fresh(key)),
+        NOW,
+      )
+      const index = table.indexes[0]!.number
+      return await startJob(tx, 'index', { table: 'things', index, after: 0 }, NOW, 1_200)
+    })
+    await finish(database, MAINTENANCE)
+    await MAINTENANCE.index?.(database, stale)
+    expect(await database.read((tx) => tx.jobs.list())).toEqual([])
+  })
+
+  test('does not bring a hand-over back', async () => {
+    await using base = await setupStore()
+    const database = await base.store.create('main')
+    const stale = await database.write(async (tx) => {
+      const { ref: realm } = await tx.realms.ensure('rlm-a')
+      for (let n = 0; n < 120; n += 1) {
+        await tx.memberships.put({
+          source: `members:m${n}`,
+          realm,
+          userId: `user${n}`,
+          email: null,
+          accepted: true,
+          rejected: false,
+          permissions: {},
+          roles: [],
+        })
+      }
+      return await startJob(tx, 'hand-over', { realm, after: '', isLooking: false }, NOW)
+    })
+    await finish(database, REMOVAL_STEPS)
+    await REMOVAL_STEPS['hand-over']?.(database, stale)
+    expect(await database.read((tx) => tx.jobs.list())).toEqual([])
+  })
+
+  test('does not bring it back as a failed one', async () => {
+    await using base = await setupStore()
+    const database = await base.store.create('main')
+    const step: JobStep = async (_, { id }) => {
+      await database.write((tx) => tx.jobs.remove(id))
+      throw new Error('expected')
+    }
+    await database.write((tx) => startJob(tx, 'erase', {}, NOW))
+    await using runner = createJobRunner(database, { erase: step }, () => undefined)
+    await runner.idle()
+    expect(await database.read((tx) => tx.jobs.list())).toEqual([])
+  })
+})
+
+type Steps = Readonly<Partial<Record<Job['kind'], JobStep>>>
+
+async function finish(database: Database, steps: Steps): Promise<void> {
+  await using runner = createJobRunner(database, steps, (_job, error) => {
+    throw error
+  })
+  await runner.idle()
+}

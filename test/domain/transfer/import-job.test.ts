@@ -64,6 +64,17 @@ describe('an import that a crash interrupts', () => {
     expect(await database.read((tx) => tx.jobs.list())).toEqual([])
   })
 
+  test('applies every object once though a step begins with an old state of the job', async () => {
+    await using base = await setupJob()
+    const { database } = base
+    const stale = await onlyJob(database)
+    for (let n = 0; n < 3; n++) await stepsOf(database).import?.(database, stale)
+    await using jobs = runJobs(database)
+    await jobs.idle()
+    expect(dataOf(await exportText(database)).map(({ n }) => n)).toEqual([...Array(COUNT).keys()])
+    expect(await database.read((tx) => tx.jobs.list())).toEqual([])
+  })
+
   test('takes back the unit that did not end, with what the job had moved on', async () => {
     await using base = await setupJob()
     const { database } = base
@@ -94,10 +105,14 @@ describe('an import that a crash interrupts', () => {
     for (let job = await onlyJob(database); job.done !== job.total; job = await onlyJob(database)) {
       await step(database)
     }
-    // Twice, as after a crash between the removal of the spool and that of the job.
+    const last = await onlyJob(database)
     expect(await step(database)).toBe('done')
     expect(spoolsOf(database)).toEqual([])
+    expect(await database.read((tx) => tx.jobs.list())).toEqual([])
+    // As after a crash between the removal of the spool and that of the job.
+    await database.write((tx) => tx.jobs.put(last))
     expect(await step(database)).toBe('done')
+    expect(await database.read((tx) => tx.jobs.list())).toEqual([])
     expect(dataOf(await exportText(database))).toHaveLength(COUNT)
   })
 })
