@@ -6,9 +6,9 @@ import { flagName } from './config/settings'
 
 /** A server that listens on its address. */
 export interface Listener {
-  /** Where this machine reaches it, `http://127.0.0.1:7080`. */
+  /** Its address on this machine, `http://127.0.0.1:7080`. */
   readonly url: string
-  /** Accepts nothing new; resolves when what is in flight has been answered, at once by `force`. */
+  /** Accepts no new requests and resolves when those in flight are answered; `force` aborts them. */
   stop(force?: boolean): Promise<void>
 }
 
@@ -42,8 +42,8 @@ function listenPlain(config: ListenConfig, application: Application): Listener {
 const LOOK_FOR_REST_EVERY_MS = 20
 
 /**
- * Accepts nothing new and resolves when every request has its answer. The server itself would wait
- * for the rest of a body that was refused before it was read, as long as its sender takes.
+ * Accepts no new requests and resolves when those in flight are answered. The server itself would wait
+ * for the rest of a body that was rejected before it was read, for as long as its sender takes.
  */
 async function drain(server: Bun.Server<undefined>): Promise<void> {
   let isStopped = false
@@ -62,7 +62,7 @@ interface Pair {
 const LOOK_EVERY_MS = 1000
 
 /**
- * A certificate cannot be exchanged on a socket that listens: a second one takes its place on the
+ * The certificate of a listening socket cannot be replaced: a second socket takes its place on the
  * same port, and the first is closed when its requests are answered. Files are compared by their content
  * once a second, because certificates are renewed behind symbolic links.
  */
@@ -104,7 +104,7 @@ async function listenTls(
   }
 }
 
-/** Sockets that share a port hide that it is taken, so it is asked for once without sharing. */
+/** Sockets that share a port hide that it is in use, so a socket that does not share tries it first. */
 function findFreePort(config: ListenConfig, application: Application): number {
   const probe = serve(config, application, {})
   const port = probe.port ?? config.port
@@ -138,7 +138,7 @@ function serve(
       hostname: host,
       port,
       idleTimeout: IDLE_SECONDS,
-      // Every route has its own limit and says so; Bun's answer to this one says nothing.
+      // Every route has its own limit with an error body; Bun's own response is empty.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       development: false,
       fetch: (request, server) => application.fetch(request, server),
@@ -149,9 +149,9 @@ function serve(
   }
 }
 
-/** Goes out instead of an answer that was made and cannot be sent: its file is gone meanwhile. */
+/** Sent when a response cannot be sent, for instance because its file was removed meanwhile. */
 function cannotAnswer(error: unknown): Response {
-  serverLog.error('An answer could not be sent', { error })
+  serverLog.error('A response could not be sent', { error })
   const message = 'Something went wrong here: see the log of the server'
   return Response.json({ code: 'INTERNAL', message }, { status: 500 })
 }
@@ -160,11 +160,11 @@ function cannotListen(host: string, port: number, cause: unknown): unknown {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
   const where = `port ${port} of ${host}`
   if (code === 'EADDRINUSE') {
-    const hint = 'stop what listens there or choose another with --port (0 takes a free one)'
+    const hint = 'stop the other program or choose another port with --port (0 for any free one)'
     return new SatchelError('CONFLICT', `${where} is in use: ${hint}`, { cause })
   }
   if (code === 'EACCES') {
-    const hint = 'ports below 1024 need a privilege; choose another one with --port'
+    const hint = 'ports below 1024 need a privilege; choose another port with --port'
     return new SatchelError('NOT_AUTHORIZED', `This user may not listen on ${where}: ${hint}`, {
       cause,
     })
@@ -182,7 +182,7 @@ function cannotListen(host: string, port: number, cause: unknown): unknown {
   return cause
 }
 
-/** An address of this machine at which a server bound to `host` answers. */
+/** The address at which this machine reaches a server that is bound to `host`. */
 function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1'
   if (host === '::') return '[::1]'

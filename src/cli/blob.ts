@@ -13,7 +13,7 @@ export function addBlobCommands(program: Command, cli: Cli): void {
 
   withDatabase(blob.command('list'))
     .description('list blobs')
-    .option('--unreferenced', 'those that no object references')
+    .option('--unreferenced', 'only blobs that no object references')
     .option('--limit <number>', 'the maximum number of blobs', number, 100)
     .option('--after <id>', 'continue after this blob', '')
     .addHelpText('after', example('satchel blob list', 'satchel blob list --unreferenced'))
@@ -50,7 +50,7 @@ export function addBlobCommands(program: Command, cli: Cli): void {
       )
       progress[Symbol.dispose]()
       const { blobs, bytes, strays } = collected
-      const files = strays === 0 ? '' : ` and ${counted(strays, 'file')} that no blob has`
+      const files = strays === 0 ? '' : ` and ${counted(strays, 'file')} that belong to no blob`
       const verb = dryRun ? 'Would remove' : 'Removed'
       await print(
         cli,
@@ -156,7 +156,7 @@ export function describeVerification({ checked, bytes, faults, strays }: Verific
     `Read ${counted(checked, 'file')} (${size(bytes)}) of blobs`,
     ...(rows.length === 0 ? [] : [table(['problem', 'file', 'blobs'], rows)]),
     ...(strays.length === 0 ? [] : [strayText(strays.length)]),
-    ...(faults.length + strays.length === 0 ? ['Everything is as it should be'] : []),
+    ...(faults.length + strays.length === 0 ? ['No problems were found'] : []),
   ].join('\n')
 }
 
@@ -168,8 +168,8 @@ function strayText(count: number): string {
 export function describeQuota({ usage, limits, own }: OutputOf<'blob.quota'>): string {
   const limit = (name: keyof typeof limits) => {
     const bytes = limits[name]
-    const whose = own[name] === undefined ? ', as its server says' : ''
-    return `${bytes === null ? 'any amount' : size(bytes)}${whose}`
+    const source = own[name] === undefined ? ' (set by the server)' : ''
+    return `${bytes === null ? 'no limit' : size(bytes)}${source}`
   }
   return [
     `Used            ${size(usage.bytes)} in ${counted(usage.blobs, 'blob')}`,
@@ -179,7 +179,7 @@ export function describeQuota({ usage, limits, own }: OutputOf<'blob.quota'>): s
   ].join('\n')
 }
 
-/** Blobs that a person can look at; there may be any number that have the same bytes. */
+/** How many ids are shown of the blobs that have the same bytes. */
 const NAMED = 3
 
 function namesOf(ids: readonly string[]): string {
@@ -187,7 +187,7 @@ function namesOf(ids: readonly string[]): string {
   return `${ids.slice(0, NAMED).join(', ')}${more}`
 }
 
-/** `2030-01-31 12:00`, in UTC as all times. */
+/** `2030-01-31 12:00`, in UTC like all times. */
 function minute(time: string): string {
   return `${time.slice(0, 10)} ${time.slice(11, 16)}`
 }

@@ -51,23 +51,21 @@ export function addClientCommands(program: Command, cli: Cli): void {
     })
 
   withDatabase(client.command('revoke'))
-    .description('end a client and its tokens')
+    .description('revoke a client and its tokens')
     .argument('<id>', 'the id of the client')
     .addHelpText('after', example('satchel client revoke q2vR8XkFZ0m7yTn4bLw1sA'))
     .action(async (id, options) => {
       const revoked = await inSession(cli, options, (session) =>
         session.run('client.revoke', { database: options.db, id }),
       )
-      await print(cli, options, revoked, `Client ${id} is revoked and its tokens have ended`)
+      await print(cli, options, revoked, `Client ${id} and its tokens are revoked`)
     })
 
   withDatabase(client.command('rotate'))
-    .description('replace a client by a new one with the same scopes')
+    .description('replace a client with a new one that has the same scopes')
     .argument('[id]', 'the id of the client; needed when there are several')
     .addOption(
-      new Option('--days <number>', 'the days during which the old one still works').argParser(
-        number,
-      ),
+      new Option('--days <number>', 'how many days the old one stays valid').argParser(number),
     )
     .addHelpText(
       'after',
@@ -79,7 +77,7 @@ export function addClientCommands(program: Command, cli: Cli): void {
         session.run('client.rotate', { database, id: id ?? null, days: days ?? null }),
       )
       const { oldClientId, oldClientExpiresAt } = rotated
-      const end = `Client ${oldClientId} works until ${new Date(oldClientExpiresAt).toISOString()}`
+      const end = `Client ${oldClientId} is valid until ${new Date(oldClientExpiresAt).toISOString()}`
       await print(cli, options, rotated, `${credentials(cli, rotated)}\n${end}`)
     })
 }
@@ -88,7 +86,7 @@ function day(time: number): string {
   return new Date(time).toISOString().slice(0, 10)
 }
 
-/** `satchel token`: an access token for trying things out. */
+/** `satchel token`: an access token for tests. */
 export function addTokenCommand(program: Command, cli: Cli): void {
   withDatabase(program.command('token'))
     .description('print an access token of a user, existing or not')

@@ -7,7 +7,7 @@ import type { Session } from '../control/session'
 import { SatchelError } from '../domain/value/error'
 import type { Terminal } from './terminal'
 
-/** The context of every command. */
+/** The terminal and the clock that every command gets. */
 export interface Cli {
   readonly terminal: Terminal
   readonly clock: Clock
@@ -36,7 +36,7 @@ export interface FolderOptions {
 }
 
 /**
- * Does `work` on the data folder, through the server that holds it if there is one. Throws
+ * Runs `work` on the data folder, through the server that holds it if there is one. Throws
  * `UNKNOWN_DATABASE` when there is no such folder.
  */
 export async function inSession<T>(
@@ -58,7 +58,7 @@ export async function inSession<T>(
 function noFolder(path: string): SatchelError {
   return new SatchelError(
     'UNKNOWN_DATABASE',
-    `There is no data folder ${path}: name another with --data, or make it with satchel serve`,
+    `There is no data folder ${path}: choose another with --data, or create it with satchel serve`,
   )
 }
 
@@ -68,7 +68,7 @@ export function example(...lines: readonly string[]): string {
   return `\n${title}:\n${lines.map((line) => `  $ ${line}`).join('\n')}`
 }
 
-/** `A,B` or `A B`; an empty text is no item. */
+/** The items of `A,B` or `A B`; none for an empty text. */
 export function list(text: string): readonly string[] {
   return text.split(/[\s,]+/).filter((item) => item !== '')
 }

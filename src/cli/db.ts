@@ -45,7 +45,7 @@ export function addDatabaseCommands(program: Command, cli: Cli): void {
       const found = await inSession(cli, options, (session) =>
         session.run('db.address', { database: name, url: url ?? null, reset }),
       )
-      await print(cli, options, found, found.address ?? 'not known: serve with --public-url')
+      await print(cli, options, found, found.address ?? 'unknown: serve with --public-url')
     })
 
   withFolder(db.command('offload'))
@@ -55,7 +55,7 @@ export function addDatabaseCommands(program: Command, cli: Cli): void {
     .option('--reset', 'use the setting of the server: satchel serve --offload-beyond')
     .addHelpText(
       'after',
-      '\nFiles, binary values and texts that are posted within an object and are larger are then stored\nas blobs, and returned as BlobRefs. Keys, indexed properties and imports are not offloaded.',
+      '\nLarger files, binary values and texts in objects are then stored as blobs, and read back as\nBlobRefs. Keys, indexed properties and imported objects are not changed.',
     )
     .addHelpText('after', example('satchel db offload todo', 'satchel db offload todo clients'))
     .action(async (name, size, options) => {
@@ -64,7 +64,7 @@ export function addDatabaseCommands(program: Command, cli: Cli): void {
         session.run('db.offload', { database: name, rule: size ?? null, reset }),
       )
       const { beyond, isOwn } = found
-      const sentence = `${OFFLOADED[beyond] ?? `beyond ${beyond} bytes`}${isOwn ? '' : ', as its server says'}`
+      const sentence = `${OFFLOADED[beyond] ?? `larger than ${beyond} bytes`}${isOwn ? '' : ' (set by the server)'}`
       await print(cli, options, found, sentence)
     })
 
@@ -80,16 +80,16 @@ export function addDatabaseCommands(program: Command, cli: Cli): void {
     })
 }
 
-const OFFLOADED: Readonly<Record<string, string>> = { off: 'off', clients: 'as clients do' }
+const OFFLOADED: Readonly<Record<string, string>> = { off: 'off', clients: 'as clients offload' }
 
 async function confirm({ terminal }: Cli, name: string): Promise<void> {
   if (!terminal.canAsk) {
     throw new UsageError(`Nothing was deleted: repeat with --yes to delete the database ${name}`)
   }
   const answer = await terminal.ask(
-    `This deletes every object, user and key of ${name}. Type its name to go on: `,
+    `This deletes every object, user and key of ${name}. Type its name to continue: `,
   )
-  if (answer.trim() !== name) throw new UsageError('Nothing was deleted: that is another name')
+  if (answer.trim() !== name) throw new UsageError('Nothing was deleted: the name does not match')
 }
 
 /** `satchel origin add|remove|list`: the pages that may call a database (protocol.md §11). */

@@ -19,8 +19,7 @@ export function openInput({ terminal }: Cli, path: string): Input {
 }
 
 /**
- * Lets `work` write the file `path`, which takes the place of an older one when it is whole and is
- * not there at all before. Throws `UsageError` when it cannot be written.
+ * Lets `work` write the file `path`. The file appears, or replaces an older one, when it is complete. Throws `UsageError` when it cannot be written.
  */
 export async function writeWhole<T>(
   path: string,

@@ -82,8 +82,8 @@ export function addMailCommands(program: Command, cli: Cli): void {
 
 function describe(route: OutputOf<'mail.show'>): string {
   if (route === null) return 'Mail is not configured'
-  const whose = route.isOwn ? '' : ', as the server has it'
-  return `Mails go to ${route.to}${whose}\nThey come from ${route.from}`
+  const source = route.isOwn ? '' : ' (set by the server)'
+  return `Mails go to ${route.to}${source}\nThe sender is ${route.from}`
 }
 
 function readAddress(
@@ -96,7 +96,7 @@ function readAddress(
     throw new UsageError('Give the address once: as an argument or with --address-file')
   if (isSecret(given)) {
     throw new UsageError(
-      'Everyone on this machine could read the password: give the address with --address-file',
+      'Every user of this machine could read the password: give the address with --address-file',
     )
   }
   return new Blob([given]).stream()
@@ -111,7 +111,7 @@ function isSecret(address: string): boolean {
   }
 }
 
-/** `satchel template list|show|set|reset`: the words of the mails of a database (protocol.md §13.2). */
+/** `satchel template list|show|set|reset`: the mail templates of a database (protocol.md §13.2). */
 export function addTemplateCommands(program: Command, cli: Cli): void {
   const template = program
     .command('template')
@@ -125,7 +125,7 @@ export function addTemplateCommands(program: Command, cli: Cli): void {
         session.run('template.list', { database: options.db }),
       )
       const rows = templates.map(({ id, isOwn }) => [id, isOwn ? 'this database' : 'built in'])
-      await print(cli, options, templates, table(['name', 'words'], rows))
+      await print(cli, options, templates, table(['name', 'source'], rows))
     })
 
   withDatabase(template.command('show'))
@@ -151,7 +151,7 @@ export function addTemplateCommands(program: Command, cli: Cli): void {
       const set = await inSession(cli, options, (session) =>
         session.run('template.set', { database: options.db, name }, { upload }),
       )
-      await print(cli, options, set, `${name} has your words: satchel mail test shows them`)
+      await print(cli, options, set, `${name} is replaced: satchel mail test sends a sample`)
     })
 
   withDatabase(template.command('reset'))
@@ -162,7 +162,9 @@ export function addTemplateCommands(program: Command, cli: Cli): void {
       const reset = await inSession(cli, options, (session) =>
         session.run('template.reset', { database: options.db, name }),
       )
-      const text = reset.wasOwn ? `${name} has the words that are built in` : `${name} had them`
+      const text = reset.wasOwn
+        ? `${name} is the built-in template again`
+        : `${name} was the built-in template already`
       await print(cli, options, reset, text)
     })
 }

@@ -2,7 +2,7 @@ import type { ClientCredentials } from '../domain/database/client'
 import type { Cli } from './command'
 import type { Terminal } from './terminal'
 
-/** Writes one line of JSON, or `text` for people, in which nothing moves their terminal's cursor. */
+/** Prints one line of JSON, or `text` with its control characters escaped. */
 export function print(
   { terminal }: { readonly terminal: Terminal },
   options: { readonly json?: true | undefined },
@@ -10,7 +10,7 @@ export function print(
   text: string,
 ): Promise<void> {
   return terminal.write(
-    `${options.json ? JSON.stringify(value) : text.replaceAll(MOVES, escape)}\n`,
+    `${options.json ? JSON.stringify(value) : text.replaceAll(CONTROLS, escape)}\n`,
   )
 }
 
@@ -39,17 +39,17 @@ export function credentials(
 }
 
 /**
- * A new secret. Output that is not a terminal may be a log, so there it is left out and the command that
- * makes another one is named (design.md §4).
+ * A new secret. Output that is not a terminal may go to a log, so there the secret is replaced by a
+ * hint at the command that creates another one (design.md §4).
  */
 export function shownOnce(
   { terminal }: { readonly terminal: Terminal },
   secret: string,
   command: string,
 ): string {
-  return terminal.isWatched
-    ? `${secret}   (shown only now)`
-    : `shown only on a terminal or with --json: make another with ${command}`
+  return terminal.isOutputTerminal
+    ? `${secret}   (shown only once)`
+    : `shown only on a terminal or with --json: create another with ${command}`
 }
 
 /** `1 object`, `170,000 objects`. */
@@ -66,24 +66,24 @@ export function size(bytes: number): string {
   return `${(bytes / 1_000 ** power).toFixed(1)} ${SIZES[power - 1]}`
 }
 
-/** A foreign text, as one line that a terminal shows as it is. */
+/** Text of other people as one line, with control characters escaped. */
 export function oneLine(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, escape)
 }
 
-/** Control characters but for the line breaks between our own lines. */
-const MOVES = /[^\P{Cc}\n]/gu
+/** Control characters except line breaks. */
+const CONTROLS = /[^\P{Cc}\n]/gu
 
 function escape(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
-/** In columns of a terminal: letters of East Asia take two. */
+/** The width in columns of a terminal: East Asian characters take two. */
 function width(cell: string | undefined): number {
   return Bun.stringWidth(cell ?? '')
 }
 
-/** Shows how far long work is, until disposed. */
+/** Shows the progress of long work until disposed. */
 export interface Progress extends Disposable {
   /** `total` is null when it is not known. */
   readonly update: (done: number, total: number | null) => void
@@ -96,23 +96,23 @@ const REDRAW_MS = 100
 const WIDTH = 30
 const CLEAR_LINE = '\r\u001b[2K'
 
-/** A line on standard error that draws itself again and again; nothing without a terminal or for programs. */
+/** A progress line on standard error; nothing with `--json` or when standard error is not a terminal. */
 export function showProgress(
   { terminal, clock }: Cli,
   { json }: { readonly json?: true | undefined },
   unit: Unit,
 ): Progress {
-  if (json || !terminal.isFollowed) return { update() {}, [Symbol.dispose]() {} }
+  if (json || !terminal.isErrorTerminal) return { update() {}, [Symbol.dispose]() {} }
   let drawn = Number.NEGATIVE_INFINITY
   return {
     update(done, total) {
       const now = clock.now()
       if (now - drawn < REDRAW_MS) return
       drawn = now
-      terminal.complain(CLEAR_LINE + describe(done, total, unit))
+      terminal.writeError(CLEAR_LINE + describe(done, total, unit))
     },
     [Symbol.dispose]() {
-      if (drawn !== Number.NEGATIVE_INFINITY) terminal.complain(CLEAR_LINE)
+      if (drawn !== Number.NEGATIVE_INFINITY) terminal.writeError(CLEAR_LINE)
     },
   }
 }

@@ -26,7 +26,7 @@ export function addPolicyCommands(program: Command, cli: Cli): void {
     .description('change the policy; omitted options stay unchanged')
     .addOption(
       new Option(
-        '--new-users <what>',
+        '--new-users <policy>',
         'prod or eval: their type; reject: no new users; webhook: ask the web hook',
       ).choices(NEW_USERS),
     )
@@ -89,23 +89,23 @@ export function addPolicyCommands(program: Command, cli: Cli): void {
 }
 
 const MEANINGS: Readonly<Record<Policy['newUsers'], string>> = {
-  prod: 'become users',
-  eval: 'may evaluate',
-  reject: 'are rejected: satchel user add makes users',
-  webhook: 'are what the web hook says',
+  prod: 'become prod users',
+  eval: 'start an evaluation',
+  reject: 'are rejected: satchel user add creates users',
+  webhook: 'are users if the web hook accepts them',
 }
 
 function describe({ newUsers, evalDays, seats, hookUrl }: Policy): string {
-  const unused = newUsers === 'webhook' ? '' : ' (not asked)'
+  const unused = newUsers === 'webhook' ? '' : ' (not used)'
   return [
-    `New people      ${newUsers}: they ${MEANINGS[newUsers]}`,
+    `New users       ${newUsers}: they ${MEANINGS[newUsers]}`,
     ...(hookUrl === null ? [] : [`Web hook        ${hookUrl}${unused}`]),
     `Evaluations     last ${evalDays} ${evalDays === 1 ? 'day' : 'days'}`,
-    `Seats           ${seats ?? 'any number'}`,
+    `Seats           ${seats ?? 'no limit'}`,
   ].join('\n')
 }
 
-const TRY = 'satchel policy test someone@example.com asks it'
+const TRY = 'Test it with: satchel policy test someone@example.com'
 
 function describeSecret(cli: Cli, secret: string): string {
   return `Hook secret     ${shownOnce(cli, secret, 'satchel policy rotate-secret')}`

@@ -14,10 +14,10 @@ import { addSchemaCommands } from './schema'
 import { addServeCommand } from './serve'
 import { addUserCommands } from './user'
 
-/** The exit code and output of the process. */
+/** The exit codes. */
 const EXIT = { done: 0, failed: 1, misused: 2 } as const
 
-/** The commands in the order of the help, each with what adds it to the program. */
+/** The commands in the order of the help, each with the function that adds it to the program. */
 const COMMANDS: Readonly<Record<string, (program: Command, cli: Cli) => void>> = {
   serve: addServeCommand,
   db: addDatabaseCommands,
@@ -46,7 +46,7 @@ export async function runProgram(args: readonly string[], cli: Cli): Promise<num
       return explain(error, args.includes('--json'), cli)
     }
   }
-  // Told in one piece: help comes in several, which could overtake each other on their way.
+  // Written at once: help comes in several parts, whose writes could overtake each other.
   let help = ''
   const code = await attempt(() => parse(args, cli, (text) => (help += text)))
   return help === '' ? code : (await attempt(() => cli.terminal.write(help))) || code
@@ -62,7 +62,7 @@ async function parse(
   else await program.parseAsync(args, { from: 'user' })
 }
 
-/** With the command called `name` alone, which is made faster than all, or with all of them. */
+/** With only the command called `name`, which is faster to create, or with all if there is none. */
 function createProgram(name: string, cli: Cli, show: (text: string) => void) {
   const program = new Command('satchel')
     .description('An open backend for local-first applications in one executable.')
@@ -70,7 +70,7 @@ function createProgram(name: string, cli: Cli, show: (text: string) => void) {
     .exitOverride()
     .configureOutput({
       writeOut: show,
-      writeErr: (text) => cli.terminal.complain(text),
+      writeErr: (text) => cli.terminal.writeError(text),
     })
     .addHelpText('after', FIRST_STEPS)
   const wanted = Object.hasOwn(COMMANDS, name) ? [COMMANDS[name]] : Object.values(COMMANDS)
@@ -84,7 +84,7 @@ Examples:
   $ satchel schema push schema.json
   $ satchel token --sub alice@example.com`
 
-/** Says on standard error what went wrong and what to do; help and version are no errors. */
+/** Reports an error on standard error; help and version are not errors. */
 function explain(error: unknown, asJson: boolean, { terminal }: Cli): number {
   if (error instanceof CommanderError) {
     return error.exitCode === 0 ? EXIT.done : EXIT.misused
@@ -94,11 +94,11 @@ function explain(error: unknown, asJson: boolean, { terminal }: Cli): number {
   const isUsage = error instanceof UsageError
   const message = error instanceof Error ? error.message : String(error)
   if (asJson) {
-    terminal.complain(`${JSON.stringify({ error: { code: codeOf(error), message } })}\n`)
+    terminal.writeError(`${JSON.stringify({ error: { code: codeOf(error), message } })}\n`)
   } else {
     const isKnown = isUsage || error instanceof SatchelError
     const stack = !isKnown && error instanceof Error ? `\n${error.stack}` : ''
-    terminal.complain(`satchel: ${message}${stack}\n`)
+    terminal.writeError(`satchel: ${message}${stack}\n`)
   }
   return isUsage ? EXIT.misused : EXIT.failed
 }

@@ -55,7 +55,7 @@ export function addProviderCommands(program: Command, cli: Cli): void {
       if (check.client === 'accepted') return
       throw new SatchelError(
         'PROVIDER_FAILED',
-        `${name} refuses the client id or secret (${check.answer})`,
+        `${name} rejects the client id or secret (${check.answer})`,
       )
     })
 }
@@ -67,9 +67,9 @@ function addAddCommand(provider: Command, cli: Cli): void {
     .requiredOption('--client-id <id>', 'the client id of this database at the provider')
     .option(
       '--secret-file <file>',
-      'the client secret, or the private key that Apple gave (.p8); - for standard input',
+      'a file with the client secret, or with the private key from Apple (.p8); - for standard input',
     )
-    .option('--public', 'the provider gave no secret')
+    .option('--public', 'the provider issued no secret')
     .option('--name <name>', 'its name in addresses (default: its type)')
     .option('--display-name <text>', 'the text of its button')
     .option('--icon <url>', 'a picture for its button')
@@ -128,9 +128,9 @@ function nextSteps(database: string, added: OutputOf<'provider.add'>): string {
   const { name, displayName, callbackUrl } = added
   const callback = callbackUrl ?? `<public address of ${database}>/oauth/callback/${name}`
   return [
-    `People can log in with ${displayName}, once it knows this callback address:`,
+    `Users can log in with ${displayName} after this callback address is registered there:`,
     `  ${callback}`,
-    `satchel provider test ${name} asks whether it accepts the client id and secret`,
+    `satchel provider test ${name} tests the client id and secret`,
   ].join('\n')
 }
 
@@ -139,7 +139,7 @@ function reportOf(name: string, check: OutputOf<'provider.test'>): string {
   return [
     `Issuer             ${issuer}`,
     `Login page         ${authorizationUrl ?? 'none'}`,
-    `Callback address   ${callbackUrl ?? 'not known: set --public-url'}`,
+    `Callback address   ${callbackUrl ?? 'unknown: set --public-url'}`,
     ...(client === 'accepted' ? [`${name} accepts the client id and secret`] : []),
   ].join('\n')
 }

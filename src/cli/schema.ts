@@ -10,7 +10,7 @@ export function addSchemaCommands(program: Command, cli: Cli): void {
 
   withDatabase(schema.command('push'))
     .description('declare the tables of a JSON file: {"todoItems": "@id, title", "old": null}')
-    .argument('<file>', 'the file, - for standard input; tables it does not name stay as they are')
+    .argument('<file>', 'the file, - for standard input; tables it does not name stay unchanged')
     .option('--wait', 'wait until new indexes of existing objects are complete')
     .addHelpText('after', example('satchel schema push schema.json'))
     .action(async (file, options) => {
@@ -55,9 +55,9 @@ function remark(
   { building, sealed }: OutputOf<'schema.show'>,
 ): void {
   if (json) return
-  if (sealed) terminal.complain('The database is sealed: clients cannot add tables\n')
+  if (sealed) terminal.writeError('The database is sealed: clients cannot add tables\n')
   for (const { table, index, done, total } of building) {
-    terminal.complain(
+    terminal.writeError(
       `The index ${index} of ${table} is being built (${counted(done, 'object')} of ${total.toLocaleString('en')}); filters work without it\n`,
     )
   }

@@ -11,7 +11,7 @@ import { type Cli, example } from './command'
 import { credentials } from './output'
 import type { Terminal } from './terminal'
 
-/** `satchel serve`: every setting that may be a flag, from the one table of settings. */
+/** `satchel serve`: its flags come from the table of settings. */
 export function addServeCommand(program: Command, cli: Cli): void {
   const serve: Command = program
     .command('serve')
@@ -51,7 +51,7 @@ async function runServer(
   { config: file, json, ...flags }: ServeOptions,
 ): Promise<void> {
   const config = readConfig({ file, flags })
-  const format = !json && terminal.isFollowed ? 'text' : 'json'
+  const format = !json && terminal.isErrorTerminal ? 'text' : 'json'
   const sink = batchLines(openOutlet(STANDARD_ERROR), (lines) => lostLines(clock, format, lines))
   const logs = openLogs({ clock, level: config.logLevel, format, sink })
   const stopped = untilSignal(() => sink.flushNow())
@@ -70,13 +70,13 @@ async function runServer(
   }
 }
 
-/** An unexpected failure of one request must not end all the others. */
+/** An unexpected error in one request must not end the others. */
 function keepRunning(): void {
   process.on('unhandledRejection', (error) => serverLog.error('Unhandled rejection', { error }))
   process.on('uncaughtException', (error) => serverLog.error('Uncaught exception', { error }))
 }
 
-/** The one line of standard output that tells a program that the server answers. */
+/** The line of JSON on standard output that tells a program that the server is ready. */
 export function readyLine({ url, databases, client }: Server): string {
   return JSON.stringify({
     event: 'ready',
@@ -86,12 +86,12 @@ export function readyLine({ url, databases, client }: Server): string {
   })
 }
 
-/** The same for someone at a terminal, with what to try first. */
+/** The same for a person at a terminal, with first commands to try. */
 export function readyText(server: Server, config: Config, terminal: Terminal): string {
   const { url, databases, client, folder } = server
   const [first] = databases
   const address = first?.url ?? `${url}/main`
-  const kept = config.memory ? 'in memory, forgotten at exit' : folder
+  const kept = config.memory ? 'in memory, discarded at exit' : folder
   return [
     `Satchel ${version} is ready`,
     '',
@@ -108,7 +108,7 @@ export function readyText(server: Server, config: Config, terminal: Terminal): s
   ].join('\n')
 }
 
-/** The words that reach this server from the folder and the shell it was started in. */
+/** Commands that reach this server from the folder and the shell it was started in. */
 function firstSteps(address: string, folder: string): string[] {
   const satchel = nameOfProgram()
   const option = folder === resolve(SETTINGS.data.fallback) ? '' : ` --data ${folder}`
@@ -128,12 +128,12 @@ function nameOfProgram(): string {
   return path.startsWith('..') ? execPath : `./${path}`
 }
 
-/** 128 and the number of the signal, as shells have it. */
+/** 128 plus the number of the signal, as in shells. */
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const
 
 /**
- * Resolves at the first SIGTERM or SIGINT. The second one ends the process at once, because who
- * sends it does not want to wait for what the first one began (promises.md 45).
+ * Resolves at the first SIGTERM or SIGINT. The second one ends the process at once: the user does not
+ * want to wait for the shutdown (promises.md 45).
  */
 export function untilSignal(beforeExit: () => void): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()

@@ -2,18 +2,18 @@ import process from 'node:process'
 import { UsageError } from '../config/config'
 import { openOutlet } from '../log/line-sink'
 
-/** Where a command reads and writes. */
+/** The input and output of a command. */
 export interface Terminal {
   /** Standard output is a terminal: secrets may be shown. */
-  readonly isWatched: boolean
-  /** Standard error is a terminal: progress may be drawn, and text is preferred to JSON. */
-  readonly isFollowed: boolean
-  /** Standard input is a terminal: questions can be asked. */
+  readonly isOutputTerminal: boolean
+  /** Standard error is a terminal: progress may be drawn, and logs are text. */
+  readonly isErrorTerminal: boolean
+  /** Standard input and error are terminals: questions may be asked. */
   readonly canAsk: boolean
   /** Waits while the reader of standard output is slow. */
   write(output: string | Uint8Array): Promise<void>
-  /** Standard error. */
-  complain(text: string): void
+  /** Writes to standard error. */
+  writeError(text: string): void
   ask(question: string): Promise<string>
   /** The same, without an echo of the input. */
   askSecret(question: string): Promise<string>
@@ -33,17 +33,17 @@ export function processTerminal(): Terminal {
   const output = openOutlet(OUTPUT)
   const error = openOutlet(ERROR)
   return {
-    get isWatched() {
+    get isOutputTerminal() {
       return isTerminal(OUTPUT)
     },
-    get isFollowed() {
+    get isErrorTerminal() {
       return isTerminal(ERROR)
     },
     get canAsk() {
       return isTerminal(INPUT) && isTerminal(ERROR)
     },
     write: (text) => output.write(typeof text === 'string' ? Buffer.from(text) : text),
-    complain: (text) => error.writeNow(Buffer.from(text)),
+    writeError: (text) => error.writeNow(Buffer.from(text)),
     ask: (question) => read(question, process.stderr),
     async askSecret(question) {
       const { Writable } = await import('node:stream')
@@ -61,7 +61,7 @@ export function processTerminal(): Terminal {
   }
 }
 
-/** Throws `UsageError` when there is no answer, but Ctrl+C or the end of the input. */
+/** Throws `UsageError` at Ctrl+C and at the end of the input. */
 async function read(
   question: string,
   screen: NodeJS.WritableStream,

@@ -54,7 +54,7 @@ function importSummary(imported: OutputOf<'import'>, isDryRun: boolean): string 
     ...(tables > 0 ? [counted(tables, 'table')] : []),
   ]
   return isDryRun
-    ? `The file is good: ${parts.join(', ')}. Nothing was changed`
+    ? `The file is valid: ${parts.join(', ')}. Nothing was changed`
     : `Imported ${parts.join(', ')}`
 }
 
@@ -75,7 +75,7 @@ export function addExportCommand(program: Command, cli: Cli): void {
     )
     .addHelpText(
       'after',
-      '\nLeft out are hidden tables, realms that are being erased, clients and keys, and all users but\nthe demo users. A zip has data.ndjson, blobs.ndjson, and the bytes of each blob in blobs/.',
+      '\nHidden tables, realms that are being erased, clients, keys and all users except demo users are\nleft out. A zip has data.ndjson, blobs.ndjson, and the bytes of each blob in blobs/.',
     )
     .addHelpText(
       'after',
@@ -89,7 +89,7 @@ export function addExportCommand(program: Command, cli: Cli): void {
       const { db: database, table = null, realm = null } = options
       const format = options.format ?? formatOf(file)
       const { terminal } = cli
-      if (file === undefined && format === 'zip' && terminal.isWatched) {
+      if (file === undefined && format === 'zip' && terminal.isOutputTerminal) {
         throw new UsageError(
           'A zip is not printed to a terminal: name a file, or pipe it to a program',
         )
@@ -106,7 +106,7 @@ export function addExportCommand(program: Command, cli: Cli): void {
       if (file === undefined) {
         const { leftOut } = await run((bytes) => terminal.write(bytes))
         progress[Symbol.dispose]()
-        if (leftOut > 0) terminal.complain(`satchel: ${leftOutText(leftOut)}\n`)
+        if (leftOut > 0) terminal.writeError(`satchel: ${leftOutText(leftOut)}\n`)
         return
       }
       const exported = await writeWhole(file, run)
@@ -115,7 +115,7 @@ export function addExportCommand(program: Command, cli: Cli): void {
     })
 }
 
-/** The format of a file by its name. */
+/** The format that the extension of a file names, else NDJSON. */
 function formatOf(file = ''): ExportFormat {
   const ending = extname(file).slice(1).toLowerCase()
   return FORMATS.find((format) => format === ending) ?? 'ndjson'
@@ -131,5 +131,5 @@ function rest({ leftOut }: OutputOf<'export'>): string {
 }
 
 function leftOutText(count: number): string {
-  return `${counted(count, 'blob')} left out: only a zip has room for blobs (--format zip)`
+  return `${counted(count, 'blob')} left out: only a zip can hold blobs (--format zip)`
 }

@@ -80,7 +80,7 @@ export function addUserCommands(program: Command, cli: Cli): void {
       ),
     )
     .action((id, options) => {
-      // Days of evaluation matter only to evaluating users.
+      // Only evaluation users have days of evaluation.
       const type = options.evalDays === undefined ? 'prod' : 'eval'
       return write(cli, options, id, { type }, true)
     })
@@ -146,7 +146,7 @@ async function readUsers(
   }
 }
 
-/** The description of a user. */
+/** The options that describe a user. */
 function withFields<Args extends unknown[], Options extends OptionValues>(
   command: Command<Args, Options>,
 ) {
@@ -208,9 +208,9 @@ async function confirm({ terminal }: Cli, id: string): Promise<void> {
     throw new UsageError(`Nothing was deleted: repeat with --yes to delete the user ${id}`)
   }
   const answer = await terminal.ask(
-    `This deletes the user and everything that only they could see. Type ${id} to go on: `,
+    `This deletes the user and everything that only they could see. Type ${id} to continue: `,
   )
-  if (answer.trim() !== id) throw new UsageError('Nothing was deleted: that is another user')
+  if (answer.trim() !== id) throw new UsageError('Nothing was deleted: the user id does not match')
 }
 
 /** Throws `InvalidArgumentError` for anything but a time or never. */
@@ -227,14 +227,14 @@ function object(text: string): object {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
   } catch {
-    // Refused like every other text that is no object.
+    // Rejected below.
   }
   throw new InvalidArgumentError('it must be a JSON object.')
 }
 
-/** Users as rows; `now`, ms, says whose licence has ended. */
+/** Users as rows; `now`, ms, decides whose licence has expired. */
 export function tableOfUsers(users: readonly UserJson[], now: number): string {
-  if (users.length === 0) return 'No user is found'
+  if (users.length === 0) return 'No users were found'
   const rows = users.map((user) => [
     user.userId,
     user.type,
@@ -291,7 +291,7 @@ function days(count: number): string {
   return count === 1 ? '1 day' : `${count} days`
 }
 
-/** `2030-01-31 12:00`, in UTC as all times. */
+/** `2030-01-31 12:00`, in UTC like all times. */
 function minute(time: string): string {
   return `${time.slice(0, 10)} ${time.slice(11, 16)}`
 }

@@ -5,7 +5,7 @@ import { holdsSecret, usualSender } from '../mail/address'
 import { isLoopback } from '../net/networks'
 import { environmentName, flagName, type Setting, type Settings, SETTINGS } from './settings'
 
-/** Something the person at the keyboard can put right: bad flags, settings or arguments (exit code 2). */
+/** An error in flags, settings or arguments, which the user can correct (exit code 2). */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
@@ -14,21 +14,21 @@ export class UsageError extends Error {
 export interface Config extends Settings {
   /**
    * A loopback address, no public address and no proxy (design.md §2). A request with a forwarded
-   * header ends it for its server: that is for the front door to see.
+   * header ends development mode, which the server notices.
    */
   readonly development: boolean
 }
 
-/** Where settings may come from; the later wins, unnamed ones fall back to the defaults. */
+/** The sources of settings; a later one wins, and missing settings have their defaults. */
 export interface Sources {
-  /** A JSON file with some of the settings. Nothing is read that is not named here. */
+  /** A JSON file with some of the settings. No other file is read. */
   readonly file?: string | undefined
   readonly environment?: Readonly<Record<string, string | undefined>>
   /** By setting name, as text; switches are `true`. */
   readonly flags?: Readonly<Record<string, unknown>>
 }
 
-/** Throws `UsageError` naming the flag, variable or key that is wrong and what it should be. */
+/** Throws `UsageError` with the name of the wrong flag, variable or key and the value it expects. */
 export function readConfig(sources: Sources = {}): Config {
   const environment = sources.environment ?? process.env
   const fromFile = readSettingsFile(sources.file)
@@ -44,7 +44,7 @@ export function readConfig(sources: Sources = {}): Config {
   }
   const settings = given as unknown as Settings
   if ((settings.tlsCert === null) !== (settings.tlsKey === null)) {
-    throw new UsageError('--tls-cert and --tls-key go together: give both or neither')
+    throw new UsageError('--tls-cert and --tls-key belong together: give both or neither')
   }
   requireMailSettings(settings, sources.flags?.['smtpUrl'] !== undefined)
   const data = resolve(settings.data)
@@ -62,7 +62,7 @@ function requireMailSettings({ smtpUrl, mailHook, mailFrom }: Settings, isFlag: 
   if (smtpUrl === null) return
   if (isFlag && holdsSecret(smtpUrl)) {
     throw new UsageError(
-      `--smtp-url must not hold a password, which everyone on this machine could read: set ${environmentName('smtpUrl')}`,
+      `--smtp-url must not hold a password, which every user of this machine could read: set ${environmentName('smtpUrl')}`,
     )
   }
   if (mailFrom === null && usualSender(smtpUrl) === null) {

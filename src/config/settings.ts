@@ -5,7 +5,7 @@ import { parseMailAddress } from '../mail/address'
 import { parseSender } from '../mail/sender'
 import { isIPv4, isIPv6, type Networks, parseNetworks } from '../net/networks'
 
-/** How sure an acknowledged write is (design.md §3): `relaxed` may lose the last moments on power loss. */
+/** The durability of acknowledged writes (design.md §3): `relaxed` may lose the last ones on power loss. */
 type Durability = 'full' | 'relaxed'
 
 /** Lines below this level are not written; requests are `info`. */
@@ -13,12 +13,12 @@ export type LogLevel = 'debug' | 'info' | 'warning' | 'error'
 
 export interface Setting<T> {
   readonly help: string
-  /** The name of the value in help: `--port <number>`. A setting without one is a switch. */
+  /** The placeholder of the value in help: `--port <number>`. A setting without one is a switch. */
   readonly value?: string
-  /** True for settings that only the settings file and the environment may have. */
+  /** True for settings that are not flags, only in the settings file and the environment. */
   readonly withoutFlag?: true
   readonly fallback: T
-  /** Throws an error that says what is expected: "a port between 0 and 65535". */
+  /** Throws an error whose message is the expected value: "a port between 0 and 65535". */
   parse(text: string): T
 }
 
@@ -29,10 +29,10 @@ const MIB = 1024 * 1024
  * `SATCHEL_PUBLIC_URL` in the environment.
  */
 export const SETTINGS = {
-  data: setting('./data', folder, 'folder', 'the folder that holds everything'),
+  data: setting('./data', folder, 'folder', 'the data folder'),
   host: setting('127.0.0.1', address, 'address', 'the address to listen on'),
   port: setting(7080, port, 'number', 'the port to listen on, 0 for any free one'),
-  memory: toggle('keep everything in memory and forget it at exit'),
+  memory: toggle('keep all data in memory and discard it at exit'),
   durability: setting<Durability>(
     'full',
     oneOf('full', 'relaxed'),
@@ -43,43 +43,43 @@ export const SETTINGS = {
     null,
     domain,
     'name',
-    'serve every database at <database>.<name> too',
+    'serve every database at <database>.<name> as well',
   ),
   publicUrl: setting<string | null>(
     null,
     publicUrl,
     'url',
-    'the address the outside world uses, for mails and logins',
+    'the public address, for mails and logins',
   ),
   trustProxy: setting<Networks | null>(
     null,
     networks,
     'cidr',
-    'believe the forwarded headers of these networks, separated by commas',
+    'trust the forwarded headers of these networks, separated by commas',
   ),
   rateLimits: setting<RateLimits | null>(
     null,
     rateLimits,
     'limits',
-    'on, off, or limits that differ: reads=1000/1m,tokens=off; off by default in development alone',
+    'on, off, or the limits to change: reads=1000/1m,tokens=off (default: on, in development off)',
   ),
   allowPrivateAddresses: setting<Networks | null>(
     null,
     networks,
     'cidr',
-    'let logins and web hooks call these private networks, separated by commas',
+    'the private networks that logins and web hooks may call, separated by commas',
   ),
   smtpUrl: setting<string | null>(
     null,
     smtpUrl,
     'url',
-    'send mails through this server, smtp://user@host:port; with a password only from environment or file',
+    'send mails through this server, smtp://user@host:port; only the environment and the settings file may have a password in it',
   ),
   mailHook: setting<string | null>(
     null,
     mailHook,
     'url',
-    'let this web hook send the mails, instead of a mail server',
+    'send mails through this web hook instead of a mail server',
   ),
   mailFrom: setting<string | null>(
     null,
@@ -91,19 +91,19 @@ export const SETTINGS = {
     OFF,
     offloadRule,
     'size',
-    'make blobs of larger files, bytes and texts in objects: a number of bytes, clients (what they do themselves) or off (default)',
+    'store larger files, binary values and texts in objects as blobs: a number of bytes, clients (as clients offload) or off (default)',
   ),
   blobQuota: setting<number | null>(
     null,
     amount,
     'bytes',
-    'how much room a database has for blobs, such as 20GB, unless it says otherwise itself',
+    'the quota for all blobs of a database without its own quota, such as 20GB',
   ),
   userBlobQuota: setting<number | null>(
     null,
     amount,
     'bytes',
-    'the quota of each user for uploaded blobs, such as 500MB',
+    'the quota for the uploads of each user, such as 500MB',
   ),
   tlsCert: setting<string | null>(
     null,
@@ -116,16 +116,16 @@ export const SETTINGS = {
     'info',
     oneOf('debug', 'info', 'warning', 'error'),
     'level',
-    'the least important lines to log: debug, info, warning or error',
+    'the lowest level to log: debug, info, warning or error',
   ),
   maxBody: rare(16 * MIB, count, 'bytes', 'the largest JSON body'),
-  maxDepth: rare(64, count, 'levels', 'the deepest nesting of a JSON body'),
-  maxValues: rare(1_000_000, count, 'values', 'the most values in one JSON body'),
+  maxDepth: rare(64, count, 'levels', 'the maximum nesting depth of a JSON body'),
+  maxValues: rare(1_000_000, count, 'values', 'the maximum number of values in a JSON body'),
   maxBlob: rare(1024 * MIB, amount, 'bytes', 'the largest blob'),
-  maxSilence: rare(60, count, 'seconds', 'how long the sender of a blob may send nothing'),
-  maxExpiresIn: rare(86_400, count, 'seconds', 'the longest life a token may ask for'),
-  maxNotBefore: rare(86_400, count, 'seconds', 'how far ahead a token may begin'),
-  maxClockSkew: rare(86_400, count, 'seconds', 'how wrong the clock of a client may be'),
+  maxSilence: rare(60, count, 'seconds', 'how long the upload of a blob may stall'),
+  maxExpiresIn: rare(86_400, count, 'seconds', 'the longest lifetime of a token'),
+  maxNotBefore: rare(86_400, count, 'seconds', 'how far in the future a token may begin'),
+  maxClockSkew: rare(86_400, count, 'seconds', 'how far the clock of a client may be wrong'),
   // Not a flag: everyone on the machine can read the command line of a process.
   secretKey: rare<Uint8Array | null>(null, secretKey, 'base64', 'seals signing keys; 32 bytes'),
 } as const satisfies Record<string, Setting<unknown>>
@@ -164,7 +164,7 @@ function toggle(help: string): Setting<boolean> {
   return { fallback: false, help, parse: (text) => oneOf('true', 'false')(text) === 'true' }
 }
 
-/** One of a few words. Like all readers of this file it throws an error that says what is expected. */
+/** One of these words. Like every parser below it throws an error whose message is the expected value. */
 export function oneOf<T extends string>(...choices: readonly T[]): (text: string) => T {
   return (text) => {
     const choice = choices.find((candidate) => candidate === text)
@@ -245,7 +245,7 @@ export function networks(text: string): Networks {
   return parseNetworks(text) ?? expect('networks in CIDR notation, such as 10.0.0.0/8 or ::1/128')
 }
 
-/** How often callers may call. */
+/** Rate limits. */
 export function rateLimits(text: string): RateLimits {
   const names = RATE_LIMIT_NAMES.join(', ')
   return (
@@ -271,7 +271,7 @@ export function mailHook(text: string): string {
   return isHook ? text : expect('the https address of a web hook')
 }
 
-/** A sender as mails name it. */
+/** The sender of mails. */
 export function mailFrom(text: string): string {
   parseSender(text)
   return text

@@ -1,21 +1,21 @@
 import type { Clock } from '../clock'
 import type { RateLimit } from './rate-limits'
 
-/** The remainder of a limit. */
+/** The state of a limit for one key. */
 export interface Quota {
   readonly limit: number
   readonly remaining: number
-  /** ms until all of it is there again. */
+  /** ms until the whole limit is available again. */
   readonly reset: number
-  /** Nothing was left for the one that was just asked for. */
+  /** True when the limit was reached. */
   readonly isOver: boolean
 }
 
-/** Counts for each key how many there were since the first, until the window of the limit ends. */
+/** Counts per key; the window of a limit begins with the first count. */
 export interface Counter {
-  /** Counts one, if there is one left. */
+  /** Counts one, unless the limit is reached. */
   spend(key: string): Quota
-  /** The quota as it is: over when nothing is left. */
+  /** The quota without counting; `isOver` when nothing remains. */
   look(key: string): Quota
   /** Takes one back. */
   refund(key: string): void
@@ -26,13 +26,13 @@ interface Count {
   readonly ends: number
 }
 
-/** Keys that begin to be counted in one window; beyond, those of the window before are forgotten. */
+/** The maximum number of new keys in one window; beyond it, the keys of the previous window are dropped. */
 const COUNTED = 50_000
 
 /**
- * In memory, and at once: requests side by side get no more than one after another. What it holds is
- * bounded by two generations of keys: an older one holds nothing that could still count, unless more
- * keys came than are counted. `clock` must not go back.
+ * Counts in memory and synchronously, so that concurrent requests cannot exceed a limit. Memory is
+ * bounded by two generations of keys: the older one is dropped when its windows have ended, or when
+ * too many keys came. `clock` must not go back.
  */
 export function createCounter(clock: Clock, { count: limit, window }: RateLimit): Counter {
   let young = new Map<string, Count>()

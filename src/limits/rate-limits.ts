@@ -1,4 +1,4 @@
-/** So many in so much time, counted from the first. */
+/** A number of requests in a window of time that begins with the first. */
 export interface RateLimit {
   readonly count: number
   /** ms */
@@ -7,7 +7,7 @@ export interface RateLimit {
 
 export type RateLimitName = keyof typeof RATE_LIMITS
 
-/** Null where there is no limit. */
+/** Null means no limit. */
 export type RateLimits = Readonly<Record<RateLimitName, RateLimit | null>>
 
 interface LimitFacts extends RateLimit {
@@ -25,7 +25,7 @@ const DAY = 24 * HOUR
 
 const CALLER = 'user or client of a database; network without a token'
 
-/** How often callers may call unless a server is told otherwise (protocol.md §14.2, promise 37). */
+/** The default rate limits (protocol.md §14.2, promise 37). */
 export const RATE_LIMITS = {
   reads: {
     count: 200,
@@ -67,8 +67,8 @@ export const RATE_LIMITS = {
 export const RATE_LIMIT_NAMES = Object.keys(RATE_LIMITS) as RateLimitName[]
 
 /**
- * `on`, `off`, or what differs from the table: `reads=1000/1m,logins=off`. Undefined when it cannot
- * be read.
+ * Reads `on`, `off`, or the differences from the table: `reads=1000/1m,logins=off`. Undefined for any
+ * other text.
  */
 export function parseRateLimits(text: string): RateLimits | undefined {
   if (text === 'on') return RATE_LIMITS
@@ -84,7 +84,7 @@ export function parseRateLimits(text: string): RateLimits | undefined {
   return fill((name) => given.get(name) ?? (given.has(name) ? null : RATE_LIMITS[name]))
 }
 
-/** A time in ms: `10 minutes`. */
+/** A time in ms as words: `10 minutes`. */
 export function formatTime(time: number): string {
   const unit = unitOf(time)
   const count = time / unit.length
@@ -97,12 +97,12 @@ const UNITS = [
   { letter: 's', word: 'second', length: SECOND },
 ] as const
 
-/** The greatest unit that a whole number of fits. */
+/** The largest unit of which the time is a whole number. */
 function unitOf(time: number): (typeof UNITS)[number] {
   return UNITS.find(({ length }) => time % length === 0) ?? UNITS[2]
 }
 
-/** `200/1m`, `200/m`: up to a day. */
+/** Reads `200/1m` or `200/m`, up to a day. */
 function parseLimit(text: string): RateLimit | undefined {
   const [, countText, timeText, letter] = /^(\d{1,9})\/(\d{0,5})([hms])$/.exec(text) ?? []
   const unit = UNITS.find((candidate) => candidate.letter === letter)

@@ -1,16 +1,16 @@
 import { write, writeSync } from 'node:fs'
 
-/** Takes log lines without ever making the caller wait for the disk or the terminal. */
+/** Writes log lines without blocking the caller on the disk or the terminal. */
 export interface LineSink {
-  /** `line` without its line break. Lost, and counted, when the reader is too far behind. */
+  /** `line` has no line break. It is dropped, and counted, when the reader is too far behind. */
   write(line: string): void
   /** Resolves when every line written so far has left the process. */
   flush(): Promise<void>
-  /** The same at once, for a process that is about to end. */
+  /** The same synchronously, for a process that is about to end. */
   flushNow(): void
 }
 
-/** Where the batches go. */
+/** The destination of the batches. */
 export interface Outlet {
   write(bytes: Uint8Array): Promise<void>
   writeNow(bytes: Uint8Array): void
@@ -23,8 +23,8 @@ const MOST_PENDING_CHARACTERS = 8 * 1024 * 1024
 /**
  * Collects lines and writes them in batches, one write under way at a time: when a batch is large
  * enough or has waited long enough. At 75,000 requests a second a system call per line would cost
- * more than the requests. `lost` makes the line that says how many were dropped because the outlet
- * stood still.
+ * more than the requests. `lost` makes the line that reports how many lines were dropped because the
+ * outlet was blocked.
  */
 export function batchLines(outlet: Outlet, lost: (lines: number) => string): LineSink {
   let pending = ''
@@ -45,7 +45,7 @@ export function batchLines(outlet: Outlet, lost: (lines: number) => string): Lin
   }
 
   async function drain(): Promise<void> {
-    // A log that cannot be written must not take the server down with it.
+    // A log that cannot be written must not stop the server.
     while (isDue) await outlet.write(take()).catch(() => undefined)
     writing = undefined
   }
@@ -76,7 +76,7 @@ export function batchLines(outlet: Outlet, lost: (lines: number) => string): Lin
 
 const RETRY_MS = 5
 
-/** A descriptor of this process: a file, a terminal or a pipe that takes nothing for a while. */
+/** A descriptor of this process: a file, a terminal or a pipe, which may be full for a while. */
 export function openOutlet(descriptor: number): Outlet {
   return {
     async write(bytes) {

@@ -11,7 +11,7 @@ export const httpLog = getLogger(['satchel', 'http'])
 /** Mails: failed ones, and those that are printed instead. */
 export const mailLog = getLogger(['satchel', 'mail'])
 
-/** The line of the access log about one request. Never the query, a header or a body (design.md §6). */
+/** A line of the access log. It never has the query, a header or a body (design.md §6). */
 export interface AccessEntry {
   readonly requestId: string
   readonly method: string
@@ -26,21 +26,21 @@ export interface AccessEntry {
   readonly code?: string
 }
 
-/** A mail for the terminal (design.md §2 Development). */
+/** A mail that is printed to the terminal (design.md §2 Development). */
 export interface PrintedMail {
   readonly kind: string
   readonly to: string
   readonly subject: string
   readonly text: string
-  /** The variables of the mail: a program that waits for a code reads it here. */
+  /** The variables of the template, in which a test can find the code. */
   readonly variables: object
 }
 
-/** The lines of one server. */
+/** The logs of one server. */
 export interface Logs {
-  /** One line per request, at the speed of requests. */
+  /** Writes the line of one request. */
   access(entry: AccessEntry): void
-  /** A mail in a conspicuous frame, at any level, because the terminal is the only mailbox. */
+  /** Prints a mail, whatever the log level is: in development the terminal is the only mailbox. */
   mail(mail: PrintedMail): void
   /** Resolves when every line so far has left the process. */
   flush(): Promise<void>
@@ -49,14 +49,14 @@ export interface Logs {
 export interface LogOptions {
   readonly clock: Clock
   readonly level: LogLevel
-  /** `json` for machines, one object per line; `text` for someone at a terminal. */
+  /** `json` for machines, one object per line; `text` for people at a terminal. */
   readonly format: 'json' | 'text'
   readonly sink: LineSink
 }
 
 /**
- * Sends the named logs and the access log to `sink`. For any values, an entry stays one line
- * without control characters (promises.md 31). The named logs belong to the process: the last call
+ * Sends the named logs and the access log to `sink`. Every entry is one line without
+ * control characters, whatever its values are (promises.md 31). The named logs belong to the process: the last call
  * decides where they go.
  */
 export function openLogs({ clock, level, format, sink }: LogOptions): Logs {
@@ -101,7 +101,7 @@ const JSON_LINES = {
   mail(time: string, mail: PrintedMail): string {
     return escapeRest(JSON.stringify({ time, level: 'warning', logger: 'mail', ...mail }))
   },
-  // Written out by hand: this is the one line that every request pays for.
+  // Written by hand, because every request pays for this line.
   request(time: string, access: AccessEntry): string {
     const { requestId, method, path, status, duration, subject, code } = access
     return (
@@ -114,7 +114,7 @@ const JSON_LINES = {
 }
 
 const MAIL_WIDTH = 78
-const MAIL_END = '═ not sent but shown here, while no mail server is configured '
+const MAIL_END = '═ not sent but printed, because no mail server is configured '
 
 const TEXT_LINES = {
   entry(time: string, record: LogRecord): string {
@@ -150,7 +150,7 @@ function messageOf(record: LogRecord): string {
     .join('')
 }
 
-/** Errors have no enumerable properties: spelled out, with their causes. */
+/** An error with its properties and its cause, which JSON would leave out. */
 function plain(value: unknown): unknown {
   if (typeof value === 'bigint') return String(value)
   if (!(value instanceof Error)) return value
@@ -158,7 +158,7 @@ function plain(value: unknown): unknown {
   return { name, message, ...Object.fromEntries(Object.entries(value)), stack, cause }
 }
 
-/** ISO times; many requests share a millisecond. */
+/** The time in ISO format, cached because many requests share a millisecond. */
 function rememberTime(clock: Clock): () => string {
   let millisecond = Number.NaN
   let time = ''
@@ -176,7 +176,7 @@ function isoTime(now: number): string {
   return new Date(now).toISOString()
 }
 
-/** The time of day, for someone who knows which day it is. */
+/** The time of day. */
 function timeOfDay(time: string): string {
   return time.slice(11, 23)
 }
@@ -191,7 +191,7 @@ function text(value: string): string {
   return PLAIN_TEXT.test(value) ? `"${value}"` : escapeRest(JSON.stringify(value))
 }
 
-/** Characters that JSON does not escape and that a terminal or a line reader might act upon. */
+/** Escapes characters that JSON allows and that a terminal or a line reader may act upon. */
 function escapeRest(json: string): string {
   return json.replaceAll(/[\u007f-\u009f\u2028\u2029]/g, escapeUnit)
 }

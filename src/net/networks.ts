@@ -1,15 +1,15 @@
 import process from 'node:process'
 
-/** Configured IP networks. */
+/** A set of IP networks. */
 export interface Networks {
-  /** As they were given, `10.0.0.0/8`. */
+  /** In CIDR notation, `10.0.0.0/8`. */
   readonly networks: readonly string[]
   contains(address: string): boolean
 }
 
 /**
  * False for an address that belongs to this machine, to a private network or to a special purpose
- * (the registries of RFC 6890): nothing of the open internet answers there.
+ * (the registries of RFC 6890): no host of the open internet has it.
  */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return !special().contains(address)
@@ -19,7 +19,7 @@ export function isPublicAddress(address: string): boolean {
 /** Networks in CIDR notation, separated by commas; undefined when they cannot be read. */
 export function parseNetworks(text: string): Networks | undefined {
   const networks = text.split(',').map((network) => network.trim())
-  // Only here: loading it would take a tenth of the time in which a server starts.
+  // Loaded on demand: it would take a tenth of the start-up time of a server.
   const { BlockList } = process.getBuiltinModule('node:net')
   const list = new BlockList()
   for (const network of networks) {
@@ -36,7 +36,7 @@ export function parseNetworks(text: string): Networks | undefined {
   })
 }
 
-/** The usual allocation to one holder: an IPv4 address, or the first 64 bits of version 6. */
+/** The part of an address that one customer usually has: an IPv4 address, or 64 bits of an IPv6 address. */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address
   const [head = '', tail] = address.split('::', 2)
@@ -63,7 +63,7 @@ const special = lazily(
     '192.0.2.0/24,192.88.99.0/24,192.168.0.0/16,198.18.0.0/15,198.51.100.0/24,203.0.113.0/24,' +
     '224.0.0.0/4,240.0.0.0/4,2001::/23,2001:db8::/32,2002::/16,3fff::/20',
 )
-/** Everything else of version 6 is special; so an embedded address of version 4 is never public. */
+/** All other IPv6 addresses are special, so an embedded IPv4 address is never public. */
 const global = lazily('2000::/3')
 
 function lazily(text: string): () => Networks {
@@ -75,7 +75,7 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
   return address.includes(':') ? 'ipv6' : 'ipv4'
 }
 
-/** True for the addresses only this machine can reach. */
+/** True for addresses that only this machine can reach. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'))
 }

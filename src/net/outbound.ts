@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { LookupFunction } from 'node:net'
 import { isIPv4, isIPv6, isPublicAddress, type Networks } from './networks'
 
-/** The failure of a request to a configured address without a usable answer. */
+/** The failure of a request to a configured address. The message is for the administrator. */
 export class OutboundError extends Error {
   override readonly name = 'OutboundError'
 
@@ -21,17 +21,16 @@ export interface OutboundRequest {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
-  /** How long it may take in all, ms. */
+  /** The time limit for the whole request, ms. */
   readonly timeout?: number
-  /** How much the answer may hold, bytes; 1 MiB unless it is less. */
+  /** The size limit of the response, bytes (default: 1 MiB). */
   readonly longest?: number
 }
 
 /**
- * Requests to configured addresses: login providers and web hooks (promise 32). An
- * answer is there as a whole. Throws `OutboundError` with a sentence for the
- * administrator: the address is private and not allowed, it is http in the open, it redirects, it
- * takes too long or there is no answer.
+ * Sends a request to a configured address: a login provider or a web hook (promise 32). The response
+ * is complete. Throws `OutboundError` when the address is private and not allowed, when it is public
+ * and not https, for a redirect, for a response that is too large or too late, and for no response.
  */
 export type Outbound = (url: string | URL, request?: OutboundRequest) => Promise<Response>
 
@@ -101,9 +100,8 @@ function requireAllowed({ host, protocol }: URL, ip: string, allowed: Networks |
 }
 
 /**
- * Connects to the addresses that were checked: a name that means another one at the next look-up
- * leads nowhere else. Not by `fetch`, which cannot be given addresses and would go through whatever
- * proxy the environment names.
+ * Connects to the addresses that were checked, so that a second look-up of the name cannot change
+ * them. `fetch` cannot be given addresses, and would use a proxy from the environment.
  */
 async function send(
   url: URL,

@@ -124,7 +124,7 @@ test.each(['while a server runs', 'while no server runs'])(
     const address = new Blob([`smtp://app:pa55word@127.0.0.1:${smtp.port}\n`])
     const set = ['mail', 'set', '--address-file', '-', '--from', FROM]
     expect((await satchel(set, surroundings, address)).stdout).toBe(
-      `Mails go to smtp://app@127.0.0.1:${smtp.port}\nThey come from ${FROM}\n`,
+      `Mails go to smtp://app@127.0.0.1:${smtp.port}\nThe sender is ${FROM}\n`,
     )
     const template = join(folder.path, 'own.handlebars')
     await Bun.write(template, 'Kod {{{otp}}} åt {{{email}}}')

@@ -42,7 +42,7 @@ describe.each([
     expect(exported.stdout).toBe(`Exported 1 object and 1 blob to ${file('all.zip')}\n`)
     const rehearsed = await run(['import', file('all.zip'), '--db', 'copy', '--dry-run'])
     expect(rehearsed.stdout).toBe(
-      'The file is good: 1 object, 1 blob, 1 table. Nothing was changed\n',
+      'The file is valid: 1 object, 1 blob, 1 table. Nothing was changed\n',
     )
     const copied = await run(['import', file('all.zip'), '--db', 'copy', '--atomic'])
     expect(copied.stdout).toBe('Imported 1 object, 1 blob, 1 table\n')
@@ -57,7 +57,7 @@ describe.each([
     await using satchel = await setup(isServed)
     const { run, file, data } = satchel
     await run(['import', '-'], { input: await pictureArchive() })
-    const sentence = '1 blob left out: only a zip has room for blobs (--format zip)\n'
+    const sentence = '1 blob left out: only a zip can hold blobs (--format zip)\n'
     for (const name of ['all.ndjson', 'all.json', 'all.txt']) {
       const { stdout } = await run(['export', file(name)])
       expect(stdout).toBe(`Exported 1 object to ${file(name)}\n${sentence}`)
@@ -87,7 +87,7 @@ describe.each([
 
 test('a zip is not shown to people', async () => {
   await using satchel = await setup(false)
-  const shown = await satchel.run(['export', '--format', 'zip'], { isWatched: true })
+  const shown = await satchel.run(['export', '--format', 'zip'], { isOutputTerminal: true })
   expect(shown).toMatchObject({ exitCode: 2, stdout: '' })
   expect(shown.stderr).toContain('name a file')
 })

@@ -95,10 +95,10 @@ describe('satchel blob gc', () => {
     rmSync(join(beside, '..'), { recursive: true, force: true })
     await Bun.write(beside, 'a stray file')
     const { stdout } = await satchel.say('gc', '--dry-run')
-    expect(stdout).toBe('Would remove 2 blobs (12 bytes) and 1 file that no blob has\n')
+    expect(stdout).toBe('Would remove 2 blobs (12 bytes) and 1 file that belong to no blob\n')
     expect(satchel.files()).toBe(4)
     expect((await satchel.say('gc')).stdout).toBe(
-      'Removed 2 blobs (12 bytes) and 1 file that no blob has\n',
+      'Removed 2 blobs (12 bytes) and 1 file that belong to no blob\n',
     )
     expect(satchel.files()).toBe(1)
     const later = await satchel.blobs(ALICE)
@@ -113,7 +113,7 @@ describe('satchel blob verify', () => {
     const { exitCode, stdout } = await satchel.say('verify')
     expect([exitCode, stdout]).toEqual([
       0,
-      'Read 3 files (21 bytes) of blobs\nEverything is as it should be\n',
+      'Read 3 files (21 bytes) of blobs\nNo problems were found\n',
     ])
   })
 
@@ -156,15 +156,15 @@ describe('satchel blob quota', () => {
     expect((await say('quota')).stdout).toBe(
       [
         'Used            21 bytes in 3 blobs',
-        'All blobs       any amount, as its server says',
-        'Each user       1.0 MB, as its server says',
-        'One blob        1.1 GB, as its server says',
+        'All blobs       no limit (set by the server)',
+        'Each user       1.0 MB (set by the server)',
+        'One blob        1.1 GB (set by the server)',
         '',
       ].join('\n'),
     )
     const set = (await say('quota', '--total', '24', '--user', 'none', '--blob', '1.5kB')).stdout
     expect(set).toContain(
-      'All blobs       24 bytes\nEach user       any amount\nOne blob        1.5 kB\n',
+      'All blobs       24 bytes\nEach user       no limit\nOne blob        1.5 kB\n',
     )
     expect(await alice.upload('more', 'four')).toMatchObject({
       status: 507,
@@ -172,7 +172,7 @@ describe('satchel blob quota', () => {
     })
     expect((await alice.upload('less', 'two')).status).toBe(200)
     expect((await say('quota', '--total', 'server', '--blob', 'none')).stdout).toContain(
-      'All blobs       any amount, as its server says\nEach user       any amount\nOne blob        1.1 GB, as its server says\n',
+      'All blobs       no limit (set by the server)\nEach user       no limit\nOne blob        1.1 GB (set by the server)\n',
     )
     expect((await alice.upload('more', 'four')).status).toBe(200)
   })

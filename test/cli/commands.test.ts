@@ -73,10 +73,10 @@ test('shows and sets which values of a database become blobs', async () => {
   using satchel = await setup()
   const offload = async (...args: readonly string[]) =>
     (await runSatchel(['db', 'offload', 'main', ...args, ...satchel.data])).stdout
-  expect(await offload()).toBe('off, as its server says\n')
-  expect(await offload('4096')).toBe('beyond 4096 bytes\n')
-  expect(await offload('clients')).toBe('as clients do\n')
-  expect(await offload('--reset')).toBe('off, as its server says\n')
+  expect(await offload()).toBe('off (set by the server)\n')
+  expect(await offload('4096')).toBe('larger than 4096 bytes\n')
+  expect(await offload('clients')).toBe('as clients offload\n')
+  expect(await offload('--reset')).toBe('off (set by the server)\n')
   const refused = await runSatchel(['db', 'offload', 'main', 'much', ...satchel.data])
   expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('"clients"') })
 })
@@ -85,12 +85,12 @@ test('shows and sets which values of a database become blobs', async () => {
 test('shows a secret on a terminal and to programs, never to a file or a pipe', async () => {
   using satchel = await setup()
   const command = ['client', 'create', '--scopes', 'ACCESS_DB', ...satchel.data]
-  const watched = await runSatchel(command, { isWatched: true })
-  expect(watched.stdout).toMatch(/^Client secret {3}[\w-]{43} {3}\(shown only now\)$/m)
+  const watched = await runSatchel(command, { isOutputTerminal: true })
+  expect(watched.stdout).toMatch(/^Client secret {3}[\w-]{43} {3}\(shown only once\)$/m)
   const piped = await runSatchel(command)
   expect(piped.stdout).not.toMatch(/[\w-]{43}/)
   const [, id] = /^Client id +(.+)$/m.exec(piped.stdout) ?? []
-  expect(piped.stdout).toContain(`make another with satchel client rotate ${id}`)
+  expect(piped.stdout).toContain(`create another with satchel client rotate ${id}`)
   expect((await runJson<Credentials>(command)).clientSecret).toMatch(/^[\w-]{43}$/)
 })
 

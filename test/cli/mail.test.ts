@@ -30,7 +30,7 @@ describe('satchel mail', () => {
     const set = await satchel.run(['mail', 'set', address, '--from', 'My App <app@example.com>'])
     expect(set).toEqual({
       exitCode: 0,
-      stdout: `Mails go to ${address}\nThey come from My App <app@example.com>\n`,
+      stdout: `Mails go to ${address}\nThe sender is My App <app@example.com>\n`,
       stderr: '',
     })
     const sent = await satchel.run(['mail', 'test', '--to', ALICE])
@@ -52,7 +52,7 @@ describe('satchel mail', () => {
     expect(told).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--address-file') })
     const set = await satchel.run(['mail', 'set', '--address-file', '-'], `${address}\n`)
     expect(set.stdout).toBe(
-      'Mails go to smtp://app%40example.com@smtp.example.com:587\nThey come from app@example.com\n',
+      'Mails go to smtp://app%40example.com@smtp.example.com:587\nThe sender is app@example.com\n',
     )
     const shown = await satchel.run(['mail', 'show', '--json'])
     expect(JSON.parse(shown.stdout)).toMatchObject({ isOwn: true })
@@ -92,18 +92,18 @@ describe('satchel template', () => {
   test('lists, shows, sets and resets the words', async () => {
     using satchel = await setup()
     const list = async () => (await satchel.run(['template', 'list'])).stdout
-    expect(await list()).toMatch(/^NAME +WORDS\notp-subject +built in\n/)
+    expect(await list()).toMatch(/^NAME +SOURCE\notp-subject +built in\n/)
     const shown = await satchel.run(['template', 'show', 'otp-subject'])
     expect(shown.stdout).toBe('{{{otp}}} is your code for {{{originName}}}\n')
     const file = join(satchel.folder, 'own.handlebars')
     await Bun.write(file, 'Kod {{{otp}}}')
     const set = await satchel.run(['template', 'set', 'otp-subject', file])
-    expect(set.stdout).toBe('otp-subject has your words: satchel mail test shows them\n')
+    expect(set.stdout).toBe('otp-subject is replaced: satchel mail test sends a sample\n')
     expect(await list()).toMatch(/otp-subject +this database\notp-body-txt +built in\n/)
     expect((await satchel.run(['template', 'show', 'otp-subject'])).stdout).toBe('Kod {{{otp}}}')
     const reset = () => satchel.run(['template', 'reset', 'otp-subject'])
-    expect((await reset()).stdout).toBe('otp-subject has the words that are built in\n')
-    expect((await reset()).stdout).toBe('otp-subject had them\n')
+    expect((await reset()).stdout).toBe('otp-subject is the built-in template again\n')
+    expect((await reset()).stdout).toBe('otp-subject was the built-in template already\n')
   })
 
   test('refuses a template with a mistake, and says where it is', async () => {

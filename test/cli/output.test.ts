@@ -4,15 +4,15 @@ import { createTestClock } from '../auth/setup'
 
 const REDRAWN = '\r\u001b[2K'
 
-function setup(isFollowed = true) {
+function setup(isErrorTerminal = true) {
   const clock = createTestClock()
   const drawn: string[] = []
   const terminal = {
-    isWatched: false,
-    isFollowed,
+    isOutputTerminal: false,
+    isErrorTerminal,
     canAsk: false,
     write: async () => {},
-    complain: (text: string) => void drawn.push(text),
+    writeError: (text: string) => void drawn.push(text),
     ask: async () => '',
     askSecret: async () => '',
     input: () => new Blob().stream(),
@@ -59,11 +59,11 @@ test('draws ten times a second at most', () => {
 })
 
 test('is silent for programs, for files and when nothing was done', () => {
-  for (const [isFollowed, options] of [
+  for (const [isErrorTerminal, options] of [
     [true, { json: true }],
     [false, {}],
   ] as const) {
-    const { cli, drawn } = setup(isFollowed)
+    const { cli, drawn } = setup(isErrorTerminal)
     using progress = showProgress(cli, options, 'bytes')
     progress.update(1, 2)
     expect(drawn).toEqual([])

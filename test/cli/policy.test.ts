@@ -17,7 +17,7 @@ async function setup() {
     data,
     policy: (...args: string[]) => runJson<unknown>(['policy', ...args, ...data]),
     say: (...args: string[]) => runSatchel([...args, ...data]),
-    watch: (args: string[], scene: Scene = { isWatched: true }) =>
+    watch: (args: string[], scene: Scene = { isOutputTerminal: true }) =>
       runSatchel([...args, ...data], scene),
     [Symbol.dispose]: () => folder[Symbol.dispose](),
   }
@@ -53,7 +53,7 @@ describe('satchel policy', () => {
     expect(await policy('set', ...options)).toEqual({ ...changed, seats: 5 })
     expect(await policy('set', '--seats', 'none')).toEqual(changed)
     expect((await satchel.say('policy', 'show')).stdout).toBe(
-      'New people      eval: they may evaluate\nEvaluations     last 14 days\nSeats           any number\n',
+      'New users       eval: they start an evaluation\nEvaluations     last 14 days\nSeats           no limit\n',
     )
     expectRefused(await satchel.say('policy', 'set', '--new-users', 'all'), 'Allowed choices', 2)
     expectRefused(await satchel.say('policy', 'set', '--eval-days', '0'), '1 to')
@@ -82,12 +82,12 @@ describe('satchel policy, with a web hook', () => {
     const { stdout } = await satchel.watch(set)
     expect(stdout.replace(SECRET, 'SECRET')).toBe(
       [
-        'New people      webhook: they are what the web hook says',
+        'New users       webhook: they are users if the web hook accepts them',
         `Web hook        ${url}`,
         'Evaluations     last 30 days',
-        'Seats           any number',
-        'Hook secret     SECRET   (shown only now)',
-        'satchel policy test someone@example.com asks it',
+        'Seats           no limit',
+        'Hook secret     SECRET   (shown only once)',
+        'Test it with: satchel policy test someone@example.com',
         '',
       ].join('\n'),
     )
@@ -102,8 +102,8 @@ describe('satchel policy, with a web hook', () => {
   test('prints its secret to a terminal only, and names the command for another one', async () => {
     using satchel = await setup()
     const { stdout } = await satchel.say('policy', 'set', '--hook-url', url)
-    expect(stdout).toContain(`Web hook        ${url} (not asked)\n`)
-    expect(stdout).toContain('make another with satchel policy rotate-secret')
+    expect(stdout).toContain(`Web hook        ${url} (not used)\n`)
+    expect(stdout).toContain('create another with satchel policy rotate-secret')
     expect(stdout).not.toMatch(SECRET)
     expect((await satchel.say('policy', 'rotate-secret')).stdout).not.toMatch(SECRET)
   })
@@ -126,7 +126,7 @@ describe('satchel policy, with a web hook', () => {
     expect(JSON.stringify(second)).not.toContain((first as { hookSecret: string }).hookSecret)
     const watched = await satchel.watch(['policy', 'rotate-secret'])
     expect(watched.stdout).toMatch(
-      /^Hook secret     whsec_\S+   \(shown only now\)\nThe old secret signs as well until 2030-\d\d-\d\dT[\d:.]+Z\n$/,
+      /^Hook secret     whsec_\S+   \(shown only once\)\nThe old secret signs as well until 2030-\d\d-\d\dT[\d:.]+Z\n$/,
     )
     expect(await satchel.policy('set', '--new-users', 'prod', '--hook-url', 'none')).toEqual({
       newUsers: 'prod',

@@ -51,11 +51,11 @@ test('shows help in one piece, so that nothing of it comes first that belongs be
   expect(stdout.trimEnd()).toEndWith('$ satchel serve --memory --port 0 --json')
   const pieces: string[] = []
   const terminal: Terminal = {
-    isWatched: false,
-    isFollowed: false,
+    isOutputTerminal: false,
+    isErrorTerminal: false,
     canAsk: false,
     write: async (text) => void pieces.push(String(text)),
-    complain: () => undefined,
+    writeError: () => undefined,
     ask: async () => '',
     askSecret: async () => '',
     input: () => new Blob().stream(),

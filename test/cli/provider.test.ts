@@ -36,9 +36,9 @@ test('adds, lists and removes providers, and shows no secret', async () => {
   expect(added).toMatchObject({ exitCode: 0, stderr: '' })
   expect(added.stdout).toBe(
     [
-      'People can log in with Google, once it knows this callback address:',
+      'Users can log in with Google after this callback address is registered there:',
       '  <public address of main>/oauth/callback/google',
-      'satchel provider test google asks whether it accepts the client id and secret',
+      'satchel provider test google tests the client id and secret',
       '',
     ].join('\n'),
   )
@@ -109,7 +109,7 @@ test.each([
   [['apple', '--client-id', 'x', '--team-id', 't'], APPLE_KEY, 'apple needs --key-id'],
   [['apple', '--client-id', 'x', '--team-id', 't', '--key-id', 'k'], 's', 'the private key in PEM'],
   [['apple', '--client-id', 'x', '--team-id', 't', '--key-id', 'k'], RSA_KEY, 'the private key'],
-  [['custom-oauth2', '--client-id', 'x'], 's', 'give its issuer, or the three addresses'],
+  [['custom-oauth2', '--client-id', 'x'], 's', 'give --issuer, or --authorization-url'],
   [['custom-oauth2', '--client-id', 'x', '--issuer', 'acme'], 's', '--issuer must be an https'],
   [['custom-oauth2', '--client-id', 'x', '--issuer', 'https://u:p@a.b'], 's', '--issuer must be'],
 ])('refuses %j', async (args, input, message) => {
@@ -162,7 +162,7 @@ test('asks the provider whether it accepts the client id and secret', async () =
   expect(refused.stdout).toContain(`Issuer             ${provider.issuer}\n`)
   expect([refused.exitCode, refused.stderr]).toEqual([
     1,
-    'satchel: acme refuses the client id or secret (invalid_client)\n',
+    'satchel: acme rejects the client id or secret (invalid_client)\n',
   ])
 })
 

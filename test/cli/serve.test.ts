@@ -15,9 +15,13 @@ const server: Server = {
   [Symbol.asyncDispose]: async () => {},
 }
 
-function textOf(of: Server, isWatched: boolean, flags: Readonly<Record<string, unknown>> = {}) {
+function textOf(
+  of: Server,
+  isOutputTerminal: boolean,
+  flags: Readonly<Record<string, unknown>> = {},
+) {
   const config = readConfig({ environment: {}, flags })
-  return readyText(of, config, { ...processTerminal(), isWatched })
+  return readyText(of, config, { ...processTerminal(), isOutputTerminal })
 }
 
 test('programs get one line, with the client on the start that made it', () => {
@@ -47,6 +51,6 @@ test('what to try names the folder when it is not the usual one', () => {
   expect(textOf(server, true)).not.toContain('--data')
   expect(textOf({ ...server, folder: '/srv/data' }, true)).toContain('--data /srv/data')
   const inMemory = textOf({ ...server, folder: '/dev/shm/x' }, true, { memory: true })
-  expect(inMemory).toContain('in memory, forgotten at exit')
+  expect(inMemory).toContain('in memory, discarded at exit')
   expect(inMemory).toContain('--data /dev/shm/x')
 })

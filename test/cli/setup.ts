@@ -10,7 +10,7 @@ export interface Outcome {
 
 export interface Scene {
   /** Somebody looks at standard output. */
-  readonly isWatched?: boolean
+  readonly isOutputTerminal?: boolean
   /** The answer to a question; without it no question can be asked. */
   readonly answer?: string
   /** The content of standard input. */
@@ -23,16 +23,16 @@ const clock = createTestClock()
 
 /** Runs a command line in this process. */
 export async function runSatchel(args: readonly string[], scene: Scene = {}): Promise<Outcome> {
-  const { isWatched = false, answer, input = '', output: written = [] } = scene
+  const { isOutputTerminal = false, answer, input = '', output: written = [] } = scene
   let stderr = ''
   const terminal: Terminal = {
-    isWatched,
-    isFollowed: false,
+    isOutputTerminal,
+    isErrorTerminal: false,
     canAsk: answer !== undefined,
     async write(output) {
       written.push(Buffer.from(output))
     },
-    complain(text) {
+    writeError(text) {
       stderr += text
     },
     async ask(question) {

@@ -98,7 +98,7 @@ test('a dry run and an atomic import say the same as a plain one', async () => {
   const { data } = satchel
   const list = ['import', '-', '--table', 'cities', '--realm', 'rlm-public', ...data]
   const dry = await runSatchel([...list, '--dry-run'], { input: CITIES })
-  expect(dry.stdout).toBe('The file is good: 2 objects. Nothing was changed\n')
+  expect(dry.stdout).toBe('The file is valid: 2 objects. Nothing was changed\n')
   expect(await runJson<unknown>([...list, '--dry-run'], { input: CITIES })).toMatchObject({
     objects: 2,
   })

@@ -106,7 +106,7 @@ describe('satchel user', () => {
       ].join('\n'),
     )
     expect((await satchel.say('user', 'list', '--search', 'nobody')).stdout).toBe(
-      'No user is found\n',
+      'No users were found\n',
     )
   })
 
@@ -202,7 +202,7 @@ describe('satchel user', () => {
     await satchel.user('add', 'alice@example.com')
     const command = ['user', 'delete', 'alice@example.com', ...satchel.data]
     expectRefused(await runSatchel(command), 'repeat with --yes', 2)
-    expectRefused(await runSatchel(command, { answer: 'y' }), 'another user', 2)
+    expectRefused(await runSatchel(command, { answer: 'y' }), 'does not match', 2)
     expect((await satchel.list()).data).toHaveLength(1)
     expect(await runSatchel(command, { answer: 'alice@example.com' })).toMatchObject({
       exitCode: 0,

@@ -106,7 +106,7 @@ test('limits rates according to the table, except for the limits that are config
 })
 
 test('wants the certificate and its key together', () => {
-  expect(() => readConfig({ environment, flags: { tlsCert: 'a.pem' } })).toThrow('go together')
+  expect(() => readConfig({ environment, flags: { tlsCert: 'a.pem' } })).toThrow('belong together')
   const { tlsCert } = readConfig({ environment, flags: { tlsCert: 'a.pem', tlsKey: 'b.pem' } })
   expect(tlsCert).toBe(resolve('a.pem'))
 })

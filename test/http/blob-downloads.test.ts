@@ -315,7 +315,7 @@ test('a file that is missing is reported to the caller and the log', async () =>
   rmSync(file)
   mkdirSync(file)
   expect(await alice.download('1:a')).toMatchObject({ status: 500, code: 'INTERNAL' })
-  expect(server.lines.some((line) => line.includes('An answer could not be sent'))).toBe(true)
+  expect(server.lines.some((line) => line.includes('A response could not be sent'))).toBe(true)
 })
 
 test('a reader who leaves, and one who takes nothing, hold nobody up', async () => {

@@ -169,7 +169,7 @@ describe('a mail that is printed (design.md §2 Development)', () => {
         '║      K7QM2XWD',
         '║  \\u001b[2Jgone',
         '║',
-        '╚═ not sent but shown here, while no mail server is configured ════════════════',
+        '╚═ not sent but printed, because no mail server is configured ═════════════════',
         '',
       ].join('\n'),
     ])
