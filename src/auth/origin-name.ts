@@ -1,7 +1,7 @@
 import { listOrigins } from '../domain/database/origin'
 import type { ReadTx } from '../domain/store/store'
 
-/** What a mail calls the page that asked for it. */
+/** The name of the requesting page in a mail. */
 export interface OriginName {
   readonly originName: string
   /** A page that a link can lead to, or empty. */

@@ -43,7 +43,7 @@ export interface TokenOrder {
 export interface Issuer {
   /**
    * Logs the subject in: a person who appears for the first time becomes a user if the policy of
-   * the database lets them. Throws `USER_DEACTIVATED`, what `Admission.admit` and `count`
+   * the database lets them. Throws `USER_DEACTIVATED`, and as `Admission.admit` and `count`
    * throw, and `INVALID_REQUEST` for a time beyond the limits.
    */
   issue(order: TokenOrder): Promise<TokenAnswer>

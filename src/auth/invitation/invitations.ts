@@ -140,7 +140,7 @@ function severalAccounts(): SatchelError {
   )
 }
 
-/** A page that may be led to now, whatever it was when the mail went out. */
+/** A page that may be linked to now, even if it was not allowed when the mail was sent. */
 async function pageOf(
   tx: ReadTx,
   { origin }: Invitation,

@@ -5,7 +5,7 @@ import { isScope } from '../../domain/value/scope'
 import { SatchelError } from '../../domain/value/error'
 import type { KeyRing, Signer } from './key'
 
-/** What an access token of one database says about itself (design.md §4). */
+/** The claims of an access token about itself and its database (design.md §4). */
 export interface Audience {
   readonly issuer: string
   readonly audience: string

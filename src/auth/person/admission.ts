@@ -54,7 +54,7 @@ export function createAdmission(
   }
 
   async function askOnce(person: Person): Promise<User | undefined> {
-    // Somebody may have asked, and got an answer, since the caller looked.
+    // Another login may have got an answer since the caller looked.
     const known = await database.read((tx) => findUser(tx, person.id))
     return known ?? (await decide(person, await askWebhook(person)))
   }

@@ -2,7 +2,7 @@ import type { Database } from '../../domain/store/store'
 
 /**
  * Remembers who logged in and writes `lastLogin` in the background: a token costs no write of its
- * own (design.md §7). What a crash takes away is at most the last `DELAY`.
+ * own (design.md §7). A crash loses at most the last `DELAY`.
  */
 export interface LoginLog extends AsyncDisposable {
   /** `at` in ms since the epoch. */

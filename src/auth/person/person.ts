@@ -64,7 +64,7 @@ export function claimsOf(
 }
 
 /**
- * Only the owner of a client that may read and write everything anyway logs in as somebody else
+ * Only the owner of a client that may read and write everything anyway may log in as another user
  * (protocol.md §2.1): the id of that client.
  */
 async function requireImpersonator(tx: ReadTx, email: string, now: number): Promise<string> {

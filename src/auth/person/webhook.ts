@@ -43,7 +43,7 @@ export interface WebhookParts {
   readonly limits?: Partial<WebhookLimits>
 }
 
-/** Somebody waits for the answer, and a server that stops waits for them. All in ms. */
+/** A person waits for the answer, and a stopping server waits for both. All in ms. */
 export interface WebhookLimits {
   /** For all attempts together. */
   readonly total: number

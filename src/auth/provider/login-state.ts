@@ -4,7 +4,7 @@ import { SatchelError } from '../../domain/value/error'
 import { randomToken } from '../../domain/value/id'
 import { hashSecret, sameSecret } from '../../domain/value/secret'
 
-/** What a login keeps in mind while its browser is at the provider (design.md §6). */
+/** The state of a login while its browser is at the provider (design.md §6). */
 export interface LoginState {
   readonly id: string
   readonly provider: string
@@ -16,7 +16,7 @@ export interface LoginState {
   readonly expires: number
 }
 
-/** What only the browser that began, together with the server, can make again. */
+/** A value that only the browser of the login, together with the server, can compute again. */
 export interface LoginProof {
   /** PKCE (RFC 7636). */
   readonly verifier: string
@@ -104,7 +104,7 @@ export function createLoginStates(
 
 const TYPE = 'state+jwt'
 
-/** Loaded when somebody logs in: a server that starts needs it not. */
+/** Loaded at the first login, so that the server starts faster. */
 async function loadSealer(key: Uint8Array) {
   const { jwt } = await import('@elysiajs/jwt')
   return jwt({ secret: key, alg: 'HS256', typ: TYPE }).decorator.jwt

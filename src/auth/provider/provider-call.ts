@@ -129,7 +129,7 @@ async function loadFrom(client: Configuration, tokens: Tokens, path: string): Pr
   throw new Error(`${url.host}${url.pathname} answers ${response.status}`)
 }
 
-/** False for a provider of which nobody said what it calls itself. */
+/** False for a provider whose issuer is not configured. */
 function isNamed(provider: Provider): boolean {
   const whereabouts = locate(provider)
   return typeof whereabouts === 'string' || whereabouts.issuer !== null

@@ -4,7 +4,7 @@ import type { Provider, ProviderOptions, ProviderType } from '../../domain/store
 /** The facts of a type of providers (protocol.md §3.3). An option of a provider goes first. */
 export interface ProviderFacts {
   readonly displayName: string
-  /** What it proves itself with: a client secret, or a key that signs one (Apple). */
+  /** Its credentials: a client secret, or a key that signs one (Apple). */
   readonly credential: 'text' | 'key'
   /** The options it cannot do without. */
   readonly requires: readonly (keyof ProviderOptions)[]
@@ -18,13 +18,13 @@ export interface ProviderFacts {
   readonly needed: readonly string[]
   /** Whether it knows PKCE although its discovery document may not say so. */
   readonly knowsPkce: boolean
-  /** What else its login page is told. */
+  /** More parameters for its login page. */
   readonly parameters: Readonly<Record<string, string>>
   readonly identify: Identify
 }
 
 export interface Endpoints {
-  /** What it calls itself, or null when nobody said. */
+  /** Its issuer, or null when it is not configured. */
   readonly issuer: string | null
   readonly authorizationUrl: string
   readonly tokenUrl: string
@@ -103,7 +103,7 @@ export function isOpenId(provider: Pick<Provider, 'type' | 'options'>): boolean 
   return typeof locate(provider) === 'string'
 }
 
-/** What a provider is asked for unless somebody says otherwise. */
+/** The default scopes of a provider. */
 export function usualScopes(provider: Pick<Provider, 'type' | 'options'>): readonly string[] {
   const { endpoints, scopes } = PROVIDER_FACTS[provider.type]
   return isOpenId(provider) || endpoints !== undefined ? scopes : PLAIN_SCOPES
@@ -122,12 +122,12 @@ export interface Identity {
 
 export type Claims = Readonly<Record<string, unknown>>
 
-/** What a provider says after a login. */
+/** The claims of a provider after a login. */
 export interface ProviderAnswer {
   readonly provider: Provider
   /** Of the id token, or the description of the user. */
   readonly claims: Claims
-  /** What the provider's own interface has at a path beneath the description, as JSON. */
+  /** The JSON of the provider's own API at a path beneath the user info address. */
   readonly load: (path: string) => Promise<unknown>
 }
 

@@ -160,7 +160,7 @@ const ABOUT_THE_LOGIN: readonly ErrorCode[] = [
   'UNKNOWN_PROVIDER',
 ]
 
-/** Back with what the person can be told; what a provider or the storage did is for the administrator. */
+/** Returns with the errors that concern the person; failures of a provider or the storage are for the administrator. */
 function failed(
   redirect: URL,
   state: Pick<LoginState, 'id' | 'provider'>,
@@ -182,7 +182,7 @@ function requireProvider(state: LoginState, provider: string): void {
 
 /**
  * The person with an e-mail address, the same one for every login method. An address
- * that the provider did not verify may be anybody's: it leads to nobody (promise 20).
+ * that the provider did not verify may belong to another person: it leads to no user (promise 20).
  */
 function requirePerson({ displayName }: Provider, { email, isVerified, name }: Identity): Person {
   if (email === null) {

@@ -109,7 +109,7 @@ function requireName(name: string): string {
   throw refusal(`${quoted(name)} is no name: take small letters, digits and "-"`)
 }
 
-/** What the command line calls them. */
+/** Their names on the command line. */
 const OPTION_NAMES: Readonly<Record<keyof ProviderOptions, string>> = {
   tenant: '--tenant',
   teamId: '--team-id',
@@ -165,7 +165,7 @@ function refusal(why: string): SatchelError {
   return new SatchelError('UNPROCESSABLE', `This provider cannot be added: ${why}`)
 }
 
-/** What a provider says of itself and of us. */
+/** The metadata of a provider, and its answer about the client. */
 export interface ProviderCheck {
   readonly issuer: string
   readonly authorizationUrl: string | null
