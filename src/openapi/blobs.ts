@@ -17,14 +17,15 @@ const HEADERS = {
     example: 'private, max-age=31536000, immutable',
   },
   'Content-Disposition': {
-    description: '`attachment` for types that a browser would run, or does not know.',
+    description: '`attachment` for types that a browser would execute or does not know.',
     schema: { type: 'string' },
   },
 } as const
 
 const CONTENT_RANGE = {
   'Content-Range': {
-    description: 'Which bytes of how many these are; of several ranges each has its own.',
+    description:
+      'The range of the bytes and the size of the blob; each part of several ranges has its own.',
     schema: { type: 'string' },
     example: 'bytes 0-4/11',
   },
@@ -67,7 +68,7 @@ export const BLOB_OPERATIONS: Operations = {
         name: 'ct',
         in: 'query',
         description:
-          'The content type, URL-encoded; without it `Content-Type` counts, and without that it is `application/octet-stream`.',
+          'The content type, URL-encoded; it defaults to the header `Content-Type`, and then to `application/octet-stream`.',
         schema: { type: 'string', maxLength: 255 },
         example: 'image/jpeg',
       },
@@ -75,7 +76,7 @@ export const BLOB_OPERATIONS: Operations = {
     body: { '*/*': BYTES },
     responses: {
       '200': {
-        description: 'It is stored.',
+        description: 'The blob is stored.',
         content: json(schemaRef('BlobUploaded'), 'Uploaded', { ref: '1:holiday-2030-01' }),
       },
     },
@@ -101,11 +102,11 @@ export const BLOB_OPERATIONS: Operations = {
     responses: {
       '200': { description: 'The blob.', headers: HEADERS, content: { '*/*': BYTES } },
       '206': {
-        description: 'The ranges that were asked for, several as `multipart/byteranges`.',
+        description: 'The requested ranges; several are sent as `multipart/byteranges`.',
         headers: { ...HEADERS, ...CONTENT_RANGE },
         content: { '*/*': BYTES, 'multipart/byteranges': BYTES },
       },
-      '304': { description: 'The caller has it.', headers: HEADERS },
+      '304': { description: 'The copy of the caller is current.', headers: HEADERS },
     },
     refusals: ['UNKNOWN_BLOB', 'RANGE_NOT_SATISFIABLE', 'BLOB_DAMAGED'],
   },

@@ -28,13 +28,13 @@ const OPERATIONS: Operations = {
 
 const TAGS: Readonly<Record<Tag, string>> = {
   tokens: 'Authentication',
-  login: 'How people log in',
+  login: 'Logins of people',
   my: 'Objects that the subject of the token may see',
   all: 'The whole database',
   public: 'Objects that everyone may read',
-  tables: 'The tables of /my by shorter addresses',
-  invitations: 'Where the links in invitations lead',
-  blobs: 'Binary data beside the objects',
+  tables: 'The tables of /my at shorter addresses',
+  invitations: 'The pages of invitations',
+  blobs: 'Binary data that objects reference',
   users: 'The users of a database',
   service: 'Routes of the server itself',
 }
@@ -74,13 +74,13 @@ export function createDocument(paths: Routes, version: string): object {
   }
 }
 
-/** Those of the paths, by the name that a route gives them. */
+/** Path parameters, by their name in the routes. */
 const PATH_PARAMETERS: Readonly<Record<string, Parameter>> = {
   database: {
     name: 'database',
     in: 'path',
     required: true,
-    description: 'The name of the database. The first start of a server makes `main`.',
+    description: 'The name of the database. The first start of a server creates `main`.',
     schema: { type: 'string', pattern: '^[a-z][a-z0-9-]{0,62}$', default: 'main' },
   },
   table: {
@@ -105,7 +105,7 @@ const PATH_PARAMETERS: Readonly<Record<string, Parameter>> = {
     in: 'path',
     required: true,
     description:
-      'The id of the blob, 1 to 128 letters, digits and `_ - . ~ |`. To read it, the `ref` that its upload gave: `1:` and the id; the colon may be encoded.',
+      'The id of the blob, 1 to 128 letters, digits and `_ - . ~ |`. To download it, the `ref` that its upload returned: `1:` and the id; the colon may be encoded.',
     schema: { type: 'string', minLength: 1, maxLength: 130 },
     example: '1:holiday-2030-01',
   },
@@ -129,7 +129,7 @@ const PATH_PARAMETERS: Readonly<Record<string, Parameter>> = {
     name: 'asset',
     in: 'path',
     required: true,
-    description: 'The name of a file, as the page refers to it.',
+    description: 'The name of a file of the documentation page.',
     schema: { type: 'string' },
   },
 }
@@ -222,7 +222,7 @@ export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
   ACCESS_DB: 'Read and write under the access rules of realms.',
   GLOBAL_READ: 'Read all objects of all realms.',
   GLOBAL_WRITE: 'Write all objects of all realms.',
-  IMPERSONATE: 'Ask for tokens of users, with claims.',
+  IMPERSONATE: 'Request tokens of users, with claims.',
   MANAGE_DB: 'Manage clients, origins and the schema.',
   DELETE_DB: 'Delete the database.',
 }
@@ -230,8 +230,8 @@ export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
 /** The introduction of the page. Paragraphs are lines: the page breaks where the text does. */
 export function introduction(): string {
   return [
-    'Each database has its own address, `/{database}`, and there:',
-    '* `POST /token` gives bearer tokens,',
+    'Each database has its own address, `/{database}`, with these routes:',
+    '* `POST /token` issues bearer tokens,',
     '* `/all`, `/my` and `/public` are three views on the same tables: the whole database, the objects that the subject of the token may read, and the objects that everyone may read; `/my/{table}` is also served as `/{table}`,',
     '* `/blob` holds binary data, which objects reference,',
     '* `/users` lists its users.',
@@ -246,7 +246,7 @@ export function introduction(): string {
     '```',
     '',
     ...section('Scopes', [
-      '| scope | its token may |',
+      '| scope | permission |',
       '|---|---|',
       ...Object.entries(SCOPE_MEANINGS).map(([scope, text]) => `| \`${scope}\` | ${text} |`),
       '',
@@ -255,23 +255,23 @@ export function introduction(): string {
     ...section('Objects and typed values', [
       'An object is a JSON object with a primary key, which the schema of its table names, and a `realmId`, the realm it belongs to: a user id (the private realm of that user), `rlm-public`, or the id of a row of `realms`. Rows of `members` and `roles` hold the permissions in a realm.',
       '',
-      'Values that JSON has no form for are objects with `$t`, the name of their type, and `v`: a Date is `{"$t":"Date","v":"2030-01-31T12:00:00.000Z"}`. They come back as they were sent. Integers beyond ±9007199254740991 are refused: send them as `{"$t":"bigint","v":"…"}`.',
+      'Values that JSON cannot represent are objects with `$t`, the name of their type, and `v`: a Date is `{"$t":"Date","v":"2030-01-31T12:00:00.000Z"}`. They are returned as they were sent. Integers beyond ±9007199254740991 are refused: send them as `{"$t":"bigint","v":"…"}`.',
     ]),
     ...section('Headers and limits', [
-      '* Every answer has an `X-Request-Id`, which is in the log of the server too.',
-      '* Answers to a token are `Cache-Control: private, no-store`.',
-      '* A page of another origin may call when `satchel origin add` has listed it. `Link`, `Retry-After` and the headers of limits can be read by it.',
-      '* A body has at most 16 MiB, 64 levels of nesting and 1,000,000 values, a blob at most 1 GiB, unless the server was told otherwise.',
+      '* Every answer has an `X-Request-Id`, which the log of the server contains too.',
+      '* Answers to requests with a token have `Cache-Control: private, no-store`.',
+      '* A page of another origin may call after `satchel origin add` has listed it. It can read `Link`, `Retry-After` and the headers of rate limits.',
+      '* A body has at most 16 MiB, 64 levels of nesting and 1,000,000 values, and a blob at most 1 GiB, unless the server is configured otherwise.',
     ]),
-    ...section('How often callers may call', [
-      'A server limits its callers unless it was told otherwise (`satchel serve --rate-limits`); in development, on loopback without a public address, it does not. Its administrator may have chosen other limits than these:',
+    ...section('Rate limits', [
+      'A server limits the rate of requests (`satchel serve --rate-limits`), except in development: on loopback without a public address. These are the default limits:',
       '',
       ...limitTable(),
       '',
-      'Blobs are not counted. Each limit is counted from the first request until its time is over. A network is an IPv4 address, or the first 64 bits of one of version 6. Answers that count tell in `Ratelimit-Limit`, `Ratelimit-Remaining` and `Ratelimit-Reset` (seconds) what is left; one too many is refused with 429 and `Retry-After`, before its body is read.',
+      'Requests for blobs are not counted. The window of a limit begins with the first request. A network is an IPv4 address, or the first 64 bits of an IPv6 address. Answers report the limit in `Ratelimit-Limit`, `Ratelimit-Remaining` and `Ratelimit-Reset` (seconds). A request above the limit is refused with 429 and `Retry-After`, before its body is read.',
     ]),
     ...section('Errors', [
-      'The body of a refusal is `{"code", "message", "requestId"}`, with `reason` where a permission, a scope or a property was the obstacle. It never repeats what was sent.',
+      'The body of an error is `{"code", "message", "requestId"}`, and `reason` when a permission, a scope or a property is the cause. It never repeats request data.',
       '',
       '| code | status | meaning |',
       '|---|---|---|',
@@ -282,7 +282,7 @@ export function introduction(): string {
   ].join('\n')
 }
 
-/** The limits of a server that was not told others. */
+/** The default rate limits. */
 function limitTable(): string[] {
   const rows = RATE_LIMIT_NAMES.map((name) => {
     const { count, window, counts, per } = RATE_LIMITS[name]
@@ -302,12 +302,12 @@ const SECURITY_SCHEMES = {
     scheme: 'bearer',
     bearerFormat: 'JWT',
     description:
-      'An access token: the `accessToken` of `POST /{database}/token`, or what `satchel token --sub alice@example.com` prints.',
+      'An access token: the `accessToken` of `POST /{database}/token`, or the output of `satchel token --sub alice@example.com`.',
   },
   client: {
     type: 'oauth2',
     description:
-      'Gets a token of the client itself, for the database `main`. On `/my` it stands for the client: to be a user there, take a token of that user as bearer.',
+      'Gets a token of the client itself, for the database `main`. On `/my` its subject is the client; to act as a user there, use a token of that user as bearer.',
     flows: { clientCredentials: { tokenUrl: '/main/token', scopes: SCOPE_MEANINGS } },
   },
   basic: { type: 'http', scheme: 'basic', description: 'The id and the secret of a client.' },

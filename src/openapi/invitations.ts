@@ -5,13 +5,13 @@ const TOKEN: Parameter = {
   name: 'token',
   in: 'query',
   required: true,
-  description: 'The secret in the link, which proves whose mailbox it is.',
+  description: 'The secret in the link, which proves access to the mailbox.',
   schema: { type: 'string', pattern: '^[\\w-]{43}$' },
 }
 
 const REFUSALS: readonly ErrorCode[] = ['UNKNOWN_INVITATION', 'INVITATION_EXPIRED']
 
-/** The page that the link of an invitation leads to (protocol.md §6.4). */
+/** The page that the link in an invitation opens (protocol.md §6.4). */
 export const INVITATION_OPERATIONS: Operations = {
   showInvitation: {
     tag: 'invitations',
@@ -46,8 +46,8 @@ export const INVITATION_OPERATIONS: Operations = {
     },
     responses: {
       '303': {
-        description: 'To the page, which shows what it is now.',
-        headers: { Location: { description: 'Where.', schema: { type: 'string' } } },
+        description: 'Redirects to the page, which shows the answer.',
+        headers: { Location: { description: 'The target URL.', schema: { type: 'string' } } },
       },
     },
     refusals: [

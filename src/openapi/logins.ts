@@ -1,14 +1,14 @@
 import { json, type Operations, schemaRef, type Schema } from './specification'
 import { PROVIDER_TYPES } from '../domain/store/records'
 
-/** How people log in with outside providers (spec.md §2.4, §4.4, protocol.md §3.2, §3.3). */
+/** Logins with outside providers (spec.md §2.4, §4.4, protocol.md §3.2, §3.3). */
 export const LOGIN_OPERATIONS: Operations = {
   listLoginProviders: {
     tag: 'login',
     caller: 'anybody',
     summary: 'List the ways to log in',
     description:
-      'The login providers in the order in which they were added (`satchel provider add`), and whether people can log in with a code by e-mail.',
+      'The login providers in the order in which they were added (`satchel provider add`), and whether people can log in with a code sent by e-mail.',
     curl: 'curl "$DB/auth-providers"',
     responses: {
       '200': {
@@ -39,7 +39,7 @@ export const LOGIN_OPERATIONS: Operations = {
         in: 'query',
         required: true,
         description:
-          'Where to go back to, with its query and its fragment: a page of a listed origin (`satchel origin add https://app.example.com`), or an address of a listed scheme (`satchel origin add myapp:`).',
+          'The URL to return to, with its query and its fragment: a page of a listed origin (`satchel origin add https://app.example.com`), or an address of a listed scheme (`satchel origin add myapp:`).',
         schema: { type: 'string', format: 'uri' },
         example: 'https://app.example.com/todo',
       },
@@ -47,15 +47,15 @@ export const LOGIN_OPERATIONS: Operations = {
         name: 'scopes',
         in: 'query',
         description:
-          'OAuth scopes to ask the provider for, separated by blanks, instead of those that are configured.',
+          'OAuth scopes to request from the provider instead of the configured ones, separated by blanks.',
         schema: { type: 'string' },
       },
     ],
     responses: {
       '302': {
-        description: 'To the provider, or back with an error when it does not answer.',
+        description: 'Redirects to the provider, or back with an error if it does not answer.',
         headers: {
-          Location: { description: 'Where.', schema: { type: 'string', format: 'uri' } },
+          Location: { description: 'The target URL.', schema: { type: 'string', format: 'uri' } },
           'Set-Cookie': {
             description: 'Binds the login to this browser, for half an hour.',
             schema: { type: 'string' },
@@ -64,9 +64,9 @@ export const LOGIN_OPERATIONS: Operations = {
       },
       '303': {
         description:
-          'To the same route at the public address of the database, for a browser that came by another.',
+          'Redirects a browser that used another address to the same route at the public address of the database.',
         headers: {
-          Location: { description: 'Where.', schema: { type: 'string', format: 'uri' } },
+          Location: { description: 'The target URL.', schema: { type: 'string', format: 'uri' } },
         },
       },
     },
@@ -78,7 +78,7 @@ const SCOPES: Schema = { type: 'array', items: { const: 'ACCESS_DB' } }
 
 const PUBLIC_KEY: Schema = {
   type: 'string',
-  description: 'PEM (SPKI): the answer then has a refresh token that is bound to it.',
+  description: 'A key as PEM (SPKI): the answer then has a refresh token that is bound to it.',
 }
 
 const INTENT: Schema = {
@@ -96,7 +96,7 @@ export const LOGIN_SCHEMAS: Readonly<Record<string, Schema>> = {
       providers: { type: 'array', items: schemaRef('LoginProvider') },
       otpEnabled: {
         type: 'boolean',
-        description: 'Whether mails with a code can be sent (`grant_type` `otp`).',
+        description: 'Whether people can log in with a code sent by e-mail (`grant_type` `otp`).',
       },
     },
   },
@@ -106,7 +106,7 @@ export const LOGIN_SCHEMAS: Readonly<Record<string, Schema>> = {
     properties: {
       type: { enum: PROVIDER_TYPES },
       name: { type: 'string', description: 'For `GET /{database}/oauth/login/{provider}`.' },
-      displayName: { type: 'string', description: 'For the button.' },
+      displayName: { type: 'string', description: 'The label of the button.' },
       iconUrl: { type: 'string', format: 'uri' },
       scopes: {
         type: 'array',
@@ -125,7 +125,7 @@ export const LOGIN_SCHEMAS: Readonly<Record<string, Schema>> = {
       email: {
         type: 'string',
         description:
-          'The address. `a@example.com as b@example.com` sends the code to the first, for a token of the second: for the owner of a client with GLOBAL_READ and GLOBAL_WRITE (`satchel client create --email`).',
+          'The address. `a@example.com as b@example.com` sends the code to the first address, for a token of the second; only for the owner of a client with GLOBAL_READ and GLOBAL_WRITE (`satchel client create --email`).',
       },
       scopes: SCOPES,
       intent: INTENT,
@@ -134,7 +134,7 @@ export const LOGIN_SCHEMAS: Readonly<Record<string, Schema>> = {
   },
   OtpRedemption: {
     description:
-      'Brings the code, which is good once, for ten minutes and five tries. The link in the mail has `otp_id` and `otp` too; then no `email` is needed.',
+      'Exchanges the code, which is valid once, for ten minutes and five tries. The link in the mail contains `otp_id` and `otp`; no `email` is needed then.',
     type: 'object',
     required: ['grant_type', 'otp_id', 'otp'],
     properties: {
@@ -142,7 +142,7 @@ export const LOGIN_SCHEMAS: Readonly<Record<string, Schema>> = {
       otp_id: { type: 'string', description: 'From the answer to the first step.' },
       otp: {
         type: 'string',
-        description: 'As it was typed: case, blanks and hyphens do not count.',
+        description: 'The code as the person typed it: case, blanks and hyphens are ignored.',
       },
       email: { type: 'string', description: 'The same as in the first step.' },
       scopes: SCOPES,
@@ -151,7 +151,7 @@ export const LOGIN_SCHEMAS: Readonly<Record<string, Schema>> = {
     },
   },
   OtpEmailRequest: {
-    description: 'The first step as the SDK has it: the code needs no `otp_id` then.',
+    description: 'The first step of the SDK, whose code needs no `otp_id`.',
     type: 'object',
     required: ['grant_type', 'email'],
     properties: {
@@ -162,7 +162,7 @@ export const LOGIN_SCHEMAS: Readonly<Record<string, Schema>> = {
     },
   },
   OtpTokenRequest: {
-    description: 'The second step as the SDK has it.',
+    description: 'The second step of the SDK.',
     type: 'object',
     required: ['grant_type', 'email', 'otp'],
     properties: {
@@ -175,7 +175,7 @@ export const LOGIN_SCHEMAS: Readonly<Record<string, Schema>> = {
     },
   },
   OtpSent: {
-    description: 'A mail is on its way.',
+    description: 'A mail with a code is being sent.',
     type: 'object',
     required: ['type', 'otp_id'],
     properties: { type: { const: 'otp-sent' }, otp_id: { type: 'string' } },

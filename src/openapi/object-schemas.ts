@@ -25,29 +25,29 @@ export const OBJECT_SCHEMAS: Readonly<Record<string, Schema>> = {
   },
   StoredObject: {
     description:
-      'An object as it is stored, with the primary key that the schema of its table names, `realmId` and `owner` filled in.',
+      'A stored object. The server has filled in the primary key (which the schema of the table names), `realmId` and `owner`.',
     type: 'object',
     required: ['realmId', 'owner'],
     properties: {
       realmId: schemaRef('RealmId'),
       owner: { type: ['string', 'null'], description: OWNER },
-      _hasBlobRefs: { const: 1, description: 'Marks an object with a BlobRef in it.' },
+      _hasBlobRefs: { const: 1, description: 'Marks an object that contains a BlobRef.' },
     },
     additionalProperties: schemaRef('Value'),
   },
   NewObject: {
     description:
-      'An object to store. It replaces the object with the same primary key as a whole. The key may be absent where the schema has the server make it (`@`). A property whose name begins with `$` is written with one more: `$$x` for `$x`.',
+      'An object to store. It replaces the whole object with the same primary key. The key may be absent if the schema declares it as generated (`@`). A property name that begins with `$` is written with a second one: `$$x` for `$x`.',
     type: 'object',
     properties: {
       realmId: schemaRef('RealmId'),
       owner: { type: ['string', 'null'], description: OWNER },
-      _hasBlobRefs: { const: 1, description: 'Marks an object with a BlobRef in it.' },
+      _hasBlobRefs: { const: 1, description: 'Marks an object that contains a BlobRef.' },
     },
     additionalProperties: schemaRef('Value'),
   },
   PlacedObject: {
-    description: 'An object to store that says where it belongs, as `/all` demands.',
+    description: 'An object to store with a `realmId`, which `/all` requires.',
     allOf: [schemaRef('NewObject'), { type: 'object', required: ['realmId'] }],
   },
 }
@@ -68,9 +68,9 @@ export const ROW_SCHEMAS: Readonly<Record<string, Schema>> = {
       'The permissions in a realm. `"*"` of `update` does not include `realmId` and `owner`: they are listed by name. A writer can grant only permissions that they hold in the realm.',
     type: 'object',
     properties: {
-      add: { ...NAMES, description: 'Tables into which objects may be inserted.' },
+      add: { ...NAMES, description: 'Tables that allow inserting objects.' },
       update: {
-        description: 'Properties that may change, by table.',
+        description: 'Properties that may be changed, by table.',
         anyOf: [{ const: '*' }, { type: 'object', additionalProperties: NAMES }],
       },
       manage: { ...NAMES, description: 'Tables whose objects may be changed and deleted freely.' },
@@ -79,14 +79,14 @@ export const ROW_SCHEMAS: Readonly<Record<string, Schema>> = {
   },
   Realm: {
     description:
-      'A row of `realms`: a place whose objects its members share. Its owner has every right in it.',
+      'A row of `realms`: a set of objects that its members share. Its owner has every permission in it.',
     type: 'object',
     properties: {
       realmId: {
         type: 'string',
         pattern: '^rlm',
         not: { const: 'rlm-public' },
-        description: 'The primary key; the server makes it when it is absent.',
+        description: 'The primary key; generated when absent.',
       },
       name: { type: 'string' },
       represents: {
@@ -105,12 +105,13 @@ export const ROW_SCHEMAS: Readonly<Record<string, Schema>> = {
     properties: {
       id: {
         type: 'string',
-        description: 'The primary key; the server makes it when it is absent.',
+        description: 'The primary key; generated when absent.',
       },
       realmId: { type: 'string', pattern: '^rlm' },
       userId: {
         type: ['string', 'null'],
-        description: 'Set by that person when they accept; by `GLOBAL_WRITE` at once.',
+        description:
+          'Set by the member when they accept, or in advance by a caller with `GLOBAL_WRITE`.',
       },
       email: { type: ['string', 'null'], description: 'The invited address.' },
       name: { type: 'string' },
@@ -121,7 +122,7 @@ export const ROW_SCHEMAS: Readonly<Record<string, Schema>> = {
       },
       invitedDate: {
         ...MOMENT,
-        description: 'When the invitation went out; the server’s to write, like `invitedBy`.',
+        description: 'When the invitation was sent; set by the server, like `invitedBy`.',
       },
       invitedBy: {
         type: 'object',
@@ -141,7 +142,7 @@ export const ROW_SCHEMAS: Readonly<Record<string, Schema>> = {
   },
   Role: {
     description:
-      'A row of `roles`: a name for permissions. The primary key is `["<realmId>","<name>"]`. A role of `rlm-public` counts in every realm that has none of its name.',
+      'A row of `roles`: named permissions. The primary key is `["<realmId>","<name>"]`. A role of `rlm-public` applies in every realm without a role of that name.',
     type: 'object',
     required: ['realmId', 'name'],
     properties: {
@@ -161,7 +162,7 @@ export const ROW_SCHEMAS: Readonly<Record<string, Schema>> = {
 export const VALUE_SCHEMAS: Readonly<Record<string, Schema>> = {
   Value: {
     description:
-      'Any JSON value. Values that JSON has no form for are typed values, `{"$t", "v"}`.',
+      'Any JSON value. Values that JSON cannot represent are typed values, `{"$t", "v"}`.',
     anyOf: [
       { type: ['null', 'boolean', 'number', 'string'] },
       { type: 'array', items: schemaRef('Value') },
@@ -172,7 +173,7 @@ export const VALUE_SCHEMAS: Readonly<Record<string, Schema>> = {
   },
   TypedValue: {
     description:
-      'A value of a type that JSON does not have: `$t` names the type and `v` holds the value. Names that are not listed are stored and returned as they came.',
+      'A value that JSON cannot represent: `$t` names the type and `v` holds the value. Values of other types are stored and returned unchanged.',
     anyOf: [
       schemaRef('DateValue'),
       schemaRef('NumberValue'),
@@ -191,11 +192,11 @@ export const VALUE_SCHEMAS: Readonly<Record<string, Schema>> = {
       },
     ],
   },
-  DateValue: typed('Date', 'A moment: ISO 8601 in UTC, `NaN` for an invalid Date.', {
+  DateValue: typed('Date', 'A point in time: ISO 8601 in UTC, `NaN` for an invalid Date.', {
     type: 'string',
     examples: ['2030-01-31T12:00:00.000Z'],
   }),
-  NumberValue: typed('number', 'A number that JSON has no form for.', {
+  NumberValue: typed('number', 'A number that JSON cannot represent.', {
     enum: ['NaN', 'Infinity', '-Infinity'],
   }),
   BigIntValue: typed('bigint', 'An integer of any size, in decimal digits.', {
@@ -204,7 +205,7 @@ export const VALUE_SCHEMAS: Readonly<Record<string, Schema>> = {
   }),
   BinaryValue: {
     description:
-      'Bytes in b64lex: base64 whose characters are replaced so that they sort like the bytes (`0-9`, `A-Z`, `_`, `a-z`, `|` for the values 0 to 63, `-` for padding).',
+      'Bytes in b64lex: base64 with other characters, so that the text sorts like the bytes (`0-9`, `A-Z`, `_`, `a-z`, `|` for the values 0 to 63, `-` for padding).',
     type: 'object',
     required: ['$t', 'v'],
     properties: {
@@ -233,17 +234,17 @@ export const VALUE_SCHEMAS: Readonly<Record<string, Schema>> = {
   },
   BlobRef: {
     description:
-      'Binary data or a long string that lies in blob storage (spec version 3). The object around it bears `_hasBlobRefs: 1`.',
+      'Binary data or a long string in blob storage (spec version 3). The object that contains it has `_hasBlobRefs: 1`.',
     type: 'object',
     required: ['_bt', 'ref', 'size'],
     properties: {
       _bt: {
         type: 'string',
-        description: 'The type it had: `Blob`, `File`, `ArrayBuffer`, `Uint8Array`, `string`, …',
+        description: 'The original type: `Blob`, `File`, `ArrayBuffer`, `Uint8Array`, `string`, …',
       },
       ref: { type: 'string', description: '`<version>:<blobId>`', examples: ['1:0abC3fGh'] },
       size: { type: 'integer', minimum: 0, description: 'Bytes.' },
-      ct: { type: 'string', description: 'Its media type; of Blob and File only.' },
+      ct: { type: 'string', description: 'The media type, for Blob and File only.' },
     },
   },
 }
@@ -274,7 +275,7 @@ export const LIST_PARAMETERS: readonly Parameter[] = [
     style: 'form',
     explode: true,
     description:
-      'Filters, each a parameter of its own: `?country=SE&population=1000`. Different names must all hold; a name that comes twice means either value. A value matches a string, a number by its JSON text, `true`, `false`, `null`, a Date by its ISO text, and an array that has such an element. Dotted names reach inside (`address.city`), `realmId` names a realm, and a property that begins with `$` is written as it is stored, `$$x`. Indexes of the schema are used.',
+      'Filters, each a parameter of its own: `?country=SE&population=1000`. Filters with different names must all match; a repeated name matches either value. A value matches a string, a number by its JSON text, `true`, `false`, `null`, a Date by its ISO text, and an array with a matching element. Dotted names address nested properties (`address.city`), `realmId` selects a realm, and a property that begins with `$` is written as it is stored, `$$x`. Indexes of the schema are used.',
     schema: {
       type: 'object',
       additionalProperties: { type: 'string' },
@@ -285,13 +286,13 @@ export const LIST_PARAMETERS: readonly Parameter[] = [
   {
     name: '$limit',
     in: 'query',
-    description: 'The most objects of one page. Without it the whole list streams.',
+    description: 'The maximum number of objects in a page. Without it the whole list is streamed.',
     schema: { type: 'integer', minimum: 1, maximum: MAX_LIMIT },
   },
   {
     name: '$after',
     in: 'query',
-    description: 'Where the page before this one ended: from its `Link` header, opaque.',
+    description: 'The end of the previous page: an opaque value from its `Link` header.',
     schema: { type: 'string', minLength: 1 },
   },
 ]
@@ -300,7 +301,7 @@ export const LIST_PARAMETERS: readonly Parameter[] = [
 export const REALM: Parameter = {
   name: 'realm',
   in: 'query',
-  description: 'Another name of the filter `realmId`.',
+  description: 'An alias of the filter `realmId`.',
   schema: { type: 'string', minLength: 1 },
 }
 

@@ -17,7 +17,7 @@ export interface TablePlace {
   readonly name: string
   readonly tag: Tag
   readonly view: ViewName
-  /** Between the address of the database and the table. */
+  /** The path between the database and the table. */
   readonly path: string
   readonly lists: string
   readonly upserts: string
@@ -26,7 +26,7 @@ export interface TablePlace {
   readonly written: readonly string[]
   readonly realmId: string
   readonly key: string
-  /** Parameters of lists besides those of all. */
+  /** Additional parameters of lists. */
   readonly parameters: readonly Parameter[]
 }
 
@@ -36,7 +36,7 @@ const ALL: TablePlace = {
   ...placeOf('all'),
   lists: 'Every object of the table, in all realms.',
   upserts:
-    'Every object must name its `realmId`: a user, `rlm-public`, or a realm that exists. The access rules of realms do not count here: `GLOBAL_WRITE` stands above them.',
+    'Every object must have a `realmId`: a user, `rlm-public`, or an existing realm. The access rules of realms do not apply: `GLOBAL_WRITE` overrides them.',
   deletes: 'Deletes the object, in any realm.',
   written: ['PlacedObject', 'Realm', 'Member', 'Role'],
   realmId: 'rlm-public',
@@ -46,11 +46,11 @@ const ALL: TablePlace = {
 const MY: TablePlace = {
   ...placeOf('my'),
   lists:
-    'The objects of the private realm of the subject, of `rlm-public` and of every realm in which the subject is an accepted member. In `realms` and `members` open invitations are listed too.',
+    'The objects of the private realm of the subject, of `rlm-public` and of every realm in which the subject is an accepted member. In `realms` and `members`, pending invitations are listed too.',
   upserts:
-    'Without a `realmId` a new object goes into the private realm of the subject, and a known one stays where it is. Elsewhere the permissions of the subject in that realm decide; a refusal names the missing one as `reason`. A BlobRef to a blob that the subject may not read is refused, naming the property, unless the object had it before.',
+    'Without a `realmId`, a new object is stored in the private realm of the subject, and an existing one stays in its realm. In other realms the subject needs permissions; a refusal names the missing one as `reason`. A new BlobRef to a blob that the subject may not read is refused; `reason` names the property.',
   deletes:
-    'Needs to be the owner of the object, or `manage` on its table in its realm. Everybody may delete their own row of `members`, and so leave.',
+    'Requires ownership of the object, or `manage` on its table in its realm. Members may delete their own row of `members` to leave the realm.',
   written: ['NewObject', 'Realm', 'Member', 'Role'],
   realmId: EXAMPLE_USER,
   key: 'milk',
@@ -58,10 +58,10 @@ const MY: TablePlace = {
 
 const PUBLIC: TablePlace = {
   ...placeOf('public'),
-  lists: 'The objects that everybody may read.',
+  lists: 'The objects that everyone may read.',
   upserts:
     'Writes into `rlm-public` only: `realmId` may be absent, and naming another realm is refused.',
-  deletes: 'Deletes the object if it is in `rlm-public`; others are not found.',
+  deletes: 'Deletes an object in `rlm-public`; other objects are not found.',
   written: ['NewObject', 'Member', 'Role'],
   realmId: 'rlm-public',
   key: 'welcome',
@@ -72,9 +72,9 @@ const ALIAS: TablePlace = {
   name: 'table',
   tag: 'tables',
   path: '',
-  lists: 'The list of `/my` by a shorter address.',
-  upserts: 'The same as by the address with `/my`.',
-  deletes: 'The same as by the address with `/my`.',
+  lists: 'The list of `/my` at a shorter address.',
+  upserts: 'The same as under `/my`.',
+  deletes: 'The same as under `/my`.',
   key: 'bread',
   parameters: [REALM],
 }
@@ -103,7 +103,7 @@ const BODY_REFUSALS: readonly ErrorCode[] = [
   'QUOTA_EXCEEDED',
 ]
 
-/** A row of `members` that is to go out by mail. */
+/** Refusals of a row of `members` that is sent by mail. */
 const MAIL_REFUSALS: readonly ErrorCode[] = [
   'TOO_MANY_REQUESTS',
   'MAIL_NOT_CONFIGURED',
@@ -111,9 +111,9 @@ const MAIL_REFUSALS: readonly ErrorCode[] = [
 ]
 
 const OFFLOADING =
-  'Where the server or the database is set up to (`--offload-beyond`), larger files, binary values and texts within an object are stored as blobs: the answer and all readers get a BlobRef in their place, and `_hasBlobRefs: 1`.'
+  'If the server or the database is configured to (`--offload-beyond`), larger files, binary values and texts within an object are stored as blobs: the answer and all readers get a BlobRef instead, and `_hasBlobRefs: 1`.'
 
-/** The tables, wherever they are served (spec.md §4, §4.1, protocol.md §14.1). */
+/** The operations on tables at all their addresses (spec.md §4, §4.1, protocol.md §14.1). */
 export const OBJECT_OPERATIONS: Operations = Object.assign({}, ...TABLE_PLACES.map(operationsAt))
 
 function operationsAt(place: TablePlace): Operations {
@@ -133,7 +133,7 @@ function list(place: TablePlace): Operation {
     tag,
     caller: VIEWS[view].read ?? 'anybody',
     summary: 'List the objects of a table',
-    description: `${lists} In order of creation, as a plain array. Without \`$limit\` the whole list streams, however long it is.`,
+    description: `${lists} They are sorted by creation, in a plain array. Without \`$limit\` the whole list is streamed, whatever its length.`,
     curl: `curl -G "$DB${path}/todoItems"${bearer(VIEWS[view].read !== null)} \\
   --data-urlencode 'title=Buy milk' --data-urlencode '$limit=10'`,
     parameters: [...parameters, ...LIST_PARAMETERS],
@@ -143,7 +143,7 @@ function list(place: TablePlace): Operation {
         headers: {
           Link: {
             description:
-              'With `$limit`, while there is more: the address of the next page, relative to this one (RFC 8288).',
+              'With `$limit`, if there are more objects: the URL of the next page, relative to this one (RFC 8288).',
             schema: { type: 'string' },
             example: '<?$limit=10&$after=s2k>; rel="next"',
           },
@@ -184,7 +184,7 @@ function upsert(place: TablePlace): Operation {
     tag,
     caller: VIEWS[view].write,
     summary: 'Create or replace objects',
-    description: `An array of objects, or one. Each replaces the object with its primary key, or is new. The request is one unit: either everything is stored, or nothing. ${upserts} A row of \`members\` with \`invite: true\` and an \`email\` is sent there as an invitation. ${OFFLOADING}`,
+    description: `An array of objects, or one object. Each is created, or replaces the object with its primary key. The request is atomic: either everything is stored, or nothing. ${upserts} A row of \`members\` with \`invite: true\` and an \`email\` is sent to that address as an invitation. ${OFFLOADING}`,
     curl: `curl "$DB${path}/todoItems"${bearer(true)} \\
   -H 'Content-Type: application/json' \\
   -d '${JSON.stringify(object)}'`,
@@ -204,7 +204,7 @@ function upsert(place: TablePlace): Operation {
         description: 'The stored objects: one for one, an array for an array.',
         ...stored(place),
       },
-      '204': { description: 'Stored; the request said `Prefer: return=minimal`.' },
+      '204': { description: 'Stored; the request has `Prefer: return=minimal`.' },
     },
     refusals: bodyRefusals(view),
   }
@@ -240,7 +240,7 @@ function replace(place: TablePlace): Operation {
         description: 'The stored object.',
         content: json(schemaRef('StoredObject'), 'An object', storedExample(place)),
       },
-      '204': { description: 'Stored; the request said `Prefer: return=minimal`.' },
+      '204': { description: 'Stored; the request has `Prefer: return=minimal`.' },
     },
     refusals: bodyRefusals(view),
   }
@@ -265,7 +265,7 @@ function bodyRefusals(view: ViewName): readonly ErrorCode[] {
   return view === 'my' ? [...refusals, 'BLOB_NOT_READABLE'] : refusals
 }
 
-/** Where no token is needed, one that is shown must be valid. */
+/** A token that is not needed must be valid all the same. */
 function tokenRefusals(view: ViewName): readonly ErrorCode[] {
   return VIEWS[view].read === null ? ['INVALID_TOKEN', 'USER_DEACTIVATED'] : []
 }
@@ -298,7 +298,7 @@ function builtInExamples(view: ViewName) {
       value: { realmId: 'rlm-groceries', name: 'Groceries', represents: 'a to-do list', ...placed },
     },
     member: {
-      summary: 'A row of members: Bob is invited by mail',
+      summary: 'A row of members that invites Bob by mail',
       value: { realmId: 'rlm-groceries', email: 'bob@example.com', invite: true, roles: ['doer'] },
     },
     role: {

@@ -6,9 +6,8 @@ import start from './page/start.js' with { type: 'file' }
 import style from './page/style.css' with { type: 'file' }
 
 /**
- * What the page may do: run and load what comes from this server, and call it. Nothing inline, no
- * other host, no frame around it. `data:` and `blob:` images are icons of the style sheet and
- * pictures in answers.
+ * The Content-Security-Policy of the page: it may load and call only this server, without inline code
+ * and frames. `data:` and `blob:` images are icons of the style sheet and pictures in answers.
  */
 export const PAGE_POLICY = [
   "default-src 'none'",
@@ -50,7 +49,7 @@ export function page({ names }: Assets): string {
 
 /** A file of the page. */
 export interface Asset {
-  /** Where it is: in the executable, or on the disk of a developer. */
+  /** The path of the file, in the executable or on the disk. */
   readonly path: string
   readonly type: string
 }
@@ -72,7 +71,7 @@ const FILES = {
   'icon.svg': { path: icon, type: 'image/svg+xml' },
 }
 
-/** Names every file by its content: browsers keep what they have until it is another. */
+/** Adds a hash of the content to every file name, so that browsers can cache the files forever. */
 export async function nameAssets(): Promise<Assets> {
   const named = await Promise.all(
     Object.entries(FILES).map(async ([name, asset]) => {

@@ -13,65 +13,67 @@ import {
 /** The meaning of each code of an error body (design.md §6). */
 export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
   INVALID_REQUEST: 'The request is malformed: its address, its query, a header or the JSON itself.',
-  RESERVED_CLAIM: 'A token request sets a claim that is the server’s to make.',
-  INVALID_GRANT: 'The refresh token, its signature or its time is not valid.',
-  INVALID_SCOPE: 'A token request asks for scopes that the client does not hold.',
-  UNAUTHORIZED_CLIENT: 'The client may not ask for this: `claims` need a client with IMPERSONATE.',
-  UNSUPPORTED_GRANT_TYPE: 'The `grant_type` is not one that is served.',
+  RESERVED_CLAIM: 'A token request sets a claim that only the server may set.',
+  INVALID_GRANT: 'The refresh token, its signature or its time stamp is invalid.',
+  INVALID_SCOPE: 'The client does not have a requested scope.',
+  UNAUTHORIZED_CLIENT:
+    'The client may not request this: `claims` require a client with IMPERSONATE.',
+  UNSUPPORTED_GRANT_TYPE: 'The `grant_type` is not supported.',
   INVALID_TOKEN:
-    'No access token came, or it is invalid, expired, or of a client or user that is gone.',
-  INVALID_CLIENT: 'No client has this id and secret.',
+    'The access token is missing, invalid or expired, or its client or user was deleted.',
+  INVALID_CLIENT: 'The client id or secret is wrong.',
   CLIENT_EXPIRED: 'The key of the client has expired.',
-  INVALID_OTP: 'The one-time code is wrong; it may be tried again a few times.',
-  NOT_AUTHORIZED: 'The token lacks a scope, or its subject a permission; `reason` names it.',
+  INVALID_OTP: 'The one-time code is wrong; a few more tries are allowed.',
+  NOT_AUTHORIZED: 'The token lacks a scope, or its subject lacks a permission; `reason` names it.',
   ORIGIN_NOT_ALLOWED:
-    'A page of an origin that is not listed called: `satchel origin add` lists it.',
+    'The origin of the calling page is not listed: `satchel origin add` lists it.',
   BLOB_NOT_READABLE:
     'The object references a blob that its writer may not read; `reason` names the property.',
   LICENSE_EXPIRED: 'The licence of the user has expired: reading is still allowed, writing is not.',
   USER_DEACTIVATED: 'The user is deactivated.',
   USER_NOT_REGISTERED: 'No user has this address, and a login does not create one.',
-  USER_NOT_ACCEPTED: 'New users are not accepted: the policy of the database says so.',
-  NO_SEATS_AVAILABLE: 'There are as many users as the database has seats.',
+  USER_NOT_ACCEPTED: 'The policy of the database does not accept new users.',
+  NO_SEATS_AVAILABLE: 'All seats of the database are taken.',
   WEBHOOK_ERROR:
-    'The web hook that decides about new users gave no verdict: try again, a login code stays good.',
-  OTP_EXPIRED: 'The one-time code is over, used up or was tried too often: ask for a new one.',
+    'The web hook that decides about new users did not answer: try again, a login code remains valid.',
+  OTP_EXPIRED:
+    'The one-time code has expired, was used, or was tried too often: request a new one.',
   UNKNOWN_DATABASE: 'There is no database of this name.',
-  UNKNOWN_ROUTE: 'There is nothing at this address.',
+  UNKNOWN_ROUTE: 'There is no route at this address.',
   UNKNOWN_TABLE: 'There is no such table: `satchel schema push` declares it.',
   UNKNOWN_OBJECT: 'There is no such object, or the caller cannot see it: one answer for both.',
-  UNKNOWN_CLIENT: 'There is no such client. Told by commands.',
+  UNKNOWN_CLIENT: 'There is no such client. Only commands report this.',
   UNKNOWN_USER: 'There is no user with this id.',
   UNKNOWN_PROVIDER: 'The database has no login provider of this name.',
   UNKNOWN_BLOB: 'There is no such blob, or the caller may not read it: one answer for both.',
   UNKNOWN_REALM: 'The object names a realm that does not exist: create it first.',
-  UNKNOWN_INVITATION: 'There is no such invitation, or it was taken back.',
-  INVITATION_EXPIRED: 'The link of the invitation was not opened in time.',
-  METHOD_NOT_ALLOWED: 'The address knows other methods; the header `Allow` names them.',
-  UNSUPPORTED_MEDIA_TYPE:
-    'The body is of a media type, or compressed in a way, that is not read here.',
-  TOO_SLOW: 'The body came too slowly, or nothing of it for too long: nothing was stored.',
+  UNKNOWN_INVITATION: 'There is no such invitation, or it was withdrawn.',
+  INVITATION_EXPIRED: 'The link of the invitation has expired.',
+  METHOD_NOT_ALLOWED: 'The address supports other methods; the header `Allow` lists them.',
+  UNSUPPORTED_MEDIA_TYPE: 'The media type or the compression of the body is not supported.',
+  TOO_SLOW: 'The body arrived too slowly, or stalled for too long: nothing was stored.',
   CONFLICT:
     'The request contradicts the stored data: the key or the realm id belongs to another object.',
   PAYLOAD_TOO_LARGE: 'The body is larger than the limit: send it in several requests.',
   RANGE_NOT_SATISFIABLE: 'The blob has no bytes in the range that `Range` names.',
   UNPROCESSABLE: 'The JSON is well-formed but cannot be stored; `reason` names the property.',
-  INVALID_SCHEMA: 'A table is declared wrongly, at this line and column. Told by commands.',
-  TOO_MANY_REQUESTS: 'Too many requests: repeat it after `Retry-After` seconds.',
-  BUSY: 'The server is busy or stopping; nothing was stored: repeat it after `Retry-After` seconds.',
+  INVALID_SCHEMA:
+    'The declaration of a table is invalid, at this line and column. Only commands report this.',
+  TOO_MANY_REQUESTS: 'Too many requests: repeat the request after `Retry-After` seconds.',
+  BUSY: 'The server is busy or stopping; nothing was stored: repeat the request after `Retry-After` seconds.',
   STORAGE_FULL: 'The disk is full; nothing was stored.',
-  QUOTA_EXCEEDED: 'The blobs of the user or of the database would take more room than they have.',
-  MAIL_FAILED: 'The mail server or hook did not take a mail. Told by commands.',
-  MAIL_NOT_CONFIGURED: 'This server has no way to send mails: its administrator sets one up.',
-  NO_PUBLIC_ADDRESS: 'This server does not know its public address: `--public-url` says it.',
-  PROVIDER_FAILED: 'The login provider cannot be reached or answers what it should not.',
-  READ_ONLY: 'The data folder cannot be written; nothing was stored.',
-  STORAGE_FAILED: 'The storage failed; the log of the server says more.',
+  QUOTA_EXCEEDED: 'The blob exceeds the storage quota of the user or of the database.',
+  MAIL_FAILED: 'The mail server or hook did not accept a mail. Only commands report this.',
+  MAIL_NOT_CONFIGURED: 'This server cannot send mails: its administrator must configure it.',
+  NO_PUBLIC_ADDRESS: 'This server does not know its public address: `--public-url` sets it.',
+  PROVIDER_FAILED: 'The login provider cannot be reached or its answer is invalid.',
+  READ_ONLY: 'The data folder is not writable; nothing was stored.',
+  STORAGE_FAILED: 'The storage failed: see the log of the server.',
   BLOB_DAMAGED:
-    'The bytes of the blob are missing or damaged: bringing the same bytes again mends it.',
-  DATA_FOLDER_IN_USE: 'Another process serves the data folder. Told by commands.',
+    'The bytes of the blob are missing or damaged: uploading the same bytes again repairs it.',
+  DATA_FOLDER_IN_USE: 'Another process serves the data folder. Only commands report this.',
   NEWER_DATA: 'The database was written by a newer version of Satchel.',
-  INTERNAL: 'Something went wrong; the log of the server says more, under the `requestId`.',
+  INTERNAL: 'Something went wrong: see the log of the server, under the `requestId`.',
 }
 
 /** In the order of their statuses. */
@@ -79,14 +81,14 @@ export const ERROR_CODES = Object.keys(STATUS) as ErrorCode[]
 
 export const EXAMPLE_REQUEST_ID = 'k3v0Zq1x-2a'
 
-/** The body of every route that has no manner of its own (design.md §6). */
+/** The default error body (design.md §6). */
 export const tellPlainly: Teller = (code, message) => ({
   status: STATUS[code],
   schema: 'Error',
   body: { code, message, requestId: EXAMPLE_REQUEST_ID },
 })
 
-/** The answers that say these codes, one for each of their statuses. */
+/** The answers for these codes, grouped by status. */
 export function refusals(
   codes: Iterable<ErrorCode>,
   { tell = tellPlainly, tellsPeople = false }: { tell?: Teller; tellsPeople?: boolean } = {},
@@ -144,23 +146,22 @@ const HEADERS_BY_STATUS = new Map<number, NonNullable<Response['headers']>>([
   [503, headerRefs(['Retry-After'])],
 ])
 
-/** Those that several answers have, by their names. */
+/** Headers of several answers, by name. */
 export const HEADERS: Readonly<Record<string, Header>> = {
   'Ratelimit-Limit': {
-    description:
-      'How many the limit allows that this request counted against. Absent while nothing is limited.',
+    description: 'The limit that this request counts against. Absent while rate limits are off.',
     schema: { type: 'integer', minimum: 1 },
   },
   'Ratelimit-Remaining': {
-    description: 'How many of them are left.',
+    description: 'The remaining requests.',
     schema: { type: 'integer', minimum: 0 },
   },
   'Ratelimit-Reset': {
-    description: 'Seconds until all of them are there again.',
+    description: 'Seconds until the limit is reset.',
     schema: { type: 'integer', minimum: 1 },
   },
   'Retry-After': {
-    description: 'Seconds after which a repeat may succeed, when that is known.',
+    description: 'Seconds after which a repeat may succeed, if known.',
     schema: { type: 'integer', minimum: 1 },
   },
 }

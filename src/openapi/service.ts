@@ -30,7 +30,7 @@ export const SERVICE_OPERATIONS: Operations = {
     curl: 'curl "$SERVER/health"',
     responses: {
       '200': {
-        description: 'It is.',
+        description: 'It is alive.',
         content: json(status('healthy'), 'Alive', { status: 'healthy' }),
       },
     },
@@ -39,11 +39,11 @@ export const SERVICE_OPERATIONS: Operations = {
     tag: 'service',
     caller: 'anybody',
     summary: 'Can it serve?',
-    description: 'Asks the open databases for an answer. A server that is stopping is not ready.',
+    description: 'Queries the open databases. A server that is shutting down is not ready.',
     curl: 'curl "$SERVER/ready"',
     responses: {
       '200': {
-        description: 'It can.',
+        description: 'It is ready.',
         content: json(status('ready'), 'Ready', { status: 'ready' }),
       },
     },
@@ -53,7 +53,7 @@ export const SERVICE_OPERATIONS: Operations = {
     tag: 'service',
     caller: 'anybody',
     summary: 'This page',
-    description: 'Works without internet: everything it loads comes from this server.',
+    description: 'Works offline: everything it loads comes from this server.',
     curl: 'curl "$SERVER/openapi"',
     responses: {
       '200': {
@@ -66,7 +66,7 @@ export const SERVICE_OPERATIONS: Operations = {
     tag: 'service',
     caller: 'anybody',
     summary: 'This interface as OpenAPI 3.1',
-    description: 'For generators of clients.',
+    description: 'For client generators.',
     curl: 'curl "$SERVER/openapi/json"',
     responses: {
       '200': {
@@ -79,13 +79,13 @@ export const SERVICE_OPERATIONS: Operations = {
     tag: 'service',
     caller: 'anybody',
     summary: 'A file of the page',
-    description: 'Its name changes with its content, so it may be kept for good.',
+    description: 'The name contains a hash of the content, so the file can be cached forever.',
     responses: {
       '200': {
         description: 'The file.',
         headers: {
           'Cache-Control': {
-            description: 'For a year, without asking again.',
+            description: 'A year, without revalidation.',
             schema: { const: 'public, max-age=31536000, immutable' },
           },
         },
@@ -107,7 +107,7 @@ function status(word: string): Schema {
 
 export const SERVICE_SCHEMAS: Readonly<Record<string, Schema>> = {
   Error: {
-    description: 'Every refusal that is not told otherwise. At most 4 KiB.',
+    description: 'The body of an error, except where documented otherwise. At most 4 KiB.',
     type: 'object',
     required: ['code', 'message', 'requestId'],
     properties: {
@@ -116,7 +116,7 @@ export const SERVICE_SCHEMAS: Readonly<Record<string, Schema>> = {
       requestId: { type: 'string', description: 'The `X-Request-Id` of the answer.' },
       reason: {
         type: 'string',
-        description: 'The permission, the scope or the property that was the obstacle.',
+        description: 'The permission, the scope or the property that caused the error.',
       },
     },
   },
@@ -126,7 +126,7 @@ export const SERVICE_SCHEMAS: Readonly<Record<string, Schema>> = {
     properties: {
       name: { const: 'satchel' },
       version: { type: 'string' },
-      documentation: { type: 'string', description: 'Where this page is.' },
+      documentation: { type: 'string', description: 'The address of this page.' },
     },
   },
 }

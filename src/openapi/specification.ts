@@ -45,7 +45,7 @@ export interface Response {
 
 export type Responses = Readonly<Record<string, Response>>
 
-/** The groups in which the document shows the operations. */
+/** The groups of operations in the document. */
 export type Tag =
   | 'tokens'
   | 'login'
@@ -59,12 +59,12 @@ export type Tag =
   | 'service'
 
 /**
- * Whose call it is: a bearer of a token with these scopes (spec.md §5.5), anybody, who may show a
- * token, or a client that proves itself.
+ * The caller: the bearer of a token with these scopes (spec.md §5.5), any caller, for whom a token is
+ * optional, or a client that authenticates itself.
  */
 export type Caller = readonly Scope[] | 'anybody' | 'client'
 
-/** How a route says one of the codes. */
+/** How a route reports an error code. */
 export interface Refusal {
   readonly status: number
   /** The name of the schema of its body. */
@@ -79,19 +79,19 @@ export interface Operation {
   readonly tag: Tag
   readonly caller: Caller
   readonly summary: string
-  /** Markdown: a paragraph is a line, because the page breaks where the text does. */
+  /** Markdown. A paragraph is one line: the page keeps line breaks. */
   readonly description: string
   /** A command that works in a shell where the variables of the introduction are set. */
   readonly curl?: string
-  /** Those of the query and the headers. */
+  /** The parameters in the query and the headers. */
   readonly parameters?: readonly Parameter[]
   readonly body?: Content
   readonly responses: Responses
-  /** The error codes it answers with, besides those of every route and of its caller. */
+  /** The error codes of this route, besides those of every route and of its caller. */
   readonly refusals?: readonly ErrorCode[]
-  /** How it says them, where that is not as everywhere. */
+  /** How it reports them; absent: as the default error body. */
   readonly tell?: Teller
-  /** It says them as a sentence of text too, but for 403. */
+  /** It may also report them as plain text, except with status 403. */
   readonly tellsPeople?: true
 }
 

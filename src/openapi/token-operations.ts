@@ -106,7 +106,7 @@ export const TOKEN_OPERATIONS: Operations = {
     body: REQUEST,
     responses: {
       '200': {
-        description: 'The token, or which code is on its way.',
+        description: 'The token, or the id of the code that is being sent.',
         content: {
           'application/json': {
             schema: { oneOf: [schemaRef('TokenResponse'), schemaRef('OtpSent')] },
@@ -147,7 +147,7 @@ export const TOKEN_OPERATIONS: Operations = {
                 },
               },
               mail: {
-                summary: 'A mail with a code is on its way',
+                summary: 'A mail with a code is being sent',
                 value: { type: 'otp-sent', otp_id: 'q2vR8XkFZ0m7yTn4bLw1sA' },
               },
             },
@@ -185,8 +185,7 @@ export const TOKEN_OPERATIONS: Operations = {
     tag: 'tokens',
     caller: [],
     summary: 'Validate an access token',
-    description:
-      'Says whether the token of the `Authorization` header is valid now, and what it claims.',
+    description: 'Checks the token of the `Authorization` header, and returns its claims.',
     curl: `curl "$DB/token/validate" -H "Authorization: Bearer $TOKEN"`,
     responses: {
       '200': {

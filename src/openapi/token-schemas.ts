@@ -26,7 +26,7 @@ export const TOKEN_SCHEMAS: Readonly<Record<string, Schema>> = {
   },
   ClientCredentialsRequest: {
     description:
-      'A server asks for a token for itself or, with `claims`, for one of its users. Id and secret stand here or in a Basic header.',
+      'A server requests a token for itself or, with `claims`, for one of its users. The id and the secret are sent here or in a Basic header.',
     type: 'object',
     required: ['grant_type'],
     anyOf: [{ required: ['scopes'] }, { required: ['scope'] }],
@@ -38,9 +38,12 @@ export const TOKEN_SCHEMAS: Readonly<Record<string, Schema>> = {
         type: 'array',
         items: schemaRef('Scope'),
         description:
-          'A subset of the scopes of the client. A list of all six means “what I may have”, an empty one a token without scopes.',
+          'A subset of the scopes of the client. A list of all six scopes requests all that the client has, an empty one a token without scopes.',
       },
-      scope: { type: 'string', description: 'The same as OAuth writes it: names with blanks.' },
+      scope: {
+        type: 'string',
+        description: 'The same in the form of OAuth: names separated by blanks.',
+      },
       claims: schemaRef('RequestedClaims'),
       public_key: {
         type: 'string',
@@ -49,11 +52,11 @@ export const TOKEN_SCHEMAS: Readonly<Record<string, Schema>> = {
       },
       expires_in: {
         ...TIMESPAN,
-        description: 'How long the token is valid, at most 24 hours; an hour when absent.',
+        description: 'The lifetime of the token, at most 24 hours; an hour by default.',
       },
       not_before: {
         ...TIMESPAN,
-        description: 'How long it takes until the token is valid, at most 24 hours.',
+        description: 'The delay until the token becomes valid, at most 24 hours.',
       },
     },
   },
@@ -63,7 +66,7 @@ export const TOKEN_SCHEMAS: Readonly<Record<string, Schema>> = {
     required: ['grant_type', 'code'],
     properties: {
       grant_type: { const: 'authorization_code' },
-      code: { type: 'string', description: 'Of `dxc-auth`, good for five minutes.' },
+      code: { type: 'string', description: 'The code from `dxc-auth`, valid for five minutes.' },
       scopes: { type: 'array', items: { const: 'ACCESS_DB' } },
       public_key: {
         type: 'string',
@@ -77,7 +80,7 @@ export const TOKEN_SCHEMAS: Readonly<Record<string, Schema>> = {
   },
   RequestedClaims: {
     description:
-      'Whose token it is to be, which needs a client with IMPERSONATE. Up to 32 claims of your own are passed on, 4 KiB in all; the ones that the server makes (`iss`, `aud`, `exp`, `scopes`, …) cannot be set.',
+      'The user to issue a token for, which requires a client with IMPERSONATE. Up to 32 custom claims of 4 KiB in total are included; the claims of the server (`iss`, `aud`, `exp`, `scopes`, …) cannot be set.',
     type: 'object',
     required: ['sub'],
     properties: {
@@ -97,7 +100,7 @@ export const TOKEN_SCHEMAS: Readonly<Record<string, Schema>> = {
       scopes: { type: 'array', items: schemaRef('Scope') },
       time_stamp: {
         type: ['integer', 'string'],
-        description: `The time of the caller, within 24 hours of ours. ${MILLISECONDS}`,
+        description: `The time of the caller, within 24 hours of the server time. ${MILLISECONDS}`,
       },
       signing_algorithm: {
         type: 'string',
@@ -107,9 +110,9 @@ export const TOKEN_SCHEMAS: Readonly<Record<string, Schema>> = {
         type: 'string',
         contentEncoding: 'base64',
         description:
-          'The signature, with SHA-256, over `refresh_token` followed by the digits of `time_stamp`. It is good for one token.',
+          'The signature, with SHA-256, over `refresh_token` followed by the digits of `time_stamp`. It is valid for one token.',
       },
-      public_key: { type: 'string', description: 'The key that the token is bound to, or none.' },
+      public_key: { type: 'string', description: 'The key that the token is bound to, if sent.' },
     },
   },
   TokenResponse: {
@@ -120,7 +123,7 @@ export const TOKEN_SCHEMAS: Readonly<Record<string, Schema>> = {
       claims: schemaRef('TokenClaims'),
       accessToken: { type: 'string', description: 'For `Authorization: Bearer`.' },
       accessTokenExpiration: { type: 'integer', description: MILLISECONDS },
-      refreshToken: { type: 'string', description: 'When a `public_key` was given.' },
+      refreshToken: { type: 'string', description: 'Present if the request had a `public_key`.' },
       refreshTokenExpiration: {
         type: ['integer', 'null'],
         description: 'Null: it expires after 180 days without use.',
@@ -152,7 +155,7 @@ export const TOKEN_SCHEMAS: Readonly<Record<string, Schema>> = {
     additionalProperties: true,
   },
   TokenAlert: {
-    description: 'Something that the user should read.',
+    description: 'A message for the user.',
     type: 'object',
     required: ['type', 'messageCode', 'message'],
     properties: {
@@ -164,7 +167,7 @@ export const TOKEN_SCHEMAS: Readonly<Record<string, Schema>> = {
   },
   TokenRefusal: {
     description:
-      'A refused token request in the words of RFC 6749 §5.2, with the fields of every other error beside them. Where `authorization_code` is refused with another status than 403, it is also an error that clients show to people: `type`, `title`, `messageCode` and `messageParams`.',
+      'A refused token request, with the fields of RFC 6749 §5.2 and of every other error. If `authorization_code` is refused with a status other than 403, it also has fields for clients that show the error to a person: `type`, `title`, `messageCode` and `messageParams`.',
     allOf: [schemaRef('Error')],
     type: 'object',
     properties: {
@@ -178,14 +181,14 @@ export const TOKEN_SCHEMAS: Readonly<Record<string, Schema>> = {
           'unsupported_grant_type',
           'access_denied',
         ],
-        description: 'Absent where OAuth has no word for it.',
+        description: 'Absent if OAuth has no matching code.',
       },
       error_description: { type: 'string', description: 'The message in plain ASCII.' },
       type: { const: 'error' },
       title: { type: 'string' },
       messageCode: {
         enum: ['INVALID_OTP', 'GENERIC_ERROR'],
-        description: '`INVALID_OTP`: the code is over or was used already.',
+        description: '`INVALID_OTP`: the code has expired or was used already.',
       },
       messageParams: { type: 'object', additionalProperties: { type: 'string' } },
     },
@@ -201,7 +204,7 @@ export const TOKEN_SCHEMAS: Readonly<Record<string, Schema>> = {
     properties: { valid: { const: false }, message: { type: 'string' } },
   },
   JsonWebKeySet: {
-    description: 'The public keys that access tokens are signed with (RFC 7517), ES256.',
+    description: 'The public keys that verify access tokens (RFC 7517), ES256.',
     type: 'object',
     required: ['keys'],
     properties: {

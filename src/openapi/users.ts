@@ -7,7 +7,7 @@ const MOMENT: Schema = { type: 'string', format: 'date-time' }
 /** The data of a user, besides the properties of the server. */
 export const USER_DATA_SCHEMA = {
   description:
-    'Free-form, at most 64 KiB; `displayName` and `email` are known. It comes with every token of the user. An invitation that is mailed to an `email` is for the user who has it here: write only addresses that are proven.',
+    'Any JSON object of at most 64 KiB; the server uses `displayName` and `email`. Every token response of the user contains it. A mailed invitation belongs to the user with that `email` here, so store only verified addresses.',
   type: ['object', 'null'],
   properties: {
     displayName: { type: ['string', 'null'] },
@@ -31,22 +31,22 @@ export const USER_SCHEMAS: Readonly<Record<string, Schema>> = {
       },
       lastLogin: { ...MOMENT, type: ['string', 'null'] },
       type: { enum: USER_TYPES },
-      validUntil: { ...MOMENT, description: 'From then on the user can read, but not write.' },
+      validUntil: { ...MOMENT, description: 'After this time the user can read, but not write.' },
       evalDaysLeft: {
         description:
-          'Days of evaluation that are left, of 24 hours each from the moment it began, by the clock of the server; a begun day counts as one. They count while the type is `eval`.',
+          'The remaining days of evaluation, of 24 hours each since its start; a day that has begun counts as a whole day. They apply while the type is `eval`.',
         type: 'integer',
         minimum: 0,
       },
       maxAllowedEvalDaysLeft: {
-        description: 'The policy of the database: how long an evaluation may last.',
+        description: 'The longest evaluation that the policy of the database allows, in days.',
         type: 'integer',
         minimum: 1,
       },
       deactivated: {
         ...MOMENT,
         type: ['string', 'null'],
-        description: 'Since when the user is locked out; null: they are active.',
+        description: 'When the user was deactivated; null: they are active.',
       },
       data: USER_DATA_SCHEMA,
     },
@@ -60,7 +60,7 @@ export const USER_SCHEMAS: Readonly<Record<string, Schema>> = {
       hasMore: { type: 'boolean' },
       pagingKey: {
         type: 'string',
-        description: 'While there are more: send the same request again with it.',
+        description: 'Present if there are more users: repeat the request with it.',
       },
     },
     additionalProperties: false,
@@ -76,18 +76,18 @@ export const USER_SCHEMAS: Readonly<Record<string, Schema>> = {
       validUntil: {
         ...MOMENT,
         type: ['string', 'null'],
-        description: 'A date alone begins in UTC. Null: without an end.',
+        description: 'A date without a time is midnight UTC. Null: no expiry.',
       },
       evalDaysLeft: {
         type: ['integer', 'null'],
         minimum: 0,
         description:
-          'From now on, at most `maxAllowedEvalDaysLeft`. Null: an evaluation begins anew.',
+          'Counted from now, at most `maxAllowedEvalDaysLeft`. Null: the evaluation starts over.',
       },
       deactivated: {
         anyOf: [{ type: 'boolean' }, MOMENT, { type: 'null' }],
         description:
-          '`true` locks the user out and deletes nothing; `false` and null let them in again.',
+          '`true` deactivates the user and deletes nothing; `false` and null reactivate them.',
       },
       data: USER_DATA_SCHEMA,
     },
@@ -101,7 +101,7 @@ export const USER_PARAMETERS: readonly Parameter[] = [
     name: 'search',
     in: 'query',
     description:
-      'Text that is part of the user id, of `data.email` or of `data.displayName`; case and accents do not count.',
+      'A substring of the user id, of `data.email` or of `data.displayName`; case and accents are ignored.',
     schema: { type: 'string', maxLength: 1000 },
   },
   {
@@ -127,13 +127,14 @@ export const USER_PARAMETERS: readonly Parameter[] = [
   {
     name: 'limit',
     in: 'query',
-    description: 'The most users of one page; fewer come when their data is many megabytes.',
+    description:
+      'The maximum number of users in a page; there are fewer if their data is many megabytes.',
     schema: { type: 'integer', minimum: 1, maximum: MAX_USERS, default: MAX_USERS },
   },
   {
     name: 'pagingKey',
     in: 'query',
-    description: 'That of the page before; the rest of the request stays the same.',
+    description: 'The `pagingKey` of the previous page; the rest of the request must be the same.',
     schema: { type: 'string', minLength: 1 },
   },
 ]
@@ -180,7 +181,7 @@ export const USER_OPERATIONS: Operations = {
     tag: 'users',
     caller: ['ACCESS_DB'],
     summary: 'Get one user',
-    description: 'Everybody may see themselves; to see others takes `GLOBAL_READ` besides.',
+    description: 'Users may read their own account; reading others also needs `GLOBAL_READ`.',
     curl: `curl "$DB/users/alice@example.com" ${BEARER}`,
     responses: {
       '200': { description: 'The user.', content: json(schemaRef('User'), 'A user', SHOWN) },
@@ -208,7 +209,7 @@ export const USER_OPERATIONS: Operations = {
             value: [{ userId: BOB.userId, type: 'prod' }],
           },
           deactivate: {
-            summary: 'Lock a user out',
+            summary: 'Deactivate a user',
             value: [{ userId: BOB.userId, deactivated: true }],
           },
         },
@@ -216,7 +217,7 @@ export const USER_OPERATIONS: Operations = {
     },
     responses: {
       '200': {
-        description: 'The users as they now are: one for one, an array for an array.',
+        description: 'The users after the change: one for one, an array for an array.',
         content: json(
           { anyOf: [{ type: 'array', items: schemaRef('User') }, schemaRef('User')] },
           'A new user',

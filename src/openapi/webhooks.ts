@@ -11,7 +11,7 @@ export const WEBHOOK_SCHEMAS: Readonly<Record<string, Schema>> = {
       email: {
         type: ['string', 'null'],
         description:
-          'Proven by an e-mail code or a provider, or as a client with IMPERSONATE says.',
+          'Verified by an e-mail code or a provider, or stated by a client with IMPERSONATE.',
       },
     },
   },
@@ -19,10 +19,10 @@ export const WEBHOOK_SCHEMAS: Readonly<Record<string, Schema>> = {
     type: 'object',
     required: ['ok', 'action'],
     properties: {
-      ok: { const: true, description: 'Anything else is a failure.' },
+      ok: { const: true, description: 'Any other value is a failure.' },
       action: {
         enum: ['prod', 'eval', 'reject'],
-        description: 'The type of the user they become, or that they become none.',
+        description: 'The type of the new user, or `reject`.',
       },
       userData: {
         ...USER_DATA_SCHEMA,
@@ -39,7 +39,7 @@ export const WEBHOOK_SCHEMAS: Readonly<Record<string, Schema>> = {
       to: { type: 'string', description: 'The address of one person.' },
       from: {
         type: 'object',
-        description: 'As `satchel mail set --from` says.',
+        description: 'The sender set by `satchel mail set --from`.',
         required: ['name', 'address'],
         properties: { name: { type: 'string' }, address: { type: 'string' } },
       },
@@ -54,28 +54,28 @@ export const WEBHOOK_SCHEMAS: Readonly<Record<string, Schema>> = {
   },
   OtpMailVariables: texts({
     otp: 'The code.',
-    otp_id: 'Which code it is.',
-    email: 'Whom it logs in.',
+    otp_id: 'The id of the code.',
+    email: 'The address that logs in.',
     originName: 'The requesting application: its name or host, or the database.',
-    origin: 'The page that asks, or empty.',
-    link: 'Logs in without the code being typed; empty when no page asks.',
-    minutes: 'How long the code is good for.',
-    notice: 'Why the code will not log this address in; empty when it will.',
+    origin: 'The origin of the requesting page, or empty.',
+    link: 'Logs in without typing the code; empty if no page made the request.',
+    minutes: 'The lifetime of the code.',
+    notice: 'Why the code will not log this address in, or empty.',
   }),
   InviteMailVariables: texts({
     email: 'The invited address.',
-    name: 'Their name, or empty.',
+    name: 'The name of the invitee, or empty.',
     realmName: 'The realm of the invitation, or empty.',
     inviterName: 'The name of the inviter.',
-    inviterEmail: 'Empty when it is the name.',
+    inviterEmail: 'Empty if it is the same as the name.',
     originName: 'The application of the realm: its name or host, or the database.',
-    origin: 'The page of that application, or empty.',
-    link: 'Where they accept or decline.',
-    days: 'How long the link is good for.',
+    origin: 'The origin of the application, or empty.',
+    link: 'The page to accept or decline.',
+    days: 'The lifetime of the link.',
   }),
 }
 
-/** Whom the server calls, in the form of OpenAPI 3.1. */
+/** The web hooks that the server calls, in the form of OpenAPI 3.1. */
 export const WEBHOOKS = {
   newUser: {
     post: {
@@ -85,10 +85,10 @@ export const WEBHOOKS = {
       description:
         'Called when a person logs in for the first time and the sign-up policy of the database is a web hook: `satchel policy set --new-users webhook --hook-url https://app.example.com/new-user`. Every request is signed according to Standard Webhooks with the secret that this command prints once: verify it with one of their libraries.\n\nThe answer must arrive within five seconds and have at most 128 KiB. Without an answer, or with a status of 5xx, 408, 425 or 429, the request is repeated up to two times with the same `webhook-id`. Then, and after any other answer, the login fails with `WEBHOOK_ERROR`, and the person may try again with the same code; the reason is logged.',
       parameters: [
-        header('webhook-id', 'The same for every repetition of a question.', {
+        header('webhook-id', 'The same for every repetition of a request.', {
           type: 'string',
         }),
-        header('webhook-timestamp', 'When it was sent, in seconds since the epoch.', {
+        header('webhook-timestamp', 'The time of sending, in seconds since the epoch.', {
           type: 'string',
           pattern: String.raw`^\d+$`,
         }),
@@ -146,12 +146,14 @@ export const WEBHOOKS = {
           },
         }),
       },
-      responses: { '202': { description: 'The mail will be sent. Every 2xx says so.' } },
+      responses: {
+        '202': { description: 'The hook will send the mail; so does every other 2xx.' },
+      },
     },
   },
 }
 
-/** An object with these properties, which say what they are; two of them count. */
+/** An object with these properties and descriptions; `minutes` and `days` are integers, the others strings. */
 function texts(properties: Readonly<Record<string, string>>): Schema {
   return {
     type: 'object',
