@@ -33,7 +33,8 @@ export interface Server extends AsyncDisposable {
   stop(): Promise<void>
 }
 
-export interface Surroundings {
+/** The clock and the logs of a server. */
+export interface ServerContext {
   readonly clock: Clock
   readonly logs: Logs
 }
@@ -45,7 +46,7 @@ const FIRST_DATABASE = 'main'
  * Serves a data folder. Throws `DATA_FOLDER_IN_USE`, `NEWER_DATA`, `READ_ONLY` and what `listen`
  * throws; then everything that was opened is closed.
  */
-export async function startServer(config: Config, { clock, logs }: Surroundings): Promise<Server> {
+export async function startServer(config: Config, { clock, logs }: ServerContext): Promise<Server> {
   await using stack = new AsyncDisposableStack()
   const mode = createMode(config)
   const printer = {
@@ -153,7 +154,7 @@ function createApplication(
   folder: DataFolder,
   config: Config,
   mode: Mode,
-  { clock, logs }: Surroundings,
+  { clock, logs }: ServerContext,
 ): ServedApplication {
   const { maxBody: bytes, maxDepth: depth, maxValues: values } = config
   const own = new Set(config.publicUrl === null ? [] : [new URL(config.publicUrl).origin])

@@ -28,7 +28,7 @@ export function onFolder<F extends Fields, Output>(
 }
 
 /** The context of an operation on one database, besides that database. */
-export interface Surroundings extends Streams {
+export interface OperationContext extends Streams {
   readonly folder: DataFolder
   /** ms since the epoch, when the operation started. */
   readonly now: number
@@ -40,7 +40,7 @@ export interface Surroundings extends Streams {
  */
 export function onDatabase<F extends Fields, Output>(
   fields: F,
-  run: (host: Host, input: Values<F>, surroundings: Surroundings) => Promise<Output>,
+  run: (host: Host, input: Values<F>, context: OperationContext) => Promise<Output>,
 ): Operation<Values<F> & { readonly database: string }, Output> {
   return {
     read: (input) => ({ ...readFields({ database: text }, input), ...readFields(fields, input) }),

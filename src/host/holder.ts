@@ -46,7 +46,7 @@ export function readHolder(folder: string): Holder | undefined {
     : undefined
 }
 
-/** "process 4711", and where when that is another machine, for a sentence about the folder. */
+/** "process 4711", with its machine if that is another one, for messages about the folder. */
 export function nameHolder(holder: Holder | undefined): string {
   if (holder === undefined) return 'another process'
   const isHere = holder.host === hostname()

@@ -6,13 +6,13 @@ import type { Host } from './host'
 export interface Hosts extends AsyncDisposable {
   /** The names of the databases, sorted. */
   list(): Promise<string[]>
-  /** The host if it is open: enough for every request but the first. */
+  /** The host if it is open, which is enough for all requests but the first. */
   findOpen(name: string): Host | undefined
   /** Throws `UNKNOWN_DATABASE`. */
   open(name: string): Promise<Host>
   /** Opens the host and keeps it open until disposed: for work that may take minutes. */
   hold(name: string): Promise<HeldHost>
-  /** Throws `CONFLICT` when the name is taken, `UNPROCESSABLE` when it is no database name. */
+  /** Throws `CONFLICT` when the name is taken, `UNPROCESSABLE` when it is not a database name. */
   create(name: string): Promise<Host>
   /** Closes the database and removes all its data. Throws `UNKNOWN_DATABASE`. */
   remove(name: string): Promise<void>
