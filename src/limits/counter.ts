@@ -33,6 +33,7 @@ const COUNTED = 50_000
  * Counts in memory and synchronously, so that concurrent requests cannot exceed a limit. Memory is
  * bounded by two generations of keys: the older one is dropped when its windows have ended, or when
  * too many keys came. `clock` must not go back.
+ * Own code, since the libraries for this read the real clock.
  */
 export function createCounter(clock: Clock, { count: limit, window }: RateLimit): Counter {
   let young = new Map<string, Count>()
