@@ -21,7 +21,7 @@ const GRANTS: ReadonlyMap<string, (parts: GrantParts) => Grant> = new Map([
 
 /**
  * Answers token requests by their `grant_type`. Throws `INVALID_REQUEST`, `UNSUPPORTED_GRANT_TYPE`,
- * and what the grant throws.
+ * and as the grant.
  */
 export function openGrants(parts: GrantParts): Grant {
   const grants = new Map([...GRANTS].map(([type, open]) => [type, open(parts)]))

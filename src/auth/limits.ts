@@ -7,7 +7,7 @@ import { createCounter } from '../limits/counter'
 export interface TokenLimits {
   /** The longest life a token may ask for. */
   readonly maxExpiresIn: number
-  /** How far ahead a token may begin. */
+  /** How far in the future a token may begin. */
   readonly maxNotBefore: number
   /** How wrong the clock of a client may be when it signs a refresh (promise 11). */
   readonly maxClockSkew: number
@@ -30,7 +30,7 @@ export function longestReach({ maxExpiresIn, maxNotBefore }: TokenLimits): numbe
 
 /** Limits against guessing codes and flooding mailboxes (promise 21). Always in force. */
 export interface OtpLimits {
-  /** How long a code is good for, ms. */
+  /** How long a code is valid, ms. */
   readonly life: number
   /** How often one code may be tried. */
   readonly tries: number

@@ -4,14 +4,13 @@ import type { ReadTx } from '../domain/store/store'
 /** The name of the requesting page in a mail. */
 export interface OriginName {
   readonly originName: string
-  /** A page that a link can lead to, or empty. */
+  /** The address of that page for links, or empty. */
   readonly origin: string
 }
 
 /**
- * The page with this `Origin` header, which may call the database: by its host, or by the name of the
- * Electron application that is listed (protocol.md §11). Without a page it is named after the
- * database.
+ * Names the page with this allowed `Origin` header by its host, or by the listed Electron application
+ * (protocol.md §11). Without a page it is named after the database.
  */
 export async function describeOrigin(
   tx: ReadTx,

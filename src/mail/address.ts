@@ -12,20 +12,20 @@ export interface SmtpAddress {
   readonly tls: 'implicit' | 'required' | 'offered' | 'off'
   readonly user: string | null
   readonly password: string | null
-  /** The file (PEM) of the authority that vouches for the server, when it is not a public one. */
+  /** The file (PEM) of the certificate authority of the server, when it is not a public one. */
   readonly ca: string | null
 }
 
-/** A web hook that sends mails its own way. */
+/** A web hook that sends the mails. */
 export interface HookAddress {
   readonly kind: 'hook'
   readonly url: string
 }
 
-/** Where mails are handed to. */
+/** The destination of mails. */
 export type MailAddress = SmtpAddress | HookAddress
 
-/** Throws an error that says what is expected. */
+/** Throws an error with the expected form. */
 export function parseMailAddress(text: string): MailAddress {
   const url = URL.parse(text.trim())
   const read = url === null ? undefined : READERS.get(url.protocol)
@@ -33,7 +33,7 @@ export function parseMailAddress(text: string): MailAddress {
   return read(url)
 }
 
-/** The address without what must not be seen: `smtp://mail@smtp.example.com:587`. */
+/** The address without its secrets: `smtp://mail@smtp.example.com:587`. */
 export function describeMailAddress(text: string): string {
   const address = parseMailAddress(text)
   if (address.kind === 'hook') return `${new URL(address.url).origin}/…`
@@ -42,7 +42,7 @@ export function describeMailAddress(text: string): string {
   return `${tls === 'implicit' ? 'smtps' : 'smtp'}://${name}${host}:${port}`
 }
 
-/** True for an address that gives its reader the right to send. */
+/** True for an address with a password. */
 export function holdsSecret(text: string): boolean {
   const address = parseMailAddress(text)
   return address.kind === 'smtp' && address.password !== null
@@ -85,7 +85,7 @@ function readSmtp(url: URL, scheme: 'smtp' | 'smtps'): SmtpAddress {
     if (name !== 'tls' && name !== 'ca') throw new Error('an address with ?tls= and ?ca= at most')
   }
   const isOwnMachine = isLoopbackHost(hostname)
-  // A password is never sent in the open, unless it does not leave this machine.
+  // A password is never sent without TLS, except within this machine.
   const usual = user !== null && !isOwnMachine ? 'required' : 'offered'
   return {
     kind: 'smtp',

@@ -1,13 +1,13 @@
-/** Fills a template in. */
+/** Fills in a template. */
 export type Fill = (variables: Readonly<Record<string, unknown>>) => string
 
 const compiled = new Map<string, Fill>()
-/** Six a database: enough for those that send at the same time. */
+/** Six for each database: enough for twenty that send at the same time. */
 const REMEMBERED = 120
 
 /**
- * A template ready to be filled in. In text nothing is escaped: there two braces mean what three mean
- * in HTML. Throws for a template with a mistake.
+ * Compiles a template. In text nothing is escaped: two braces there have the meaning of three in
+ * HTML. Throws for a template with a mistake.
  */
 export async function compile(content: string, format: 'text' | 'html'): Promise<Fill> {
   const name = `${format} ${content}`
@@ -39,12 +39,12 @@ export async function findMistake(
   }
 }
 
-/** An environment of our own: partials and helpers that others register are not in it. */
+/** A separate environment, without partials and helpers that other code registers. */
 async function load() {
-  // Only here: few processes send mails, and all start.
+  // Loaded here: few processes send mails, and every process starts.
   const { default: Handlebars } = await import('handlebars')
   const handlebars = Handlebars.create()
-  // It would write to our output.
+  // It would write to the output of the process.
   handlebars.unregisterHelper('log')
   return handlebars
 }

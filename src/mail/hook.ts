@@ -2,12 +2,12 @@ import type { Outbound } from '../net/outbound'
 import { DeliveryError, type Transport } from './message'
 import { parseSender } from './sender'
 
-/** A hook that takes longer would hold up the mails behind it, and the end of the process. */
+/** ms. A slower hook would delay the mails behind it, and the end of the process. */
 const TIMEOUT = 5_000
 
 /**
  * Hands messages to a web hook, as `POST` of `{type, to, from, subject, text, html, variables}`; a
- * 2xx means that it takes care of it. It may use the words of the templates or its own.
+ * 2xx means that the hook has taken the mail. It may use the texts of the templates or its own.
  */
 export function hookTransport(url: string, call: Outbound): Transport {
   return async ({ letter, from, subject, text, html }, signal) => {
@@ -31,7 +31,7 @@ export function hookTransport(url: string, call: Outbound): Transport {
   }
 }
 
-/** It understood and declines; not: it does not know us, is busy, or is not there today. */
+/** True when the hook rejects the mail itself: authentication and availability may change. */
 function isFinal(status: number): boolean {
   return status === 400 || status === 410 || status === 413 || status === 422
 }

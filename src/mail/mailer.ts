@@ -15,7 +15,7 @@ import { smtpTransport } from './smtp'
 import { listTemplates, wordMail } from './templates'
 import { recipientOf, type QueuedMail } from '../domain/store/mails'
 
-/** How the server sends for every database that does not say otherwise. */
+/** The mail settings of the server, for databases without their own. */
 export interface ServerMail {
   /** As `parseMailAddress` reads it, or null. */
   readonly address: string | null
@@ -33,15 +33,15 @@ export interface MailerParts {
   readonly clock: Clock
   readonly vault: Vault
   readonly server: ServerMail
-  /** Adds what is looked up only when a letter leaves. `now` in ms. */
+  /** Completes a letter with facts that are looked up when it leaves. `now` in ms. */
   readonly complete: (tx: ReadTx, letter: Letter, now: number) => Promise<Letter>
-  /** False for a command, which leaves what waits to the server. */
+  /** False for a command: the server sends the waiting mails. */
   readonly isSending: boolean
-  /** Told of mails that did not go; `isFinal` when they never will. */
+  /** Called when a mail could not be sent; `isFinal` when it never will be. */
   readonly report: (letter: Letter | undefined, error: unknown, isFinal: boolean) => void
 }
 
-/** The mail room of one database: its own settings and words, or those of the server. */
+/** The mailer of one database, with its own settings and templates or those of the server. */
 export function createMailer(parts: MailerParts): Mailer & Outbox {
   const { database, clock, vault, server, report } = parts
   const outbox = parts.isSending
@@ -65,7 +65,7 @@ export function createMailer(parts: MailerParts): Mailer & Outbox {
     return way
   }
 
-  /** How mails leave now: as the database says, as the server says, or to the terminal. */
+  /** The current way for mails: that of the database, that of the server, or the terminal. */
   async function findWay(tx: ReadTx): Promise<Way | undefined> {
     const { address, sender, isOwn } = addressing(await findMailSettings(tx))
     if (address !== null) return wayTo(address, sender ?? usualSender(address), isOwn)
@@ -146,7 +146,7 @@ export function createMailer(parts: MailerParts): Mailer & Outbox {
   }
 }
 
-/** Where mails go and by which way. */
+/** The route of mails and its transport. */
 interface Way {
   readonly route: MailRoute
   readonly transport: Transport
@@ -155,7 +155,7 @@ interface Way {
 interface Addressing {
   readonly address: string | null
   readonly sender: string | null
-  /** True when the database names the address itself. */
+  /** True when the database has its own address. */
   readonly isOwn: boolean
 }
 
@@ -163,7 +163,7 @@ const NO_OUTBOX: Outbox = { async idle() {}, async [Symbol.asyncDispose]() {} }
 const ADDRESS_LABEL = 'mail address'
 const TRY_TIMEOUT = 30_000
 const NOT_CONFIGURED =
-  'Mail is not configured here: the administrator names a mail server, with SATCHEL_SMTP_URL or satchel mail set'
+  'Mail is not configured here: the administrator sets a mail server with SATCHEL_SMTP_URL or satchel mail set'
 
 /** Throws `UNPROCESSABLE`. */
 function requireUsable({ address, sender }: Addressing): void {

@@ -12,16 +12,16 @@ export interface Message {
   readonly date: number
 }
 
-/** One way for a message to leave. Throws `DeliveryError`, and at once when `signal` aborts. */
+/** Sends a message. Throws `DeliveryError`, and at once when `signal` aborts. */
 export type Transport = (message: Message, signal: AbortSignal) => Promise<void>
 
-/** Why a message has not gone. */
+/** The reason why a message could not be sent. */
 export class DeliveryError extends Error {
   override readonly name = 'DeliveryError'
 
   constructor(
     message: string,
-    /** True when it is of no use to try again. */
+    /** True when another try is useless. */
     readonly isFinal: boolean,
     cause?: unknown,
   ) {

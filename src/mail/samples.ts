@@ -1,6 +1,6 @@
 import type { Letter, MailKind, MailVariables } from '../domain/store/mailer'
 
-/** A letter that shows what the templates of a kind make of it (protocol.md §13.2). */
+/** A sample letter to try out the templates of a kind (protocol.md §13.2). */
 export function sampleLetter(kind: MailKind, to: string, database: string, now: number): Letter {
   const { otp, invite } = sampleVariables(to, database)
   const expires = now + DAY

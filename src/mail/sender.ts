@@ -7,7 +7,7 @@ export interface Sender {
   readonly address: string
 }
 
-/** `Name <address>`, or the address alone. Throws an error that says what is expected. */
+/** `Name <address>`, or the address alone. Throws an error with the expected form. */
 export function parseSender(text: string): Sender {
   const [, name = '', bracketed] = /^\s*"?([^"<>\p{Cc}]*?)"?\s*<([^<>]*)>\s*$/u.exec(text) ?? []
   try {

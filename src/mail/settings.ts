@@ -1,7 +1,7 @@
 import type { ReadTx, WriteTx } from '../domain/store/store'
 import type { Awaitable } from '../domain/store/records'
 
-/** How one database sends, where it differs from its server. */
+/** The mail settings of one database, where they differ from the server's. */
 export interface MailSettings {
   /** `Name <address>`, or null for the server's. */
   readonly sender: string | null
@@ -9,7 +9,7 @@ export interface MailSettings {
   readonly sealedAddress: string | null
 }
 
-/** As they are since they last changed: remembered, for every login asks. */
+/** The current settings, remembered because every login needs them. */
 export function findMailSettings(tx: ReadTx): Awaitable<MailSettings> {
   return tx.remember('mail settings', async () => {
     const setting = await tx.settings.find(SETTING)

@@ -5,11 +5,11 @@ import { parseSender } from './sender'
 
 const SECOND = 1000
 
-/** Hands messages to a mail server, each over a connection of its own. */
+/** Sends messages to a mail server, each over its own connection. */
 export function smtpTransport(address: SmtpAddress): Transport {
   return async (message, signal) => {
     const { host, port, tls, user, password } = address
-    // Only here: few processes send mails, and all start.
+    // Loaded here: few processes send mails, and every process starts.
     const { createTransport } = await import('nodemailer')
     const transporter = createTransport({
       host,
@@ -60,7 +60,7 @@ function mailOf({ letter, from, subject, text, html, date }: Message) {
   }
 }
 
-/** Final is what the server says about the recipient or the text, not about us or about today. */
+/** Refusals of the recipient or the text are final; all others may pass. */
 function explain(error: unknown): DeliveryError {
   const { command = '', responseCode = 0, message = '' } = error as Partial<SmtpError>
   const isFinal = responseCode >= 500 && /^(?:RCPT|DATA)/.test(command)

@@ -39,11 +39,11 @@ export interface MailTemplate {
 }
 
 export interface ListedTemplate extends MailTemplate {
-  /** True when the database words it itself. */
+  /** True for a template of the database itself. */
   readonly isOwn: boolean
 }
 
-/** All of them, as this database words them. */
+/** All templates of this database: its own, and the built-in ones for the rest. */
 export async function listTemplates(tx: ReadTx): Promise<ListedTemplate[]> {
   const own = await ownTemplates(tx)
   return [...BUILT_IN].map(([id, content]) => {
@@ -51,7 +51,7 @@ export async function listTemplates(tx: ReadTx): Promise<ListedTemplate[]> {
   })
 }
 
-/** Throws `UNPROCESSABLE` for a name that is none. */
+/** Throws `UNPROCESSABLE` for an unknown name. */
 export async function getTemplate(tx: ReadTx, id: string): Promise<ListedTemplate> {
   requireName(id)
   const templates = await listTemplates(tx)
@@ -59,7 +59,7 @@ export async function getTemplate(tx: ReadTx, id: string): Promise<ListedTemplat
 }
 
 /**
- * What `id` may be set to: a template that can be filled in. Throws `UNPROCESSABLE` with the place of
+ * Checks that `content` can be filled in as the template `id`. Throws `UNPROCESSABLE` with the place of
  * the first mistake.
  */
 export async function requireTemplate(id: string, content: string): Promise<MailTemplate> {
@@ -72,13 +72,13 @@ export async function requireTemplate(id: string, content: string): Promise<Mail
   throw new SatchelError('UNPROCESSABLE', `The template ${id} cannot be used: ${mistake}`)
 }
 
-/** From now on these words are used, which `requireTemplate` has seen. */
+/** Stores a template that `requireTemplate` has checked. */
 export async function setTemplate(tx: WriteTx, { id, content }: MailTemplate): Promise<void> {
   const own = await ownTemplates(tx)
   await tx.settings.put({ id: SETTING, value: { ...own, [id]: content } })
 }
 
-/** From now on the built-in words are used. False when they were. Throws `UNPROCESSABLE`. */
+/** Returns to the built-in template. False when it was in use. Throws `UNPROCESSABLE`. */
 export async function resetTemplate(tx: WriteTx, id: string): Promise<boolean> {
   requireName(id)
   const { [id]: removed, ...value } = await ownTemplates(tx)
@@ -87,7 +87,7 @@ export async function resetTemplate(tx: WriteTx, id: string): Promise<boolean> {
   return true
 }
 
-/** The words of a mail of this kind, filled in. Throws `DeliveryError`. */
+/** Fills in the templates of a mail of this kind. Throws `DeliveryError`. */
 export async function wordMail(
   templates: readonly MailTemplate[],
   kind: MailKind,
@@ -104,14 +104,14 @@ export async function wordMail(
     }
   }
   return {
-    // A line break would begin another header.
+    // A line break would begin a new header.
     subject: (await part('subject', 'text')).replaceAll(/[\s\p{Cc}]+/gu, ' ').trim(),
     text: await part('body-txt', 'text'),
     html: await part('body-html', 'html'),
   }
 }
 
-/** By name, the words that the database has of its own. */
+/** The database's own templates, by name. */
 type OwnTemplates = Readonly<Record<string, string>>
 
 const SETTING = 'mail templates'

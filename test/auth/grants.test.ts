@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'bun:test'
 import { oauthError } from '../../src/auth/grant/oauth-error'
 import { SatchelError } from '../../src/domain/value/error'
-import { setupAuthority } from './setup'
+import { codeOf, setupAuthority } from './setup'
 
 const NAMES = [
   'client_id',
@@ -48,4 +48,13 @@ test('every request is answered with a token or an OAuth error', async () => {
     }),
     { numRuns: 500, seed: 20_300_101 },
   )
+})
+
+test('no code can be requested where mail is not configured', async () => {
+  await using server = await setupAuthority()
+  for (const grant_type of ['otp', 'otp-email']) {
+    const parameters = { grant_type, email: 'alice@example.com', scopes: [] }
+    const refused = await codeOf(() => server.authority.grant({ parameters, authorization: null }))
+    expect(refused).toBe('MAIL_NOT_CONFIGURED')
+  }
 })

@@ -96,7 +96,7 @@ test('a second add of the same name changes the provider', async () => {
 })
 
 test.each([
-  [['facebook', '--client-id', 'x'], 's', '"facebook" is no type of providers'],
+  [['facebook', '--client-id', 'x'], 's', '"facebook" is not a type of provider'],
   [['google', '--client-id', ' '], 's', 'its client id is missing'],
   [['google', '--client-id', 'x'], '', 'google needs a client secret'],
   [['google', '--client-id', 'x', '--public'], 's', 'google needs a client secret'],

@@ -81,7 +81,7 @@ describe('the templates that come with the program', () => {
         '',
         '    K7QM2XWD',
         '',
-        'It is good once, within 10 minutes.',
+        'You can use it once, within 10 minutes.',
         '',
         'Or open this address on the device that you log in on:',
         'https://app.example.com/?otpId=an-id&otp=K7QM2XWD',
@@ -115,7 +115,7 @@ describe('the templates that come with the program', () => {
       'Hello,\n\nAlice (alice@example.com) invites you to share Groceries in',
     )
     expect(text).toContain(`\n${INVITE.link}\n`)
-    expect(html).toContain('Look at the invitation')
+    expect(html).toContain('View the invitation')
     expect((await server.word('invite', { ...INVITE, name: 'Bob' })).text).toStartWith('Hello Bob,')
   })
 })

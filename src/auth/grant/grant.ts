@@ -31,7 +31,7 @@ export type GrantAnswer = TokenAnswer | OtpSent
 /** Answers the token requests of one `grant_type`. */
 export type Grant = (request: TokenRequest) => Promise<GrantAnswer>
 
-/** What grants work with. */
+/** The parts of the server that grants use. */
 export interface GrantParts {
   readonly database: Database
   readonly clock: SteadyClock

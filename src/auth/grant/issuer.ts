@@ -26,17 +26,17 @@ export interface TokenOrder {
   /** Null when the client acts for itself. */
   readonly claims: PersonClaims | null
   readonly scopes: readonly Scope[]
-  /** The login with an outside provider that this is the answer to. */
+  /** The login with an outside provider that the token comes from. */
   readonly login?: string | null
-  /** PEM. Given, a refresh token is made that only its owner can use. */
+  /** PEM. When given, a refresh token is made that only the owner of the key can use. */
   readonly publicKey?: string | undefined
   /** How long the token is valid, ms; an hour when absent. */
   readonly expiresIn?: number | undefined
   /** After how long it begins to be valid, ms; at once when absent. */
   readonly notBefore?: number | undefined
-  /** Why the person logs in: `login` makes no new users. */
+  /** The purpose of the login: `login` creates no users. */
   readonly intent?: Intent | undefined
-  /** That of the request; absent for commands, which are not limited. */
+  /** The counter of the request; absent for commands, which are not limited. */
   readonly count?: CountToken | undefined
 }
 
@@ -154,7 +154,7 @@ export function createIssuer(parts: IssuerParts): Issuer {
   }
 }
 
-/** The claims as one object again: what the token, the answer and a refresh token carry. */
+/** The claims as one object, for the token, the answer and the refresh token. */
 export function flattenClaims(claims: PersonClaims): Readonly<Record<string, unknown>> {
   return {
     ...claims.extra,

@@ -1,6 +1,6 @@
 import type { ErrorCode, SatchelError } from '../../domain/value/error'
 
-/** How `/token` refuses (RFC 6749 §5.2). `error` is absent where no OAuth word fits. */
+/** A refusal of `/token` (RFC 6749 §5.2). `error` is absent where no OAuth code fits. */
 export interface OAuthError {
   readonly status: number
   readonly error?: string
@@ -31,8 +31,8 @@ export interface LoginError extends OAuthError {
 }
 
 /**
- * The refusal of an `authorization_code` (protocol.md §2.3): what the policy says is told as by the
- * other grants, everything else as a message that begins the login again.
+ * The refusal of an `authorization_code` (protocol.md §2.3): refusals of the policy are the same as of
+ * the other grants, all others are messages that begin the login again.
  */
 export function loginError(error: SatchelError): OAuthError | LoginError | undefined {
   const refusal = oauthError(error)
@@ -63,7 +63,7 @@ const REFUSALS: Partial<Record<ErrorCode, { readonly status: number; readonly er
   WEBHOOK_ERROR: { status: 403, error: 'access_denied' },
 }
 
-/** The message comes twice, and a body of refusal has at most 4 KiB (design.md §6). */
+/** The message is sent twice, and the body of a refusal has at most 4 KiB (design.md §6). */
 const LONGEST_MESSAGE = 500
 
 /** RFC 6749 §5.2 allows printable ASCII without `"` and `\`. */

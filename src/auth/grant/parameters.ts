@@ -2,10 +2,10 @@ import { SatchelError, quoted } from '../../domain/value/error'
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'
 import type { Intent } from '../../domain/user/policy'
 
-/** The parameters of a token request as they came, from JSON or from a form. */
+/** The parameters of a token request as they were sent, as JSON or as a form. */
 export type Parameters = Readonly<Record<string, unknown>>
 
-/** Throws `INVALID_REQUEST` when the parameter is missing or no text. */
+/** Throws `INVALID_REQUEST` when the parameter is missing or not a string. */
 export function requireText(parameters: Parameters, name: string): string {
   const value = parameters[name]
   if (typeof value === 'string' && value !== '') return value
@@ -42,7 +42,7 @@ export function requestedScopes(parameters: Parameters): readonly string[] {
   )
 }
 
-/** Why the person logs in, if the request says so (protocol.md §2.1). Throws `INVALID_REQUEST`. */
+/** The purpose of the login, if the request has one (protocol.md §2.1). Throws `INVALID_REQUEST`. */
 export function findIntent(parameters: Parameters): Intent | undefined {
   const intent = parameters['intent'] ?? undefined
   if (intent === undefined || intent === 'login' || intent === 'register') return intent
@@ -76,8 +76,8 @@ export function requirePublicKey(value: unknown): string {
 }
 
 /**
- * True when `signature` (base64) is that of the owner of `publicKey` over `text`, by SHA-256 and the
- * algorithm it names, which must be one of that kind of key.
+ * True when `signature` (base64) over `text` was made with the private half of `publicKey`, by SHA-256
+ * and the named algorithm, which must fit the type of the key.
  */
 export function isSignedBy(
   publicKey: string,
@@ -96,7 +96,7 @@ const LONGEST_KEY = 8192
 /** Checking a signature of a larger key takes so long that it would help a denial of service. */
 const MAX_BITS = 8192
 
-/** The names clients use: WebCrypto's, those of JWA, and `RSA256` (protocol.md §14.1). */
+/** The names that clients use: WebCrypto's, those of JWA, and `RSA256` (protocol.md §14.1). */
 const ALGORITHMS = new Map<string, KeyObject['asymmetricKeyType']>([
   ['RSASSA-PKCS1-v1_5', 'rsa'],
   ['RSA256', 'rsa'],

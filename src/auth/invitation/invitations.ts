@@ -32,8 +32,8 @@ export interface Invitations {
    */
   send(tx: WriteTx, facts: InvitationFacts, origin: string | null): Promise<void>
   /**
-   * What the page of a link shows. `isDevelopment`: pages of this machine need not be listed. Throws
-   * `UNKNOWN_INVITATION`, and `INVITATION_EXPIRED` for a link that is over.
+   * The contents of the page of a link. `isDevelopment`: pages of this machine need not be listed.
+   * Throws `UNKNOWN_INVITATION`, and `INVITATION_EXPIRED` for a link that has expired.
    */
   show(secret: string, isDevelopment: boolean): Promise<InvitationPage>
   /**
@@ -47,7 +47,7 @@ export interface InvitationPage extends Omit<ShownInvitation, 'userId'> {
   /** It was answered with another account than the one that the link would accept for. */
   readonly isAnothers: boolean
   readonly originName: string
-  /** The application to go on to, `https://app.example.com/`, or null. */
+  /** The application to continue to, `https://app.example.com/`, or null. */
   readonly application: string | null
 }
 
@@ -56,7 +56,7 @@ export interface InvitationParts {
   readonly clock: SteadyClock
   readonly mailer: Mailer
   readonly admit: Admission['admit']
-  /** Where the outside world reaches the database, or null. */
+  /** The public address of the database, or null. */
   readonly addressOf: (tx: ReadTx) => Awaitable<string | null>
 }
 
@@ -128,7 +128,7 @@ function isOfAnother(
   return userId !== null && (another !== undefined || userId !== (owner?.id ?? email))
 }
 
-/** A “no” needs no user: it is that of the address when it is not clear who has it. */
+/** A rejection needs no user: with several owners of the address it has none. */
 function onlyOne([user, another]: readonly User[]): User | undefined {
   return another === undefined ? user : undefined
 }
@@ -192,7 +192,7 @@ export async function sendInvitation(
 }
 
 const DAY = 24 * 60 * 60 * 1000
-/** How long a link is good for, ms. */
+/** How long a link is valid, ms. */
 const LIFE = 30 * DAY
 /** How long a mail server may be down, ms. */
 const PATIENCE = 3 * DAY

@@ -6,8 +6,8 @@ import { seal, unseal } from './seal'
 import type { SigningKey } from '../../domain/store/records'
 
 /**
- * Makes sure that one key signs and the one that will sign after it is published, and forgets
- * retired keys whose last token is over. `keptFor`: the longest a token can outlive its key, ms.
+ * Ensures a signing key and a published successor, and removes retired keys whose last token has
+ * expired. `keptFor`: the longest a token can outlive its key, ms.
  */
 export async function ensureKeys(
   database: Database,
@@ -29,7 +29,7 @@ export async function ensureKeys(
 
 /**
  * From this commit the published `next` key signs, a new one is published in its place, and the old
- * one verifies until its last token is over: no token fails (promise 16). Returns the new `kid`.
+ * one verifies until its last token has expired: no token fails (promise 16). Returns the new `kid`.
  */
 export async function rotateKeys(
   database: Database,
@@ -44,7 +44,7 @@ export async function rotateKeys(
     await prune(tx, now, keptFor)
     const keys = await tx.keys.list()
     const next = keys.find((key) => key.state === 'next')
-    // Before anything changes: a key that cannot be opened must never come to sign.
+    // Before anything changes: a key that cannot be opened must never become the signing key.
     if (next === undefined) throw new Error('ensureKeys left no next key')
     openPrivateKey(secretKey, next)
     for (const key of keys) {
@@ -67,7 +67,7 @@ export function openPrivateKey(secretKey: Uint8Array, key: SigningKey): KeyObjec
   return createPrivateKey({ key: jwk, format: 'jwk' })
 }
 
-/** The public key as it is published: with its `kid`, and what it is for. */
+/** The public key as it is published: with its `kid`, use and algorithm. */
 export function publicJwk(key: SigningKey): JWK {
   const jwk = JSON.parse(key.publicKey) as JWK
   return { ...jwk, kid: key.id, use: 'sig', alg: 'ES256' }

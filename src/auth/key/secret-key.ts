@@ -44,7 +44,7 @@ async function readKey(path: string): Promise<Uint8Array | undefined> {
   )
 }
 
-/** Whole or not at all: a torn key after a power cut would lock everything that it sealed. */
+/** Atomic: a torn key after a power cut would make all sealed secrets unreadable. */
 async function createKey(path: string): Promise<void> {
   const draft = `${path}.${randomBytes(8).toString('hex')}`
   const file = await open(draft, 'wx', 0o600)

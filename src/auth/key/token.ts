@@ -101,7 +101,7 @@ const HEADER_NAMES = new Set(['alg', 'typ', 'kid'])
 /** How many verified tokens are remembered. */
 const REMEMBERED = 10_000
 
-/** The facts that a valid signature vouches for. */
+/** The facts that a valid signature confirms. */
 interface Verified {
   readonly actor: Actor
   readonly bond: Omit<Bond, 'verified'>

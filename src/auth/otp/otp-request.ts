@@ -41,7 +41,7 @@ export function otpRequest(
 
   return async ({ parameters, origin = null, address = '' }, isByAddress) => {
     if (mailer === undefined) {
-      throw new SatchelError('MAIL_NOT_CONFIGURED', 'This server sends no mail')
+      throw new SatchelError('MAIL_NOT_CONFIGURED', 'Mail is not configured here')
     }
     const name = requireLoginName(parameters['email'])
     const asked = isByAddress
@@ -111,7 +111,7 @@ function linkTo(origin: string, otpId: string, otp: string): string {
 }
 
 /**
- * Adds to the mail with a code the user whom it logs in, or the reason why it will not log in. Both
+ * Adds to the mail with a code the user it logs in, or the reason why it will not log in. Both
  * are looked up when the mail leaves: step 1 never looks up the owner of the address (design.md §4
  * Enumeration, promise 22). `now` in ms.
  */

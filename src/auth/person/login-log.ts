@@ -31,8 +31,8 @@ export function createLoginLog(database: Database): LoginLog {
           for (const [userId, at] of logins) await tx.users.noteLogin(userId, at)
         })
       } catch {
-        // A full disk or a busy store: the next login of these people will be noted, this one is
-        // not worth keeping anyone waiting.
+        // A full disk or a busy store. These logins are lost, the next ones will be noted: they are
+        // not worth a failed or delayed request.
         return
       }
     }

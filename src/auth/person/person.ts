@@ -25,10 +25,10 @@ export interface PersonClaims extends Person {
 export const PERSON_SCOPES: readonly Scope[] = ['ACCESS_DB']
 
 /**
- * The client that tokens for a person hang on whose address is proven: their own word is enough for
- * themselves, to be another takes a client of theirs. Throws what stands in the way, as far as can be
- * told without asking a web hook: `USER_DEACTIVATED`, `USER_NOT_REGISTERED`, `USER_NOT_ACCEPTED`, and
- * `NOT_AUTHORIZED` without permission to log in as another. `now` in ms.
+ * The client that the tokens of a person with a proven address depend on: `PUBLIC_CLIENT`, or one of
+ * their own clients to log in as another user. Checks everything that needs no web hook, and throws
+ * `USER_DEACTIVATED`, `USER_NOT_REGISTERED`, `USER_NOT_ACCEPTED`, and `NOT_AUTHORIZED` without
+ * permission to log in as another. `now` in ms.
  */
 export async function requireWelcome(
   tx: ReadTx,
@@ -46,7 +46,7 @@ export async function requireWelcome(
   return clientId
 }
 
-/** The address of a user who did not show it; null when none is known. */
+/** The stored address of a user; null when none is known. */
 export function addressOf({ id, data }: User): string | null {
   const email = data?.['email']
   if (isEmail(id)) return id
@@ -78,14 +78,14 @@ async function requireImpersonator(tx: ReadTx, email: string, now: number): Prom
     const mayAll = client?.scopes.includes('GLOBAL_READ') && client.scopes.includes('GLOBAL_WRITE')
     if (client !== undefined && mayAll && !isClientExpired(client, now)) return id
   }
-  throw new SatchelError('NOT_AUTHORIZED', 'Not authorized to log in as somebody else')
+  throw new SatchelError('NOT_AUTHORIZED', 'Not authorized to log in as another user')
 }
 
 /** The person of a login: the owner of a mailbox, perhaps as another user (protocol.md §2.1). */
 export interface LoginName {
-  /** Where the code goes. */
+  /** The address that the code is sent to. */
   readonly email: string
-  /** The user the token is to be for, when that is another. */
+  /** The subject of the token, when that is another user. */
   readonly as: string | null
 }
 

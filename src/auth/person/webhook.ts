@@ -21,7 +21,7 @@ import { createHmac } from 'node:crypto'
 export interface Webhook {
   /** Throws `WEBHOOK_ERROR`, whose cause is for the log. */
   ask(person: Person): Promise<Verdict>
-  /** Asks once and tells what came of it. Throws `WEBHOOK_ERROR` with the reason. */
+  /** Asks once and returns the verdict. Throws `WEBHOOK_ERROR` with the reason. */
   test(person: Person): Promise<WebhookTest>
   /** Throws `UNPROCESSABLE`. */
   setPolicy(changes: Partial<Policy>): Promise<PolicyChange>
@@ -61,7 +61,7 @@ export function createWebhook({ database, clock, vault, call, ...parts }: Webhoo
     throw new WebhookFailure('no address is set: satchel policy set --hook-url sets one', false)
   }
 
-  /** Again while it may help and there is time. */
+  /** Retries transient failures while there is time. */
   async function persist(address: WebhookAddress, message: WebhookMessage): Promise<Verdict> {
     const ends = performance.now() + limits.total
     for (let attempt = 0; ; attempt += 1) {
@@ -141,7 +141,7 @@ class WebhookFailure extends Error {
 const UNDECIDED =
   'Your registration could not be checked: try again in a moment, or tell the administrator of this application'
 const LIMITS: WebhookLimits = { total: 9_000, attempt: 5_000, pauses: [250, 1_000] }
-/** Twice what may be kept of a user. */
+/** Twice the largest data of a user. */
 const LONGEST_ANSWER = 128 * 1024
 const ANSWER = { depth: 64, values: 20_000 }
 
@@ -149,7 +149,7 @@ function messageAbout({ id, email }: Person): WebhookMessage {
   return { id: `msg_${randomToken(16)}`, body: JSON.stringify({ userId: id, email }) }
 }
 
-/** It is busy, or not there for a moment; not: it does not know us. */
+/** The hook is busy or briefly unavailable; other statuses are final. */
 function isTransient(status: number): boolean {
   return status >= 500 || status === 408 || status === 425 || status === 429
 }
@@ -159,19 +159,19 @@ function unreachable(error: unknown): never {
   throw new WebhookFailure(error.message, error.isTransient, error.cause)
 }
 
-/** Says nothing of the answer itself, which may be anything. */
+/** The error does not quote the answer, which may hold anything. */
 function understand(host: string, answer: Uint8Array): Verdict {
   try {
     return readVerdict(parseJson(answer, ANSWER, { name: 'it' }))
   } catch (error) {
     if (!(error instanceof SatchelError)) throw error
-    throw new WebhookFailure(`${host} answers what is no verdict: ${error.message}`, false)
+    throw new WebhookFailure(`${host} did not answer with a verdict: ${error.message}`, false)
   }
 }
 
 /** A request to a web hook, before it is signed. */
 export interface WebhookMessage {
-  /** The same whenever it is sent again, so that nothing is done twice. */
+  /** The same for every attempt, so that a hook can recognize a repeated message. */
   readonly id: string
   readonly body: string
 }

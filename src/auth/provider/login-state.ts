@@ -8,7 +8,7 @@ import { hashSecret, sameSecret } from '../../domain/value/secret'
 export interface LoginState {
   readonly id: string
   readonly provider: string
-  /** Where the browser goes back to. */
+  /** The address of the application, which the browser returns to. */
   readonly redirect: string
   /** Hash of the secret in the cookie of the browser that began. */
   readonly browser: string
@@ -39,9 +39,9 @@ export interface LoginStates {
 export const STATE_LIFE = 30 * 60 * 1000
 
 /**
- * States that are good for half an hour and need no place in the database until they come back. The
- * provider can read them, so what proves the login is not in them: it follows from the state's id,
- * the cookie and a key of the server's.
+ * States that are valid for half an hour and not stored until they are used. The provider can read
+ * them, so they do not contain the proof of the login: it is derived from the id of the state, the
+ * cookie and a key of the server.
  */
 export function createLoginStates(
   secretKey: Uint8Array,
@@ -87,7 +87,7 @@ export function createLoginStates(
       if (payload !== false) return read(payload)
       throw new SatchelError(
         'INVALID_REQUEST',
-        'This login is over or was not begun here: go back to the application and begin again',
+        'This login has expired or was not begun here: go back to the application and begin again',
       )
     },
 
@@ -110,7 +110,7 @@ async function loadSealer(key: Uint8Array) {
   return jwt({ secret: key, alg: 'HS256', typ: TYPE }).decorator.jwt
 }
 
-/** Of a payload that we made. */
+/** Reads a payload of our own. */
 function read(payload: Readonly<Record<string, unknown>>): LoginState {
   return {
     id: String(payload['jti']),

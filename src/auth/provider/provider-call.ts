@@ -17,14 +17,14 @@ import type { Provider } from '../../domain/store/records'
 export interface ProviderCall {
   readonly provider: Provider
   readonly client: Configuration
-  /** Where the provider sends the browser back to. */
+  /** The address that the provider sends the browser back to. */
   readonly callback: string
   /** The `state` parameter. */
   readonly state: string
   readonly proof: LoginProof
 }
 
-/** The address of the provider's login page. `scopes`: what the application asked for, or null. */
+/** The address of the provider's login page. `scopes`: those that the application requested, or null. */
 export async function beginAtProvider(
   { provider, client, callback, state, proof }: ProviderCall,
   scopes: readonly string[] | null,
@@ -46,7 +46,7 @@ export async function beginAtProvider(
       : {}),
   })
   if (url.protocol === 'https:' || url.protocol === 'http:') return url.href
-  throw new SatchelError('PROVIDER_FAILED', 'The login page of the provider is no web page')
+  throw new SatchelError('PROVIDER_FAILED', 'The login page of the provider is not a web page')
 }
 
 /**
@@ -64,7 +64,7 @@ export async function identifyAtProvider(
     const tokens = await exchange(call, query)
     const load = (path: string) => loadFrom(client, tokens, path)
     const claims = isOpenId(provider) ? await findClaims(client, tokens) : await load('')
-    if (!isRecord(claims)) throw new Error('the description of the user is no object')
+    if (!isRecord(claims)) throw new Error('the description of the user is not an object')
     const identity = await PROVIDER_FACTS[provider.type].identify({ provider, claims, load })
     return { ...identity, name: identity.name ?? findName(query.get('user')) }
   } catch (error) {
@@ -72,7 +72,7 @@ export async function identifyAtProvider(
   }
 }
 
-/** How providers say that the person turned back. */
+/** The error codes of providers for a cancelled login. */
 const CANCELLATIONS = new Set([
   'access_denied',
   'user_cancelled_authorize',
@@ -90,7 +90,7 @@ async function exchange(call: ProviderCall, query: URLSearchParams) {
   const { provider, client, callback, state, proof } = call
   const returned = new URL(callback)
   returned.search = query.toString()
-  // Held against nothing, it would only be in the way; the callback and the state are the provider's own.
+  // Without a known issuer the library could not compare it; callback and state identify the provider.
   if (!isNamed(provider)) returned.searchParams.delete('iss')
   return await authorizationCodeGrant(client, returned, {
     expectedState: state,
@@ -101,7 +101,7 @@ async function exchange(call: ProviderCall, query: URLSearchParams) {
 
 type Tokens = Awaited<ReturnType<typeof exchange>>
 
-/** Of the id token and, where it names no address, of the user's description. */
+/** The claims of the id token and, when it has no address, of the user info. */
 async function findClaims(client: Configuration, tokens: Tokens): Promise<Claims> {
   const claims = tokens.claims()
   const { userinfo_endpoint } = client.serverMetadata()
@@ -112,7 +112,7 @@ async function findClaims(client: Configuration, tokens: Tokens): Promise<Claims
   return { ...claims, ...(await fetchUserInfo(client, tokens.access_token, claims.sub)) }
 }
 
-/** An object of the provider's own interface: the user's description, or `path` beneath it. */
+/** JSON from the provider's own interface: the user info, or `path` below it. */
 async function loadFrom(client: Configuration, tokens: Tokens, path: string): Promise<unknown> {
   const { fetchProtectedResource } = await import('openid-client')
   const url = new URL(`${client.serverMetadata().userinfo_endpoint}${path}`)
@@ -148,7 +148,7 @@ function chooseScopes(provider: Provider, scopes: readonly string[] | null): str
   )
 }
 
-/** Apple tells a person's name once, beside the code. */
+/** Apple sends a person's name once, beside the code. */
 function findName(user: string | null): string | null {
   if (user === null) return null
   try {

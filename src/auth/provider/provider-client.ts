@@ -7,9 +7,9 @@ import { type Outbound, OutboundError } from '../../net/outbound'
 import { isRecord, type Endpoints, locate, PROVIDER_FACTS } from './provider-facts'
 import type { Provider } from '../../domain/store/records'
 
-/** Providers as the OpenID library knows them. */
+/** The configurations of providers for the OpenID library. */
 export interface ProviderClients {
-  /** Reads its discovery document when that was long ago. Throws `PROVIDER_FAILED`. */
+  /** Reads the discovery document again after an hour. Throws `PROVIDER_FAILED`. */
   get(provider: Provider): Promise<Configuration>
 }
 
@@ -45,8 +45,8 @@ export function secretLabel(id: string): string {
 }
 
 /**
- * What went wrong with a provider, in a sentence for its administrator. The error itself is left
- * out: those of the library hold answers of the provider, and these hold tokens.
+ * The failure of a provider, in a sentence for the administrator. The error itself is left out: errors
+ * of the library contain answers of the provider, and these contain tokens.
  */
 export function providerFailure({ displayName }: Provider, error: unknown): SatchelError {
   if (error instanceof SatchelError) return error
@@ -183,8 +183,8 @@ function fetchBy(outbound: Outbound): CustomFetch {
 }
 
 /**
- * A provider without OpenID may still send id tokens. They say nothing that is used, and there is
- * nothing known that they could be checked by.
+ * A provider without OpenID may still send id tokens. They are removed: nothing in them is used, and
+ * they cannot be verified.
  */
 function withoutIdTokens(fetch: CustomFetch): CustomFetch {
   return async (url, options) => {
@@ -200,7 +200,7 @@ function withoutIdTokens(fetch: CustomFetch): CustomFetch {
   }
 }
 
-/** The words of the outbound call, of the provider or of the library, whichever there are. */
+/** The reasons that the outbound call, the provider or the library gives, in this order. */
 function reasonsOf(error: unknown): string[] {
   const chain = [...causes(error)]
   const unreached = chain.find((cause) => cause instanceof OutboundError)

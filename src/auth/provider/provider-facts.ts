@@ -1,22 +1,22 @@
 import { SatchelError } from '../../domain/value/error'
 import type { Provider, ProviderOptions, ProviderType } from '../../domain/store/records'
 
-/** The facts of a type of providers (protocol.md §3.3). An option of a provider goes first. */
+/** The facts of a type of providers (protocol.md §3.3). The options of a provider override them. */
 export interface ProviderFacts {
   readonly displayName: string
   /** Its credentials: a client secret, or a key that signs one (Apple). */
   readonly credential: 'text' | 'key'
-  /** The options it cannot do without. */
+  /** The required options. */
   readonly requires: readonly (keyof ProviderOptions)[]
-  /** Whose discovery document says where everything is; undefined where there is no such document. */
+  /** The issuer, whose discovery document has the endpoints; undefined without such a document. */
   readonly issuer?: (options: ProviderOptions) => string
-  /** Where everything is, without a document. */
+  /** The endpoints of a provider without a discovery document. */
   readonly endpoints?: Endpoints
-  /** The scopes that are asked for unless others are configured: see `usualScopes`. */
+  /** The scopes that are requested unless others are configured: see `usualScopes`. */
   readonly scopes: readonly string[]
-  /** Those that are asked for always, where `openid` and `email` are unknown. */
+  /** Scopes that are always requested from a provider without OpenID Connect. */
   readonly needed: readonly string[]
-  /** Whether it knows PKCE although its discovery document may not say so. */
+  /** True when it supports PKCE although its discovery document may not say so. */
   readonly knowsPkce: boolean
   /** More parameters for its login page. */
   readonly parameters: Readonly<Record<string, string>>
@@ -81,7 +81,7 @@ export const PROVIDER_FACTS: Readonly<Record<ProviderType, ProviderFacts>> = {
 }
 
 /**
- * The issuer whose discovery document says where everything is, or where everything is. Throws
+ * The issuer, whose discovery document has the endpoints, or the endpoints themselves. Throws
  * `UNPROCESSABLE` when neither is known.
  */
 export function locate({ type, options }: Pick<Provider, 'type' | 'options'>): string | Endpoints {
@@ -98,7 +98,7 @@ export function locate({ type, options }: Pick<Provider, 'type' | 'options'>): s
   )
 }
 
-/** True for a provider that speaks OpenID Connect: it gives id tokens. */
+/** True for a provider with OpenID Connect: it issues id tokens. */
 export function isOpenId(provider: Pick<Provider, 'type' | 'options'>): boolean {
   return typeof locate(provider) === 'string'
 }
@@ -125,7 +125,7 @@ export type Claims = Readonly<Record<string, unknown>>
 /** The claims of a provider after a login. */
 export interface ProviderAnswer {
   readonly provider: Provider
-  /** Of the id token, or the description of the user. */
+  /** The claims of the id token, or the user info. */
   readonly claims: Claims
   /** The JSON of the provider's own API at a path beneath the user info address. */
   readonly load: (path: string) => Promise<unknown>
@@ -148,7 +148,7 @@ export function identifyByClaims({ provider, claims }: ProviderAnswer): Identity
 /**
  * An administrator of a tenant may write any address into its accounts, so among many tenants an
  * address proves nothing: unless Microsoft says that the domain is that tenant's (`xms_edov`), or
- * the account is a personal one. The administrators of a tenant that was named are believed.
+ * the account is a personal one. The administrators of a configured tenant are trusted.
  */
 export function identifyByMicrosoft(answer: ProviderAnswer): Identity {
   const { provider, claims } = answer

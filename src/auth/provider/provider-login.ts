@@ -15,11 +15,11 @@ import type { Clock } from '../../clock'
 import type { Provider } from '../../domain/store/records'
 import type { Person } from '../../domain/user/policy'
 
-/** Logins that go by an outside provider (spec.md §4.4, protocol.md §3.3). */
+/** Logins with an outside provider (spec.md §4.4, protocol.md §3.3). */
 export interface ProviderLogins {
   /**
    * Sends a browser to the provider. Throws `INVALID_REQUEST`, `ORIGIN_NOT_ALLOWED` and
-   * `UNKNOWN_PROVIDER` while it is not known where else to send it.
+   * `UNKNOWN_PROVIDER` while there is no other address to send it to.
    */
   begin(request: LoginRequest): Promise<LoginStep & { readonly browser: string }>
   /**
@@ -52,7 +52,7 @@ export interface LoginReturn extends LoginContact {
 /** Where the browser goes next. */
 export interface LoginStep {
   readonly location: string
-  /** For the log: what the browser is not told. */
+  /** The cause, for the log only. */
   readonly failure?: unknown
 }
 
@@ -128,7 +128,7 @@ export function createProviderLogins(parts: ProviderLoginParts): ProviderLogins 
   }
 }
 
-/** The address a provider sends browsers to, which it must know. */
+/** The redirect address to register at a provider. */
 export function callbackAddress(address: string, provider: string): string {
   return `${address}/oauth/callback/${provider}`
 }
@@ -205,5 +205,5 @@ function requirePerson({ displayName }: Provider, { email, isVerified, name }: I
 function parseScopes(text: string | null): readonly string[] | null {
   if (text === null) return null
   if (/^[!#-[\]-~ ]{0,1000}$/.test(text)) return text.split(' ').filter((scope) => scope !== '')
-  throw new SatchelError('INVALID_REQUEST', '"scopes" is a list of scopes separated by blanks')
+  throw new SatchelError('INVALID_REQUEST', '"scopes" must be a list of scopes separated by spaces')
 }

@@ -101,12 +101,12 @@ function requireProvider(draft: ProviderDraft): CheckedDraft {
 function requireType(text: string): ProviderType {
   const type = PROVIDER_TYPES.find((candidate) => candidate === text)
   if (type !== undefined) return type
-  throw refusal(`${quoted(text)} is no type of providers: take ${PROVIDER_TYPES.join(', ')}`)
+  throw refusal(`${quoted(text)} is not a type of provider: use ${PROVIDER_TYPES.join(', ')}`)
 }
 
 function requireName(name: string): string {
   if (/^[a-z][a-z0-9-]{0,62}$/.test(name)) return name
-  throw refusal(`${quoted(name)} is no name: take small letters, digits and "-"`)
+  throw refusal(`${quoted(name)} is not a valid name: use lower-case letters, digits and "-"`)
 }
 
 /** Their names on the command line. */
@@ -170,15 +170,18 @@ export interface ProviderCheck {
   readonly issuer: string
   readonly authorizationUrl: string | null
   readonly tokenUrl: string | null
-  /** The address that must be known to the provider, or null while ours is not known. */
+  /** The redirect address to register at the provider, or null while ours is unknown. */
   readonly callbackUrl: string | null
-  /** How it answers a code that it did not give: a wrong client id or secret it refuses first. */
+  /** `refused` when the client id or secret is wrong. */
   readonly client: 'accepted' | 'refused'
-  /** Its word for that. */
+  /** The error code of its answer. */
   readonly answer: string
 }
 
-/** Asks the provider for tokens with a code that cannot be right. Throws `PROVIDER_FAILED`. */
+/**
+ * Requests tokens with an invalid code: a provider refuses a wrong client id or secret before it looks
+ * at the code. Throws `PROVIDER_FAILED`.
+ */
 export async function checkAtProvider(
   provider: Provider,
   client: Configuration,
@@ -197,7 +200,7 @@ export async function checkAtProvider(
   }
 }
 
-/** RFC 6749 §5.2, and GitHub's word for it. */
+/** Error codes of RFC 6749 §5.2, and GitHub's own. */
 const REFUSALS = new Set(['invalid_client', 'unauthorized_client', 'incorrect_client_credentials'])
 
 async function tryCode(
