@@ -85,11 +85,11 @@ function addQuotaCommand(blob: Command, cli: Cli): void {
     .description('show or set the quotas of blobs; others stay unchanged')
     .option(
       '--total <size>',
-      'of all blobs: 20GB, none for no limit, server for the setting of the server',
+      'the quota of all blobs: 20GB, none for no limit, server for the setting of the server',
       limit,
     )
-    .option('--user <size>', 'of the uploads of each user', limit)
-    .option('--blob <size>', 'of one blob', limit)
+    .option('--user <size>', 'the quota of the uploads of each user', limit)
+    .option('--blob <size>', 'the maximum size of one blob', limit)
     .addHelpText(
       'after',
       example(
