@@ -1,4 +1,4 @@
-/** The second axis of the matrix (`promises.md` 24, 25): everything somebody may try in a realm. */
+/** The second axis of the matrix (`promises.md` 24, 25): every operation that a user may try in a realm. */
 import { type Operation, put, remove } from './operation'
 import { PUBLIC, type Value } from './oracle-world'
 import { date, type SeedRow } from './standings'
@@ -6,7 +6,7 @@ import { date, type SeedRow } from './standings'
 /** Undefined where the scene has no such row. */
 export type Attempts = Readonly<Record<string, Operation | undefined>>
 
-/** The row of the scene as somebody would send it back, changed. */
+/** The row of the scene as a client would send it back, changed. */
 type Edit = (table: string, key: string, changes: Value) => Operation | undefined
 
 export const attemptsIn = (realm: string, scene: readonly SeedRow[]): Attempts => {
@@ -47,7 +47,7 @@ const onObjects = (realm: string, edit: Edit): Attempts => {
   return {
     'adds an object': added(),
     'adds an object of their own': added({ owner: 'me' }),
-    'adds an object of nobody': added({ owner: null }),
+    'adds an unowned object': added({ owner: null }),
     'adds an object of another': added({ owner: 'dave' }),
     'adds a note': put('notes', { id: 'note', realmId: realm }),
     'adds an object without saying where': put('todoItems', { id: 'tdiNew' }),
@@ -64,7 +64,7 @@ const onObjects = (realm: string, edit: Edit): Attempts => {
     'adds a property': item({ note: 'new' }),
     'leaves realm and owner open': item({ done: true, realmId: undefined, owner: undefined }),
     'takes it over': item({ owner: 'me' }),
-    'gives it to nobody': item({ owner: null }),
+    'removes its owner': item({ owner: null }),
     'gives it to another': item({ owner: 'dave' }),
     'moves it home': item({ realmId: 'me' }),
     'moves it to where they may add': item({ realmId: 'rlmOpen' }),
@@ -100,31 +100,31 @@ const onMembers = (realm: string, edit: Edit): Attempts => {
   const dave = (changes: Value) => edit('members', 'mmbDave', changes)
   const mine = (changes: Value) => edit('members', 'mmbMine', changes)
   return {
-    'invites somebody': invited({}),
-    'invites somebody to add': invited({ permissions: { add: ['todoItems'] } }),
-    'invites somebody to add all': invited({ permissions: { add: '*' } }),
-    'invites somebody to update': invited({
+    'invites a user': invited({}),
+    'invites a user to add': invited({ permissions: { add: ['todoItems'] } }),
+    'invites a user to add all': invited({ permissions: { add: '*' } }),
+    'invites a user to update': invited({
       permissions: { update: { todoItems: ['title', 'done'] } },
     }),
-    'invites somebody to update all of a table': invited({
+    'invites a user to update all of a table': invited({
       permissions: { update: { todoItems: '*' } },
     }),
-    'invites somebody to update all': invited({ permissions: { update: '*' } }),
-    'invites somebody to change owners': invited({
+    'invites a user to update all': invited({ permissions: { update: '*' } }),
+    'invites a user to change owners': invited({
       permissions: { update: { todoItems: ['owner'] } },
     }),
-    'invites somebody to manage items': invited({ permissions: { manage: ['todoItems'] } }),
-    'invites somebody to manage': invited({ permissions: { manage: '*' } }),
-    'invites somebody by a role': invited({ roles: ['local'] }),
-    'invites somebody by a strong role': invited({ roles: ['strong'] }),
-    'invites somebody by no role': invited({ roles: ['unheard of'] }),
+    'invites a user to manage items': invited({ permissions: { manage: ['todoItems'] } }),
+    'invites a user to manage': invited({ permissions: { manage: '*' } }),
+    'invites a user by a role': invited({ roles: ['local'] }),
+    'invites a user by a strong role': invited({ roles: ['strong'] }),
+    'invites a user by no role': invited({ roles: ['unheard of'] }),
     'invites for another': invited({ owner: 'dave' }),
     'invites in the name of another': invited({ invitedBy: { userId: 'bob' } }),
     'adds themselves': invited({ userId: 'me' }),
     'adds themselves with all': invited({ userId: 'me', permissions: { manage: '*' } }),
     'adds themselves as accepted': invited({ userId: 'me', accepted: date(4) }),
     'adds another': invited({ userId: 'dave' }),
-    'adds somebody as accepted': invited({ accepted: date(4) }),
+    'adds an accepted member': invited({ accepted: date(4) }),
     'adds a member without a realm': put('members', { id: 'mmbNew', email: 'new@example.com' }),
     'adds a member with a private key': put('members', { id: '#mmb', realmId: realm }),
     'renames a member': dave({ name: 'David' }),
@@ -210,7 +210,7 @@ const onRealms = (realm: string, edit: Edit): Attempts => {
   const edited = (changes: Value) => edit('realms', realm, changes)
   return {
     'makes a realm': put('realms', { realmId: 'rlmNew', name: 'new' }),
-    'makes a realm of nobody': put('realms', { realmId: 'rlmNew', owner: null }),
+    'creates an unowned realm': put('realms', { realmId: 'rlmNew', owner: null }),
     'makes a realm of another': put('realms', { realmId: 'rlmNew', owner: 'dave' }),
     'makes a realm out of a user': put('realms', { realmId: 'dave' }),
     'makes the public realm': put('realms', { realmId: PUBLIC }),
@@ -226,7 +226,7 @@ const onRealms = (realm: string, edit: Edit): Attempts => {
     'gives the realm to a member': edited({ owner: 'dave' }),
     'gives the realm to a stranger': edited({ owner: 'stranger' }),
     'gives the realm to the invited': edited({ owner: 'erin' }),
-    'gives the realm to nobody': edited({ owner: null }),
+    'removes the owner of the realm': edited({ owner: null }),
     'removes the realm': remove('realms', realm),
     'removes a realm where they are not': remove('realms', 'rlmElse'),
   }

@@ -52,7 +52,7 @@ export const namedIn = (value: unknown): string[] => {
 const rowsThatName = (rows: readonly Row[], id: string): readonly Row[] =>
   rows.filter((row) => namedIn(row.value).includes(id))
 
-/** Null is somebody without a token. */
+/** Null is an anonymous caller. */
 export const mayRead = (state: BlobWorld, person: Person | null, id: string): boolean => {
   const blob = findBlob(state, id)
   if (blob === undefined) return false

@@ -106,7 +106,7 @@ describe('objects', () => {
     expectDone(await team.mallory.put('todoItems', { id: 'tdiMine', realmId: 'mallory' }))
   })
 
-  test('of somebody who left are out of their reach', async () => {
+  test('of a former member are out of their reach', async () => {
     await using team = await openTeam({ permissions: { add: ['todoItems'] } })
     expectDone(
       await team.mallory.put('todoItems', { id: 'tdiMine', realmId: 'rlmTeam', title: 'mine' }),

@@ -200,7 +200,7 @@ export function complaint(verdict: Verdict, answer: Answer): string | undefined 
 const fits = ({ code, names }: Refusal, { code: told, reason = '' }: SatchelError): boolean =>
   code === told && names.every((name) => reason.includes(name))
 
-/** Somebody with a token for `/my`. */
+/** A user with a token for `/my`. */
 export const as = (database: Database, person: Person) => {
   const actor = actorFor(person, 'my')
   return {
@@ -213,7 +213,7 @@ export const as = (database: Database, person: Person) => {
   }
 }
 
-/** Somebody with GLOBAL_WRITE, on `/all`. */
+/** A caller with GLOBAL_WRITE, on `/all`. */
 export const administrator = (database: Database) => ({
   put: (table: string, ...objects: readonly Value[]) =>
     act(database, ADMINISTRATOR, asAdministrator(put(table, ...objects))),

@@ -1,4 +1,4 @@
-/** The first axis of the matrix (`promises.md` 24, 25): how somebody stands to which kind of realm. */
+/** The first axis of the matrix (`promises.md` 24, 25): the relation of a user to each kind of realm. */
 import type { Grant } from './oracle-permission'
 import { type Person, PUBLIC, type Value } from './oracle-world'
 
@@ -15,7 +15,7 @@ export const REALM_KINDS = {
   'an erased realm': 'rlmGone',
 } as const
 
-/** How somebody comes to a realm: the rows it takes there. */
+/** The way of a user into a realm: the rows that it takes. */
 export interface Standing {
   readonly name: string
   readonly ownsRealm?: boolean

@@ -101,8 +101,8 @@ describe('a steady clock of a database', () => {
   })
 })
 
-describe('what a steady clock of a database writes', () => {
-  test('is one unit a minute while somebody reads it, and one at its end', async () => {
+describe('writes of a steady clock', () => {
+  test('are one unit a minute while it is read, and one at its end', async () => {
     await using scene = await setup()
     const { clock, begun } = scene
     const { database, units } = counted(scene.database)

@@ -3,7 +3,7 @@ import { align } from './report'
 import type { Duel } from './result'
 import { median, medianInterval } from './statistics'
 
-/** What a workload gave for two executables, or why it failed. */
+/** The result of a workload for two executables, or its failure. */
 export interface DuelOutcome {
   readonly workload: string
   readonly duels: readonly Duel[]

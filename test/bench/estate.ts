@@ -44,7 +44,7 @@ export async function postEstate(post: Post, estate: Estate, count: number): Pro
   }
 }
 
-/** What work in the background is left in the database in a file that a server has open. */
+/** The pending background work in the database of a file that a server has open. */
 export function countJobs(file: string): number {
   using database = new Database(file, { readonly: true })
   return database.query<{ jobs: number }, []>('SELECT count(*) AS jobs FROM jobs').get()?.jobs ?? 0

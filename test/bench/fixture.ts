@@ -4,7 +4,7 @@ import type { FloorName } from './floors/serve'
 import { openSatchel, prepareSatchel, type Satchel } from './satchel'
 import { startServer, type ServerProcess } from './server-process'
 
-/** What a floor is told by the race; its fixture knows the rest. */
+/** The parameters that the race gives to a floor; its fixture knows the rest. */
 export type FloorAnswer = Pick<FloorSettings, 'init' | 'answer'>
 
 /** The data two contenders are raced on, and how each is started with it. */

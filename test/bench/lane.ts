@@ -65,7 +65,7 @@ export function satchelLane(bench: Bench, race: Race, name = 'satchel'): Lane {
   }
 }
 
-/** What Satchel answers, for the floors to send the same bytes. */
+/** The answers of Satchel, so that the floors send the same bytes. */
 export async function rehearseSatchel(bench: Bench, race: Race): Promise<Answer> {
   await using contender = await openSatchelContender(bench, race)
   return await rehearse(contender.server.ready.url, contender.load)

@@ -38,7 +38,7 @@ export const searches = {
     'nobody at all',
     '%',
   ],
-  /** Whatever is left, up to everybody. */
+  /** The remaining ones, up to all. */
   wide: ['a', 'e', 'ö', '1', 'q', '@', 'an', 'om', '12', 'example', 'company', 'team', 'auth0|'],
 }
 

@@ -1,7 +1,7 @@
 import { freshStamp } from './rows'
 import type { Load } from './wrk'
 
-/** What a server said to the first request of a load. */
+/** The answer of a server to the first request of a load. */
 export interface Answer {
   readonly status: number
   /** Those the application sets, in the order they came. */

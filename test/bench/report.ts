@@ -3,7 +3,7 @@ import { cpus, release, totalmem } from 'node:os'
 import type { Options } from './options'
 import { reaches, type Bar, type Figure, type LaneSummary } from './result'
 
-/** What a workload gave: its figures, or why it failed. */
+/** The result of a workload: its figures, or its failure. */
 export interface Outcome {
   readonly workload: string
   readonly figures: readonly Figure[]

@@ -1,4 +1,4 @@
-/** What a figure must reach (design.md §7). */
+/** The bar for a figure (design.md §7). */
 export interface Bar {
   readonly limit: 'at least' | 'at most'
   readonly bar: number

@@ -23,7 +23,7 @@ export interface Interval {
 
 /**
  * The narrowest interval between two of the values that holds the median with a confidence of 95 %,
- * whatever their distribution (the sign test); from the least to the greatest of fewer than six.
+ * for any distribution (the sign test); from the least to the greatest of fewer than six.
  */
 export function medianInterval(values: readonly number[]): Interval {
   const sorted = values.toSorted((left, right) => left - right)

@@ -5,7 +5,7 @@ import { version } from '../../package.json'
 import { temporaryFolder } from '../setup'
 import { EXECUTABLE, satchel, serve } from './setup'
 
-test('says nothing when somebody has seen enough of its help', async () => {
+test('is silent when the reader of its help closes the pipe', async () => {
   const command = `(sleep 0.2; exec "$0" serve --help) | true`
   const shell = Bun.spawn(['sh', '-c', command, EXECUTABLE], { stderr: 'pipe' })
   expect(await shell.stderr.text()).toBe('')

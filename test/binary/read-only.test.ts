@@ -5,7 +5,7 @@ import { temporaryFolder } from '../setup'
 import { EXECUTABLE, type Outcome, satchel, serve } from './setup'
 
 const isRoot = process.getuid?.() === 0
-// Root may write everywhere, so it has to become somebody else, where there is a tool for that.
+// Root may write everywhere, so the test switches to another user, where there is a tool for that.
 const canBeRefused = !isRoot || Bun.which('setpriv') !== null
 
 /** Runs a command as a user who may not write into `folder`. */
@@ -61,7 +61,7 @@ test.if(canBeRefused)(
   },
 )
 
-/** Everybody may look at it, nobody may change it. */
+/** Readable by all users, writable by none. */
 function makeReadOnly(data: string): void {
   Bun.spawnSync(['chmod', '-R', 'a+rX,a-w', data])
 }

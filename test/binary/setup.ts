@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'bun:test'
 
-/** What `bun build.ts` makes. */
+/** The executable that `bun build.ts` makes. */
 export const EXECUTABLE = join(import.meta.dir, '..', '..', 'dist', 'satchel')
 
 if (!existsSync(EXECUTABLE)) throw new Error(`${EXECUTABLE} is missing: run bun build.ts first`)

@@ -49,7 +49,7 @@ test('two users share a todo list', async () => {
   const alice = await login('alice@example.com')
   const bob = await login('bob@example.com')
 
-  // Alice keeps a list of her own that nobody else sees.
+  // Alice has a private list.
   const list = await alice.post<Row>('/my/todoLists', { title: 'Party' })
   expect(list).toMatchObject({ owner: 'alice@example.com', realmId: 'alice@example.com' })
   const milk = await alice.post<Row>('/my/todoItems', { title: 'Milk', todoListId: list.id })

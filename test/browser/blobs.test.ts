@@ -79,7 +79,7 @@ async function publish(
   return `${server.main}/blob/${ref}`
 }
 
-/** A page of somebody else, on another origin. */
+/** A foreign page, on another origin. */
 function serveStranger(html: string) {
   return Bun.serve({
     hostname: '127.0.0.1',

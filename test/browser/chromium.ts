@@ -11,7 +11,7 @@ export interface Screen {
   readonly height: number
 }
 
-/** A real browser that nobody used before, with one open page. */
+/** A real browser with a new profile and one open page. */
 export interface Browser extends AsyncDisposable {
   readonly context: BrowserContext
   readonly page: Page

@@ -4,7 +4,7 @@ import { startSmtp } from '../mail/smtp-server'
 import { openBrowser } from './chromium'
 
 const PHONE = { width: 360, height: 640 }
-/** What a person with a long name, a script and a right-to-left language would like to share. */
+/** A realm with a long name, a script and a right-to-left language in it. */
 const REALM = `سلام <script>document.title='evil'</script> ${'Donaudampfschifffahrtsgesellschaft'.repeat(2)}`
 
 /** Bob's mailbox with an invitation from Alice's application, and his phone. */

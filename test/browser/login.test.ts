@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { connectOpenId, type LoginServer, setupLogins } from '../oauth/setup'
 import { openBrowser } from './chromium'
 
-/** What a web application does, without a library: log in, exchange the code, read. */
+/** A web application without a library: log in, exchange the code, read. */
 const APPLICATION = `<!doctype html>
 <button hidden>Continue</button><output></output>
 <script type="module">

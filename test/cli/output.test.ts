@@ -37,7 +37,7 @@ test('draws the share that is done over itself, and wipes it away in the end', (
   ])
 })
 
-test('says how much is done when nobody knows how much there is', () => {
+test('shows the progress when the total is unknown', () => {
   for (const [unit, text] of [
     ['bytes', '12.3 MB'],
     ['objects', '12,345,678 objects'],

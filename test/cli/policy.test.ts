@@ -76,7 +76,7 @@ describe('satchel policy', () => {
 describe('satchel policy, with a web hook', () => {
   const url = 'https://app.example.com/new-user'
 
-  test('prints its secret once, to somebody who looks', async () => {
+  test('prints its secret once, to a terminal', async () => {
     using satchel = await setup()
     const set = ['policy', 'set', '--new-users', 'webhook', '--hook-url', url]
     const { stdout } = await satchel.watch(set)
@@ -136,7 +136,7 @@ describe('satchel policy, with a web hook', () => {
     })
   })
 
-  test('asks it about somebody, and says what would become of them', async () => {
+  test('calls it for a person, and prints the decision', async () => {
     using satchel = await setupHook(({ text }) => {
       const { userId } = JSON.parse(text) as { userId: string }
       return userId.endsWith('@example.com')

@@ -47,7 +47,7 @@ test('people get the address, the folder, what to try and, on a terminal only, t
   expect(textOf(server, true)).not.toContain('Client')
 })
 
-test('what to try names the folder when it is not the usual one', () => {
+test('the suggested commands name the folder unless it is the default', () => {
   expect(textOf(server, true)).not.toContain('--data')
   expect(textOf({ ...server, folder: '/srv/data' }, true)).toContain('--data /srv/data')
   const inMemory = textOf({ ...server, folder: '/dev/shm/x' }, true, { memory: true })

@@ -9,7 +9,7 @@ export interface Outcome {
 }
 
 export interface Scene {
-  /** Somebody looks at standard output. */
+  /** Standard output is a terminal. */
   readonly isOutputTerminal?: boolean
   /** The answer to a question; without it no question can be asked. */
   readonly answer?: string

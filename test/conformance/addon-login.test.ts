@@ -108,7 +108,7 @@ describe('the add-on', () => {
     [{}, 'USER_NOT_REGISTERED'],
     [{ intent: 'login' }, 'USER_NOT_REGISTERED'],
     [{ intent: 'register' }, 'USER_NOT_ACCEPTED'],
-  ])('72: says with the hints %p that nobody is taken in: %s', async (hints, code) => {
+  ])('72: says with the hints %p that sign-up is closed: %s', async (hints, code) => {
     await using served = await setupServed()
     await satchelJson(['policy', 'set', '--new-users', 'reject'], served.surroundings)
     await using app = await openApplication(served.main)

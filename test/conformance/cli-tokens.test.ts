@@ -4,7 +4,7 @@ import { type Answer, callerOf, type DataServer, setupData } from '../http/setup
 
 /** conformance.md 47–50, the token part of section (b): what the published CLI asks and understands. */
 
-/** As the CLI sends them, whatever it is about to do (protocol.md §9.2). */
+/** As the CLI sends them for every command (protocol.md §9.2). */
 const DEFAULT_SCOPES = [
   'IMPERSONATE',
   'MANAGE_DB',
@@ -28,7 +28,7 @@ const ask = (server: DataServer, client: Client, scopes: readonly string[]) =>
     scopes,
   })
 
-/** What the CLI makes of the answer (protocol.md §2.3). */
+/** The CLI’s view of the answer (protocol.md §2.3). */
 function readAsCli({ status, body }: Answer): 'token' | 'login again' | 'failed' {
   const { type, error, message } = (body ?? {}) as Record<string, unknown>
   if (status === 200 && type === 'tokens') return 'token'

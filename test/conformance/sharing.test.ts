@@ -16,7 +16,7 @@ interface Team extends Executable {
   readonly bob: Caller
   readonly carol: Caller
   readonly realmId: string
-  /** Makes Bob a member with these permissions or roles, whatever he was before. */
+  /** Makes Bob a member with exactly these permissions or roles. */
   letBob(rights: Row): Promise<void>
 }
 
@@ -104,7 +104,7 @@ describe('realms', () => {
       '403 update plain.title',
     )
     expect(await refusal(bob.remove('/my/plain/hers'))).toBe('403 manage plain')
-    // What he has made is his.
+    // He owns the objects that he created.
     await must(put({ id: 'new', realmId, title: 'mine' }))
     expect((await bob.remove('/my/plain/new')).status).toBe(204)
     await team.letBob({ permissions: { manage: ['plain'] } })
@@ -145,7 +145,7 @@ describe('realms', () => {
     expect(await keys(carol, '/my/plain')).toEqual(['hers'])
   })
 
-  test('122: nobody writes into rlm-public without permission, and nothing of it stays', async () => {
+  test('122: a write into rlm-public without permission is rejected and stores nothing', async () => {
     await using team = await setupTeam()
     const rows = [{ id: 'private' }, { id: 'public', realmId: 'rlm-public' }]
     expect(await refusal(team.bob.post('/my/plain', rows))).toBe('403 add plain')
@@ -185,7 +185,7 @@ describe('realms', () => {
     expect(realms.filter(({ realmId }) => realmId === tied.realmId)).toHaveLength(1)
   })
 
-  test('135: private realms and private keys are nobody else’s to see', async () => {
+  test('135: private realms and private keys are visible to their user only', async () => {
     await using team = await setupTeam()
     const { alice, bob, carol } = team
     await must(alice.post('/my/plain', [{ id: 'secret' }, { id: '#settings', theme: 'dark' }]))
@@ -204,7 +204,7 @@ describe('realms', () => {
 })
 
 describe('members', () => {
-  test('123: nobody is made a member by another', async () => {
+  test('123: a user cannot make another user a member', async () => {
     await using team = await setupTeam()
     const { alice, realmId } = team
     const row = { realmId, userId: BOB, permissions: { manage: '*' } }
@@ -252,7 +252,7 @@ describe('members', () => {
     expect(objectsOf(await alice.get('/my/members'))).toEqual([{ ...row, rejected, userId: BOB }])
   })
 
-  test('128: others answer for nobody', async () => {
+  test('128: a user cannot answer for another user', async () => {
     await using team = await setupTeam()
     const { alice, bob, carol, realmId } = team
     await team.letBob({})

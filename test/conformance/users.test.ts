@@ -97,7 +97,7 @@ describe('users', () => {
   })
 })
 
-describe('what tokens say of users', () => {
+describe('claims about users in tokens', () => {
   test('76: when the token ends, in ms, and the address in lower case', async () => {
     await using executable = await setupExecutable()
     const claims = { sub: 'Alice@Example.COM', email: 'Alice@Example.COM', name: 'Alice' }

@@ -27,7 +27,7 @@ async function textOf(store: BlobStore, text: string): Promise<string> {
 
 function describeArrivals(openStore: OpenBlobStore): void {
   describe('arrivals', () => {
-    test('have the hash and the size of their bytes, in whatever parts those came', async () => {
+    test('have the hash and the size of their bytes, for chunks of any size', async () => {
       await using fixture = await openStore()
       const large = Buffer.alloc(3_000_000, 'abcdefg')
       const parts = [large.subarray(0, 1), large.subarray(1, 2_000_001), large.subarray(2_000_001)]
@@ -212,7 +212,7 @@ function describeRemoval(openStore: OpenBlobStore): void {
       expect(await listed(store)).toEqual([hash])
     })
 
-    test('leaves what somebody is keeping, without asking', async () => {
+    test('leaves a content that is being kept, without asking', async () => {
       await using fixture = await openStore()
       const { store } = fixture
       await bring(store, 'one')

@@ -6,7 +6,7 @@ import type { Code } from '../../src/domain/store/credentials'
 /** Codes that are good once: one-time codes and authorization codes. */
 export function describeCodes(openStore: OpenStore): void {
   describe('codes', () => {
-    test('are found by their id as they were last put, whatever they are', async () => {
+    test('are found by their id as they were last put, of every kind', async () => {
       await using fixture = await setupDatabase(openStore)
       const first = code('a', { state: { as: null, list: [1, { deep: true }] }, used: null })
       const second: Code = {

@@ -17,7 +17,7 @@ import {
 } from './fixture'
 import { user } from './user-fixture'
 
-/** `onCommit`: one announcement for each commit that somebody waits for. */
+/** `onCommit`: one announcement for each commit that has a listener. */
 export function describeCommits(openStore: OpenStore): void {
   describe('announcements', () => {
     test('have each unit with its revision, the realms and tables that changed, and its origin', async () => {
@@ -248,7 +248,7 @@ export function describeCommits(openStore: OpenStore): void {
       expect(await database.commitsAfter(end)).toEqual([])
     })
 
-    test('stop for a listener that is done, and harm nobody when one throws', async () => {
+    test('stop for a listener that is done, and reach the others when one throws', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const table = await declareIn(database, 'things')
@@ -309,7 +309,7 @@ const RIGHTS: [string, (tx: WriteTx) => unknown, ...string[]][] = [
     'alice',
   ],
   [
-    'an invitation that somebody accepts',
+    'an invitation that is accepted',
     (tx) => tx.memberships.put(membership('members:invited', { userId: 'alice' })),
     'alice',
     'invited@x.org',

@@ -3,7 +3,7 @@ import { SatchelError } from '../../src/domain/value/error'
 import { codeOf } from '../auth/setup'
 import { ANY_SIZE, bring, chunksOf, type OpenBlobStore } from './content-fixture'
 
-/** An upload that is acknowledged is whole, whatever lay there before. */
+/** An acknowledged upload is complete, even if a damaged file was there before. */
 export function describeMending(openStore: OpenBlobStore): void {
   describe('mending, when the same bytes come again,', () => {
     test('brings back bytes that were lost', async () => {

@@ -5,7 +5,7 @@ import { type OpenStore, setupDatabase } from './fixture'
 /** Background work that one holder at a time does. */
 export function describeDuties(openStore: OpenStore): void {
   describe('a duty', () => {
-    test('is granted to somebody who asks, and each of another name', async () => {
+    test('is granted to a caller, and so is each of another name', async () => {
       await using fixture = await setupDatabase(openStore)
       await using jobs = ask(fixture.database, 'jobs')
       await using mails = ask(fixture.database, 'mails')

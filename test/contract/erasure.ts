@@ -205,7 +205,7 @@ function tracesFor(index: number) {
     name === 'things' ? { ...NO_TRACES, entries: [entry(index, 1)] } : NO_TRACES
 }
 
-/** What each method shows of the objects of `setupDying`, and of one more called `other`. */
+/** The results of each method for the objects of `setupDying`, and for one more called `other`. */
 async function viewOf(database: Database, table: Table, realm: RealmRef, index: number) {
   return database.read(async ({ objects }) => {
     const lookup = { index, keys: [Uint8Array.of(1)] }

@@ -139,7 +139,7 @@ function describeErasedBlobs(openStore: OpenStore): void {
       expect(await areFound(database, 'one', [alice])).toEqual([false])
     })
 
-    test('have their grace when somebody who brought them is there', async () => {
+    test('have their grace while an uploader exists', async () => {
       await using world = await setupWorld(openStore)
       const { database, table, realms, alice, clock } = world
       const [r1] = realms

@@ -61,7 +61,7 @@ export function describeLists(openStore: OpenStore): void {
       expect(await keys([])).toEqual([])
     })
 
-    test('holds every row that was there throughout once, whatever else comes and goes', async () => {
+    test('has every row that exists throughout once, although others come and go', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const table = await declareIn(database, 'things')

@@ -37,7 +37,7 @@ export function describeLocating(openStore: OpenStore): void {
       expect(await database.read((tx) => tx.objects.gather(table, 0, CHUNK, none))).toEqual([])
     })
 
-    test('gives up when a realm has a large part of the table, at whatever position', async () => {
+    test('gives up when a realm has a large part of the table, at any position', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const table = await declareIn(database, 'things')

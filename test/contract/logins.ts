@@ -2,10 +2,10 @@ import { describe, expect, test } from 'bun:test'
 import type { Database } from '../../src/domain/store/store'
 import { inEveryLife, memoryOf, NOW, type OpenStore, refreshToken, setupDatabase } from './fixture'
 
-/** What logins with outside providers leave behind: states that are spent, logins that are revoked. */
+/** The records of logins with providers: states that are spent, logins that are revoked. */
 export function describeLogins(openStore: OpenStore): void {
   describe('the state of a login', () => {
-    test('is spent once, whatever becomes of the process', async () => {
+    test('is spent once, even after a restart', async () => {
       await using fixture = await setupDatabase(openStore)
       expect(await spend(fixture.database, 'one')).toBe(true)
       await inEveryLife(fixture, async (database) => {
@@ -75,7 +75,7 @@ export function describeLogins(openStore: OpenStore): void {
       expect(await isRevoked(database, 'one')).toBe(true)
     })
 
-    test('changes policy, so that nobody goes on with a token that was verified before', async () => {
+    test('changes policy, so that a token that was verified before is checked again', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const forgets = await memoryOf(database)

@@ -48,7 +48,7 @@ interface Modelled {
 
 interface Step {
   readonly key: string
-  /** What the object shall be; undefined removes it. */
+  /** The new object; undefined removes it. */
   readonly object: Modelled | undefined
 }
 

@@ -19,7 +19,7 @@ import type { Table } from '../../src/domain/store/tables'
 /** `read`, and the life of a transaction. */
 export function describeSnapshots(openStore: OpenStore): void {
   describe('reads', () => {
-    test('see one snapshot, whatever is written meanwhile', async () => {
+    test('see one snapshot, regardless of concurrent writes', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const table = await declareIn(database, 'accounts')
@@ -50,7 +50,7 @@ export function describeSnapshots(openStore: OpenStore): void {
       await Promise.all([...transfers, reading])
     })
 
-    test('begun after a unit was answered see it, whatever other reads are under way', async () => {
+    test('begun after a unit was answered see it, regardless of other open reads', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const table = await declareIn(database, 'things')

@@ -165,7 +165,7 @@ export function describeTables(openStore: OpenStore): void {
   })
 
   describe('indexes', () => {
-    test('are building until somebody says that they are ready', async () => {
+    test('are building until they are marked as ready', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const table = await declareIn(database, 'things', '@id, title')

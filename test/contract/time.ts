@@ -42,7 +42,7 @@ export function describeTime(openStore: OpenStore): void {
       expect(await latest(database)).toBe(now)
     })
 
-    test('is no policy, and nobody is told', async () => {
+    test('is no policy, and is not announced', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const forgets = await memoryOf(database)

@@ -103,7 +103,7 @@ export function describeUserLists(openStore: OpenStore): void {
   })
 
   describe('a search of users', () => {
-    test('finds the parts of their texts, of any length, whatever they are', async () => {
+    test('finds all parts of their texts, of any length', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const users = await putAll(database, [

@@ -48,7 +48,7 @@ export function describeUsers(openStore: OpenStore): void {
         expect(await ids(again, { search: 'w' })).toEqual(['alice'])
         expect(await ids(again, { search: 'b' })).toEqual([])
       })
-      // A life that is over is not given again, though nobody has had it for a restart.
+      // An ended incarnation is not used again, even after a restart.
       const reopened = await (await fixture.reopen()).open('main')
       expect((await putOne(reopened, user('bob'))).incarnation).toBeGreaterThan(
         alice.incarnation + 1,

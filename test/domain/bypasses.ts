@@ -1,4 +1,4 @@
-/** What a database lists in these tests. */
+/** The listed origins of a database in these tests. */
 export const LISTED = [
   'https://app.example.com',
   'https://shop.example.com:8443',
@@ -51,7 +51,7 @@ export const BYPASSES = [
   'https://user:password@app.example.com',
   'https://:@evil.com@app.example.com',
   'myapp://user@x',
-  // What parsers turn round or leave out.
+  // Characters that parsers convert or drop.
   'https:\\\\evil.com',
   'https://app.example.com\\@evil.com',
   'https://app.example.com\\.evil.com',

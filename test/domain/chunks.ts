@@ -21,7 +21,7 @@ export async function* cut(input: string | Buffer, length: number): AsyncGenerat
 
 const SHARED = new Uint8Array(100_000)
 
-/** Files are read into one buffer again and again: nobody may hold on to a chunk. */
+/** Files are read into one buffer again and again, so a chunk must not be kept. */
 function reused(chunk: Uint8Array): Uint8Array {
   SHARED.fill(0)
   SHARED.set(chunk)

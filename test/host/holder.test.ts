@@ -11,7 +11,7 @@ import {
 } from '../../src/host/holder'
 import { temporaryFolder } from '../setup'
 
-test('what a holder writes is read by others, and only by their user', () => {
+test('the file of a holder is readable by other processes of the same user only', () => {
   using folder = temporaryFolder()
   const holder = { ...thisProcess(), address: 'http://127.0.0.1:1', token: 'secret' }
   writeHolder(folder.path, holder)
@@ -24,7 +24,7 @@ test('what a holder writes is read by others, and only by their user', () => {
   expect(readHolder(folder.path)).toBeUndefined()
 })
 
-test.each(['', '{', '[]', 'null', '{"pid":"1"}'])('makes nobody out of %p', (content) => {
+test.each(['', '{', '[]', 'null', '{"pid":"1"}'])('finds no holder in %p', (content) => {
   using folder = temporaryFolder()
   writeFileSync(join(folder.path, 'holder.json'), content)
   expect(readHolder(folder.path)).toBeUndefined()

@@ -14,7 +14,7 @@ export interface World {
 
 export interface HouseRequest {
   readonly name: string
-  /** Makes the request; `turn` is another number every time. What it awaits is not measured. */
+  /** Makes the request; `turn` is another number every time. Awaited work is not measured. */
   readonly prepare: (world: World, turn: number) => Request | Promise<Request>
 }
 

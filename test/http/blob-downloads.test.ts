@@ -80,7 +80,7 @@ describe('a download', () => {
     expect((await alice.download('1:a', tags)).status).toBe(304)
   })
 
-  test('without ACCESS_DB is for nobody with a token', async () => {
+  test('without ACCESS_DB is refused to every token', async () => {
     await using server = await setupBlobs()
     await (await server.blobs(ALICE)).bring('a', 'abc')
     const bare = await server.as(ALICE, [])
@@ -105,7 +105,7 @@ describe('a download', () => {
 })
 
 describe('HEAD', () => {
-  test('has the headers of GET and nothing else, whatever range is asked for', async () => {
+  test('has the headers of GET and nothing else, for any range', async () => {
     await using server = await setupBlobs()
     const alice = await server.blobs(ALICE)
     await alice.bring('a', LARGE, 'text/html')
@@ -318,7 +318,7 @@ test('a file that is missing is reported to the caller and the log', async () =>
   expect(server.lines.some((line) => line.includes('A response could not be sent'))).toBe(true)
 })
 
-test('a reader who leaves, and one who takes nothing, hold nobody up', async () => {
+test('a reader who leaves, and one who stalls, delay no other caller', async () => {
   await using server = await setupBlobs()
   const alice = await server.blobs(ALICE)
   await alice.bring('a', new Uint8Array(20_000_000))

@@ -165,7 +165,7 @@ describe('room for blobs', () => {
   })
 })
 
-test('whatever one sends, others come in', async () => {
+test('one sender does not block the others', async () => {
   await using server = await setupBlobs()
   const [alice, bob] = [await server.as(ALICE), await server.blobs(BOB)]
   using stack = new DisposableStack()
@@ -182,7 +182,7 @@ test('whatever one sends, others come in', async () => {
 })
 
 describe('a user who is deleted', () => {
-  test('takes along the blobs that nobody else has anything of', async () => {
+  test('removes the blobs that no other user references', async () => {
     await using server = await setupBlobs()
     const { alice, bob, realmId } = await share(server)
     const shared = await alice.bring('shared', 'shared')

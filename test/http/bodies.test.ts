@@ -173,7 +173,7 @@ describe('a large body', () => {
     expect(text).toContain('"PAYLOAD_TOO_LARGE"')
   })
 
-  test('is put together from chunks of whatever size', async () => {
+  test('is put together from chunks of any size', async () => {
     await using server = await setupData()
     const alice = await server.as(ALICE)
     const words = Array.from({ length: 300_000 }, (_, n) => `${n} ä€`).join(' ')

@@ -105,7 +105,7 @@ describe('a page of a listed origin', () => {
 })
 
 describe('a page of any other origin', () => {
-  test('is refused before anything happens, whatever it calls (conformance 13)', async () => {
+  test('is refused before anything happens, for every route (conformance 13)', async () => {
     await using server = await listed(APP)
     const alice = await server.as(ALICE)
     const evil = { origin: 'https://evil.example' }

@@ -14,7 +14,7 @@ interface ErrorBody {
   readonly reason?: string
 }
 
-/** What every refusal has, whatever it is. Returns its body. */
+/** Checks the common parts of a refusal. Returns its body. */
 function expectRefusal(answer: Answer, status: number, code: string): ErrorBody {
   expect({ status: answer.status, body: answer.body }).toMatchObject({ status, body: { code } })
   const body = answer.body as ErrorBody

@@ -218,7 +218,7 @@ describe('a user who is deleted', () => {
     expect((await root.remove(`/users/${ALICE}`)).status).toBe(204)
     expect(new Set(await statuses(alice))).toEqual(new Set([401]))
     expect((await refresh(server, tokens)).status).toBe(401)
-    // In the same millisecond, by whatever way.
+    // In the same millisecond, by any way.
     expect((await change(server, { type: 'prod' })).status).toBe(200)
     expect(new Set(await statuses(alice))).toEqual(new Set([401]))
     expect((await refresh(server, tokens)).status).toBe(401)

@@ -172,7 +172,7 @@ describe('pages', () => {
     expect(numbers(even)).toEqual(range(13).map((n) => n * 2))
   })
 
-  test('keep the filter in the link, whatever stands in it', async () => {
+  test('keep the filter in the link, for any characters', async () => {
     await using server = await setupData()
     const value = 'a b+c&d=e"<>;,%/ü😀'
     const name = 'x<>"&='

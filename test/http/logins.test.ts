@@ -4,7 +4,7 @@ import { wrongCode } from '../auth/otp-setup'
 import { ALICE, bodyOf, FOO, public_key, refreshRequest, setupLogin } from './login-setup'
 import type { LoginServer } from './login-setup'
 
-/** What people who log in by themselves ask and are answered: otp, demo and refresh_token. */
+/** The requests and answers of people who log in themselves: otp, demo and refresh_token. */
 
 const BOB = 'bob@example.com'
 const APP = 'http://localhost:5173'
@@ -109,7 +109,7 @@ describe('protocol.md §2.1: step 1', () => {
   })
 })
 
-describe('protocol.md §2.3: a refusal to somebody at a login dialog', () => {
+describe('protocol.md §2.3: a refusal at a login dialog', () => {
   test('of a wrong code is 401 with a sentence, while it may be tried again (conformance 14, 69)', async () => {
     await using server = await setupLogin()
     const { otp_id } = await bodyOf(await server.ask())

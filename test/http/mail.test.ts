@@ -29,7 +29,7 @@ describe('mail that is not configured', () => {
   })
 })
 
-test('a mail server that is slow or down keeps nobody waiting', async () => {
+test('a mail server that is slow or down delays no caller', async () => {
   await using smtp = await startSmtp({ onConnect: () => undefined })
   const smtpUrl = `smtp://127.0.0.1:${smtp.port}`
   await using server = await setupLogin({ smtpUrl, mailFrom: 'app@example.com' })

@@ -25,7 +25,7 @@ describe('a login', () => {
     expect(answerOf(url)['code']).toBeString()
   })
 
-  test('162: says what it says in ASCII, whatever the provider is called', async () => {
+  test('162: answers in ASCII, for any name of the provider', async () => {
     await using server = await setupLogins()
     const name = { type: 'custom-oauth2', name: 'oe', displayName: 'Öffentlich "€"' }
     await connectOpenId(server, name)

@@ -210,7 +210,7 @@ describe('a value that is posted again', () => {
   })
 })
 
-describe('what cannot be stored leaves nothing', () => {
+describe('a rejected request leaves nothing', () => {
   const bad = { $t: 'Uint8Array', v: '!'.repeat(200) }
   test.each<[string, Row | Row[], number, string]>([
     ['bytes that are none', { id: 'itm1', a: { b: [bad] } }, 422, 'a.b.0'],
@@ -248,7 +248,7 @@ describe('what cannot be stored leaves nothing', () => {
     expect(contentsOf(server)).toEqual([])
   })
 
-  test('an object that somebody else has', async () => {
+  test('an object of another user', async () => {
     await using server = await setupData({ offloadBeyond: '100' })
     const [alice, bob] = [await server.as(ALICE), await server.as(BOB)]
     await put(alice, { id: 'itm1', a: file('theirs'.repeat(50)) })
@@ -268,7 +268,7 @@ test('a blob larger than blobs may be is refused, and nothing of the request sto
   expect(await put(alice, rows[0] ?? {})).toHaveProperty('_hasBlobRefs', 1)
 })
 
-test('what a user offloads counts against their quota', async () => {
+test('offloaded values count against the quota of their user', async () => {
   await using server = await setupData({ offloadBeyond: '100', userBlobQuota: '300' })
   const alice = await server.as(ALICE)
   await put(alice, { id: 'itm1', a: file('x'.repeat(200)) })

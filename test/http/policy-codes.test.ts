@@ -63,7 +63,7 @@ describe('72, 169: the policy says no', () => {
     await arrange(server, situation)
     const { intent } = situation
     for (const [grant, come] of Object.entries(WAYS)) {
-      // Backends say nothing of why: they vouch for somebody.
+      // Backends give no intent: they vouch for the person.
       if (grant === 'client_credentials' && intent !== undefined) continue
       const { status, body } = await come(server, intent === undefined ? {} : { intent })
       expect({ grant, status, body }).toMatchObject({ grant, status: 403, body: { code } })

@@ -154,7 +154,7 @@ describe('the types of providers', () => {
     expect(new URL(sent[3] ?? '').searchParams.has('scope')).toBe(false)
   })
 
-  test('custom-oauth2: what an OpenID provider says that nobody can check is not in the way', async () => {
+  test('custom-oauth2: claims of an OpenID provider that cannot be verified are ignored', async () => {
     await using server = await setupLogins({ allowPrivateAddresses: '127.0.0.0/8,::1/128' })
     const openid = await connectOpenId(server, { type: 'google' })
     const elsewhere = openid.issuer.replace('127.0.0.1', 'localhost')

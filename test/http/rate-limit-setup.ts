@@ -25,7 +25,7 @@ export async function statuses(times: number, call: () => Promise<Answer>): Prom
 
 export const of = (status: number, times: number) => Array.from({ length: times }, () => status)
 
-/** Somebody without a token at this address. */
+/** An anonymous caller at this address. */
 export function anyoneAt(base: string, address: string): Caller['send'] {
   return (method, path, options = {}) =>
     callerOf(base).send(method, path, {

@@ -9,7 +9,7 @@ describe('a limited answer', () => {
     const alice = await server.as(ALICE)
     expect(quotaOf(await alice.get('/my/plain'))).toEqual({ limit: 3, remaining: 2, reset: 60 })
     server.clock.advance(20_500)
-    // Whatever the answer is, and with the methods that read.
+    // For any answer, and with the methods that read.
     expect(quotaOf(await alice.get('/my/none'))).toEqual({ limit: 3, remaining: 1, reset: 40 })
     const head = await alice.send('HEAD', '/my/plain')
     expect(quotaOf(head)).toEqual({ limit: 3, remaining: 0, reset: 40 })
@@ -81,7 +81,7 @@ describe('reads and writes', () => {
     expect((await alice.get('/my/plain')).status).toBe(429)
   })
 
-  test('of a user are those of all their tokens, and of nobody else', async () => {
+  test('of a user are counted for all their tokens, and for no other user', async () => {
     await using server = await setupData({ rateLimits: 'reads=2/1m' })
     const [alice, again, bob] = [
       await server.as(ALICE),
@@ -119,7 +119,7 @@ describe('reads and writes', () => {
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(70)
   })
 
-  test('are not counted where nobody limits them', async () => {
+  test('are not counted without a limit', async () => {
     await using server = await setupData({ rateLimits: 'reads=1/1m,writes=1/1m,logins=1/1m' })
     for (const path of ['/health', '/ready', '/', '/openapi', '/openapi/json']) {
       for (let times = 0; times < 3; times++) {
@@ -138,18 +138,18 @@ describe('reads and writes', () => {
   })
 })
 
-describe('somebody without a token', () => {
+describe('an anonymous caller', () => {
   test('is counted by the address that a trusted proxy names', async () => {
     await using server = await setupData({ trustProxy: PROXY, rateLimits: 'reads=1/1m' })
     const get = (address: string) => anyoneAt(server.main, address)('GET', '/public/plain')
     expect((await get('203.0.113.1')).status).toBe(200)
     expect((await get('203.0.113.2')).status).toBe(200)
     expect((await get('203.0.113.1')).status).toBe(429)
-    // What the caller itself writes before the proxy does is not believed.
+    // Entries that the caller itself writes are not trusted.
     expect((await get('198.51.100.9, 203.0.113.1')).status).toBe(429)
   })
 
-  test('is counted by the address of the socket when nobody is trusted', async () => {
+  test('is counted by the address of the socket without a trusted proxy', async () => {
     await using server = await setupData({ rateLimits: 'reads=1/1m' })
     const get = (address: string) => anyoneAt(server.main, address)('GET', '/public/plain')
     expect((await get('203.0.113.1')).status).toBe(200)
@@ -202,7 +202,7 @@ describe('limits are off', () => {
   })
 })
 
-test('a clock that is set back or ahead shuts nobody out', async () => {
+test('a clock that is set back or ahead blocks no caller', async () => {
   await using server = await setupData({ rateLimits: 'reads=2/1m' })
   const alice = await server.as(ALICE)
   const get = async () => (await alice.get('/my/plain')).status

@@ -17,7 +17,7 @@ export interface SendOptions {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Somebody who calls the database `main`. Paths begin with a slash and follow its address. */
+/** A caller of the database `main`. Paths begin with a slash and follow its address. */
 export interface Caller {
   readonly token: string | undefined
   send(method: string, path: string, options?: SendOptions): Promise<Answer>
@@ -111,7 +111,7 @@ export function objectsOf(answer: Answer): Record<string, unknown>[] {
   return answer.body as Record<string, unknown>[]
 }
 
-/** What one connection received. */
+/** The bytes that one connection received. */
 export interface Received {
   readonly text: string
   /** The statuses of the answers in it, in order. */

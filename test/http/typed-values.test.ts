@@ -68,7 +68,7 @@ describe('typed values (protocol.md §1.2)', () => {
     expect((await alice.get('/my/plain')).text).toBe(`[${stored.text}]`)
   })
 
-  test('of unknown types are kept, whatever is in them', async () => {
+  test('of unknown types are kept, with any content', async () => {
     await using server = await setupData()
     const alice = await server.as(ALICE)
     const values = [

@@ -156,7 +156,7 @@ describe('DELETE /users/<userId>', () => {
     expect((await again.post('/my/plain', { id: 'private' })).status).toBe(200)
     expect((await again.post('/my/plain', { id: 'shared' })).status).toBe(403)
     expect(await keysOf(again, '/my/plain')).toEqual(['public', 'private'])
-    // What they owned in the team they do not reach, though the row still says so.
+    // They cannot reach objects that they owned in the team, though the rows still name them.
     expect(objectsOf(await bob.get('/my/plain?id=shared'))).toMatchObject([{ owner: ALICE }])
     expect((await again.remove('/my/plain/shared')).status).toBe(404)
   })

@@ -84,7 +84,7 @@ describe('42: a new user', () => {
   })
 })
 
-test('nobody asks about who is known, is a demo user or only logs in', async () => {
+test('is not called for users, for demo users and for the intent login', async () => {
   await using server = await setup()
   await server.vouch({ sub: ALICE, email: ALICE })
   expect(asked(server.hook)).toHaveLength(1)

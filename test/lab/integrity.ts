@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 
-/** What SQLite says about the file of the database `main`; `ok` when all is well. */
+/** The result of SQLite’s integrity check of the database `main`; `ok` without a fault. */
 export function integrityOf(folder: string): string {
   using database = new Database(join(folder, 'databases', 'main', 'database.sqlite'), {
     readonly: true,

@@ -8,7 +8,7 @@ import { type Run, readRun, writeAway } from './writers'
 export interface KillReport {
   readonly rounds: number
   readonly acknowledged: number
-  /** Acknowledged writes that were lost, and whatever else was wrong. */
+  /** Lost acknowledged writes, and all other faults. */
   readonly problems: readonly string[]
 }
 

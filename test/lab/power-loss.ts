@@ -54,7 +54,7 @@ export async function losePower(
   const broken: string[] = []
   let acknowledged = 0
   let forgotten = 0
-  // Ended in order, so that the client, the schema and the keys are there whatever is forgotten.
+  // Ended in order, so that the client, the schema and the keys survive any power loss.
   const first = await startExecutable(folder.path)
   await first[Symbol.asyncDispose]()
   const { client } = first
@@ -99,7 +99,7 @@ export async function losePowerOfUploads(
   const args = ['--durability', durability]
   const forgotten = { bytes: 0, names: 0 }
   const killed = await killUploads(rounds, seed, async (folder, random) => {
-    // The folders are there whatever is forgotten.
+    // The folders survive any power loss.
     await using first = await startExecutable(folder)
     await (await first.root()).send('PUT', '/blob/first', { body: 'first' })
     const disk = createBlobDisk(join(folder, 'databases', 'main', 'blobs'), order, random)

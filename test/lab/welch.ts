@@ -27,7 +27,7 @@ export function drawTurns(samples: number, random: Random): Uint8Array {
 export const MOST_T = 4.5
 
 /**
- * Compares two series of times. Whatever is slower than 95 % of all is left out: what else the
+ * Compares two series of times. The slowest 5 % are left out: what else the
  * machine does at times says nothing about them, and hides what there is to see.
  */
 export function compareTimes(one: Float64Array, other: Float64Array): Comparison {

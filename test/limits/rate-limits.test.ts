@@ -5,7 +5,7 @@ const SECOND = 1000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 
-describe('rate limits as somebody writes them', () => {
+describe('rate limits as text', () => {
   test('are all of the table, none of it, or what differs', () => {
     const on = parseRateLimits('on')
     expect(on).toEqual(RATE_LIMITS)

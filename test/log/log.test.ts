@@ -57,26 +57,23 @@ test.each([
   '\u2028\u2029',
   '\ud800',
   'ünï😀',
-])(
-  'whatever a path or a subject holds, a request stays one line without control characters: %p',
-  (evil) => {
-    for (const format of ['json', 'text'] as const) {
-      const { logs, lines } = setup({ format })
-      logs.access({ ...request, path: evil, method: evil, subject: evil })
-      serverLog.error('What {evil} did', { evil })
-      expect(lines).toHaveLength(2)
-      for (const line of lines) expect(line).not.toMatch(/[\p{Cc}\u2028\u2029]/u)
-      if (format === 'json') {
-        expect(JSON.parse(lines[0] ?? '')).toMatchObject({
-          path: evil,
-          method: evil,
-          subject: evil,
-        })
-        expect(JSON.parse(lines[1] ?? '')).toMatchObject({ evil })
-      }
+])('for any path or subject, a request stays one line without control characters: %p', (evil) => {
+  for (const format of ['json', 'text'] as const) {
+    const { logs, lines } = setup({ format })
+    logs.access({ ...request, path: evil, method: evil, subject: evil })
+    serverLog.error('What {evil} did', { evil })
+    expect(lines).toHaveLength(2)
+    for (const line of lines) expect(line).not.toMatch(/[\p{Cc}\u2028\u2029]/u)
+    if (format === 'json') {
+      expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+        path: evil,
+        method: evil,
+        subject: evil,
+      })
+      expect(JSON.parse(lines[1] ?? '')).toMatchObject({ evil })
     }
-  },
-)
+  }
+})
 
 test('an error is spelled out with what caused it', () => {
   const { lines } = setup()

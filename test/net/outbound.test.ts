@@ -59,7 +59,7 @@ test('sends method, headers and body, and gives status, headers and body back', 
 })
 
 // promises.md 32
-describe('promise 32: an address that somebody configured reaches nothing private', () => {
+describe('promise 32: a configured address reaches no private network', () => {
   test.each([
     'http://127.0.0.1:PORT',
     'http://localhost:PORT',

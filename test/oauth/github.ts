@@ -10,7 +10,7 @@ export interface GitHubUser {
   }[]
 }
 
-/** What GitHub does in a login, as its documentation has it: OAuth 2 without OpenID. */
+/** The login of GitHub according to its documentation: OAuth 2 without OpenID. */
 export interface GitHubServer extends Disposable {
   readonly url: string
   /** The parameters of the requests for tokens. */

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type ClientMetadata, type Configuration, Provider } from 'oidc-provider'
 
-/** What a provider says about somebody, by the name they log in with. */
+/** The claims of a provider about a person, by their login name. */
 export type Accounts = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
 export const CLIENT_ID = 'satchel-at-the-provider'

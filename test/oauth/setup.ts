@@ -90,7 +90,7 @@ export async function setupLogins(
 
 export type ProviderInput = Parameters<typeof inputOf>[0]
 
-/** What `provider.add` takes, with nothing said that need not be. */
+/** The input of `provider.add`, without optional fields. */
 export function inputOf(given: {
   readonly type: string
   readonly name?: string
@@ -179,7 +179,7 @@ export async function codeOfLogin(
   return code
 }
 
-/** What `GET /auth-providers` answers. */
+/** The answer of `GET /auth-providers`. */
 export async function providersOf(server: LoginServer): Promise<unknown> {
   return (await fetch(`${server.main}/auth-providers`)).json()
 }

@@ -22,7 +22,7 @@ interface Cookie {
   readonly isLax: boolean
 }
 
-/** `stopsAt` says which addresses nobody answers: those of applications. */
+/** `stopsAt` names the addresses that no server answers: those of applications. */
 export function createVisitor(stopsAt: (url: URL) => boolean): Visitor {
   const cookies = new Map<string, Cookie>()
   const trail: string[] = []

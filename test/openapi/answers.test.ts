@@ -122,7 +122,7 @@ describe('the document of GET /openapi/json', () => {
       if (operation.operationId === 'requestToken') continue
       expect(await refusal(fill(path), {}, '[1]')).toBe('UNPROCESSABLE')
     }
-    // What cannot be provoked from outside.
+    // Codes that cannot be provoked from outside.
     for (const { operation } of server.operations) {
       const { content } = operation.responses['500'] ?? {}
       expect(Object.keys(content?.['application/json']?.examples ?? {})).toContain('INTERNAL')

@@ -76,7 +76,7 @@ describe('promise 2: an upload', () => {
   )
 
   test.skipIf(strace === null)(
-    'waits as long for the disk when its bytes are there, which tells nobody what others have (needs strace)',
+    'waits as long for the disk if its bytes exist, so that the time reveals no uploads of others (needs strace)',
     async () => {
       const isWait = ({ text }: Call) => /^f(?:data)?sync/.test(text)
       const waits: number[] = []

@@ -34,7 +34,7 @@ describe('promise 2: when the disk forgets what was not synced', () => {
     ['none', 6],
   ] as const) {
     test.skipIf(!canLosePower())(
-      `every acknowledged blob is whole, ${order === 'kept' ? 'and no file is left over' : 'whatever names it forgets'} (needs gcc)`,
+      `every acknowledged blob is whole, ${order === 'kept' ? 'and no file is left over' : 'for any names that are lost'} (needs gcc)`,
       async () => {
         const { problems, acknowledged, broken, forgotten } = await losePowerOfUploads(
           10,

@@ -39,7 +39,7 @@ async function setup() {
     code: { grant_type: 'otp', email: 'alice@example.com', scopes, otp_id, otp },
     data,
     stop: () => server[Symbol.asyncDispose](),
-    /** What a kill -9 would leave now. */
+    /** The folder as a kill -9 would leave it now. */
     crash() {
       const copy = join(folder.path, 'crashed')
       copyFolder(data, copy)

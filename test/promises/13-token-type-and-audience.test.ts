@@ -11,7 +11,7 @@ import { ALICE, callerOf, type DataServer, setupData } from '../http/setup'
 import type { SigningKey } from '../../src/domain/store/records'
 
 /**
- * Promise 13: type and audience. Whatever is no access token of this very database is refused, even
+ * Promise 13: type and audience. Anything but an access token of this database is refused, even
  * when our own key signed it (ASVS 9.2.1–9.2.4).
  */
 

@@ -103,7 +103,7 @@ describe('promise 14: a refresh token ends', () => {
     expect((await server.refresh()).status).toBe(200)
     expect((await server.root.remove(`/users/${ALICE}`)).status).toBe(204)
     expect(await server.refresh()).toMatchObject(REFUSED)
-    // Somebody who registers under the same id later is somebody else.
+    // A later user with the same id is another user.
     expect((await server.root.post('/users', [{ userId: ALICE, type: 'prod' }])).status).toBe(200)
     expect(await server.refresh()).toMatchObject(REFUSED)
   })
@@ -147,7 +147,7 @@ describe('promise 14: a refresh token ends', () => {
   })
 })
 
-/** A login of somebody else, who signs with their own key: what a thief may have. */
+/** A login of another user with their own key, as a thief may have. */
 async function stealOther({ anyone, client, clock }: DataServer) {
   const { body } = await anyone.post('/token', {
     ...asClient(client),

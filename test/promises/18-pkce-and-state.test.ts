@@ -44,7 +44,7 @@ async function comeBack(server: LoginServer, query: URLSearchParams, cookie: str
   return answerOf(response.headers.get('location') ?? '')
 }
 
-/** The address by which the browser of somebody who logged in would come back, unused. */
+/** The unused callback address of a completed login. */
 async function stolenReturn(server: LoginServer): Promise<URL> {
   const visitor = createVisitor((url) => url.pathname.includes('/oauth/callback/'))
   return new URL((await logIn(visitor, server.loginUrl('google'))).url)

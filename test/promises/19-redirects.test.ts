@@ -47,7 +47,7 @@ test('promise 19: a second redirect_uri, or one in a form, changes nothing', asy
   expect(posted.status).toBe(405)
 })
 
-test('promise 19: nobody plants a code of their own in the address that is returned to', async () => {
+test('promise 19: an attacker cannot plant a code in the return address', async () => {
   await using server = await setupLogins()
   await connectOpenId(server, { type: 'google' })
   const planted = Buffer.from('{"code":"evil","provider":"google","state":"x"}').toString(

@@ -48,7 +48,7 @@ test('promise 21: a guess at an address succeeds less than once in 10,000 days',
   const { tries, perAddress, perNetwork } = OTP_LIMITS
   const chances = 2 ** -OTP_BITS
   expect(tries * perAddress * 24 * chances).toBeLessThan(1e-4)
-  // And somebody who tries whichever addresses from a thousand networks.
+  // And an attacker who tries any addresses from a thousand networks.
   expect(1000 * perNetwork * 24 * chances).toBeLessThan(1e-4)
 })
 

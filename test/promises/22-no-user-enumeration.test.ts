@@ -13,7 +13,7 @@ const PEOPLE = [
 ] as const
 
 test.each([undefined, 'login', 'register'])(
-  'promise 22: step 1 with the intent %p tells nobody who is registered; the mail tells its owner',
+  'promise 22: step 1 with the intent %p does not reveal who is registered; the mail tells its owner',
   async (intent) => {
     await using server = await setupOtp()
     await server.addUser('known@example.com')

@@ -138,12 +138,12 @@ function isHarmless(path: string, folder: string): boolean {
 
 describe('promise 27: what the executable opens', () => {
   test.skipIf(strace === null)(
-    'lies in its data folder, whatever is asked for (needs strace)',
+    'lies in its data folder, for any request (needs strace)',
     async () => {
       using logs = temporaryFolder()
       await using executable = await setupExecutable()
       const root = await executable.root()
-      // Whatever is loaded at first use is loaded now.
+      // Modules that load at first use are loaded now.
       await root.post('/public/plain', { id: 'a' })
       await root.send('PUT', '/blob/a', { body: 'bytes' })
       const paths = ['/public/plain', '/public/plain/a', '/none/x', '/all/none', '/blob/1:b']

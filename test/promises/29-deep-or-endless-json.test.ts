@@ -8,7 +8,7 @@ import { setupExecutable } from './setup'
 
 /**
  * Promise 29: deep or endless JSON. A million levels or ten million values are refused before they
- * are parsed, in < 50 ms and < 50 MB; every error body is ≤ 4 KiB whatever came in.
+ * are parsed, in < 50 ms and < 50 MB; every error body is ≤ 4 KiB for any input.
  */
 
 const LIMITS = { depth: 64, values: 1_000_000 }
@@ -82,7 +82,7 @@ describe('promise 29: every error body is at most 4 KiB', () => {
       .map((unit) => unit.repeat(2000)),
   )
 
-  test('whatever came in, wherever', async () => {
+  test('for any input, at any route', async () => {
     await using server = await setupData()
     const alice = await server.as(ALICE)
     const escape = (text: string) => encodeURIComponent(text.toWellFormed()).slice(0, 6000)

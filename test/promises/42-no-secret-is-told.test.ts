@@ -140,7 +140,7 @@ async function playOutside(executable: Executable, { secrets, told }: Session): 
   }
 }
 
-/** What commands print when nobody asked for a secret. */
+/** The output of commands that do not create a secret. */
 async function runCommands(folder: string, told: string[], environment: Record<string, string>) {
   const client = '--scopes ACCESS_DB'.split(' ')
   for (const args of [

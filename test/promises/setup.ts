@@ -24,7 +24,7 @@ export interface Executable extends AsyncDisposable {
   token(options?: { readonly sub?: string; readonly scopes?: readonly string[] }): Promise<string>
   as(sub: string): Promise<Caller>
   root(): Promise<Caller>
-  /** What it holds now and what it held at most, MiB. */
+  /** Its current and its peak memory, MiB. */
   memory(): { readonly now: number; readonly peak: number }
 }
 

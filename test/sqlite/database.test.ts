@@ -113,7 +113,7 @@ describe('a file that is broken', () => {
     ['has lost its identity', (file) => edit(file, 'DELETE FROM database')],
     ['was made by another build', (file) => edit(file, "UPDATE migrations SET hash = 'other'")],
     ['has lost a table', (file) => edit(file, 'DROP TABLE realm_ids')],
-  ])('because it %s is refused with its name, whatever is asked', async (_, damage) => {
+  ])('because it %s is refused with its name, at every request', async (_, damage) => {
     using folder = temporaryFolder()
     {
       await using opened = openIn(folder.path)

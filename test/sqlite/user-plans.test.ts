@@ -6,7 +6,7 @@ import { countUsers, listUsers } from '../../src/sqlite/user-list'
 import { temporaryFolder } from '../setup'
 import { USER_ORDERS, type UserFilter, type UserQuery } from '../../src/domain/store/users'
 
-/** What a look-up of users finds, and whether the users near the place of the page fill it. */
+/** The result of a look-up of users, and whether the users near the place of the page fill it. */
 interface Crowd {
   readonly total?: number
   readonly isNear?: boolean

@@ -131,7 +131,7 @@ function bombOf(names: readonly string[], size: number): Buffer {
   return Buffer.concat([...parts, directory, end])
 }
 
-test('what would be far larger unpacked is refused before it is unpacked', async () => {
+test('a file with a too high compression ratio is refused before it is unpacked', async () => {
   const far = 'more than 200 times larger when it is unpacked'
   expect(await refused(() => bombOf(['bomb'], 20 * 2 ** 20))).toBe(
     `The zip has "bomb" in it, which would be ${far}`,
@@ -171,7 +171,7 @@ test('a refusal shows names escaped and cut', async () => {
   expect(message.length).toBeLessThan(300)
 })
 
-test.if(Bun.which('zip') !== null)('what an ordinary program packed is read', async () => {
+test.if(Bun.which('zip') !== null)('a zip of an ordinary program is read', async () => {
   using folder = temporaryFolder()
   const path = join(folder.path, 'ordinary.zip')
   const text = 'the same line\n'.repeat(1_000)

@@ -237,7 +237,7 @@ describe('one as another (conformance 78)', () => {
 
   test.each([
     ['an unknown client', undefined, []],
-    ['a client of somebody else', BOB, ['GLOBAL_READ', 'GLOBAL_WRITE']],
+    ['a client of another user', BOB, ['GLOBAL_READ', 'GLOBAL_WRITE']],
     ['a client that only reads', ALICE, ['ACCESS_DB', 'GLOBAL_READ', 'IMPERSONATE']],
   ] as const)('is refused with %s, once the address is proven', async (_, owner, scopes) => {
     await using server = await setupOtp()
@@ -251,7 +251,7 @@ describe('one as another (conformance 78)', () => {
   })
 
   test.each(['https://evil.example/login', 'evil.example/login', BOB.toUpperCase()])(
-    'the mail to somebody who may not names %p nowhere',
+    'a mail without permission does not name %p',
     async (other) => {
       await using server = await setupOtp()
       await server.ask({ email: `${ALICE} as ${other}` })

@@ -208,7 +208,7 @@ describe('a newcomer with several logins while the web hook is called', () => {
   })
 })
 
-describe('what a token says of its user', () => {
+describe('the claims of a token about its user', () => {
   test('is true by the clock of the server', async () => {
     await using server = await setup({ newUsers: 'eval' })
     const { clock, database } = server

@@ -18,7 +18,7 @@ import { Webhook } from 'standardwebhooks'
 
 // protocol.md §13.1
 describe('a web hook', () => {
-  test('is asked with a POST in JSON and says what becomes of somebody', async () => {
+  test('is called with a POST in JSON and decides about a newcomer', async () => {
     using hook = startHook(() => verdict('eval', { displayName: 'Ada', team: 7 }))
     await using scene = await setupWebhook(hook.url)
     expect(await scene.webhook.ask(ALICE)).toEqual({

@@ -78,7 +78,7 @@ describe('refuses', () => {
     expect(await codeOf(() => states.open(text))).toBe('INVALID_REQUEST')
   })
 
-  test('what another database sealed, or another key, or what is missing', async () => {
+  test('a value sealed by another database, with another key, or missing', async () => {
     const { text } = await states.begin(LOGIN, newSecret())
     const others = [
       setup(clock, new Uint8Array(32).fill(8)).states,

@@ -1,4 +1,4 @@
-/** What a floor is told when it starts. */
+/** The start parameters of a floor. */
 export interface FloorSettings {
   /** Its database file. */
   readonly file: string

@@ -2,7 +2,7 @@ import type { Database } from 'bun:sqlite'
 
 import { indexKey, tables } from './database'
 
-/** What a floor reads of an object before it stores the text. */
+/** The properties that a floor reads before it stores the text. */
 type StoredObject = Record<string, unknown> & { id: string; realmId: string; owner: string }
 
 /** Parses one object or an array of them, as the caller knows which it sent. */

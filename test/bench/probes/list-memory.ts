@@ -7,7 +7,7 @@ import { median } from '../statistics'
 
 const downloadsPerRound = 3
 
-/** What the whole large list costs a server that has just started, and when its first byte comes. */
+/** The memory that the whole large list costs a fresh server, and the time to its first byte. */
 export const listMemory: Workload = {
   name: 'list-memory',
   async run(bench) {

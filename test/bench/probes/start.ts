@@ -12,7 +12,7 @@ interface Start {
   readonly idle: number
 }
 
-/** How soon the executable answers, and how much memory it holds when nobody asks. */
+/** How soon the executable answers, and its memory when idle. */
 export const startUp: Workload = {
   name: 'start',
   async run(bench) {

@@ -9,7 +9,7 @@ import { batchTexts, objectBytes, readerRealm, writerRealms } from '../rows'
 import { databaseFile, runCommand, type Satchel } from '../satchel'
 import { median, percentile } from '../statistics'
 
-/** What other writers wait for while one request stores as much as a body may hold. */
+/** The delay of other writers while one request stores the largest body. */
 export const writersDuringPost = writersDuring({
   name: 'writers-during-post',
   title: "Other writers' p99 during a 16 MiB POST",
@@ -22,7 +22,7 @@ export const writersDuringPost = writersDuring({
   },
 })
 
-/** What other writers wait for while a command imports a file. */
+/** The delay of other writers while a command imports a file. */
 export const writersDuringImport = writersDuring({
   name: 'writers-during-import',
   title: "Other writers' p99 during an import of 100,000 objects",

@@ -52,7 +52,7 @@ test('foreign files in the folder are no contents', async () => {
   expect(await listed(scene.store)).toEqual([hash])
 })
 
-test('a crash in the middle leaves what the next sweep removes, whatever it is', async () => {
+test('all remains of a crash are removed by the next sweep', async () => {
   using scene = setup()
   const { store, path } = scene
   const used = await bring(store, 'used')

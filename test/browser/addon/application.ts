@@ -27,7 +27,7 @@ export async function serveApplication(databaseUrl: string): Promise<Application
   }
 }
 
-/** The add-on syncs before it logs somebody in once more, and does not log in while that fails. */
+/** The add-on syncs before it repeats a login, and does not log in while that fails. */
 export async function answerSyncs(page: Page, scene: { main: string; url: string }): Promise<void> {
   await page.route(`${scene.main}/sync`, async (route) => {
     const request = route.request()

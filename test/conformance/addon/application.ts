@@ -39,7 +39,7 @@ function open() {
 let db = open()
 await db.open()
 
-/** What the user of the application does; each answers when it is done. */
+/** The actions of the user; each is answered when it is done. */
 async function perform(command: Command): Promise<unknown> {
   switch (command.do) {
     case 'login':

@@ -10,7 +10,7 @@ export type Described =
 
 const VIEWS = { Uint8Array, Float64Array, DataView } as const
 
-/** What a description describes. */
+/** A described value. */
 export function valueOf(described: Described): unknown {
   if (typeof described !== 'object' || described === null) return described
   if (Array.isArray(described)) return described.map((each: Described) => valueOf(each))

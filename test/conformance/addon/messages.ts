@@ -1,6 +1,6 @@
 import type { Described } from './described'
 
-/** What the user of the application does. */
+/** The actions of the user of the application. */
 export type Command =
   | { readonly do: 'login'; readonly hints?: Readonly<Record<string, string>> }
   | { readonly do: 'submit'; readonly fields: Readonly<Record<string, string>> }
@@ -21,7 +21,7 @@ export interface Dialog {
   readonly alerts: readonly { readonly messageCode: string; readonly message: string }[]
 }
 
-/** What the application says. */
+/** The messages of the application. */
 export type Told =
   | Dialog
   | { readonly about: 'ready' }

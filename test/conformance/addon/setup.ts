@@ -73,7 +73,7 @@ export async function openApplication(
     begin,
     perform,
     user: () => perform<AddonUser>({ do: 'user' }),
-    /** The next dialog that nobody looked at yet. */
+    /** The next new dialog. */
     dialog: async () => (await told.take(({ about }) => about === 'dialog')) as Dialog,
     async [Symbol.asyncDispose]() {
       child.kill('SIGKILL')
@@ -82,7 +82,7 @@ export async function openApplication(
   }
 }
 
-/** Messages that came, until somebody takes them. */
+/** Messages that arrived and are not yet taken. */
 function createInbox() {
   const waiting: Told[] = []
   const arrived = new EventTarget()

@@ -1,6 +1,6 @@
 import { exchange, type TableOperations } from './exchange'
 
-/** What the add-on's request to `/sync` holds that an answer must repeat or that is exchanged. */
+/** The parts of the add-on's request to `/sync` that an answer repeats or that are exchanged. */
 interface SyncRequest {
   readonly schema: Readonly<Record<string, { readonly markedForSync?: boolean }>>
   readonly changes: TableOperations
@@ -36,7 +36,7 @@ export async function answerSync(
   })
 }
 
-/** Null for nobody, undefined for a token that the server does not take. */
+/** Null for an anonymous caller, undefined for a token that the server rejects. */
 async function findSubject(
   databaseUrl: string,
   authorization: string | null,

@@ -94,7 +94,7 @@ describe('bytes that no blob needs', () => {
     expect(await world.contents()).toEqual([])
   })
 
-  test('stay while somebody brings them again', async () => {
+  test('stay while they are uploaded again', async () => {
     await using world = await setupByteWorld()
     await world.upload(alice, 'one', 'same')
     world.clock.advance(GRACE)

@@ -163,7 +163,7 @@ export async function readersOf(
 
 export const ANY_AMOUNT: BlobLimits = { blob: 2 ** 30, database: null, user: null }
 
-/** A place for bytes that nobody ever brought. */
+/** A place for bytes that were never uploaded. */
 export const NO_BYTES: BlobStore = {
   receive: nothing,
   open: nothing,

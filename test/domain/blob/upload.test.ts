@@ -15,7 +15,7 @@ async function setupWorld() {
 }
 
 describe('an upload', () => {
-  test('gives the ref that its uploader reads it by, and nobody else', async () => {
+  test('gives the ref that only its uploader can read it by', async () => {
     await using world = await setupWorld()
     const { database, clock } = world
     const ref = await uploadText(world, alice, 'a1', 'hello')
@@ -49,7 +49,7 @@ describe('an upload', () => {
     }
   })
 
-  test('of the same blob by somebody else lets both read it, and counts for both', async () => {
+  test('of the same blob by another user lets both read it, and counts for both', async () => {
     await using world = await setupWorld()
     const ref = await uploadText(world, alice, 'a1', 'hello')
     expect(await uploadText(world, bob, 'a1', 'hello')).toBe(ref)

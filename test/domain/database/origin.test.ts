@@ -122,7 +122,7 @@ describe('an Origin header', () => {
     'myapp://callback/done',
   ]
 
-  test('is allowed when it is listed exactly, whatever path the entry demands', () => {
+  test('is allowed when it is listed exactly, for any path of the entry', () => {
     for (const header of [
       'https://app.example.com',
       'https://oauth.example.com',

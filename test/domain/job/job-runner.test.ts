@@ -29,7 +29,7 @@ async function workOff(database: Database, kind: Job['kind']) {
   return { runner, begun, left: () => left, worked: () => worked }
 }
 
-test('a job that nobody waits for rests as long as it works, others do not', async () => {
+test('a background job pauses as long as it works, others do not', async () => {
   await using base = await setupStore()
   const database = await base.store.create('main')
   /** How long a job rests for each ms that it works. */

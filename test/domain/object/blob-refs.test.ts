@@ -50,7 +50,7 @@ describe('references in an object', () => {
 })
 
 describe('a reference', () => {
-  test('lets those who read its realm read the blob, whatever _hasBlobRefs says', async () => {
+  test('lets those who read its realm read the blob, regardless of _hasBlobRefs', async () => {
     await using world = await setupBlobWorld()
     await uploadText(world, alice, 'one')
     const file = { realmId: 'rlm-team', list: [{ image: refTo('one') }], _hasBlobRefs: 0 }

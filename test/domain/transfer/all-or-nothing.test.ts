@@ -100,7 +100,7 @@ const KNOWN = lines(
   { realm: 'ann', table: 'plain', id: 'k2', data: {} },
 )
 
-test('whatever is found good can be applied, and what is not changes nothing', async () => {
+test('a file that passes the check can be applied, and any other changes nothing', async () => {
   let good = 0
   await fc.assert(
     fc.asyncProperty(fc.array(LINE, { minLength: 1, maxLength: 4 }), async (file) => {

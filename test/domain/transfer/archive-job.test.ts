@@ -33,7 +33,7 @@ function manyBlobs(): Promise<Buffer> {
   ])
 }
 
-/** A database with an import that is put down as a job, which nobody works off. */
+/** A database with an import that is stored as a job, which is not executed. */
 async function setupJob() {
   const base = await setupStore()
   const database = await base.store.create('main')

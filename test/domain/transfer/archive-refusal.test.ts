@@ -124,7 +124,7 @@ test('a blob that is there already stays; under its id there are no other bytes'
   )
 })
 
-test('what programs put beside the files they pack is passed over', async () => {
+test('entries that programs add beside the packed files are skipped', async () => {
   await using base = await setupArchives()
   const extra = { '__MACOSX/._data.ndjson': 'x', '.DS_Store': 'x', 'blobs/.DS_Store': 'x' }
   expect(await base.unpack(await pictureArchive(extra))).toMatchObject({ objects: 1, blobs: 1 })

@@ -41,7 +41,7 @@ test('an archive brings everything into an empty database, which then exports th
   await expectNothingLeft(base)
 })
 
-test('whatever blobs there are, they come back with their ids, bytes and uploaders', async () => {
+test('any blobs come back with their ids, bytes and uploaders', async () => {
   const upload = fc.record({
     id: fc.stringMatching(/^[\w|~-]{1,12}$/),
     content: fc.constantFrom('', 'a', 'b', 'longer', 'ünï'),

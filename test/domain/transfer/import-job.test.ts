@@ -12,7 +12,7 @@ const TARGET = { table: 'todo', realm: 'rlm-public' }
 /** Without keys: an object that is applied twice is there twice. */
 const ROWS = lines(...Array.from({ length: COUNT }, (_, n) => ({ n, text: 'x'.repeat(60) })))
 
-/** A database with an import that is found good and put down as a job, which nobody works off. */
+/** A database with an import that is checked and stored as a job, which is not executed. */
 async function setupJob(): Promise<TestStore & { database: Database; end: Promise<unknown> }> {
   const base = await setupStore()
   const database = await base.store.create('main')
@@ -165,7 +165,7 @@ test('a spool that is damaged ends its job with a reason', async () => {
   expect(reasons).toHaveLength(1)
 })
 
-test('what imports left behind that never became a job is removed, the rest is not', async () => {
+test('files of imports that never became a job are removed, others are not', async () => {
   await using base = await setupJob()
   const { database } = base
   const kept = spoolsOf(database)

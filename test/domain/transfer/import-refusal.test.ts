@@ -171,7 +171,7 @@ describe('a file that is not good in every part is refused whole', () => {
       '"data.eve.members.m": "realmId" of a row of "members"',
     ],
     [
-      'a private key of somebody else',
+      'a private key of another user',
       file({ data: { eve: { todo: { '#x:ann': {} } } } }),
       'UNPROCESSABLE',
       '"data.eve.todo.#x:ann": "#x:ann" is a private key',

@@ -101,7 +101,7 @@ const SINGLE = [
   { realm: 'rlm-public', table: 'roles', id: '["rlm-public","1"]', data: { sortOrder: 1 } },
 ]
 
-/** A whole file: whatever its order, it is good. */
+/** A whole file: valid in any order. */
 function file(): fc.Arbitrary<string> {
   return fc
     .record({

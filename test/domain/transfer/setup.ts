@@ -61,7 +61,7 @@ export function scratchOf(database: Database): Scratch {
   return createDiskScratch(join(folderOf(database), 'imports'), createTestClock())
 }
 
-/** Removes the temporary files that no job needs, whatever their age. */
+/** Removes the temporary files that no job needs, of any age. */
 export function removeStrays(database: Database): Promise<void> {
   return sweepScratch(database, scratchOf(database), Number.POSITIVE_INFINITY)
 }

@@ -73,7 +73,7 @@ describe('the policy for new users', () => {
     expect(await scene.change({ newUsers: 'prod', hookUrl: null })).toMatchObject({ hookUrl: null })
   })
 
-  test('makes no users of those who log in, whatever it is', () => {
+  test('creates no user at a login, for any policy', () => {
     for (const newUsers of ['prod', 'eval', 'reject', 'webhook'] as const) {
       const policy = { newUsers }
       expect(verdictOn(policy, 'login')).toBe('reject')

@@ -22,7 +22,7 @@ describe('a user of many realms', () => {
     return world
   }
 
-  /** How many realms she is still in, and in how many nobody has full rights. */
+  /** The number of realms that she is still in, and of those without full rights of any user. */
   async function countOf(world: World): Promise<[number, number]> {
     const rows = await world.list('members')
     const rights = Map.groupBy(rows, (row) => String(row['realmId']))

@@ -27,7 +27,7 @@ const administrator: Actor = { ...person('administrator'), scopes: new Set(SCOPE
 
 export interface World extends AsyncDisposable {
   readonly database: Database
-  /** What a person writes, or without one the administrator. */
+  /** A write of a person, or without one of the administrator. */
   put(table: string, rows: readonly Row[], by?: string): Promise<void>
   list(table: string, as?: string): Promise<Row[]>
   remove(id: string): Promise<void>

@@ -42,7 +42,7 @@ describe('a deleted user (spec.md §3)', () => {
     })
   })
 
-  test('takes refresh tokens, codes and mails that were for them and nobody else', async () => {
+  test('removes the refresh tokens, codes and mails of that user only', async () => {
     await using world = await setupWorld()
     const { database } = world
     const [hers, his] = ['alice@example.com', 'bob@example.com']
@@ -112,7 +112,7 @@ describe('a deleted user (spec.md §3)', () => {
     expect(await world.list('notes', ALICE)).toEqual([])
   })
 
-  test('hands realms that nobody else had full rights in to all who remain', async () => {
+  test('hands realms without another manager to all remaining members', async () => {
     await using world = await setupWorld()
     await world.put('realms', [{ realmId: 'rlm-team', owner: ALICE }])
     await world.put('members', [
@@ -200,7 +200,7 @@ describe('a deleted user (spec.md §3)', () => {
     expect(titles(await world.list('notes', BOB))).toEqual(['cake'])
   })
 
-  test('comes back as somebody else, with nothing of before', async () => {
+  test('comes back as a new user, without any earlier data', async () => {
     await using world = await setupWorld()
     const { database } = world
     await world.put('notes', [note(ALICE, 'private')])

@@ -59,7 +59,7 @@ describe('the texts of a user', () => {
     })
   })
 
-  test('have an end, whatever somebody is called', () => {
+  test('have an end, for any name', () => {
     const { search } = textsOf({ id: 'u1', data: { displayName: 'ﷺ'.repeat(100_000) } })
     expect(search.length).toBeLessThan(1_100)
     expect(textsOf({ id: 'u1', data: { email: `a@${'b'.repeat(1_000)}` } }).email).toBeNull()

@@ -56,7 +56,7 @@ describe('a slow sender', () => {
     expect(sender.sent).toBeWithin(1, 100)
   })
 
-  test('is not to blame for time in which nobody takes what comes', async () => {
+  test('is not charged for time in which no chunk is read', async () => {
     const received: string[] = []
     for await (const chunk of withTimeout(pace('a', 'b', 'c'), timeout)) {
       received.push(String(chunk))

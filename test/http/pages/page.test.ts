@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
 import { escapeHtml, messagePage, pageHeaders } from '../../../src/http/pages/page'
 
-test('a page shows what it is told as text, whatever it is', () => {
+test('a page shows every value as text', () => {
   const evil = `<script>alert("1")</script>'&`
   const html = messagePage(evil, evil)
   expect(html).not.toContain('<script')

@@ -36,7 +36,7 @@ test.each([
   'message/rfc822',
   'application/octet-stream',
   'application/unheard-of',
-  // What another reader might take for a second type.
+  // Texts that another parser might read as a second type.
   'image/png, text/html',
   'image/png;x, text/html',
   'image/png;x=1,text/html',

@@ -98,7 +98,7 @@ describe('an upload', () => {
     expect(filesOf(server)).toHaveLength(2)
   })
 
-  test('lies in files that nobody else on the machine reads', async () => {
+  test('is stored in files that other users of the machine cannot read', async () => {
     await using server = await setupBlobs()
     const alice = await server.blobs(ALICE)
     await alice.bring('a', 'abc')
@@ -184,7 +184,7 @@ describe('an upload', () => {
     await until(() => filesOf(server).length === 1)
   })
 
-  test('is in order on the connection whatever was answered before', async () => {
+  test('is in order on the connection after any earlier answer', async () => {
     await using server = await setupBlobs({ maxBlob: 10 })
     const alice = await server.blobs(ALICE)
     using upload = beginUpload(server.url, alice.token, '/main/blob/large', 11)
@@ -258,7 +258,7 @@ describe('an upload that breaks off', () => {
   })
 })
 
-test('hundreds of slow uploads keep nobody else out', async () => {
+test('hundreds of slow uploads block no other caller', async () => {
   await using server = await setupBlobs()
   const alice = await server.blobs(ALICE)
   using stack = new DisposableStack()

@@ -120,7 +120,7 @@ describe('a row of members that invites', () => {
     })
   })
 
-  test('is not stored where no mail can be sent, or nobody knows where the server is', async () => {
+  test('is not stored if no mail can be sent, or if the public address is unknown', async () => {
     for (const [code, flags] of [
       ['MAIL_NOT_CONFIGURED', { publicUrl: 'https://db.example.com' }],
       [
@@ -335,7 +335,7 @@ describe('the page of an invitation', () => {
     expect(await answer.json()).toMatchObject({ code: 'UNKNOWN_INVITATION' })
   })
 
-  test('is at the public address of the database, by whatever name it is called', async () => {
+  test('is at the public address of the database, for any host name of the request', async () => {
     await using smtp = await startSmtp()
     const mail = { smtpUrl: `smtp://127.0.0.1:${smtp.port}`, mailFrom: 'app@example.com' }
     const publicUrl = 'https://db.example.com/prefix'

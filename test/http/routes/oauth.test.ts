@@ -41,7 +41,7 @@ describe('GET /auth-providers', () => {
 
 // protocol.md §3.2
 describe('159: the ways to log in', () => {
-  test('are told to everybody, whatever token they show, and to listed pages', async () => {
+  test('are listed for every caller, with any token or none, and for listed pages', async () => {
     await using server = await setupLogins()
     const ask = (headers: Record<string, string>) =>
       fetch(`${server.main}/auth-providers`, { headers })

@@ -7,7 +7,7 @@ import { public_key, refreshRequest } from '../login-setup'
 
 const alice = { sub: 'alice@example.com', email: 'alice@example.com', name: 'Alice' }
 
-/** What a test looks at in an answer, whatever it is. */
+/** The checked parts of any answer. */
 interface Body {
   readonly [name: string]: unknown
   readonly accessToken: string
@@ -215,7 +215,7 @@ describe('POST /token refuses in the words of RFC 6749 §5.2', () => {
     expect((await server.ask({ x: 'x'.repeat(64 * 1024) })).status).toBe(413)
   })
 
-  test('in at most 4 KiB, whatever came in', async () => {
+  test('in at most 4 KiB, for any input', async () => {
     await using server = await setupTokens()
     const noise = '\u0001用"'.repeat(300)
     for (const parameters of [

@@ -206,7 +206,7 @@ describe('GET /users', () => {
     expect(body).toMatchObject({ code: 'INVALID_REQUEST', message: expect.stringContaining(named) })
   })
 
-  test('answers any key that somebody made up, or says that it is none', async () => {
+  test('answers an invented key, or rejects it', async () => {
     await using server = await setupPeople()
     const values = ['x', '', 1, -1.5, 1e308, '%', "' OR 1=1 --", '\u0000', null, {}, [], true]
     const numbers = [0, -1, 1, 2 ** 53 - 1, 2 ** 53, 1.5, '1', null]
@@ -230,7 +230,7 @@ describe('GET /users', () => {
       seen.push(status)
     }
     expect(seen.filter((status) => status === 400).length).toBeGreaterThan(12)
-    // One is as good as another where it means a place in the list, that of nobody too.
+    // Any key that means a place in the list is valid, even without a user there.
     const beyond = Buffer.from('["userId",0,"b",1]').toString('base64url')
     expect(await ids(server.root, `?pagingKey=${beyond}`)).toHaveLength(4)
   })
