@@ -9,6 +9,7 @@ import { startServer } from '../src/server'
 import { createTestClock, DAY, refusalOf } from './auth/setup'
 import { setupData } from './http/setup'
 import { collectLines, setupServer, temporaryFolder } from './setup'
+import { until } from './timing'
 
 const MIB = 1024 * 1024
 
@@ -177,7 +178,6 @@ test('collects at its start what no object has referenced for a day, bytes and a
   parts.clock.advance(DAY)
   expect(files()).toHaveLength(1)
   await using server = await startServer(configOf({ data: folder.path }), parts)
-  for (let tries = 0; tries < 200 && files().length > 0; tries += 1) await Bun.sleep(10)
-  expect(files()).toEqual([])
+  await until(() => files().length === 0)
   expect(server.client).toBeUndefined()
 })

@@ -7,6 +7,7 @@ import { archiveOf, blobLine } from '../domain/transfer/archive-setup'
 import { lines as ndjson } from '../domain/transfer/setup'
 import { callMain } from './api'
 import { pushSchema, satchel, satchelJson, serve } from './setup'
+import { until } from '../timing'
 
 const OBJECTS = 100_000
 
@@ -35,15 +36,14 @@ test('an import goes on after kill -9', async () => {
   expect(readdirSync(imports)).toHaveLength(1)
   await using server = await serve(surroundings)
   const anybody = callMain(server.ready)
-  let found = await anybody.get<unknown[]>('/public/items')
-  for (let tries = 0; found.length < OBJECTS && tries < 300; tries++) {
-    await Bun.sleep(50)
+  let found: unknown[] = []
+  await until(async () => {
     found = await anybody.get<unknown[]>('/public/items')
-  }
+    return found.length >= OBJECTS
+  })
   expect(found).toHaveLength(OBJECTS)
   expect(found).toMatchObject([{ id: 'it0', n: 0 }, { id: 'it1', n: 1 }, ...found.slice(2)])
-  for (let tries = 0; readdirSync(imports).length > 0 && tries < 50; tries++) await Bun.sleep(50)
-  expect(readdirSync(imports)).toEqual([])
+  await until(() => readdirSync(imports).length === 0)
 }, 60_000)
 
 const BLOBS = 400
@@ -74,10 +74,7 @@ test('an import of blobs goes on after kill -9, and leaves no files behind', asy
   }
   expect(stored().length).toBeLessThan(BLOBS)
   await using server = await serve(surroundings)
-  for (let tries = 0; readdirSync(join(data, 'imports')).length > 0; tries++) {
-    expect(tries).toBeLessThan(300)
-    await Bun.sleep(50)
-  }
+  await until(() => readdirSync(join(data, 'imports')).length === 0)
   expect(stored()).toEqual(contents.map(hashOf).toSorted())
   const verified = await satchelJson<{ faults: unknown[] }>(['blob', 'verify'], surroundings)
   expect(verified.faults).toEqual([])

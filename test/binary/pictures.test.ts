@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { temporaryFolder } from '../setup'
 import { type Caller, callMain } from './api'
 import { pushSchema, satchelJson, type Served, serve } from './setup'
+import { until } from '../timing'
 
 /** Real photographs of a camera, a specification of 154 pages, and what else a package ships. */
 const PACKAGE = join(import.meta.dir, '../../node_modules/exif-js')
@@ -176,10 +177,8 @@ test('the blobs of a person go with them, from the disk too', async () => {
     picture: { _bt: 'Blob', ref: '1:hers', size: 9 },
   })
   await callMain(server.ready, token).remove('/users/carol')
-  for (let tries = 0; contents().includes(hash); tries += 1) {
-    expect(tries).toBeLessThan(100)
-    await Bun.sleep(50)
-  }
+  await until(() => !contents().includes(hash))
+  expect(contents()).not.toContain(hash)
 })
 
 test('deleting the database removes every blob', async () => {

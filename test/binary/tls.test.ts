@@ -3,6 +3,7 @@ import { readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
 import { temporaryFolder } from '../setup'
+import { until } from '../timing'
 import { satchel, serve } from './setup'
 
 const canMakeCertificates = Bun.which('openssl') !== null
@@ -33,8 +34,10 @@ function shownName(url: string): Promise<string> {
 }
 
 async function untilShown(url: string, name: string): Promise<void> {
-  for (let tries = 0; tries < 50 && (await shownName(url)) !== name; tries++) await Bun.sleep(100)
-  expect(await shownName(url)).toBe(name)
+  await until(async () => {
+    await Bun.sleep(100)
+    return (await shownName(url)) === name
+  })
 }
 
 test.if(canMakeCertificates)(

@@ -13,6 +13,7 @@ import { createOutbound } from '../../src/net/outbound'
 import { createSqliteStore } from '../../src/sqlite/store'
 import { codeOf, createTestClock } from '../auth/setup'
 import { temporaryFolder } from '../setup'
+import { until } from '../timing'
 
 const call = createOutbound({ allowed: null })
 
@@ -88,10 +89,10 @@ test('closes what was not used lately when more are open than it keeps', async (
   for (const name of ['a', 'b', 'c', 'd']) await hosts.create(name)
   using held = await hosts.hold('a')
   const isOpen = (name: string) => hosts.findOpen(name) !== undefined
-  for (let tries = 0; tries < 500 && (isOpen('c') || isOpen('d')); tries++) {
+  await until(async () => {
     await hosts.findOpen('b')?.database.read((tx) => tx.clients.list())
-    await Bun.sleep(10)
-  }
+    return !isOpen('c') && !isOpen('d')
+  })
   expect(['a', 'b', 'c', 'd'].map(isOpen)).toEqual([true, true, false, false])
   expect(await held.host.database.read((tx) => tx.clients.list())).toEqual([])
   const again = await hosts.open('c')

@@ -1,13 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { GRACE } from '../../src/domain/blob/collection'
-import {
-  beginUpload,
-  type BlobCaller,
-  type BlobServer,
-  filesOf,
-  setupBlobs,
-  until,
-} from './blob-setup'
+import { beginUpload, type BlobCaller, type BlobServer, filesOf, setupBlobs } from './blob-setup'
+import { until } from '../timing'
 import { ALICE, BOB } from './setup'
 
 const refTo = (ref: string) => ({ _bt: 'Blob', ref, size: 3, ct: 'image/png' })

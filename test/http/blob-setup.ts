@@ -1,4 +1,3 @@
-import { expect } from 'bun:test'
 import { existsSync, readdirSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -140,9 +139,4 @@ export function filesOf(server: { readonly folder: string }): string[] {
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
     .toSorted()
-}
-
-export async function until(isTrue: () => boolean): Promise<void> {
-  for (let tries = 0; !isTrue() && tries < 200; tries += 1) await Bun.sleep(10)
-  expect(isTrue()).toBe(true)
 }

@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { connect, type Socket } from 'node:net'
 import { ALICE, BOB, type DataServer, exchange, setupData } from './setup'
+import { until } from '../timing'
 
 const MIB = 1024 * 1024
 const JSON_TYPE = { 'content-type': 'application/json' }
@@ -284,10 +285,11 @@ describe('all bodies together', () => {
     held[0]?.socket.destroy()
     held[1]?.finish()
     expect(await held[1]?.answered).toStartWith('HTTP/1.1 200')
-    await Bun.sleep(50)
-    const next = begin(server, alice.token, 16 * MIB)
-    next.finish()
-    expect(await next.answered).toStartWith('HTTP/1.1 200')
+    await until(async () => {
+      const next = begin(server, alice.token, 16 * MIB)
+      next.finish()
+      return (await next.answered).startsWith('HTTP/1.1 200')
+    })
     for (const { socket } of held) socket.destroy()
   })
 
@@ -306,9 +308,10 @@ describe('all bodies together', () => {
     await using server = await setupData()
     const alice = await server.as(ALICE)
     const held = Array.from({ length: 64 }, () => begin(server, alice.token, MIB, MIB - 1))
-    await Bun.sleep(300)
+    const more = { id: 'b', text: 'x'.repeat(100) }
+    await until(async () => (await alice.post('/my/plain', more)).status === 503)
     expect((await alice.post('/my/plain', { id: 'b' })).status).toBe(200)
-    const answer = await alice.post('/my/plain', { id: 'b', text: 'x'.repeat(100) })
+    const answer = await alice.post('/my/plain', more)
     expect(answer).toMatchObject({ status: 503, body: { code: 'BUSY' } })
     for (const { finish } of held) finish()
     for (const { answered } of held) expect(await answered).toStartWith('HTTP/1.1 200')

@@ -2,6 +2,7 @@ import type { MailVariables } from '../../src/domain/store/mailer'
 import { openSession } from '../../src/control/session'
 import { createDevice } from '../auth/device'
 import { setupServer, type TestServer } from '../setup'
+import { until } from '../timing'
 
 export const ALICE = 'alice@example.com'
 export const FOO = 'foo@demo.local'
@@ -58,10 +59,7 @@ interface PrintedMail {
 
 /** The newest mail on the terminal; mails are printed soon after the answer. */
 async function printedMail({ lines }: TestServer): Promise<PrintedMail> {
-  for (let tries = 0; tries < 100; tries++) {
-    const line = lines.findLast((line) => line.includes('"logger":"mail"'))
-    if (line !== undefined) return JSON.parse(line) as PrintedMail
-    await Bun.sleep(10)
-  }
-  throw new Error('no mail was printed')
+  const newest = () => lines.findLast((line) => line.includes('"logger":"mail"'))
+  await until(() => newest() !== undefined)
+  return JSON.parse(newest() ?? '') as PrintedMail
 }

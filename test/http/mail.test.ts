@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { startSmtp } from '../mail/smtp-server'
 import { bodyOf, setupLogin } from './login-setup'
+import { until } from '../timing'
 
 describe('mail that is not configured', () => {
   test('is printed in development, and said to be missing once a proxy was seen', async () => {
@@ -51,9 +52,7 @@ test('no code, address of a mail server or password is in the log when mails are
   const upload = new Blob([address]).stream()
   await server.commands.run('mail.set', { database: 'main', sender: 'app@example.com' }, { upload })
   const { otp_id } = await bodyOf(await server.ask())
-  for (let tries = 0; tries < 100 && !server.lines.join('').includes('given up'); tries++) {
-    await Bun.sleep(10)
-  }
+  await until(() => server.lines.join('').includes('given up'))
   const log = server.lines.join('\n')
   expect(log).toContain('A mail was given up')
   expect(log).toContain('No such mailbox')

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { batchLines, type Outlet } from '../../src/log/line-sink'
+import { until } from '../timing'
 
 const lost = (lines: number) => `lost ${lines}`
 
@@ -23,7 +24,7 @@ test('lines that come together leave together, soon', async () => {
   sink.write('a')
   sink.write('b')
   expect(batches).toEqual([])
-  await Bun.sleep(120)
+  await until(() => batches.length > 0)
   expect(batches).toEqual(['a\nb\n'])
 })
 

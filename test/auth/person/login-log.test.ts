@@ -5,6 +5,7 @@ import type { Database } from '../../../src/domain/store/store'
 import { admitUser } from '../../../src/domain/user/policy'
 import { listEveryUser } from '../../../src/domain/user/list'
 import { setupStore } from '../setup'
+import { until } from '../../timing'
 
 async function setupUsers(...ids: string[]) {
   const base = await setupStore()
@@ -60,7 +61,7 @@ describe('the log of logins', () => {
     await using users = await setupUsers(...ids)
     await using logins = createLoginLog(users.database)
     for (const id of ids) logins.note(id, 2000)
-    for (let i = 0; i < 100 && (await users.lastLogin('user0')) !== 2000; i++) await Bun.sleep(10)
+    await until(async () => (await users.lastLogin('user0')) === 2000)
     for (const id of ids) expect(await users.lastLogin(id)).toBe(2000)
   })
 

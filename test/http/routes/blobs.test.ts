@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { beginUpload, filesOf, inChunk, refOf, setupBlobs, until } from '../blob-setup'
+import { beginUpload, filesOf, inChunk, refOf, setupBlobs } from '../blob-setup'
 import { ALICE, BOB } from '../setup'
+import { until } from '../../timing'
 
 const hashOf = (bytes: string | Uint8Array) =>
   new Bun.CryptoHasher('sha256').update(bytes).digest('hex')

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import type { MailVariables } from '../../../src/domain/store/mailer'
 import { startSmtp } from '../../mail/smtp-server'
 import { ALICE, BOB, callerOf, objectsOf, setupData } from '../setup'
+import { until } from '../../timing'
 
 const APP = 'http://localhost:5173'
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
@@ -27,7 +28,7 @@ async function setupSharing(flags: Readonly<Record<string, unknown>> = {}) {
 
   /** The newest mail when there are so many; they are printed soon after the answer. */
   async function mail(count: number): Promise<PrintedMail> {
-    for (let tries = 0; tries < 200 && mails().length < count; tries += 1) await Bun.sleep(10)
+    await until(() => mails().length >= count)
     expect(mails()).toHaveLength(count)
     return mails().at(-1)!
   }
