@@ -8,6 +8,7 @@ import type {
 import { erasing } from './realms'
 import { gather, isLight, locate } from './places'
 import { objectTable } from './tables'
+import { changes } from './changes'
 import type { TxContext } from './context'
 import type { RealmRef } from '../domain/store/realms'
 import type { Table } from '../domain/store/tables'
@@ -30,6 +31,7 @@ export function objectReader(context: TxContext): ObjectReader {
     gather: (table, after, size, by) => gather(context, table, after, size, by),
     locate: (table, after, by) => locate(context, table, after, by),
     load: (table, positions, size) => load(context, table, positions, size),
+    changes: (realms, after, upTo, size) => changes(context, realms, after, upTo, size),
     count: (table) => count(context, table),
     isRealmUsed: (realmId) => isRealmUsed(context, realmId),
   }

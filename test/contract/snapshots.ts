@@ -207,6 +207,7 @@ function readsOf(tx: ReadTx, table: Table): (() => unknown)[] {
     () => tx.objects.gather(table, 0, WHOLE, { realms }),
     () => tx.objects.locate(table, 0, { realms }),
     () => tx.objects.load(table, Float64Array.of(1), WHOLE),
+    () => tx.objects.changes(realms, 0, 1, WHOLE),
     () => tx.objects.count(table),
     () => tx.objects.isRealmUsed('alice'),
     () => tx.blobs.find('a'),

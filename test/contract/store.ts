@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { declareIn, insert, keysOf, type OpenStore, refusalOf } from './fixture'
 import { describeBlobs } from './blobs'
 import { describeIdleBlobs } from './idle-blobs'
+import { describeChanges } from './changes'
 import { describeCodes } from './codes'
 import { describeCommits } from './commits'
 import { describeDuties } from './duties'
@@ -42,6 +43,7 @@ export function describeStore(name: string, openStore: OpenStore): void {
     describeTables(openStore)
     describeObjects(openStore)
     describeLists(openStore)
+    describeChanges(openStore)
     describeLocating(openStore)
     describeBlobs(openStore)
     describeIdleBlobs(openStore)

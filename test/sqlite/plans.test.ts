@@ -62,6 +62,19 @@ const PLANS: readonly [RegExp, RegExp][] = [
   [/^DELETE FROM index_entries .* IN/, /\(index_number=\? AND key=\? AND seq=\?\)/],
   [/^DELETE FROM tombstones WHERE table_number/, /\(table_number=\? AND key=\? AND realm=\?\)/],
   [
+    /^SELECT revision, table_number .* FROM tombstones/,
+    /^SEARCH tombstones USING COVERING INDEX tombstones_of_realm \(realm=\? AND \(revision,table_number,key\)>\(\?,\?,\?\) AND revision<\?\)$/,
+  ],
+  [
+    /^SELECT revision, seq FROM o_4 .* revision = /,
+    /^SEARCH o_4 USING COVERING INDEX o_4_realm \(realm=\? AND revision=\? AND rowid>\?\)$/,
+  ],
+  [
+    /^SELECT revision, seq FROM o_4 .* revision > /,
+    /^SEARCH o_4 USING COVERING INDEX o_4_realm \(realm=\? AND revision>\? AND revision<\?\)$/,
+  ],
+  [/^SELECT head FROM realm_ids/, /^SEARCH realm_ids USING INTEGER PRIMARY KEY \(rowid=\?\)$/],
+  [
     /^DELETE FROM tombstones .* IN/,
     /SEARCH tombstones USING COVERING INDEX tombstones_of_realm \(realm=\?\)/,
   ],
@@ -227,6 +240,9 @@ async function live(database: Database): Promise<void> {
     await tx.objects.load(table, Float64Array.of(1, 2), WHOLE)
     await tx.objects.isRealmUsed('rlm-a')
     await tx.objects.count(table)
+    const size = { rows: 10, bytes: 1_000 }
+    const { next } = await tx.objects.changes(new Set([1, 2]), 0, 9, size)
+    if (next !== undefined) await tx.objects.changes(new Set([1, 2]), next, 9, size)
     await tx.blobs.find('one')
     await tx.blobs.findFor('one', 2, new Set([1, 2]))
     await tx.blobs.isUploadedBy('one', 2)

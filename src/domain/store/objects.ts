@@ -39,6 +39,29 @@ export interface IndexLookup {
 /** Where rows are: in these realms, or where an index says. */
 export type Places = { readonly realms: ReadonlySet<RealmRef> } | { readonly lookup: IndexLookup }
 
+/** What became of one object in one realm. */
+export interface Change {
+  /** The name of the table. */
+  readonly table: string
+  readonly key: string
+  readonly realm: RealmRef
+  readonly revision: number
+  /** The object as it is now, or null: it was removed, or left this realm. */
+  readonly object: StoredObject | null
+}
+
+/** Where `changes` goes on inside a revision: plain JSON, `place` is the engine's. */
+export interface ChangePosition {
+  readonly revision: number
+  readonly place: string
+}
+
+export interface ChangeChunk {
+  readonly changes: readonly Change[]
+  /** The position to go on after, or undefined when there is no more. */
+  readonly next: ChangePosition | undefined
+}
+
 export interface ObjectReader {
   /** The objects of a realm that is being erased are not there, for any method. */
   find(table: Table, key: string): Awaitable<StoredObject | undefined>
@@ -75,6 +98,19 @@ export interface ObjectReader {
   locate(table: Table, after: number, by: Places): Awaitable<Float64Array | undefined>
   /** The rows at these positions that are still there; `next` is the position to go on after. */
   load(table: Table, positions: Float64Array, size: ChunkSize): Awaitable<Chunk>
+  /**
+   * What changed in these realms, in all tables, in the revisions after `after` up to `upTo`: each
+   * object once, as it is now, and each object that is gone from a realm once. In the order of the
+   * revisions; within one of them what is gone comes first, so that an object which moved arrives
+   * after it left. What changes again between two chunks moves behind `upTo`. Costs a look-up for
+   * each table and realm that changed since.
+   */
+  changes(
+    realms: ReadonlySet<RealmRef>,
+    after: number | ChangePosition,
+    upTo: number,
+    size: ChunkSize,
+  ): Awaitable<ChangeChunk>
   count(table: Table): Awaitable<number>
   /** True while a realm id still has objects or tombstones, whatever incarnation. */
   isRealmUsed(realmId: string): Awaitable<boolean>

@@ -1,0 +1,182 @@
+import type {
+  Change,
+  ChangeChunk,
+  ChangePosition,
+  ChunkSize,
+  StoredObject,
+} from '../domain/store/objects'
+import type { RealmRef } from '../domain/store/realms'
+import type { TxContext } from './context'
+import { knownTables, objectTable } from './tables'
+
+/**
+ * A place in the order of changes: by revision, then tombstones before objects, so that an object
+ * that moved from one realm to another arrives after it left; then by realm and table.
+ */
+interface Place {
+  readonly revision: number
+  readonly isObject: 0 | 1
+  readonly realm: RealmRef
+  readonly table: number
+  /** The `seq` of an object, the key of a tombstone. */
+  readonly row: number | string
+}
+
+/** `ObjectReader.changes`: places first, from the indexes alone, then the objects of one chunk. */
+export function changes(
+  context: TxContext,
+  realms: ReadonlySet<RealmRef>,
+  after: number | ChangePosition,
+  upTo: number,
+  size: ChunkSize,
+): ChangeChunk {
+  const start = placeOf(after)
+  const moved = movedRealms(context, realms, typeof after === 'number' ? after + 1 : start.revision)
+  const places = findPlaces(context, moved, start, upTo, size.rows)
+  const tables = new Map(
+    [...knownTables(context).values()].map(({ number, name }) => [number, name]),
+  )
+  const found: Change[] = []
+  let bytes = size.bytes
+  for (const place of places.slice(0, size.rows)) {
+    if (bytes <= 0) break
+    const object = place.isObject === 1 ? load(context, place) : null
+    const key = object?.key ?? String(place.row)
+    const { realm, revision } = place
+    found.push({ table: tables.get(place.table) ?? '', key, realm, revision, object })
+    bytes -= key.length + (object?.value.length ?? 0)
+  }
+  const last = places[found.length - 1]
+  return {
+    changes: found,
+    next: found.length < places.length && last !== undefined ? positionOf(last) : undefined,
+  }
+}
+
+/** The living realms among these that changed in this revision or later. */
+function movedRealms(
+  { connection, unit }: TxContext,
+  realms: ReadonlySet<RealmRef>,
+  revision: number,
+): RealmRef[] {
+  const head = connection.prepare<{ head: number }>(
+    "SELECT head FROM realm_ids WHERE number = ? AND state = 'live'",
+  )
+  // The heads of a group are written with its commit.
+  const moving = new Set(unit?.group.units.flatMap((changed) => changed.realms))
+  return [...realms].filter((realm) => {
+    const row = head.get(realm)
+    return row !== null && (row.head >= revision || moving.has(realm))
+  })
+}
+
+/** The next places in order: one more than `most` when there are more. */
+function findPlaces(
+  context: TxContext,
+  realms: readonly RealmRef[],
+  start: Place,
+  upTo: number,
+  most: number,
+): Place[] {
+  const tables = [...knownTables(context).values()].map(({ number }) => number)
+  let places: Place[] = []
+  let end = upTo
+  const add = (found: readonly Place[]) => {
+    places.push(...found)
+    if (places.length <= 2 * (most + 1)) return
+    places = places.toSorted(compare).slice(0, most + 1)
+    // Later streams are read no further than this.
+    end = places.at(-1)?.revision ?? end
+  }
+  for (const realm of realms) {
+    add(tombstonesOf(context, realm, start, end, most + 1))
+    for (const table of tables) add(objectsOf(context, realm, table, start, end, most + 1))
+  }
+  return places.toSorted(compare).slice(0, most + 1)
+}
+
+function tombstonesOf(
+  { connection }: TxContext,
+  realm: RealmRef,
+  start: Place,
+  upTo: number,
+  most: number,
+): Place[] {
+  // The start is among the tombstones of this realm, or before or behind all of that revision.
+  const order = start.isObject || start.realm - realm
+  const [table, key] =
+    order === 0 ? [start.table, String(start.row)] : [order < 0 ? -1 : Infinity, '']
+  return connection
+    .prepare<{ revision: number; number: number; key: string }>(
+      'SELECT revision, table_number AS number, key FROM tombstones INDEXED BY tombstones_of_realm WHERE realm = ?1 AND (revision, table_number, key) > (?2, ?3, ?4) AND revision <= ?5 ORDER BY revision, table_number, key LIMIT ?6',
+    )
+    .all(realm, start.revision, table, key, upTo, most)
+    .map((row) => ({
+      revision: row.revision,
+      isObject: 0,
+      realm,
+      table: row.number,
+      row: row.key,
+    }))
+}
+
+function objectsOf(
+  { connection }: TxContext,
+  realm: RealmRef,
+  table: number,
+  start: Place,
+  upTo: number,
+  most: number,
+): Place[] {
+  const order = start.isObject - 1 || start.realm - realm || start.table - table
+  const name = objectTable(table)
+  const select = `SELECT revision, seq FROM ${name} INDEXED BY ${name}_realm WHERE realm = ?1`
+  const rows: { revision: number; seq: number }[] = []
+  if (order <= 0) {
+    // Two seeks, because one over both columns would skip all earlier rows of the revision.
+    const tied = connection.prepare<{ revision: number; seq: number }>(
+      `${select} AND revision = ?2 AND seq > ?3 ORDER BY seq LIMIT ?4`,
+    )
+    if (start.revision <= upTo) {
+      rows.push(...tied.all(realm, start.revision, order === 0 ? Number(start.row) : 0, most))
+    }
+  }
+  if (rows.length < most) {
+    const later = connection.prepare<{ revision: number; seq: number }>(
+      `${select} AND revision > ?2 AND revision <= ?3 ORDER BY revision, seq LIMIT ?4`,
+    )
+    rows.push(...later.all(realm, start.revision, upTo, most - rows.length))
+  }
+  return rows.map(({ revision, seq }) => ({ revision, isObject: 1, realm, table, row: seq }))
+}
+
+function load({ connection }: TxContext, { table, row }: Place): StoredObject | null {
+  return connection
+    .prepare<StoredObject>(
+      `SELECT seq, key, realm, owner, revision, value FROM ${objectTable(table)} WHERE seq = ?`,
+    )
+    .get(row)
+}
+
+/** Of two places in one stream the order is that of the index: sorting keeps it. */
+function compare(one: Place, other: Place): number {
+  return (
+    one.revision - other.revision ||
+    one.isObject - other.isObject ||
+    one.realm - other.realm ||
+    one.table - other.table
+  )
+}
+
+/** Everything up to a revision comes before its end. */
+function placeOf(after: number | ChangePosition): Place {
+  if (typeof after === 'number') {
+    return { revision: after, isObject: 1, realm: Infinity, table: Infinity, row: Infinity }
+  }
+  const [isObject, realm, table, row] = JSON.parse(after.place) as [0 | 1, number, number, string]
+  return { revision: after.revision, isObject, realm, table, row }
+}
+
+function positionOf({ revision, isObject, realm, table, row }: Place): ChangePosition {
+  return { revision, place: JSON.stringify([isObject, realm, table, row]) }
+}

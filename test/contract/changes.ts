@@ -1,0 +1,253 @@
+import { describe, expect, test } from 'bun:test'
+import * as fc from 'fast-check'
+import type { Change, ChangeChunk, ChangePosition, ChunkSize } from '../../src/domain/store/objects'
+import { PUBLIC_REALM_REF, type RealmRef } from '../../src/domain/store/realms'
+import type { Database, ReadTx } from '../../src/domain/store/store'
+import type { Table } from '../../src/domain/store/tables'
+import {
+  declareIn,
+  ensureRealm,
+  fresh,
+  get,
+  insert,
+  NOW,
+  type OpenStore,
+  remove,
+  setupDatabase,
+  update,
+  WHOLE,
+} from './fixture'
+
+/** What changed since a revision, over all tables. */
+export function describeChanges(openStore: OpenStore): void {
+  describe('changes', () => {
+    test('are each object and each gone one once, in the order of their revisions', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const [things, others] = [
+        await declareIn(database, 'things'),
+        await declareIn(database, 'others'),
+      ]
+      const start = await database.read((tx) => tx.revision())
+      await insert(database, things, 'a', 'b')
+      await insert(database, others, 'x')
+      await database.write((tx) => update(tx, things, 'a', { value: '"changed"' }))
+      await database.write((tx) => remove(tx, others, 'x'))
+      const found = await database.read((tx) =>
+        tx.objects.changes(new Set([PUBLIC_REALM_REF]), start, Infinity, WHOLE),
+      )
+      const b = await database.read((tx) => get(tx, things, 'b'))
+      const a = await database.read((tx) => get(tx, things, 'a'))
+      const common = { realm: PUBLIC_REALM_REF }
+      expect(found).toEqual({
+        changes: [
+          { ...common, table: 'things', key: 'b', revision: start + 1, object: b },
+          { ...common, table: 'things', key: 'a', revision: start + 3, object: a },
+          { ...common, table: 'others', key: 'x', revision: start + 4, object: null },
+        ],
+        next: undefined,
+      })
+    })
+
+    test('are those after a revision up to another one, in these realms', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things')
+      const realm = await ensureRealm(database, 'rlm-a')
+      const start = await database.read((tx) => tx.revision())
+      for (const key of ['a', 'b', 'c', 'd']) await insert(database, table, key)
+      await database.write((tx) => tx.objects.put(table, [fresh('e', { realm })], NOW))
+      const keys = async (realms: RealmRef[], after: number, upTo: number) => {
+        const found = await database.read((tx) =>
+          tx.objects.changes(new Set(realms), after, upTo, WHOLE),
+        )
+        return found.changes.map(({ key }) => key)
+      }
+      expect(await keys([PUBLIC_REALM_REF], start + 1, start + 3)).toEqual(['b', 'c'])
+      expect(await keys([realm], 0, start + 5)).toEqual(['e'])
+      expect(await keys([realm, PUBLIC_REALM_REF], start + 3, Infinity)).toEqual(['d', 'e'])
+      expect(await keys([], 0, Infinity)).toEqual([])
+      expect(await keys([99], 0, Infinity)).toEqual([])
+      expect(await keys([realm], start + 5, Infinity)).toEqual([])
+    })
+
+    test('of an object that moved are that it left, then that it arrived', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things')
+      const realm = await ensureRealm(database, 'rlm-a')
+      await insert(database, table, 'a')
+      const start = await database.read((tx) => tx.revision())
+      await database.write((tx) => update(tx, table, 'a', { realm }))
+      const seenIn = (...realms: RealmRef[]) =>
+        database.read(async (tx) => {
+          const { changes } = await tx.objects.changes(new Set(realms), start, Infinity, WHOLE)
+          return changes.map((change) => ({ realm: change.realm, isThere: change.object !== null }))
+        })
+      expect(await seenIn(PUBLIC_REALM_REF)).toEqual([{ realm: PUBLIC_REALM_REF, isThere: false }])
+      expect(await seenIn(realm)).toEqual([{ realm, isThere: true }])
+      expect(await seenIn(realm, PUBLIC_REALM_REF)).toEqual([
+        { realm: PUBLIC_REALM_REF, isThere: false },
+        { realm, isThere: true },
+      ])
+      await database.write((tx) => update(tx, table, 'a', { realm: PUBLIC_REALM_REF }))
+      expect(await seenIn(realm, PUBLIC_REALM_REF)).toEqual([
+        { realm, isThere: false },
+        { realm: PUBLIC_REALM_REF, isThere: true },
+      ])
+    })
+
+    test('of a realm that is being erased are none', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things')
+      const realm = await ensureRealm(database, 'rlm-a')
+      await database.write(async (tx) => {
+        await tx.objects.put(table, [fresh('a', { realm }), fresh('b', { realm })], NOW)
+      })
+      await database.write((tx) => remove(tx, table, 'b'))
+      await database.write((tx) => tx.realms.markErasing(realm))
+      const found = await database.read((tx) =>
+        tx.objects.changes(new Set([realm]), 0, Infinity, WHOLE),
+      )
+      expect(found).toEqual({ changes: [], next: undefined })
+    })
+
+    test('of the unit itself are seen in it', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things')
+      const start = await database.read((tx) => tx.revision())
+      await database.write(async (tx) => {
+        await tx.objects.put(table, [fresh('a')], NOW)
+        const realms = new Set([PUBLIC_REALM_REF])
+        const { changes } = await tx.objects.changes(realms, start, Infinity, WHOLE)
+        expect(changes.map(({ key }) => key)).toEqual(['a'])
+      })
+    })
+
+    test.each<[string, ChunkSize]>([
+      ['one row', { rows: 1, bytes: WHOLE.bytes }],
+      ['seven rows', { rows: 7, bytes: WHOLE.bytes }],
+      ['a few bytes', { rows: WHOLE.rows, bytes: 100 }],
+    ])('come in chunks of %s, none twice and none left out', async (_, size) => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const { realms, tables } = await setupWorld(database)
+      await database.write(async (tx) => {
+        for (const table of tables) {
+          const puts = realms.flatMap((realm) =>
+            Array.from({ length: 6 }, (_each, n) => fresh(`${realm} ${n}`, { realm })),
+          )
+          await tx.objects.put(table, puts, NOW)
+        }
+      })
+      await database.write(async (tx) => {
+        for (const table of tables) {
+          for (const realm of realms) {
+            await remove(tx, table, `${realm} 1`, `${realm} 4`)
+            await update(tx, table, `${realm} 2`, { realm: realms[0]! })
+          }
+        }
+      })
+      const all = await database.read((tx) =>
+        tx.objects.changes(new Set(realms), 0, Infinity, WHOLE),
+      )
+      expect(all.changes.length).toBeGreaterThan(30)
+      const found: Change[] = []
+      let after: number | ChangePosition | undefined = 0
+      while (after !== undefined) {
+        const from: number | ChangePosition = after
+        const { changes, next }: ChangeChunk = await database.read((tx) =>
+          tx.objects.changes(new Set(realms), from, Infinity, size),
+        )
+        expect(changes.length).toBeWithin(1, size.rows + 1)
+        found.push(...changes)
+        // A position is plain JSON.
+        after = next && (JSON.parse(JSON.stringify(next)) as ChangePosition)
+      }
+      expect(found).toEqual([...all.changes])
+    })
+  })
+
+  test('a client that applies changes in order has what the realms hold, whatever happens meanwhile', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 60 }), async (steps) => {
+        await using fixture = await setupDatabase(openStore)
+        const { database } = fixture
+        const { realms, tables } = await setupWorld(database)
+        const seen = new Set(realms.slice(0, 2))
+        const client = new Map<string, string>()
+        let revision = 0
+        const sync = async (rows: number) => {
+          const upTo = await database.read((tx) => tx.revision())
+          let after: number | ChangePosition | undefined = revision
+          while (after !== undefined) {
+            const from: number | ChangePosition = after
+            const chunk: ChangeChunk = await database.read((tx) =>
+              tx.objects.changes(seen, from, upTo, { rows, bytes: 1_000 }),
+            )
+            for (const { table, key, object } of chunk.changes) {
+              if (object === null) client.delete(`${table} ${key}`)
+              else client.set(`${table} ${key}`, object.value)
+            }
+            after = chunk.next
+          }
+          revision = upTo
+        }
+        for (const { table: at, key, realm, rows } of steps) {
+          await database.write(async (tx) => {
+            const table = tables[at]!
+            const previous = await tx.objects.find(table, key)
+            const value = JSON.stringify({ key, realm, rows })
+            if (realm !== undefined && previous !== undefined) {
+              await update(tx, table, key, { realm: realms[realm]!, value })
+            } else if (realm !== undefined) {
+              await tx.objects.put(table, [fresh(key, { realm: realms[realm]!, value })], NOW)
+            } else if (previous !== undefined) await remove(tx, table, key)
+          })
+          if (rows > 0) await sync(rows)
+        }
+        await sync(3)
+        expect(sorted(client)).toEqual(await database.read((tx) => visible(tx, tables, seen)))
+      }),
+      { numRuns: 25, seed: 20300102 },
+    )
+  }, 30_000)
+}
+
+const step = fc.record({
+  table: fc.nat({ max: 1 }),
+  key: fc.constantFrom('a', 'b', 'c', 'd'),
+  /** Where the object is from now on; undefined removes it. */
+  realm: fc.option(fc.nat({ max: 2 }), { nil: undefined, freq: 4 }),
+  /** The client syncs after the step, in chunks of so many; 0: it does not. */
+  rows: fc.nat({ max: 3 }),
+})
+
+async function setupWorld(database: Database) {
+  return {
+    tables: [await declareIn(database, 'things'), await declareIn(database, 'others')],
+    realms: [
+      PUBLIC_REALM_REF,
+      await ensureRealm(database, 'rlm-a'),
+      await ensureRealm(database, 'rlm-b'),
+    ],
+  }
+}
+
+async function visible(tx: ReadTx, tables: readonly Table[], realms: ReadonlySet<RealmRef>) {
+  const objects = new Map<string, string>()
+  for (const table of tables) {
+    const { rows } = await tx.objects.scan(table, 0, WHOLE, realms)
+    for (const { value } of rows) {
+      const { key } = JSON.parse(value) as { key: string }
+      objects.set(`${table.name} ${key}`, value)
+    }
+  }
+  return sorted(objects)
+}
+
+function sorted(objects: ReadonlyMap<string, string>): (readonly [string, string])[] {
+  return [...objects].toSorted(([one], [other]) => (one < other ? -1 : 1))
+}
