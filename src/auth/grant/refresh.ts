@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock'
-import { findStanding } from '../../domain/access/actor'
+import { findStanding, type TokenFacts, tokenFacts } from '../../domain/access/actor'
 import { SatchelError } from '../../domain/value/error'
 import { grantScopes, type Scope } from '../../domain/value/scope'
 import { hashSecret } from '../../domain/value/secret'
@@ -30,7 +30,7 @@ export function refresh({ database, clock, issuer, limits }: GrantParts): Grant 
     const proof = requireProof(parameters)
     const { record, standing, isReplay } = await database.read(async (tx) => {
       const record = await tx.refreshTokens.find(proof.hash)
-      const facts = record && { ...record, incarnation: record.user }
+      const facts = record && factsOf(record)
       const standing = facts && (await findStanding(tx, facts))
       return { record, standing, isReplay: await isUsed(tx, proof) }
     })
@@ -124,6 +124,10 @@ function requireProof(parameters: Parameters): Proof {
     algorithm: requireText(parameters, 'signing_algorithm'),
     signature: requireText(parameters, 'signature'),
   }
+}
+
+function factsOf({ subject, clientId, login, user }: RefreshToken): TokenFacts {
+  return tokenFacts({ subject, clientId, login, incarnation: user })
 }
 
 async function isUsed(tx: ReadTx, { hash, timeStamp }: Proof): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { errors, type JWTPayload, jwtVerify } from 'jose'
 import type { Clock } from '../../clock'
-import type { Actor, Bond } from '../../domain/access/actor'
+import { type Actor, type TokenFacts, tokenFacts } from '../../domain/access/actor'
 import { isScope } from '../../domain/value/scope'
 import { SatchelError } from '../../domain/value/error'
 import type { KeyRing, Signer } from './key'
@@ -104,13 +104,14 @@ const REMEMBERED = 10_000
 /** The facts that a valid signature confirms. */
 interface Verified {
   readonly actor: Actor
-  readonly bond: Omit<Bond, 'verified'>
+  readonly facts: TokenFacts
   /** ms since the epoch. */
   readonly expires: number
 }
 
-function actorOf({ actor, bond }: Verified, now: number): Actor {
-  return { ...actor, bond: { ...bond, verified: now } }
+function actorOf({ actor, facts }: Verified, now: number): Actor {
+  const { subject, email, name, scopes } = actor
+  return { subject, email, name, scopes, bond: { facts, verified: now } }
 }
 
 function read(payload: JWTPayload): Verified {
@@ -124,11 +125,12 @@ function read(payload: JWTPayload): Verified {
       name: textOf(payload['name']),
       scopes: new Set(scopes),
     },
-    bond: {
+    facts: tokenFacts({
+      subject: sub,
       clientId: String(payload['client_id']),
       login: textOf(payload['sid']),
       incarnation: typeof incarnation === 'number' ? incarnation : null,
-    },
+    }),
     expires: exp * 1000,
   }
 }

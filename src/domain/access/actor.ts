@@ -16,16 +16,25 @@ export interface Actor {
   readonly bond?: Bond
 }
 
-/** The stored facts that a token depends on. It ends with any of them (promises 14 and 15). */
+/** The tie between a caller and what is stored: with it a token ends early (promises 14 and 15). */
 export interface Bond {
+  /** The same for every request with the token. */
+  readonly facts: TokenFacts
+  /** When the token was verified for this request, ms, by a clock that never goes back. */
+  readonly verified: number
+}
+
+/** The stored facts that a token depends on. It ends with any of them. */
+export interface TokenFacts {
+  readonly subject: string
   /** The client that asked for the token, or `PUBLIC_CLIENT`. */
   readonly clientId: string
   /** The login with an outside provider that the token comes from; null when there was none. */
   readonly login: string | null
   /** The incarnation of the user (`User`); null when the client acts for itself. */
   readonly incarnation: number | null
-  /** When the token was verified for this request, ms, by a clock that never goes back. */
-  readonly verified: number
+  /** Names these facts among what transactions remember; made once, as every request needs it. */
+  readonly key: string
 }
 
 /** The stored facts behind a token, while all of them hold. */
@@ -67,19 +76,15 @@ export function requireScopes(actor: Actor, required: readonly Scope[]): void {
 
 /**
  * Asked in the transaction that serves the data, so that a deleted user, a revoked client or a
- * deactivated user is refused exactly (promise 15). Throws `INVALID_TOKEN` and `USER_DEACTIVATED`.
+ * deactivated user is refused exactly (promise 15). At once when the transaction remembers the
+ * answer. Throws `INVALID_TOKEN` and `USER_DEACTIVATED`.
  */
-export async function requireStanding(tx: ReadTx, { subject, bond }: Actor): Promise<Standing> {
+export function requireStanding(tx: ReadTx, { bond }: Actor): Awaitable<Standing> {
   if (bond === undefined) return WITHOUT_BOND
-  const standing = await findStanding(tx, { ...bond, subject: subject ?? '' })
-  if (standing === undefined || standing.ends <= bond.verified) {
-    throw new SatchelError(
-      'INVALID_TOKEN',
-      'The client or the user of this token no longer exists: log in again',
-    )
-  }
-  requireActive(standing.user)
-  return standing
+  const standing = findStanding(tx, bond.facts)
+  return standing instanceof Promise
+    ? standing.then((found) => requireGood(found, bond))
+    : requireGood(standing, bond)
 }
 
 /**
@@ -91,19 +96,15 @@ export async function requireWriter(tx: ReadTx, actor: Actor, now: number): Prom
   requireLicense(user, now)
 }
 
-/** Undefined when the client or the user is gone, even if a new user has the id. */
-export async function findStanding(
-  tx: ReadTx,
-  facts: StandingFacts,
-): Promise<Standing | undefined> {
-  const { subject, clientId, login, incarnation } = facts
-  // None of them has a line break in it.
-  const name = `standing\n${subject}\n${incarnation}\n${clientId}\n${login}`
-  return tx.remember(name, () => loadStanding(tx, facts))
+/** Undefined when the client or the user is gone, even if there is a new user with the same id. */
+export function findStanding(tx: ReadTx, facts: TokenFacts): Awaitable<Standing | undefined> {
+  return tx.remember(facts.key, () => loadStanding(tx, facts))
 }
 
-export interface StandingFacts extends Omit<Bond, 'verified'> {
-  readonly subject: string
+export function tokenFacts(facts: Omit<TokenFacts, 'key'>): TokenFacts {
+  const { subject, clientId, login, incarnation } = facts
+  // None of them contains a line break.
+  return { ...facts, key: `standing\n${subject}\n${incarnation}\n${clientId}\n${login}` }
 }
 
 /** The user as it is since policy last changed. */
@@ -138,9 +139,20 @@ export function licensedUntil({
 
 const WITHOUT_BOND: Standing = { user: undefined, ends: Infinity }
 
+function requireGood(standing: Standing | undefined, { verified }: Bond): Standing {
+  if (standing === undefined || standing.ends <= verified) {
+    throw new SatchelError(
+      'INVALID_TOKEN',
+      'The client or the user of this token no longer exists: log in again',
+    )
+  }
+  requireActive(standing.user)
+  return standing
+}
+
 async function loadStanding(
   tx: ReadTx,
-  { subject, clientId, login, incarnation }: StandingFacts,
+  { subject, clientId, login, incarnation }: TokenFacts,
 ): Promise<Standing | undefined> {
   let ends = Infinity
   if (clientId === PUBLIC_CLIENT) {

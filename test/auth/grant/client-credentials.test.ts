@@ -76,9 +76,12 @@ describe('a token for a person', () => {
       name: 'Alice',
       scopes: new Set(['ACCESS_DB']),
       bond: {
-        clientId: server.client.clientId,
-        login: null,
-        incarnation: 1,
+        facts: expect.objectContaining({
+          subject: alice.sub,
+          clientId: server.client.clientId,
+          login: null,
+          incarnation: 1,
+        }),
         verified: server.clock.now(),
       },
     })

@@ -2,11 +2,12 @@ import { describe, expect, test } from 'bun:test'
 import {
   type Actor,
   ANONYMOUS,
-  type Bond,
   PUBLIC_CLIENT,
   requireStanding,
   requireWriter,
   SERVER,
+  type TokenFacts,
+  tokenFacts,
 } from '../../../src/domain/access/actor'
 import { createClient, revokeClient, rotateClient } from '../../../src/domain/database/client'
 import type { Database } from '../../../src/domain/store/store'
@@ -21,10 +22,13 @@ async function setup() {
   const scopes = ['ACCESS_DB', 'IMPERSONATE'] as const
   const { clientId } = await database.write((tx) => createClient(tx, clock, { scopes }))
   const { incarnation } = await putOne(database, user('alice'))
-  const as = (changes: Partial<Bond> = {}, subject = 'alice'): Actor => ({
+  const as = (changes: Partial<TokenFacts> = {}, subject = 'alice'): Actor => ({
     ...ANONYMOUS,
     subject,
-    bond: { clientId, login: null, incarnation, verified: clock.now(), ...changes },
+    bond: {
+      facts: tokenFacts({ subject, clientId, login: null, incarnation, ...changes }),
+      verified: clock.now(),
+    },
   })
   return {
     clock,
