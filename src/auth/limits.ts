@@ -2,6 +2,7 @@ import type { Clock } from '../clock'
 import { SatchelError } from '../domain/value/error'
 import { networkOf } from '../net/networks'
 import { createCounter } from '../limits/counter'
+import { DAY, SECOND, MINUTE, HOUR } from '../domain/value/time'
 
 /** The limits of token requests, in seconds (design.md §4). */
 export interface TokenLimits {
@@ -13,19 +14,16 @@ export interface TokenLimits {
   readonly maxClockSkew: number
 }
 
-const DAY = 24 * 60 * 60
-
 export const DEFAULT_LIMITS: TokenLimits = {
-  maxExpiresIn: DAY,
-  maxNotBefore: DAY,
-  maxClockSkew: DAY,
+  maxExpiresIn: DAY / SECOND,
+  maxNotBefore: DAY / SECOND,
+  maxClockSkew: DAY / SECOND,
 }
 
 /** How long after its last signature a key can still be needed, ms. */
 export function longestReach({ maxExpiresIn, maxNotBefore }: TokenLimits): number {
   // Tokens made before the limits were lowered count too.
-  const seconds = Math.max(maxExpiresIn + maxNotBefore, 2 * DAY)
-  return seconds * 1000
+  return Math.max((maxExpiresIn + maxNotBefore) * SECOND, 2 * DAY)
 }
 
 /** Limits against guessing codes and flooding mailboxes (promise 21). Always in force. */
@@ -42,7 +40,7 @@ export interface OtpLimits {
 
 /** With 40 bits a code, one address can be tried 1,200 times a day: a guess in a billion. */
 export const OTP_LIMITS: OtpLimits = {
-  life: 10 * 60 * 1000,
+  life: 10 * MINUTE,
   tries: 5,
   perAddress: 10,
   perNetwork: 300,
@@ -55,8 +53,6 @@ export interface Cap {
   /** Takes back a count, for an attempt that succeeded. */
   refund(address: string): void
 }
-
-const HOUR = 60 * 60 * 1000
 
 export function createCap(clock: Clock, most: number): Cap {
   const counter = createCounter(clock, { count: most, window: HOUR })
@@ -71,7 +67,7 @@ export function createCap(clock: Clock, most: number): Cap {
 
 /** `wait` in ms. */
 export function tooMany(wait: number): SatchelError {
-  const minutes = Math.max(1, Math.ceil(wait / 60_000))
+  const minutes = Math.max(1, Math.ceil(wait / MINUTE))
   return new SatchelError(
     'TOO_MANY_REQUESTS',
     `Too many login attempts: try again in ${minutes} minute${minutes === 1 ? '' : 's'}`,

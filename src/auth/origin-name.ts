@@ -1,5 +1,6 @@
 import { listOrigins } from '../domain/database/origin'
 import type { ReadTx } from '../domain/store/store'
+import { isWeb } from '../domain/value/web-address'
 
 /** The name of the requesting page in a mail. */
 export interface OriginName {
@@ -18,7 +19,7 @@ export async function describeOrigin(
   databaseName: string,
 ): Promise<OriginName> {
   const url = origin === null ? null : URL.parse(origin)
-  if (url === null || !/^https?:$/.test(url.protocol)) {
+  if (url === null || !isWeb(url)) {
     const listed = origin === null ? [] : await tx.remember('origins', () => listOrigins(tx))
     const applications = listed.filter((entry) => entry.startsWith(APPLICATION))
     const name = applications.map((entry) => entry.slice(APPLICATION.length)).join(', ')

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock'
 import type { Database, WriteTx } from '../domain/store/store'
+import { MINUTE } from '../domain/value/time'
 
 /** `now` never goes back: tokens and codes begin and end by it (promise 11). */
 export interface SteadyClock extends Clock {
@@ -82,7 +83,6 @@ export async function openSteadyClock(
 }
 
 /** ms. A crash loses at most the last one. */
-const MINUTE = 60 * 1000
 
 /** Codes with a time in the future would stay valid, and count, until then. */
 async function beginAnew(tx: WriteTx, now: number): Promise<void> {

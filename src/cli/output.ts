@@ -1,6 +1,7 @@
 import type { ClientCredentials } from '../domain/database/client'
 import type { Cli } from './command'
 import type { Terminal } from './terminal'
+import { escapeUnits } from '../domain/value/escape'
 
 /** Prints one line of JSON, or `text` with its control characters escaped. */
 export function print(
@@ -68,15 +69,11 @@ export function size(bytes: number): string {
 
 /** Text of other people as one line, with control characters escaped. */
 export function oneLine(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, escape)
+  return escapeUnits(text, /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu)
 }
 
 /** Control characters except line breaks. */
 const CONTROLS = /[^\P{Cc}\n]/gu
-
-function escape(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
-}
 
 /** The width in columns of a terminal: East Asian characters take two. */
 function width(cell: string | undefined): number {

@@ -8,12 +8,12 @@ import { UsageError } from '../config/config'
 import type { Session } from '../control/session'
 import { USER_ORDERS, USER_TYPES } from '../domain/store/users'
 import type { UserJson } from '../domain/user/json'
-import { DAY } from '../domain/user/license'
 import type { UserListJson } from '../domain/user/list'
 import { MAX_USERS } from '../domain/user/query'
-import { timeOfText } from '../domain/value/date-value'
+import { DAY, timeOfText } from '../domain/value/time'
 import { type Cli, example, type FolderOptions, inSession, whole, withDatabase } from './command'
 import { oneLine, print, table } from './output'
+import { isRecord } from '../domain/value/value'
 
 /** `satchel user list|show|add|set|deactivate|reactivate|delete` (spec.md §2.3, §3, §4.2, §4.3). */
 export function addUserCommands(program: Command, cli: Cli): void {
@@ -225,7 +225,7 @@ function end(text: string): string {
 function object(text: string): object {
   try {
     const value: unknown = JSON.parse(text)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
+    if (isRecord(value)) return value
   } catch {
     // Rejected below.
   }

@@ -4,6 +4,7 @@ import process from 'node:process'
 import { holdsSecret, usualSender } from '../mail/address'
 import { isLoopback } from '../net/networks'
 import { environmentName, flagName, type Setting, type Settings, SETTINGS } from './settings'
+import { isRecord } from '../domain/value/value'
 
 /** An error in flags, settings or arguments, which the user can correct (exit code 2). */
 export class UsageError extends Error {
@@ -94,7 +95,7 @@ function readSettingsFile(path: string | undefined): Record<string, unknown> {
     const reason = error instanceof Error ? error.message : String(error)
     throw new UsageError(`The settings file ${path} cannot be read: ${reason}`, { cause: error })
   }
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
+  if (!isRecord(parsed)) {
     throw new UsageError(`The settings file ${path} must hold one JSON object`)
   }
   const unknown = Object.keys(parsed).find((name) => !Object.hasOwn(SETTINGS, name))

@@ -4,6 +4,7 @@ import { parseRateLimits, RATE_LIMIT_NAMES, type RateLimits } from '../limits/ra
 import { parseMailAddress } from '../mail/address'
 import { parseSender } from '../mail/sender'
 import { isIPv4, isIPv6, type Networks, parseNetworks } from '../net/networks'
+import { serverAddressOf } from '../domain/value/web-address'
 
 /** The durability of acknowledged writes (design.md §3): `relaxed` may lose the last ones on power loss. */
 type Durability = 'full' | 'relaxed'
@@ -230,14 +231,10 @@ export function domain(text: string): string {
 
 /** An http(s) address without a slash at its end. */
 export function publicUrl(text: string): string {
-  const url = URL.parse(text)
-  const isPlain =
-    url !== null &&
-    (url.protocol === 'https:' || url.protocol === 'http:') &&
-    `${url.username}${url.password}${url.search}${url.hash}` === ''
-  return isPlain
-    ? url.href.replace(/\/+$/, '')
-    : expect('an http(s) address without a query, such as https://data.example.com')
+  return (
+    serverAddressOf(text) ??
+    expect('an http(s) address without a query, such as https://data.example.com')
+  )
 }
 
 /** Networks in CIDR notation, separated by commas. */

@@ -22,6 +22,7 @@ import { DeliveryError } from '../mail/message'
 import type { Outbound } from '../net/outbound'
 import { ZIP } from '../zip/format'
 import { addNotice } from '../auth/otp/otp-request'
+import { MINUTE } from '../domain/value/time'
 
 /** A database that is open and everything that lives with it. Disposing it closes all of that. */
 export interface Host extends AsyncDisposable {
@@ -136,7 +137,7 @@ function reportJob(database: string, { kind, id }: Job, error: unknown): void {
 }
 
 function reportClock(database: string, behind: number, isBelieved: boolean): void {
-  const about = { database, minutes: Math.ceil(behind / 60_000) }
+  const about = { database, minutes: Math.ceil(behind / MINUTE) }
   if (isBelieved) {
     serverLog.warning(
       'The clock is far behind the time when this database was last used: login codes from that time were deleted, and tokens from that time are rejected. If the clock is wrong, correct it and restart',

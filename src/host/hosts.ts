@@ -1,6 +1,7 @@
 import { SatchelError } from '../domain/value/error'
 import type { Database, Store } from '../domain/store/store'
 import type { Host } from './host'
+import { MINUTE } from '../domain/value/time'
 
 /** The databases of a store, opened on demand and kept in a bounded cache (design.md §2). */
 export interface Hosts extends AsyncDisposable {
@@ -54,7 +55,7 @@ interface Use {
 const QUIET_SWEEPS = 2
 
 export function createHosts(options: HostsOptions): Hosts {
-  const { store, kept = 64, sweepEvery = 60_000 } = options
+  const { store, kept = 64, sweepEvery = MINUTE } = options
   const entries = new Map<string, Entry>()
   const busy = new Map<string, Promise<unknown>>()
   let sweeps = 0

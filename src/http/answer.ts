@@ -2,6 +2,7 @@ import { type ErrorCode, SatchelError } from '../domain/value/error'
 import { STATUS } from '../openapi/status'
 import type { Call } from './call'
 import { quotaHeaders } from './rate-limits'
+import { printableJson } from '../domain/value/escape'
 
 export type Body = string | ReadableStream<Uint8Array> | Blob | null
 
@@ -128,12 +129,4 @@ function truncate(text: string, maxBytes: number): string {
     shown = shown.slice(0, Math.floor(shown.length * 0.9))
   }
   return shown
-}
-
-/** JSON that is safe to print on a terminal: control characters that JSON allows are escaped. */
-function printableJson(value: unknown): string {
-  return JSON.stringify(value).replaceAll(
-    /[\u007f-\u009f\u2028\u2029]/g,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
 }

@@ -13,6 +13,7 @@ import {
 } from '../limits/rate-limits'
 import type { Call } from './call'
 import type { Host } from '../host/host'
+import { MINUTE } from '../domain/value/time'
 
 /**
  * Counts requests against the rate limits (protocol.md §14.2, promise 37). The answer reports the limit
@@ -112,7 +113,7 @@ function tooMany(
   { reset }: Quota,
 ): SatchelError {
   const retryAfter = secondsOf(reset)
-  const wait = retryAfter < 120 ? retryAfter * 1000 : Math.ceil(retryAfter / 60) * 60_000
+  const wait = retryAfter < 120 ? retryAfter * 1000 : Math.ceil(retryAfter / 60) * MINUTE
   return new SatchelError(
     'TOO_MANY_REQUESTS',
     `Too many ${RATE_LIMITS[name].what}: the limit is ${count} in ${formatTime(window)}, try again in ${formatTime(wait)}`,

@@ -1,3 +1,5 @@
+import { MINUTE, HOUR, SECOND, DAY } from '../domain/value/time'
+
 /** A number of requests in a window of time that begins with the first. */
 export interface RateLimit {
   readonly count: number
@@ -17,11 +19,6 @@ interface LimitFacts extends RateLimit {
   readonly counts: string
   readonly per: string
 }
-
-const SECOND = 1000
-const MINUTE = 60 * SECOND
-const HOUR = 60 * MINUTE
-const DAY = 24 * HOUR
 
 const CALLER = 'user or client of a database; network without a token'
 

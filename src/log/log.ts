@@ -2,6 +2,7 @@ import { configureSync, getLogger, type LogRecord } from '@logtape/logtape'
 import type { Clock } from '../clock'
 import type { LineSink } from './line-sink'
 import type { LogLevel } from '../config/settings'
+import { printableJson, escapeUnits } from '../domain/value/escape'
 
 /** The process and its data folder: start, stop, jobs, certificates. */
 export const serverLog = getLogger(['satchel', 'server'])
@@ -94,12 +95,12 @@ const JSON_LINES = {
       logger: record.category.slice(1).join('.'),
       message: messageOf(record),
     }
-    return escapeRest(
-      JSON.stringify({ ...fixed, ...record.properties, ...fixed }, (_key, value) => plain(value)),
+    return printableJson({ ...fixed, ...record.properties, ...fixed }, (_key, value) =>
+      plain(value),
     )
   },
   mail(time: string, mail: PrintedMail): string {
-    return escapeRest(JSON.stringify({ time, level: 'warning', logger: 'mail', ...mail }))
+    return printableJson({ time, level: 'warning', logger: 'mail', ...mail })
   },
   // Written by hand, because every request pays for this line.
   request(time: string, access: AccessEntry): string {
@@ -188,18 +189,9 @@ function rounded(duration: number): number {
 const PLAIN_TEXT = /^[ !#-[\]-~]*$/
 
 function text(value: string): string {
-  return PLAIN_TEXT.test(value) ? `"${value}"` : escapeRest(JSON.stringify(value))
-}
-
-/** Escapes characters that JSON allows and that a terminal or a line reader may act upon. */
-function escapeRest(json: string): string {
-  return json.replaceAll(/[\u007f-\u009f\u2028\u2029]/g, escapeUnit)
+  return PLAIN_TEXT.test(value) ? `"${value}"` : printableJson(value)
 }
 
 function escapeControls(line: string): string {
-  return line.replaceAll(/[\p{Cc}\u2028\u2029]/gu, escapeUnit)
-}
-
-function escapeUnit(unit: string): string {
-  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return escapeUnits(line, /[\p{Cc}\u2028\u2029]/gu)
 }

@@ -1,4 +1,4 @@
-import { isLoopbackHost } from '../domain/database/origin'
+import { isLoopbackHost, parseWebAddress } from '../domain/value/web-address'
 
 /** A mail server (RFC 5321), as `smtp://user:password@host:port?tls=…&ca=…` names it. */
 export interface SmtpAddress {
@@ -69,7 +69,7 @@ const READERS = new Map<string, (url: URL) => MailAddress>([
 ])
 
 function readHook(url: URL): HookAddress {
-  if (url.username !== '' || url.password !== '' || url.hash !== '') throw new Error(EXPECTED)
+  if (parseWebAddress(url.href) === undefined) throw new Error(EXPECTED)
   return { kind: 'hook', url: url.href }
 }
 

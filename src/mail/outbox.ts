@@ -2,6 +2,7 @@ import type { Clock } from '../clock'
 import type { Database } from '../domain/store/store'
 import { DeliveryError } from './message'
 import type { QueuedMail } from '../domain/store/mails'
+import { SECOND, MINUTE } from '../domain/value/time'
 
 /**
  * Sends the mails that wait in a database, a few at a time, until each was sent or expired, while this
@@ -21,8 +22,6 @@ export interface OutboxParts {
   readonly report: (mail: QueuedMail, error: unknown, isFinal: boolean) => void
 }
 
-const SECOND = 1000
-const MINUTE = 60 * SECOND
 /** How long to wait after each try; the longest from then on. */
 const PAUSES = [2 * SECOND, 10 * SECOND, 30 * SECOND, 2 * MINUTE, 5 * MINUTE]
 const LONGEST_PAUSE = 15 * MINUTE

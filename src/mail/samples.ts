@@ -1,4 +1,5 @@
 import type { Letter, MailKind, MailVariables } from '../domain/store/mailer'
+import { DAY } from '../domain/value/time'
 
 /** A sample letter to try out the templates of a kind (protocol.md §13.2). */
 export function sampleLetter(kind: MailKind, to: string, database: string, now: number): Letter {
@@ -13,8 +14,6 @@ export function sampleLetter(kind: MailKind, to: string, database: string, now: 
 export function variableNames(kind: MailKind): readonly string[] {
   return Object.keys(sampleVariables('', '')[kind])
 }
-
-const DAY = 24 * 60 * 60 * 1000
 
 /** Sample variables for the templates. */
 export function sampleVariables(email: string, database: string): MailVariables {

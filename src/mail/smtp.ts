@@ -2,8 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { SmtpAddress } from './address'
 import { DeliveryError, type Message, type Transport } from './message'
 import { parseSender } from './sender'
-
-const SECOND = 1000
+import { SECOND } from '../domain/value/time'
 
 /** Sends messages to a mail server, each over its own connection. */
 export function smtpTransport(address: SmtpAddress): Transport {

@@ -2,6 +2,7 @@ import type { LookupAddress } from 'node:dns'
 import type { IncomingMessage } from 'node:http'
 import type { LookupFunction } from 'node:net'
 import { isIPv4, isIPv6, isPublicAddress, type Networks } from './networks'
+import { isWeb } from '../domain/value/web-address'
 
 /** The failure of a request to a configured address. The message is for the administrator. */
 export class OutboundError extends Error {
@@ -78,7 +79,7 @@ const LONGEST_ANSWER = 1024 * 1024
 function requireWebAddress(address: string | URL): URL {
   const url = URL.parse(String(address))
   if (url === null) throw new OutboundError('The address to call is not a valid URL')
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
+  if (!isWeb(url)) {
     throw new OutboundError(`${url.protocol}// is not supported: use https://`)
   }
   if (url.username === '' && url.password === '') return url

@@ -8,6 +8,7 @@ import { claimsOf, PERSON_SCOPES } from '../person/person'
 import { PUBLIC_CLIENT } from '../../domain/access/actor'
 import type { Person } from '../../domain/user/policy'
 import { isLive, type Code } from '../../domain/store/credentials'
+import { HOUR, MINUTE } from '../../domain/value/time'
 
 /**
  * Exchanges the code of a login with an outside provider for tokens (protocol.md §2.3, §3.3). A code
@@ -60,9 +61,8 @@ export async function issueCode(tx: WriteTx, person: Person, now: number): Promi
 /** How often a code may be used while the decision about its holder fails. */
 const TRIES = 5
 /** Five minutes (protocol.md §3.3, promise 17). */
-const CODE_LIFE = 5 * 60 * 1000
+const CODE_LIFE = 5 * MINUTE
 /** Codes of the last hour are kept: they count towards the limits (promise 21). */
-const HOUR = 60 * 60 * 1000
 
 /** Redeems the code in this unit; undefined when it is unknown or no longer valid. */
 async function redeem(

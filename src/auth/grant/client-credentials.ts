@@ -14,6 +14,7 @@ import { requireUserId } from '../../domain/value/user-id'
 import { USER } from '../key/token'
 import { foldEmail } from '../../domain/value/email'
 import type { PersonClaims } from '../person/person'
+import { isRecord } from '../../domain/value/value'
 
 /**
  * A server with a client id and secret requests a token for itself or, with `claims`, for one of its
@@ -113,7 +114,7 @@ function unescape(text: string): string | undefined {
  * `INVALID_REQUEST`, and `RESERVED_CLAIM` for names that the server sets itself (design.md §4).
  */
 export function requireClaims(value: unknown): PersonClaims {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isRecord(value)) {
     throw invalid('"claims" must be an object with at least "sub"')
   }
   const claims = new Map(Object.entries(value))

@@ -15,6 +15,7 @@ import { audienceOf, signToken, USER } from '../key/token'
 import type { User } from '../../domain/store/users'
 import type { RefreshToken } from '../../domain/store/credentials'
 import type { PersonClaims } from '../person/person'
+import { SECOND, HOUR } from '../../domain/value/time'
 
 /** Counts a token before `subject` gets it. Throws `TOO_MANY_REQUESTS`. */
 export type CountToken = (subject: string) => void
@@ -169,9 +170,6 @@ interface Granted extends Omit<TokenOrder, 'claims'> {
   readonly user: User | undefined
   readonly refreshToken?: string | undefined
 }
-
-const SECOND = 1000
-const HOUR = 60 * 60 * SECOND
 
 /** The part of the answer that describes the user at `now`, ms (spec.md §2.2). */
 function describe(user: User, now: number): UserPart {

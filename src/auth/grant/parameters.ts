@@ -1,6 +1,7 @@
 import { SatchelError, quoted } from '../../domain/value/error'
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'
 import type { Intent } from '../../domain/user/policy'
+import { SECOND, MINUTE, HOUR, DAY } from '../../domain/value/time'
 
 /** The parameters of a token request as they were sent, as JSON or as a form. */
 export type Parameters = Readonly<Record<string, unknown>>
@@ -144,11 +145,6 @@ export function parseTimespan(value: unknown, parameter: string): number {
 
 const SPAN = /^(-?(?:\d+)?\.?\d+) *([a-z]+)?$/i
 const LONGEST_SPAN = 100
-
-const SECOND = 1000
-const MINUTE = 60 * SECOND
-const HOUR = 60 * MINUTE
-const DAY = 24 * HOUR
 
 const LENGTHS = new Map(
   [

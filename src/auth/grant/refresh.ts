@@ -16,6 +16,7 @@ import {
   requirePublicKey,
 } from './parameters'
 import type { RefreshToken } from '../../domain/store/credentials'
+import { SECOND, DAY } from '../../domain/value/time'
 
 /**
  * Gives a new access token for a refresh token and a fresh signature with its private key
@@ -107,8 +108,6 @@ interface Proof {
   readonly signature: string
 }
 
-const SECOND = 1000
-const DAY = 24 * 60 * 60 * SECOND
 /** How long the same request gets the same answer (design.md §4). */
 const REPEATABLE = 10 * SECOND
 /** A refresh token ends after this time without use. */

@@ -11,7 +11,7 @@ import {
   unknownInvitation,
 } from '../../domain/rows/invitation-answer'
 import type { Mailer, Letter } from '../../domain/store/mailer'
-import { listOrigins, isLoopbackHost } from '../../domain/database/origin'
+import { listOrigins } from '../../domain/database/origin'
 import { requireRedirect } from '../../domain/database/redirect'
 import { hashSecret, newSecret } from '../../domain/value/secret'
 import type { Database, ReadTx, WriteTx } from '../../domain/store/store'
@@ -23,6 +23,8 @@ import type { User } from '../../domain/store/users'
 import type { Invitation } from '../../domain/store/invitations'
 import { shownName } from '../../domain/value/shown-name'
 import { describeOrigin, type OriginName } from '../origin-name'
+import { isLoopbackHost } from '../../domain/value/web-address'
+import { DAY } from '../../domain/value/time'
 
 /** Invitations by mail (protocol.md §6.4): the link proves access to the mailbox. */
 export interface Invitations {
@@ -191,7 +193,6 @@ export async function sendInvitation(
   })
 }
 
-const DAY = 24 * 60 * 60 * 1000
 /** How long a link is valid, ms. */
 const LIFE = 30 * DAY
 /** How long a mail server may be down, ms. */

@@ -16,9 +16,7 @@ import { findScopes, findIntent, requestedScopes } from '../grant/parameters'
 import type { Code } from '../../domain/store/credentials'
 import { SatchelError } from '../../domain/value/error'
 import { createHmac, hkdfSync } from 'node:crypto'
-
-const MINUTE = 60_000
-const HOUR = 60 * MINUTE
+import { HOUR, MINUTE } from '../../domain/value/time'
 
 /** Step 1 under the name that the SDK gives it: the code can be redeemed without its id. */
 export function otpEmail(parts: GrantParts): Grant {

@@ -3,6 +3,7 @@ import type { Clock } from '../../clock'
 import { SatchelError } from '../../domain/value/error'
 import { randomToken } from '../../domain/value/id'
 import { hashSecret, sameSecret } from '../../domain/value/secret'
+import { MINUTE } from '../../domain/value/time'
 
 /** The state of a login while its browser is at the provider (design.md §6). */
 export interface LoginState {
@@ -36,7 +37,7 @@ export interface LoginStates {
 }
 
 /** Half an hour (protocol.md §3.3). */
-export const STATE_LIFE = 30 * 60 * 1000
+export const STATE_LIFE = 30 * MINUTE
 
 /**
  * States that are valid for half an hour and not stored until they are used. The provider can read

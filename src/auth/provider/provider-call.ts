@@ -9,9 +9,9 @@ import {
   usualScopes,
   type Claims,
   type Identity,
-  isRecord,
 } from './provider-facts'
 import type { Provider } from '../../domain/store/records'
+import { isRecord } from '../../domain/value/value'
 
 /** One login at one provider. */
 export interface ProviderCall {

@@ -4,8 +4,10 @@ import { type Clock, systemClock } from '../../clock'
 import { quoted, SatchelError } from '../../domain/value/error'
 import type { Vault } from '../../domain/store/vault'
 import { type Outbound, OutboundError } from '../../net/outbound'
-import { isRecord, type Endpoints, locate, PROVIDER_FACTS } from './provider-facts'
+import { type Endpoints, locate, PROVIDER_FACTS } from './provider-facts'
 import type { Provider } from '../../domain/store/records'
+import { HOUR } from '../../domain/value/time'
+import { isRecord } from '../../domain/value/value'
 
 /** The configurations of providers for the OpenID library. */
 export interface ProviderClients {
@@ -71,7 +73,7 @@ interface Kept {
 }
 
 /** A discovery document changes rarely, but it does. */
-const KEPT_FOR = 60 * 60 * 1000
+const KEPT_FOR = HOUR
 /** Seconds. The library's own limit; ours is shorter. */
 const TIMEOUT = 15
 

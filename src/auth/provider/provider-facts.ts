@@ -1,5 +1,6 @@
 import { SatchelError } from '../../domain/value/error'
 import type { Provider, ProviderOptions, ProviderType } from '../../domain/store/records'
+import { isRecord } from '../../domain/value/value'
 
 /** The facts of a type of providers (protocol.md §3.3). The options of a provider override them. */
 export interface ProviderFacts {
@@ -182,8 +183,4 @@ function isTrue(value: unknown): boolean {
 
 function textOf(value: unknown): string | null {
   return typeof value === 'string' && value !== '' && value.isWellFormed() ? value : null
-}
-
-export function isRecord(value: unknown): value is Claims {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

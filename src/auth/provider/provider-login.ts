@@ -14,6 +14,7 @@ import type { Identity } from './provider-facts'
 import type { Clock } from '../../clock'
 import type { Provider } from '../../domain/store/records'
 import type { Person } from '../../domain/user/policy'
+import { escapeUnits } from '../../domain/value/escape'
 
 /** Logins with an outside provider (spec.md §4.4, protocol.md §3.3). */
 export interface ProviderLogins {
@@ -147,10 +148,7 @@ function answer(
 
 /** The clients read it as Latin-1. */
 function toAscii(json: string): string {
-  return json.replaceAll(
-    /[^ -~]/g,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+  return escapeUnits(json, /[^ -~]/g)
 }
 
 /** Refusals that the person caused or can resolve. */

@@ -2,9 +2,10 @@ import type { BlobStore } from '../store/blob-store'
 import type { BlobUsage } from '../store/blobs'
 import type { Database } from '../store/store'
 import { nextTurn } from '../value/turn'
+import { DAY } from '../value/time'
 
 /** How long a blob stays that nothing references, ms: uploads come before what references them. */
-export const GRACE = 24 * 60 * 60 * 1_000
+export const GRACE = DAY
 
 /** Blobs and contents in one unit or look-up: short enough for nobody to notice. */
 const BATCH = 200

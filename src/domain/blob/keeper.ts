@@ -2,6 +2,7 @@ import type { Clock } from '../../clock'
 import { collectBlobs, removeSpent } from './collection'
 import type { BlobStore } from '../store/blob-store'
 import type { Database } from '../store/store'
+import { HOUR } from '../value/time'
 
 /** Removes blobs and bytes in the background once no object needs them. */
 export interface BlobKeeper extends AsyncDisposable {
@@ -20,8 +21,6 @@ export interface BlobKeeperParts {
   /** How often to look for blobs whose grace is over, ms. */
   readonly every?: number
 }
-
-const HOUR = 60 * 60 * 1_000
 
 /** Works while its database is open and this process has the duty `blobs`. */
 export function createBlobKeeper(parts: BlobKeeperParts): BlobKeeper {

@@ -1,7 +1,7 @@
 import { SatchelError, quoted } from '../value/error'
 import { randomToken } from '../value/id'
 import type { Draft } from '../object/draft'
-import { type WireObject, getOwn, isWireObject, parseStored, setOwn } from '../value/value'
+import { type WireObject, getOwn, isRecord, parseStored, setOwn } from '../value/value'
 import type { WriteTx } from '../store/store'
 import { parseRef, refOf, requireBlobType } from '../value/blob'
 import type { BlobLimits } from './limits'
@@ -94,7 +94,7 @@ function refAt(object: WireObject | undefined, path: readonly string[]): string 
     if (typeof value !== 'object' || value === null) return undefined
     value = getOwn(value as WireObject, name)
   }
-  return isWireObject(value) ? refOf(value) : undefined
+  return isRecord(value) ? refOf(value) : undefined
 }
 
 /** Each becomes a file that is synced to disk: no request may keep the disk busy for minutes. */
@@ -129,7 +129,7 @@ function extractLarge(
   object: unknown,
   place: string,
 ): readonly ExtractedValue[] {
-  if (table.builtIn || !isWireObject(object)) return []
+  if (table.builtIn || !isRecord(object)) return []
   const kept = new Set([
     'realmId',
     'owner',
@@ -178,7 +178,7 @@ function extractLarge(
 function isEntered(value: unknown): value is WireObject | unknown[] {
   if (Array.isArray(value)) return true
   return (
-    isWireObject(value) &&
+    isRecord(value) &&
     typeof getOwn(value, '$t') !== 'string' &&
     typeof getOwn(value, '_bt') !== 'string'
   )

@@ -6,6 +6,7 @@ import { hashSecret, newSecret, sameSecret } from '../value/secret'
 import type { ReadTx, WriteTx } from '../store/store'
 import type { Client } from '../store/records'
 import { foldEmail } from '../value/email'
+import { DAY } from '../value/time'
 
 /** What a client logs in with. The secret is given once and kept nowhere. */
 export interface ClientCredentials {
@@ -151,7 +152,6 @@ function isAdministrator(client: Client): boolean {
   return client.expires === null && hasAllScopes(client.scopes)
 }
 
-const DAY = 24 * 60 * 60 * 1000
 const MAX_OVERLAP_DAYS = 365
 /** Compared with when there is no such client. */
 const NOBODY = hashSecret('')

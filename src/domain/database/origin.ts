@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock'
 import { quoted, SatchelError } from '../value/error'
 import type { ReadTx, WriteTx } from '../store/store'
+import { isWeb, isLoopbackHost } from '../value/web-address'
 
 /**
  * Lists an origin, or an address for OAuth redirects when it has a path; adding it twice is adding
@@ -45,7 +46,7 @@ export function isOriginAllowed(origins: readonly string[], header: string): boo
 export function isLoopbackOrigin(header: string): boolean {
   const url = URL.parse(header)
   if (url === null || url.origin !== header) return false
-  return /^https?:$/.test(url.protocol) && isLoopbackHost(url.hostname)
+  return isWeb(url) && isLoopbackHost(url.hostname)
 }
 
 /** True for an entry that names an Electron application, not an address. */
@@ -87,9 +88,7 @@ function canonicalOrigin(text: string, force: boolean): string {
   if (REFUSED_SCHEMES.has(url.protocol)) throw refusal(entry, 'pages of this kind may not call')
   if (url.username !== '' || url.password !== '') throw refusal(entry, 'it names a user')
   if (/[?#]/.test(entry)) throw refusal(entry, 'it has a query or a fragment')
-  return url.protocol === 'http:' || url.protocol === 'https:'
-    ? canonicalWebOrigin(entry, url, force)
-    : canonicalCustomOrigin(entry, url)
+  return isWeb(url) ? canonicalWebOrigin(entry, url, force) : canonicalCustomOrigin(entry, url)
 }
 
 /** The name of an Electron application: `app:My App`, or `app://My App` as one help text has it. */
@@ -115,16 +114,6 @@ function canonicalCustomOrigin(entry: string, url: URL): string {
 /** The part of an entry that an `Origin` header can show. */
 function originOf(listed: string): string {
   return /^[^:]+:\/\/[^/]*/.exec(listed)?.[0] ?? listed
-}
-
-/** True for a host name that means this machine wherever it is looked up. */
-export function isLoopbackHost(hostname: string): boolean {
-  return (
-    hostname === 'localhost' ||
-    hostname.endsWith('.localhost') ||
-    hostname === '[::1]' ||
-    /^127\.\d+\.\d+\.\d+$/.test(hostname)
-  )
 }
 
 function refusal(entry: string, why: string): SatchelError {

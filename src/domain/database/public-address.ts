@@ -1,5 +1,6 @@
 import { SatchelError } from '../value/error'
 import type { ReadTx, WriteTx } from '../store/store'
+import { serverAddressOf } from '../value/web-address'
 
 /**
  * Where the outside world reaches a database, if the database itself says so; undefined where its
@@ -16,21 +17,15 @@ export async function setPublicAddress(tx: WriteTx, text: string | null): Promis
     await tx.settings.remove(SETTING)
     return null
   }
-  const url = canonicalAddress(text)
+  const url = serverAddressOf(text)
+  if (url === undefined) {
+    throw new SatchelError(
+      'UNPROCESSABLE',
+      'A public address is an http(s) address without a query, such as https://db.example.com/main',
+    )
+  }
   await tx.settings.put({ id: SETTING, value: { url } })
   return url
 }
 
 const SETTING = 'public-address'
-
-function canonicalAddress(text: string): string {
-  const url = URL.parse(text)
-  const isWeb = url?.protocol === 'https:' || url?.protocol === 'http:'
-  if (url !== null && isWeb && `${url.username}${url.password}${url.search}${url.hash}` === '') {
-    return url.href.replace(/\/+$/, '')
-  }
-  throw new SatchelError(
-    'UNPROCESSABLE',
-    'A public address is an http(s) address without a query, such as https://db.example.com/main',
-  )
-}

@@ -1,5 +1,6 @@
 import { quoted, SatchelError } from '../value/error'
-import { isApplication, isLoopbackHost } from './origin'
+import { isApplication } from './origin'
+import { isLoopbackHost, isWeb } from '../value/web-address'
 
 export interface RedirectRules {
   /** The listed origins (`listOrigins`). */
@@ -52,10 +53,6 @@ export function withParameter(url: URL, name: string, value: string): string {
 /** What a parser would leave out or turn round is no part of an address. */
 const PLAIN = /^[^\p{Cc}\s\\]+$/u
 const MAX_LENGTH = 2048
-
-function isWeb({ protocol }: URL): boolean {
-  return protocol === 'https:' || protocol === 'http:'
-}
 
 function isAllowedPage(url: URL, listed: readonly string[], isDevelopment: boolean): boolean {
   const isLoopback = isLoopbackHost(url.hostname)

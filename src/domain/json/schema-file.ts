@@ -2,6 +2,7 @@ import { JSON_LIMITS, parseJson } from './scan'
 import { findJsonFault, offsetInString } from './syntax'
 import { parseStores, type Locate, type TableSchema } from '../value/schema'
 import { positionAt, type Position } from '../value/position'
+import { isRecord } from '../value/value'
 
 /**
  * Parses the text of a JSON file: an import file with a `schema` (protocol.md §9.4), or the
@@ -47,8 +48,4 @@ function locateIn(json: string, path: readonly string[], start?: Position): Loca
     const at = offset === undefined ? place.keyStart : offsetInString(json, place.start, offset)
     return positionAt(json, at, start)
   }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -2,7 +2,7 @@ import { SatchelError, quoted } from '../value/error'
 import type { Draft } from './draft'
 import { keyFromPath } from '../value/key'
 import { propertyAt } from '../value/property'
-import { isWireObject, setOwn } from '../value/value'
+import { isRecord, setOwn } from '../value/value'
 import type { Table } from '../store/tables'
 
 /**
@@ -11,7 +11,7 @@ import type { Table } from '../store/tables'
  */
 export function withKeyOf(table: Table, object: unknown, text: string): unknown {
   const key = keyFromPath(table, text)
-  if (!isWireObject(object)) return object
+  if (!isRecord(object)) return object
   const parts = table.compound ? (JSON.parse(key) as unknown[]) : [key]
   const filled = { ...object }
   for (const [place, path] of (table.primaryKey ?? []).entries()) {

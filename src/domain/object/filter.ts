@@ -1,6 +1,6 @@
 import { quoted, SatchelError } from '../value/error'
 import { decodePercent } from '../value/percent'
-import { timeOfDate } from '../value/date-value'
+import { timeOfDate } from '../value/time'
 import { propertyAt } from '../value/property'
 
 /** A property that must have one of these values. */

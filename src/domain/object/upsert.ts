@@ -9,7 +9,7 @@ import { requireKeyOf, withKeyOf } from './addressed'
 import { type Draft, asPrivate, draftOf } from './draft'
 import { keyInView } from './object'
 import { putDrafts } from './put'
-import { getOwn, isWireObject } from '../value/value'
+import { getOwn, isRecord } from '../value/value'
 import {
   type Writing,
   type RulesByTable,
@@ -136,7 +136,7 @@ async function readDrafts(
 
 /** A row of `members` or `roles` needs its realm before `place` would fill it in. */
 function inPublicRealm(object: unknown): unknown {
-  if (!isWireObject(object) || getOwn(object, 'realmId') !== undefined) return object
+  if (!isRecord(object) || getOwn(object, 'realmId') !== undefined) return object
   return { ...object, realmId: PUBLIC_REALM }
 }
 

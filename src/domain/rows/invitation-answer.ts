@@ -6,7 +6,7 @@ import { addressIn, nameOfRealm } from './invitation'
 import type { StoredObject } from '../store/objects'
 import { draftOf } from '../object/draft'
 import { putDrafts } from '../object/put'
-import { getOwn, isWireObject, parseStored, type WireObject } from '../value/value'
+import { getOwn, isRecord, parseStored, type WireObject } from '../value/value'
 import { shownName } from '../value/shown-name'
 import type { ReadTx, WriteTx } from '../store/store'
 import { requireTable } from '../object/tables'
@@ -33,7 +33,7 @@ export interface ShownInvitation {
 export async function getInvitation(tx: ReadTx, invitation: Invitation): Promise<ShownInvitation> {
   const { row, state, realmId, userId } = await findRow(tx, invitation)
   const inviter = row['invitedBy']
-  const told = isWireObject(inviter) ? inviter : {}
+  const told = isRecord(inviter) ? inviter : {}
   return {
     state,
     email: invitation.email,

@@ -9,6 +9,7 @@ import { hashSecret } from '../value/secret'
 import { shownName } from '../value/shown-name'
 import type { ReadTx, WriteTx } from '../store/store'
 import { findUser } from '../access/actor'
+import { DAY, HOUR } from '../value/time'
 
 /** Counts the invitations of one person, and tells nobody who it is: they may be deleted. */
 export function hashInviter(userId: string): string {
@@ -100,8 +101,6 @@ export const MAILS_PER_DAY = { inviter: 100, address: 10 }
 
 const ANSWERS = ['userId', 'accepted', 'rejected']
 const SERVERS = ['invitedDate', 'invitedBy']
-const HOUR = 60 * 60 * 1000
-const DAY = 24 * HOUR
 
 /** A writer who may write everything replaces rows whole: what the server said in them stays. */
 function sentBefore(before: WireObject, row: WireObject): WireObject {

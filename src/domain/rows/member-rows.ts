@@ -1,13 +1,7 @@
 import { SatchelError } from '../value/error'
 import { keepingFullRights } from './full-rights'
 import { withFields } from '../object/draft'
-import {
-  type WireObject,
-  changedProperties,
-  isAbsent,
-  isWireObject,
-  parseStored,
-} from '../value/value'
+import { type WireObject, changedProperties, isAbsent, isRecord, parseStored } from '../value/value'
 import { type Placement, type RowRules, type Writing, heldIn, refuse } from '../object/writing'
 import type { RealmRef } from '../store/realms'
 import { permissionsOf } from '../access/access'
@@ -174,7 +168,7 @@ function optionalString(row: WireObject, name: string): string | null {
 function optionalDate(row: WireObject, name: string): number | null {
   const value = row[name] ?? null
   if (isAbsent(value)) return null
-  const text = isWireObject(value) && value['$t'] === 'Date' ? value['v'] : value
+  const text = isRecord(value) && value['$t'] === 'Date' ? value['v'] : value
   const time = typeof text === 'string' ? Date.parse(text) : Number.NaN
   if (Number.isNaN(time)) throw wrong(name, 'a Date: {"$t":"Date","v":"2026-01-31T12:00:00.000Z"}')
   return time

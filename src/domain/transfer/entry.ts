@@ -3,7 +3,7 @@ import type { Blob } from '../store/blobs'
 import { type ErrorCode, SatchelError, quoted } from '../value/error'
 import { JSON_LIMITS, type JsonLimits, parseJson } from '../json/scan'
 import type { Position } from '../value/position'
-import { type WireObject, getOwn, isWireObject, requireWireObject, setOwn } from '../value/value'
+import { type WireObject, getOwn, isRecord, requireWireObject, setOwn } from '../value/value'
 import type { TableSchema } from '../value/schema'
 import { ROW_RULES } from '../rows/row-rules'
 import { type Draft, draftOf } from '../object/draft'
@@ -70,7 +70,7 @@ export const PART_LIMITS: PartLimits = { ...JSON_LIMITS, bytes: 64 * 2 ** 20 }
 /** The value of an object in a file, or null. Throws `UNPROCESSABLE` naming the place. */
 export function requireData(value: unknown, place: string): WireObject | null {
   if (value === null) return null
-  if (!isWireObject(value)) throw refuseAt(place, 'an object is expected, or null to delete it')
+  if (!isRecord(value)) throw refuseAt(place, 'an object is expected, or null to delete it')
   return inPlace(place, () => requireWireObject(value, ''))
 }
 

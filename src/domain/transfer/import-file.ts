@@ -5,7 +5,7 @@ import { FILE, type Item, type PartLimits } from './entry'
 import { type Target, type TextFormat, readItems } from './text-file'
 import { nextTurn } from '../value/turn'
 import type { ScratchWriter } from '../store/scratch'
-import { isWireObject } from '../value/value'
+import { isRecord } from '../value/value'
 
 /** An import file, ready to be read. */
 export interface OpenedFile extends AsyncDisposable {
@@ -134,9 +134,7 @@ function isLine(text: string): boolean {
   } catch {
     return /^\{\s*"(?:\$?type|realm|table|id)"/.test(text)
   }
-  return (
-    isWireObject(value) && ['type', '$type', 'table'].some((name) => Object.hasOwn(value, name))
-  )
+  return isRecord(value) && ['type', '$type', 'table'].some((name) => Object.hasOwn(value, name))
 }
 
 async function* resume(

@@ -13,7 +13,7 @@ import {
 } from './entry'
 import { splitLines } from '../json/ndjson'
 import type { JsonLimits } from '../json/scan'
-import { type WireObject, getOwn, isWireObject } from '../value/value'
+import { type WireObject, getOwn, isRecord } from '../value/value'
 import { parseSchemaIn } from '../json/schema-file'
 import { type JsonPart, splitJson } from '../json/split'
 import { isIdPrefix } from '../value/id'
@@ -82,7 +82,7 @@ export interface FileLine {
 export function parseLine(number: number, text: string, limits: JsonLimits, name = FILE): FileLine {
   const place = `line ${number}`
   const value = parsePart(text, { line: number, column: 1 }, place, limits, name)
-  if (!isWireObject(value)) throw refuseAt(place, 'an object is expected')
+  if (!isRecord(value)) throw refuseAt(place, 'an object is expected')
   return { number, place, text, object: value }
 }
 
@@ -164,7 +164,7 @@ async function* readObjectLines(
 function entryOf(value: unknown, place: string, { table, realm }: Target): Entry {
   const data = requireData(value, place)
   if (data === null) throw refuseAt(place, 'an object is expected')
-  if (data['type'] === 'schema' && isWireObject(data['tables'])) {
+  if (data['type'] === 'schema' && isRecord(data['tables'])) {
     throw refuseAt(
       place,
       'this is the beginning of an export, not a list of objects: leave out --table',
@@ -224,7 +224,7 @@ const SECTIONS: Readonly<Record<string, (value: unknown, part: JsonPart) => read
   demoUsers: (value) => userEntries(value, withinSection('demoUsers')),
   data: () => [],
   $exportMeta(value) {
-    const prefixes = isWireObject(value) ? (value['idPrefixes'] ?? {}) : {}
+    const prefixes = isRecord(value) ? (value['idPrefixes'] ?? {}) : {}
     const idPrefixes = parseIdPrefixes(prefixes, withinSection('$exportMeta', 'idPrefixes'))
     return [{ declaration: { idPrefixes } }]
   },
@@ -273,6 +273,6 @@ function parseSealed(sealed: unknown, place: string): boolean {
 }
 
 function membersOf(section: unknown, placeOf: PlaceOf): [string, unknown][] {
-  if (isWireObject(section)) return Object.entries(section)
+  if (isRecord(section)) return Object.entries(section)
   throw refuseAt(placeOf(), 'an object is expected')
 }

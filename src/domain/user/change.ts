@@ -1,6 +1,6 @@
 import { quoted, SatchelError } from '../value/error'
-import { timeOfText } from '../value/date-value'
-import { getOwn, isWireObject, type WireObject } from '../value/value'
+import { timeOfText } from '../value/time'
+import { getOwn, isRecord, type WireObject } from '../value/value'
 import { requireUserId } from '../value/user-id'
 import { type User, USER_TYPES, type UserType } from '../store/users'
 
@@ -50,7 +50,7 @@ const SETTABLE = ['userId', 'type', 'validUntil', 'evalDaysLeft', 'deactivated',
 const MAX_DATA = 64 * 1024
 
 function readChange(value: unknown, place: string): UserChange {
-  if (!isWireObject(value)) throw refuseUser(place, '', 'must be an object')
+  if (!isRecord(value)) throw refuseUser(place, '', 'must be an object')
   const unknown = Object.keys(value).find((name) => !SETTABLE.includes(name))
   if (unknown !== undefined) {
     throw refuseUser(place, unknown, `cannot be set: there are ${SETTABLE.join(', ')}`)
@@ -122,7 +122,7 @@ function flagOrTime(given: unknown): number | boolean | null | undefined {
 /** The data of a user if it is valid, else undefined. */
 export function userDataOf(given: unknown): User['data'] | undefined {
   if (given === null) return null
-  if (!isWireObject(given) || !['displayName', 'email'].every((name) => isTextIn(given, name))) {
+  if (!isRecord(given) || !['displayName', 'email'].every((name) => isTextIn(given, name))) {
     return undefined
   }
   return Buffer.byteLength(JSON.stringify(given)) <= MAX_DATA ? given : undefined

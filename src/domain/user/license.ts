@@ -1,5 +1,6 @@
 import { licensedUntil } from '../access/actor'
 import type { User } from '../store/users'
+import { DAY } from '../value/time'
 
 /** What a token says about its subject's right to go on (protocol.md §2.5). */
 export type License = 'ok' | 'expired' | 'deactivated'
@@ -45,5 +46,4 @@ export function alertsFor(user: Term, now: number): Alert[] {
   ]
 }
 
-export const DAY = 24 * 60 * 60 * 1000
 const SOON = 7 * DAY

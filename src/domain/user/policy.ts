@@ -1,9 +1,9 @@
 import { SatchelError } from '../value/error'
-import { DAY } from './license'
 import type { ReadTx, WriteTx } from '../store/store'
 import { isWebAddress } from '../value/web-address'
 import type { Awaitable } from '../store/records'
 import type { User } from '../store/users'
+import { DAY } from '../value/time'
 
 /** What a database does with people it does not know yet (protocol.md §7, design.md §4 Licences). */
 export interface Policy {

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { SatchelError } from '../value/error'
-import { getOwn, isWireObject } from '../value/value'
+import { getOwn, isRecord } from '../value/value'
 import type { ReadTx, WriteTx } from '../store/store'
 import type { Vault } from '../store/vault'
 import { USER_DATA, userDataOf } from './change'
-import { DAY } from './license'
 import { changePolicy, findPolicy, type Policy, type Verdict } from './policy'
+import { DAY } from '../value/time'
 
 /** Where somebody is asked about new users, and what the question is signed with. */
 export interface WebhookAddress {
@@ -85,7 +85,7 @@ export async function findWebhook(
 
 /** The verdict of a web hook on a person. Throws `UNPROCESSABLE` for an invalid one. */
 export function readVerdict(answer: unknown): Verdict {
-  if (!isWireObject(answer)) throw unprocessable('no object')
+  if (!isRecord(answer)) throw unprocessable('no object')
   const ok = getOwn(answer, 'ok')
   if (typeof ok !== 'boolean') throw unprocessable('"ok" must be true or false')
   if (!ok) throw unprocessable('"ok" is false')

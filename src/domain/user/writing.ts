@@ -1,10 +1,10 @@
-import { DAY } from './license'
 import { findPolicy, type Policy, requireFreeId } from './policy'
 import { type Actor, requireWriter } from '../access/actor'
 import type { Database, WriteTx } from '../store/store'
 import { refuseUser, type UserChange } from './change'
 import { showUser, type UserJson } from './json'
 import type { User } from '../store/users'
+import { DAY } from '../value/time'
 
 /**
  * Creates the users who are not known and changes the others, all in one unit (spec.md §4.3).

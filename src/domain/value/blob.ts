@@ -1,5 +1,5 @@
 import { SatchelError } from './error'
-import { type WireObject, getOwn, isWireObject } from './value'
+import { type WireObject, getOwn, isRecord } from './value'
 
 /**
  * The id of a blob as an address has it, decoded: 1–128 letters, digits and `_ - . ~ |`, which are
@@ -107,6 +107,6 @@ export function refOf(object: WireObject): string | undefined {
   if (typeof ref !== 'string' || typeof getOwn(object, '_bt') !== 'string') return undefined
   const inline = getOwn(object, 'v')
   // What clients read as undefined is absent to them.
-  const isAbsent = isWireObject(inline) && getOwn(inline, '$t') === 'undefined'
+  const isAbsent = isRecord(inline) && getOwn(inline, '$t') === 'undefined'
   return inline === undefined || isAbsent ? ref : undefined
 }

@@ -1,3 +1,5 @@
+import { printableJson } from './escape'
+
 /**
  * Everything a caller can be told. One table in `http/errors.ts` maps each code to a status
  * (design.md §6); the sentence is for the caller, `cause` is for the log only.
@@ -86,9 +88,5 @@ export class SatchelError extends Error {
 /** A name or path from outside, made safe to appear in a sentence: escaped and cut at 100 characters. */
 export function quoted(text: string): string {
   const shown = text.length > 100 ? `${text.slice(0, 100)}…` : text
-  return JSON.stringify(shown).replaceAll(/[\u007f-\u009f\u2028\u2029]/g, escapeUnit)
-}
-
-function escapeUnit(unit: string): string {
-  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return printableJson(shown)
 }

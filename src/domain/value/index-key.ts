@@ -1,6 +1,6 @@
 import { BINARY_TYPES } from './inline-value'
 import type { Index } from './schema'
-import { timeOfDate, timeOfIsoText } from './date-value'
+import { timeOfDate, timeOfIsoText } from './time'
 import { propertyAt } from './property'
 
 /** Longer keys are cut here: they keep their order, but equal keys may be of different values. */

@@ -1,4 +1,4 @@
-import { type WireObject, getOwn, isWireObject } from './value'
+import { type WireObject, getOwn, isRecord } from './value'
 
 /** A value with its bytes in it, as clients send it (protocol.md §1.2). */
 export interface InlineValue {
@@ -18,7 +18,7 @@ export type InlineKind = 'file' | 'binary' | 'string'
 /** What a value of an object is as an inline one; undefined for all others. */
 export function inlineValueOf(value: unknown): InlineValue | undefined {
   if (typeof value === 'string') return inlineString(value)
-  if (!isWireObject(value)) return undefined
+  if (!isRecord(value)) return undefined
   const type = getOwn(value, '$t')
   if (type === 'Blob' || type === 'File') return inlineFile(value)
   return typeof type === 'string' && BINARY_TYPES.has(type) ? inlineBinary(type, value) : undefined

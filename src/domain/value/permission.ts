@@ -1,4 +1,5 @@
 import { SatchelError, quoted } from './error'
+import { isRecord } from './value'
 
 /** The permissions in a realm (protocol.md §6.3, `DBPermissionSet`). */
 export interface PermissionSet {
@@ -105,8 +106,4 @@ function parseList(path: string, value: unknown): '*' | readonly string[] {
 
 function wrong(path: string, expected: string): SatchelError {
   return new SatchelError('UNPROCESSABLE', `${quoted(path)} must be ${expected}`, { reason: path })
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,5 +1,6 @@
 import { quoted, SatchelError } from './error'
 import { describePosition, type Position, positionAt } from './position'
+import { isRecord } from './value'
 
 /** One index of a table, as Dexie's stores syntax declares it. */
 export interface Index {
@@ -31,14 +32,14 @@ export type Locate = (table: string, offset: number | undefined) => Position | u
 
 /** Parses a record of table name to stores text, `null` hiding the table. Throws `INVALID_SCHEMA`. */
 export function parseStores(tables: unknown, locate?: Locate): Map<string, TableSchema | null> {
-  if (typeof tables !== 'object' || tables === null || Array.isArray(tables)) {
+  if (!isRecord(tables)) {
     throw new SatchelError(
       'INVALID_SCHEMA',
       'A schema must be an object of table names and stores texts',
     )
   }
   const schemasByTable = new Map<string, TableSchema | null>()
-  for (const [table, text] of Object.entries(tables) as [string, unknown][]) {
+  for (const [table, text] of Object.entries(tables)) {
     requireTableName(table, locate?.(table, undefined))
     if (text === null) schemasByTable.set(table, null)
     else if (typeof text === 'string') schemasByTable.set(table, parseTable(table, text, locate))

@@ -10,14 +10,15 @@ export type WireObject = Record<string, unknown>
  * with the path. The nesting was limited when the body was read.
  */
 export function requireWireObject(value: unknown, path: string): WireObject {
-  if (!isWireObject(value)) {
+  if (!isRecord(value)) {
     throw new SatchelError('UNPROCESSABLE', `${describe(path)} must be an object`, { reason: path })
   }
   checkMembers(value, path)
   return value
 }
 
-export function isWireObject(value: unknown): value is WireObject {
+/** True for a JSON object: neither null nor an array. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
@@ -45,7 +46,7 @@ export function isAbsent(value: unknown): boolean {
   return (
     value === undefined ||
     value === null ||
-    (isWireObject(value) && getOwn(value, '$t') === 'undefined')
+    (isRecord(value) && getOwn(value, '$t') === 'undefined')
   )
 }
 
@@ -80,7 +81,7 @@ function checkElements(elements: unknown[], path: string): void {
   for (const [position, value] of elements.entries()) {
     if (typeof value === 'number') checkNumber(value, path, String(position))
     else if (Array.isArray(value)) checkElements(value, `${path}.${position}`)
-    else if (isWireObject(value)) {
+    else if (isRecord(value)) {
       if (getOwn(value, '$t') === 'undefined') elements[position] = null
       else checkMembers(value, `${path}.${position}`)
     }
@@ -117,7 +118,7 @@ function describe(path: string): string {
 /** JSON with the keys of every object in order. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_name, member: unknown) =>
-    isWireObject(member)
+    isRecord(member)
       ? Object.fromEntries(Object.entries(member).toSorted(([a], [b]) => (a < b ? -1 : 1)))
       : member,
   )

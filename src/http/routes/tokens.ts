@@ -9,6 +9,7 @@ import { bearerToken } from '../bearer'
 import type { Call } from '../call'
 import type { HttpContext } from '../context'
 import { database } from '../database'
+import { isRecord } from '../../domain/value/value'
 
 /** Requests for tokens, their validation, and the keys that verify them (spec.md §2.1, §4, §5). */
 export function tokenRoutes(http: HttpContext): AnyElysia {
@@ -98,7 +99,7 @@ const READERS = new Map([
 
 function readJson(text: string): Parameters {
   const value = parseJson(text, JSON_LIMITS)
-  if (isObject(value)) return value
+  if (isRecord(value)) return value
   throw new SatchelError('INVALID_REQUEST', 'A token request must be a JSON object')
 }
 
@@ -108,10 +109,6 @@ function readForm(text: string): Parameters {
     return Object.fromEntries(fields)
   }
   throw new SatchelError('INVALID_REQUEST', 'A parameter of the form is repeated: send it once')
-}
-
-function isObject(value: unknown): value is Parameters {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function invalid(call: Call, error: unknown): Response {

@@ -1,14 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import { licensedUntil } from '../../../src/domain/access/actor'
-import {
-  alertsFor,
-  DAY,
-  evalDaysLeft,
-  type License,
-  licenseOf,
-} from '../../../src/domain/user/license'
+import { alertsFor, evalDaysLeft, type License, licenseOf } from '../../../src/domain/user/license'
 import { user } from '../../contract/user-fixture'
 import type { User } from '../../../src/domain/store/users'
+import { DAY } from '../../../src/domain/value/time'
 
 const NOW = Date.UTC(2030, 0, 1)
 

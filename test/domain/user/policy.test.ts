@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test'
 import { startJob } from '../../../src/domain/job/job'
-import { DAY } from '../../../src/domain/user/license'
 import {
   admitUser,
   changePolicy,
@@ -10,6 +9,7 @@ import {
   verdictOn,
 } from '../../../src/domain/user/policy'
 import { codeOf, refusalOf, setupStore } from '../../auth/setup'
+import { DAY } from '../../../src/domain/value/time'
 
 const NOW = 1_000_000
 const ALICE = { id: 'alice', email: 'alice@example.com', name: 'Alice' }

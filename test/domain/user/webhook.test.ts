@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'bun:test'
-import { DAY } from '../../../src/domain/user/license'
 import type { Policy } from '../../../src/domain/user/policy'
 import type { Vault } from '../../../src/domain/store/vault'
 import {
@@ -9,6 +8,7 @@ import {
   setPolicy,
 } from '../../../src/domain/user/webhook'
 import { codeOf, refusalOf, setupStore } from '../../auth/setup'
+import { DAY } from '../../../src/domain/value/time'
 
 const NOW = 1_000_000
 const url = 'https://app.example.com/hook'

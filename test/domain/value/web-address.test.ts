@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { isWebAddress } from '../../../src/domain/value/web-address'
+import { isWebAddress, serverAddressOf } from '../../../src/domain/value/web-address'
 
 test.each([
   'https://app.example.com',
@@ -24,4 +24,11 @@ test.each([
   `https://app.example.com/${'x'.repeat(2048)}`,
 ])('%j is none', (text) => {
   expect(isWebAddress(text)).toBe(false)
+})
+
+test('the address of a server has no query and no slash at its end', () => {
+  expect(serverAddressOf('https://Data.example.com/main//')).toBe('https://data.example.com/main')
+  for (const text of ['https://data.example.com/?key=1', 'ftp://data.example.com', 'data']) {
+    expect(serverAddressOf(text)).toBeUndefined()
+  }
 })

@@ -1,3 +1,9 @@
+/** In ms. */
+export const SECOND = 1_000
+export const MINUTE = 60 * SECOND
+export const HOUR = 60 * MINUTE
+export const DAY = 24 * HOUR
+
 /**
  * Milliseconds of a stored Date, `{"$t":"Date","v":"…"}`; undefined when the value is no Date, an
  * invalid one, or one that would be another time in another time zone (protocol.md §1.2).
