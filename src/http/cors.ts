@@ -1,8 +1,8 @@
-import { SatchelError } from '../domain/value/error'
 import { isLoopbackOrigin, isOriginAllowed, listOrigins } from '../domain/database/origin'
+import { SatchelError } from '../domain/value/error'
+import type { Host } from '../host/host'
 import { answer } from './answer'
 import type { Call } from './call'
-import type { Host } from '../host/host'
 
 const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, DELETE, OPTIONS'
 const ALLOWED_HEADERS =

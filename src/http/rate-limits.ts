@@ -1,8 +1,9 @@
-import { type Counter, createCounter, type Quota } from '../limits/counter'
 import { createSteadyClock } from '../auth/steady-clock'
 import type { Clock } from '../clock'
 import { type ErrorCode, SatchelError } from '../domain/value/error'
-import { networkOf } from '../net/networks'
+import { MINUTE } from '../domain/value/time'
+import type { Host } from '../host/host'
+import { type Counter, createCounter, type Quota } from '../limits/counter'
 import {
   formatTime,
   RATE_LIMIT_NAMES,
@@ -11,9 +12,8 @@ import {
   type RateLimitName,
   type RateLimits,
 } from '../limits/rate-limits'
+import { networkOf } from '../net/networks'
 import type { Call } from './call'
-import type { Host } from '../host/host'
-import { MINUTE } from '../domain/value/time'
 
 /**
  * Counts requests against the rate limits (protocol.md §14.2, promise 37). The answer reports the limit

@@ -1,20 +1,20 @@
 import type { ErrorCode } from '../domain/value/error'
-import { HEADERS, withQuota, refusals, ERROR_CODES, MEANINGS } from './refusals'
+import { KEY_BYTES } from '../domain/value/key'
+import type { Scope } from '../domain/value/scope'
+import { formatTime, RATE_LIMIT_NAMES, RATE_LIMITS } from '../limits/rate-limits'
 import { BLOB_OPERATIONS, BLOB_SCHEMAS } from './blobs'
 import { INVITATION_OPERATIONS } from './invitations'
 import { LOGIN_OPERATIONS, LOGIN_SCHEMAS } from './logins'
-import { OBJECT_OPERATIONS } from './objects'
 import { OBJECT_SCHEMAS, ROW_SCHEMAS, VALUE_SCHEMAS } from './object-schemas'
-import { KEY_BYTES } from '../domain/value/key'
+import { OBJECT_OPERATIONS } from './objects'
+import { HEADERS, withQuota, refusals, ERROR_CODES, MEANINGS } from './refusals'
 import { SERVICE_OPERATIONS, SERVICE_SCHEMAS } from './service'
 import type { Caller, Operation, Operations, Parameter, Tag } from './specification'
+import { STATUS } from './status'
 import { TOKEN_OPERATIONS } from './token-operations'
 import { TOKEN_SCHEMAS } from './token-schemas'
 import { USER_OPERATIONS, USER_SCHEMAS } from './users'
 import { WEBHOOK_SCHEMAS, WEBHOOKS } from './webhooks'
-import type { Scope } from '../domain/value/scope'
-import { formatTime, RATE_LIMIT_NAMES, RATE_LIMITS } from '../limits/rate-limits'
-import { STATUS } from './status'
 
 const OPERATIONS: Operations = {
   ...TOKEN_OPERATIONS,
@@ -165,13 +165,13 @@ function describe({ operationId, parameters = [] }: Route): object {
 }
 
 function descriptionOf({ description, caller, curl }: Operation): string {
-  const paragraphs = [description, `**Access:** ${whoMay(caller)}`]
+  const paragraphs = [description, `**Access:** ${accessOf(caller)}`]
   if (curl !== undefined) paragraphs.push(`\`\`\`sh\n${curl}\n\`\`\``)
   return paragraphs.join('\n\n')
 }
 
-function whoMay(caller: Caller): string {
-  if (caller === 'anybody') return 'all callers; no token is needed.'
+function accessOf(caller: Caller): string {
+  if (caller === 'anyone') return 'all callers; no token is needed.'
   if (caller === 'client') {
     return 'callers with the id and secret of a client or with the key that a refresh token is bound to, and people who log in.'
   }
@@ -180,7 +180,7 @@ function whoMay(caller: Caller): string {
 }
 
 function securityOf(caller: Caller): readonly Readonly<Record<string, readonly string[]>>[] {
-  if (caller === 'anybody') return []
+  if (caller === 'anyone') return []
   if (caller === 'client') return [{ basic: [] }, {}]
   return [{ bearer: caller }, { client: caller }]
 }

@@ -1,6 +1,6 @@
 import { MAX_LIMIT } from '../domain/object/filter'
-import { type Parameter, type Schema, schemaRef } from './specification'
 import { BINARY_TYPES } from '../domain/value/inline-value'
+import { type Parameter, type Schema, schemaRef } from './specification'
 
 const OWNER =
   'The user with every permission on the object, or null. Absent from an upsert it stays unchanged; a new object is owned by its writer on `/my`, and by no user on the other views.'

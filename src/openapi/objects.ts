@@ -1,4 +1,5 @@
 import { type ViewName, VIEWS } from '../domain/access/view'
+import type { ErrorCode } from '../domain/value/error'
 import { LIST_PARAMETERS, PREFER, REALM } from './object-schemas'
 import {
   type Parameter,
@@ -9,7 +10,6 @@ import {
   type Operations,
   schemaRef,
 } from './specification'
-import type { ErrorCode } from '../domain/value/error'
 
 /** The differences between the addresses where tables are served. */
 export interface TablePlace {
@@ -131,7 +131,7 @@ function list(place: TablePlace): Operation {
   const { tag, view, path, lists, parameters } = place
   return {
     tag,
-    caller: VIEWS[view].read ?? 'anybody',
+    caller: VIEWS[view].read ?? 'anyone',
     summary: 'List the objects of a table',
     description: `${lists} They are sorted by creation, in a plain array. Without \`$limit\` the whole list is streamed, whatever its length.`,
     curl: `curl -G "$DB${path}/todoItems"${bearer(VIEWS[view].read !== null)} \\
@@ -161,7 +161,7 @@ function get(place: TablePlace): Operation {
   const { tag, view, path, key } = place
   return {
     tag,
-    caller: VIEWS[view].read ?? 'anybody',
+    caller: VIEWS[view].read ?? 'anyone',
     summary: 'Get one object',
     description:
       'The object as it is stored. A missing object and one that the caller may not see are answered alike.',

@@ -1,14 +1,14 @@
 import type { ErrorCode } from '../domain/value/error'
-import { STATUS } from './status'
 import {
   type Refusal,
   type Response,
   type Responses,
   schemaRef,
-  type Teller,
+  type RefusalFormat,
   type Header,
   type Reference,
 } from './specification'
+import { STATUS } from './status'
 
 /** The meaning of each code of an error body (design.md §6). */
 export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
@@ -82,7 +82,7 @@ export const ERROR_CODES = Object.keys(STATUS) as ErrorCode[]
 export const EXAMPLE_REQUEST_ID = 'k3v0Zq1x-2a'
 
 /** The default error body (design.md §6). */
-export const tellPlainly: Teller = (code, message) => ({
+export const plainRefusal: RefusalFormat = (code, message) => ({
   status: STATUS[code],
   schema: 'Error',
   body: { code, message, requestId: EXAMPLE_REQUEST_ID },
@@ -91,29 +91,32 @@ export const tellPlainly: Teller = (code, message) => ({
 /** The answers for these codes, grouped by status. */
 export function refusals(
   codes: Iterable<ErrorCode>,
-  { tell = tellPlainly, tellsPeople = false }: { tell?: Teller; tellsPeople?: boolean } = {},
+  {
+    format = plainRefusal,
+    alsoAsText = false,
+  }: { format?: RefusalFormat; alsoAsText?: boolean } = {},
 ): Responses {
-  const told = Array.from(new Set(codes), (code) => {
+  const formatted = Array.from(new Set(codes), (code) => {
     const message = MEANINGS[code].replaceAll('`', '')
-    return { code, ...tell(code, message) }
+    return { code, ...format(code, message) }
   })
-  const byStatus = Map.groupBy(told, ({ status }) => status)
+  const byStatus = Map.groupBy(formatted, ({ status }) => status)
   return Object.fromEntries(
     Array.from(byStatus, ([status, group]) => {
-      const said = answer(group)
-      return [status, tellsPeople && status !== 403 ? alsoInText(said) : said]
+      const json = answer(group)
+      return [status, alsoAsText && status !== 403 ? withText(json) : json]
     }),
   )
 }
 
-function alsoInText(response: Response): Response {
+function withText(response: Response): Response {
   const text = { schema: { type: 'string', description: 'The message, for people to read.' } }
   return { ...response, content: { ...response.content, 'text/plain': text } }
 }
 
-type Told = Refusal & { readonly code: ErrorCode }
+type CodedRefusal = Refusal & { readonly code: ErrorCode }
 
-function answer(group: readonly Told[]): Response {
+function answer(group: readonly CodedRefusal[]): Response {
   const headers = HEADERS_BY_STATUS.get(group[0]?.status ?? 0)
   const schemas = [...new Set(group.map(({ schema }) => schema))].map(schemaRef)
   const examples = group.map(({ code, body }) => [code, { summary: code, value: body }] as const)
@@ -177,8 +180,8 @@ export function withQuota(responses: Responses, isCounted: boolean): Responses {
   return Object.fromEntries(
     Object.entries(responses).map(([status, response]) => {
       const headers = { ...response.headers, ...headerRefs(QUOTA) }
-      const tells = status === '429' || (isCounted && /^[23]/.test(status))
-      return [status, tells ? { ...response, headers } : response]
+      const isReported = status === '429' || (isCounted && /^[23]/.test(status))
+      return [status, isReported ? { ...response, headers } : response]
     }),
   )
 }

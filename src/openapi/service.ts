@@ -1,5 +1,5 @@
-import { json, type Operations, type Schema, schemaRef } from './specification'
 import { ERROR_CODES } from './refusals'
+import { json, type Operations, type Schema, schemaRef } from './specification'
 
 const DOCUMENT = { type: 'object', required: ['openapi', 'info', 'paths'] }
 
@@ -7,7 +7,7 @@ const DOCUMENT = { type: 'object', required: ['openapi', 'info', 'paths'] }
 export const SERVICE_OPERATIONS: Operations = {
   describeService: {
     tag: 'service',
-    caller: 'anybody',
+    caller: 'anyone',
     summary: 'Name and version',
     description: 'The server and its version.',
     curl: 'curl "$SERVER/"',
@@ -24,7 +24,7 @@ export const SERVICE_OPERATIONS: Operations = {
   },
   checkHealth: {
     tag: 'service',
-    caller: 'anybody',
+    caller: 'anyone',
     summary: 'Is the process alive?',
     description: 'Answers while the process is running, regardless of its databases.',
     curl: 'curl "$SERVER/health"',
@@ -37,7 +37,7 @@ export const SERVICE_OPERATIONS: Operations = {
   },
   checkReadiness: {
     tag: 'service',
-    caller: 'anybody',
+    caller: 'anyone',
     summary: 'Can it serve?',
     description: 'Queries the open databases. A server that is shutting down is not ready.',
     curl: 'curl "$SERVER/ready"',
@@ -51,7 +51,7 @@ export const SERVICE_OPERATIONS: Operations = {
   },
   readDocumentation: {
     tag: 'service',
-    caller: 'anybody',
+    caller: 'anyone',
     summary: 'This page',
     description: 'Works offline: everything it loads comes from this server.',
     curl: 'curl "$SERVER/openapi"',
@@ -64,7 +64,7 @@ export const SERVICE_OPERATIONS: Operations = {
   },
   describeInterface: {
     tag: 'service',
-    caller: 'anybody',
+    caller: 'anyone',
     summary: 'This interface as OpenAPI 3.1',
     description: 'For client generators.',
     curl: 'curl "$SERVER/openapi/json"',
@@ -77,7 +77,7 @@ export const SERVICE_OPERATIONS: Operations = {
   },
   loadAsset: {
     tag: 'service',
-    caller: 'anybody',
+    caller: 'anyone',
     summary: 'A file of the page',
     description: 'The name contains a hash of the content, so the file can be cached forever.',
     responses: {

@@ -62,7 +62,7 @@ export type Tag =
  * The caller: the bearer of a token with these scopes (spec.md §5.5), any caller, for whom a token is
  * optional, or a client that authenticates itself.
  */
-export type Caller = readonly Scope[] | 'anybody' | 'client'
+export type Caller = readonly Scope[] | 'anyone' | 'client'
 
 /** How a route reports an error code. */
 export interface Refusal {
@@ -72,7 +72,7 @@ export interface Refusal {
   readonly body: Readonly<Record<string, unknown>>
 }
 
-export type Teller = (code: ErrorCode, message: string) => Refusal
+export type RefusalFormat = (code: ErrorCode, message: string) => Refusal
 
 /** The documentation of one route, without its path and method. */
 export interface Operation {
@@ -90,9 +90,9 @@ export interface Operation {
   /** The error codes of this route, besides those of every route and of its caller. */
   readonly refusals?: readonly ErrorCode[]
   /** How it reports them; absent: as the default error body. */
-  readonly tell?: Teller
+  readonly format?: RefusalFormat
   /** It may also report them as plain text, except with status 403. */
-  readonly tellsPeople?: true
+  readonly alsoAsText?: true
 }
 
 /** The operations by the `operationId` that their routes name. */

@@ -1,7 +1,7 @@
 import { oauthError } from '../auth/grant/oauth-error'
 import { SatchelError } from '../domain/value/error'
-import { EXAMPLE_REQUEST_ID, tellPlainly } from './refusals'
-import { type Content, json, type Operations, schemaRef, type Teller } from './specification'
+import { EXAMPLE_REQUEST_ID, plainRefusal } from './refusals'
+import { type Content, json, type Operations, schemaRef, type RefusalFormat } from './specification'
 
 const CLAIMS = { sub: 'alice@example.com', email: 'alice@example.com', name: 'Alice' }
 const CLIENT = { client_id: '<CLIENT_ID>', client_secret: '<CLIENT_SECRET>' }
@@ -81,17 +81,17 @@ const REQUEST: Content = {
 }
 
 /** Refused requests are answered as OAuth defines it, other failures as everywhere. */
-const tellByOAuth: Teller = (code, message) => {
+const oauthRefusal: RefusalFormat = (code, message) => {
   const refusal = oauthError(new SatchelError(code, message))
-  if (refusal === undefined) return tellPlainly(code, message)
+  if (refusal === undefined) return plainRefusal(code, message)
   const { status, ...body } = refusal
   return { status, schema: 'TokenRefusal', body: { ...body, requestId: EXAMPLE_REQUEST_ID } }
 }
 
-const tellValidity: Teller = (code, message) =>
+const validityRefusal: RefusalFormat = (code, message) =>
   code === 'INVALID_TOKEN'
     ? { status: 401, schema: 'InvalidToken', body: { valid: false, message } }
-    : tellPlainly(code, message)
+    : plainRefusal(code, message)
 
 /** Spec.md §4, §5 and design.md §4. */
 export const TOKEN_OPERATIONS: Operations = {
@@ -178,8 +178,8 @@ export const TOKEN_OPERATIONS: Operations = {
       'STORAGE_FULL',
       'READ_ONLY',
     ],
-    tell: tellByOAuth,
-    tellsPeople: true,
+    format: oauthRefusal,
+    alsoAsText: true,
   },
   validateToken: {
     tag: 'tokens',
@@ -196,11 +196,11 @@ export const TOKEN_OPERATIONS: Operations = {
         }),
       },
     },
-    tell: tellValidity,
+    format: validityRefusal,
   },
   listPublicKeys: {
     tag: 'tokens',
-    caller: 'anybody',
+    caller: 'anyone',
     summary: 'List the keys that verify access tokens',
     description:
       'Public keys for verifying access tokens offline: ES256, `typ` `at+jwt`. The next signing key is published before it is used.',

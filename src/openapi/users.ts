@@ -1,6 +1,6 @@
+import { USER_ORDERS, USER_TYPES } from '../domain/store/users'
 import { MAX_USERS } from '../domain/user/query'
 import { type Parameter, type Schema, schemaRef, json, type Operations } from './specification'
-import { USER_ORDERS, USER_TYPES } from '../domain/store/users'
 
 const MOMENT: Schema = { type: 'string', format: 'date-time' }
 

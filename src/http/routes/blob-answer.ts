@@ -1,11 +1,11 @@
-import type { Blob as BlobRecord } from '../../domain/store/blobs'
 import type { BlobStore } from '../../domain/store/blob-store'
+import type { Blob as BlobRecord } from '../../domain/store/blobs'
 import { SatchelError } from '../../domain/value/error'
 import { answer, type Body, errorAnswer } from '../answer'
 import { contentRange, multipartBytes, plainBytes, parseRanges } from '../body/byte-ranges'
+import { pacedStream } from '../body/json-stream'
 import type { Call } from '../call'
 import type { HttpContext } from '../context'
-import { pacedStream } from '../body/json-stream'
 
 /** A blob never changes. */
 const IMMUTABLE = 'private, max-age=31536000, immutable'

@@ -1,12 +1,12 @@
 import { Elysia } from 'elysia'
-import { findReadableBlob } from '../../domain/access/blob'
 import { requireScopes } from '../../domain/access/actor'
+import { findReadableBlob } from '../../domain/access/blob'
 import { answer } from '../answer'
 import { bearer } from '../bearer'
-import { blobAnswer } from './blob-answer'
-import { receiveUpload, createUploadQuotas } from './blob-upload'
 import { segment } from '../call'
 import type { HttpContext } from '../context'
+import { blobAnswer } from './blob-answer'
+import { receiveUpload, createUploadQuotas } from './blob-upload'
 
 /** Uploads and downloads of blobs (spec.md §4, §4.5, protocol.md §8). */
 export function blobRoutes(http: HttpContext) {

@@ -1,10 +1,10 @@
 import { type AnyElysia, Elysia } from 'elysia'
 import { SatchelError } from '../../domain/value/error'
+import type { Routes } from '../../openapi/document'
+import type { Assets } from '../../openapi/page'
 import { answer } from '../answer'
 import { callOf, segment } from '../call'
 import type { HttpContext } from '../context'
-import type { Routes } from '../../openapi/document'
-import type { Assets } from '../../openapi/page'
 
 /**
  * The documentation: for programs at `/openapi/json`, for people at `/openapi`, without a token. It is

@@ -1,6 +1,6 @@
 import { type AnyElysia, Elysia } from 'elysia'
-import type { Parameters } from '../../auth/grant/parameters'
 import { loginError, type OAuthError, oauthError } from '../../auth/grant/oauth-error'
+import type { Parameters } from '../../auth/grant/parameters'
 import { JSON_LIMITS, parseJson } from '../../domain/json/scan'
 import { SatchelError } from '../../domain/value/error'
 import { STATUS } from '../../openapi/status'
