@@ -147,8 +147,8 @@ async function acceptInvitation(folder: string, log: string): Promise<void> {
   const here = `${server.ready.url}${link.pathname}${link.search}`
   expect(await (await fetch(here)).text()).toContain('invites you to')
   const body = new URLSearchParams({ answer: 'accept' })
-  // Sent on to the page that says so.
-  expect(await (await fetch(here, { method: 'POST', body })).text()).toContain('You are in')
+  // The answer redirects to the page that confirms it.
+  expect(await (await fetch(here, { method: 'POST', body })).text()).toContain('You have joined')
   const { stdout: token } = await satchel(['token', '--sub', to], { cwd: folder })
   const headers = { authorization: `Bearer ${token.trim()}` }
   const items = await fetch(`${server.ready.url}/main/my/todoItems`, { headers })
