@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { findRule, OFF, OFFLOAD_RULES, type OffloadRule } from '../domain/blob/offload-rule'
 import { parseRateLimits, RATE_LIMIT_NAMES, type RateLimits } from '../limits/rate-limits'
 import { parseMailAddress } from '../mail/address'
-import { parseSender } from '../mail/sender'
+import { parseSender } from '../mail/message'
 import { isIPv4, isIPv6, type Networks, parseNetworks } from '../net/networks'
 import { serverAddressOf } from '../domain/value/web-address'
 

@@ -1,6 +1,5 @@
 import type { Outbound } from '../net/outbound'
-import { DeliveryError, type Transport } from './message'
-import { parseSender } from './sender'
+import { DeliveryError, type Transport, parseSender } from './message'
 
 /** ms. A slower hook would delay the mails behind it, and the end of the process. */
 const TIMEOUT = 5_000

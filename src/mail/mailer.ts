@@ -2,18 +2,17 @@ import type { Clock } from '../clock'
 import { SatchelError } from '../domain/value/error'
 import { randomToken } from '../domain/value/id'
 import type { Letter, Mailer, MailRoute } from '../domain/store/mailer'
-import type { Database, ReadTx } from '../domain/store/store'
+import type { Database, ReadTx, WriteTx } from '../domain/store/store'
 import type { Vault } from '../domain/store/vault'
 import type { Outbound } from '../net/outbound'
 import { describeMailAddress, NOBODY, parseMailAddress, usualSender } from './address'
 import { hookTransport } from './hook'
-import { DeliveryError, type Message, type Transport } from './message'
+import { DeliveryError, type Message, type Transport, parseSender } from './message'
 import { createOutbox, type Outbox } from './outbox'
-import { parseSender } from './sender'
-import { findMailSettings, type MailSettings, putMailSettings } from './settings'
 import { smtpTransport } from './smtp'
 import { listTemplates, wordMail } from './templates'
 import { recipientOf, type QueuedMail } from '../domain/store/mails'
+import type { Awaitable } from '../domain/store/records'
 
 /** The mail settings of the server, for databases without their own. */
 export interface ServerMail {
@@ -197,3 +196,26 @@ function findLetter(vault: Vault, mail: QueuedMail): Letter | undefined {
 function labelOf(id: string): string {
   return `mail ${id}`
 }
+
+/** The mail settings of one database, where they differ from the server's. */
+export interface MailSettings {
+  /** `Name <address>`, or null for the server's. */
+  readonly sender: string | null
+  /** `smtp://…`, `smtps://…` or the https address of a web hook, sealed; null for the server's. */
+  readonly sealedAddress: string | null
+}
+
+/** The current settings, remembered because every login needs them. */
+export function findMailSettings(tx: ReadTx): Awaitable<MailSettings> {
+  return tx.remember('mail settings', async () => {
+    const setting = await tx.settings.find(SETTING)
+    return { ...DEFAULT, ...setting?.value }
+  })
+}
+
+export async function putMailSettings(tx: WriteTx, settings: MailSettings): Promise<void> {
+  await tx.settings.put({ id: SETTING, value: { ...settings } })
+}
+
+const SETTING = 'mail'
+const DEFAULT: MailSettings = { sender: null, sealedAddress: null }

@@ -1,4 +1,5 @@
 import type { Letter } from '../domain/store/mailer'
+import { requireEmail } from '../domain/value/email'
 
 /** A mail as it is handed to its transport. */
 export interface Message {
@@ -26,5 +27,23 @@ export class DeliveryError extends Error {
     cause?: unknown,
   ) {
     super(message, cause === undefined ? undefined : { cause })
+  }
+}
+
+/** The sender of a mail. */
+export interface Sender {
+  /** Empty when there is none. */
+  readonly name: string
+  readonly address: string
+}
+
+/** `Name <address>`, or the address alone. Throws an error with the expected form. */
+export function parseSender(text: string): Sender {
+  const [, name = '', bracketed] = /^\s*"?([^"<>\p{Cc}]*?)"?\s*<([^<>]*)>\s*$/u.exec(text) ?? []
+  try {
+    const address = requireEmail(bracketed ?? text)
+    return { name: name.trim(), address }
+  } catch (cause) {
+    throw new Error('an address or a name and an address: My App <app@example.com>', { cause })
   }
 }

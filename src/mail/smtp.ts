@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { SmtpAddress } from './address'
-import { DeliveryError, type Message, type Transport } from './message'
-import { parseSender } from './sender'
+import { DeliveryError, type Message, type Transport, parseSender } from './message'
 import { SECOND } from '../domain/value/time'
 
 /** Sends messages to a mail server, each over its own connection. */

@@ -5,7 +5,7 @@ import {
   parseMailAddress,
   usualSender,
 } from '../../src/mail/address'
-import { parseSender } from '../../src/mail/sender'
+import { parseSender } from '../../src/mail/message'
 
 const SERVER = { kind: 'smtp', user: null, password: null, ca: null } as const
 
