@@ -1,12 +1,12 @@
 import { expect, test } from 'bun:test'
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createDiskBlobs } from '../../src/blobs/disk/disk'
-import { codeOf } from '../auth/setup'
-import { ANY_SIZE, bring, chunksOf, hashOf, listed } from '../contract/content-fixture'
-import { type Download, setupBlobs } from '../http/blob-setup'
-import { ALICE } from '../http/setup'
-import { mayMount, mountSmallDisk } from '../small-disk'
+import { createDiskBlobs } from '../../../src/blobs/disk/disk'
+import { codeOf } from '../../auth/setup'
+import { ANY_SIZE, bring, chunksOf, hashOf, listed } from '../../contract/content-fixture'
+import { type Download, setupBlobs } from '../../http/blob-setup'
+import { ALICE } from '../../http/setup'
+import { mayMount, mountSmallDisk } from '../../small-disk'
 
 const MIB = 1024 * 1024
 

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { connect, type Socket } from 'node:net'
-import { ALICE, BOB, type DataServer, exchange, setupData } from './setup'
-import { until } from '../timing'
+import { ALICE, BOB, type DataServer, exchange, setupData } from '../setup'
+import { until } from '../../timing'
 
 const MIB = 1024 * 1024
 const JSON_TYPE = { 'content-type': 'application/json' }

@@ -1,9 +1,9 @@
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createDiskBlobs } from '../../src/blobs/disk/disk'
-import { describeBlobStore } from '../contract/blob-store'
-import { temporaryFolder } from '../setup'
-import { copyFolder } from '../sqlite/folders'
+import { createDiskBlobs } from '../../../src/blobs/disk/disk'
+import { describeBlobStore } from '../../contract/blob-store'
+import { temporaryFolder } from '../../setup'
+import { copyFolder } from '../../sqlite/folders'
 
 describeBlobStore('Disk', async () => {
   const owned = new AsyncDisposableStack()

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import { hashSecret } from '../../src/domain/value/secret'
-import { ALICE, BOB, personOf, setupInvitations } from './invitation-setup'
-import { refusalOf } from './setup'
+import { hashSecret } from '../../../src/domain/value/secret'
+import { ALICE, BOB, personOf, setupInvitations } from '../invitation-setup'
+import { refusalOf } from '../setup'
 
 const NOW = { $t: 'Date', v: '2030-01-01T12:00:00.000Z' }
 

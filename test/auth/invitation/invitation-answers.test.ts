@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { codeOf, DAY, refusalOf } from './setup'
-import { ALICE, BOB, INVITATION, personOf, REALM, setupInvitations } from './invitation-setup'
+import { codeOf, DAY, refusalOf } from '../setup'
+import { ALICE, BOB, INVITATION, personOf, REALM, setupInvitations } from '../invitation-setup'
 
 const APP = 'https://app.example.com'
 const NOW = { $t: 'Date', v: '2030-01-01T12:00:00.000Z' }
