@@ -26,15 +26,15 @@ describe('scanJson', () => {
   test('does not mistake what is inside strings', () => {
     for (const tail of ['', '\\', '"', '\\"', '\\\\"', 'x'.repeat(47), `${'x'.repeat(60)}\\\\`]) {
       const text = JSON.stringify({ [`[{,${tail}`]: [`${tail}]}[[,,`, 1] })
-      accepts(text, { depth: 2, values: 4 })
+      expectAccepted(text, { depth: 2, values: 4 })
       refuses(() => scanJson(Buffer.from(text), { depth: 1, values: 4 }))
       refuses(() => scanJson(Buffer.from(text), { depth: 2, values: 3 }))
     }
   })
 
   test('accepts exactly the limits', () => {
-    accepts('['.repeat(64) + ']'.repeat(64), LIMITS)
-    accepts(`[${'{},'.repeat(999_998)}[ ]]`, LIMITS)
+    expectAccepted('['.repeat(64) + ']'.repeat(64), LIMITS)
+    expectAccepted(`[${'{},'.repeat(999_998)}[ ]]`, LIMITS)
     refuses(() => scanJson(Buffer.from(`[${'{},'.repeat(999_999)}[ ]]`), LIMITS))
   })
 
@@ -53,7 +53,7 @@ describe('scanJson', () => {
 
   test('leaves what is no JSON to the parser', () => {
     for (const text of ['', '"', '"\\', '[', ']', ']]]][[', '[}', 'x', '{"a', '[1,,2]']) {
-      accepts(text, LIMITS)
+      expectAccepted(text, LIMITS)
     }
   })
 })
@@ -112,7 +112,7 @@ function measure(value: unknown): { depth: number; values: number } {
   }
 }
 
-function accepts(text: string, limits: typeof LIMITS): void {
+function expectAccepted(text: string, limits: typeof LIMITS): void {
   expect(() => scanJson(Buffer.from(text), limits)).not.toThrow()
 }
 
