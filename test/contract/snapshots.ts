@@ -75,7 +75,7 @@ export function describeSnapshots(openStore: OpenStore): void {
       await others
     })
 
-    test('that await something else are refused after a commit came in between', async () => {
+    test('that await something else keep their snapshot or are refused', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const table = await declareIn(database, 'things')
@@ -84,7 +84,7 @@ export function describeSnapshots(openStore: OpenStore): void {
         await insert(database, table, 'a')
         return tx.objects.count(table)
       })
-      await expectRefused(() => read)
+      expect([0, 'refused']).toContain(await read.catch(() => 'refused'))
     })
 
     test('pass on what their work throws', async () => {

@@ -5,6 +5,8 @@ import { describeIdleBlobs } from './idle-blobs'
 import { describeChanges } from './changes'
 import { describeCodes } from './codes'
 import { describeCommits } from './commits'
+import { describeHandles } from './handles'
+import { describeTexts } from './texts'
 import { describeDuties } from './duties'
 import { describeErasure } from './erasure'
 import { describeInvitations } from './invitations'
@@ -55,6 +57,8 @@ export function describeStore(name: string, openStore: OpenStore): void {
     describeLogins(openStore)
     describeTime(openStore)
     describeDuties(openStore)
+    describeHandles(openStore)
+    describeTexts(openStore)
     describeRefreshTokens(openStore)
     describeCodes(openStore)
     describeMails(openStore)

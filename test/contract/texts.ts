@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'bun:test'
+import { PUBLIC_REALM_REF } from '../../src/domain/store/realms'
+import { NOW, type OpenStore, setupDatabase } from './fixture'
+import { find, putOne, query, user } from './user-fixture'
+
+/** In the order of their bytes in UTF-8; no locale and no UTF-16 sorts like that. */
+const BY_BYTES = ['A', 'B', 'Z', '_', 'a', 'e\u0301', 'z', 'ß', 'é', '\uffee', '😀']
+
+/** Texts as engines must compare and keep them. */
+export function describeTexts(openStore: OpenStore): void {
+  describe('texts', () => {
+    test('are different when their bytes are, and sorted by these', async () => {
+      expect(BY_BYTES.toSorted((one, other) => Buffer.compare(bytes(one), bytes(other)))).toEqual(
+        BY_BYTES,
+      )
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      for (const text of BY_BYTES.toReversed()) {
+        await putOne(database, user(text))
+        await database.write(async (tx) => {
+          await tx.origins.put({ id: text, created: NOW })
+          await tx.memberships.put(membership(text, null))
+          await tx.blobs.put({ id: text, hash: text, size: 1, type: '', created: NOW }, null)
+        })
+      }
+      await database.read(async (tx) => {
+        const { users } = await tx.users.list(query({ order: 'userId', limit: 100 }))
+        expect(users.map(({ id }) => id)).toEqual(BY_BYTES)
+        expect((await tx.origins.list()).map(({ id }) => id)).toEqual(BY_BYTES)
+        const members = await tx.memberships.ofRealm(PUBLIC_REALM_REF)
+        expect(members.map(({ source }) => source)).toEqual(BY_BYTES)
+        expect((await tx.blobs.list('', 100)).map(({ id }) => id)).toEqual(BY_BYTES)
+        expect((await tx.blobs.list('Z', 2)).map(({ id }) => id)).toEqual(['_', 'a'])
+        expect((await tx.blobs.contents('', 100)).map(({ hash }) => hash)).toEqual(BY_BYTES)
+      })
+    })
+
+    test('may have U+0000 in e-mails, which end there for nobody', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const data = { email: 'al\u0000ice@x.org', displayName: 'Al\u0000ice' }
+      await putOne(database, user('alice', { data }))
+      await database.write((tx) => tx.memberships.put(membership('m', 'al\u0000ice@x.org')))
+      expect((await find(database, 'alice'))?.data).toEqual(data)
+      await database.read(async (tx) => {
+        for (const start of ['al', 'al\u0000', '']) {
+          expect(await tx.users.ofEmail(start, 10)).toEqual([])
+          expect(await tx.memberships.ofEmail(start)).toEqual([])
+        }
+        expect(await tx.memberships.ofRealm(PUBLIC_REALM_REF)).toMatchObject([{ source: 'm' }])
+      })
+      await database.write(async (tx) => {
+        await tx.memberships.remove('m')
+        await tx.users.remove('alice')
+      })
+      expect(await find(database, 'alice')).toBeUndefined()
+    })
+  })
+}
+
+function membership(source: string, email: string | null) {
+  return {
+    source,
+    realm: PUBLIC_REALM_REF,
+    userId: email === null ? 'alice' : null,
+    email,
+    accepted: true,
+    rejected: false,
+    permissions: {},
+    roles: [],
+  }
+}
+
+function bytes(text: string): Buffer {
+  return Buffer.from(text)
+}
