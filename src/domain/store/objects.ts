@@ -39,7 +39,7 @@ export interface IndexLookup {
 /** Where rows are: in these realms, or where an index says. */
 export type Places = { readonly realms: ReadonlySet<RealmRef> } | { readonly lookup: IndexLookup }
 
-/** What became of one object in one realm. */
+/** The latest change of one object in one realm. */
 export interface Change {
   /** The name of the table. */
   readonly table: string
