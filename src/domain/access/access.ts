@@ -6,7 +6,7 @@ import type { ReadTx } from '../store/store'
 import type { Rights } from '../store/memberships'
 import { FULL, type PermissionSet, parsePermissions } from '../value/permission'
 
-/** What an actor may do where (protocol.md §6.3), worked out from one snapshot. */
+/** What an actor may do in each realm (protocol.md §6.3), derived from one snapshot. */
 export interface Access {
   /** Null for an anonymous actor. */
   readonly subject: string | null
@@ -16,12 +16,12 @@ export interface Access {
   /** The realms the actor is in, each with every permission set that counts there. */
   readonly realms: ReadonlyMap<RealmRef, readonly PermissionSet[]>
   readonly realmRefs: ReadonlySet<RealmRef>
-  /** Realms the actor has member rows in that do not make them a member. */
-  readonly invitations: ReadonlyMap<RealmRef, Invitation>
+  /** Realms with member rows for the actor that do not make them a member: open or rejected. */
+  readonly pending: ReadonlyMap<RealmRef, PendingMembership>
 }
 
-export interface Invitation {
-  /** False when it was refused: then only the rows themselves are the actor's to see. */
+export interface PendingMembership {
+  /** False when it was rejected: then the actor sees only the member rows themselves. */
   readonly isOpen: boolean
   /** The keys of the member rows. */
   readonly keys: ReadonlySet<string>
@@ -35,7 +35,7 @@ export function accessOf(tx: ReadTx, actor: Actor): Access | Promise<Access> {
   )
 }
 
-/** May the actor see a row of this table in this realm? `key` is asked for only where it matters. */
+/** True when the actor may see a row of this table in this realm. `key` is called only where it matters. */
 export function mayRead(
   access: Access,
   table: string,
@@ -43,7 +43,7 @@ export function mayRead(
   key: () => unknown,
 ): boolean {
   if (access.realms.has(realm)) return true
-  const invited = access.invitations.get(realm)
+  const invited = access.pending.get(realm)
   if (invited === undefined) return false
   if (table === 'realms') return invited.isOpen
   if (table !== 'members') return false
@@ -59,21 +59,23 @@ export function held(access: Access, realm: RealmRef): readonly PermissionSet[] 
 async function loadAccess(tx: ReadTx, actor: Actor): Promise<Access> {
   const { subject, email } = actor
   const realms = new Map<RealmRef, PermissionSet[]>([[PUBLIC_REALM_REF, []]])
-  const invitations = new Map<RealmRef, Invitation>()
+  const pending = new Map<RealmRef, PendingMembership>()
   const own = subject === null ? undefined : await tx.realms.find(subject)
   if (subject !== null) {
     if (own !== undefined) realms.set(own.ref, [FULL])
     const memberships = await tx.memberships.ofUser(subject)
-    for (const membership of memberships.filter(({ accepted }) => accepted)) {
-      const sets = realms.get(membership.realm) ?? []
-      sets.push(...(await permissionsOf(tx, membership)))
-      realms.set(membership.realm, sets)
+    const accepted = memberships.filter((membership) => membership.accepted)
+    const permissions = await permissionsOfEach(tx, accepted)
+    for (const [position, { realm }] of accepted.entries()) {
+      const sets = realms.get(realm) ?? []
+      sets.push(...(permissions[position] ?? []))
+      realms.set(realm, sets)
     }
     const addressed = email === null ? [] : await tx.memberships.ofEmail(email)
     for (const membership of [...memberships, ...addressed]) {
       if (membership.accepted) continue
-      const { isOpen = false, keys = [] } = invitations.get(membership.realm) ?? {}
-      invitations.set(membership.realm, {
+      const { isOpen = false, keys = [] } = pending.get(membership.realm) ?? {}
+      pending.set(membership.realm, {
         isOpen: isOpen || !membership.rejected,
         keys: new Set([...keys, membership.source.slice('members:'.length)]),
       })
@@ -85,26 +87,62 @@ async function loadAccess(tx: ReadTx, actor: Actor): Promise<Access> {
     ownRealm: own?.ref ?? null,
     realms,
     realmRefs: new Set(realms.keys()),
-    invitations,
+    pending,
   }
 }
 
 /** A membership's own permissions and those of the roles it names. */
 export async function permissionsOf(tx: ReadTx, membership: Rights): Promise<PermissionSet[]> {
-  const realm = await tx.realms.findByRef(membership.realm)
-  const sets = [membership.permissions]
-  for (const role of realm === undefined ? [] : membership.roles) {
-    sets.push(await roleIn(tx, realm?.id ?? PUBLIC_REALM, role))
-  }
+  const [sets = []] = await permissionsOfEach(tx, [membership])
   return sets
 }
 
-/** A role of the realm itself hides the global one of the same name (design.md §5.3). */
-export async function roleIn(tx: ReadTx, realmId: string, name: string): Promise<PermissionSet> {
+/** `permissionsOf` for several memberships, in order: all their roles are found at once. */
+export async function permissionsOfEach(
+  tx: ReadTx,
+  memberships: readonly Rights[],
+): Promise<PermissionSet[][]> {
+  const realmIds: (string | undefined)[] = []
+  for (const { realm, roles } of memberships) {
+    realmIds.push(roles.length === 0 ? undefined : (await tx.realms.findByRef(realm))?.id)
+  }
+  const named = memberships.flatMap(({ roles }, position) => {
+    const realmId = realmIds[position]
+    return realmId === undefined ? [] : roles.map((name) => ({ realmId, name }))
+  })
+  const found = (await findRoles(tx, named)).values()
+  return memberships.map(({ permissions, roles }, position) =>
+    realmIds[position] === undefined
+      ? [permissions]
+      : [permissions, ...roles.map(() => found.next().value ?? {})],
+  )
+}
+
+/** A role as a membership in this realm names it. */
+export interface RoleName {
+  readonly realmId: string
+  readonly name: string
+}
+
+/**
+ * The permissions of roles, in order; none for a role that does not exist. A role of the realm
+ * itself hides the global one of the same name (design.md §5.3).
+ */
+export async function findRoles(
+  tx: ReadTx,
+  roles: readonly RoleName[],
+): Promise<readonly PermissionSet[]> {
+  if (roles.length === 0) return []
   const table = await tx.tables.find('roles')
-  if (table === undefined) return {}
-  const row =
-    (await tx.objects.find(table, compoundKey([realmId, name]))) ??
-    (await tx.objects.find(table, compoundKey([PUBLIC_REALM, name])))
-  return row === undefined ? {} : parsePermissions(parseStored(row.value)['permissions'])
+  if (table === undefined) return roles.map(() => ({}))
+  const keys = roles.map(({ realmId, name }) => ({
+    own: compoundKey([realmId, name]),
+    shared: compoundKey([PUBLIC_REALM, name]),
+  }))
+  const distinct = new Set(keys.flatMap(({ own, shared }) => [own, shared]))
+  const rows = await tx.objects.findMany(table, [...distinct])
+  return keys.map(({ own, shared }) => {
+    const row = rows.get(own) ?? rows.get(shared)
+    return row === undefined ? {} : parsePermissions(parseStored(row.value)['permissions'])
+  })
 }

@@ -103,9 +103,9 @@ function realmsInView(
     case 'public':
       return new Set([PUBLIC_REALM_REF])
     case 'my':
-      return access.invitations.size === 0 || !table.builtIn
+      return access.pending.size === 0 || !table.builtIn
         ? access.realmRefs
-        : new Set([...access.realmRefs, ...access.invitations.keys()])
+        : new Set([...access.realmRefs, ...access.pending.keys()])
   }
 }
 

@@ -4,7 +4,7 @@ import type { Draft } from '../object/draft'
 import { parseStored } from '../value/value'
 import { type RowRules, type Writing, heldIn, refuse } from '../object/writing'
 import { PUBLIC_REALM, PUBLIC_REALM_REF } from '../store/realms'
-import { roleIn } from '../access/access'
+import { findRoles } from '../access/access'
 import { authorizePut } from '../object/authorize'
 import { mayGrant, mayManage, parsePermissions } from '../value/permission'
 
@@ -34,7 +34,7 @@ export const ROLE_RULES: RowRules = {
     requireManage(writing, previous.realm)
     const { name } = parseStored(previous.value)
     if (previous.realm === PUBLIC_REALM_REF || typeof name !== 'string') return
-    const revealed = await roleIn(writing.tx, PUBLIC_REALM, name)
+    const [revealed = {}] = await findRoles(writing.tx, [{ realmId: PUBLIC_REALM, name }])
     if (mayGrant(heldIn(writing, previous.realm), revealed)) return
     throw refuse(
       'permissions',
