@@ -279,7 +279,7 @@ CREATE TABLE jobs (
 -- Blobs, their uploaders and the objects that reference them (design.md §3, §5.9).
 CREATE TABLE blobs (
   id TEXT PRIMARY KEY,
-  -- SHA-256 of the content in hex: the name of its file.
+  -- SHA-256 of the content in hex.
   hash TEXT NOT NULL,
   size INTEGER NOT NULL,
   type TEXT NOT NULL,
@@ -318,7 +318,15 @@ CREATE TABLE blob_usage (
   blobs INTEGER NOT NULL
 ) STRICT;
 
--- Contents without a blob, until their files are removed.
-CREATE TABLE spent_hashes (
-  hash TEXT PRIMARY KEY
+-- Where the blob store has the bytes of a content. A place is never used again.
+CREATE TABLE contents (
+  hash TEXT PRIMARY KEY,
+  place TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX contents_by_place ON contents (place);
+
+-- Places without a content, until their bytes are removed.
+CREATE TABLE spent_places (
+  place TEXT PRIMARY KEY
 ) STRICT, WITHOUT ROWID;

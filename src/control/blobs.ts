@@ -29,13 +29,13 @@ export const blobOperations = {
         : await collectBlobs(database, bytes, now, {
             progress: (done) => progress?.(done, total.blobs),
           })
-      return { ...collected, strays: await removeStrays(database, bytes, { isDryRun }) }
+      return { ...collected, strays: await removeStrays(database, bytes, now, { isDryRun }) }
     },
   ),
 
   /** Progress is in bytes. */
-  'blob.verify': onDatabase({}, ({ database, blobs }, _input, { progress }) =>
-    verifyBlobs(database, blobs, progress),
+  'blob.verify': onDatabase({}, ({ database, blobs }, _input, { now, progress }) =>
+    verifyBlobs(database, blobs, now, progress),
   ),
 
   /** Null changes nothing; a limit is a number of bytes, `none` or `server`. */

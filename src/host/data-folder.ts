@@ -127,8 +127,10 @@ function createContext(
       const report = (error: unknown) => reportBlobs(database.name, error)
       const isDurable = !config.memory
       const folder = join(folderOf(database.name), 'blobs')
-      const blobs = createDiskBlobs(folder, { isDurable, report })
-      await blobs.sweep((hash) => database.read((tx) => tx.blobs.isStored(hash))).catch(report)
+      const blobs = createDiskBlobs(folder, { clock, isDurable, report })
+      // Nobody else works in a locked folder: no upload is too young to be swept.
+      const isUsed = (place: string) => database.read((tx) => tx.blobs.isPlaceUsed(place))
+      await blobs.sweep(Number.POSITIVE_INFINITY, isUsed).catch(report)
       return blobs
     },
     async openScratch(database) {

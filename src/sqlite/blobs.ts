@@ -60,13 +60,15 @@ export function blobReader(context: TxContext): BlobReader {
       ).all(after, limit),
     ofContent: (hash, limit) =>
       prepare<Blob>(`SELECT ${COLUMNS} FROM blobs WHERE hash = ? LIMIT ?`).all(hash, limit),
-    isStored: (hash) => prepare('SELECT 1 FROM blobs WHERE hash = ? LIMIT 1').get(hash) !== null,
-    spent: (after, limit) =>
-      prepare<{ hash: string }>(
-        'SELECT hash FROM spent_hashes WHERE hash > ? ORDER BY hash LIMIT ?',
+    placeOf: (hash) =>
+      prepare<{ place: string }>('SELECT place FROM contents WHERE hash = ?').get(hash)?.place,
+    isPlaceUsed: (place) => prepare('SELECT 1 FROM contents WHERE place = ?').get(place) !== null,
+    spentPlaces: (after, limit) =>
+      prepare<{ place: string }>(
+        'SELECT place FROM spent_places WHERE place > ? ORDER BY place LIMIT ?',
       )
         .all(after, limit)
-        .map(({ hash }) => hash),
+        .map(({ place }) => place),
   }
 }
 
@@ -75,8 +77,9 @@ export function blobWriter(context: WriteContext): BlobWriter {
     ...blobReader(context),
     put: (blob, uploader) => putBlob(context, blob, uploader),
     remove: (id) => removeBlob(context, id),
-    settle: (hash) =>
-      void context.connection.prepare('DELETE FROM spent_hashes WHERE hash = ?').run(hash),
+    placeContent: (hash, place) => placeContent(context, hash, place),
+    removeSpentPlace: (place) =>
+      void context.connection.prepare('DELETE FROM spent_places WHERE place = ?').run(place),
   }
 }
 
@@ -123,7 +126,7 @@ function references(context: TxContext, id: string, limit: number): BlobReferenc
 /** The row of the whole database among those of its uploaders; no realm has this number. */
 export const WHOLE: RealmRef = 0
 
-/** Records a blob that may exist, and one more uploader of it. */
+/** Adds a blob that may exist already, and another uploader of it. */
 export function putBlob(context: WriteContext, blob: Blob, uploader: RealmRef | null): void {
   const { prepare } = context.connection
   const { id, hash, size, type, created } = blob
@@ -131,7 +134,6 @@ export function putBlob(context: WriteContext, blob: Blob, uploader: RealmRef | 
     'INSERT INTO blobs (id, hash, size, type, created) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
   ).run(id, hash, size, type, created)
   if (changes > 0) count(context, WHOLE, size, 1)
-  prepare('DELETE FROM spent_hashes WHERE hash = ?').run(hash)
   prepare('UPDATE blobs SET is_left = 0 WHERE id = ? AND is_left = 1').run(id)
   prepare(
     'UPDATE blobs SET idle_since = ?2 WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM blob_refs WHERE blob = ?1)',
@@ -143,7 +145,7 @@ export function putBlob(context: WriteContext, blob: Blob, uploader: RealmRef | 
   if (added.changes > 0) count(context, uploader, size, 1)
 }
 
-/** Removes a blob and its uploaders; the last blob of a content leaves its hash as spent. */
+/** Removes a blob and its uploaders; with the last blob of a content its place becomes spent. */
 export function removeBlob(context: WriteContext, id: string): void {
   const { prepare } = context.connection
   const row = prepare<Pick<Blob, 'hash' | 'size'>>(
@@ -155,10 +157,26 @@ export function removeBlob(context: WriteContext, id: string): void {
     'DELETE FROM blob_uploads WHERE blob = ? RETURNING realm',
   ).all(id)
   for (const { realm } of uploads) count(context, realm, -row.size, -1)
-  const spent = prepare(
-    'INSERT INTO spent_hashes (hash) SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM blobs WHERE hash = ?1) ON CONFLICT DO NOTHING',
-  ).run(row.hash)
-  context.unit.group.flags.contentSpent ||= spent.changes > 0
+  const spent = prepare<{ place: string }>(
+    'DELETE FROM contents WHERE hash = ?1 AND NOT EXISTS (SELECT 1 FROM blobs WHERE hash = ?1) RETURNING place',
+  ).get(row.hash)
+  if (spent !== null) spend(context, spent.place)
+}
+
+/** Records where a content is; its former place, whose bytes may be damaged, becomes spent. */
+function placeContent(context: WriteContext, hash: string, place: string): void {
+  const { prepare } = context.connection
+  const former = prepare<{ place: string }>('SELECT place FROM contents WHERE hash = ?').get(hash)
+  if (former?.place === place) return
+  prepare(
+    'INSERT INTO contents (hash, place) VALUES (?1, ?2) ON CONFLICT (hash) DO UPDATE SET place = ?2',
+  ).run(hash, place)
+  if (former !== null) spend(context, former.place)
+}
+
+function spend(context: WriteContext, place: string): void {
+  context.connection.prepare('INSERT INTO spent_places (place) VALUES (?)').run(place)
+  context.unit.group.flags.contentSpent = true
 }
 
 /**

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { filesByHash } from '../blobs/files'
 import { temporaryFolder } from '../setup'
 import { hashOf } from '../contract/content-fixture'
 import { archiveOf, blobLine } from '../domain/transfer/archive-setup'
@@ -60,11 +61,7 @@ test('an import of blobs goes on after kill -9, and leaves no files behind', asy
   ])
   await Bun.write(join(folder.path, 'all.zip'), archive)
   const data = join(folder.path, 'data/databases/main')
-  const stored = () =>
-    readdirSync(data, { recursive: true, withFileTypes: true })
-      .filter(({ parentPath }) => /blobs\/(?:[\da-f]{2}|incoming)$/.test(parentPath))
-      .map(({ parentPath, name }) => parentPath.slice(-2) + name)
-      .toSorted()
+  const stored = () => [...filesByHash(join(data, 'blobs')).keys()].toSorted()
   {
     await using server = await serve(surroundings)
     const importing = satchel(['import', 'all.zip'], surroundings)

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { filesByHash } from '../blobs/files'
 import { temporaryFolder } from '../setup'
 import { type Caller, callMain } from './api'
 import { pushSchema, satchelJson, type Served, serve } from './setup'
@@ -190,12 +191,9 @@ function typeOf(name: string): string {
   return TYPES[name.slice(name.lastIndexOf('.') + 1)] ?? ''
 }
 
-/** The hashes of the files in the folder of the database, unfinished ones too. */
+/** The hashes of all stored contents. */
 function contents(): string[] {
-  return readdirSync(blobs, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map(({ parentPath, name }) => parentPath.slice(-2) + name)
-    .toSorted()
+  return [...filesByHash(blobs).keys()].toSorted()
 }
 
 async function tokenOf(sub: string): Promise<string> {

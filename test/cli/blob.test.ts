@@ -5,6 +5,7 @@ import type { BlobDetails, BlobPage } from '../../src/domain/blob/list'
 import type { Verification } from '../../src/domain/blob/verification'
 import { DAY } from '../auth/setup'
 import { setupBlobs } from '../http/blob-setup'
+import { fileWith } from '../blobs/files'
 import { ALICE } from '../http/setup'
 import { temporaryFolder } from '../setup'
 import { runJson, runSatchel } from './setup'
@@ -29,10 +30,10 @@ async function setup(flags: Readonly<Record<string, unknown>> = {}) {
     ...server,
     alice,
     data,
-    /** The file of the only content that begins with this. */
-    fileOf(hash: string) {
-      return join(folder, hash.slice(0, 2), hash.slice(2))
-    },
+    fileWith: (content: string) => fileWith(folder, content),
+    /** Puts a file there that no blob has and nobody uploads just now. */
+    stray: (digits: string) =>
+      Bun.write(join(folder, digits, `1-${digits.repeat(12)}`), 'a stray file'),
     files: () =>
       readdirSync(folder, { recursive: true, withFileTypes: true }).filter((one) => one.isFile())
         .length,
@@ -90,10 +91,7 @@ describe('satchel blob gc', () => {
     satchel.clock.advance(DAY - 1)
     expect(await satchel.blob<Collected>('gc')).toEqual({ blobs: 0, bytes: 0, strays: 0 })
     satchel.clock.advance(1)
-    const stray = 'ab'.repeat(32)
-    const beside = satchel.fileOf(stray)
-    rmSync(join(beside, '..'), { recursive: true, force: true })
-    await Bun.write(beside, 'a stray file')
+    await satchel.stray('ab')
     const { stdout } = await satchel.say('gc', '--dry-run')
     expect(stdout).toBe('Would remove 2 blobs (12 bytes) and 1 file that belong to no blob\n')
     expect(satchel.files()).toBe(4)
@@ -119,9 +117,8 @@ describe('satchel blob verify', () => {
 
   test('names what is damaged or missing, and fails', async () => {
     await using satchel = await setup()
-    const hash = async (id: string) => (await satchel.blob<BlobDetails>('show', id)).hash
-    writeFileSync(satchel.fileOf(await hash('kept')), 'A picture')
-    rmSync(satchel.fileOf(await hash('loose1')))
+    writeFileSync(satchel.fileWith('a picture'), 'A picture')
+    rmSync(satchel.fileWith('loose1'))
     const { exitCode, stdout, stderr } = await satchel.say('verify')
     expect({ exitCode, stderr }).toEqual({
       exitCode: 1,
@@ -142,7 +139,7 @@ describe('satchel blob verify', () => {
       ['ab', '1 file belongs to no blob: satchel blob gc removes it'],
       ['cd', '2 files belong to no blob: satchel blob gc removes them'],
     ] as const) {
-      await Bun.write(satchel.fileOf(digits.repeat(32)), 'a stray file')
+      await satchel.stray(digits)
       const { exitCode, stdout } = await satchel.say('verify')
       expect([exitCode, stdout]).toEqual([0, `Read 3 files (21 bytes) of blobs\n${told}\n`])
     }

@@ -44,6 +44,19 @@ export function put(database: Database, one: Blob, uploader: RealmRef | null): P
   return database.write((tx) => tx.blobs.put(one, uploader))
 }
 
+/** The same, with the bytes at a place: `at <hash>` unless another is given. */
+export function place(
+  database: Database,
+  one: Blob,
+  uploader: RealmRef | null,
+  at = `at ${one.hash}`,
+): Promise<void> {
+  return database.write(async (tx) => {
+    await tx.blobs.put(one, uploader)
+    await tx.blobs.placeContent(one.hash, at)
+  })
+}
+
 export function write(database: Database, table: Table, ...puts: ObjectPut[]): Promise<void> {
   return database.write((tx) => tx.objects.put(table, puts, NOW))
 }

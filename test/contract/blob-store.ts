@@ -1,29 +1,35 @@
 import { describe, expect, test } from 'bun:test'
-import type { Arrival, BlobStore } from '../../src/domain/store/blob-store'
+import type { Arrival, BlobContent } from '../../src/domain/store/blob-store'
 import { SatchelError } from '../../src/domain/value/error'
-import { codeOf } from '../auth/setup'
-import { ANY_SIZE, bring, chunksOf, hashOf, listed, type OpenBlobStore } from './content-fixture'
-import { describeMending } from './content-mending'
+import { codeOf, HOUR } from '../auth/setup'
+import {
+  ANY_SIZE,
+  bring,
+  chunksOf,
+  hashOf,
+  listed,
+  type OpenBlobStore,
+  textAt,
+} from './content-fixture'
 import { describeBlobRaces } from './content-races'
 
 /**
- * The contract of a place for bytes (src/domain/blob/store.ts): one that passes is done.
+ * The contract of a place for bytes (src/domain/store/blob-store.ts): one that passes is done.
  * `openStore` opens an empty store in a place of its own.
  */
 export function describeBlobStore(name: string, openStore: OpenBlobStore): void {
   describe(`${name} blob store`, () => {
     describeArrivals(openStore)
     describeKeeping(openStore)
-    describeMending(openStore)
+    describeReading(openStore)
     describeRemoval(openStore)
-    describeRestarts(openStore)
+    describeSweeping(openStore)
     describeBlobRaces(openStore)
   })
 }
 
-async function textOf(store: BlobStore, text: string): Promise<string> {
-  return await (await store.open(hashOf(text), text.length)).text()
-}
+const refuse = () => Promise.reject(new SatchelError('CONFLICT', 'taken'))
+const textOf = (content: BlobContent) => new Response(content.body()).text()
 
 function describeArrivals(openStore: OpenBlobStore): void {
   describe('arrivals', () => {
@@ -39,21 +45,34 @@ function describeArrivals(openStore: OpenBlobStore): void {
         [Buffer.alloc(0), chunksOf()],
       ] as const) {
         await using arrival = await fixture.store.receive(chunks, ANY_SIZE)
-        expect({ ...arrival }).toMatchObject({ hash: hashOf(bytes), size: bytes.length })
+        expect([arrival.hash, arrival.size]).toEqual([hashOf(bytes), bytes.length])
         await arrival.keep(async () => undefined)
-        const found = await fixture.store.open(hashOf(bytes), bytes.length)
-        expect(Buffer.from(await found.arrayBuffer()).equals(bytes)).toBe(true)
+        const found = await fixture.store.open(arrival.place, bytes.length)
+        expect(found.size).toBe(bytes.length)
+        expect((await new Response(found.stream()).bytes()).length).toBe(bytes.length)
+        expect(await fixture.store.check(arrival.place, arrival.hash)).toBe('whole')
       }
     })
 
-    test('are not there before they are kept, and gone when they are not', async () => {
+    test('have a place each, equal contents too', async () => {
+      await using fixture = await openStore()
+      const { store } = fixture
+      const first = await bring(store, 'abc')
+      await store.remove(first.place)
+      const places = [first, await bring(store, 'abc'), await bring(store, 'abc')].map(
+        ({ place }) => place,
+      )
+      expect(new Set(places).size).toBe(3)
+      expect(await listed(store)).toEqual(places.slice(1).toSorted())
+    })
+
+    test('cannot be found before they are kept, and are gone when they are not', async () => {
       await using fixture = await openStore()
       const { store } = fixture
       {
         await using arrival = await store.receive(chunksOf('abc'), ANY_SIZE)
         expect(await listed(store)).toEqual([])
-        expect(await store.check(arrival.hash)).toBe('missing')
-        expect(await codeOf(() => store.open(arrival.hash, 3))).toBe('BLOB_DAMAGED')
+        expect(() => arrival.place).toThrow('only kept bytes have a place')
       }
       expect(await listed(await fixture.reopen())).toEqual([])
     })
@@ -75,7 +94,7 @@ function describeArrivals(openStore: OpenBlobStore): void {
       expect(exact.size).toBe(10_000)
     })
 
-    test('that break off leave nothing, and tell why', async () => {
+    test('that break off leave nothing, and throw the error of their source', async () => {
       await using fixture = await openStore()
       async function* broken() {
         yield Buffer.alloc(1_000_000)
@@ -85,7 +104,7 @@ function describeArrivals(openStore: OpenBlobStore): void {
       expect(await listed(await fixture.reopen())).toEqual([])
     })
 
-    test('that are under way end when the store is closed, and none begins', async () => {
+    test('under way end when the store is closed, and no other begins', async () => {
       await using fixture = await openStore()
       const { store } = fixture
       const begun = Promise.withResolvers<void>()
@@ -113,39 +132,37 @@ function describeArrivals(openStore: OpenBlobStore): void {
 
 function describeKeeping(openStore: OpenBlobStore): void {
   describe('keeping', () => {
-    test('puts the bytes in place before it records, and gives what was recorded', async () => {
+    test('stores the bytes before it records them, and gives what was recorded', async () => {
       await using fixture = await openStore()
       const { store } = fixture
-      {
+      const { place } = await bring(store, 'other')
+      const keep = async () => {
         await using arrival = await store.receive(chunksOf('abc'), ANY_SIZE)
-        expect(await arrival.keep(() => textOf(store, 'abc'))).toBe('abc')
+        expect(await arrival.keep(() => textAt(store, arrival.place, 3))).toBe('abc')
+        return arrival.place
       }
+      const kept = await keep()
       const again = await fixture.reopen()
-      expect(await textOf(again, 'abc')).toBe('abc')
-      expect(await (await again.open(hashOf('abc'), 3)).slice(1, 2).text()).toBe('b')
-      expect(await listed(again)).toEqual([hashOf('abc')])
+      expect(await textAt(again, kept, 3)).toBe('abc')
+      expect(await listed(again)).toEqual([place, kept].toSorted())
     })
 
-    test('takes away what it brought when nothing was recorded', async () => {
+    test('stores bytes that another process can read', async () => {
+      await using fixture = await openStore()
+      const { place } = await bring(fixture.store, 'abc')
+      expect(await textAt(fixture.another(), place, 3)).toBe('abc')
+    })
+
+    test('removes the bytes when nothing was recorded, and only those', async () => {
       await using fixture = await openStore()
       const { store } = fixture
+      const { place } = await bring(store, 'abc')
       await using arrival = await store.receive(chunksOf('abc'), ANY_SIZE)
-      const refuse = () => Promise.reject(new SatchelError('CONFLICT', 'taken'))
       expect(await codeOf(() => arrival.keep(refuse))).toBe('CONFLICT')
-      expect(await listed(store)).toEqual([])
+      expect(await listed(store)).toEqual([place])
     })
 
-    test('leaves what was there before when nothing was recorded', async () => {
-      await using fixture = await openStore()
-      const { store } = fixture
-      await bring(store, 'abc')
-      await using arrival = await store.receive(chunksOf('abc'), ANY_SIZE)
-      const refuse = () => Promise.reject(new SatchelError('CONFLICT', 'taken'))
-      expect(await codeOf(() => arrival.keep(refuse))).toBe('CONFLICT')
-      expect(await textOf(store, 'abc')).toBe('abc')
-    })
-
-    test('equal contents at the same time stores them once, whichever of them is recorded', async () => {
+    test('equal contents at the same time keeps those that are recorded', async () => {
       await using fixture = await openStore()
       const { store } = fixture
       await using stack = new AsyncDisposableStack()
@@ -162,15 +179,45 @@ function describeKeeping(openStore: OpenBlobStore): void {
         ),
       )
       expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
-      expect(await listed(store)).toEqual([hashOf('abc')])
-      expect(await textOf(store, 'abc')).toBe('abc')
+      expect(await listed(store)).toEqual([arrivals[5]?.place ?? ''])
+    })
+  })
+}
+
+function describeReading(openStore: OpenBlobStore): void {
+  describe('reading', () => {
+    test('gives all bytes or a slice, as a stream or as a body', async () => {
+      await using fixture = await openStore()
+      const { store } = fixture
+      const { place } = await bring(store, 'abcdef')
+      const content = await store.open(place, 6)
+      expect(await textOf(content)).toBe('abcdef')
+      const slice = content.slice(1, 4)
+      expect(slice.size).toBe(3)
+      expect(await textOf(slice)).toBe('bcd')
+      expect(await new Response(slice.stream()).text()).toBe('bcd')
+      expect(await textOf(slice.slice(1, 2))).toBe('c')
     })
 
-    test('tells how far it is with checking', async () => {
+    test('tells bytes that are missing, too few, or others', async () => {
       await using fixture = await openStore()
-      const hash = await bring(fixture.store, Buffer.alloc(1_500_000))
+      const { store } = fixture
+      const [short, other] = [await bring(store, 'abc'), await bring(store, 'def')]
+      await fixture.damage(short.place, 'shorter')
+      await fixture.damage(other.place, 'other')
+      expect(await codeOf(() => store.open(short.place, 3))).toBe('BLOB_DAMAGED')
+      expect(await store.check(short.place, short.hash)).toBe('damaged')
+      expect(await store.check(other.place, other.hash)).toBe('damaged')
+      await store.remove(short.place)
+      expect(await codeOf(() => store.open(short.place, 3))).toBe('BLOB_DAMAGED')
+      expect(await store.check(short.place, short.hash)).toBe('missing')
+    })
+
+    test('reports how far a check is', async () => {
+      await using fixture = await openStore()
+      const { place, hash } = await bring(fixture.store, Buffer.alloc(1_500_000))
       const counts: number[] = []
-      await fixture.store.check(hash, (count) => void counts.push(count))
+      await fixture.store.check(place, hash, (count) => void counts.push(count))
       expect(counts.length).toBeGreaterThan(1)
       expect(counts.reduce((sum, count) => sum + count)).toBe(1_500_000)
     })
@@ -179,97 +226,91 @@ function describeKeeping(openStore: OpenBlobStore): void {
 
 function describeRemoval(openStore: OpenBlobStore): void {
   describe('removal', () => {
-    const yes = async () => true
-
-    test('takes the content away, and is content when it is gone already', async () => {
+    test('removes the bytes, and is no error when they are gone already', async () => {
       await using fixture = await openStore()
       const { store } = fixture
       const [one, two] = [await bring(store, 'one'), await bring(store, 'two')]
-      expect(await store.remove(one, yes)).toBe(true)
-      expect(await store.remove(one, yes)).toBe(true)
-      expect(await listed(store)).toEqual([two])
+      await store.remove(one.place)
+      await store.remove(one.place)
+      expect(await listed(store)).toEqual([two.place])
     })
 
-    test('does not interrupt a reader', async () => {
+    test('lets a reader finish who has begun', async () => {
       await using fixture = await openStore()
       const { store } = fixture
       const bytes = Buffer.alloc(3_000_000, 'abcdefg')
-      const hash = await bring(store, bytes)
-      const reader = (await store.open(hash, bytes.length)).stream()[Symbol.asyncIterator]()
+      const { place } = await bring(store, bytes)
+      const reader = (await store.open(place, bytes.length)).stream()[Symbol.asyncIterator]()
       const read = [(await reader.next()).value ?? Buffer.alloc(0)]
-      expect(await store.remove(hash, yes)).toBe(true)
+      await store.remove(place)
       for (let next = await reader.next(); next.done !== true; next = await reader.next()) {
         read.push(next.value)
       }
       expect(Buffer.concat(read).equals(bytes)).toBe(true)
     })
 
-    test('leaves what is needed', async () => {
+    test('finds the places that were stored before a time', async () => {
       await using fixture = await openStore()
-      const { store } = fixture
-      const hash = await bring(store, 'one')
-      expect(await store.remove(hash, async () => false)).toBe(false)
-      expect(await listed(store)).toEqual([hash])
-    })
-
-    test('leaves a content that is being kept, without asking', async () => {
-      await using fixture = await openStore()
-      const { store } = fixture
-      await bring(store, 'one')
-      await using arrival = await store.receive(chunksOf('one'), ANY_SIZE)
-      await arrival.keep(async () => {
-        const ask = () => Promise.reject(new Error('asked'))
-        expect(await store.remove(arrival.hash, ask)).toBe(false)
-      })
-      expect(await textOf(store, 'one')).toBe('one')
-    })
-
-    test('of a content that comes at that moment lets it come after', async () => {
-      await using fixture = await openStore()
-      const { store } = fixture
-      const hash = await bring(store, 'one')
-      await using arrival = await store.receive(chunksOf('one'), ANY_SIZE)
-      let kept: Promise<unknown> = Promise.resolve()
-      const isRemoved = await store.remove(hash, async () => {
-        kept = arrival.keep(async () => undefined)
-        await Bun.sleep(5)
-        return true
-      })
-      await kept
-      expect(isRemoved).toBe(true)
-      expect(await textOf(store, 'one')).toBe('one')
+      const { store, clock } = fixture
+      const { place } = await bring(store, 'old')
+      clock.advance(HOUR)
+      await bring(store, 'young')
+      expect(await Array.fromAsync(store.list(clock.now()))).toEqual([place])
+      expect(await listed(store)).toHaveLength(2)
     })
   })
 }
 
-function describeRestarts(openStore: OpenBlobStore): void {
-  describe('after a crash', () => {
-    test('sweeping removes unfinished uploads', async () => {
+function describeSweeping(openStore: OpenBlobStore): void {
+  const claimed = () => Promise.reject(new Error('asked'))
+
+  describe('sweeping', () => {
+    test('leaves nothing of what was arriving when a process ended', async () => {
       await using fixture = await openStore()
       await using arrival = await fixture.store.receive(chunksOf('abc'), ANY_SIZE)
       expect(arrival.size).toBe(3)
       const crashed = await fixture.crash()
-      await crashed.sweep(() => Promise.reject(new Error('asked')))
+      await crashed.sweep(Infinity, claimed)
       expect(await listed(crashed)).toEqual([])
-      expect(await bring(crashed, 'abc')).toBe(hashOf('abc'))
+      const { place } = await bring(crashed, 'abc')
+      expect(await textAt(crashed, place, 3)).toBe('abc')
     })
 
     for (const isUsed of [true, false]) {
-      test(`sweeping ${isUsed ? 'leaves' : 'removes'} what was ${isUsed ? '' : 'not '}recorded`, async () => {
+      test(`${isUsed ? 'leaves' : 'removes'} what was ${isUsed ? '' : 'not '}recorded`, async () => {
         await using fixture = await openStore()
-        await bring(fixture.store, 'other')
+        const other = await bring(fixture.store, 'other')
         await using arrival = await fixture.store.receive(chunksOf('abc'), ANY_SIZE)
         const crashed = await arrival.keep(() => fixture.crash())
         const asked: string[] = []
-        await crashed.sweep(async (hash) => {
-          asked.push(hash)
+        await crashed.sweep(Infinity, async (place) => {
+          asked.push(place)
           return isUsed
         })
-        expect(asked).toEqual([arrival.hash])
-        const kept = isUsed ? [arrival.hash] : []
-        expect(await listed(crashed)).toEqual([hashOf('other'), ...kept].toSorted())
-        await crashed.sweep(() => Promise.reject(new Error('asked again')))
+        expect(asked).toEqual([arrival.place])
+        const kept = isUsed ? [arrival.place] : []
+        expect(await listed(crashed)).toEqual([other.place, ...kept].toSorted())
+        await crashed.sweep(Infinity, claimed)
       })
     }
+
+    test('leaves what another process began a short while ago', async () => {
+      await using fixture = await openStore()
+      const { store, clock } = fixture
+      const neighbour = fixture.another()
+      await using arrival = await neighbour.receive(chunksOf('abc'), ANY_SIZE)
+      await using recording = await neighbour.receive(chunksOf('def'), ANY_SIZE)
+      clock.advance(HOUR)
+      await recording.keep(() => store.sweep(clock.now() - HOUR, claimed))
+      await arrival.keep(async () => undefined)
+      expect(await textAt(store, arrival.place, 3)).toBe('abc')
+      expect(await textAt(store, recording.place, 3)).toBe('def')
+    })
+
+    test('finds nothing in a store that was never used', async () => {
+      await using fixture = await openStore()
+      await fixture.store.sweep(Infinity, claimed)
+      expect(await listed(fixture.store)).toEqual([])
+    })
   })
 }

@@ -6,6 +6,7 @@ import {
   erase,
   foundIn,
   idleOf,
+  place,
   put,
   setupWorld,
   usages,
@@ -80,7 +81,7 @@ export function describeIdleBlobs(openStore: OpenStore): void {
     test('are announced with the last that has their content', async () => {
       await using world = await setupWorld(openStore)
       const { database } = world
-      for (const id of ['one', 'two']) await put(database, blob(id, { hash: 'same' }), null)
+      for (const id of ['one', 'two']) await place(database, blob(id, { hash: 'same' }), null)
       const heard: boolean[] = []
       const stop = database.onCommit(({ contentSpent }) => heard.push(contentSpent))
       await database.write((tx) => tx.blobs.remove('one'))
@@ -98,25 +99,49 @@ export function describeIdleBlobs(openStore: OpenStore): void {
       stop()
     })
 
-    test('leave their hash as spent when no other has it', async () => {
+    test('leave their place as spent when no other has their content', async () => {
       await using world = await setupWorld(openStore)
       const { database } = world
-      const spent = () => database.read((tx) => tx.blobs.spent('', 10))
-      const isStored = () => database.read((tx) => tx.blobs.isStored('same'))
+      const spent = () => database.read((tx) => tx.blobs.spentPlaces('', 10))
+      const placeOf = () => database.read((tx) => tx.blobs.placeOf('same'))
       for (const id of ['one', 'two']) await put(database, blob(id, { hash: 'same' }), null)
+      await database.write((tx) => tx.blobs.placeContent('same', 'p1'))
       await database.write((tx) => tx.blobs.remove('one'))
-      expect([await spent(), await isStored()]).toEqual([[], true])
+      expect([await spent(), await placeOf()]).toEqual([[], 'p1'])
       await database.write((tx) => tx.blobs.remove('two'))
-      expect([await spent(), await isStored()]).toEqual([['same'], false])
-      await put(database, blob('three', { hash: 'same' }), null)
-      expect([await spent(), await isStored()]).toEqual([[], true])
+      expect([await spent(), await placeOf()]).toEqual([['p1'], undefined])
+      await place(database, blob('three', { hash: 'same' }), null, 'p2')
+      expect([await spent(), await placeOf()]).toEqual([['p1'], 'p2'])
       await database.write((tx) => tx.blobs.remove('three'))
       await inEveryLife(world, async (life) => {
-        expect(await life.read((tx) => tx.blobs.spent('', 10))).toEqual(['same'])
+        expect(await life.read((tx) => tx.blobs.spentPlaces('', 10))).toEqual(['p1', 'p2'])
+        expect(await life.read((tx) => tx.blobs.spentPlaces('p1', 10))).toEqual(['p2'])
+        expect(await life.read((tx) => tx.blobs.spentPlaces('', 1))).toEqual(['p1'])
       })
       const reopened = await (await world.crash()).open('main')
-      await reopened.write((tx) => tx.blobs.settle('same'))
-      expect(await reopened.read((tx) => tx.blobs.spent('', 10))).toEqual([])
+      await reopened.write((tx) => tx.blobs.removeSpentPlace('p1'))
+      expect(await reopened.read((tx) => tx.blobs.spentPlaces('', 10))).toEqual(['p2'])
+    })
+
+    test('leave the former place as spent when their content moves', async () => {
+      await using world = await setupWorld(openStore)
+      const { database } = world
+      const heard: boolean[] = []
+      await place(database, blob('one', { hash: 'same' }), null, 'p1')
+      const stop = database.onCommit(({ contentSpent }) => heard.push(contentSpent))
+      await database.write((tx) => tx.blobs.placeContent('same', 'p1'))
+      expect(heard).toEqual([])
+      await database.write((tx) => tx.blobs.placeContent('same', 'p2'))
+      expect(heard).toEqual([true])
+      stop()
+      await inEveryLife(world, async (life) => {
+        await life.read(async ({ blobs }) => {
+          expect(await blobs.placeOf('same')).toBe('p2')
+          expect(await blobs.isPlaceUsed('p1')).toBe(false)
+          expect(await blobs.isPlaceUsed('p2')).toBe(true)
+          expect(await blobs.spentPlaces('', 10)).toEqual(['p1'])
+        })
+      })
     })
   })
 
@@ -155,8 +180,8 @@ function describeErasedBlobs(openStore: OpenStore): void {
       await using world = await setupWorld(openStore)
       const { database, table, realms, alice, bob } = world
       const [r1] = realms
-      for (const id of ['loose', 'own', 'shared', 'both']) await put(database, blob(id), alice)
-      await put(database, blob('both'), bob)
+      for (const id of ['loose', 'own', 'shared', 'both']) await place(database, blob(id), alice)
+      await place(database, blob('both'), bob)
       await write(database, table, fresh('a', { realm: alice, blobs: ['own', 'shared', 'both'] }))
       await write(database, table, fresh('b', { realm: r1, blobs: ['shared'] }))
       await erase(database, alice, { a: ['own', 'shared', 'both'] })
@@ -166,7 +191,10 @@ function describeErasedBlobs(openStore: OpenStore): void {
         { bytes: 0, blobs: 0 },
         { bytes: 10, blobs: 1 },
       ])
-      expect(await database.read((tx) => tx.blobs.spent('', 10))).toEqual(['loose', 'own'])
+      expect(await database.read((tx) => tx.blobs.spentPlaces('', 10))).toEqual([
+        'at loose',
+        'at own',
+      ])
       // It has no other uploader: it is removed with its last reference.
       await erase(database, r1, { b: ['shared'] })
       expect(Object.keys(await idleOf(database))).toEqual(['both'])

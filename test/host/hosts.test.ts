@@ -32,6 +32,7 @@ function setup(options: Partial<HostsOptions> = {}, parts: Partial<HostContext> 
     secretKey: async () => new Uint8Array(32).fill(1),
     openBlobs: async ({ name }) =>
       createDiskBlobs(join(folder.path, 'databases', name, 'blobs'), {
+        clock,
         isDurable: false,
         report() {},
       }),

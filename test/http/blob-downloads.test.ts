@@ -2,7 +2,8 @@ import { describe, expect, test } from 'bun:test'
 import { mkdirSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { type BlobCaller, setupBlobs } from './blob-setup'
+import { type BlobCaller, setupBlobs, filesOf } from './blob-setup'
+import { until } from '../timing'
 import { ALICE, BOB } from './setup'
 
 const LARGE = Buffer.from(
@@ -277,27 +278,26 @@ describe('pages of other origins', () => {
 })
 
 describe('bytes that are lost', () => {
-  const fileOf = (server: { readonly folder: string }, text: string) => {
-    const hash = hashOf(text)
-    const blobs = join(server.folder, 'databases', 'main', 'blobs')
-    return join(blobs, hash.slice(0, 2), hash.slice(2))
-  }
+  const fileOf = (server: { readonly folder: string }) =>
+    join(server.folder, 'databases', 'main', 'blobs', filesOf(server)[0] ?? '')
 
   test('are told to the caller and the log, never sent short, and mended by an upload', async () => {
     await using server = await setupBlobs()
     const alice = await server.blobs(ALICE)
     await alice.bring('a', 'abcdef')
     for (const lose of [(file: string) => rmSync(file), (file: string) => truncateSync(file, 3)]) {
-      lose(fileOf(server, 'abcdef'))
+      const file = fileOf(server)
+      lose(file)
       for (const range of [{}, { range: 'bytes=0-1' }]) {
         const refused = await alice.download('1:a', range)
         expect(refused).toMatchObject({ status: 500, code: 'BLOB_DAMAGED' })
         expect(refused.bytes.toString()).toContain('upload the same bytes again to repair it')
         expect(refused.bytes.toString()).not.toContain(server.folder)
       }
-      expect(server.lines.some((line) => line.includes(fileOf(server, 'abcdef')))).toBe(true)
+      expect(server.lines.some((line) => line.includes(file))).toBe(true)
       expect(await alice.bring('a', 'abcdef')).toBe('1:a')
       expect((await alice.download('1:a')).bytes.toString()).toBe('abcdef')
+      await until(() => filesOf(server).length === 1)
     }
   })
 })
@@ -310,8 +310,7 @@ test('a file that is missing is reported to the caller and the log', async () =>
   mkdirSync(folder)
   const bytes = Buffer.alloc(statSync(folder).size)
   await alice.bring('a', bytes)
-  const hash = hashOf(bytes)
-  const file = join(server.folder, 'databases/main/blobs', hash.slice(0, 2), hash.slice(2))
+  const file = join(server.folder, 'databases/main/blobs', filesOf(server)[0] ?? '')
   rmSync(file)
   mkdirSync(file)
   expect(await alice.download('1:a')).toMatchObject({ status: 500, code: 'INTERNAL' })

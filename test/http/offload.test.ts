@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { builtInTypeDefs, TypesonSimplified } from 'dexie-cloud-common'
+import { filesByHash } from '../blobs/files'
 import { ALICE, BOB, type Caller, type DataServer, setupData } from './setup'
 
 const TSON = TypesonSimplified(builtInTypeDefs)
@@ -38,13 +38,9 @@ async function bytesOf(caller: Caller, { main }: DataServer, { ref }: Ref) {
   }
 }
 
-/** The contents that lie in the folder of the database, unfinished ones too. */
+/** The hashes of all stored contents. */
 function contentsOf({ folder }: DataServer): string[] {
-  const blobs = join(folder, 'databases', 'main', 'blobs')
-  if (!existsSync(blobs)) return []
-  return readdirSync(blobs, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map(({ name }) => name)
+  return [...filesByHash(join(folder, 'databases', 'main', 'blobs')).keys()]
 }
 
 test('without the setting, values are returned as they were posted', async () => {

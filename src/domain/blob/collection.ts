@@ -4,23 +4,23 @@ import type { Database } from '../store/store'
 import { nextTurn } from '../value/turn'
 import { DAY } from '../value/time'
 
-/** How long a blob stays that nothing references, ms: uploads come before what references them. */
+/** How long a blob without a reference stays, ms: clients upload first and reference afterwards. */
 export const GRACE = DAY
 
-/** Blobs and contents in one unit or look-up: short enough for nobody to notice. */
+/** Blobs and places in one unit, which keeps it short. */
 const BATCH = 200
 
 export interface CollectionOptions {
-  /** Told how many blobs are forgotten so far. */
+  /** Called with the number of blobs that are removed so far. */
   readonly progress?: (blobs: number) => void
-  /** Checked between short steps; the rest waits for the next run. */
+  /** Asked between short steps; the rest waits for the next collection. */
   readonly goesOn?: () => boolean
 }
 
 /**
- * Forgets the blobs that nothing has referenced for `GRACE`, then removes the bytes that no blob
- * needs any more (protocol.md §8.1). `now` is the server's time in ms. A reference that is written
- * meanwhile keeps its blob, an upload its bytes. Resolves to the removed blobs.
+ * Removes the blobs that nothing has referenced for `GRACE`, then the bytes that no blob needs any more
+ * (protocol.md §8.1). `now` is the server's time in ms. A reference that is written meanwhile keeps its
+ * blob. Resolves to the removed blobs.
  */
 export async function collectBlobs(
   database: Database,
@@ -29,7 +29,7 @@ export async function collectBlobs(
   { progress, goesOn }: CollectionOptions = {},
 ): Promise<BlobUsage> {
   const collected = { blobs: 0, bytes: 0 }
-  // Nothing is written for nothing: the disk may be one that takes no more.
+  // Without idle blobs nothing is written: the disk may be full.
   while ((await database.read((tx) => tx.blobs.idle(now - GRACE, 1))).length > 0) {
     const sizes = await database.write(async (tx) => {
       const idle = await tx.blobs.idle(now - GRACE, BATCH)
@@ -46,12 +46,12 @@ export async function collectBlobs(
   return collected
 }
 
-/** What `collectBlobs` would forget. */
+/** The blobs that `collectBlobs` would remove. */
 export function countCollectable(database: Database, now: number): Promise<BlobUsage> {
   return database.read((tx) => tx.blobs.countIdle(now - GRACE))
 }
 
-/** Removes the bytes of blobs that are gone. Bytes that are being uploaded again stay. */
+/** Removes the bytes at places that no content has any more. */
 export async function removeSpent(
   database: Database,
   bytes: BlobStore,
@@ -59,38 +59,40 @@ export async function removeSpent(
 ): Promise<void> {
   for (let after = ''; ;) {
     const from = after
-    const hashes = await database.read((tx) => tx.blobs.spent(from, BATCH))
-    const gone: string[] = []
-    for (const hash of hashes) {
-      if (await bytes.remove(hash, () => isUnused(database, hash))) gone.push(hash)
-    }
-    if (gone.length > 0) {
+    const places = await database.read((tx) => tx.blobs.spentPlaces(from, BATCH))
+    for (const place of places) await bytes.remove(place)
+    if (places.length > 0) {
       await database.write(async (tx) => {
-        for (const hash of gone) await tx.blobs.settle(hash)
+        for (const place of places) await tx.blobs.removeSpentPlace(place)
       })
     }
-    const last = hashes.at(-1)
-    if (last === undefined || hashes.length < BATCH || !goesOn()) return
+    const last = places.at(-1)
+    if (last === undefined || places.length < BATCH || !goesOn()) return
     after = last
     await nextTurn()
   }
 }
 
-/** Removes bytes that belong to no blob, or only counts them; resolves to how many contents these are. */
+/**
+ * Removes bytes that belong to no blob, or only counts them; resolves to their number. They are left
+ * alone for `GRACE`, because an upload stores its bytes before it records them. `now` in ms.
+ */
 export async function removeStrays(
   database: Database,
   bytes: BlobStore,
+  now: number,
   { isDryRun = false } = {},
 ): Promise<number> {
   let strays = 0
-  for await (const hash of bytes.list()) {
-    if (!(await isUnused(database, hash))) continue
-    const isGone = isDryRun || (await bytes.remove(hash, () => isUnused(database, hash)))
-    if (isGone) strays += 1
+  for await (const place of bytes.list(now - GRACE)) {
+    if (await isPlaceUsed(database, place)) continue
+    if (!isDryRun) await bytes.remove(place)
+    strays += 1
   }
   return strays
 }
 
-function isUnused(database: Database, hash: string): Promise<boolean> {
-  return database.read(async (tx) => !(await tx.blobs.isStored(hash)))
+/** True when a blob has its bytes at this place. */
+export function isPlaceUsed(database: Database, place: string): Promise<boolean> {
+  return database.read((tx) => tx.blobs.isPlaceUsed(place))
 }

@@ -16,18 +16,21 @@ export interface BlobKeeperParts {
   readonly database: Database
   readonly bytes: BlobStore
   readonly clock: Clock
-  /** Told what went wrong; it is tried again at the next time. */
+  /** Called with errors; the next collection tries again. */
   readonly report: (error: unknown) => void
-  /** How often to look for blobs whose grace is over, ms. */
+  /** How often to look for blobs whose grace period is over, ms. */
   readonly every?: number
+  /** How long the bytes at a spent place stay for readers who were just given it, ms. */
+  readonly delay?: number
 }
 
 /** Works while its database is open and this process has the duty `blobs`. */
 export function createBlobKeeper(parts: BlobKeeperParts): BlobKeeper {
-  const { database, bytes, clock, report, every = HOUR } = parts
+  const { database, bytes, clock, report, every = HOUR, delay = 1_000 } = parts
   let isStopped = false
   let isCalled = false
   let working = Promise.resolve()
+  const stop = Promise.withResolvers<void>()
   const goesOn = () => !isStopped
 
   function inTurn(work: () => Promise<unknown>): Promise<void> {
@@ -41,8 +44,9 @@ export function createBlobKeeper(parts: BlobKeeperParts): BlobKeeper {
     if (!contentSpent || isCalled || !duty.isMine) return
     isCalled = true
     void inTurn(async () => {
+      await Promise.race([Bun.sleep(delay), stop.promise])
       isCalled = false
-      await removeSpent(database, bytes, goesOn)
+      if (!isStopped) await removeSpent(database, bytes, goesOn)
     })
   })
   const timer = setInterval(() => duty.isMine && void collect(), every)
@@ -54,6 +58,7 @@ export function createBlobKeeper(parts: BlobKeeperParts): BlobKeeper {
     },
     async [Symbol.asyncDispose]() {
       isStopped = true
+      stop.resolve()
       clearInterval(timer)
       unsubscribe()
       await working

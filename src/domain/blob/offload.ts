@@ -7,7 +7,8 @@ import { parseRef, refOf, requireBlobType } from '../value/blob'
 import type { BlobLimits } from './limits'
 import { type OffloadRule, isOffloaded, findOffloadRule } from './offload-rule'
 import type { Arrival, BlobStore } from '../store/blob-store'
-import { noteBlob } from './upload'
+import { keepAll } from './content'
+import { recordBlob } from './upload'
 import type { Table } from '../store/tables'
 import { type InlineValue, inlineValueOf } from '../value/inline-value'
 import type { BeginOffload, Offload, ExtractedValue, Writing } from '../object/writing'
@@ -31,14 +32,21 @@ export function offloadWith(parts: OffloadParts): BeginOffload {
 
 function createOffload({ contents, limits }: OffloadParts, rule: OffloadRule): Offload {
   const valuesByDraft = new Map<Draft, readonly ExtractedValue[]>()
+  const placesByHash = new Map<string, string>()
   let count = 0
+
+  function placeOf(hash: string): string {
+    const place = placesByHash.get(hash)
+    if (place === undefined) throw new Error('the bytes of an extracted value were not stored')
+    return place
+  }
 
   function newRef(
     { tx, actor, now }: Writing,
     { hash, bytes, type }: ExtractedValue,
   ): Promise<string> {
     const blob = { id: randomToken(18), hash, size: bytes.length, type, created: now }
-    return noteBlob(tx, actor, blob, limits)
+    return recordBlob(tx, actor, { blob, place: placeOf(hash) }, limits)
   }
 
   async function isSame(tx: WriteTx, ref: string, value: ExtractedValue): Promise<boolean> {
@@ -62,13 +70,14 @@ function createOffload({ contents, limits }: OffloadParts, rule: OffloadRule): O
       await using received = new AsyncDisposableStack()
       const all = [...valuesByDraft.values()].flat()
       const bytesByHash = new Map(all.map(({ hash, bytes }) => [hash, bytes]))
-      const kept: Arrival[] = []
+      const arrivals: Arrival[] = []
       for (const bytes of bytesByHash.values()) {
-        kept.push(received.use(await contents.receive(inOnePiece(bytes), ANY_ROOM)))
+        arrivals.push(received.use(await contents.receive(inOnePiece(bytes), ANY_ROOM)))
       }
-      const keepFrom = (index: number): ReturnType<typeof record> =>
-        kept[index]?.keep(() => keepFrom(index + 1)) ?? record()
-      return await keepFrom(0)
+      return await keepAll(arrivals, () => {
+        for (const { hash, place } of arrivals) placesByHash.set(hash, place)
+        return record()
+      })
     },
 
     async settle(writing, draft, previous) {
@@ -79,6 +88,8 @@ function createOffload({ contents, limits }: OffloadParts, rule: OffloadRule): O
       for (const value of all) {
         const known = refAt(before, value.path)
         const isKnown = known !== undefined && (await isSame(tx, known, value))
+        // The bytes that just arrived are whole; those of a known blob may be damaged.
+        if (isKnown) await tx.blobs.placeContent(value.hash, placeOf(value.hash))
         value.reference['ref'] = isKnown ? known : await newRef(writing, value)
         await tx.breathe()
       }

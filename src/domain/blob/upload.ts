@@ -14,6 +14,8 @@ export interface BlobUpload {
   readonly id: string
   /** SHA-256 in hex. */
   readonly hash: string
+  /** Where the blob store has the bytes. */
+  readonly place: string
   /** In bytes. */
   readonly size: number
   /** The content type. */
@@ -75,19 +77,19 @@ export function putBlob(
   upload: BlobUpload,
   server: BlobLimits,
 ): Promise<string> {
-  const { now, ...fields } = upload
+  const { now, place, ...fields } = upload
   const blob: Blob = { ...fields, id: requireBlobId(upload.id), created: now }
   return database.write(async (tx) => {
     await requireWriter(tx, actor, now)
-    return noteBlob(tx, actor, blob, server)
+    return recordBlob(tx, actor, { blob, place }, server)
   })
 }
 
 /** The same as part of a unit that writes more. */
-export async function noteBlob(
+export async function recordBlob(
   tx: WriteTx,
   actor: Actor,
-  blob: Blob,
+  { blob, place }: { readonly blob: Blob; readonly place: string },
   server: BlobLimits,
 ): Promise<string> {
   const uploader = await uploaderFor(tx, actor)
@@ -99,6 +101,7 @@ export async function noteBlob(
     if (blob.size > room.bytes) throw room.refuse()
   }
   await tx.blobs.put(known ?? blob, uploader)
+  await tx.blobs.placeContent(blob.hash, place)
   return formatRef(blob.id)
 }
 

@@ -1,7 +1,8 @@
-import type { BlobStore } from '../store/blob-store'
+import type { BlobStore, ContentState } from '../store/blob-store'
+import { GRACE, isPlaceUsed } from './collection'
 import type { Database } from '../store/store'
 
-/** Bytes that are not what a blob has, or are not there. */
+/** Bytes that are missing, or not those that were uploaded. */
 export interface Fault {
   readonly problem: 'damaged' | 'missing'
   readonly hash: string
@@ -14,21 +15,22 @@ export interface Verification {
   readonly checked: number
   readonly bytes: number
   readonly faults: readonly Fault[]
-  /** Contents that belong to no blob. */
+  /** Places with bytes that belong to no blob. */
   readonly strays: readonly string[]
 }
 
 const BATCH = 200
-/** Blobs that a fault names, and strays that are named. */
+/** How many blobs of a fault and how many strays are listed. */
 const NAMED = 100
 
 /**
- * Reads all bytes of a database and compares them with their hashes. Blobs that are uploaded or collected
- * meanwhile are no faults. `progress` gets the number of bytes that are done, and of all.
+ * Reads the bytes of all blobs and compares them with their hashes. Uploads and collections that run
+ * meanwhile cause no faults. `now` in ms; `progress` is called with the bytes done and in all.
  */
 export async function verifyBlobs(
   database: Database,
   bytes: BlobStore,
+  now: number,
   progress: (done: number, total: number) => void = () => undefined,
 ): Promise<Verification> {
   let total = 0
@@ -38,43 +40,50 @@ export async function verifyBlobs(
   let done = 0
   for await (const { hash, size } of listContents(database)) {
     let read = 0
-    const state = await bytes.check(hash, (count) => {
+    const problem = await problemWith(database, bytes, hash, (count) => {
       read += count
       progress(done + read, total)
     })
     checked += 1
     done += size
     progress(done, total)
-    const problem = state === 'whole' ? undefined : state
-    const fault = problem && (await faultIn(database, hash, problem))
-    if (fault !== undefined) faults.push(fault)
+    if (problem !== undefined) faults.push(await faultOf(database, hash, problem))
   }
-  return { checked, bytes: done, faults, strays: await findStrays(database, bytes) }
+  return { checked, bytes: done, faults, strays: await findStrays(database, bytes, now) }
 }
 
-/** Undefined when the content is needed no more. */
-async function faultIn(
+/** Undefined for bytes that are whole, or not needed any more. */
+async function problemWith(
+  database: Database,
+  bytes: BlobStore,
+  hash: string,
+  onBytes: (count: number) => void,
+): Promise<Fault['problem'] | undefined> {
+  for (let checked: string | undefined, state: ContentState | undefined; ;) {
+    const place = await database.read((tx) => tx.blobs.placeOf(hash))
+    if (place === undefined || state === 'whole') return undefined
+    if (place === checked) return state
+    state = await bytes.check(place, hash, onBytes)
+    checked = place
+  }
+}
+
+async function faultOf(
   database: Database,
   hash: string,
   problem: Fault['problem'],
-): Promise<Fault | undefined> {
+): Promise<Fault> {
   const blobs = await database.read((tx) => tx.blobs.ofContent(hash, NAMED))
-  return blobs.length === 0 ? undefined : { problem, hash, blobs: blobs.map(({ id }) => id) }
+  return { problem, hash, blobs: blobs.map(({ id }) => id) }
 }
 
-async function findStrays(database: Database, bytes: BlobStore): Promise<string[]> {
+async function findStrays(database: Database, bytes: BlobStore, now: number): Promise<string[]> {
   const strays: string[] = []
-  for await (const hash of bytes.list()) {
-    if (strays.length < NAMED && !(await isNeeded(database, hash))) strays.push(hash)
+  for await (const place of bytes.list(now - GRACE)) {
+    if (strays.length === NAMED) break
+    if (!(await isPlaceUsed(database, place))) strays.push(place)
   }
-  const still: string[] = []
-  // Uploads in progress have their blob by now.
-  for (const hash of strays) if (!(await isNeeded(database, hash))) still.push(hash)
-  return still
-}
-
-function isNeeded(database: Database, hash: string): Promise<boolean> {
-  return database.read((tx) => tx.blobs.isStored(hash))
+  return strays
 }
 
 async function* listContents(database: Database) {

@@ -1,61 +1,69 @@
-import { SatchelError } from '../value/error'
+import type { SatchelError } from '../value/error'
 
 /**
- * The seam between the domain and the place where the bytes of one database's blobs lie (design.md
- * §2): under the SHA-256 of their content, so that equal ones lie there once. It knows no blobs, only
- * contents; which of them are needed is for the database to say. `test/contract/blob-store.ts` is its
- * contract suite: a store that passes it is done.
+ * The seam between the domain and the storage for the bytes of one database's blobs (design.md §2).
+ * Everything that is stored gets a place of its own, an opaque name that is never used again; the
+ * database records which content is at which place, so that the store needs no locks and several
+ * processes may share it. `test/contract/blob-store.ts` is its contract suite.
  */
 export interface BlobStore extends AsyncDisposable {
   /**
-   * Takes bytes as they come and holds no more than a few chunks of them. What arrived is thrown away
-   * when the result is disposed, unless it was kept. Throws what `room` refuses with, whatever `bytes`
-   * throw, and `STORAGE_FULL`, `STORAGE_FAILED`, `READ_ONLY`, or `BUSY` when the store is closing:
-   * then nothing of it is left.
+   * Stores bytes as they arrive and holds only a few chunks of them in memory. They are removed when
+   * the result is disposed, unless it was kept. Throws what `room` refuses with, whatever `bytes`
+   * throw, and `STORAGE_FULL`, `STORAGE_FAILED`, `READ_ONLY`, or `BUSY` when the store is closing;
+   * then nothing is left behind.
    */
   receive(bytes: AsyncIterable<Uint8Array>, room: Room): Promise<Arrival>
+  /** Opens the bytes at a place. Throws `BLOB_DAMAGED` when they are missing or not `size` bytes. */
+  open(place: string, size: number): Promise<BlobContent>
+  /** Removes the bytes at a place, if there are any. */
+  remove(place: string): Promise<void>
+  /** The places that were stored before `before` (ms), in no order; without it all of them. */
+  list(before?: number): AsyncIterable<string>
+  /** Reads the bytes at a place to their end; `onBytes` is called with the size of each part. */
+  check(place: string, hash: string, onBytes?: (count: number) => void): Promise<ContentState>
   /**
-   * The bytes of a content, to be sent whole or in slices. A reader with the first chunk of a stream
-   * can read it to its end, even if the bytes are removed or replaced. Throws `BLOB_DAMAGED` when
-   * they are missing or not `size` bytes: the database says that they exist.
+   * Removes what uploads left unfinished before `before` (ms); `isUsed` says whether the database
+   * records a place. Younger uploads may be those of another process.
    */
-  open(hash: string, size: number): Promise<Blob>
-  /**
-   * Removes a content, unless it is being kept or `isUnused` says no; nobody begins to keep it while
-   * `isUnused` is asked. True when it is gone, also when it was not there.
-   */
-  remove(hash: string, isUnused: () => Promise<boolean>): Promise<boolean>
-  /** The hashes of all contents, each once, in no order. */
-  list(): AsyncIterable<string>
-  /** Reads a content from end to end; `onBytes` is told of every part that was read. */
-  check(hash: string, onBytes?: (count: number) => void): Promise<ContentState>
-  /**
-   * Clears away what an earlier process left unfinished: called before the store is used otherwise.
-   * `isUsed` says whether the database needs a content.
-   */
-  sweep(isUsed: (hash: string) => Promise<boolean>): Promise<void>
+  sweep(before: number, isUsed: (place: string) => Promise<boolean>): Promise<void>
 }
 
 export type ContentState = 'whole' | 'damaged' | 'missing'
 
-/** Bytes that arrived completely, and that nobody sees yet. */
+/** Bytes that arrived completely. */
 export interface Arrival extends AsyncDisposable {
   /** SHA-256 in hex, 64 characters. */
   readonly hash: string
   /** In bytes. */
   readonly size: number
+  /** Where the bytes are, from the moment they are kept. */
+  readonly place: string
   /**
-   * Puts the bytes in their place, durable, where they replace a damaged file, and runs
-   * `record`, which makes the database need them: until it is done they are not removed. When it
-   * throws, new bytes are removed again. At most once.
+   * Gives the bytes a place, makes them survive power loss and runs `record`, which records the place
+   * in the database. When it throws, the bytes are removed. At most once.
    */
   keep<T>(record: () => Promise<T>): Promise<T>
+}
+
+/** Stored bytes. A stream that has delivered its first chunk goes on even if they are removed. */
+export interface BlobContent {
+  /** In bytes. */
+  readonly size: number
+  /** The bytes from `begin` up to `end`. */
+  slice(begin: number, end: number): BlobContent
+  stream(): ReadableStream<Uint8Array>
+  /**
+   * The bytes as `Response` takes them: a file where the store has one, which the server sends
+   * without reading it into the process.
+   */
+  body(): globalThis.Blob | ReadableStream<Uint8Array>
 }
 
 /** How long an upload may get. */
 export interface Room {
   /** In bytes. */
   readonly bytes: number
-  /** What one that is longer is refused with. */
+  /** The error for an upload that is longer. */
   readonly refuse: () => SatchelError
 }

@@ -1,7 +1,7 @@
 import type { RealmRef } from './realms'
 import type { Awaitable } from './records'
 
-/** A blob as the one who keeps the storage in order sees it. */
+/** A blob with what its collection depends on. */
 export interface BlobState extends Blob {
   /** Since when nothing references it, ms; null while something does. */
   readonly idleSince: number | null
@@ -22,8 +22,8 @@ export interface BlobUsage {
 export interface BlobReader {
   find(id: string): Awaitable<BlobState | undefined>
   /**
-   * The blob, if it was uploaded by the user with the private realm `uploader`, or an object in one of
-   * these realms references it; realms that are being erased hold nothing.
+   * The blob, if the owner of the private realm `uploader` uploaded it, or an object in one of these
+   * realms references it; realms that are being erased do not count.
    */
   findFor(
     id: string,
@@ -31,46 +31,50 @@ export interface BlobReader {
     realms: ReadonlySet<RealmRef>,
   ): Awaitable<Blob | undefined>
   isUploadedBy(id: string, uploader: RealmRef | null): Awaitable<boolean>
-  /** True when an object in another realm than this one references the blob, be it there or not. */
+  /** True when an object in another realm references the blob, whether it exists or not. */
   isReferencedOutside(id: string, realm: RealmRef | null): Awaitable<boolean>
-  /** What one uploader brought, or with null the whole database holds: blobs that are equal count each. */
+  /** The blobs of one uploader, or with null of the whole database; equal contents count each time. */
   usage(uploader: RealmRef | null): Awaitable<BlobUsage>
   /** Up to `limit` blobs whose ids come after `after`, in order: all, or those that nothing references. */
   list(after: string, limit: number, onlyIdle?: boolean): Awaitable<BlobState[]>
   /** Up to `limit` blobs after this one, or from the first, in order of their hashes, then ids. */
   byContent(after: Pick<Blob, 'hash' | 'id'> | undefined, limit: number): Awaitable<Blob[]>
-  /** Up to `limit` blobs that nothing references since `until` or before, ms, the longest waiting first. */
+  /** Up to `limit` blobs without a reference since `until` (ms) or earlier, the oldest first. */
   idle(until: number, limit: number): Awaitable<Blob[]>
-  /** How many those are in all. */
+  /** How many of these there are. */
   countIdle(until: number): Awaitable<BlobUsage>
   /** Up to `limit` objects that reference the blob; not those of realms that are being erased. */
   references(id: string, limit: number): Awaitable<BlobReference[]>
-  /** The private realms of those who brought the blob. */
+  /** The private realms of its uploaders. */
   uploaders(id: string): Awaitable<RealmRef[]>
   /** Up to `limit` contents whose hashes come after `after`, in order: each once, however many blobs have it. */
   contents(after: string, limit: number): Awaitable<Pick<Blob, 'hash' | 'size'>[]>
   /** Up to `limit` blobs that have this content. */
   ofContent(hash: string, limit: number): Awaitable<Blob[]>
-  /** True while some blob has this content. */
-  isStored(hash: string): Awaitable<boolean>
-  /** Up to `limit` hashes after `after`, in order, that no blob has any more and that are not done with. */
-  spent(after: string, limit: number): Awaitable<string[]>
+  /** The place in the blob store where the bytes with this hash are; undefined when no blob has them. */
+  placeOf(hash: string): Awaitable<string | undefined>
+  /** True when a content is recorded at this place. */
+  isPlaceUsed(place: string): Awaitable<boolean>
+  /** Up to `limit` places after `after`, in order, whose bytes are not needed any more. */
+  spentPlaces(after: string, limit: number): Awaitable<string[]>
 }
 
 export interface BlobWriter extends BlobReader {
-  /** Notes a blob, and one more who brought it; its grace before it is collected begins anew. */
+  /** Adds a blob, or another uploader of it; its grace period before collection starts again. */
   put(blob: Blob, uploader: RealmRef | null): Awaitable<void>
-  /** Forgets a blob and who brought it. When no other has its content, its hash is spent. */
+  /** Removes a blob and its uploaders. When no other blob has its content, the place becomes spent. */
   remove(id: string): Awaitable<void>
-  /** The content with this hash is removed. */
-  settle(hash: string): Awaitable<void>
+  /** Records where the bytes with this hash are from now on; their former place becomes spent. */
+  placeContent(hash: string, place: string): Awaitable<void>
+  /** Forgets a spent place whose bytes are removed. */
+  removeSpentPlace(place: string): Awaitable<void>
 }
 
 /** Binary data beside the objects that reference it (spec.md §2.7, protocol.md §8). Its bytes never change. */
 export interface Blob {
   /** Chosen by the client that uploaded it. */
   readonly id: string
-  /** SHA-256 of the bytes in hex, 64 characters: the name under which they lie in the blob store. */
+  /** SHA-256 of the bytes in hex, 64 characters. */
   readonly hash: string
   /** In bytes. */
   readonly size: number

@@ -1,6 +1,7 @@
 import type { Archive, TransferContext } from './archive'
 import type { Arrival } from '../store/blob-store'
 import { SatchelError, quoted } from '../value/error'
+import { keepAll } from '../blob/content'
 import type { WriteTx } from '../store/store'
 import type { ArchiveFiles } from './archive-file'
 import type { BlobEntry } from './entry'
@@ -34,15 +35,16 @@ export async function verifyContents(
 export interface Load extends AsyncDisposable {
   /** Brings the contents of these blobs that the database does not have, or whose bytes are not whole. */
   bring(archive: Archive, blobs: readonly BlobEntry[]): Promise<void>
-  /** Runs `record`, during which nobody removes what was brought. */
+  /** Keeps the loaded contents if `record` records their places; otherwise, or when it throws, they are removed. */
   keep<T>(record: () => Promise<T>): Promise<T>
-  /** False when a content that the database had is there no more. */
-  holds(tx: WriteTx, blobs: readonly BlobEntry[]): Promise<boolean>
+  /** Records where the contents of these blobs are. Throws `BUSY` when one was collected meanwhile. */
+  place(tx: WriteTx, blobs: readonly BlobEntry[]): Promise<void>
 }
 
 export function createContentLoader({ database, contents }: TransferContext): Load {
   const arrivals = new AsyncDisposableStack()
   const brought = new Map<string, Arrival>()
+  let isPlaced = false
 
   async function bringOne(archive: Archive, { blob, packed }: BlobEntry): Promise<void> {
     const room = { bytes: blob.size, refuse: spoiled }
@@ -54,7 +56,8 @@ export function createContentLoader({ database, contents }: TransferContext): Lo
   /** An archive is where bytes come back from that a disk has lost or changed. */
   async function hasBytes(hash: string): Promise<boolean> {
     try {
-      return (await contents.check(hash)) === 'whole'
+      const place = await database.read((tx) => tx.blobs.placeOf(hash))
+      return place !== undefined && (await contents.check(place, hash)) === 'whole'
     } catch {
       return false
     }
@@ -63,40 +66,51 @@ export function createContentLoader({ database, contents }: TransferContext): Lo
   return {
     async bring(archive, blobs) {
       const wanted = new Map(blobs.map((entry) => [entry.blob.hash, entry]))
-      const stored = await database.read(async (tx) => {
-        const found = new Set<string>()
-        for (const hash of wanted.keys()) if (await tx.blobs.isStored(hash)) found.add(hash)
-        return found
-      })
       const missing: BlobEntry[] = []
       for (const [hash, entry] of wanted) {
-        const isThere = brought.has(hash) || (stored.has(hash) && (await hasBytes(hash)))
-        if (!isThere) missing.push(entry)
+        if (!brought.has(hash) && !(await hasBytes(hash))) missing.push(entry)
       }
       // One that fails does not leave the others on their way.
       const outcomes = await Promise.allSettled(missing.map((entry) => bringOne(archive, entry)))
       for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
     },
 
-    keep(record) {
-      const kept = [...brought.values()]
-      const keepFrom = (index: number): ReturnType<typeof record> =>
-        kept[index]?.keep(() => keepFrom(index + 1)) ?? record()
-      return keepFrom(0)
+    async keep(record) {
+      let outcome: Awaited<ReturnType<typeof record>> | undefined
+      try {
+        return await keepAll([...brought.values()], async () => {
+          outcome = await record()
+          if (!isPlaced && brought.size > 0) throw NOT_RECORDED
+          return outcome
+        })
+      } catch (error) {
+        if (error === NOT_RECORDED) return outcome!
+        throw error
+      }
     },
 
-    async holds(tx, blobs) {
+    async place(tx, blobs) {
+      isPlaced = true
       for (const { blob } of blobs) {
-        if (!brought.has(blob.hash) && !(await tx.blobs.isStored(blob.hash))) return false
+        const place = brought.get(blob.hash)?.place ?? (await tx.blobs.placeOf(blob.hash))
+        if (place === undefined) throw contentsGone()
+        await tx.blobs.placeContent(blob.hash, place)
       }
-      return true
     },
 
     [Symbol.asyncDispose]: () => arrivals.disposeAsync(),
   }
 }
 
-/** It was looked at before, and was what it should be. */
+/** Ends the keeping of contents that `record` did not need: another process has recorded theirs. */
+const NOT_RECORDED = new Error('the contents were not recorded')
+
+/** The database had a content when the import asked, and has not when it is needed. */
+function contentsGone(): SatchelError {
+  return new SatchelError('BUSY', 'Blobs are being collected: repeat the import', { retryAfter: 1 })
+}
+
+/** The zip was verified before. */
 function spoiled(): SatchelError {
   return new SatchelError('STORAGE_FAILED', 'The spooled zip of an import has changed on the disk')
 }

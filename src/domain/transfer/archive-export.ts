@@ -2,6 +2,7 @@ import type { ArchiveWriter, TransferContext } from './archive'
 import type { Blob } from '../store/blobs'
 import { SatchelError, quoted } from '../value/error'
 import { BLOB_LIST, DATA, contentFile, formatBlob } from './archive-file'
+import { atPlaceOf } from '../blob/content'
 import type { BlobFacts } from './entry'
 import { type ExportPiece, type Selection, exportLines, isPart } from './export'
 import type { Scratch, ScratchWriter } from '../store/scratch'
@@ -93,18 +94,19 @@ interface Opened {
 }
 
 /**
- * Undefined when the blob was removed since. A started read can be finished even if the blob is
- * removed meanwhile: a removal only unlinks the name. Throws `BLOB_DAMAGED`.
+ * Undefined when the blob was removed meanwhile. Its first chunk is read at once, because a stream that
+ * has begun goes on even if the bytes are removed. Throws `BLOB_DAMAGED`.
  */
 async function openContent(
   { database, contents }: TransferContext,
   { id, hash, size }: Blob,
 ): Promise<Opened | undefined> {
   try {
-    const rest = (await contents.open(hash, size)).stream()[Symbol.asyncIterator]()
-    return { first: await rest.next(), rest }
+    return await atPlaceOf(database, hash, async (place) => {
+      const rest = (await contents.open(place, size)).stream()[Symbol.asyncIterator]()
+      return { first: await rest.next(), rest }
+    })
   } catch (error) {
-    if (!(await database.read((tx) => tx.blobs.isStored(hash)))) return undefined
     throw error instanceof SatchelError && error.code === 'BLOB_DAMAGED' ? damaged(id) : error
   }
 }

@@ -37,7 +37,7 @@ async function continueImport(context: TransferContext, job: Job): ReturnType<Jo
     : await applyOthers(context, job, spool)
 }
 
-/** Blobs with their contents; when a content went away meanwhile nothing happens, for the next step to do it. */
+/** Applies blobs with their contents. Throws `BUSY` when a content was collected meanwhile: the step runs again. */
 async function applyBlobs(
   context: TransferContext,
   job: Job,
@@ -50,7 +50,8 @@ async function applyBlobs(
   await load.bring(archive, blobs)
   return await load.keep(() =>
     continueJob(database, job.id, async (tx, current) => {
-      if (offsetOf(current) !== offsetOf(job) || !(await load.holds(tx, blobs))) return current
+      if (offsetOf(current) !== offsetOf(job)) return current
+      await load.place(tx, blobs)
       await applyEntries(tx, blobs, current.created)
       return moved(current, next, bytesOf(blobs))
     }),

@@ -1,5 +1,4 @@
 import type { Clock } from '../../clock'
-import { SatchelError } from '../value/error'
 import { startJob } from '../job/job'
 import { untilJobEnds } from '../job/job-end'
 import { createContentLoader, verifyContents } from './archive-contents'
@@ -141,7 +140,7 @@ async function applyAtOnce(context: TransferContext, name: string, load: Load): 
   await contents.keep(() =>
     context.database.write(async (tx) => {
       for (const blobs of blobsOf(spool)) {
-        if (!(await contents.holds(tx, blobs))) throw contentsGone()
+        await contents.place(tx, blobs)
       }
       await declare(tx, declared, now)
       await applySpool(tx, spool, 0, now, (offset) => {
@@ -150,11 +149,6 @@ async function applyAtOnce(context: TransferContext, name: string, load: Load): 
       })
     }),
   )
-}
-
-/** The database had a content, and has it no more in the moment in which it is needed. */
-function contentsGone(): SatchelError {
-  return new SatchelError('BUSY', 'Blobs are being collected: repeat the import', { retryAfter: 1 })
 }
 
 /** Declares, and puts the job down that does the rest, in one unit; then waits for it. */

@@ -52,16 +52,28 @@ export interface ByteParts {
   readonly next: () => Promise<Uint8Array | undefined>
 }
 
+/** What ranges are read from. */
+export interface ByteSource {
+  /** In bytes. */
+  readonly size: number
+  /** All bytes from `begin` up to `end`. */
+  read(begin: number, end: number): Promise<Uint8Array>
+}
+
 /** How much of a blob is read at once, in bytes. */
 const CHUNK_BYTES = 256 * 1024
 
 /** The whole blob as a stream, which Bun does not apply ranges of its own to. */
-export function plainBytes(bytes: Blob, type: string): ByteParts {
+export function plainBytes(bytes: ByteSource, type: string): ByteParts {
   return partsOf(bytes, type, [{ begin: 0, end: bytes.size }])
 }
 
 /** Several ranges of a blob of this type as `multipart/byteranges` (RFC 9110 §14.6). */
-export function multipartBytes(bytes: Blob, type: string, ranges: readonly ByteRange[]): ByteParts {
+export function multipartBytes(
+  bytes: ByteSource,
+  type: string,
+  ranges: readonly ByteRange[],
+): ByteParts {
   const boundary = randomToken(18)
   const pieces = ranges.flatMap((range) => [
     Buffer.from(
@@ -76,22 +88,22 @@ export function multipartBytes(bytes: Blob, type: string, ranges: readonly ByteR
 
 type Piece = Uint8Array | ByteRange
 
-function partsOf(bytes: Blob, type: string, pieces: readonly Piece[]): ByteParts {
+function partsOf(bytes: ByteSource, type: string, pieces: readonly Piece[]): ByteParts {
   const parts = read(bytes, pieces)
   return { type, next: async () => (await parts.next()).value }
 }
 
-async function* read(bytes: Blob, pieces: readonly Piece[]): AsyncGenerator<Uint8Array, undefined> {
+async function* read(
+  bytes: ByteSource,
+  pieces: readonly Piece[],
+): AsyncGenerator<Uint8Array, undefined> {
   for (const piece of pieces) {
     if (piece instanceof Uint8Array) {
       yield piece
       continue
     }
     for (let begin = piece.begin; begin < piece.end; begin += CHUNK_BYTES) {
-      const part = bytes.slice(begin, Math.min(piece.end, begin + CHUNK_BYTES))
-      const buffer = await part.arrayBuffer()
-      if (buffer.byteLength !== part.size) throw new Error('a blob was truncated while it was read')
-      yield new Uint8Array(buffer)
+      yield await bytes.read(begin, Math.min(piece.end, begin + CHUNK_BYTES))
     }
   }
   return undefined

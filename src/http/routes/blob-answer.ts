@@ -1,4 +1,4 @@
-import type { BlobStore } from '../../domain/store/blob-store'
+import { openBlob } from '../../domain/blob/content'
 import type { Blob as BlobRecord } from '../../domain/store/blobs'
 import { SatchelError } from '../../domain/value/error'
 import { answer, type Body, errorAnswer } from '../answer'
@@ -6,6 +6,7 @@ import { contentRange, multipartBytes, plainBytes, parseRanges } from '../body/b
 import { pacedStream } from '../body/json-stream'
 import type { Call } from '../call'
 import type { HttpContext } from '../context'
+import type { Host } from '../../host/host'
 
 /** A blob never changes. */
 const IMMUTABLE = 'private, max-age=31536000, immutable'
@@ -27,7 +28,7 @@ const SMALL = 64 * 1024
 export async function blobAnswer(
   http: HttpContext,
   call: Call,
-  store: BlobStore,
+  { database, blobs }: Host,
   blob: BlobRecord,
 ): Promise<Response> {
   const { type, size } = blob
@@ -50,18 +51,33 @@ export async function blobAnswer(
   if (includesTag(call.sent.headers.get('if-none-match'), etag)) {
     return answer(call, null, { status: 304, type: null, headers })
   }
-  const bytes = await store.open(blob.hash, size)
+  const open = async () => {
+    const content = await openBlob(database, blobs, blob)
+    if (content === undefined) throw new SatchelError('UNKNOWN_BLOB', 'The blob was removed')
+    return content
+  }
+  const content = await open()
   if (call.method === 'HEAD') return send(null, 200, { 'Content-Length': String(size) })
 
   const header = call.sent.headers.get('range')
   const condition = call.sent.headers.get('if-range')
-  if (header === null) return sendBytes(bytes, 200)
+  if (header === null) return sendBytes(content.body(), 200)
   const ranges = condition === null || condition === etag ? parseRanges(header, size) : 'whole'
   if (ranges === 'unsatisfiable') return notSatisfiable(call, size)
   const [range, another] = ranges === 'whole' ? [] : ranges
   if (range !== undefined && another === undefined) {
-    const part = bytes.slice(range.begin, range.end)
-    return sendBytes(part, 206, { 'Content-Range': contentRange(range, size) })
+    const part = content.slice(range.begin, range.end)
+    return sendBytes(part.body(), 206, { 'Content-Range': contentRange(range, size) })
+  }
+  const bytes = {
+    size,
+    async read(begin: number, end: number) {
+      // An upload of the same bytes may have moved them since the answer began.
+      const part = (await open()).slice(begin, end)
+      const read = await new Response(part.body()).bytes()
+      if (read.length !== end - begin) throw new Error('a blob was truncated while it was read')
+      return read
+    },
   }
   const parts = ranges === 'whole' ? plainBytes(bytes, type) : multipartBytes(bytes, type, ranges)
   const stream = pacedStream(parts.next, {

@@ -51,7 +51,7 @@ export async function receiveUpload(http: HttpContext, upload: Upload): Promise<
   const { hash, size } = arrival
   const now = http.clock.now()
   return await arrival.keep(() =>
-    putBlob(host.database, actor, { id, hash, size, type, now }, limits),
+    putBlob(host.database, actor, { id, hash, place: arrival.place, size, type, now }, limits),
   )
 }
 

@@ -29,7 +29,7 @@ export function blobRoutes(http: HttpContext) {
         async ({ call, host, actor }) => {
           if (actor.subject !== null) requireScopes(actor, ['ACCESS_DB'])
           const blob = await findReadableBlob(host.database, actor, segment(call, 2))
-          return await blobAnswer(http, call, host.blobs, blob)
+          return await blobAnswer(http, call, host, blob)
         },
         { scopes: null, parse: 'none', detail: { operationId: 'downloadBlob' } },
       )

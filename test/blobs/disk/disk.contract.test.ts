@@ -1,6 +1,7 @@
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createDiskBlobs } from '../../../src/blobs/disk/disk'
+import { createTestClock } from '../../auth/setup'
 import { describeBlobStore } from '../../contract/blob-store'
 import { temporaryFolder } from '../../setup'
 import { copyFolder } from '../../sqlite/folders'
@@ -9,11 +10,14 @@ describeBlobStore('Disk', async () => {
   const owned = new AsyncDisposableStack()
   const { path } = owned.use(temporaryFolder())
   const [live, crashed] = [join(path, 'live'), join(path, 'crashed')]
+  const clock = createTestClock()
   const open = (folder: string) =>
-    owned.use(createDiskBlobs(folder, { isDurable: false, report: fail }))
+    owned.use(createDiskBlobs(folder, { clock, isDurable: false, report: fail }))
   const store = open(live)
   return {
     store,
+    clock,
+    another: () => open(live),
     async reopen() {
       await store[Symbol.asyncDispose]()
       return open(live)
@@ -22,8 +26,8 @@ describeBlobStore('Disk', async () => {
       copyFolder(live, crashed)
       return open(crashed)
     },
-    async damage(hash, how) {
-      const file = join(live, hash.slice(0, 2), hash.slice(2))
+    async damage(place, how) {
+      const file = join(live, place.slice(-2), place)
       const bytes = readFileSync(file)
       if (how === 'shorter') truncateSync(file, bytes.length - 1)
       else writeFileSync(file, bytes.fill('?', bytes.length - 1))

@@ -1,10 +1,11 @@
 import { expect, test } from 'bun:test'
-import { diskFailure, onDisk } from '../../../src/blobs/disk/failure'
+import { diskFailure } from '../../../src/blobs/disk/disk'
 import { SatchelError } from '../../../src/domain/value/error'
 import { refusalOf } from '../../auth/setup'
 
-const failing = (code: string) => () =>
-  Promise.reject(Object.assign(new Error(`${code}: /data/blobs/x`), { code }))
+const failing = (code: string) => async () => {
+  throw diskFailure(Object.assign(new Error(`${code}: /data/blobs/x`), { code }))
+}
 
 test.each([
   ['ENOSPC', 'STORAGE_FULL'],
@@ -16,7 +17,7 @@ test.each([
   ['ENOENT', 'STORAGE_FAILED'],
   ['EMFILE', 'BUSY'],
 ] as const)('%s of the file system is told as %s, without the path', async (code, told) => {
-  const refusal = await refusalOf(() => onDisk(failing(code)))
+  const refusal = await refusalOf(failing(code))
   expect(refusal.code).toBe(told)
   expect(refusal.message).not.toContain('/data')
   expect(String(refusal.cause)).toContain(code)

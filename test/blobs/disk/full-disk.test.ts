@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createDiskBlobs } from '../../../src/blobs/disk/disk'
-import { codeOf } from '../../auth/setup'
+import { codeOf, createTestClock } from '../../auth/setup'
 import { ANY_SIZE, bring, chunksOf, hashOf, listed } from '../../contract/content-fixture'
 import { type Download, setupBlobs } from '../../http/blob-setup'
 import { ALICE } from '../../http/setup'
@@ -15,7 +15,11 @@ test.skipIf(!mayMount)(
   async () => {
     using disk = mountSmallDisk('6m')
     const folder = join(disk.path, 'blobs')
-    await using store = createDiskBlobs(folder, { isDurable: true, report: () => undefined })
+    await using store = createDiskBlobs(folder, {
+      clock: createTestClock(),
+      isDurable: true,
+      report: () => undefined,
+    })
     const first = await bring(store, Buffer.alloc(2 * MIB, 'a'))
     const large = Buffer.alloc(5 * MIB, 'b')
     const upload = async (parts: number) => {
@@ -24,17 +28,17 @@ test.skipIf(!mayMount)(
         large.subarray(n * size, (n + 1) * size),
       )
       await using arrival = await store.receive(chunksOf(...chunks), ANY_SIZE)
-      await arrival.keep(async () => undefined)
+      return await arrival.keep(async () => arrival)
     }
     for (const parts of [1, 5, 80]) {
       expect(await codeOf(() => upload(parts))).toBe('STORAGE_FULL')
       expect(readdirSync(join(folder, 'incoming'))).toEqual([])
-      expect(await store.check(first)).toBe('whole')
+      expect(await store.check(first.place, first.hash)).toBe('whole')
     }
     disk.grow('12m')
-    await upload(5)
-    expect(await listed(store)).toEqual([first, hashOf(large)].toSorted())
-    expect(await store.check(hashOf(large))).toBe('whole')
+    const { place } = await upload(5)
+    expect(await listed(store)).toEqual([first.place, place].toSorted())
+    expect(await store.check(place, hashOf(large))).toBe('whole')
   },
 )
 

@@ -9,7 +9,16 @@ import type { BlobStore } from '../../../src/domain/store/blob-store'
 import { HOUR } from '../../auth/setup'
 import { ANY_SIZE, bring, chunksOf } from '../../contract/content-fixture'
 import { createRandom } from '../../lab/random'
-import { administrator, alice, type ByteWorld, bob, hashOf, refTo, setupByteWorld } from './setup'
+import {
+  administrator,
+  alice,
+  type ByteWorld,
+  bob,
+  hashOf,
+  refTo,
+  setupByteWorld,
+  uploadText,
+} from './setup'
 
 const collect = (world: ByteWorld, bytes = world.bytes) =>
   collectBlobs(world.database, bytes, world.clock.now())
@@ -94,7 +103,7 @@ describe('bytes that no blob needs', () => {
     expect(await world.contents()).toEqual([])
   })
 
-  test('stay while they are uploaded again', async () => {
+  test('that are uploaded again while they are collected stay', async () => {
     await using world = await setupByteWorld()
     await world.upload(alice, 'one', 'same')
     world.clock.advance(GRACE)
@@ -102,18 +111,32 @@ describe('bytes that no blob needs', () => {
     await arrival.keep(async () => {
       await collect(world)
       expect([await world.ids(), await world.contents()]).toEqual([[], [hashOf('same')]])
+      await uploadText(world, alice, 'two', 'same', { place: arrival.place })
     })
     await collect(world)
-    expect(await world.contents()).toEqual([])
+    expect([await world.ids(), await world.contents()]).toEqual([['two'], [hashOf('same')]])
   })
 
-  test('that no blob ever had are strays', async () => {
+  test('go when the same bytes come again and take their place', async () => {
+    await using world = await setupByteWorld()
+    await world.upload(alice, 'one', 'same')
+    await world.upload(bob, 'two', 'same')
+    expect(await world.contents()).toEqual([hashOf('same'), hashOf('same')])
+    await collect(world)
+    expect([await world.ids(), await world.contents()]).toEqual([['one', 'two'], [hashOf('same')]])
+  })
+
+  test('that no blob has are strays after a day', async () => {
     await using world = await setupByteWorld()
     await world.upload(alice, 'one')
     await bring(world.bytes, 'stray')
     await collect(world)
     expect(await world.contents()).toHaveLength(2)
-    expect(await removeStrays(world.database, world.bytes)).toBe(1)
+    const strays = (isDryRun: boolean) =>
+      removeStrays(world.database, world.bytes, world.clock.now(), { isDryRun })
+    expect(await strays(false)).toBe(0)
+    world.clock.advance(GRACE + 1)
+    expect([await strays(true), await strays(false), await strays(false)]).toEqual([1, 1, 0])
     expect(await world.contents()).toEqual([hashOf('one')])
   })
 })

@@ -7,7 +7,14 @@ import { alice, bob, type ByteWorld, hashOf, refTo, setupByteWorld } from './set
 function keep({ database, bytes, clock }: ByteWorld, every?: number) {
   const reports: unknown[] = []
   const report = (error: unknown) => reports.push(error)
-  const keeper = createBlobKeeper({ database, bytes, clock, report, ...(every && { every }) })
+  const keeper = createBlobKeeper({
+    database,
+    bytes,
+    clock,
+    report,
+    delay: 0,
+    ...(every && { every }),
+  })
   return { ...keeper, reports }
 }
 

@@ -1,3 +1,5 @@
+import { filesByHash } from '../../blobs/files'
+import { randomToken } from '../../../src/domain/value/id'
 import { join } from 'node:path'
 import { createDiskBlobs } from '../../../src/blobs/disk/disk'
 import { type Actor, ANONYMOUS } from '../../../src/domain/access/actor'
@@ -111,7 +113,7 @@ export interface ByteWorld extends BlobWorld {
   upload(actor: Actor, id: string, text?: string): Promise<string>
   /** The ids of all blobs. */
   ids(): Promise<string[]>
-  /** The hashes of all contents. */
+  /** The hashes of all stored bytes, equal ones each time. */
   contents(): Promise<string[]>
 }
 
@@ -121,16 +123,23 @@ export async function setupByteWorld(): Promise<ByteWorld> {
   const report = (error: unknown) => {
     throw error
   }
-  const bytes = createDiskBlobs(join(world.folder, 'blobs'), { isDurable: false, report })
+  const bytes = createDiskBlobs(join(world.folder, 'blobs'), {
+    clock: world.clock,
+    isDurable: false,
+    report,
+  })
   return {
     ...world,
     bytes,
     async upload(actor, id, text = id) {
       await using arrival = await bytes.receive(chunksOf(text), ANY_SIZE)
-      return await arrival.keep(() => uploadText(world, actor, id, text))
+      return await arrival.keep(() => uploadText(world, actor, id, text, { place: arrival.place }))
     },
     ids: () => database.read(async (tx) => (await tx.blobs.list('', 1_000)).map(({ id }) => id)),
-    contents: async () => (await Array.fromAsync(bytes.list())).toSorted(),
+    contents: async () =>
+      [...filesByHash(join(world.folder, 'blobs'))]
+        .flatMap(([hash, files]) => files.map(() => hash))
+        .toSorted(),
     async [Symbol.asyncDispose]() {
       await bytes[Symbol.asyncDispose]()
       await world[Symbol.asyncDispose]()
@@ -167,7 +176,7 @@ export const ANY_AMOUNT: BlobLimits = { blob: 2 ** 30, database: null, user: nul
 export const NO_BYTES: BlobStore = {
   receive: nothing,
   open: nothing,
-  remove: async () => true,
+  remove: async () => undefined,
   async *list() {},
   check: nothing,
   sweep: nothing,
@@ -189,9 +198,16 @@ export function uploadText(
   actor: Actor,
   id: string,
   text = id,
-  { type = 'text/plain', limits = ANY_AMOUNT } = {},
+  { type = 'text/plain', limits = ANY_AMOUNT, place = `at ${randomToken(12)}` } = {},
 ): Promise<string> {
-  const upload = { id, hash: hashOf(text), size: Buffer.byteLength(text), type, now: clock.now() }
+  const upload = {
+    id,
+    hash: hashOf(text),
+    size: Buffer.byteLength(text),
+    place,
+    type,
+    now: clock.now(),
+  }
   return putBlob(database, actor, upload, limits)
 }
 

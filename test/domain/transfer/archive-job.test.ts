@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'bun:test'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createDiskBlobs } from '../../../src/blobs/disk/disk'
+import { removeSpent } from '../../../src/domain/blob/collection'
+import { filesByHash } from '../../blobs/files'
 import { importSteps } from '../../../src/domain/transfer/import-job'
 import { importFile } from '../../../src/domain/transfer/import'
 import { createSqliteStore } from '../../../src/sqlite/store'
@@ -73,19 +75,36 @@ describe('an import of blobs that a crash interrupts', () => {
     const database = await store.open('main')
     await removeStrays(database)
     const { contents } = contextOf(database)
-    await contents.sweep((hash) => database.read((tx) => tx.blobs.isStored(hash)))
+    await contents.sweep(Infinity, (place) => database.read((tx) => tx.blobs.isPlaceUsed(place)))
     await using jobs = runJobs(database)
     await jobs.idle()
     const blobs = await database.read((tx) => tx.blobs.list('', 1_000))
     expect(blobs.map(({ id }) => id)).toEqual(IDS.toSorted())
     expect(blobs.every(({ idleSince }) => idleSince === null)).toBe(true)
-    expect(new Set(await Array.fromAsync(contents.list()))).toEqual(
-      new Set(blobs.map(({ hash }) => hash)),
+    await removeSpent(database, contents)
+    expect([...filesByHash(join(folderOf(database), 'blobs')).keys()].toSorted()).toEqual(
+      [...new Set(blobs.map(({ hash }) => hash))].toSorted(),
     )
+    expect(await Array.fromAsync(contents.list())).toHaveLength(COUNT - 1)
     expect((await exportText(database)).split('\n')).toHaveLength(COUNT + 3)
     expect(countScratch(database)).toBe(0)
     expect(await database.read((tx) => tx.jobs.list())).toEqual([])
   })
+})
+
+test('a step that another process has taken meanwhile leaves no bytes behind', async () => {
+  await using base = await setupJob()
+  const before = await jobOf(base)
+  const step = () => stepsOf(base.database).import?.(base.database, before)
+  expect(await step()).toBe('more')
+  const after = await jobOf(base)
+  const places = (await Array.fromAsync(base.contents.list())).toSorted()
+  // The bytes of the first step are gone, so that the second one brings them as a neighbour does.
+  for (const file of filesByHash(join(folderOf(base.database), 'blobs')).values()) rmSync(file[0]!)
+  expect(await step()).toBe('more')
+  expect(await jobOf(base)).toEqual(after)
+  expect(places.length).toBeGreaterThan(0)
+  expect(await Array.fromAsync(base.contents.list())).toEqual([])
 })
 
 test('progress counts the bytes of blobs, and comes to its end', async () => {
@@ -108,7 +127,12 @@ test('a content that is removed while it is imported again is brought again', as
   await using arrival = await contents.receive(chunksOf('bytes of blob0'), ANY_SIZE)
   const { hash, size } = arrival
   const blob = { id: 'before', hash, size, type: '', created: 1 }
-  await arrival.keep(() => database.write(async (tx) => tx.blobs.put(blob, null)))
+  await arrival.keep(() =>
+    database.write(async (tx) => {
+      await tx.blobs.put(blob, null)
+      await tx.blobs.placeContent(hash, arrival.place)
+    }),
+  )
   let isRemoved = false
   const racing: typeof database = {
     ...database,
@@ -117,18 +141,21 @@ test('a content that is removed while it is imported again is brought again', as
       if (!isRemoved) {
         isRemoved = true
         await database.write((tx) => tx.blobs.remove('before'))
-        await contents.remove(hash, async () => true)
+        await contents.remove(arrival.place)
       }
       return await database.write(work)
     },
   }
   const steps = importSteps(base)
   const before = await jobOf(base)
-  expect(await steps.import?.(racing, before)).toBe('more')
+  const racingStep = async () => await steps.import?.(racing, before)
+  expect((await refusalOf(racingStep)).message).toContain('Blobs are being collected')
   expect(await jobOf(base)).toEqual(before)
   expect(await steps.import?.(database, before)).toBe('more')
   expect((await jobOf(base)).done).toBeGreaterThan(0)
-  expect(await contents.check(hash)).toBe('whole')
+  const moved = (await database.read((tx) => tx.blobs.placeOf(hash))) ?? ''
+  expect(moved).not.toBe(arrival.place)
+  expect(await contents.check(moved, hash)).toBe('whole')
 })
 
 test('a copy of an archive that changed on the disk ends its job, and no bytes of it stay', async () => {
@@ -150,6 +177,7 @@ test('all at once: when the objects cannot be stored, no blob is there and no by
   await using base = await setupJob()
   const { database, clock } = base
   const contents = createDiskBlobs(join(folderOf(database), 'blobs'), {
+    clock,
     isDurable: false,
     report: () => undefined,
   })

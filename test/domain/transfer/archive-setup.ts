@@ -1,3 +1,7 @@
+import { join } from 'node:path'
+import { removeSpent } from '../../../src/domain/blob/collection'
+import { folderOf } from '../../auth/setup'
+import { filesByHash } from '../../blobs/files'
 import type { Blob } from '../../../src/domain/store/blobs'
 import { exportArchive } from '../../../src/domain/transfer/archive-export'
 import {
@@ -43,6 +47,7 @@ export async function setupArchives(): Promise<ArchiveBase> {
           for (const user of uploaders) {
             await tx.blobs.put(blob, (await tx.realms.ensure(user)).ref)
           }
+          await tx.blobs.placeContent(hash, arrival.place)
         }),
       )
     },
@@ -71,7 +76,9 @@ export async function setupArchives(): Promise<ArchiveBase> {
         }
         return found
       })
-      return { blobs, contents: (await Array.fromAsync(contents.list())).toSorted() }
+      await removeSpent(database, contents)
+      const files = filesByHash(join(folderOf(database), 'blobs'))
+      return { blobs, contents: [...files.keys()].toSorted() }
     },
   }
 }

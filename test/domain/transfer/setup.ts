@@ -69,6 +69,7 @@ export function removeStrays(database: Database): Promise<void> {
 /** A database with its blobs where a server has them. */
 export function contextOf(database: Database): TransferContext {
   const contents = createDiskBlobs(join(folderOf(database), 'blobs'), {
+    clock: createTestClock(),
     isDurable: false,
     report: (error) => {
       throw error

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { filesByHash } from '../../blobs/files'
 import { beginUpload, filesOf, inChunk, refOf, setupBlobs } from '../blob-setup'
 import { ALICE, BOB } from '../setup'
 import { until } from '../../timing'
@@ -11,9 +12,12 @@ const hashOf = (bytes: string | Uint8Array) =>
 const namesIn = (server: { readonly folder: string }, folder: string) =>
   filesOf(server).filter((file) => file.startsWith(`${folder}/`))
 
-/** The files for exactly these contents. */
-const filesFor = (...contents: readonly string[]) =>
-  contents.map((content) => hashOf(content).replace(/^../, '$&/')).toSorted()
+/** Exactly these contents are stored, each once, soon after they were uploaded. */
+async function expectStored(server: { readonly folder: string }, ...contents: string[]) {
+  const files = () => filesByHash(join(server.folder, 'databases', 'main', 'blobs'))
+  await until(() => [...files().values()].flat().length === contents.length)
+  expect([...files().keys()].toSorted()).toEqual(contents.map(hashOf).toSorted())
+}
 
 describe('an upload', () => {
   test('gives a ref, with the ids of the add-on and of the SDK (conformance 136)', async () => {
@@ -68,7 +72,7 @@ describe('an upload', () => {
       expect({ ct, status, code }).toEqual({ ct, status: 400, code: 'INVALID_REQUEST' })
     }
     expect((await alice.upload('a', 'abc', { ct: 'x'.repeat(255) })).status).toBe(200)
-    expect(filesOf(server)).toEqual(filesFor('abc'))
+    await expectStored(server, 'abc')
   })
 
   test('may have a length or come in chunks, and be empty', async () => {
@@ -96,7 +100,7 @@ describe('an upload', () => {
       expect(found.bytes.equals(bytes)).toBe(true)
     }
     // The first two are one file.
-    expect(filesOf(server)).toHaveLength(2)
+    await until(() => filesOf(server).length === 2)
   })
 
   test('is stored in files that other users of the machine cannot read', async () => {
@@ -119,7 +123,7 @@ describe('an upload', () => {
       expect({ other, status, code }).toEqual({ other, status: 409, code: 'CONFLICT' })
     }
     expect((await alice.download('1:a')).bytes.toString()).toBe('abc')
-    expect(filesOf(server)).toEqual(filesFor('abc'))
+    await expectStored(server, 'abc')
   })
 
   test('of the same bytes many times at once is stored once', async () => {
@@ -134,7 +138,7 @@ describe('an upload', () => {
       ),
     )
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
-    expect(filesOf(server)).toHaveLength(1)
+    await until(() => filesOf(server).length === 1)
     const mine = await alice.download('1:a3')
     expect(mine.bytes.equals(large)).toBe(true)
   })
