@@ -26,11 +26,11 @@ describe('the page of an invitation that was answered', () => {
     (application) => {
       const shown = { ...SHOWN, application, isAnothers: true }
       const accepted = invitationPage({ ...shown, state: 'accepted' })
-      expect(textOf(accepted)).toContain('Groceries is shared with another account than the one')
+      expect(textOf(accepted)).toContain('Groceries is shared with a different account than')
       const rejected = invitationPage({ ...shown, state: 'rejected' })
-      expect(textOf(rejected)).toContain('Groceries was declined with another account than the one')
+      expect(textOf(rejected)).toContain('Groceries was declined with a different account than')
       for (const html of [accepted, rejected]) {
-        expect(textOf(html)).toContain('that bob@example.com logs in to')
+        expect(textOf(html)).toContain('the one of bob@example.com.')
         expect(html.includes('href="https://app.example.com/"')).toBe(application !== null)
         expect(textOf(html)).not.toMatch(/with you|Log in there as|log in as|You /)
         expect(html).not.toContain('<form')
