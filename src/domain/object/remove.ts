@@ -27,27 +27,30 @@ export interface Removal {
  */
 export function removeObject(database: Database, removal: Removal): Promise<void> {
   const { actor, view, now } = removal
-  return database.write(async (tx) => {
-    await requireWriter(tx, actor, now)
-    const table = await requireTable(tx, removal.table)
-    const access = await accessOf(tx, actor)
-    const previous = await tx.objects.find(table, keyInView(table, view, removal.key, actor))
-    if (previous === undefined || !isShown(access, view, table, previous)) {
-      throw unknownObject()
-    }
-    const writing: Writing = {
-      tx,
-      actor,
-      subject: actor.subject ?? '',
-      isGlobal: actor.scopes.has('GLOBAL_WRITE'),
-      view,
-      table,
-      access,
-      now,
-      rulesByTable: removal.rulesByTable,
-    }
-    await removeStored(writing, previous)
-  })
+  return database.write(
+    async (tx) => {
+      await requireWriter(tx, actor, now)
+      const table = await requireTable(tx, removal.table)
+      const access = await accessOf(tx, actor)
+      const previous = await tx.objects.find(table, keyInView(table, view, removal.key, actor))
+      if (previous === undefined || !isShown(access, view, table, previous)) {
+        throw unknownObject()
+      }
+      const writing: Writing = {
+        tx,
+        actor,
+        subject: actor.subject ?? '',
+        isGlobal: actor.scopes.has('GLOBAL_WRITE'),
+        view,
+        table,
+        access,
+        now,
+        rulesByTable: removal.rulesByTable,
+      }
+      await removeStored(writing, previous)
+    },
+    { keys: [{ table: removal.table, keys: [removal.key] }] },
+  )
 }
 
 /** Removes a stored object by the rules of its table. Throws `NOT_AUTHORIZED`. */

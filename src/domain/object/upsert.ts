@@ -78,27 +78,31 @@ export async function upsertObjects(database: Database, upsert: Upsert): Promise
   const subject = actor.subject ?? ''
   const { table, offload } = upsert.plan ?? (await prepareUpsert(database, upsert))
   const drafts = await readDrafts(table, upsert, subject, offload)
+  const keys = [{ table: upsert.table, keys: drafts.flatMap(({ key: known }) => known ?? []) }]
   const write = () =>
-    database.write(async (tx) => {
-      await requireWriter(tx, actor, upsert.now)
-      const current = await requireTable(tx, upsert.table)
-      if (current.primaryKey?.join() !== table.primaryKey?.join()) {
-        throw new SatchelError('CONFLICT', 'The schema changed meanwhile: repeat the request')
-      }
-      const writing: Writing = {
-        tx,
-        actor,
-        subject,
-        isGlobal: actor.scopes.has('GLOBAL_WRITE'),
-        view: upsert.view,
-        table: current,
-        access: await accessOf(tx, actor),
-        now,
-        rulesByTable,
-        ...(offload === undefined ? {} : { offload }),
-      }
-      return putDrafts(writing, drafts)
-    })
+    database.write(
+      async (tx) => {
+        await requireWriter(tx, actor, upsert.now)
+        const current = await requireTable(tx, upsert.table)
+        if (current.primaryKey?.join() !== table.primaryKey?.join()) {
+          throw new SatchelError('CONFLICT', 'The schema changed meanwhile: repeat the request')
+        }
+        const writing: Writing = {
+          tx,
+          actor,
+          subject,
+          isGlobal: actor.scopes.has('GLOBAL_WRITE'),
+          view: upsert.view,
+          table: current,
+          access: await accessOf(tx, actor),
+          now,
+          rulesByTable,
+          ...(offload === undefined ? {} : { offload }),
+        }
+        return putDrafts(writing, drafts)
+      },
+      { keys },
+    )
   return offload === undefined ? await write() : await offload.keep(write)
 }
 
