@@ -21,7 +21,13 @@ test('requests that name objects tell the engine their keys in advance', async (
     },
   }
   const actor: Actor = administrator
-  const request = { actor, view: 'public' as const, table: 'todo', now: NOW, rulesByTable: ROW_RULES }
+  const request = {
+    actor,
+    view: 'public' as const,
+    table: 'todo',
+    now: NOW,
+    rulesByTable: ROW_RULES,
+  }
   const objects = [{ id: 'a' }, { title: 'without a key' }, { id: 'b' }]
   await upsertObjects(database, { ...request, objects, isArray: true })
   await removeObject(database, { ...request, key: 'a' })
