@@ -5,10 +5,10 @@ import { untilJobEnds } from '../domain/job/job-end'
 import { addOrigin, listOrigins, removeOrigin } from '../domain/database/origin'
 import { setPublicAddress } from '../domain/database/public-address'
 import { parseSchemaFile } from '../domain/json/schema-file'
-import { indexJobs, pushSchema, reportSchema } from '../domain/object/schema-report'
 import type { Database } from '../domain/store/store'
 import { SCOPES } from '../domain/value/scope'
 import { flag, onDatabase, onFolder, optional, readUpload, type Streams, text } from './operation'
+import { indexJobs, pushSchema, reportSchema } from '../domain/object/tables'
 
 export const databaseOperations = {
   'db.create': onFolder({ name: text }, async (folder, { name }) => {

@@ -1,7 +1,7 @@
-import { textsOf } from '../domain/user/search'
 import type { TxContext, WriteContext } from './context'
 import { countUsers, listUsers, toUser, USER_COLUMNS, type UserRow } from './user-list'
 import type { UserReader, UserWriter, User, UserFields } from '../domain/store/users'
+import { textsOf } from '../domain/user/query'
 
 export function userReader(context: TxContext): UserReader {
   return {

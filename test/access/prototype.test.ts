@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from 'bun:test'
-import { declareTables } from '../../src/domain/object/declare'
 import { parseStores } from '../../src/domain/value/schema'
 import type { Value } from './oracle-world'
 import { expectDone, expectRefused, openTeam } from './team'
+import { declareTables } from '../../src/domain/object/tables'
 
 /** Names that mean something on every JavaScript object (`promises.md` 28). */
 const NAMES = ['__proto__', 'constructor', 'prototype', 'hasOwnProperty', 'toString', 'valueOf']

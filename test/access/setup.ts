@@ -1,5 +1,4 @@
 import type { Actor } from '../../src/domain/access/actor'
-import { declareTables } from '../../src/domain/object/declare'
 import { SatchelError } from '../../src/domain/value/error'
 import type { Filter } from '../../src/domain/object/filter'
 import { listObjects } from '../../src/domain/object/list'
@@ -18,6 +17,7 @@ import type { Verdict } from './oracle'
 import type { Refusal } from './oracle-refusal'
 import { EMPTY, NOW, type Person, rowsOf, type Value, type World } from './oracle-world'
 import { ROW_RULES } from '../../src/domain/rows/row-rules'
+import { declareTables } from '../../src/domain/object/tables'
 
 export const TABLES = ['realms', 'members', 'roles', 'todoItems', 'notes']
 

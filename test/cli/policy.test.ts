@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
-import type { UserJson } from '../../src/domain/user/json'
 import { type AnswerHook, startHook, verdict } from '../auth/webhook-setup'
 import { temporaryFolder } from '../setup'
 import { type Outcome, runJson, runSatchel, type Scene } from './setup'
+import type { UserJson } from '../../src/domain/user/list'
 
 const SECRET = /whsec_[A-Za-z0-9+/]{43}=/
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { UserJson } from '../../src/domain/user/json'
 import { temporaryFolder } from '../setup'
 import { type Outcome, runJson, runSatchel } from './setup'
+import type { UserJson } from '../../src/domain/user/list'
 
 interface List {
   readonly data: readonly UserJson[]

@@ -1,6 +1,5 @@
 import { expect } from 'bun:test'
 import type { Database } from '../../src/domain/store/store'
-import { textsOf } from '../../src/domain/user/search'
 import type {
   UserFilter,
   UserOrder,
@@ -8,6 +7,7 @@ import type {
   User,
   UserFields,
 } from '../../src/domain/store/users'
+import { textsOf } from '../../src/domain/user/query'
 
 export function user(id: string, fields: Partial<UserFields> = {}): UserFields {
   return {

@@ -1,5 +1,4 @@
 import { expect, test } from 'bun:test'
-import { textsOf } from '../../src/domain/user/search'
 import { setupStore } from '../auth/setup'
 import type {
   UserFilter,
@@ -8,6 +7,7 @@ import type {
   User,
   UserFields,
 } from '../../src/domain/store/users'
+import { textsOf } from '../../src/domain/user/query'
 
 const CROWD = 19_000
 const LIMIT = 10

@@ -1,6 +1,10 @@
 import { SatchelError, quoted } from '../value/error'
-import type { ReadTx } from '../store/store'
+import type { ReadTx, WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
+import { idPrefixFor } from '../value/id'
+import { startJob } from '../job/job'
+import { type TableSchema, formatStores } from '../value/schema'
+import type { Job } from '../store/records'
 
 /** Throws `UNKNOWN_TABLE` for a table that was never declared or is hidden. */
 export async function requireTable(tx: ReadTx, name: string): Promise<Table> {
@@ -10,4 +14,199 @@ export async function requireTable(tx: ReadTx, name: string): Promise<Table> {
     'UNKNOWN_TABLE',
     `There is no table ${quoted(name)}: declare it with satchel schema push, for example {${quoted(name)}: "@id"}`,
   )
+}
+
+/** How many tables a database may have, the hidden ones included (design.md §3). */
+const MOST_TABLES = 500
+
+/**
+ * Declares tables as a pushed schema says (design.md §6 schema text): new ones are made, known ones
+ * changed, `null` hides without losing anything. New indexes of a table with rows are built by a
+ * job. A new `@` table gets its prefix of `idPrefixes` unless another has it. `now` in ms. Throws
+ * `CONFLICT` when a key path would change under existing rows, `UNPROCESSABLE` for what cannot be
+ * declared.
+ */
+export async function declareTables(
+  tx: WriteTx,
+  schemas: ReadonlyMap<string, TableSchema | null>,
+  now: number,
+  idPrefixes: ReadonlyMap<string, string> = new Map(),
+): Promise<void> {
+  for (const [name, schema] of schemas) {
+    if (schema === null) await hide(tx, name)
+    else await declare(tx, name, schema, { now, idPrefixes })
+  }
+  const count = (await tx.tables.list()).length
+  if (count <= MOST_TABLES) return
+  throw new SatchelError(
+    'UNPROCESSABLE',
+    `A database has at most ${MOST_TABLES} tables, hidden ones included; this would make ${count}`,
+  )
+}
+
+interface Declaring {
+  readonly now: number
+  readonly idPrefixes: ReadonlyMap<string, string>
+}
+
+async function hide(tx: WriteTx, name: string): Promise<void> {
+  const table = await tx.tables.find(name)
+  if (table === undefined || table.hidden) return
+  if (table.builtIn) {
+    throw new SatchelError(
+      'UNPROCESSABLE',
+      `The table ${quoted(name)} is built in and cannot be changed`,
+    )
+  }
+  await tx.tables.put({ ...table, hidden: true })
+}
+
+async function declare(
+  tx: WriteTx,
+  name: string,
+  schema: TableSchema,
+  { now, idPrefixes }: Declaring,
+): Promise<void> {
+  if (schema.generated && schema.primaryKey[0]?.includes('.') === true) {
+    throw new SatchelError(
+      'UNPROCESSABLE',
+      `The generated key of ${quoted(name)} is a property of its own: declare it without dots`,
+    )
+  }
+  const existing = await tx.tables.find(name)
+  if (existing !== undefined) await requireSameKey(tx, existing, schema)
+  const table = await tx.tables.put({
+    name,
+    primaryKey: schema.primaryKey,
+    compound: schema.compound,
+    generated: schema.generated,
+    idPrefix: existing?.idPrefix || (await prefixFor(tx, name, schema, idPrefixes)),
+    stores: formatStores(schema),
+    hidden: false,
+    indexes: schema.indexes,
+  })
+  await buildIndexes(tx, table, now)
+  const isDropping = existing?.indexes.some(
+    ({ number }) => !table.indexes.some((index) => index.number === number),
+  )
+  if (isDropping === true) await startJob(tx, 'drop-index', {}, now)
+}
+
+async function requireSameKey(tx: WriteTx, table: Table, schema: TableSchema): Promise<void> {
+  const isSame =
+    table.primaryKey === null ||
+    (table.compound === schema.compound &&
+      table.primaryKey.join('\n') === schema.primaryKey.join('\n'))
+  if (isSame || (!table.builtIn && (await tx.objects.count(table)) === 0)) return
+  throw new SatchelError(
+    'CONFLICT',
+    `The primary key of ${quoted(table.name)} is ${table.stores.split(',', 1)[0] ?? ''}: it cannot change while there are rows`,
+  )
+}
+
+async function prefixFor(
+  tx: WriteTx,
+  name: string,
+  schema: TableSchema,
+  idPrefixes: ReadonlyMap<string, string>,
+): Promise<string> {
+  if (!schema.generated) return ''
+  const taken = new Set((await tx.tables.list()).map(({ idPrefix }) => idPrefix))
+  const given = idPrefixes.get(name)
+  if (given !== undefined && !taken.has(given)) return given
+  return idPrefixFor(name, taken.union(new Set(idPrefixes.values())))
+}
+
+async function buildIndexes(tx: WriteTx, table: Table, now: number): Promise<void> {
+  const building = table.indexes.filter(({ state }) => state === 'building')
+  if (building.length === 0) return
+  const total = await tx.objects.count(table)
+  const jobs = await tx.jobs.list()
+  for (const { number } of building) {
+    if (total === 0) await tx.tables.setIndexState(number, 'ready')
+    else if (!jobs.some(({ kind, state }) => kind === 'index' && state['index'] === number)) {
+      await startJob(tx, 'index', { table: table.name, index: number, after: 0 }, now, total)
+    }
+  }
+}
+
+/** An index that filters do not use yet. */
+export interface BuildingIndex {
+  readonly table: string
+  readonly index: string
+  /** Objects looked at, of how many. */
+  readonly done: number
+  readonly total: number
+}
+
+export interface SchemaReport {
+  /** Table name to stores text, null for a hidden table: a file that can be pushed. */
+  readonly schema: Readonly<Record<string, string | null>>
+  /** Table name to stores text of the hidden tables. */
+  readonly hidden: Readonly<Record<string, string>>
+  /** Clients cannot add tables. */
+  readonly sealed: boolean
+  readonly building: readonly BuildingIndex[]
+}
+
+/** Names of the tables that a push touched. */
+export interface SchemaChange {
+  readonly created: readonly string[]
+  readonly changed: readonly string[]
+  readonly hidden: readonly string[]
+}
+
+/** Reports on the named tables, or on all but the built-in ones. */
+export async function reportSchema(tx: ReadTx, names?: readonly string[]): Promise<SchemaReport> {
+  const tables = (await tx.tables.list()).filter(
+    ({ name, builtIn }) => names?.includes(name) ?? !builtIn,
+  )
+  const jobs = await indexJobs(tx, tables)
+  const hidden = tables.filter((table) => table.hidden)
+  return {
+    schema: Object.fromEntries(
+      tables.map((table) => [table.name, table.hidden ? null : table.stores]),
+    ),
+    hidden: Object.fromEntries(hidden.map(({ name, stores }) => [name, stores])),
+    sealed: await tx.tables.isSealed(),
+    building: tables.flatMap(({ name: table, indexes }) =>
+      indexes
+        .filter(({ state }) => state === 'building')
+        .map(({ name: index, number }) => {
+          const job = jobs.find(({ state }) => state['index'] === number)
+          return { table, index, done: job?.done ?? 0, total: job?.total ?? 0 }
+        }),
+    ),
+  }
+}
+
+/** The jobs that build indexes of these tables, in the order in which they are worked off. */
+export async function indexJobs(tx: ReadTx, tables: readonly Table[]): Promise<Job[]> {
+  const numbers = new Set(tables.flatMap(({ indexes }) => indexes.map(({ number }) => number)))
+  return (await tx.jobs.list())
+    .filter(({ kind, state }) => kind === 'index' && numbers.has(Number(state['index'])))
+    .toSorted((one, other) => one.created - other.created)
+}
+
+/** Declares tables and tells what that changed. `now` in ms. Throws what `declareTables` throws. */
+export async function pushSchema(
+  tx: WriteTx,
+  schemas: ReadonlyMap<string, TableSchema | null>,
+  now: number,
+): Promise<SchemaChange> {
+  const before = new Map((await tx.tables.list()).map((table) => [table.name, table]))
+  await declareTables(tx, schemas, now)
+  const after = await tx.tables.list()
+  const namesOf = (isMeant: (table: Table, earlier: Table | undefined) => boolean) =>
+    after.filter((table) => isMeant(table, before.get(table.name))).map(({ name }) => name)
+  return {
+    created: namesOf((_, earlier) => earlier === undefined),
+    changed: namesOf(
+      (table, earlier) =>
+        earlier !== undefined &&
+        !table.hidden &&
+        (earlier.hidden || earlier.stores !== table.stores),
+    ),
+    hidden: namesOf((table, earlier) => table.hidden && earlier?.hidden === false),
+  }
 }

@@ -5,11 +5,10 @@ import { PUBLIC_REALM } from '../store/realms'
 import type { Database } from '../store/store'
 import { nextTurn } from '../value/turn'
 import type { ViewName } from '../access/view'
-import { requireKeyOf, withKeyOf } from './addressed'
 import { type Draft, asPrivate, draftOf } from './draft'
 import { keyInView } from './object'
 import { putDrafts } from './put'
-import { getOwn, isRecord } from '../value/value'
+import { getOwn, isRecord, setOwn } from '../value/value'
 import {
   type Writing,
   type RulesByTable,
@@ -19,6 +18,8 @@ import {
 } from './writing'
 import { requireTable } from './tables'
 import type { Table } from '../store/tables'
+import { keyFromPath } from '../value/key'
+import { propertyAt } from '../value/property'
 
 /** Objects that are checked and serialised before others get a turn. */
 const SLICE = 1_000
@@ -171,4 +172,34 @@ function requireRealmOfView(table: Table, view: ViewName, { realmId }: Draft): v
       { reason: 'realmId' },
     )
   }
+}
+
+/**
+ * The object that is put at an address, with the key of that address where it names none itself
+ * (protocol.md §14.1). `text` is the path segment, decoded. Throws `INVALID_REQUEST`.
+ */
+export function withKeyOf(table: Table, object: unknown, text: string): unknown {
+  const key = keyFromPath(table, text)
+  if (!isRecord(object)) return object
+  const parts = table.compound ? (JSON.parse(key) as unknown[]) : [key]
+  const filled = { ...object }
+  for (const [place, path] of (table.primaryKey ?? []).entries()) {
+    // Deeper properties belong to an object that only its writer can create.
+    const isOpen = (propertyAt(object, path) ?? null) === null
+    if (isOpen && !path.includes('.')) {
+      setOwn(filled, path, parts[place])
+    }
+  }
+  return filled
+}
+
+/** Throws `UNPROCESSABLE` when the object has another key than its address. */
+export function requireKeyOf(table: Table, draft: Draft, key: string): void {
+  if (draft.key === key) return
+  const [path = ''] = table.primaryKey ?? []
+  throw new SatchelError(
+    'UNPROCESSABLE',
+    `${quoted(path)} is not the key in the address: leave it out, or put the object at its own`,
+    { reason: path },
+  )
 }

@@ -9,10 +9,10 @@ import { type OpenedArchive, openFile } from './import-file'
 import type { Target } from './text-file'
 import type { TransferContext } from './archive'
 import { type SpoolWriter, createSpool, openSpool } from './spool'
-import { declareTables } from '../object/declare'
 import type { TableSchema } from '../value/schema'
 import type { Database, WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
+import { declareTables } from '../object/tables'
 
 export interface ImportOptions {
   /** For a file of nothing but objects of one table. */

@@ -1,10 +1,10 @@
 import { type Actor, requireStanding } from '../access/actor'
 import { SatchelError } from '../value/error'
-import { findPolicy } from './policy'
+import { findPolicy, type Policy } from './policy'
 import type { Database, ReadTx } from '../store/store'
-import { showUser, type UserJson } from './json'
 import { MAX_USERS, pagingKeyOf } from './query'
-import type { UserFilter, UserPosition, UserQuery, User } from '../store/users'
+import type { UserFilter, UserPosition, UserQuery, User, UserType } from '../store/users'
+import { evalDaysLeft } from './license'
 
 /** A page of users as `GET /users` answers it (spec.md §4, §4.2). */
 export interface UserListJson {
@@ -76,4 +76,40 @@ export async function findUsersOfEmail(tx: ReadTx, email: string): Promise<reado
 
 export function unknownUser(): SatchelError {
   return new SatchelError('UNKNOWN_USER', 'There is no user with this id')
+}
+
+/** A user as callers see them (spec.md §2.3). Times are ISO texts. */
+export interface UserJson {
+  readonly userId: string
+  readonly created: string
+  readonly updated: string
+  readonly lastLogin: string | null
+  readonly type: UserType
+  readonly validUntil?: string
+  readonly evalDaysLeft?: number
+  readonly maxAllowedEvalDaysLeft: number
+  readonly deactivated: string | null
+  readonly data: User['data']
+}
+
+/** `now` in ms: the days that are left depend on it. */
+export function showUser(user: User, policy: Policy, now: number): UserJson {
+  const { validUntil } = user
+  const days = evalDaysLeft(user, now)
+  return {
+    userId: user.id,
+    created: isoTime(user.created),
+    updated: isoTime(user.updated),
+    lastLogin: user.lastLogin === null ? null : isoTime(user.lastLogin),
+    type: user.type,
+    ...(validUntil === null ? {} : { validUntil: isoTime(validUntil) }),
+    ...(days === undefined ? {} : { evalDaysLeft: days }),
+    maxAllowedEvalDaysLeft: policy.evalDays,
+    deactivated: user.deactivated === null ? null : isoTime(user.deactivated),
+    data: user.data,
+  }
+}
+
+function isoTime(time: number): string {
+  return new Date(time).toISOString()
 }

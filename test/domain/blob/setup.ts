@@ -8,7 +8,6 @@ import type { BlobLimits } from '../../../src/domain/blob/limits'
 import type { BlobUsage } from '../../../src/domain/store/blobs'
 import type { BlobStore } from '../../../src/domain/store/blob-store'
 import { putBlob } from '../../../src/domain/blob/upload'
-import { declareTables } from '../../../src/domain/object/declare'
 import { SatchelError } from '../../../src/domain/value/error'
 import { createJobRunner } from '../../../src/domain/job/job-runner'
 import { MAINTENANCE } from '../../../src/domain/object/maintenance'
@@ -23,6 +22,7 @@ import type { ViewName } from '../../../src/domain/access/view'
 import { setupStore, type TestClock, type TestStore } from '../../auth/setup'
 import { ANY_SIZE, chunksOf } from '../../contract/content-fixture'
 import { ROW_RULES } from '../../../src/domain/rows/row-rules'
+import { declareTables } from '../../../src/domain/object/tables'
 
 export function person(id: string, ...scopes: Scope[]): Actor {
   return { ...ANONYMOUS, subject: id, scopes: new Set<Scope>(['ACCESS_DB', ...scopes]) }

@@ -1,5 +1,4 @@
 import type { Actor } from '../../../src/domain/access/actor'
-import { declareTables } from '../../../src/domain/object/declare'
 import { createJobRunner, type JobRunner } from '../../../src/domain/job/job-runner'
 import { MAINTENANCE } from '../../../src/domain/object/maintenance'
 import { listObjects } from '../../../src/domain/object/list'
@@ -11,6 +10,7 @@ import { admitUser } from '../../../src/domain/user/policy'
 import { REMOVAL_STEPS, removeUser } from '../../../src/domain/user/removal'
 import { setupStore } from '../../auth/setup'
 import { ROW_RULES } from '../../../src/domain/rows/row-rules'
+import { declareTables } from '../../../src/domain/object/tables'
 
 export const NOW = Date.UTC(2030, 0, 1)
 export const [ALICE, BOB, CAROL] = ['alice', 'bob', 'carol'] as const

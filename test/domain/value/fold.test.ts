@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { foldText } from '../../../src/domain/value/fold'
-import { textsOf } from '../../../src/domain/user/search'
+import { textsOf } from '../../../src/domain/user/query'
 
 describe('a folded text', () => {
   test.each([

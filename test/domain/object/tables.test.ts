@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
 import { MAINTENANCE } from '../../../src/domain/object/maintenance'
 import { parseStores } from '../../../src/domain/value/schema'
-import { indexJobs, pushSchema, reportSchema } from '../../../src/domain/object/schema-report'
 import type { Database } from '../../../src/domain/store/store'
 import { setupStore } from '../../auth/setup'
+import { indexJobs, pushSchema, reportSchema } from '../../../src/domain/object/tables'
 
 const push = (database: Database, schema: object, now = 1) =>
   database.write((tx) => pushSchema(tx, parseStores(schema), now))
