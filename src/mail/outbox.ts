@@ -103,7 +103,8 @@ export function createOutbox({ database, clock, deliver, report }: OutboxParts):
   /** True when the mail has gone or is given up; else it is put back for later. */
   async function isDone(mail: QueuedMail): Promise<boolean> {
     try {
-      if (mail.expires <= clock.now()) throw new DeliveryError('It is too late to send it', true)
+      if (mail.expires <= clock.now())
+        throw new DeliveryError('The mail expired before it could be sent', true)
       await deliver(mail, stop.signal)
       return true
     } catch (error) {

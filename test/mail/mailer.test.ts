@@ -147,7 +147,7 @@ describe('a mail', () => {
     await lookAgain(server)
     expect(server.failures.at(-1)).toEqual({
       to: ALICE,
-      message: 'It is too late to send it',
+      message: 'The mail expired before it could be sent',
       isFinal: true,
     })
     expect(await server.waiting()).toBe(0)

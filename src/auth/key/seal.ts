@@ -17,7 +17,10 @@ export function seal(key: Uint8Array, text: string, label: string): string {
 /** The text that was sealed. Throws `STORAGE_FAILED` when key, label or text are not the same. */
 export function unseal(key: Uint8Array, sealed: string, label: string): string {
   if (!sealed.startsWith(VERSION)) {
-    throw new SatchelError('STORAGE_FAILED', 'A secret was sealed by a newer version of Satchel')
+    throw new SatchelError(
+      'STORAGE_FAILED',
+      'A secret was sealed by a newer version of Satchel: use that version or a newer one',
+    )
   }
   const bytes = Buffer.from(sealed.slice(VERSION.length), 'base64url')
   try {

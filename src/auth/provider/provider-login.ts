@@ -175,7 +175,10 @@ function failed(
 
 function requireProvider(state: LoginState, provider: string): void {
   if (state.provider === provider) return
-  throw new SatchelError('INVALID_REQUEST', 'This login was begun with another provider')
+  throw new SatchelError(
+    'INVALID_REQUEST',
+    'This login was begun with another provider: begin again',
+  )
 }
 
 /**

@@ -8,7 +8,7 @@ import type { Client } from '../store/records'
 import { foldEmail } from '../value/email'
 import { DAY } from '../value/time'
 
-/** What a client logs in with. The secret is given once and kept nowhere. */
+/** The credentials of a client. The secret is returned once and not stored. */
 export interface ClientCredentials {
   readonly clientId: string
   readonly clientSecret: string

@@ -80,7 +80,7 @@ const REFUSED_SCHEMES = new Set([
 function canonicalOrigin(text: string, force: boolean): string {
   const entry = text.trim()
   if (entry.length > MAX_LENGTH) throw refusal(entry, 'it is too long')
-  if (/\p{Cc}/u.test(entry) || !entry.isWellFormed()) throw refusal(entry, 'it is no address')
+  if (/\p{Cc}/u.test(entry) || !entry.isWellFormed()) throw refusal(entry, 'it is not an address')
   if (entry.startsWith(APPLICATION)) return canonicalApplication(entry)
   if (/[\s*\\]/.test(entry)) throw refusal(entry, 'blanks, "*" and "\\" are not allowed')
   const url = URL.parse(entry)

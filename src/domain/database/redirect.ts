@@ -22,7 +22,7 @@ export function requireRedirect(
 ): URL {
   if (text === null || text === '') throw malformed('is missing')
   const url = PLAIN.test(text) && text.length <= MAX_LENGTH ? URL.parse(text) : null
-  if (url === null) throw malformed('is no address')
+  if (url === null) throw malformed('is not an address')
   if (url.username !== '' || url.password !== '') throw malformed('names a user')
   const isAllowed = isWeb(url)
     ? isAllowedPage(url, listed, isDevelopment)
@@ -50,7 +50,7 @@ export function withParameter(url: URL, name: string, value: string): string {
   return result.href
 }
 
-/** What a parser would leave out or turn round is no part of an address. */
+/** Characters that a parser would drop or convert are not allowed in an address. */
 const PLAIN = /^[^\p{Cc}\s\\]+$/u
 const MAX_LENGTH = 2048
 

@@ -7,8 +7,8 @@ import type { Job } from '../store/records'
 const PATIENCE = 1_000
 
 /**
- * Resolves when a job that was put down has ended; `watch` is shown it as it moves on. Somebody
- * else works it off. Throws `INTERNAL` with the reason when it stopped for good, and `BUSY` when
+ * Resolves when a stored job has ended; `watch` is called with its progress. The job runner
+ * executes it. Throws `INTERNAL` with the reason when it stopped for good, and `BUSY` when
  * the database closes before that.
  */
 export async function untilJobEnds(

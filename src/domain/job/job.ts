@@ -5,7 +5,7 @@ import type { Awaitable, Job } from '../store/records'
 /** Short jobs that others wait for: they go before those that were put down earlier. */
 export const URGENT: ReadonlySet<Job['kind']> = new Set(['leave', 'hand-over'])
 
-/** Long jobs that nobody waits for: they rest as long as they work, and the disk with them. */
+/** Long jobs in the background: they pause as long as they work, so that the disk is free half of the time. */
 export const PATIENT: ReadonlySet<Job['kind']> = new Set(['erase', 'drop-index'])
 
 /** Puts a job down in the unit that makes it necessary. `now` in ms. */

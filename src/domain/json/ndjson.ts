@@ -9,7 +9,7 @@ export interface Line {
 }
 
 export interface LineRules {
-  /** What the file is called in a refusal. */
+  /** The name of the file in a refusal. */
   readonly name: string
   /** The longest line, in bytes without its end; 16 MiB unless given. */
   readonly maxBytes?: number

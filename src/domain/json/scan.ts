@@ -23,7 +23,7 @@ export interface JsonLimits {
   readonly values: number
 }
 
-/** What a body may hold unless configured otherwise. */
+/** The default limits of a body. */
 export const JSON_LIMITS: JsonLimits = { depth: 64, values: 1_000_000 }
 
 /**
@@ -57,7 +57,7 @@ export function scanJson(bytes: Uint8Array, limits: JsonLimits): number {
 }
 
 export interface JsonSource {
-  /** What the text is called in a refusal. */
+  /** The name of the text in a refusal. */
   readonly name: string
   /** Where the text begins in something greater. */
   readonly start?: Position

@@ -24,7 +24,7 @@ export interface JsonPart extends Position {
 }
 
 export interface SplitRules {
-  /** What the file is called in a refusal. */
+  /** The name of the file in a refusal. */
   readonly name: string
   /** Whether to split the container at `path`, which is only lent; if not, it comes whole. */
   enters(path: readonly string[], kind: 'array' | 'object'): boolean
@@ -167,7 +167,7 @@ function createSplitter(rules: SplitRules) {
     }
   }
 
-  /** Passes over a byte order mark before everything else, in whatever chunks it comes. */
+  /** Skips a byte order mark at the beginning, in chunks of any size. */
   function isMark(byte: number, at: number): boolean {
     const isNext = byte === BYTE_ORDER_MARK[marks] && lines.line === 1 && at === lines.start
     if (isNext) {

@@ -38,7 +38,7 @@ export interface Token extends Position {
   inString: boolean
   /** The next byte stands behind a backslash. */
   escaped: boolean
-  /** What earlier chunks held of it. */
+  /** The part of it in earlier chunks. */
   readonly pieces: Uint8Array[]
   size: number
 }

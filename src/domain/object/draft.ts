@@ -12,7 +12,7 @@ export interface Draft {
   readonly key: string | undefined
   /** Undefined when the writer leaves it open. */
   readonly realmId: string | undefined
-  /** Undefined when the writer leaves it open; null for nobody. */
+  /** Undefined when the writer omits it; null for an unowned object. */
   readonly owner: string | null | undefined
 }
 

@@ -75,7 +75,7 @@ function parseOptions(options: ReadonlyMap<string, string>): Omit<ListQuery, 'fi
   for (const [name, text] of options) {
     if (name === '$limit') parsed.limit = parseLimit(text)
     else if (name === '$after') parsed.after = parseAfter(text)
-    else throw refusal(`${quoted(name)} is not known: there are "$limit" and "$after"`)
+    else throw refusal(`${quoted(name)} is unknown: use "$limit" or "$after"`)
   }
   return parsed
 }
@@ -83,11 +83,11 @@ function parseOptions(options: ReadonlyMap<string, string>): Omit<ListQuery, 'fi
 function parseLimit(text: string): number {
   const limit = Number(text)
   if (/^[1-9]\d{0,4}$/.test(text) && limit <= MAX_LIMIT) return limit
-  throw refusal(`"$limit" is a whole number from 1 to ${MAX_LIMIT}`)
+  throw refusal(`"$limit" must be a whole number from 1 to ${MAX_LIMIT}`)
 }
 
 function parseAfter(text: string): string {
-  if (text === '') throw refusal('"$after" is what the link to the next page says')
+  if (text === '') throw refusal('"$after" must be the one in the Link header of the previous page')
   return text
 }
 
@@ -110,7 +110,7 @@ function refusal(message: string): SatchelError {
   return new SatchelError('INVALID_REQUEST', message)
 }
 
-/** What an index knows of the rows that pass the filters. */
+/** The rows that pass the filters according to an index. */
 export interface Found {
   /** Filters that each row is still to be held against. */
   readonly filters: readonly Filter[]

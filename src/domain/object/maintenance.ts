@@ -4,7 +4,7 @@ import { entriesOf, storedTraces } from './traces'
 import { parseStored } from '../value/value'
 import type { Job } from '../store/records'
 
-/** Objects per unit: short enough for nobody to notice (design.md §3). */
+/** Objects per unit: short enough not to delay other requests (design.md §3). */
 const STEP = { rows: 500, bytes: 1024 * 1024 }
 /** Objects that are erased at once. */
 const BATCH = 50

@@ -14,7 +14,7 @@ const BATCH = 500
  * Puts drafts into their table, each in its place, by the rules of the table and, for a writer
  * without `GLOBAL_WRITE`, of access (design.md §5). Resolves to the stored texts, in order. Throws
  * `UNKNOWN_REALM`, `CONFLICT`, `UNPROCESSABLE`, `BLOB_NOT_READABLE` naming the property, or
- * `NOT_AUTHORIZED` with the missing permission, and whatever the rules of the table throw.
+ * `NOT_AUTHORIZED` with the missing permission, and the errors of the rules of the table.
  */
 export function putDrafts(writing: Writing, drafts: readonly Draft[]): Promise<string[]> {
   const rules = rulesOf(writing.rulesByTable, writing.table)

@@ -9,7 +9,7 @@ import { storedTraces } from './traces'
 import { type RowRules, type Writing, type RulesByTable, rulesOf } from './writing'
 import { requireTable } from './tables'
 
-/** What a removal is made of. The caller has checked the scopes of the view. */
+/** A removal. The caller has checked the scopes of the view. */
 export interface Removal {
   readonly actor: Actor
   readonly view: ViewName

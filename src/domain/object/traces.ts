@@ -6,7 +6,7 @@ import type { Table } from '../store/tables'
 
 const NONE: readonly never[] = []
 
-/** What an object leaves in the look-ups of a store. Its properties are asked for only where they matter. */
+/** The entries of an object in the indexes of a store. Its properties are read only if they are needed. */
 export function tracesOf(
   table: Table,
   { text, object }: { readonly text: string; readonly object: () => WireObject },

@@ -121,7 +121,10 @@ async function readDrafts(
     )
   }
   if (view === 'public' && table.name === 'realms') {
-    throw new SatchelError('UNPROCESSABLE', 'A realm is not in the public realm: use /my or /all')
+    throw new SatchelError(
+      'UNPROCESSABLE',
+      'A realm cannot be in the public realm: use /my or /all',
+    )
   }
   const drafts: Draft[] = []
   for (const [position, object] of objects.entries()) {

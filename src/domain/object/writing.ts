@@ -11,7 +11,7 @@ import type { Draft } from './draft'
 import type { Awaitable } from '../store/records'
 import type { Table } from '../store/tables'
 
-/** What one request writes with: its actor, view and unit, and the rules of the built-in tables. */
+/** The context of one writing request: its actor, view and unit, and the rules of the built-in tables. */
 export interface Writing {
   readonly tx: WriteTx
   readonly actor: Actor

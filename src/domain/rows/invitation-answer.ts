@@ -46,8 +46,8 @@ export async function getInvitation(tx: ReadTx, invitation: Invitation): Promise
 
 /**
  * Writes the answer of the person whose mailbox it is into the row, as they could themselves
- * (protocol.md §6.4); a second one of the same kind changes nothing. `user` is who they are: nobody
- * needs to be a user to reject. `now` in ms. Throws as `getInvitation`, `CONFLICT` when another
+ * (protocol.md §6.4); a second one of the same kind changes nothing. `user` is the invitee; rejecting
+ * needs no user. `now` in ms. Throws as `getInvitation`, `CONFLICT` when another
  * account has answered, or when what is rejected was accepted before, and `BUSY` when the user went
  * meanwhile.
  */

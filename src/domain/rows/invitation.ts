@@ -11,7 +11,7 @@ import type { ReadTx, WriteTx } from '../store/store'
 import { findUser } from '../access/actor'
 import { DAY, HOUR } from '../value/time'
 
-/** Counts the invitations of one person, and tells nobody who it is: they may be deleted. */
+/** Counts the invitations of one person by a hash that does not identify them: they may be deleted. */
 export function hashInviter(userId: string): string {
   return hashSecret(userId)
 }
@@ -23,7 +23,7 @@ export interface Inviter {
   readonly userId: string
 }
 
-/** What a mail tells the invited person. Names are as people gave them. */
+/** The facts for the mail to the invitee. Names are as users entered them. */
 export interface InvitationFacts {
   readonly member: string
   readonly realm: RealmRef
@@ -65,7 +65,7 @@ export async function complementInvitation(
   if (addressIn(row) === '' || ANSWERS.some((name) => !isAbsent(row[name]))) return placement
   const email = requireEmail(row['email'], 'UNPROCESSABLE', 'email')
   const inviter = await inviterOf(writing)
-  // Demo users have no mailbox, and anybody may be one: nobody would answer for the mails they send.
+  // Demo users have no mailbox, and anyone may be one: no person would be accountable for their mails.
   if (![email, inviter.userId].some((one) => one.endsWith(DEMO_DOMAIN))) {
     await requireRoom(writing, inviter, email)
     const name = shownName(row['name'])
@@ -84,7 +84,7 @@ export async function complementInvitation(
   return { ...placement, draft: withFields(draft, { invitedDate, invitedBy: inviter }) }
 }
 
-/** What people see of the realm with this id, or empty. */
+/** The display name of the realm with this id, or empty. */
 export async function nameOfRealm(tx: ReadTx, id: string): Promise<string> {
   const table = await tx.tables.find('realms')
   const row = table === undefined ? undefined : await tx.objects.find(table, id)

@@ -57,7 +57,7 @@ export const MEMBER_RULES: RowRules = {
   guard: keepingFullRights,
 }
 
-/** What a `members` row gives. Throws `UNPROCESSABLE` naming the property that is wrong. */
+/** The permissions that a `members` row grants. Throws `UNPROCESSABLE` naming the property that is wrong. */
 export function membershipOf(row: WireObject, source: string, realm: RealmRef): Membership {
   const userId = optionalString(row, 'userId')
   const email = optionalString(row, 'email')
@@ -107,7 +107,7 @@ function answered(writing: Writing, placement: Placement): Placement {
   return { ...placement, draft: withFields(placement.draft, { userId: writing.subject }) }
 }
 
-/** An answer that comes now is the newest one, whatever the clock of its client says. */
+/** An answer that arrives now is the newest one, regardless of the clock of its client. */
 function dated({ now }: Writing, placement: Placement, changed: readonly string[]): Placement {
   const row = placement.draft.object
   const [answer, another] = ANSWERS.filter((name) => changed.includes(name) && !isAbsent(row[name]))
@@ -128,7 +128,7 @@ function requireSystemProperties(
   row: WireObject,
   changed: readonly string[],
 ): void {
-  // A row that moves would take its person along to where nobody asked them.
+  // Moving a row would add its person to a realm without their consent.
   const joins = changed.includes('userId') || changed.includes('realmId')
   if (joins && !isAbsent(row['userId']) && row['userId'] !== writing.subject) {
     throw refuse('userId', 'the "userId" of a member is set when that user accepts')
@@ -141,7 +141,7 @@ function requireSystemProperties(
   }
 }
 
-/** Whatever the row gives to whom, its writer has it in that realm (design.md §5.3). */
+/** The writer of a row must hold all permissions that it grants in that realm (design.md §5.3). */
 async function requireGrant(
   writing: Writing,
   { draft, realm, previous }: Placement,

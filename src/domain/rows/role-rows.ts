@@ -52,7 +52,7 @@ function requireManage(writing: Writing, realm: number): void {
   throw refuse('manage roles', 'writing roles needs manage on "roles" in that realm')
 }
 
-/** Rows about a realm belong to a realm of its own: in a private one nobody else has rights. */
+/** Rows about a realm belong to a realm of its own: in a private one no other user has rights. */
 export function requireCustomRealm(draft: Draft, table: string): string {
   const { realmId } = draft
   if (realmId?.startsWith('rlm') === true) return realmId

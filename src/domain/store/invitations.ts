@@ -11,11 +11,11 @@ export interface Invitation {
   readonly realm: RealmRef
   /** Where it went. */
   readonly email: string
-  /** What `hashInviter` makes of the user or client who invites. */
+  /** The hash of the inviting user or client, from `hashInviter`. */
   readonly inviter: string
   /** The page to go on to, `https://app.example.com`, or null. */
   readonly origin: string | null
-  /** What people know that page by, or the database. */
+  /** The display name of that page, or of the database. */
   readonly originName: string
   /** ms since the epoch. */
   readonly sent: number

@@ -1,13 +1,13 @@
 import type { ReadTx, WriteTx } from './store'
 import type { Awaitable } from './records'
 
-/** What the templates of each kind of mail are filled with (protocol.md §13.2). */
+/** The variables of the templates of each kind of mail (protocol.md §13.2). */
 export interface MailVariables {
   readonly otp: {
     readonly otp: string
     readonly otp_id: string
     readonly email: string
-    /** What asks for the code: the name or the host of an application, or the database. */
+    /** The requesting application: its name or host, or the database. */
     readonly originName: string
     /** The page that asks, `https://app.example.com`, or empty. */
     readonly origin: string
@@ -22,12 +22,12 @@ export interface MailVariables {
     readonly email: string
     /** The invited person's name, or empty. */
     readonly name: string
-    /** What it is an invitation to, or empty. */
+    /** The name of the realm, or empty. */
     readonly realmName: string
     readonly inviterName: string
     /** Empty when it is the name. */
     readonly inviterEmail: string
-    /** What the realm is in: the name or the host of an application, or the database. */
+    /** The application of the realm: its name or host, or the database. */
     readonly originName: string
     /** The page of that application, `https://app.example.com`, or empty. */
     readonly origin: string
@@ -64,7 +64,7 @@ export interface MailRoute {
   readonly isOwn: boolean
 }
 
-/** What a database sets for itself; absent stays as it is, null means as its server has it. */
+/** The settings of a database; absent ones stay unchanged, null restores those of the server. */
 export interface MailChange {
   readonly address?: string | null
   readonly sender?: string | null

@@ -19,7 +19,7 @@ export interface Membership {
   readonly roles: readonly string[]
 }
 
-/** The part that says what somebody may do in the realm. */
+/** The permissions in the realm. */
 export type Rights = Pick<Membership, 'realm' | 'permissions' | 'roles'>
 
 export interface MembershipReader {

@@ -83,7 +83,7 @@ export interface ObjectReader {
     size: ChunkSize,
     realms?: ReadonlySet<RealmRef>,
   ): Awaitable<{ readonly text: string; readonly next: number | undefined } | undefined>
-  /** What `locate` finds as rows, in order of creation, when one read may take them all. */
+  /** The results of `locate` as rows, in order of creation, when one read may return them all. */
   gather(
     table: Table,
     after: number,
@@ -92,7 +92,7 @@ export interface ObjectReader {
   ): Awaitable<readonly StoredRow[] | undefined>
   /**
    * Positions (`seq`, ascending) after `after`: of the rows in these realms, or of those that an
-   * index look-up finds in whatever realm. Undefined when there are so many that `scan` is the
+   * index look-up finds in any realm. Undefined when there are so many that `scan` is the
    * better way.
    */
   locate(table: Table, after: number, by: Places): Awaitable<Float64Array | undefined>
@@ -112,7 +112,7 @@ export interface ObjectReader {
     size: ChunkSize,
   ): Awaitable<ChangeChunk>
   count(table: Table): Awaitable<number>
-  /** True while a realm id still has objects or tombstones, whatever incarnation. */
+  /** True while a realm id still has objects or tombstones, of any incarnation. */
   isRealmUsed(realmId: string): Awaitable<boolean>
 }
 
@@ -121,7 +121,7 @@ export interface IndexEntry {
   readonly key: Uint8Array
 }
 
-/** What an object leaves behind where objects are looked up. */
+/** The entries of an object in the indexes. */
 export interface Traces {
   readonly entries: readonly IndexEntry[]
   /** The ids of the blobs that it references, each once, be they there or not. */
@@ -133,7 +133,7 @@ export interface ObjectPut extends Traces {
   readonly realm: RealmRef
   readonly owner: string | null
   readonly value: string
-  /** What this put replaces, with the traces it left; absent for a new object. */
+  /** The object that this put replaces, with its traces; absent for a new object. */
   readonly previous?: StoredObject
   readonly previousTraces?: Traces
 }
@@ -156,8 +156,8 @@ export interface ObjectWriter extends ObjectReader {
   dropEntries(limit: number): Awaitable<number>
   /**
    * Erases up to `limit` rows, tombstones and uploads of a realm marked `erasing`, with the traces
-   * of their values; how many it erased. 0: nothing is left, its ref is done with. A blob that was
-   * brought by nobody else and that nothing else references goes with the last of them.
+   * of their values; how many it erased. 0: nothing is left, its ref is done with. A blob
+   * without other uploaders and references is removed with the last of them.
    */
   erase(
     realm: RealmRef,

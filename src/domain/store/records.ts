@@ -65,14 +65,14 @@ export const PROVIDER_TYPES = ['google', 'microsoft', 'github', 'apple', 'custom
 
 export type ProviderType = (typeof PROVIDER_TYPES)[number]
 
-/** Somebody outside who says who a person is (spec.md §2.4). */
+/** A login provider (spec.md §2.4). */
 export interface Provider {
   /** Its name in addresses. */
   readonly id: string
   readonly type: ProviderType
   readonly displayName: string
   readonly iconUrl: string | null
-  /** What the provider knows this database by. */
+  /** The client id of this database at the provider. */
   readonly clientId: string
   /** The client secret, or Apple's private key in PEM, in the vault; null for a public client. */
   readonly sealedSecret: string | null
@@ -83,7 +83,7 @@ export interface Provider {
   readonly created: number
 }
 
-/** What only some types need, and where a provider is if not where its type is. */
+/** Settings of some types, and the addresses of a provider if they differ from its type's. */
 export interface ProviderOptions {
   /** Microsoft: whose accounts may log in, a tenant's id or domain or a word for many. */
   readonly tenant?: string
@@ -103,7 +103,7 @@ export interface ProviderOptions {
 export interface Job {
   readonly id: string
   readonly kind: 'index' | 'drop-index' | 'erase' | 'import' | 'leave' | 'hand-over'
-  /** What the kind needs to go on, as JSON. */
+  /** The state of the job, as JSON. */
   readonly state: Readonly<Record<string, unknown>>
   readonly done: number
   /** How much there is to do in the same measure, or null when unknown. */

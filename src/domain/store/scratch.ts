@@ -26,7 +26,7 @@ export interface ScratchWriter extends AsyncDisposable {
   write(piece: string | Uint8Array): Promise<void>
   /** Completes the file: from now on it survives a crash and can be opened. */
   finish(): Promise<void>
-  /** Leaves the file to somebody else, who removes it by its name. */
+  /** Leaves the file to another owner, which removes it by its name. */
   keep(): void
 }
 

@@ -53,7 +53,7 @@ export const BUILT_IN_TABLES: readonly Pick<
   },
 ]
 
-/** What a table is declared as; numbers are the engine's. */
+/** The declaration of a table; numbers are the engine's. */
 export type TableDeclaration = Omit<Table, 'number' | 'indexes' | 'builtIn'> & {
   readonly indexes: readonly { readonly name: string; readonly multi: boolean }[]
 }

@@ -24,7 +24,7 @@ export const USER_TYPES = ['eval', 'prod', 'demo'] as const
 
 export type UserType = (typeof USER_TYPES)[number]
 
-/** What users can be sorted by (spec.md §4.2). */
+/** The sort orders of users (spec.md §4.2). */
 export const USER_ORDERS = [
   'userId',
   'created',
@@ -57,7 +57,7 @@ export interface UserQuery extends UserFilter {
 
 /** The place of a user in an order, which is there when the user is not. */
 export interface UserPosition {
-  /** What the engine compares in this order. */
+  /** The value that the engine compares in this order. */
   readonly value: string | number
   readonly incarnation: number
 }

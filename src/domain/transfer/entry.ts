@@ -47,7 +47,7 @@ export interface BlobEntry extends BlobFacts {
 
 export type Entry = ObjectEntry | UserEntry | BlobEntry
 
-/** What a file says about the database itself; several of them add up. */
+/** The part of a file about the database itself; several of them add up. */
 export interface Declaration {
   readonly schemas?: ReadonlyMap<string, TableSchema | null>
   readonly idPrefixes?: ReadonlyMap<string, string>
@@ -56,7 +56,7 @@ export interface Declaration {
 
 export type Item = Entry | { readonly declaration: Declaration }
 
-/** What refusals call the file. */
+/** The name of the file in refusals. */
 export const FILE = 'The file'
 
 /** How much one object, line or section of a file may hold. */
@@ -64,7 +64,7 @@ export interface PartLimits extends JsonLimits {
   readonly bytes: number
 }
 
-/** What a part may hold unless configured otherwise: four times a body (design.md §6). */
+/** The default limits of a part: four times those of a body (design.md §6). */
 export const PART_LIMITS: PartLimits = { ...JSON_LIMITS, bytes: 64 * 2 ** 20 }
 
 /** The value of an object in a file, or null. Throws `UNPROCESSABLE` naming the place. */

@@ -24,7 +24,7 @@ export function exportDatabase(
   return format === 'json' ? exportSections(database, selection) : exportLines(database, selection)
 }
 
-/** What an export holds, when not everything. */
+/** The part of the database to export, when not all of it. */
 export interface Selection {
   readonly realm: string | null
   readonly table: string | null

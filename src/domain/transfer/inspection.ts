@@ -15,7 +15,7 @@ import {
 import type { Spool } from './spool'
 import type { Table } from '../store/tables'
 
-/** What an import brings. */
+/** The contents of an import. */
 export interface Contents {
   /** Objects to create or replace. */
   readonly objects: number

@@ -8,7 +8,7 @@ import { type Actor, requireWriter } from '../access/actor'
 import type { Database, WriteTx } from '../store/store'
 import { showUser, type UserJson } from './list'
 
-/** What a request says about one user. Undefined stays as it is, or is left to the server. */
+/** The changes of a request to one user. Undefined stays unchanged, or is left to the server. */
 export interface UserChange {
   /** Where it stands in the request, for refusals: `[3].`, or nothing. */
   readonly place: string
@@ -77,7 +77,7 @@ function readChange(value: unknown, place: string): UserChange {
 }
 
 const AN_ISO_TIME = 'an ISO time such as 2030-01-31T12:00:00.000Z'
-/** What `userDataOf` takes. */
+/** The input of `userDataOf`. */
 export const USER_DATA = `must be null or an object of at most ${MAX_DATA / 1024} KiB, whose displayName and email are texts`
 
 function readId(given: unknown, place: string): string {
@@ -86,12 +86,12 @@ function readId(given: unknown, place: string): string {
     return requireUserId(given)
   } catch (error) {
     throw error instanceof SatchelError
-      ? refuseUser(place, 'userId', `is no user id. ${error.message}`)
+      ? refuseUser(place, 'userId', `is not a user id. ${error.message}`)
       : error
   }
 }
 
-/** What `parse` makes of a property, undefined when it is absent. */
+/** The result of `parse` for a property, undefined when it is absent. */
 function read<T>(
   { value, place }: { readonly value: WireObject; readonly place: string },
   name: string,

@@ -2,7 +2,7 @@ import { licensedUntil } from '../access/actor'
 import type { User } from '../store/users'
 import { DAY } from '../value/time'
 
-/** What a token says about its subject's right to go on (protocol.md §2.5). */
+/** The licence status of the subject in a token (protocol.md §2.5). */
 export type License = 'ok' | 'expired' | 'deactivated'
 
 /** Something a person should know when they get a token (spec.md §2.2). */
@@ -26,7 +26,7 @@ export function evalDaysLeft({ evalUntil }: Pick<User, 'evalUntil'>, now: number
   return evalUntil === null ? undefined : Math.max(0, Math.ceil((evalUntil - now) / DAY))
 }
 
-/** What to tell the user at `now`: that the licence has ended, or will in a week. */
+/** The notice for the user at `now`: the licence has expired, or will within a week. */
 export function alertsFor(user: Term, now: number): Alert[] {
   const until = licensedUntil(user)
   if (user.deactivated !== null || until - now > SOON) return []

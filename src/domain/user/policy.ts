@@ -5,9 +5,9 @@ import type { Awaitable } from '../store/records'
 import type { User } from '../store/users'
 import { DAY } from '../value/time'
 
-/** What a database does with people it does not know yet (protocol.md §7, design.md §4 Licences). */
+/** The policy of a database for newcomers (protocol.md §7, design.md §4 Licences). */
 export interface Policy {
-  /** What they become, or who decides that. */
+  /** Their type, or the decision by a web hook. */
   readonly newUsers: (typeof NEW_USERS)[number]
   /** How many days an evaluation lasts, and how many a user may have left at the most. */
   readonly evalDays: number

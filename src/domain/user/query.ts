@@ -19,7 +19,7 @@ export const MAX_USERS = 1_000
 export function parseUserQuery(rawQuery: string): UserQuery {
   const texts = readTexts(rawQuery)
   const order = USER_ORDERS.find((name) => name === (texts.get('sort') ?? 'userId'))
-  if (order === undefined) throw refusal(`"sort" is one of ${USER_ORDERS.join(', ')}`)
+  if (order === undefined) throw refusal(`"sort" must be one of ${USER_ORDERS.join(', ')}`)
   const isDescending = texts.has('desc') && readFlag('desc', texts.get('desc') || 'true')
   const [search, active, type, pagingKey] = ['search', 'active', 'type', 'pagingKey'].map((name) =>
     texts.get(name),
@@ -52,7 +52,7 @@ function readTexts(rawQuery: string): ReadonlyMap<string, string> {
     const [name = '', ...rest] = part.replaceAll('+', ' ').split('=')
     const decoded = decodePercent(name)
     if (!NAMES.includes(decoded)) {
-      throw refusal(`${quoted(decoded)} is not known: there are ${NAMES.join(', ')}`)
+      throw refusal(`${quoted(decoded)} is unknown: use ${NAMES.join(', ')}`)
     }
     if (texts.has(decoded)) throw refusal(`${quoted(decoded)} is given twice`)
     texts.set(decoded, decodePercent(rest.join('=')))
@@ -62,26 +62,26 @@ function readTexts(rawQuery: string): ReadonlyMap<string, string> {
 
 function readSearch(text: string): string {
   if (text.length > LONGEST_SEARCH) {
-    throw refusal(`"search" has at most ${LONGEST_SEARCH} characters`)
+    throw refusal(`"search" may have at most ${LONGEST_SEARCH} characters`)
   }
   return foldText(text)
 }
 
 function readFlag(name: string, text: string): boolean {
   if (text === 'true' || text === 'false') return text === 'true'
-  throw refusal(`"${name}" is true or false`)
+  throw refusal(`"${name}" must be true or false`)
 }
 
 function readType(text: string): UserType {
   const type = USER_TYPES.find((known) => known === text)
   if (type !== undefined) return type
-  throw refusal(`"type" is one of ${USER_TYPES.join(', ')}`)
+  throw refusal(`"type" must be one of ${USER_TYPES.join(', ')}`)
 }
 
 /** More than a page holds is a page. */
 function readLimit(text = String(MAX_USERS)): number {
   if (/^\d{1,15}$/.test(text) && Number(text) > 0) return Math.min(Number(text), MAX_USERS)
-  throw refusal('"limit" is a whole number from 1')
+  throw refusal('"limit" must be a whole number of at least 1')
 }
 
 /** A key is good only for the order that it was given for. */
@@ -93,7 +93,9 @@ function readPagingKey(text: string, order: UserOrder, isDescending: boolean): U
   if (isSame && isValue && Number.isSafeInteger(incarnation) && parts.length === 4) {
     return { value, incarnation } as UserPosition
   }
-  throw refusal('"pagingKey" is that of the page before, and the rest of the request the same')
+  throw refusal(
+    '"pagingKey" must be the one of the previous page, with the other parameters unchanged',
+  )
 }
 
 function headOf(order: UserOrder, isDescending: boolean): readonly [string, number] {
@@ -113,7 +115,7 @@ function refusal(message: string): SatchelError {
   return new SatchelError('INVALID_REQUEST', message)
 }
 
-/** What users are found, searched in and sorted by besides their columns. */
+/** The texts by which users are found, searched and sorted, besides their columns. */
 export interface UserTexts {
   /** The e-mail as it is compared; null when there is none or the user id is it. */
   readonly email: string | null

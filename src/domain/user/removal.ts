@@ -90,7 +90,7 @@ export interface HandOver {
 }
 
 /**
- * Hands a realm that has lost somebody with full rights over to its members, unless one of them has
+ * Hands a realm that has lost a member with full rights over to its members, unless one of them has
  * full rights as well (spec.md §3): a batch of them. Resolves to where to go on, undefined at the end.
  */
 export async function handOver(
@@ -143,13 +143,13 @@ async function leaveRealm(
   if (next !== undefined) await startJob(tx, 'hand-over', { realm, ...next }, now)
 }
 
-/** No member is in it, and nobody is invited who could still come. */
+/** It has no member and no open invitation. */
 async function isForsaken(tx: WriteTx, realm: RealmRef): Promise<boolean> {
   const rows = await tx.memberships.ofRealm(realm, BATCH)
   return rows.length < BATCH && rows.every(({ rejected }) => rejected)
 }
 
-/** The row of a member goes; a realm that belonged to the user belongs to nobody. */
+/** The row of a member goes; a realm that belonged to the user becomes unowned. */
 async function removeRow(tx: WriteTx, membership: Membership, now: number): Promise<void> {
   const isOwnership = membership.source.startsWith('realms:')
   const table = await builtIn(tx, isOwnership ? 'realms' : 'members')

@@ -7,14 +7,14 @@ import { USER_DATA, userDataOf } from './change'
 import { changePolicy, findPolicy, type Policy, type Verdict } from './policy'
 import { DAY } from '../value/time'
 
-/** Where somebody is asked about new users, and what the question is signed with. */
+/** The address of the web hook for new users, and the secret that signs its requests. */
 export interface WebhookAddress {
   readonly url: string
   /** The secrets that are good now, the newest first. */
   readonly secrets: readonly string[]
 }
 
-/** A policy, and the secret that was made with it, which nobody is told again. */
+/** A policy, and its new secret, which is not shown again. */
 export interface PolicyChange {
   readonly policy: Policy
   readonly hookSecret: string | null
@@ -59,7 +59,7 @@ export async function rotateWebhookSecret(
   }
   const secrets = await findSecrets(tx)
   if (secrets === undefined) {
-    throw unprocessable('There is no web hook: satchel policy set --hook-url makes one')
+    throw unprocessable('There is no web hook: set one with satchel policy set --hook-url')
   }
   const hookSecret = newWebhookSecret()
   const until = Math.round(now + days * DAY)

@@ -9,7 +9,7 @@ export function requireBlobId(text: string): string {
   if (isBlobId(text)) return text
   throw new SatchelError(
     'INVALID_REQUEST',
-    'The id of a blob is 1 to 128 letters, digits and _ - . ~ |, and not "." or ".."',
+    'The id of a blob must be 1 to 128 letters, digits and _ - . ~ |, and not "." or ".."',
   )
 }
 
@@ -23,14 +23,14 @@ export function requireBlobType(text: string): string {
   if (type.length <= LONGEST_TYPE && /^[ -~]+$/.test(type)) return type
   throw new SatchelError(
     'INVALID_REQUEST',
-    `A content type has at most ${LONGEST_TYPE} characters, printable ones of ASCII`,
+    `A content type must be at most ${LONGEST_TYPE} characters of printable ASCII`,
   )
 }
 
 const LONGEST_TYPE = 255
 const DEFAULT_TYPE = 'application/octet-stream'
 
-/** What objects hold to name a blob: `<version>:<blobId>` (spec.md §2.7). */
+/** The name of a blob in objects: `<version>:<blobId>` (spec.md §2.7). */
 export function formatRef(id: string): string {
   return `${VERSION}:${id}`
 }
@@ -106,7 +106,7 @@ export function refOf(object: WireObject): string | undefined {
   const ref = getOwn(object, 'ref')
   if (typeof ref !== 'string' || typeof getOwn(object, '_bt') !== 'string') return undefined
   const inline = getOwn(object, 'v')
-  // What clients read as undefined is absent to them.
+  // Clients treat a property that is undefined as absent.
   const isAbsent = isRecord(inline) && getOwn(inline, '$t') === 'undefined'
   return inline === undefined || isAbsent ? ref : undefined
 }

@@ -4,7 +4,7 @@ import type { Clock } from '../../clock'
 export interface Ids {
   /**
    * `prefix`, then 24 characters that sort by time, then the last three characters of `realmId`.
-   * Of two ids with one prefix the later one is the greater one, whatever the clock does.
+   * Of two ids with one prefix the later one is greater, regardless of the clock.
    */
   newId(prefix: string, realmId: string): string
   /** Milliseconds in the newest id. Stored, it keeps ids in order over a restart (promise 11). */
@@ -133,7 +133,7 @@ export function isIdPrefix(prefix: string): boolean {
   return /^[^#[\p{Cc}][^\p{Cc}]{0,2}$/u.test(prefix) && prefix.isWellFormed()
 }
 
-/** What the clients try after `prefix`. It ends: their letters run into the control characters. */
+/** The ids that clients try after `prefix`. Finite: their letters run into the control characters. */
 function nextPrefix(prefix: string, taken: ReadonlySet<string>): string {
   if (/\d/.test(prefix)) {
     // They add 1 to a digit as text: "a2" is followed by "a21".

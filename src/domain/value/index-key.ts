@@ -21,7 +21,7 @@ export function encodeKey(value: unknown): Uint8Array | undefined {
   return writeValue(value, false) ? scratch.slice(0, Math.min(written, MAX_KEY_BYTES)) : undefined
 }
 
-/** What of an index decides about its keys. */
+/** The properties of an index that determine its keys. */
 export type IndexShape = Pick<Index, 'paths' | 'multi' | 'compound'>
 
 /**

@@ -2,7 +2,7 @@ import { type WireObject, getOwn, isRecord } from './value'
 
 /** A value with its bytes in it, as clients send it (protocol.md §1.2). */
 export interface InlineValue {
-  /** What a reader makes of the bytes: the `_bt` of a BlobRef (protocol.md §8.3). */
+  /** The JavaScript type of the bytes for a reader: the `_bt` of a BlobRef (protocol.md §8.3). */
   readonly restoredAs: string
   readonly kind: InlineKind
   /** The content type of the bytes as it was given; empty where they are just bytes. */
@@ -15,7 +15,7 @@ export interface InlineValue {
 
 export type InlineKind = 'file' | 'binary' | 'string'
 
-/** What a value of an object is as an inline one; undefined for all others. */
+/** The inline value for a value of an object; undefined for all others. */
 export function inlineValueOf(value: unknown): InlineValue | undefined {
   if (typeof value === 'string') return inlineString(value)
   if (!isRecord(value)) return undefined

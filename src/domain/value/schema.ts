@@ -15,7 +15,7 @@ export interface Index {
   readonly unique: boolean
 }
 
-/** What a stores text says about a table (protocol.md §9.4, §10). */
+/** The declaration of a table in its stores text (protocol.md §9.4, §10). */
 export interface TableSchema {
   /** Where the key lies in a stored object: one path, or the parts of a compound key. */
   readonly primaryKey: readonly string[]

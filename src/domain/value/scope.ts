@@ -1,6 +1,6 @@
 import { quoted, SatchelError } from './error'
 
-/** What a token may be used for (spec.md §5.4, protocol.md §9.2). */
+/** The permissions of a token (spec.md §5.4, protocol.md §9.2). */
 export const SCOPES = [
   'ACCESS_DB',
   'IMPERSONATE',

@@ -1,5 +1,5 @@
 /**
- * A name that somebody chose, as it may stand in a mail to others or on a page of ours: one short
+ * A name chosen by a user, as it may be shown in a mail to others or on a page: one short
  * line that turns nothing round and is no address to follow. Empty when there is none.
  */
 export function shownName(value: unknown): string {

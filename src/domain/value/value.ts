@@ -27,7 +27,7 @@ export function parseStored(text: string): WireObject {
   return JSON.parse(text) as WireObject
 }
 
-/** Sets an own property, whatever its name means elsewhere. */
+/** Sets an own property, even for names with a special meaning such as `__proto__`. */
 export function setOwn(object: WireObject, name: string, value: unknown): void {
   if (name !== '__proto__') {
     object[name] = value
@@ -97,7 +97,7 @@ function checkNumber(value: number, path: string, name: string): void {
   const place = inside(path, name)
   throw new SatchelError(
     'UNPROCESSABLE',
-    `${describe(place)} is a number that would not survive: integers reach to ±9007199254740991; send others as {"$t":"bigint","v":"…"} or a string`,
+    `${describe(place)} is a number that cannot be stored exactly: integers are limited to ±9007199254740991; send others as {"$t":"bigint","v":"…"} or a string`,
     { reason: place.slice(0, 100) },
   )
 }

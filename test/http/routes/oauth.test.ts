@@ -106,10 +106,10 @@ describe('GET /oauth/login/:provider', () => {
     const login = `${server.main}/oauth/login/github`
     const cases = [
       ['', 400, 'redirect_uri, is missing'],
-      ['?redirect_uri=nowhere', 400, 'redirect_uri, is no address'],
+      ['?redirect_uri=nowhere', 400, 'redirect_uri, is not an address'],
       ['?redirect_uri=https://evil.example/', 403, '&#34;https://evil.example&#34;'],
-      ['?redirect_uri=x%3C/p%3E%3Cscript%3Ealert(1)%3C/script%3E:', 400, 'is no address'],
-      ['?redirect_uri=x%22%3E%3Cb%3E:%2F', 400, 'is no address'],
+      ['?redirect_uri=x%3C/p%3E%3Cscript%3Ealert(1)%3C/script%3E:', 400, 'is not an address'],
+      ['?redirect_uri=x%22%3E%3Cb%3E:%2F', 400, 'is not an address'],
     ] as const
     for (const [query, status, message] of cases) {
       const response = await fetch(login + query, { redirect: 'manual' })
