@@ -265,7 +265,7 @@ function describeSweeping(openStore: OpenBlobStore): void {
   const claimed = () => Promise.reject(new Error('asked'))
 
   describe('sweeping', () => {
-    test('leaves nothing of what was arriving when a process ended', async () => {
+    test('removes unfinished uploads of an ended process', async () => {
       await using fixture = await openStore()
       await using arrival = await fixture.store.receive(chunksOf('abc'), ANY_SIZE)
       expect(arrival.size).toBe(3)

@@ -237,7 +237,7 @@ export function diskFailure(error: unknown): unknown {
 const MESSAGES: DiskMessages = {
   BUSY: 'Too many files are open: repeat the request',
   STORAGE_FULL: 'The disk is full: the blob was not stored. Free some space and repeat the request',
-  READ_ONLY: 'The data folder cannot be written',
+  READ_ONLY: 'The data folder is read-only: make it writable for the user of the server',
   STORAGE_FAILED: 'The storage failed: the blob was not stored. The log of the server says more',
 }
 

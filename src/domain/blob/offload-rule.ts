@@ -13,7 +13,7 @@ export interface OffloadRule {
 
 export const OFF: OffloadRule = { text: 'off', beyond: undefined }
 
-/** What the published clients do by themselves: every file goes, be it empty. */
+/** The rule of the published clients: every file is offloaded, even an empty one. */
 const CLIENTS: OffloadRule = {
   text: 'clients',
   beyond: { file: -1, binary: 4095, string: 32_768 },
@@ -50,7 +50,7 @@ export async function setOffloadRule(tx: WriteTx, text: string | null): Promise<
   }
   const rule = findRule(text)
   if (rule === undefined) {
-    throw new SatchelError('UNPROCESSABLE', `Values become blobs beyond ${OFFLOAD_RULES}`)
+    throw new SatchelError('UNPROCESSABLE', `The size must be ${OFFLOAD_RULES}`)
   }
   await tx.settings.put({ id: SETTING, value: { rule: rule.text } })
 }

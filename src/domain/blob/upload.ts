@@ -9,7 +9,7 @@ import { type BlobLimits, findBlobLimits } from './limits'
 import type { Room } from '../store/blob-store'
 import type { Blob } from '../store/blobs'
 
-/** What arrived, its bytes already in the blob store. */
+/** A completed upload, its bytes already in the blob store. */
 export interface BlobUpload {
   readonly id: string
   /** SHA-256 in hex. */
@@ -68,8 +68,8 @@ export function roomForBlob(
  * The same id with the same bytes gives the same ref (design.md §6), and makes a second uploader one
  * who may read it: they have the bytes. Another user must send the same content type too, so that
  * an upload reveals nothing about a blob; other bytes get `CONFLICT` for every caller. So
- * does an id that has no bytes but that somebody else's objects reference: only `GLOBAL_WRITE` says
- * what those show. Throws `PAYLOAD_TOO_LARGE` and `QUOTA_EXCEEDED` as well, and as `requireWriter`.
+ * does an id without bytes that objects of other users reference: only `GLOBAL_WRITE` decides
+ * their content. Throws `PAYLOAD_TOO_LARGE` and `QUOTA_EXCEEDED` as well, and as `requireWriter`.
  */
 export function putBlob(
   database: Database,
@@ -186,7 +186,7 @@ async function quotasOf(
 function tooLarge(most: number): SatchelError {
   return new SatchelError(
     'PAYLOAD_TOO_LARGE',
-    `A blob has at most ${most.toLocaleString('en')} bytes here`,
+    `A blob may have at most ${most.toLocaleString('en')} bytes here`,
   )
 }
 

@@ -9,8 +9,8 @@ import type { SatchelError } from '../value/error'
 export interface BlobStore extends AsyncDisposable {
   /**
    * Stores bytes as they arrive and holds only a few chunks of them in memory. They are removed when
-   * the result is disposed, unless it was kept. Throws what `room` refuses with, whatever `bytes`
-   * throw, and `STORAGE_FULL`, `STORAGE_FAILED`, `READ_ONLY`, or `BUSY` when the store is closing;
+   * the result is disposed, unless it was kept. Throws the refusal of `room`, and the errors of `bytes`
+   * themselves, `STORAGE_FULL`, `STORAGE_FAILED`, `READ_ONLY`, or `BUSY` when the store is closing;
    * then nothing is left behind.
    */
   receive(bytes: AsyncIterable<Uint8Array>, room: Room): Promise<Arrival>

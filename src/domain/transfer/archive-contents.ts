@@ -26,7 +26,7 @@ export async function verifyContents(
     if (hasher.digest('hex') === hash) continue
     throw new SatchelError(
       'INVALID_REQUEST',
-      `The zip is damaged: ${quoted(file.name)} holds other bytes than its name says`,
+      `The zip is damaged: ${quoted(file.name)} does not match the hash in its name`,
     )
   }
 }

@@ -10,7 +10,7 @@ import { blobsIn, mentionsBlobs } from '../value/blob'
 import { parseStored } from '../value/value'
 import type { ReadTx } from '../store/store'
 
-/** What an export has come to. */
+/** The result of an export. */
 export interface ExportCount {
   readonly objects: number
   readonly blobs: number

@@ -14,7 +14,7 @@ import type { Blob } from '../store/blobs'
 import { requireBlobId, requireBlobType } from '../value/blob'
 import { requireUserId } from '../value/user-id'
 
-/** What every export has as NDJSON. */
+/** The NDJSON part of every export. */
 export const DATA = 'data.ndjson'
 /** A line for every blob. */
 export const BLOB_LIST = 'blobs.ndjson'
@@ -24,11 +24,11 @@ export function contentFile(hash: string): string {
   return `${CONTENTS}${hash}`
 }
 
-/** What an archive holds that is to be imported. */
+/** The importable parts of an archive. */
 export interface ArchiveFiles {
   readonly data: PackedFile
   readonly blobs: PackedFile | undefined
-  /** By their hash, which nobody has compared yet. */
+  /** By their hash, which is not verified yet. */
   readonly contents: ReadonlyMap<string, PackedFile>
 }
 
@@ -50,24 +50,24 @@ export async function findFiles(archive: Archive): Promise<ArchiveFiles> {
   }
   const data = found.get(DATA)
   const blobs = found.get(BLOB_LIST)
-  if (data === undefined) throw refusal(`has no ${DATA}: it is no export`)
+  if (data === undefined) throw refusal(`has no ${DATA}: it is not an export`)
   if (blobs === undefined && contents.size > 0) {
-    throw refusal(`has no ${BLOB_LIST}, which says whose the bytes in ${CONTENTS} are`)
+    throw refusal(`has no ${BLOB_LIST}, the list of the blobs in ${CONTENTS}`)
   }
   return { data, blobs, contents }
 }
 
 const CONTENTS = 'blobs/'
 const CONTENT = /^blobs\/([\da-f]{64})$/
-/** What programs put beside the files that they pack. */
+/** Entries that programs add besides the packed files. */
 const IGNORED = /^__MACOSX\/|(?:^|\/)(?:\.DS_Store|Thumbs\.db|desktop\.ini)$/
 
 function unknownFile(name: string): SatchelError {
   const isForeign = name.endsWith('.dcbl') || name.endsWith('.dcyj')
   return refusal(
     isForeign
-      ? `has ${quoted(name)}, whose format nobody but Dexie Cloud knows: leave it out to import the rest`
-      : `has ${quoted(name)}, which is no part of an export: ${DATA}, ${BLOB_LIST} and ${CONTENTS}… are`,
+      ? `has ${quoted(name)}, which has a private format of Dexie Cloud: remove it to import the rest`
+      : `has ${quoted(name)}, which is not part of an export (${DATA}, ${BLOB_LIST} and ${CONTENTS}…)`,
   )
 }
 
@@ -104,7 +104,7 @@ async function* readBlobs(
     const place = `${BLOB_LIST}, line ${number}`
     const facts = parseBlob({ ...line, place })
     const { id, hash, size } = facts.blob
-    if (ids.has(id)) throw refuseAt(place, `the blob ${quoted(id)} is there twice`)
+    if (ids.has(id)) throw refuseAt(place, `the blob ${quoted(id)} is listed twice`)
     ids.add(id)
     orphans.delete(hash)
     const packed = contents.get(hash)
@@ -117,7 +117,7 @@ async function* readBlobs(
     yield { place, ...facts, packed }
   }
   for (const hash of orphans) {
-    throw refuseAt(BLOB_LIST, `${contentFile(hash)} is there, but no line says what it is`)
+    throw refuseAt(BLOB_LIST, `${contentFile(hash)} is in the zip, but not in its list of blobs`)
   }
 }
 

@@ -25,7 +25,7 @@ export interface PackedFile {
   readonly crc: number
 }
 
-/** An archive that somebody brought: nothing about it is true before it was looked at. */
+/** An uploaded archive: nothing about it is trusted before it was checked. */
 export interface Archive extends AsyncDisposable {
   /**
    * The files in it, folders left out, one after the other. Throws `INVALID_REQUEST` when it is

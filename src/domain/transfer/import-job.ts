@@ -19,7 +19,7 @@ export function importSteps(
 const UNIT_MS = 2
 
 /**
- * Applies some entries and moves the job on in the same unit, so that whatever ends the process,
+ * Applies some entries and advances the job in the same unit, so that after any end of the process,
  * each entry is applied once. `done` of the job counts the bytes of its spool and of its contents.
  */
 async function continueImport(context: TransferContext, job: Job): ReturnType<JobStep> {

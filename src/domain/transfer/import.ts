@@ -176,7 +176,7 @@ async function applyAsJob(
   }
 }
 
-/** What a file says about the database itself, all of it together. */
+/** All parts of a file about the database itself, combined. */
 export interface Declared {
   readonly schemas: Map<string, TableSchema | null>
   readonly idPrefixes: Map<string, string>

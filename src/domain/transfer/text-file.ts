@@ -174,7 +174,7 @@ function entryOf(value: unknown, place: string, { table, realm }: Target): Entry
 }
 
 /**
- * Reads the JSON import file of protocol.md §9.4, whatever the order of its sections. Throws
+ * Reads the JSON import file of protocol.md §9.4, with its sections in any order. Throws
  * `INVALID_REQUEST` with line and column, `INVALID_SCHEMA` or `UNPROCESSABLE` naming the path.
  */
 async function* readSectionFile(

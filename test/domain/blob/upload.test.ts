@@ -153,7 +153,7 @@ describe('the room for blobs', () => {
       refusalOf(() => uploadText(world, alice, 'a1', text, { limits }))
     expect(await refusal({ ...ANY_AMOUNT, blob: 9 })).toMatchObject({
       code: 'PAYLOAD_TOO_LARGE',
-      message: 'A blob has at most 9 bytes here',
+      message: 'A blob may have at most 9 bytes here',
     })
     expect(await refusal({ ...ANY_AMOUNT, user: 9 })).toMatchObject({
       code: 'QUOTA_EXCEEDED',
