@@ -35,7 +35,10 @@ export function accessOf(tx: ReadTx, actor: Actor): Access | Promise<Access> {
   )
 }
 
-/** True when the actor may see a row of this table in this realm. `key` is called only where it matters. */
+/**
+ * True when the actor may see a row of this table in this realm. `key` is called only where it
+ * matters.
+ */
 export function mayRead(
   access: Access,
   table: string,

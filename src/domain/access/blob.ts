@@ -8,9 +8,9 @@ import type { Blob } from '../store/blobs'
 
 /**
  * The blob that `ref` (`1:<id>`, decoded) names, for an actor who may read it (design.md §5.9): its
- * uploaders, everyone who may read a realm with an object that references it, and `GLOBAL_READ`. Anonymous
- * callers may read blobs referenced from the public realm. Throws, for an existing blob and a
- * missing one alike, `INVALID_TOKEN` without a token and `UNKNOWN_BLOB` with one; and as
+ * uploaders, everyone who may read a realm with an object that references it, and `GLOBAL_READ`.
+ * Anonymous callers may read blobs referenced from the public realm. Throws, for an existing blob
+ * and a missing one alike, `INVALID_TOKEN` without a token and `UNKNOWN_BLOB` with one; and as
  * `requireStanding`.
  */
 export async function findReadableBlob(
@@ -44,7 +44,7 @@ async function readableBlob(
   return await findSharedBlob(tx, await accessOf(tx, actor), id)
 }
 
-/** The blob, if they brought it or read a realm with an object that references it. */
+/** The blob, if the actor uploaded it or may read a realm with an object that references it. */
 export function findSharedBlob(
   tx: ReadTx,
   { ownRealm, realmRefs }: Access,

@@ -4,7 +4,7 @@ import type { Scope } from '../value/scope'
 export type ViewName = 'all' | 'my' | 'public'
 
 export interface View {
-  /** Scopes that reading needs; null: anybody may read. */
+  /** Scopes that reading needs; null when anonymous callers may read. */
   readonly read: readonly Scope[] | null
   readonly write: readonly Scope[]
 }

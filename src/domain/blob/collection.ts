@@ -18,9 +18,9 @@ export interface CollectionOptions {
 }
 
 /**
- * Removes the blobs that nothing has referenced for `GRACE`, then the bytes that no blob needs any more
- * (protocol.md §8.1). `now` is the server's time in ms. A reference that is written meanwhile keeps its
- * blob. Resolves to the removed blobs.
+ * Removes the blobs that nothing has referenced for `GRACE`, then the bytes that no blob needs any
+ * more (protocol.md §8.1). `now` is the server's time in ms. A reference that is written meanwhile
+ * keeps its blob. Resolves to the removed blobs.
  */
 export async function collectBlobs(
   database: Database,
@@ -74,8 +74,8 @@ export async function removeSpent(
 }
 
 /**
- * Removes bytes that belong to no blob, or only counts them; resolves to their number. They are left
- * alone for `GRACE`, because an upload stores its bytes before it records them. `now` in ms.
+ * Removes bytes that belong to no blob, or only counts them; resolves to their number. They are
+ * left alone for `GRACE`, because an upload stores its bytes before it records them. `now` in ms.
  */
 export async function removeStrays(
   database: Database,

@@ -3,8 +3,8 @@ import type { Blob } from '../store/blobs'
 import type { Database } from '../store/store'
 
 /**
- * Opens the bytes of a blob; undefined when the blob was removed meanwhile. Throws `BLOB_DAMAGED` when
- * they are missing or too few.
+ * Opens the bytes of a blob; undefined when the blob was removed meanwhile. Throws `BLOB_DAMAGED`
+ * when they are missing or too few.
  */
 export function openBlob(
   database: Database,
@@ -15,8 +15,9 @@ export function openBlob(
 }
 
 /**
- * Runs `use` with the place of a content. An upload of the same bytes moves a content to a new place:
- * if `use` fails, it runs again with the place that is recorded then. Undefined without a place.
+ * Runs `use` with the place of a content. An upload of the same bytes moves a content to a new
+ * place: if `use` fails, it runs again with the place that is recorded then. Undefined without a
+ * place.
  */
 export async function atPlaceOf<T>(
   database: Database,
@@ -35,7 +36,10 @@ export async function atPlaceOf<T>(
   }
 }
 
-/** Keeps all arrivals, of which `record` records the places; when it throws, their bytes are removed. */
+/**
+ * Keeps all arrivals, of which `record` records the places; when it throws, their bytes are
+ * removed.
+ */
 export function keepAll<T>(
   [arrival, ...others]: readonly Arrival[],
   record: () => Promise<T>,

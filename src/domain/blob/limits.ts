@@ -1,7 +1,7 @@
 import { SatchelError } from '../value/error'
 import type { ReadTx, WriteTx } from '../store/store'
 
-/** How much a database takes, in bytes; null: any amount. */
+/** The limits of blobs in bytes; null for no limit. */
 export interface BlobLimits {
   /** One blob. */
   readonly blob: number
@@ -28,12 +28,12 @@ export async function findBlobLimits(tx: ReadTx, server: BlobLimits): Promise<Bl
   return { ...limits, blob: Math.min(limits.blob, server.blob) }
 }
 
-/** Each as it shall be; undefined stays, `server` takes back what the database said. */
+/** New limits; undefined keeps a limit, `server` restores that of the server. */
 export type BlobLimitChanges = {
   readonly [Name in keyof BlobLimits]: BlobLimits[Name] | 'server' | undefined
 }
 
-/** Changes what a database says for itself. Throws `UNPROCESSABLE`. */
+/** Changes the limits of the database. Throws `UNPROCESSABLE`. */
 export async function changeBlobLimits(
   tx: WriteTx,
   changes: BlobLimitChanges,

@@ -29,11 +29,11 @@ export interface BlobDetails extends BlobJson {
 
 export interface BlobPage {
   readonly blobs: readonly BlobJson[]
-  /** Where to go on after, or null. */
+  /** The position of the next page, or null. */
   readonly next: string | null
 }
 
-/** Objects that are named. */
+/** How many objects are listed. */
 const REFERENCES = 100
 /** Blobs on one page. */
 const LONGEST_PAGE = 10_000

@@ -3,11 +3,11 @@ import type { InlineKind, InlineValue } from '../value/inline-value'
 import type { ReadTx, WriteTx } from '../store/store'
 import type { Awaitable } from '../store/records'
 
-/** When the bytes of a value leave its object for a blob of their own (protocol.md §8.2). */
+/** Decides which values are moved from their objects into blobs (protocol.md §8.2). */
 export interface OffloadRule {
-  /** As it is written: `4096`, `clients`, `off`. */
+  /** Its text form: `4096`, `clients`, `off`. */
   readonly text: string
-  /** Larger values go, in bytes, of strings UTF-16 units; undefined: none do. */
+  /** Larger values are offloaded, in bytes, for strings in UTF-16 units; undefined for none. */
   readonly beyond: Readonly<Record<InlineKind, number>> | undefined
 }
 
@@ -19,14 +19,14 @@ const CLIENTS: OffloadRule = {
   beyond: { file: -1, binary: 4095, string: 32_768 },
 }
 
-/** The rule that is written like this. */
+/** The rule with this text form. */
 export function findRule(text: string): OffloadRule | undefined {
   const size = /^\d{1,15}$/.test(text) ? Number(text) : undefined
   if (size === undefined) return [OFF, CLIENTS].find((rule) => rule.text === text)
   return { text: String(size), beyond: { file: size, binary: size, string: size } }
 }
 
-/** How a rule is written. */
+/** Describes the text forms of rules. */
 export const OFFLOAD_RULES =
   'a number of bytes, "clients" for what they offload themselves, or "off"'
 
@@ -42,7 +42,9 @@ export function findOffloadRule(tx: ReadTx): Awaitable<OffloadRule | undefined> 
   })
 }
 
-/** Gives the database a rule of its own, or with null that of its server. Throws `UNPROCESSABLE`. */
+/**
+ * Gives the database a rule of its own, or with null that of its server. Throws `UNPROCESSABLE`.
+ */
 export async function setOffloadRule(tx: WriteTx, text: string | null): Promise<void> {
   if (text === null) {
     await tx.settings.remove(SETTING)

@@ -122,7 +122,9 @@ async function* inOnePiece(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
 }
 
-/** A body holds little beside a blob, and the quotas are asked when it is noted. */
+/**
+ * The body already limits the size of a value, and the quotas are checked when its blob is stored.
+ */
 const ANY_ROOM = {
   bytes: Number.POSITIVE_INFINITY,
   refuse: () => new SatchelError('PAYLOAD_TOO_LARGE', 'The value is too large'),
@@ -132,7 +134,8 @@ const ANY_ROOM = {
  * Replaces the values that the rule calls large by BlobRefs, anywhere in the objects and arrays of
  * an object, and marks the object as one with BlobRefs. Keys, indexed properties, the realm and the
  * owner stay, and so does everything in the built-in tables: the server itself reads those. Throws
- * `UNPROCESSABLE` for a value without readable bytes; `place` is the place of the object in the request.
+ * `UNPROCESSABLE` for a value without readable bytes; `place` is the place of the object in the
+ * request.
  */
 function extractLarge(
   rule: OffloadRule,

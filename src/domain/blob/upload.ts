@@ -35,8 +35,8 @@ export interface Quota {
 
 /**
  * How many bytes this actor may upload under this id at the most, to be asked before any is taken;
- * `putBlob` decides. `server` is what counts where the database says nothing, `now` in ms. The caller
- * has checked the scopes. Throws `INVALID_REQUEST` for an id that is none, and as `requireWriter`.
+ * `putBlob` decides. `server` has the defaults of the database, `now` in ms. The caller
+ * has checked the scopes. Throws `INVALID_REQUEST` for an invalid id, and as `requireWriter`.
  */
 export function roomForBlob(
   database: Database,
@@ -65,8 +65,8 @@ export function roomForBlob(
  * Notes a blob, durable when it resolves, and gives the ref that objects name it by (protocol.md
  * §8.1). The caller has checked the scopes, and keeps the bytes from being removed until then.
  *
- * The same id with the same bytes gives the same ref (design.md §6), and makes a second uploader one
- * who may read it: they have the bytes. Another user must send the same content type too, so that
+ * The same id with the same bytes gives the same ref (design.md §6), and makes the second uploader
+ * another reader: they have the bytes. Another user must send the same content type too, so that
  * an upload reveals nothing about a blob; other bytes get `CONFLICT` for every caller. So
  * does an id without bytes that objects of other users reference: only `GLOBAL_WRITE` decides
  * their content. Throws `PAYLOAD_TOO_LARGE` and `QUOTA_EXCEEDED` as well, and as `requireWriter`.

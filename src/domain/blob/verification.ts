@@ -24,8 +24,8 @@ const BATCH = 200
 const NAMED = 100
 
 /**
- * Reads the bytes of all blobs and compares them with their hashes. Uploads and collections that run
- * meanwhile cause no faults. `now` in ms; `progress` is called with the bytes done and in all.
+ * Reads the bytes of all blobs and compares them with their hashes. Uploads and collections that
+ * run meanwhile cause no faults. `now` in ms; `progress` is called with the bytes done and in all.
  */
 export async function verifyBlobs(
   database: Database,

@@ -26,7 +26,7 @@ export interface NewClient {
   readonly email?: string | null
 }
 
-/** A client with a new id and secret. Without scopes it may only ask for a token that may nothing. */
+/** A client with a new id and secret. Without scopes its tokens permit nothing. */
 export async function createClient(
   tx: WriteTx,
   clock: Clock,
@@ -46,7 +46,7 @@ export async function createClient(
   return { clientId, clientSecret }
 }
 
-/** All clients in the order they were created, without what proves them. */
+/** All clients in the order they were created, without the hashes of their secrets. */
 export async function listClients(tx: ReadTx): Promise<Omit<Client, 'secretHash'>[]> {
   const clients = (await tx.clients.list()).toSorted((a, b) => a.created - b.created)
   return clients.map(({ id, name, scopes, created, expires, email }) => {
@@ -136,7 +136,9 @@ export function isClientExpired(client: Client, now: number): boolean {
   return client.expires !== null && client.expires <= now
 }
 
-/** Begins with a letter: as a subject it must not look like a realm, as an argument not like a flag. */
+/**
+ * Begins with a letter: as a subject it must not look like a realm, as an argument not like a flag.
+ */
 function newClientId(): string {
   return `c${randomToken(16)}`
 }
@@ -147,11 +149,11 @@ async function getClient(tx: ReadTx, id: string): Promise<Client> {
   return client
 }
 
-/** One that can still manage everything in a year. */
+/** True for a client with all scopes whose key does not expire. */
 function isAdministrator(client: Client): boolean {
   return client.expires === null && hasAllScopes(client.scopes)
 }
 
 const MAX_OVERLAP_DAYS = 365
-/** Compared with when there is no such client. */
+/** Compared when there is no such client, so that both refusals take the same time. */
 const NOBODY = hashSecret('')

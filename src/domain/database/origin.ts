@@ -76,7 +76,9 @@ const REFUSED_SCHEMES = new Set([
   'wss:',
 ])
 
-/** The one form of an entry: what a browser writes into its `Origin` header, then the path if any. */
+/**
+ * The one form of an entry: what a browser writes into its `Origin` header, then the path if any.
+ */
 function canonicalOrigin(text: string, force: boolean): string {
   const entry = text.trim()
   if (entry.length > MAX_LENGTH) throw refusal(entry, 'it is too long')

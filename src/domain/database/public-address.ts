@@ -3,15 +3,15 @@ import type { ReadTx, WriteTx } from '../store/store'
 import { serverAddressOf } from '../value/web-address'
 
 /**
- * Where the outside world reaches a database, if the database itself says so; undefined where its
- * server's word counts (design.md §2).
+ * The public address of a database; undefined if it has none of its own and uses that of its server
+ * (design.md §2).
  */
 export async function findPublicAddress(tx: ReadTx): Promise<string | undefined> {
   const kept = await tx.remember('public address', () => tx.settings.find(SETTING))
   return typeof kept?.value['url'] === 'string' ? kept.value['url'] : undefined
 }
 
-/** Null takes it back. Returns it as it is kept. Throws `UNPROCESSABLE`. */
+/** Null removes it. Returns the stored form. Throws `UNPROCESSABLE`. */
 export async function setPublicAddress(tx: WriteTx, text: string | null): Promise<string | null> {
   if (text === null) {
     await tx.settings.remove(SETTING)

@@ -10,11 +10,11 @@ export interface RedirectRules {
 }
 
 /**
- * The address to which a login may redirect the browser (design.md §6): a page of a listed origin, exactly,
- * by https or on this machine; an address of a listed scheme, `myapp:`; and nothing but the path of
- * an entry that has one. The address is parsed here once and never read as text again (promise 19).
- * Throws `INVALID_REQUEST` for an invalid
- * address and `ORIGIN_NOT_ALLOWED` for one that is not listed.
+ * The address to which a login may redirect the browser (design.md §6): a page of a
+ * listed origin, by https or on this machine, or an address of a listed scheme, `myapp:`. An entry
+ * with a path allows only that path. The address is parsed here once and never read as text again
+ * (promise 19). Throws `INVALID_REQUEST` for an invalid address and `ORIGIN_NOT_ALLOWED` for one
+ * that is not listed.
  */
 export function requireRedirect(
   text: string | null,
@@ -38,7 +38,7 @@ export function requireRedirect(
 /**
  * The address with one more parameter at the end of its query, whose other parts stay as they are
  * (protocol.md §3.3). An existing one of that name is removed: a reader of the first would
- * take it for ours.
+ * mistake it for this one.
  */
 export function withParameter(url: URL, name: string, value: string): string {
   const kept = url.search

@@ -3,7 +3,7 @@ import type { Database } from '../store/store'
 import { nextTurn } from '../value/turn'
 import type { Job } from '../store/records'
 
-/** A database that closes says nothing: it is looked at again after so many ms. */
+/** A database that closes announces nothing, so it is polled at this interval, ms. */
 const PATIENCE = 1_000
 
 /**
@@ -32,7 +32,7 @@ export async function untilJobEnds(
       await hasMoved.promise
       clearTimeout(timer)
       hasMoved = Promise.withResolvers()
-      // Not in the middle of the commit that told it.
+      // Not during the commit that announced it.
       await nextTurn()
     }
   } finally {

@@ -10,7 +10,9 @@ import type { Job } from '../store/records'
  */
 export type JobStep = (database: Database, job: Job) => Promise<'more' | 'done'>
 
-/** How long a unit of a job takes on more work, ms: other writers wait for little more than that. */
+/**
+ * How long a unit of a job takes on more work, ms: other writers wait for little more than that.
+ */
 export const UNIT_MS = 4
 
 export interface JobRunner extends AsyncDisposable {

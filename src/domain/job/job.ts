@@ -2,13 +2,16 @@ import { randomToken } from '../value/id'
 import type { Database, WriteTx } from '../store/store'
 import type { Awaitable, Job } from '../store/records'
 
-/** Short jobs that others wait for: they go before those that were put down earlier. */
+/** Short jobs that requests wait for: they run before jobs that were started earlier. */
 export const URGENT: ReadonlySet<Job['kind']> = new Set(['leave', 'hand-over'])
 
-/** Long jobs in the background: they pause as long as they work, so that the disk is free half of the time. */
+/**
+ * Long jobs in the background: they pause as long as they work, so that the disk is free half of
+ * the time.
+ */
 export const PATIENT: ReadonlySet<Job['kind']> = new Set(['erase', 'drop-index'])
 
-/** Puts a job down in the unit that makes it necessary. `now` in ms. */
+/** Starts a job in the unit that makes it necessary. `now` in ms. */
 export async function startJob(
   tx: WriteTx,
   kind: Job['kind'],

@@ -1,4 +1,4 @@
-/** Where a text stops being JSON, and what should stand there. */
+/** The first position at which a text is not JSON, and the syntax expected there. */
 export interface JsonFault {
   readonly offset: number
   readonly expected: string

@@ -10,7 +10,7 @@ import {
 } from './bytes'
 import type { Position } from '../value/position'
 
-/** Which line is being read. */
+/** The line that is being read. */
 export interface Lines {
   /** From 1. */
   line: number

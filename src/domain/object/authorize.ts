@@ -27,14 +27,17 @@ export function authorizeRemoval(writing: Writing, previous: StoredObject): void
   )
 }
 
-/** The owner of an object has every permission on it, and so have managers of its table in its realm. */
+/**
+ * The owner of an object has every permission on it, and so have managers of its table in its
+ * realm.
+ */
 export function hasAll(writing: Writing, object: StoredObject): boolean {
   return (
     object.owner === writing.subject || mayManage(heldIn(writing, object.realm), writing.table.name)
   )
 }
 
-/** The one answer for every object that is there but invisible (design.md §5.6). */
+/** The refusal for every object that exists but is invisible to the writer (design.md §5.6). */
 export function refuseInvisible(writing: Writing) {
   const property = writing.table.primaryKey?.join('+') ?? 'key'
   return refuse(
@@ -80,16 +83,19 @@ function authorizeChanges(writing: Writing, { draft }: Placement, previous: Stor
   }
 }
 
-/** By it clients know that there are BlobRefs to resolve (protocol.md §8.3). */
+/** Tells clients that the object has BlobRefs to resolve (protocol.md §8.3). */
 const MARK = '_hasBlobRefs'
 
-/** The mark follows what else is written; in itself it is no place to write something. */
+/**
+ * True when the mark fits the rest of the object: clients set it, but it carries no data of its
+ * own.
+ */
 function isRightMark({ object, text }: Draft): boolean {
   const mark = getOwn(object, MARK)
   return mark === 1 || (mark === undefined && !mentionsBlobs(text))
 }
 
-/** A realm that is not there and one the writer is not in get the same answer (design.md §5.6). */
+/** The same refusal for a missing realm and for one that the writer is not in (design.md §5.6). */
 export function refuseRealm() {
   return refuse('realmId', 'there is no such realm, or you are not in it')
 }
@@ -98,16 +104,19 @@ function refuseAdd(table: string) {
   return refuse(`add ${table}`, `adding to ${quoted(table)} needs add on it in that realm`)
 }
 
-/** Whether there is anything to require: asked of every object that is written. */
+/**
+ * True when the references of an object must be checked. Called for every object that is written.
+ */
 export function needsReadableRefs({ isGlobal }: Writing, { draft }: Placement): boolean {
   return !isGlobal && mentionsBlobs(draft.text)
 }
 
 /**
- * A reference counts only if its writer may read the blob where it is first written (design.md §5.9):
- * as its uploader, or as a reader of a realm with another reference; a blob that only `GLOBAL_READ`
- * shows may not be shared. References that the object had stay, regardless of the
- * writer; callers with `GLOBAL_WRITE` are not checked. Throws `BLOB_NOT_READABLE` naming the property.
+ * A reference counts only if its writer may read the blob where it is first written (design.md
+ * §5.9): as its uploader, or as a reader of a realm with another reference; a blob that only
+ * `GLOBAL_READ` shows may not be shared. References that the object had stay, regardless of the
+ * writer; callers with `GLOBAL_WRITE` are not checked. Throws `BLOB_NOT_READABLE` naming the
+ * property.
  */
 export async function requireReadableRefs(
   { tx, access }: Writing,

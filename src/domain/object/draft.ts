@@ -3,7 +3,9 @@ import { keyOf, requireIdText } from '../value/key'
 import { type WireObject, requireWireObject, setOwn } from '../value/value'
 import type { Table } from '../store/tables'
 
-/** An object on its way in: checked, serialised once, its place not yet decided. */
+/**
+ * An object that is about to be written: checked and serialised once, its place not yet decided.
+ */
 export interface Draft {
   readonly object: WireObject
   /** Canonical text of `object`. */
@@ -49,7 +51,7 @@ export function withFields(draft: Draft, fields: Readonly<Record<string, unknown
     return { object, text: JSON.stringify(object), key, realmId, owner }
   }
   return {
-    // Asked for by few: only where there are indexes, or rules that compare properties.
+    // Rarely needed: only for indexes and for rules that compare properties.
     get object() {
       return merged(draft.object, fields)
     },

@@ -96,7 +96,7 @@ function isOneOf(texts: readonly string[], value: unknown): boolean {
   return text !== undefined && texts.includes(text)
 }
 
-/** How a value is written in a filter; undefined for what cannot be. */
+/** The text of a value in a filter; undefined for a value that filters cannot express. */
 function textOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value
   if (typeof value === 'number' || typeof value === 'boolean' || value === null) {
@@ -112,7 +112,7 @@ function refusal(message: string): SatchelError {
 
 /** The rows that pass the filters according to an index. */
 export interface Found {
-  /** Filters that each row is still to be held against. */
+  /** Filters that each row must still be compared with. */
   readonly filters: readonly Filter[]
   /** Where the candidates are, ascending; undefined when they are in `rows`. */
   readonly positions: Float64Array | undefined

@@ -14,7 +14,7 @@ import type { Table } from '../store/tables'
 /** A page is held in memory: it ends here even when `$limit` asks for more rows. */
 const PAGE_BYTES = 16 * 1024 * 1024
 
-/** A list on its way out, chunk by chunk, in order of creation. */
+/** A list that is read chunk by chunk, in order of creation. */
 export interface List {
   /** Stored objects as JSON, each text one object or several with commas between them. */
   readonly texts: readonly string[]
@@ -127,7 +127,7 @@ export interface Reading {
   readonly view: ViewName
   /** Only rows of these realms, if they are named. */
   readonly realms: ReadonlySet<RealmRef> | undefined
-  /** Filters that the way of reading does not settle: each row is looked at. */
+  /** Filters that finding the rows has not applied yet. */
   readonly filters: readonly Filter[]
   /** Where the rows are, when an index knows. */
   readonly positions: Float64Array | undefined
@@ -187,7 +187,7 @@ export async function nextRows(
   return { ...chunk, rows: chunk.rows.filter((row) => isListed(reading, access, row)) }
 }
 
-/** The same as one text, when every row in the realms belongs to the list as it lies there. */
+/** The same as one text, when every row in the realms belongs to the list unchanged. */
 export async function nextText(tx: ReadTx, reading: Reading, after: number) {
   const { table, realms, positions, filters, view, actor } = reading
   if (positions !== undefined || filters.length > 0) return undefined
@@ -249,7 +249,7 @@ function isListed(reading: Reading, access: Access, row: StoredRow): boolean {
   return filters.length === 0 || matches(filters, parseStored(row.value))
 }
 
-/** Asked for member rows only, whose key is `id`. */
+/** Called only for member rows, whose key is `id`. */
 function keyOfRow(row: StoredRow): unknown {
   return parseStored(row.value)['id']
 }

@@ -19,7 +19,7 @@ export const MAINTENANCE: Readonly<Partial<Record<Job['kind'], JobStep>>> = {
   erase: eraseRealm,
 }
 
-/** Adds the entries of one new index; objects written meanwhile bring their own. */
+/** Adds the entries of one new index; objects written meanwhile already have theirs. */
 function buildIndex(...[database, { id }]: Parameters<JobStep>): ReturnType<JobStep> {
   return continueJob(database, id, async (tx, job) => {
     const { table: name, index: number, after } = job.state
@@ -40,7 +40,10 @@ function buildIndex(...[database, { id }]: Parameters<JobStep>): ReturnType<JobS
   })
 }
 
-/** In small batches until the unit has lasted long enough, because rows have few or many index entries. */
+/**
+ * In small batches until the unit has lasted long enough, because rows have few or many index
+ * entries.
+ */
 function eraseRealm(...[database, { id }]: Parameters<JobStep>): ReturnType<JobStep> {
   return continueJob(database, id, async (tx, job) => {
     const end = performance.now() + UNIT_MS

@@ -32,7 +32,9 @@ export function getObject(
   })
 }
 
-/** The stored key that an address names in a view: `#x` on `/my` is the actor's own (design.md §6). */
+/**
+ * The stored key that an address names in a view: `#x` on `/my` is the actor's own (design.md §6).
+ */
 export function keyInView(table: Table, view: ViewName, key: string, actor: Actor): string {
   const found = keyFromPath(table, key)
   return view === 'my' && !table.compound ? privateKey(found, actor.subject ?? '') : found

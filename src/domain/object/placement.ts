@@ -100,7 +100,7 @@ async function realmOfRow(
   return tx.realms.ensure(id)
 }
 
-/** Throws `CONFLICT` when a new realm would take up the id of one that was, or still leaves traces. */
+/** Throws `CONFLICT` when a new realm would reuse the id of a deleted one. */
 export async function requireFreshRealm(tx: WriteTx, id: string): Promise<void> {
   if (!(await tx.realms.isRetired(id)) && !(await tx.objects.isRealmUsed(id))) return
   throw new SatchelError(

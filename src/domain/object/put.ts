@@ -21,7 +21,7 @@ export function putDrafts(writing: Writing, drafts: readonly Draft[]): Promise<s
   return rules === undefined ? putAll(writing, drafts) : putRows(writing, rules, drafts)
 }
 
-/** Objects of ordinary tables do not change who may do what: they go in batches. */
+/** Objects of ordinary tables do not change permissions, so they are written in batches. */
 async function putAll(given: Writing, drafts: readonly Draft[]): Promise<string[]> {
   const { tx, table, now } = given
   const texts: string[] = []
@@ -75,7 +75,7 @@ function takeBatch(drafts: readonly Draft[], start: number): Draft[] {
   return batch
 }
 
-/** Each row may change what the next one is allowed to do. */
+/** Each row may change the permissions that the next one is checked against. */
 async function putRows(
   given: Writing,
   rules: RowRules,

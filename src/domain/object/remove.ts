@@ -14,7 +14,7 @@ export interface Removal {
   readonly actor: Actor
   readonly view: ViewName
   readonly table: string
-  /** The key as the address has it, decoded. */
+  /** The key in the address, decoded. */
   readonly key: string
   /** ms since the epoch. */
   readonly now: number

@@ -23,8 +23,8 @@ const MOST_TABLES = 500
  * Declares tables as a pushed schema says (design.md §6 schema text): new ones are made, known ones
  * changed, `null` hides without losing anything. New indexes of a table with rows are built by a
  * job. A new `@` table gets its prefix of `idPrefixes` unless another has it. `now` in ms. Throws
- * `CONFLICT` when a key path would change under existing rows, `UNPROCESSABLE` for what cannot be
- * declared.
+ * `CONFLICT` when a key path would change under existing rows, `UNPROCESSABLE` for an invalid
+ * declaration.
  */
 export async function declareTables(
   tx: WriteTx,
@@ -134,7 +134,7 @@ async function buildIndexes(tx: WriteTx, table: Table, now: number): Promise<voi
 export interface BuildingIndex {
   readonly table: string
   readonly index: string
-  /** Objects looked at, of how many. */
+  /** Objects indexed so far, and in all. */
   readonly done: number
   readonly total: number
 }
@@ -149,7 +149,7 @@ export interface SchemaReport {
   readonly building: readonly BuildingIndex[]
 }
 
-/** Names of the tables that a push touched. */
+/** Names of the tables that a push changed. */
 export interface SchemaChange {
   readonly created: readonly string[]
   readonly changed: readonly string[]
@@ -180,7 +180,7 @@ export async function reportSchema(tx: ReadTx, names?: readonly string[]): Promi
   }
 }
 
-/** The jobs that build indexes of these tables, in the order in which they are worked off. */
+/** The jobs that build indexes of these tables, in the order in which they run. */
 export async function indexJobs(tx: ReadTx, tables: readonly Table[]): Promise<Job[]> {
   const numbers = new Set(tables.flatMap(({ indexes }) => indexes.map(({ number }) => number)))
   return (await tx.jobs.list())

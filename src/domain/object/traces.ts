@@ -6,7 +6,10 @@ import type { Table } from '../store/tables'
 
 const NONE: readonly never[] = []
 
-/** The entries of an object in the indexes of a store. Its properties are read only if they are needed. */
+/**
+ * The entries of an object in the indexes of a store. Its properties are read only if they are
+ * needed.
+ */
 export function tracesOf(
   table: Table,
   { text, object }: { readonly text: string; readonly object: () => WireObject },
@@ -17,7 +20,7 @@ export function tracesOf(
   }
 }
 
-/** The same for a stored value, parsed only when there is something to find. */
+/** The same for a stored value, which is parsed only if it has index entries or references. */
 export function storedTraces(table: Table, value: string): Traces {
   let parsed: WireObject | undefined
   return tracesOf(table, { text: value, object: () => (parsed ??= parseStored(value)) })

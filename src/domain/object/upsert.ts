@@ -21,10 +21,12 @@ import type { Table } from '../store/tables'
 import { keyFromPath } from '../value/key'
 import { propertyAt } from '../value/property'
 
-/** Objects that are checked and serialised before others get a turn. */
+/** Objects that are checked and serialised before other requests get a turn. */
 const SLICE = 1_000
 
-/** The properties of an upsert without its objects. The caller has checked the scopes of the view. */
+/**
+ * The properties of an upsert without its objects. The caller has checked the scopes of the view.
+ */
 export interface UpsertTarget {
   readonly actor: Actor
   readonly table: string

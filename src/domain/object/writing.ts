@@ -11,7 +11,10 @@ import type { Draft } from './draft'
 import type { Awaitable } from '../store/records'
 import type { Table } from '../store/tables'
 
-/** The context of one writing request: its actor, view and unit, and the rules of the built-in tables. */
+/**
+ * The context of one writing request: its actor, view and unit, and the rules of the built-in
+ * tables.
+ */
 export interface Writing {
   readonly tx: WriteTx
   readonly actor: Actor
@@ -66,7 +69,9 @@ export interface RowRules {
   afterPut(writing: Writing, placement: Placement): Awaitable<void>
   /** Follows or replaces the removal. True: it took care of the row itself. */
   remove(writing: Writing, previous: StoredObject): Awaitable<boolean>
-  /** Runs a change of rows in a realm. Throws `CONFLICT` for a state the realm must not be left in. */
+  /**
+   * Runs a change of rows in a realm. Throws `CONFLICT` for a state the realm must not be left in.
+   */
   guard(writing: Writing, realm: RealmRef, change: () => Promise<void>): Promise<void>
 }
 
@@ -93,8 +98,8 @@ export interface Offload {
   /** Remembers which values were extracted from the object of this draft. */
   note(draft: Draft, values: readonly ExtractedValue[]): void
   /**
-   * Writes the bytes to the blob store and runs `record`; they cannot be removed before it ends, and
-   * are discarded when it throws.
+   * Writes the bytes to the blob store and runs `record`; they cannot be removed before it ends,
+   * and are discarded when it throws.
    */
   keep<T>(record: () => Promise<T>): Promise<T>
   /**

@@ -18,7 +18,10 @@ import { ROW_RULES } from './row-rules'
 
 export type InvitationAnswer = 'accept' | 'reject'
 
-/** An invitation as its page shows it. Names are as people gave them; those that are missing are empty. */
+/**
+ * An invitation as its page shows it. Names are as people gave them; those that are missing are
+ * empty.
+ */
 export interface ShownInvitation {
   readonly state: 'open' | 'accepted' | 'rejected'
   readonly email: string
@@ -29,7 +32,9 @@ export interface ShownInvitation {
   readonly inviterEmail: string
 }
 
-/** Throws `UNKNOWN_INVITATION` when it was taken back, or is for another address or realm by now. */
+/**
+ * Throws `UNKNOWN_INVITATION` when it was taken back, or is for another address or realm by now.
+ */
 export async function getInvitation(tx: ReadTx, invitation: Invitation): Promise<ShownInvitation> {
   const { row, state, realmId, userId } = await findRow(tx, invitation)
   const inviter = row['invitedBy']
@@ -46,9 +51,9 @@ export async function getInvitation(tx: ReadTx, invitation: Invitation): Promise
 
 /**
  * Writes the answer of the person whose mailbox it is into the row, as they could themselves
- * (protocol.md §6.4); a second one of the same kind changes nothing. `user` is the invitee; rejecting
- * needs no user. `now` in ms. Throws as `getInvitation`, `CONFLICT` when another
- * account has answered, or when what is rejected was accepted before, and `BUSY` when the user went
+ * (protocol.md §6.4); a second one of the same kind changes nothing. `user` is the invitee;
+ * rejecting needs no user. `now` in ms. Throws as `getInvitation`, `CONFLICT` when another account
+ * has answered, or when what is rejected was accepted before, and `BUSY` when the user went
  * meanwhile.
  */
 export async function answerInvitation(
@@ -119,7 +124,7 @@ async function requireAlive(tx: WriteTx, { id, incarnation }: User): Promise<voi
   throw new SatchelError('BUSY', 'This user was deleted a moment ago: try again', { retryAfter: 1 })
 }
 
-/** The link has proven who answers, and what is changed is theirs to change. */
+/** The link proves the identity of the person, who may change these properties. */
 async function write(
   tx: WriteTx,
   table: Table,

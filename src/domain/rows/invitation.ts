@@ -11,7 +11,9 @@ import type { ReadTx, WriteTx } from '../store/store'
 import { findUser } from '../access/actor'
 import { DAY, HOUR } from '../value/time'
 
-/** Counts the invitations of one person by a hash that does not identify them: they may be deleted. */
+/**
+ * Counts the invitations of one person by a hash that does not identify them: they may be deleted.
+ */
 export function hashInviter(userId: string): string {
   return hashSecret(userId)
 }
@@ -38,8 +40,8 @@ export interface InvitationFacts {
 }
 
 /**
- * Puts down the mail with the link, in the unit that writes the row. Throws `MAIL_NOT_CONFIGURED` and
- * `NO_PUBLIC_ADDRESS`.
+ * Puts down the mail with the link, in the unit that writes the row. Throws `MAIL_NOT_CONFIGURED`
+ * and `NO_PUBLIC_ADDRESS`.
  */
 export type SendInvitation = (tx: WriteTx, facts: InvitationFacts) => Promise<void>
 
@@ -96,13 +98,15 @@ export function addressIn(row: WireObject): string {
   return typeof row['email'] === 'string' ? foldEmail(row['email']) : ''
 }
 
-/** So many invitations one person sends in a day, and so many go to one address: more is a nuisance. */
+/**
+ * So many invitations one person sends in a day, and so many go to one address: more is a nuisance.
+ */
 export const MAILS_PER_DAY = { inviter: 100, address: 10 }
 
 const ANSWERS = ['userId', 'accepted', 'rejected']
 const SERVERS = ['invitedDate', 'invitedBy']
 
-/** A writer who may write everything replaces rows whole: what the server said in them stays. */
+/** A writer with `GLOBAL_WRITE` replaces whole rows: the properties that the server set stay. */
 function sentBefore(before: WireObject, row: WireObject): WireObject {
   const kept = SERVERS.filter((name) => Object.hasOwn(before, name) && !Object.hasOwn(row, name))
   return Object.fromEntries(kept.map((name) => [name, before[name]]))

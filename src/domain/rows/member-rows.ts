@@ -11,7 +11,10 @@ import { mayGrant, parsePermissions } from '../value/permission'
 import { requireCustomRealm } from './role-rows'
 import { foldEmail } from '../value/email'
 
-/** Properties that only the server and, of the first two, the addressed person change (design.md §5.4). */
+/**
+ * Properties that only the server and, of the first two, the addressed person change (design.md
+ * §5.4).
+ */
 const ANSWERS = ['accepted', 'rejected'] as const
 const SYSTEM = [...ANSWERS, 'invitedDate', 'invitedBy'] as const
 
@@ -57,7 +60,10 @@ export const MEMBER_RULES: RowRules = {
   guard: keepingFullRights,
 }
 
-/** The permissions that a `members` row grants. Throws `UNPROCESSABLE` naming the property that is wrong. */
+/**
+ * The permissions that a `members` row grants. Throws `UNPROCESSABLE` naming the property that is
+ * wrong.
+ */
 export function membershipOf(row: WireObject, source: string, realm: RealmRef): Membership {
   const userId = optionalString(row, 'userId')
   const email = optionalString(row, 'email')

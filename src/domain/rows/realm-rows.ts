@@ -7,7 +7,9 @@ import { mayRead } from '../access/access'
 import { authorizePut, authorizeRemoval, refuseInvisible } from '../object/authorize'
 import { FULL, hasFullRights, mayManage } from '../value/permission'
 
-/** Any user may create a realm; it belongs to its owner (protocol.md §6.1, design.md §4 Realm ids). */
+/**
+ * Any user may create a realm; it belongs to its owner (protocol.md §6.1, design.md §4 Realm ids).
+ */
 export const REALM_RULES: RowRules = {
   complete(draft) {
     const { key, realmId } = draft
@@ -79,7 +81,10 @@ function isRefusal(error: unknown): boolean {
   return error instanceof SatchelError && error.code === 'NOT_AUTHORIZED'
 }
 
-/** `rlm~<key>` is for the owner of the object with that key, or managers of its table (design.md §4). */
+/**
+ * `rlm~<key>` is for the owner of the object with that key, or managers of its table (design.md
+ * §4).
+ */
 async function requireTieRight(writing: Writing, id: string): Promise<void> {
   if (!id.startsWith(TIED)) return
   const { tx } = writing
@@ -95,7 +100,9 @@ async function requireTieRight(writing: Writing, id: string): Promise<void> {
   }
 }
 
-/** The owner has every right, so only a holder of every right may appoint one, an accepted member. */
+/**
+ * The owner has every right, so only a holder of every right may appoint one, an accepted member.
+ */
 async function requireOwnerChange(writing: Writing, { realm, owner }: Placement): Promise<void> {
   if (!hasFullRights(heldIn(writing, realm.ref))) {
     throw refuse('owner', 'changing the "owner" of a realm needs full rights in it')

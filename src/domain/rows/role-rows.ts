@@ -8,7 +8,10 @@ import { findRoles } from '../access/access'
 import { authorizePut } from '../object/authorize'
 import { mayGrant, mayManage, parsePermissions } from '../value/permission'
 
-/** Roles are named sets of permissions; the ones in `rlm-public` count everywhere (protocol.md §6.2). */
+/**
+ * Roles are named sets of permissions; the ones in `rlm-public` count everywhere (protocol.md
+ * §6.2).
+ */
 export const ROLE_RULES: RowRules = {
   complete(draft) {
     requireCustomRealm(draft, 'roles')

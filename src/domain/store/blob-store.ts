@@ -8,13 +8,15 @@ import type { SatchelError } from '../value/error'
  */
 export interface BlobStore extends AsyncDisposable {
   /**
-   * Stores bytes as they arrive and holds only a few chunks of them in memory. They are removed when
-   * the result is disposed, unless it was kept. Throws the refusal of `room`, and the errors of `bytes`
-   * themselves, `STORAGE_FULL`, `STORAGE_FAILED`, `READ_ONLY`, or `BUSY` when the store is closing;
-   * then nothing is left behind.
+   * Stores bytes as they arrive and holds only a few chunks of them in memory. They are removed
+   * when the result is disposed, unless it was kept. Throws the refusal of `room`, and the errors
+   * of `bytes` themselves, `STORAGE_FULL`, `STORAGE_FAILED`, `READ_ONLY`, or `BUSY` when the store
+   * is closing; then nothing is left behind.
    */
   receive(bytes: AsyncIterable<Uint8Array>, room: Room): Promise<Arrival>
-  /** Opens the bytes at a place. Throws `BLOB_DAMAGED` when they are missing or not `size` bytes. */
+  /**
+   * Opens the bytes at a place. Throws `BLOB_DAMAGED` when they are missing or not `size` bytes.
+   */
   open(place: string, size: number): Promise<BlobContent>
   /** Removes the bytes at a place, if there are any. */
   remove(place: string): Promise<void>
@@ -40,8 +42,8 @@ export interface Arrival extends AsyncDisposable {
   /** Where the bytes are, from the moment they are kept. */
   readonly place: string
   /**
-   * Gives the bytes a place, makes them survive power loss and runs `record`, which records the place
-   * in the database. When it throws, the bytes are removed. At most once.
+   * Gives the bytes a place, makes them survive power loss and runs `record`, which records the
+   * place in the database. When it throws, the bytes are removed. At most once.
    */
   keep<T>(record: () => Promise<T>): Promise<T>
 }

@@ -22,8 +22,8 @@ export interface BlobUsage {
 export interface BlobReader {
   find(id: string): Awaitable<BlobState | undefined>
   /**
-   * The blob, if the owner of the private realm `uploader` uploaded it, or an object in one of these
-   * realms references it; realms that are being erased do not count.
+   * The blob, if the owner of the private realm `uploader` uploaded it, or an object in one of
+   * these realms references it; realms that are being erased do not count.
    */
   findFor(
     id: string,
@@ -33,9 +33,14 @@ export interface BlobReader {
   isUploadedBy(id: string, uploader: RealmRef | null): Awaitable<boolean>
   /** True when an object in another realm references the blob, whether it exists or not. */
   isReferencedOutside(id: string, realm: RealmRef | null): Awaitable<boolean>
-  /** The blobs of one uploader, or with null of the whole database; equal contents count each time. */
+  /**
+   * The blobs of one uploader, or with null of the whole database; equal contents count each time.
+   */
   usage(uploader: RealmRef | null): Awaitable<BlobUsage>
-  /** Up to `limit` blobs whose ids come after `after`, in order: all, or those that nothing references. */
+  /**
+   * Up to `limit` blobs whose ids come after `after`, in order: all, or those that nothing
+   * references.
+   */
   list(after: string, limit: number, onlyIdle?: boolean): Awaitable<BlobState[]>
   /** Up to `limit` blobs after this one, or from the first, in order of their hashes, then ids. */
   byContent(after: Pick<Blob, 'hash' | 'id'> | undefined, limit: number): Awaitable<Blob[]>
@@ -47,11 +52,17 @@ export interface BlobReader {
   references(id: string, limit: number): Awaitable<BlobReference[]>
   /** The private realms of its uploaders. */
   uploaders(id: string): Awaitable<RealmRef[]>
-  /** Up to `limit` contents whose hashes come after `after`, in order: each once, however many blobs have it. */
+  /**
+   * Up to `limit` contents whose hashes come after `after`, in order: each once, however many blobs
+   * have it.
+   */
   contents(after: string, limit: number): Awaitable<Pick<Blob, 'hash' | 'size'>[]>
   /** Up to `limit` blobs that have this content. */
   ofContent(hash: string, limit: number): Awaitable<Blob[]>
-  /** The place in the blob store where the bytes with this hash are; undefined when no blob has them. */
+  /**
+   * The place in the blob store where the bytes with this hash are; undefined when no blob has
+   * them.
+   */
   placeOf(hash: string): Awaitable<string | undefined>
   /** True when a content is recorded at this place. */
   isPlaceUsed(place: string): Awaitable<boolean>
@@ -62,7 +73,9 @@ export interface BlobReader {
 export interface BlobWriter extends BlobReader {
   /** Adds a blob, or another uploader of it; its grace period before collection starts again. */
   put(blob: Blob, uploader: RealmRef | null): Awaitable<void>
-  /** Removes a blob and its uploaders. When no other blob has its content, the place becomes spent. */
+  /**
+   * Removes a blob and its uploaders. When no other blob has its content, the place becomes spent.
+   */
   remove(id: string): Awaitable<void>
   /** Records where the bytes with this hash are from now on; their former place becomes spent. */
   placeContent(hash: string, place: string): Awaitable<void>
@@ -70,7 +83,10 @@ export interface BlobWriter extends BlobReader {
   removeSpentPlace(place: string): Awaitable<void>
 }
 
-/** Binary data beside the objects that reference it (spec.md §2.7, protocol.md §8). Its bytes never change. */
+/**
+ * Binary data beside the objects that reference it (spec.md §2.7, protocol.md §8). Its bytes never
+ * change.
+ */
 export interface Blob {
   /** Chosen by the client that uploaded it. */
   readonly id: string

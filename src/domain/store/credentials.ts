@@ -85,7 +85,10 @@ export interface TimeReader {
 }
 
 export interface TimeWriter extends TimeReader {
-  /** Raises the latest time; an earlier one changes nothing. It is no policy and no commit tells of it. */
+  /**
+   * Raises the latest time; an earlier one changes nothing. It is no policy and no commit tells of
+   * it.
+   */
   keep(time: number): Awaitable<void>
   /** Sets the latest time to this one, though it be earlier. */
   reset(time: number): Awaitable<void>

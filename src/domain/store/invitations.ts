@@ -24,7 +24,10 @@ export interface Invitation {
 
 export interface InvitationReader {
   find(id: string): Awaitable<Invitation | undefined>
-  /** When this inviter's invitations went out, in the span and no more than `most`, the newest first. */
+  /**
+   * When this inviter's invitations went out, in the span and no more than `most`, the newest
+   * first.
+   */
   sentBy(inviter: string, span: Span, most: number): Awaitable<number[]>
   /** When invitations went to this address, likewise. */
   sentTo(email: string, span: Span, most: number): Awaitable<number[]>

@@ -75,8 +75,8 @@ export interface Mailer extends AsyncDisposable {
   /** Whether mails can be sent at all, as far as the settings say. */
   isReady(tx: ReadTx): Awaitable<boolean>
   /**
-   * Puts a letter down in the unit that makes it necessary, which is what it costs: it is sent after
-   * the commit, and again until it has gone or expires. Throws `MAIL_NOT_CONFIGURED`.
+   * Puts a letter down in the unit that makes it necessary, which is what it costs: it is sent
+   * after the commit, and again until it has gone or expires. Throws `MAIL_NOT_CONFIGURED`.
    */
   post(tx: WriteTx, letter: Letter): Promise<void>
   /** Undefined when mails cannot be sent. */

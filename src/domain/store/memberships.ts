@@ -3,7 +3,7 @@ import type { PermissionSet } from '../value/permission'
 import type { Awaitable } from './records'
 
 /**
- * What a `members` row or the ownership of a `realms` row gives its user in a realm
+ * The rights that a `members` row or the ownership of a `realms` row gives its user in a realm
  * (protocol.md §6.3, design.md §5.4). Derived in the unit that writes the row.
  */
 export interface Membership {

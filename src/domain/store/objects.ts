@@ -29,7 +29,10 @@ export interface ChunkSize {
   readonly bytes: number
 }
 
-/** Entries of one declared index with one of these keys, or in the range from `lower` up to before `upper`. */
+/**
+ * Entries of one declared index with one of these keys, or in the range from `lower` up to before
+ * `upper`.
+ */
 export interface IndexLookup {
   readonly index: number
   readonly keys: readonly Uint8Array[]
@@ -74,8 +77,8 @@ export interface ObjectReader {
     realms?: ReadonlySet<RealmRef>,
   ): Awaitable<Chunk>
   /**
-   * The values that `scan` would give, joined by commas, with the position to go on after; undefined
-   * when they are not to be had in one go (large values, several realms).
+   * The values that `scan` would give, joined by commas, with the position to go on after;
+   * undefined when they are not to be had in one go (large values, several realms).
    */
   scanText(
     table: Table,

@@ -49,7 +49,9 @@ export interface Client {
   readonly created: number
   /** The moment its key stops working, ms, or null. Set on the old client by a rotation. */
   readonly expires: number | null
-  /** Whose it is: this person may log in as others if its scopes permit (protocol.md §2.1), or null. */
+  /**
+   * Whose it is: this person may log in as others if its scopes permit (protocol.md §2.1), or null.
+   */
   readonly email: string | null
 }
 

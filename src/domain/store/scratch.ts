@@ -1,7 +1,7 @@
 /**
- * The seam between the domain and the place for temporary files of one database: imports on their way
- * into the tables, which a job goes on with after a restart, and lists of exports. Files are written
- * once, front to back. `test/contract/scratch.ts` is its contract suite.
+ * The seam between the domain and the place for temporary files of one database: imports on their
+ * way into the tables, which a job goes on with after a restart, and lists of exports. Files are
+ * written once, front to back. `test/contract/scratch.ts` is its contract suite.
  */
 export interface Scratch {
   /** Creates a file; `extension` is the end of its name. Throws `STORAGE_FULL` or `READ_ONLY`. */
@@ -11,8 +11,8 @@ export interface Scratch {
   /** Removes a file, if it exists. */
   remove(name: string): Promise<void>
   /**
-   * Removes the files that were created before `before` (ms) and that `isUsed` does not claim. Younger
-   * ones may belong to another process that has not recorded them yet.
+   * Removes the files that were created before `before` (ms) and that `isUsed` does not claim.
+   * Younger ones may belong to another process that has not recorded them yet.
    */
   sweep(before: number, isUsed: (name: string) => boolean): Promise<void>
 }
@@ -34,7 +34,10 @@ export interface ScratchWriter extends AsyncDisposable {
 export interface ScratchFile extends Disposable {
   /** In bytes. */
   readonly size: number
-  /** Up to `length` bytes from `offset`. Synchronous, because units of work read their input with it. */
+  /**
+   * Up to `length` bytes from `offset`. Synchronous, because units of work read their input with
+   * it.
+   */
   read(offset: number, length: number): Uint8Array
   /** The bytes from `begin` up to `end`, or all of them. */
   stream(begin?: number, end?: number): AsyncIterable<Uint8Array>

@@ -49,17 +49,18 @@ export interface Database extends AsyncDisposable {
   readonly id: string
   readonly name: string
   /**
-   * Runs `work` on one consistent snapshot of the committed data. `work` awaits nothing but its `tx`
-   * (else it keeps its snapshot or is refused), and the `tx` is dead afterwards. `work` may run again
-   * when the engine could not keep the snapshot, so it has no effect but its result.
+   * Runs `work` on one consistent snapshot of the committed data. `work` awaits nothing but its
+   * `tx` (else it keeps its snapshot or is refused), and the `tx` is dead afterwards. `work` may
+   * run again when the engine could not keep the snapshot, so it has no effect but its result.
    */
   read<T>(work: (tx: ReadTx) => Awaitable<T>): Promise<T>
   /**
    * Runs `work` as one unit, all or nothing, durable when the promise resolves. Units are serial.
    * Throws `BUSY` when the unit had to wait too long (it has certainly not run) and `STORAGE_FULL`
-   * or `STORAGE_FAILED` when nothing of it was kept. `work` may run again after such a failure, so it
-   * has no effect but through its `tx`. After an error of the engine (a `CONFLICT` included) the unit
-   * is over, or the part of it that `attempt` ran: catch it outside, never go on with the `tx`.
+   * or `STORAGE_FAILED` when nothing of it was kept. `work` may run again after such a failure, so
+   * it has no effect but through its `tx`. After an error of the engine (a `CONFLICT` included) the
+   * unit is over, or the part of it that `attempt` ran: catch it outside, never go on with the
+   * `tx`.
    */
   write<T>(work: (tx: WriteTx) => Awaitable<T>, options?: WriteOptions): Promise<T>
   /**
@@ -84,7 +85,9 @@ export type DutyName = 'jobs' | 'mails' | 'blobs'
 
 /** Disposing gives the duty back, or stops asking for it. */
 export interface Duty extends AsyncDisposable {
-  /** False until the duty is granted and after it is lost: then finish the unit under way and stop. */
+  /**
+   * False until the duty is granted and after it is lost: then finish the unit under way and stop.
+   */
   readonly isMine: boolean
 }
 

@@ -22,7 +22,9 @@ export interface Table extends KeyRule {
   readonly builtIn: boolean
 }
 
-/** The tables every database has, with the keys of protocol.md §6.2; their numbers are 1, 2 and 3. */
+/**
+ * The tables every database has, with the keys of protocol.md §6.2; their numbers are 1, 2 and 3.
+ */
 export const BUILT_IN_TABLES: readonly Pick<
   Table,
   'name' | 'primaryKey' | 'compound' | 'generated' | 'idPrefix' | 'stores'

@@ -16,7 +16,10 @@ export interface UserFields {
 }
 
 export interface User extends UserFields {
-  /** One incarnation of a user id: a user who is deleted and created again has another one (design.md §3). */
+  /**
+   * One incarnation of a user id: a user who is deleted and created again has another one
+   * (design.md §3).
+   */
   readonly incarnation: number
 }
 
@@ -72,8 +75,8 @@ export interface UserPage {
 export interface UserReader {
   find(id: string): Awaitable<User | undefined>
   /**
-   * Up to `limit` users with this address, in its stored form, in the order of creation; whose id it
-   * is need not be among them.
+   * Up to `limit` users with this address, in its stored form, in the order of creation; whose id
+   * it is need not be among them.
    */
   ofEmail(email: string, limit: number): Awaitable<User[]>
   /** One page: in the order that is asked for, then in that of creation. */

@@ -138,10 +138,10 @@ function isTextIn(data: WireObject, name: string): boolean {
 }
 
 /**
- * Creates the users who are not known and changes the others, all in one unit (spec.md §4.3).
- * Resolves to what they are at its end, in the order of the changes. `now` in ms. The caller has
- * checked the scopes. Throws `UNPROCESSABLE` naming the property, `BUSY` while an earlier user with one
- * of these ids is still being removed, and as `requireWriter`.
+ * Creates new users and changes existing ones, all in one unit (spec.md §4.3). Resolves to what
+ * they are at its end, in the order of the changes. `now` in ms. The caller has checked the scopes.
+ * Throws `UNPROCESSABLE` naming the property, `BUSY` while an earlier user with one of these ids is
+ * still being removed, and as `requireWriter`.
  */
 export function writeUsers(
   database: Database,
@@ -186,7 +186,7 @@ export async function writeUser(
   })
 }
 
-/** An evaluation begins with the user, or when they are made one who evaluates; null begins it anew. */
+/** An evaluation begins when the user is created or becomes an `eval` user; null restarts it. */
 function evalUntil(
   { evalDaysLeft: days, place }: UserChange,
   known: User | undefined,

@@ -21,7 +21,9 @@ export function licenseOf(user: Term, now: number): License {
   return licensedUntil(user) <= now ? 'expired' : 'ok'
 }
 
-/** Days of evaluation that are left at `now`, a begun day counted as one; undefined without a term. */
+/**
+ * Days of evaluation that are left at `now`, a begun day counted as one; undefined without a term.
+ */
 export function evalDaysLeft({ evalUntil }: Pick<User, 'evalUntil'>, now: number) {
   return evalUntil === null ? undefined : Math.max(0, Math.ceil((evalUntil - now) / DAY))
 }

@@ -13,7 +13,9 @@ export interface UserListJson {
   readonly pagingKey?: string
 }
 
-/** The requested page. `now` in ms. The caller has checked the scopes. Throws as `requireStanding`. */
+/**
+ * The requested page. `now` in ms. The caller has checked the scopes. Throws as `requireStanding`.
+ */
 export function listUsers(
   database: Database,
   actor: Actor,
@@ -32,7 +34,10 @@ export function listUsers(
   })
 }
 
-/** One user. `now` in ms. The caller has checked the scopes. Throws `UNKNOWN_USER`, and as `requireStanding`. */
+/**
+ * One user. `now` in ms. The caller has checked the scopes. Throws `UNKNOWN_USER`, and as
+ * `requireStanding`.
+ */
 export function getUser(
   database: Database,
   actor: Actor,
@@ -66,8 +71,8 @@ export async function listEveryUser(tx: ReadTx, filter: UserFilter = {}): Promis
 }
 
 /**
- * Who has this address, in its stored form: the user whose id it is, else those whose e-mail it is,
- * where ids are something else (spec.md §2.3); of several two.
+ * The users with this address, in its stored form: the one whose id it is, else those whose e-mail
+ * it is, where ids are something else (spec.md §2.3); of several two.
  */
 export async function findUsersOfEmail(tx: ReadTx, email: string): Promise<readonly User[]> {
   const own = await tx.users.find(email)

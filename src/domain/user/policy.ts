@@ -11,7 +11,9 @@ export interface Policy {
   readonly newUsers: (typeof NEW_USERS)[number]
   /** How many days an evaluation lasts, and how many a user may have left at the most. */
   readonly evalDays: number
-  /** How many active users of type `prod` there may be for another one to come; null: any number. */
+  /**
+   * How many active users of type `prod` there may be for another one to come; null: any number.
+   */
   readonly seats: number | null
   /** Where the web hook is asked, or null when there is none. */
   readonly hookUrl: string | null
@@ -61,7 +63,7 @@ export async function changePolicy(tx: WriteTx, changes: Partial<Policy>): Promi
 }
 
 /**
- * What the policy itself says about someone who is not known; `webhook` leaves it to the hook.
+ * The policy's verdict on a person who is not a user; `webhook` leaves it to the hook.
  * `login` is no wish to become a user (protocol.md §2.1).
  */
 export function verdictOn(
@@ -110,7 +112,10 @@ export async function admitUser(
   })
 }
 
-/** Throws `BUSY` while an earlier user with this id is still leaving realms: those are not this one's. */
+/**
+ * Throws `BUSY` while an earlier user with this id is still leaving realms: those are not this
+ * one's.
+ */
 export async function requireFreeId(tx: WriteTx, id: string): Promise<void> {
   const jobs = await tx.jobs.list()
   if (!jobs.some(({ kind, state }) => kind === 'leave' && state['user'] === id)) return

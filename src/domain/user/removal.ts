@@ -81,17 +81,18 @@ export async function leaveRealms(tx: WriteTx, userId: string, now: number): Pro
   }
 }
 
-/** How far a realm is in being handed over. */
+/** The progress of handing over a realm. */
 export interface HandOver {
-  /** First for a member who has full rights already; when there is none, they are given to all. */
+  /** True while looking for a member with full rights; when there is none, all members get them. */
   readonly isLooking: boolean
-  /** The member it has come to. */
+  /** The last member that was processed. */
   readonly after: string
 }
 
 /**
  * Hands a realm that has lost a member with full rights over to its members, unless one of them has
- * full rights as well (spec.md §3): a batch of them. Resolves to where to go on, undefined at the end.
+ * full rights as well (spec.md §3): a batch of them. Resolves to where to go on, undefined at the
+ * end.
  */
 export async function handOver(
   tx: WriteTx,

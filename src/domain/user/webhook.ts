@@ -10,7 +10,7 @@ import { DAY } from '../value/time'
 /** The address of the web hook for new users, and the secret that signs its requests. */
 export interface WebhookAddress {
   readonly url: string
-  /** The secrets that are good now, the newest first. */
+  /** The secrets that are valid now, the newest first. */
   readonly secrets: readonly string[]
 }
 
@@ -22,13 +22,13 @@ export interface PolicyChange {
 
 export interface WebhookRotation {
   readonly hookSecret: string
-  /** Until when the old secret signs besides, ms since the epoch. */
+  /** The old secret signs too until this time, ms since the epoch. */
   readonly oldSecretUntil: number
 }
 
 /**
- * Changes the policy. With the first address of a web hook a secret is made; it stays while there is
- * one, wherever that is. Throws `UNPROCESSABLE`.
+ * Changes the policy. The first web hook address creates a secret, which stays until the web hook
+ * is removed. Throws `UNPROCESSABLE`.
  */
 export async function setPolicy(
   tx: WriteTx,
@@ -47,7 +47,7 @@ export async function setPolicy(
   return { policy, hookSecret: null }
 }
 
-/** A new secret; the old one signs besides for `days` more. `now` in ms. Throws `UNPROCESSABLE`. */
+/** A new secret; the old one signs too for `days` more. `now` in ms. Throws `UNPROCESSABLE`. */
 export async function rotateWebhookSecret(
   tx: WriteTx,
   vault: Vault,
@@ -91,7 +91,7 @@ export function readVerdict(answer: unknown): Verdict {
   if (!ok) throw unprocessable('"ok" is false')
   const action = ACTIONS.find((name) => name === getOwn(answer, 'action'))
   if (action === undefined) throw unprocessable(`"action" must be ${ACTIONS.join(', ')}`)
-  // Languages that know no absent property say null for nothing.
+  // Some languages cannot omit a property and send null.
   const given = getOwn(answer, 'userData') ?? undefined
   if (given === undefined) return { action }
   const data = userDataOf(given)

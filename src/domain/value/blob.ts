@@ -14,8 +14,8 @@ export function requireBlobId(text: string): string {
 }
 
 /**
- * The content type of a blob from outside: it becomes a header, and is for its bytes to say where it
- * is empty. Throws `INVALID_REQUEST`.
+ * The content type of a blob from outside: it becomes a header; an empty one becomes the type of
+ * plain bytes. Throws `INVALID_REQUEST`.
  */
 export function requireBlobType(text: string): string {
   const type = text.replaceAll(/^ +| +$/g, '')
@@ -35,7 +35,7 @@ export function formatRef(id: string): string {
   return `${VERSION}:${id}`
 }
 
-/** The id in a ref, or undefined for a text that names no blob of ours. */
+/** The id in a ref, or undefined for a text that is not a valid ref. */
 export function parseRef(ref: string): string | undefined {
   const [version, id, ...rest] = ref.split(':')
   return version === VERSION && id !== undefined && rest.length === 0 && isBlobId(id)
@@ -43,7 +43,7 @@ export function parseRef(ref: string): string | undefined {
     : undefined
 }
 
-/** Names the way blobs are stored: there is one. */
+/** The version of the format of refs: there is only one. */
 const VERSION = '1'
 
 function isBlobId(text: string): boolean {
@@ -101,7 +101,9 @@ export function refsIn(object: WireObject): Found[] {
   return found
 }
 
-/** The ref of a BlobRef: recognised by string `_bt`, string `ref` and absent `v` (protocol.md §8.3). */
+/**
+ * The ref of a BlobRef: recognised by string `_bt`, string `ref` and absent `v` (protocol.md §8.3).
+ */
 export function refOf(object: WireObject): string | undefined {
   const ref = getOwn(object, 'ref')
   if (typeof ref !== 'string' || typeof getOwn(object, '_bt') !== 'string') return undefined

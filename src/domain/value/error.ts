@@ -60,7 +60,7 @@ export type ErrorCode =
   | 'INTERNAL'
 
 export interface ErrorDetails {
-  /** Which permission or property was the obstacle; sent to the caller beside the message. */
+  /** The missing permission or the wrong property; sent to the caller with the message. */
   readonly reason?: string
   /** Seconds after which a repeat may succeed. */
   readonly retryAfter?: number
@@ -85,7 +85,10 @@ export class SatchelError extends Error {
   }
 }
 
-/** A name or path from outside, made safe to appear in a sentence: escaped and cut at 100 characters. */
+/**
+ * A name or path from outside, made safe to appear in a sentence: escaped and cut at 100
+ * characters.
+ */
 export function quoted(text: string): string {
   const shown = text.length > 100 ? `${text.slice(0, 100)}…` : text
   return printableJson(shown)

@@ -18,7 +18,7 @@ export interface IdOptions {
   readonly random?: (bytes: Uint8Array<ArrayBuffer>) => void
 }
 
-/** The clients' id generator with the clock and its high-water mark in our hands. */
+/** The clients' id generator, with an injected clock and a high-water mark that can be stored. */
 export function createIds(clock: Clock, options: IdOptions = {}): Ids {
   const { random = fillRandom } = options
   const pool = new Uint8Array(RANDOM_BYTES * POOLED_IDS)
@@ -80,8 +80,8 @@ export function randomToken(bytes: number): string {
 
 /**
  * The id prefix that the clients choose for a table (protocol.md §10.2): the first letter, then
- * consonants and capitals, up to three characters; never one of `taken`. Where theirs would not
- * end, or would begin a key that means something else, we choose another: the server's word counts.
+ * consonants and capitals, up to three characters; never one of `taken`. Where their search
+ * would not end, or would give a prefix with another meaning in a key, the server chooses its own.
  */
 export function idPrefixFor(tableName: string, taken: ReadonlySet<string>): string {
   let prefix = firstPrefix(tableName)
@@ -110,7 +110,7 @@ function writeTriple(text: Uint8Array, at: number, bits: number): void {
   text[at + 3] = CHARACTERS[bits & 63]!
 }
 
-/** Cutting a pair of surrogates in two would make a key that is no text. */
+/** Cutting a pair of surrogates in two would make a key that is not well-formed. */
 function suffixOf(realmId: string): string {
   const suffix = realmId.slice(-3)
   const first = suffix.charCodeAt(0)
@@ -133,7 +133,9 @@ export function isIdPrefix(prefix: string): boolean {
   return /^[^#[\p{Cc}][^\p{Cc}]{0,2}$/u.test(prefix) && prefix.isWellFormed()
 }
 
-/** The ids that clients try after `prefix`. Finite: their letters run into the control characters. */
+/**
+ * The ids that clients try after `prefix`. Finite: their letters run into the control characters.
+ */
 function nextPrefix(prefix: string, taken: ReadonlySet<string>): string {
   if (/\d/.test(prefix)) {
     // They add 1 to a digit as text: "a2" is followed by "a21".

@@ -6,7 +6,7 @@ import { propertyAt } from './property'
 /** Longer keys are cut here: they keep their order, but equal keys may be of different values. */
 export const MAX_KEY_BYTES = 1024
 
-/** Whether a key may have been cut, so that what it finds has to be compared again. */
+/** True when a key may have been cut, so that the rows it finds must be compared again. */
 export function isCutKey(key: Uint8Array): boolean {
   return key.length >= MAX_KEY_BYTES
 }
@@ -115,7 +115,7 @@ function writeByte(byte: number): boolean {
   return true
 }
 
-/** IEEE 754, the sign turned round, and everything else too when it is negative. */
+/** IEEE 754 with the sign bit inverted, and all other bits too when the number is negative. */
 function writeNumber(tag: number, value: number): boolean {
   if (written >= MAX_KEY_BYTES) return true
   scratch[written] = tag

@@ -7,9 +7,9 @@ export interface InlineValue {
   readonly kind: InlineKind
   /** The content type of the bytes as it was given; empty where they are just bytes. */
   readonly type: string
-  /** How large it is in the measure of its kind: bytes, for a string UTF-16 units. */
+  /** Its size in bytes, for a string in UTF-16 units. */
   readonly size: number
-  /** Its bytes, or undefined when what should hold them does not. */
+  /** Its bytes, or undefined when they cannot be decoded. */
   decode(): Uint8Array | undefined
 }
 
@@ -24,7 +24,7 @@ export function inlineValueOf(value: unknown): InlineValue | undefined {
   return typeof type === 'string' && BINARY_TYPES.has(type) ? inlineBinary(type, value) : undefined
 }
 
-/** Lone surrogates would not survive as UTF-8: such a text stays where it is. */
+/** A text with lone surrogates stays in its object: UTF-8 cannot represent them. */
 function inlineString(text: string): InlineValue | undefined {
   if (!text.isWellFormed()) return undefined
   return {

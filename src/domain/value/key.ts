@@ -77,7 +77,7 @@ function compoundKeyOf(paths: readonly string[], object: Readonly<Record<string,
   throw refusal(paths[0] ?? '', 'or another part of the primary key must be a string')
 }
 
-/** Undefined for what cannot be a compound key. */
+/** Undefined for a text that is not a compound key. */
 function parseParts(text: string): (string | number)[] | undefined {
   try {
     const parts: unknown = JSON.parse(text)

@@ -10,7 +10,7 @@ export function decodePercent(raw: string): string {
     const text = decodeURIComponent(raw)
     if (text.isWellFormed()) return text
   } catch {
-    // Refused like an address that is no text.
+    // Refused below, like an address that is not well-formed.
   }
   throw new SatchelError('INVALID_REQUEST', 'The address has malformed percent-escapes')
 }

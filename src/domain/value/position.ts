@@ -1,10 +1,10 @@
-/** A place in a text, both counted from 1; columns count UTF-16 units, as editors do. */
+/** A place in a text. Lines and columns count from 1; columns count UTF-16 units, as editors do. */
 export interface Position {
   readonly line: number
   readonly column: number
 }
 
-/** Line and column of an offset in a text, which itself may begin at `start` of something greater. */
+/** Line and column of an offset in a text that begins at `start` of a larger one. */
 export function positionAt(text: string, offset: number, start = BEGINNING): Position {
   let { line } = start
   let lineStart = 0

@@ -27,10 +27,12 @@ export interface TableSchema {
   readonly yProps: readonly string[]
 }
 
-/** Finds a place in what the user wrote: an offset in a table's text, or the name of the table. */
+/** Finds a place in the text of the user: an offset in a table's text, or the name of the table. */
 export type Locate = (table: string, offset: number | undefined) => Position | undefined
 
-/** Parses a record of table name to stores text, `null` hiding the table. Throws `INVALID_SCHEMA`. */
+/**
+ * Parses a record of table name to stores text, `null` hiding the table. Throws `INVALID_SCHEMA`.
+ */
 export function parseStores(tables: unknown, locate?: Locate): Map<string, TableSchema | null> {
   if (!isRecord(tables)) {
     throw new SatchelError(
@@ -50,8 +52,8 @@ export function parseStores(tables: unknown, locate?: Locate): Map<string, Table
 }
 
 /**
- * Parses the stores text of one table. Throws `INVALID_SCHEMA` with the line and column of the text that
- * is wrong, and the correct form.
+ * Parses the stores text of one table. Throws `INVALID_SCHEMA` with the line and column of the text
+ * that is wrong, and the correct form.
  */
 export function parseTable(table: string, text: string, locate?: Locate): TableSchema {
   const parts = splitParts(text)

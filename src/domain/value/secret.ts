@@ -7,7 +7,7 @@ export function newSecret(): string {
 }
 
 /**
- * What is stored instead of a secret: base64url of its SHA-256. Secrets are random and long, so a
+ * The stored form of a secret: base64url of its SHA-256. Secrets are random and long, so a
  * slow hash would protect nothing more (design.md §3).
  */
 export function hashSecret(secret: string): string {

@@ -14,7 +14,10 @@ export function timeOfDate(value: object): number | undefined {
   return type === 'Date' && typeof text === 'string' ? timeOfText(text) : undefined
 }
 
-/** Milliseconds of an ISO 8601 text; undefined when it is none, or another time in another time zone. */
+/**
+ * Milliseconds of an ISO 8601 text; undefined when it is none, or another time in another time
+ * zone.
+ */
 export function timeOfText(text: string): number | undefined {
   if (!ISO_DATE.test(text)) return undefined
   const time = Date.parse(text)

@@ -41,7 +41,10 @@ export function getOwn(object: WireObject, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined
 }
 
-/** True for what a row leaves out: nothing, null, or an undefined as the clients send it (protocol.md §1.2). */
+/**
+ * True for what a row leaves out: nothing, null, or an undefined as the clients send it
+ * (protocol.md §1.2).
+ */
 export function isAbsent(value: unknown): boolean {
   return (
     value === undefined ||

@@ -3,7 +3,9 @@ export function isWeb({ protocol }: URL): boolean {
   return protocol === 'https:' || protocol === 'http:'
 }
 
-/** The http(s) address without a user name, a password and a fragment; undefined for any other text. */
+/**
+ * The http(s) address without a user name, a password and a fragment; undefined for any other text.
+ */
 export function parseWebAddress(text: string): URL | undefined {
   const url = URL.parse(text)
   if (url === null || !isWeb(url)) return undefined
@@ -15,7 +17,9 @@ export function isWebAddress(text: string): boolean {
   return text.length <= MAX_LENGTH && parseWebAddress(text) !== undefined
 }
 
-/** The address of a server, without a slash at its end; undefined for one with a query, or for none. */
+/**
+ * The address of a server, without a slash at its end; undefined for one with a query, or for none.
+ */
 export function serverAddressOf(text: string): string | undefined {
   const url = parseWebAddress(text)
   return url === undefined || url.search !== '' ? undefined : url.href.replace(/\/+$/, '')
