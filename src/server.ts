@@ -200,7 +200,10 @@ async function openFirstDatabase({
   const names = await hosts.list()
   const [first] = names.includes(FIRST_DATABASE) ? [FIRST_DATABASE] : names
   if (first !== undefined) {
-    await hosts.open(first)
+    // A copied database is not served, and does not keep the others from it: `resumeJobs` logs it.
+    await hosts.open(first).catch((error: unknown) => {
+      if (!(error instanceof SatchelError) || error.code !== 'COPIED_DATABASE') throw error
+    })
     return undefined
   }
   const { database } = await hosts.create(FIRST_DATABASE)

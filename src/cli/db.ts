@@ -3,7 +3,7 @@ import { UsageError } from '../config/config'
 import { type Cli, example, inSession, withDatabase, withFolder } from './command'
 import { credentials, print, table } from './output'
 
-/** `satchel db create|list|address|offload|delete`. */
+/** `satchel db create|list|address|offload|adopt|delete`. */
 export function addDatabaseCommands(program: Command, cli: Cli): void {
   const db = program.command('db').description('the databases of a data folder')
 
@@ -66,6 +66,19 @@ export function addDatabaseCommands(program: Command, cli: Cli): void {
       const { beyond, isOwn } = found
       const sentence = `${OFFLOADED[beyond] ?? `larger than ${beyond} bytes`}${isOwn ? '' : ' (set by the server)'}`
       await print(cli, options, found, sentence)
+    })
+
+  withFolder(db.command('adopt'))
+    .description('make the copy of a database folder beside the original a database of its own')
+    .argument('<name>', 'the name of the copied folder')
+    .addHelpText(
+      'after',
+      '\nIt gets a new id, epoch and signing keys; its logins, codes and queued mails are removed. Clients\nkeep their secrets: satchel client rotate replaces one.',
+    )
+    .addHelpText('after', example('satchel db adopt staging'))
+    .action(async (name, options) => {
+      const adopted = await inSession(cli, options, (session) => session.run('db.adopt', { name }))
+      await print(cli, options, adopted, `The database ${name} has an identity of its own`)
     })
 
   withFolder(db.command('delete'))

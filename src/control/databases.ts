@@ -41,6 +41,11 @@ export const databaseOperations = {
     },
   ),
 
+  'db.adopt': onFolder({ name: text }, async (folder, { name }) => {
+    const { database } = await folder.hosts.adopt(name)
+    return { name, id: database.id }
+  }),
+
   'db.delete': onFolder({ name: text }, async (folder, { name }) => {
     await folder.hosts.remove(name)
     return { name }

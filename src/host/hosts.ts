@@ -15,6 +15,8 @@ export interface Hosts extends AsyncDisposable {
   hold(name: string): Promise<HeldHost>
   /** Throws `CONFLICT` when the name is taken, `UNPROCESSABLE` when it is not a database name. */
   create(name: string): Promise<Host>
+  /** Gives a copied database an identity of its own, as `Store.adopt` says, and opens it. */
+  adopt(name: string): Promise<Host>
   /** Closes the database and removes all its data. Throws `UNKNOWN_DATABASE`. */
   remove(name: string): Promise<void>
   /** Opens the database and runs the jobs that an earlier process did not finish. */
@@ -114,6 +116,11 @@ export function createHosts(options: HostsOptions): Hosts {
     findOpen,
     open,
     create: (name) => inTurn(name, async () => await add(await store.create(name))),
+    adopt: (name) =>
+      inTurn(name, async () => {
+        await store.adopt(name)
+        return await add(await store.open(name))
+      }),
     remove: (name) =>
       inTurn(name, async () => {
         await close(name)

@@ -71,6 +71,8 @@ const SENTENCES: Partial<Record<ErrorCode, string>> = {
   STORAGE_FULL:
     'The disk is full and nothing of this request was stored: free some space and repeat it',
   READ_ONLY: 'The data folder is not writable and nothing of this request was stored',
+  COPIED_DATABASE:
+    'This database is a copy of another one on this server and is not served: see the log of the server',
   NEWER_DATA:
     'This database was written by a newer version of Satchel and can only be served by it',
 }

@@ -206,6 +206,7 @@ const DATABASE: readonly ErrorCode[] = [
   'BUSY',
   'STORAGE_FAILED',
   'NEWER_DATA',
+  'COPIED_DATABASE',
 ]
 
 function mapValues<T, U>(

@@ -71,6 +71,8 @@ export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
   STORAGE_FAILED: 'The storage failed: see the log of the server.',
   BLOB_DAMAGED:
     'The bytes of the blob are missing or damaged: uploading the same bytes again repairs it.',
+  COPIED_DATABASE:
+    'The database is a copy of another one on this server: its administrator must choose.',
   DATA_FOLDER_IN_USE: 'Another process serves the data folder. Only commands report this.',
   NEWER_DATA: 'The database was written by a newer version of Satchel.',
   INTERNAL: 'Something went wrong: see the log of the server, under the `requestId`.',

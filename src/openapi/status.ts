@@ -52,6 +52,7 @@ export const STATUS: Readonly<Record<ErrorCode, number>> = {
   PROVIDER_FAILED: 502,
   READ_ONLY: 503,
   BUSY: 503,
+  COPIED_DATABASE: 503,
   DATA_FOLDER_IN_USE: 503,
   STORAGE_FULL: 507,
   QUOTA_EXCEEDED: 507,

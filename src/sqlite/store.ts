@@ -7,6 +7,7 @@ import type { Database, Store } from '../domain/store/store'
 import { SatchelError, quoted } from '../domain/value/error'
 import { randomToken } from '../domain/value/id'
 import { type DatabaseOptions, openDatabase } from './database'
+import { openRegistry, renewIdentity } from './registry'
 
 /**
  * The databases below `<folder>/databases`, one folder each (design.md §2). The caller holds the
@@ -20,20 +21,27 @@ export function createSqliteStore(folder: string, options: DatabaseOptions): Sto
   const leftovers = createLeftovers(root, syncRoot, (name, error) => options.report?.(name, error))
 
   const folderOf = (name: string) => join(root, name)
-  const has = (name: string) =>
-    isDatabaseName(name) && existsSync(join(folderOf(name), 'database.sqlite'))
+  const fileOf = (name: string) => join(folderOf(name), 'database.sqlite')
+  const has = (name: string) => isDatabaseName(name) && existsSync(fileOf(name))
+  const registry = openRegistry(folder, options.durability, fileOf)
 
   function requireKnown(name: string): void {
     if (has(name) && !leaving.has(name)) return
     throw new SatchelError('UNKNOWN_DATABASE', `There is no database ${quoted(name)} here`)
   }
 
-  function opened(name: string): Database {
+  async function opened(name: string): Promise<Database> {
     const found = open.get(name)
     if (found !== undefined) return found
     const onClose = () => open.delete(name)
     const database = openDatabase(name, folderOf(name), { ...options, onClose })
     open.set(name, database)
+    try {
+      registry.claim(database.id, name)
+    } catch (error) {
+      await database[Symbol.asyncDispose]()
+      throw error
+    }
     return database
   }
 
@@ -42,14 +50,14 @@ export function createSqliteStore(folder: string, options: DatabaseOptions): Sto
     has: async (name) => has(name),
     async open(name) {
       requireKnown(name)
-      return opened(name)
+      return await opened(name)
     },
     async create(name) {
       requireDatabaseName(name)
       if (has(name)) throw new SatchelError('CONFLICT', `The database ${name} exists already`)
       const isNew = !existsSync(folderOf(name))
       try {
-        const database = opened(name)
+        const database = await opened(name)
         // The files of a new folder are safe from power loss when the names on their path are.
         if (options.durability !== 'none') [folderOf(name), root, folder].forEach(syncPathNow)
         return database
@@ -59,12 +67,27 @@ export function createSqliteStore(folder: string, options: DatabaseOptions): Sto
         throw error
       }
     },
+    async adopt(name) {
+      requireKnown(name)
+      try {
+        await opened(name)
+      } catch (error) {
+        if (!(error instanceof SatchelError) || error.code !== 'COPIED_DATABASE') throw error
+        renewIdentity(fileOf(name))
+        return
+      }
+      throw new SatchelError(
+        'CONFLICT',
+        `The database ${name} is not a copy of another database here: nothing was changed`,
+      )
+    },
     async remove(name) {
       requireKnown(name)
       leaving.add(name)
       try {
         await open.get(name)?.[Symbol.asyncDispose]()
         await leftovers.discard(folderOf(name))
+        registry.forget(name)
       } finally {
         leaving.delete(name)
       }
@@ -72,6 +95,7 @@ export function createSqliteStore(folder: string, options: DatabaseOptions): Sto
     async [Symbol.asyncDispose]() {
       for (const database of Array.from(open.values())) await database[Symbol.asyncDispose]()
       await leftovers[Symbol.asyncDispose]()
+      registry[Symbol.dispose]()
     },
   }
 }

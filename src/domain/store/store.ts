@@ -36,10 +36,19 @@ export interface Store extends AsyncDisposable {
   /** Names of the databases in this store, sorted. */
   list(): Promise<string[]>
   has(name: string): Promise<boolean>
-  /** Opens an existing database, or returns the open one. Throws `UNKNOWN_DATABASE`. */
+  /**
+   * Opens an existing database, or returns the open one. Throws `UNKNOWN_DATABASE`, and
+   * `COPIED_DATABASE` for a copy of another database of this store until it is adopted.
+   */
   open(name: string): Promise<Database>
   /** Throws `CONFLICT` when the name is taken, `UNPROCESSABLE` when it is no database name. */
   create(name: string): Promise<Database>
+  /**
+   * Gives a copy of another database of this store an identity of its own: keys, logins, codes and
+   * queued mails of the original are not part of it. Throws `UNKNOWN_DATABASE`, and `CONFLICT` when the
+   * database is no copy.
+   */
+  adopt(name: string): Promise<void>
   /** Closes the database and removes everything of it. Throws `UNKNOWN_DATABASE`. */
   remove(name: string): Promise<void>
 }

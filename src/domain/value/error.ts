@@ -55,6 +55,7 @@ export type ErrorCode =
   | 'READ_ONLY'
   | 'STORAGE_FAILED'
   | 'BLOB_DAMAGED'
+  | 'COPIED_DATABASE'
   | 'DATA_FOLDER_IN_USE'
   | 'NEWER_DATA'
   | 'INTERNAL'

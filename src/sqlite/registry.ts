@@ -1,0 +1,132 @@
+import { Database } from 'bun:sqlite'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { SatchelError } from '../domain/value/error'
+import { randomToken } from '../domain/value/id'
+import { type Durability, setDurability } from './durability'
+import { openFailure } from './failure'
+import { keepPrivate } from './private-file'
+
+/** The folder of each database by its id, so that two folders never serve one database. */
+export interface Registry extends Disposable {
+  /** The id of the database that was last served from this folder. */
+  idIn(name: string): string | undefined
+  /**
+   * Records that the database `id` is in the folder `name`: a new one, the same as before, or one
+   * whose folder was renamed. Throws `COPIED_DATABASE` while its recorded folder still has it.
+   */
+  claim(id: string, name: string): void
+  /** Called when the folder `name` was removed. */
+  forget(name: string): void
+}
+
+/**
+ * Opens the table of folders in `<folder>/server.sqlite` (design.md §2); `fileOf` is the database file
+ * in a folder. The caller holds the lock of the data folder. Throws like `openDatabase`.
+ */
+export function openRegistry(
+  folder: string,
+  durability: Durability,
+  fileOf: (name: string) => string,
+): Registry {
+  const file = join(folder, 'server.sqlite')
+  const db = openFile(file, durability)
+  const namesById = new Map(listFolders(db))
+
+  return {
+    idIn: (name) => namesById.entries().find(([, known]) => known === name)?.[0],
+    claim(id, name) {
+      const known = namesById.get(id)
+      if (known === name) return
+      if (known !== undefined && mayHold(fileOf(known), id)) throw copied(name, known)
+      change(() => {
+        db.run('DELETE FROM folders WHERE name = ?', [name])
+        db.run('INSERT OR REPLACE INTO folders (id, name) VALUES (?, ?)', [id, name])
+      })
+      drop(name)
+      namesById.set(id, name)
+    },
+    forget(name) {
+      change(() => db.run('DELETE FROM folders WHERE name = ?', [name]))
+      drop(name)
+    },
+    [Symbol.dispose]: () => db.close(),
+  }
+
+  function change(work: () => void): void {
+    try {
+      db.transaction(work)()
+    } catch (error) {
+      throw openFailure(error, file)
+    }
+  }
+
+  function drop(name: string): void {
+    for (const [id, its] of namesById) if (its === name) namesById.delete(id)
+  }
+}
+
+function openFile(file: string, durability: Durability): Database {
+  let db: Database | undefined
+  try {
+    keepPrivate(file)
+    db = new Database(file, { create: true, readwrite: true })
+    setDurability(db, durability)
+    db.run('CREATE TABLE IF NOT EXISTS folders (id TEXT PRIMARY KEY, name TEXT NOT NULL) STRICT')
+    return db
+  } catch (error) {
+    db?.close()
+    throw openFailure(error, file)
+  }
+}
+
+function listFolders(db: Database): [string, string][] {
+  using folders = db.prepare<{ id: string; name: string }, []>('SELECT id, name FROM folders')
+  return folders.all().map(({ id, name }) => [id, name])
+}
+
+/** True unless the file is gone or belongs to another database: a damaged one may be repaired. */
+function mayHold(file: string, id: string): boolean {
+  if (!existsSync(file)) return false
+  try {
+    using db = new Database(file, { readwrite: true })
+    using row = db.prepare<{ id: string }, []>('SELECT id FROM database')
+    return (row.get()?.id ?? id) === id
+  } catch {
+    return true
+  }
+}
+
+function copied(name: string, original: string): SatchelError {
+  return new SatchelError(
+    'COPIED_DATABASE',
+    `The database ${name} is a copy of the database ${original}, so tokens of one would open the other: make it a database of its own with satchel db adopt ${name}, or remove one of the two folders`,
+  )
+}
+
+/**
+ * Gives the database in this file, which is not open, a new identity: no token, login or code of the
+ * original is valid for it, and no queued mail is sent twice. Clients keep their secrets.
+ */
+export function renewIdentity(file: string): void {
+  try {
+    using db = new Database(file, { readwrite: true })
+    setDurability(db, 'full')
+    db.transaction(() => {
+      db.run('UPDATE database SET id = ?, epoch = ?', [randomToken(16), randomToken(6)])
+      for (const table of TIED_TO_IDENTITY) db.run(`DELETE FROM ${table}`)
+    })()
+  } catch (error) {
+    throw openFailure(error, file)
+  }
+}
+
+const TIED_TO_IDENTITY = [
+  'keys',
+  'refresh_tokens',
+  'refresh_uses',
+  'codes',
+  'mails',
+  'spent_states',
+  'revoked_logins',
+]

@@ -1,0 +1,40 @@
+import { expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { copyFolder } from '../sqlite/folders'
+import { readConfig } from '../../src/config/config'
+import { openLogs } from '../../src/log/log'
+import { startServer } from '../../src/server'
+import { createTestClock } from '../auth/setup'
+import { collectLines, setupServer, temporaryFolder } from '../setup'
+import { runJson } from './setup'
+
+// promises.md 13
+test('a copy of a database folder is not served until it is adopted, then tokens open one of the two', async () => {
+  using folder = temporaryFolder()
+  const data = join(folder.path, 'data')
+  let token = ''
+  {
+    await using server = await setupServer({ data })
+    token = await server.token()
+  }
+  copyFolder(join(data, 'databases', 'main'), join(data, 'databases', 'copy'))
+  const clock = createTestClock()
+  const sink = collectLines()
+  const logs = openLogs({ clock, level: 'info', format: 'json', sink })
+  const config = readConfig({ environment: {}, flags: { port: 0, data } })
+  await using server = await startServer(config, { clock, logs })
+  const ask = async (database: string) => {
+    const answer = await fetch(`${server.url}/${database}/all/realms`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    const { code = null } = (await answer.json()) as { code?: string }
+    return [answer.status, code]
+  }
+  expect(await ask('copy')).toEqual([503, 'COPIED_DATABASE'])
+  expect(await ask('main')).toEqual([200, null])
+  expect((await fetch(`${server.url}/ready`)).status).toBe(200)
+  expect(sink.lines.join('\n')).toContain('satchel db adopt copy')
+  await runJson(['db', 'adopt', 'copy', '--data', data])
+  expect(await ask('copy')).toEqual([401, 'INVALID_TOKEN'])
+  expect(await ask('main')).toEqual([200, null])
+})
