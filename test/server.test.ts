@@ -168,7 +168,8 @@ test('collects at its start what no object has referenced for a day, bytes and a
   using folder = temporaryFolder()
   const parts = surroundings()
   const blobs = join(folder.path, 'databases', 'main', 'blobs')
-  const files = () => readdirSync(blobs, { recursive: true }).filter((name) => /-[\da-f]{24}$/.test(String(name)))
+  const files = () =>
+    readdirSync(blobs, { recursive: true }).filter((name) => /-[\da-f]{24}$/.test(String(name)))
   {
     await using server = await setupServer({ data: folder.path }, parts.clock)
     const token = await server.token()
