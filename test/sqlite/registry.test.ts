@@ -87,17 +87,17 @@ test('a database that is no copy is not adopted', async () => {
 
 test('folders may be renamed, exchanged and moved away', async () => {
   using place = setup()
-  const [a, b] = await place.run(async (store) => [
-    (await store.create('a')).id,
-    (await store.create('b')).id,
-  ])
+  const { a, b } = await place.run(async (store) => ({
+    a: (await store.create('a')).id,
+    b: (await store.create('b')).id,
+  }))
   const idOf = (name: string) => place.run(async (store) => (await store.open(name)).id)
   place.rename('a', 'c')
-  expect(await idOf('c')).toBe(a!)
+  expect(await idOf('c')).toBe(a)
   place.rename('c', 'x')
   place.rename('b', 'c')
   place.rename('x', 'b')
-  expect([await idOf('b'), await idOf('c')]).toEqual([a!, b!])
+  expect([await idOf('b'), await idOf('c')]).toEqual([a, b])
 })
 
 test('a copy takes the place of an original that was deleted, but not of one that is damaged', async () => {
