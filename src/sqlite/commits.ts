@@ -79,7 +79,9 @@ function weightOf({ units }: Commit): number {
   return weight
 }
 
-function unitOf({ revision, realms, tables, subjects, origin }: UnitChanges): CommitUnit {
+function unitOf(changes: UnitChanges): CommitUnit {
+  const { revision, realms, tables, subjects, origin } = changes
+  if (realms.length < 2 && tables.length < 2 && subjects.length < 2) return changes
   return {
     revision,
     realms: distinct(realms),

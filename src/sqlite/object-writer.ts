@@ -2,6 +2,7 @@ import { SQLiteError } from 'bun:sqlite'
 import type {
   IndexEntry,
   ObjectPut,
+  ObjectRemoval,
   ObjectWriter,
   StoredObject,
   Traces,
@@ -10,42 +11,50 @@ import { SatchelError, quoted } from '../domain/value/error'
 import { putRefs, removeRefs, eraseUploads, removeIfLeft } from './blobs'
 import type { Unit } from './unit'
 import { objectTable, knownTables } from './tables'
-import { objectReader } from './objects'
+import { ObjectReads } from './objects'
 import { highestOf, isLight } from './places'
 import { erasing } from './realms'
 import type { TxContext, WriteContext } from './context'
 import type { RealmRef } from '../domain/store/realms'
 import type { Table } from '../domain/store/tables'
 
-export function objectWriter(context: WriteContext): ObjectWriter {
-  const { unit } = context
-  return {
-    ...objectReader(context),
-    put(table, puts, now) {
-      if (table.builtIn) unit.touchPolicy()
-      for (const put of puts) {
-        measure(context, unit, table, put.value)
-        if (put.previous === undefined) insert(context, unit, table, put, now)
-        else update(context, unit, table, put, put.previous, now)
-      }
-    },
-    remove(table, removals, now) {
-      if (table.builtIn) unit.touchPolicy()
-      const statement = context.connection.prepare(
-        `DELETE FROM ${objectTable(table.number)} WHERE seq = ?`,
-      )
-      for (const { previous, entries, blobs } of removals) {
-        statement.run(previous.seq)
-        removeEntries(context, previous.seq, entries)
-        removeRefs(context, previous.seq, { realm: previous.realm, blobs })
-        writeTombstone(context, unit, table, previous.key, previous.realm, now)
-      }
-    },
-    addEntries(rows) {
-      for (const { seq, entries } of rows) putEntries(context, seq, entries)
-    },
-    dropEntries: (limit) => dropEntries(context, limit),
-    erase: (realm, limit, tracesOf) => erase(context, realm, limit, tracesOf),
+export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWriter {
+  put(table: Table, puts: readonly ObjectPut[], now: number) {
+    const { context } = this
+    const { unit } = context
+    if (table.builtIn) unit.touchPolicy()
+    for (const put of puts) {
+      measure(context, unit, table, put.value)
+      if (put.previous === undefined) insert(context, unit, table, put, now)
+      else update(context, unit, table, put, put.previous, now)
+    }
+  }
+
+  remove(table: Table, removals: readonly ObjectRemoval[], now: number) {
+    const { context } = this
+    const { unit } = context
+    if (table.builtIn) unit.touchPolicy()
+    const statement = context.connection.prepare(
+      `DELETE FROM ${objectTable(table.number)} WHERE seq = ?`,
+    )
+    for (const { previous, entries, blobs } of removals) {
+      statement.run(previous.seq)
+      removeEntries(context, previous.seq, entries)
+      removeRefs(context, previous.seq, { realm: previous.realm, blobs })
+      writeTombstone(context, unit, table, previous.key, previous.realm, now)
+    }
+  }
+
+  addEntries(rows: readonly { seq: number; entries: readonly IndexEntry[] }[]) {
+    for (const { seq, entries } of rows) putEntries(this.context, seq, entries)
+  }
+
+  dropEntries(limit: number) {
+    return dropEntries(this.context, limit)
+  }
+
+  erase(realm: RealmRef, limit: number, tracesOf: (table: Table, value: string) => Traces) {
+    return erase(this.context, realm, limit, tracesOf)
   }
 }
 

@@ -1,7 +1,9 @@
 import type {
+  ChangePosition,
   Chunk,
   ChunkSize,
   ObjectReader,
+  Places,
   StoredObject,
   StoredRow,
 } from '../domain/store/objects'
@@ -15,25 +17,58 @@ import type { Table } from '../domain/store/tables'
 
 const COLUMNS = 'seq, key, realm, owner, revision, value'
 
-export function objectReader(context: TxContext): ObjectReader {
-  return {
-    find: (table, key) => find(context, table, key),
-    findMany(table, keys) {
-      const found = new Map<string, StoredObject>()
-      for (const key of keys) {
-        const object = find(context, table, key)
-        if (object !== undefined) found.set(key, object)
-      }
-      return found
-    },
-    scan: (table, after, size, realms) => scan(context, table, after, size, realms),
-    scanText: (table, after, size, realms) => scanText(context, table, after, size, realms),
-    gather: (table, after, size, by) => gather(context, table, after, size, by),
-    locate: (table, after, by) => locate(context, table, after, by),
-    load: (table, positions, size) => load(context, table, positions, size),
-    changes: (realms, after, upTo, size) => changes(context, realms, after, upTo, size),
-    count: (table) => count(context, table),
-    isRealmUsed: (realmId) => isRealmUsed(context, realmId),
+/** A class: every request makes one of these, and methods of a prototype cost nothing then. */
+export class ObjectReads<Context extends TxContext = TxContext> implements ObjectReader {
+  constructor(protected readonly context: Context) {}
+
+  find(table: Table, key: string) {
+    return find(this.context, table, key)
+  }
+
+  findMany(table: Table, keys: readonly string[]) {
+    const found = new Map<string, StoredObject>()
+    for (const key of keys) {
+      const object = find(this.context, table, key)
+      if (object !== undefined) found.set(key, object)
+    }
+    return found
+  }
+
+  scan(table: Table, after: number, size: ChunkSize, realms?: ReadonlySet<RealmRef>) {
+    return scan(this.context, table, after, size, realms)
+  }
+
+  scanText(table: Table, after: number, size: ChunkSize, realms?: ReadonlySet<RealmRef>) {
+    return scanText(this.context, table, after, size, realms)
+  }
+
+  gather(table: Table, after: number, size: ChunkSize, by: Places) {
+    return gather(this.context, table, after, size, by)
+  }
+
+  locate(table: Table, after: number, by: Places) {
+    return locate(this.context, table, after, by)
+  }
+
+  load(table: Table, positions: Float64Array, size: ChunkSize) {
+    return load(this.context, table, positions, size)
+  }
+
+  changes(
+    realms: ReadonlySet<RealmRef>,
+    after: number | ChangePosition,
+    upTo: number,
+    size: ChunkSize,
+  ) {
+    return changes(this.context, realms, after, upTo, size)
+  }
+
+  count(table: Table) {
+    return count(this.context, table)
+  }
+
+  isRealmUsed(realmId: string) {
+    return isRealmUsed(this.context, realmId)
   }
 }
 

@@ -3,7 +3,13 @@ import type { Connection } from './connection'
 import { indexes, tables } from './schema'
 import type { TxContext, WriteContext } from './context'
 import { loadSealed, loadTable, loadTables } from './state'
-import type { TableDeclaration, TableReader, TableWriter, Table } from '../domain/store/tables'
+import type {
+  IndexState,
+  TableDeclaration,
+  TableReader,
+  TableWriter,
+  Table,
+} from '../domain/store/tables'
 
 /** The tables as this transaction sees them, by name, in the order they were declared. */
 export function knownTables({
@@ -16,53 +22,61 @@ export function knownTables({
   return unit.group.tables
 }
 
-export function tableReader(context: TxContext): TableReader {
-  return {
-    find: (name) => knownTables(context).get(name),
-    list: () => [...knownTables(context).values()],
-    isSealed() {
-      const { connection, committed, unit } = context
-      if (unit?.group.flags.tables !== true) return committed.sealed
-      unit.group.sealed ??= loadSealed(connection)
-      return unit.group.sealed
-    },
+export class TableReads<Context extends TxContext = TxContext> implements TableReader {
+  constructor(protected readonly context: Context) {}
+
+  find(name: string) {
+    return knownTables(this.context).get(name)
+  }
+
+  list() {
+    return [...knownTables(this.context).values()]
+  }
+
+  isSealed() {
+    const { connection, committed, unit } = this.context
+    if (unit?.group.flags.tables !== true) return committed.sealed
+    unit.group.sealed ??= loadSealed(connection)
+    return unit.group.sealed
   }
 }
 
-export function tableWriter(context: WriteContext): TableWriter {
-  return {
-    ...tableReader(context),
-    put(declaration) {
-      const tablesByName = ownTables(context)
-      const { name, primaryKey, compound, generated, idPrefix, stores, hidden } = declaration
-      const fields = { name, primaryKey, compound, generated, idPrefix, stores, hidden }
-      const existing = tablesByName.get(name)
-      const number = existing?.number ?? createTable(context, fields)
-      if (existing !== undefined) {
-        context.connection.orm.update(tables).set(fields).where(eq(tables.number, number)).run()
-      }
-      reconcileIndexes(context, number, existing?.indexes ?? [], declaration.indexes)
-      const stored = loadTable(context.connection, number)
-      tablesByName.set(name, stored)
-      return stored
-    },
-    setIndexState(index, state) {
-      const tablesByName = ownTables(context)
-      const owner = context.connection.orm
-        .update(indexes)
-        .set({ state })
-        .where(eq(indexes.number, index))
-        .returning({ number: indexes.tableNumber })
-        .get()
-      if (owner === undefined) return
-      const table = loadTable(context.connection, owner.number)
-      tablesByName.set(table.name, table)
-    },
-    seal(sealed) {
-      ownTables(context)
-      context.connection.prepare('UPDATE database SET sealed = ?').run(sealed ? 1 : 0)
-      context.unit.group.sealed = sealed
-    },
+export class TableWrites extends TableReads<WriteContext> implements TableWriter {
+  put(declaration: TableDeclaration) {
+    const { context } = this
+    const tablesByName = ownTables(context)
+    const { name, primaryKey, compound, generated, idPrefix, stores, hidden } = declaration
+    const fields = { name, primaryKey, compound, generated, idPrefix, stores, hidden }
+    const existing = tablesByName.get(name)
+    const number = existing?.number ?? createTable(context, fields)
+    if (existing !== undefined) {
+      context.connection.orm.update(tables).set(fields).where(eq(tables.number, number)).run()
+    }
+    reconcileIndexes(context, number, existing?.indexes ?? [], declaration.indexes)
+    const stored = loadTable(context.connection, number)
+    tablesByName.set(name, stored)
+    return stored
+  }
+
+  setIndexState(index: number, state: IndexState) {
+    const { context } = this
+    const tablesByName = ownTables(context)
+    const owner = context.connection.orm
+      .update(indexes)
+      .set({ state })
+      .where(eq(indexes.number, index))
+      .returning({ number: indexes.tableNumber })
+      .get()
+    if (owner === undefined) return
+    const table = loadTable(context.connection, owner.number)
+    tablesByName.set(table.name, table)
+  }
+
+  seal(sealed: boolean) {
+    const { context } = this
+    ownTables(context)
+    context.connection.prepare('UPDATE database SET sealed = ?').run(sealed ? 1 : 0)
+    context.unit.group.sealed = sealed
   }
 }
 

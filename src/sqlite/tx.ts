@@ -15,13 +15,13 @@ import {
 } from './credentials'
 import { invitationReader, invitationWriter, mailReader, mailWriter } from './mails'
 import { membershipReader, membershipWriter } from './memberships'
-import { objectWriter } from './object-writer'
-import { objectReader } from './objects'
-import { realmReader, realmWriter } from './realms'
+import { ObjectWrites } from './object-writer'
+import { ObjectReads } from './objects'
+import { RealmReads, RealmWrites } from './realms'
 import { recordReader, recordWriter } from './records'
 import { clients, jobs, keys, origins, providers, settings } from './schema'
 import { type Committed, memorize } from './state'
-import { tableReader, tableWriter } from './tables'
+import { TableReads, TableWrites } from './tables'
 import { runPart, type Unit } from './unit'
 import { userReader, userWriter } from './users'
 import type { Awaitable } from '../domain/store/records'
@@ -31,10 +31,10 @@ type Readers = Pick<ReadTx, Noun>
 type Writers = Pick<WriteTx, Noun>
 
 const READERS: { readonly [N in Noun]: (context: TxContext) => Readers[N] } = {
-  tables: tableReader,
-  objects: objectReader,
+  tables: (context) => new TableReads(context),
+  objects: (context) => new ObjectReads(context),
   blobs: blobReader,
-  realms: realmReader,
+  realms: (context) => new RealmReads(context),
   memberships: membershipReader,
   users: userReader,
   clients: (context) => recordReader(context, clients),
@@ -52,10 +52,10 @@ const READERS: { readonly [N in Noun]: (context: TxContext) => Readers[N] } = {
 }
 
 const WRITERS: { readonly [N in Noun]: (context: WriteContext) => Writers[N] } = {
-  tables: tableWriter,
-  objects: objectWriter,
+  tables: (context) => new TableWrites(context),
+  objects: (context) => new ObjectWrites(context),
   blobs: blobWriter,
-  realms: realmWriter,
+  realms: (context) => new RealmWrites(context),
   memberships: membershipWriter,
   users: userWriter,
   clients: (context) => recordWriter(context, clients),
