@@ -1,3 +1,6 @@
+import { BACKSLASH, QUOTE, SPACE } from './bytes'
+import { createTokenizer, Unexpected } from './token'
+
 /** The first position at which a text is not JSON, and the syntax expected there. */
 export interface JsonFault {
   readonly offset: number
@@ -11,17 +14,66 @@ export interface JsonVisitor {
 
 /**
  * Reads a text by the letter of RFC 8259, without recursion, and returns where it fails, or
- * undefined when it is JSON. Slow beside `JSON.parse`: for finding places, not for parsing.
+ * undefined when it is JSON. Slower than `JSON.parse`, and used only to find places.
  */
 export function findJsonFault(text: string, visitor?: JsonVisitor): JsonFault | undefined {
+  const bytes = Buffer.from(text)
+  const unitsAt = createUnitCounter(bytes, text)
+  const tokenizer = createTokenizer({
+    enters: () => true,
+    key(key, { offset }) {
+      requireScalar(bytes, offset, offset + key.length)
+      if (visitor === undefined) return ''
+      return JSON.parse(bytes.toString('utf8', offset, offset + key.length)) as string
+    },
+    part: (_path, { length }, { offset }) => requireScalar(bytes, offset, offset + length),
+    value(path, start, keyStart) {
+      if (visitor === undefined || path.length === 0) return
+      const keyAt = unitsAt(keyStart)
+      visitor.value(path, unitsAt(start), keyAt)
+    },
+  })
   try {
-    readDocument(text, visitor)
+    tokenizer.write(bytes)
+    tokenizer.end()
     return undefined
   } catch (fault) {
-    if (fault instanceof Unexpected) return { offset: fault.offset, expected: fault.message }
-    throw fault
+    if (!(fault instanceof Unexpected)) throw fault
+    return { offset: bytes.toString('utf8', 0, fault.offset).length, expected: fault.expected }
   }
 }
+
+/** Gives the UTF-16 units before offsets in bytes, which never become smaller. */
+function createUnitCounter(bytes: Buffer, text: string): (offset: number) => number {
+  if (bytes.length === text.length) return (offset) => offset
+  let at = 0
+  let units = 0
+  return (offset) => {
+    units += bytes.toString('utf8', at, offset).length
+    at = offset
+    return units
+  }
+}
+
+/** Throws `Unexpected` unless the bytes from `start` to `end` are a string, a number or a word. */
+function requireScalar(bytes: Buffer, start: number, end: number): void {
+  if (bytes[start] !== QUOTE) {
+    if (SCALAR.test(bytes.toString('latin1', start, end))) return
+    throw new Unexpected(start, 'a value')
+  }
+  for (let at = start + 1; at < end - 1; at++) {
+    const byte = bytes[at]!
+    if (byte < SPACE) throw new Unexpected(at, 'an escaped control character')
+    if (byte !== BACKSLASH) continue
+    if (!ESCAPE.test(bytes.toString('latin1', at, Math.min(end, at + 6)))) {
+      throw new Unexpected(at, 'a valid escape')
+    }
+    at++
+  }
+}
+
+const SCALAR = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)$/
+const ESCAPE = /^\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/
 
 /** The offset in `text` of character `index` of the string literal that begins at `start`. */
 export function offsetInString(text: string, start: number, index: number): number {
@@ -32,115 +84,3 @@ export function offsetInString(text: string, start: number, index: number): numb
   }
   return offset
 }
-
-class Unexpected extends Error {
-  constructor(
-    readonly offset: number,
-    expected: string,
-  ) {
-    super(expected)
-  }
-}
-
-interface Level {
-  readonly isArray: boolean
-  /** Members begun so far. */
-  count: number
-}
-
-function readDocument(text: string, visitor: JsonVisitor | undefined): void {
-  const levels: Level[] = []
-  const path: string[] = []
-  let at = skipSpace(text, 0)
-  for (;;) {
-    const opener = text[at]
-    if (opener === '[' || opener === '{') {
-      levels.push({ isArray: opener === '[', count: 0 })
-      path.push('')
-      at = skipSpace(text, at + 1)
-    } else {
-      at = skipSpace(text, scalarEnd(text, at))
-    }
-    at = nextValue(text, at, levels, path, visitor)
-    if (levels.length === 0) break
-  }
-  if (at < text.length) throw new Unexpected(at, 'the end')
-}
-
-/** Leaves what ends here and goes on to the next value; the levels are empty at the end. */
-function nextValue(
-  text: string,
-  from: number,
-  levels: Level[],
-  path: string[],
-  visitor: JsonVisitor | undefined,
-): number {
-  let at = from
-  for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
-    const closer = level.isArray ? ']' : '}'
-    if (text[at] !== closer) {
-      if (level.count > 0) at = expectComma(text, at, closer)
-      const keyStart = at
-      if (!level.isArray) at = keyEnd(text, at, level.count === 0)
-      path[path.length - 1] = level.isArray
-        ? String(level.count)
-        : (JSON.parse(text.slice(keyStart, stringEnd(text, keyStart))) as string)
-      level.count++
-      visitor?.value(path, at, keyStart)
-      return at
-    }
-    levels.pop()
-    path.pop()
-    at = skipSpace(text, at + 1)
-  }
-  return at
-}
-
-function expectComma(text: string, at: number, closer: string): number {
-  if (text[at] !== ',') throw new Unexpected(at, `a comma or "${closer}"`)
-  return skipSpace(text, at + 1)
-}
-
-/** Passes a key and its colon. */
-function keyEnd(text: string, from: number, isFirst: boolean): number {
-  if (text[from] !== '"') {
-    throw new Unexpected(from, isFirst ? 'a key in double quotes or "}"' : 'a key in double quotes')
-  }
-  const at = skipSpace(text, stringEnd(text, from))
-  if (text[at] !== ':') throw new Unexpected(at, 'a colon')
-  return skipSpace(text, at + 1)
-}
-
-function scalarEnd(text: string, at: number): number {
-  if (text[at] === '"') return stringEnd(text, at)
-  SCALAR.lastIndex = at
-  if (!SCALAR.test(text)) throw new Unexpected(at, 'a value')
-  return SCALAR.lastIndex
-}
-
-function stringEnd(text: string, start: number): number {
-  let at = start + 1
-  for (;;) {
-    const unit = text.charCodeAt(at)
-    if (unit === 0x22) return at + 1
-    if (unit === 0x5c) {
-      ESCAPE.lastIndex = at
-      if (!ESCAPE.test(text)) throw new Unexpected(at, 'a valid escape')
-      at = ESCAPE.lastIndex
-    } else if (unit >= 0x20) {
-      at++
-    } else {
-      throw new Unexpected(at, at < text.length ? 'an escaped control character' : 'a double quote')
-    }
-  }
-}
-
-function skipSpace(text: string, from: number): number {
-  SPACE.lastIndex = from
-  SPACE.test(text)
-  return SPACE.lastIndex
-}
-
-const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
-const ESCAPE = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y
-const SPACE = /[ \t\n\r]*/y

@@ -89,7 +89,7 @@ describe('a malformed body', () => {
     ["{'id':'a'}", 'line 1, column 2'],
     ['{"id":"a\n"}', 'line 1, column 9'],
     ['{"id":"\\x"}', 'line 1, column 8'],
-    ['{"n":01}', 'line 1, column 7'],
+    ['{"n":01}', 'line 1, column 6'],
     ['{"n":NaN}', 'line 1, column 6'],
     ['{"n":+1}', 'line 1, column 6'],
     ['undefined', 'line 1, column 1'],
