@@ -25,7 +25,7 @@ export interface OutboxParts {
 /** How long to wait after each try; the longest from then on. */
 const PAUSES = [2 * SECOND, 10 * SECOND, 30 * SECOND, 2 * MINUTE, 5 * MINUTE]
 const LONGEST_PAUSE = 15 * MINUTE
-const AT_ONCE = 4
+const CONCURRENCY = 4
 /** The interval of checks while mails wait, independent of the clock, which may jump. */
 const LOOK_EVERY = MINUTE
 /** How long a mail that is on its way may take when the database closes. */
@@ -36,9 +36,9 @@ const GRACE = SECOND
  * and the unit waits for no mail server. A mail may be sent twice after a crash.
  */
 export function createOutbox({ database, clock, deliver, report }: OutboxParts): Outbox {
-  const flights = new Map<string, Promise<void>>()
-  /** Sent, but not yet removed from the database. */
-  const gone = new Set<string>()
+  const sending = new Map<string, Promise<void>>()
+  /** Sent or given up, but not yet removed from the database. */
+  const sent = new Set<string>()
   const stop = new AbortController()
   let isStopping = false
   let looking: Promise<void> | undefined
@@ -61,46 +61,46 @@ export function createOutbox({ database, clock, deliver, report }: OutboxParts):
     while (isAsked && duty.isMine && !isStopping) {
       isAsked = false
       // The store may have failed; pending mails are safe in it.
-      pause = await depart().catch(() => LOOK_EVERY)
+      pause = await sendDue().catch(() => LOOK_EVERY)
     }
     if (pause !== undefined && duty.isMine && !isStopping) timer = setTimeout(wake, pause).unref()
   }
 
-  /** Lets mails that are due depart while there is room. Returns in how many ms to look again. */
-  async function depart(): Promise<number | undefined> {
+  /** Starts to send mails that are due, a few at once. Returns in how many ms to look again. */
+  async function sendDue(): Promise<number | undefined> {
     const now = clock.now()
     const { due, next } = await database.read(async (tx) => {
       const next = await tx.mails.nextDue()
       // Later than any pause: the clock jumped back since.
       const by = next !== undefined && next > now + LONGEST_PAUSE ? next : now
-      return { next, due: await tx.mails.due(by, AT_ONCE + flights.size) }
+      return { next, due: await tx.mails.due(by, CONCURRENCY + sending.size) }
     })
     for (const mail of due) {
-      if (flights.size >= AT_ONCE || isStopping || !duty.isMine) break
-      if (!flights.has(mail.id)) flights.set(mail.id, fly(mail))
+      if (sending.size >= CONCURRENCY || isStopping || !duty.isMine) break
+      if (!sending.has(mail.id)) sending.set(mail.id, sendOne(mail))
     }
     return next === undefined ? undefined : Math.min(Math.max(next - now, SECOND), LOOK_EVERY)
   }
 
-  async function fly(mail: QueuedMail): Promise<void> {
+  async function sendOne(mail: QueuedMail): Promise<void> {
     try {
-      if (gone.has(mail.id) || (await isDone(mail))) {
-        gone.add(mail.id)
+      if (sent.has(mail.id) || (await isDone(mail))) {
+        sent.add(mail.id)
         await database.write(async (tx) => void (await tx.mails.remove(mail.id)))
-        gone.delete(mail.id)
+        sent.delete(mail.id)
       }
     } catch (error) {
       if (stop.signal.aborted) return
       report(mail, error, false)
-      // The store could not be told: without a pause the mail would depart again at once.
+      // The mail is still stored: without a pause the mail would be sent again at once.
       await pauseUnless(stop.signal, LOOK_EVERY)
     } finally {
-      flights.delete(mail.id)
+      sending.delete(mail.id)
       wake()
     }
   }
 
-  /** True when the mail has gone or is given up; else it is put back for later. */
+  /** True when the mail has sent or is given up; else it is put back for later. */
   async function isDone(mail: QueuedMail): Promise<boolean> {
     try {
       if (mail.expires <= clock.now())
@@ -131,18 +131,18 @@ export function createOutbox({ database, clock, deliver, report }: OutboxParts):
   wake()
   return {
     async idle() {
-      while (looking !== undefined || flights.size > 0) {
-        await Promise.all([looking, ...flights.values()])
+      while (looking !== undefined || sending.size > 0) {
+        await Promise.all([looking, ...sending.values()])
       }
     },
     async [Symbol.asyncDispose]() {
       isStopping = true
       unsubscribe()
       clearTimeout(timer)
-      const hurry = setTimeout(() => stop.abort(), GRACE)
+      const deadline = setTimeout(() => stop.abort(), GRACE)
       await looking
-      await Promise.all(flights.values())
-      clearTimeout(hurry)
+      await Promise.all(sending.values())
+      clearTimeout(deadline)
       await duty[Symbol.asyncDispose]()
     },
   }

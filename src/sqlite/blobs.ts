@@ -93,7 +93,7 @@ function findFor(
   const isThere = (realm: RealmRef) => !hidden.has(realm)
   const places = `[${[...realms].filter(isThere).join()}]`
   const own = uploader !== null && isThere(uploader) ? uploader : WHOLE
-  // By realm of the asker: a blob may be referenced any number of times where they are not.
+  // By the realms of the caller: others may reference the blob any number of times.
   const row = context.connection
     .prepare<Blob>(
       `SELECT ${COLUMNS} FROM blobs WHERE id = ?1 AND (EXISTS (SELECT 1 FROM blob_uploads WHERE realm = ?2 AND blob = ?1) OR EXISTS (SELECT 1 FROM json_each(?3) place CROSS JOIN blob_refs ref WHERE ref.blob = ?1 AND ref.realm = place.value))`,
@@ -238,7 +238,7 @@ export function putRefs(
   removeRefs(context, seq, { realm: before.realm, blobs: gone })
 }
 
-/** Forgets what the object at `seq` referenced. */
+/** Removes the references of the object at `seq`. */
 export function removeRefs(context: WriteContext, seq: number, { realm, blobs }: References): void {
   for (const blob of blobs) {
     context.connection
@@ -248,7 +248,7 @@ export function removeRefs(context: WriteContext, seq: number, { realm, blobs }:
   }
 }
 
-/** From when nothing references a blob on, its grace runs. */
+/** The grace period of a blob starts when its last reference is removed. */
 function noteIdle({ connection, unit }: WriteContext, blob: string): void {
   connection
     .prepare(

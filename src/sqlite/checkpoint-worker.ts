@@ -20,7 +20,7 @@ self.addEventListener('message', ({ data }: MessageEvent<CheckpointRequest | 'cl
   try {
     checkpoint(data)
   } catch {
-    // A full disk, for example. The log keeps what was not copied, and the next need asks again.
+    // A full disk, for example. The log keeps the pages that were not copied, for the next request.
   }
   self.postMessage('done')
 })

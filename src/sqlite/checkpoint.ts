@@ -2,9 +2,9 @@ import type { CheckpointRequest } from './checkpoint-worker'
 import type { Connection } from './connection'
 
 const MIB = 1024 * 1024
-/** So much that is not in the database file yet makes the worker copy it (design.md §3). */
+/** The worker copies the log when more than this is not in the database file yet (design.md §3). */
 const WORTH_COPYING = 4 * MIB
-/** Above this the log is restarted between two groups. */
+/** Above this size the log is restarted between two groups. */
 const WAL_RESTART = 32 * MIB
 /** A restart that a reader prevented is tried again after this much growth. */
 const RETRY_STEP = 4 * MIB
@@ -13,7 +13,7 @@ const WAL_HOLD = 48 * MIB
 
 const EMPTY = { log: 0, unsaved: 0 }
 
-/** The executable has its code in one file, and the worker below that under its path (build.ts). */
+/** In the executable the worker has its path below the root of the bundle (build.ts). */
 const WORKER = new URL(
   import.meta.url.includes('/$bunfs/')
     ? './src/sqlite/checkpoint-worker.ts'
@@ -32,8 +32,8 @@ export interface Checkpoints {
 
 /**
  * Keeps checkpoints off the request path. A worker copies pages while the writer continues (PASSIVE);
- * since the log can only be reused when the writer stands still, the writer restarts it itself
- * when it has grown in spite of that. The worker starts with the first need.
+ * since the log can only be reused while nothing is written, the writer restarts it itself when it
+ * still grows. The worker is started when it is first needed.
  */
 export function createCheckpoints(
   request: CheckpointRequest,
@@ -59,7 +59,7 @@ export function createCheckpoints(
   /** Bytes in the log, and of these the ones that are not in the database file. */
   function measure(): { log: number; unsaved: number } {
     try {
-      // Asks without doing anything, and costs less than to look at the file.
+      // Changes nothing, and is cheaper than reading the size of the file.
       const state = connection
         .prepare<{ log: number; checkpointed: number }>('PRAGMA wal_checkpoint(NOOP)')
         .get()

@@ -4,7 +4,7 @@ import { SatchelError } from '../domain/value/error'
 import { type Durability, setDurability } from './durability'
 import { keepPrivate } from './private-file'
 
-/** The log keeps its file: writing over it is cheaper than to make it grow again. */
+/** The log keeps this much of its file: overwriting is cheaper than growing it again. */
 const WAL_KEPT = 48 * 1024 * 1024
 
 export type Connection = ReturnType<typeof openConnection>
@@ -23,7 +23,7 @@ export function openConnection(file: string, mode: 'write' | 'read', durability:
   const { prepare, finalize } = keepStatements(db)
   return {
     db,
-    // drizzle asks its client for statements only, at every call: it gets the kept ones.
+    // drizzle prepares at every call and uses its client for nothing else: it gets cached statements.
     orm: drizzle({ client: { prepare } as unknown as Database }),
     prepare,
     close() {
@@ -68,8 +68,8 @@ export interface Statements {
 const GENERATION = 1_000
 
 /**
- * Compiles each text once and keeps it (bun:sqlite keeps 20). Those that were not asked for while
- * 1,000 others were are freed.
+ * Caches compiled statements (bun:sqlite caches 20). A statement that is not used while 1,000 others
+ * are is freed.
  */
 export function keepStatements(db: Database): Statements {
   let young = new Map<string, Statement>()

@@ -22,12 +22,12 @@ export interface DatabaseOptions {
   readonly durability: Durability
   /** Called when the database was closed. */
   readonly onClose?: () => void
-  /** Told what is wrong beside any request: a listener or a checkpoint failed, SQLite is old. */
+  /** Called with failures outside of requests: of a listener or a checkpoint, or an old SQLite. */
   readonly report?: (database: string, error: unknown) => void
 }
 
 /**
- * Opens, or makes, the database in `folder`. Throws `NEWER_DATA`, `READ_ONLY`, `STORAGE_FULL` or
+ * Opens or creates the database in `folder`. Throws `NEWER_DATA`, `READ_ONLY`, `STORAGE_FULL` or
  * `STORAGE_FAILED`, each with a sentence that names the file.
  */
 export function openDatabase(name: string, folder: string, options: DatabaseOptions): Database {
@@ -88,7 +88,7 @@ function serveDatabase(
   async function close(): Promise<void> {
     await writer.drained()
     await checkpoints.close()
-    // Reads that have begun end in their turn.
+    // Running reads end in this turn.
     await nextTurn()
     snapshot.drop()
     try {
@@ -102,7 +102,7 @@ function serveDatabase(
     }
   }
 
-  // A lock that another process holds is waited for in turns, not in a call (see the writer).
+  // The writer retries a locked database in later turns, so that no call blocks the event loop.
   writing.db.run('PRAGMA busy_timeout = 0')
   const owned = connections.move()
   let closing: Promise<void> | undefined
@@ -161,7 +161,7 @@ export function createSnapshot({ db, prepare }: Connection): Snapshot {
     try {
       if (db.inTransaction) prepare('COMMIT').run()
     } catch {
-      // It says again what a read was told that met a broken page, and ends all the same.
+      // A read has already reported the damaged page; the transaction ends anyway.
     }
   }
 
@@ -181,7 +181,7 @@ export function createSnapshot({ db, prepare }: Connection): Snapshot {
   }
 }
 
-/** One process has the file: the first to ask for a duty has it at once, the next one after that. */
+/** One process holds the file: the first to ask gets a duty at once, the next when it is given back. */
 function createDuties() {
   const askersByDuty = new Map<DutyName, (() => void)[]>()
   return {

@@ -10,7 +10,7 @@ const SYNCHRONOUS: Readonly<Record<Durability, string>> = {
 }
 
 /**
- * Says how a connection writes, checkpoints included: every connection that does either needs it.
+ * Sets how a connection syncs. Every connection that writes or runs checkpoints needs it.
  * On macOS a plain fsync leaves data in the cache of the drive; elsewhere `fullfsync` changes nothing.
  */
 export function setDurability(db: Database, durability: Durability): void {

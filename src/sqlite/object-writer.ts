@@ -12,7 +12,7 @@ import { putRefs, removeRefs, eraseUploads, removeIfLeft } from './blobs'
 import type { Unit } from './unit'
 import { objectTable, knownTables } from './tables'
 import { ObjectReads } from './objects'
-import { highestOf, isLight } from './places'
+import { highestOf, fitsOneRead } from './places'
 import { erasing } from './realms'
 import type { TxContext, WriteContext } from './context'
 import type { RealmRef } from '../domain/store/realms'
@@ -24,7 +24,7 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
     const { unit } = context
     if (table.builtIn) unit.touchPolicy()
     for (const put of puts) {
-      measure(context, unit, table, put.value)
+      noteLargest(context, unit, table, put.value)
       if (put.previous === undefined) insert(context, unit, table, put, now)
       else update(context, unit, table, put, put.previous, now)
     }
@@ -58,8 +58,13 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
   }
 }
 
-/** Keeps the bound that `scanText` relies on; a UTF-16 unit takes at most three bytes. */
-function measure(context: WriteContext, { group }: Unit, { number }: Table, value: string): void {
+/** Raises the bound that `scanText` relies on; a UTF-16 unit takes at most three bytes. */
+function noteLargest(
+  context: WriteContext,
+  { group }: Unit,
+  { number }: Table,
+  value: string,
+): void {
   const known = group.largest.get(number) ?? context.committed.largest.get(number) ?? 0
   const bytes = value.length * 3
   if (bytes > known) group.largest.set(number, bytes)
@@ -83,7 +88,7 @@ function insert(
     run()
   } catch (error) {
     if (!(error instanceof SQLiteError) || error.code !== 'SQLITE_CONSTRAINT_UNIQUE') throw error
-    makeWay(context, table, put.key)
+    freeKey(context, table, put.key)
     run()
   }
   putEntries(context, seq, put.entries)
@@ -92,10 +97,10 @@ function insert(
 }
 
 /**
- * A row of a realm that is being erased still holds its key. It gets one that no object can have,
- * and the erasure finds it by its realm.
+ * A row of a realm that is being erased still has its key. It gets one that no object can have; the
+ * erasure finds it by its realm.
  */
-function makeWay(context: TxContext, table: Table, key: string): void {
+function freeKey(context: TxContext, table: Table, key: string): void {
   const name = objectTable(table.number)
   const row = context.connection
     .prepare<{ seq: number; realm: number }>(`SELECT seq, realm FROM ${name} WHERE key = ?`)
@@ -185,7 +190,7 @@ function writeTombstone(
   unit.group.flags.tombstones = true
 }
 
-/** The object is in this realm now: its head moves, and a tombstone of an earlier stay goes. */
+/** Announces the object in its realm, and removes the tombstone of an earlier stay there. */
 function touchRealm(context: TxContext, unit: Unit, table: Table, put: ObjectPut): void {
   unit.touchRealm(put.realm, table.name)
   if (!context.committed.hasTombstones && !unit.group.flags.tombstones) return
@@ -248,7 +253,7 @@ function eraseRows(
     .prepare<{ seq: number; value: string }>(
       `SELECT seq, value FROM ${name} WHERE realm = ? LIMIT ?`,
     )
-    .all(realm, isLight(context, table, limit) ? limit : 1)
+    .all(realm, fitsOneRead(context, table, limit) ? limit : 1)
   const removeRow = context.connection.prepare(`DELETE FROM ${name} WHERE seq = ?`)
   const removeEntry = context.connection.prepare(
     'DELETE FROM index_entries WHERE index_number = ? AND key = ? AND seq = ?',

@@ -8,7 +8,7 @@ import type {
   StoredRow,
 } from '../domain/store/objects'
 import { erasing } from './realms'
-import { gather, isLight, locate } from './places'
+import { gather, fitsOneRead, locate } from './places'
 import { objectTable } from './tables'
 import { changes } from './changes'
 import type { TxContext } from './context'
@@ -91,7 +91,7 @@ function scan(
   )
   const hidden = erasing(context)
   const rows: StoredRow[] = []
-  // Rows that are passed over cost time too: a chunk ends after so many of them.
+  // Skipped rows cost time too, so a chunk ends after this many visits.
   let visits = size.rows * 4
   let bytes = size.bytes
   for (const row of statement.iterate(after)) {
@@ -113,7 +113,7 @@ function scanText(
   realms: ReadonlySet<RealmRef> | undefined,
 ): { text: string; next: number | undefined } | undefined {
   if (realms !== undefined && realms.size !== 1) return undefined
-  if (erasing(context).size > 0 || !isLight(context, table, size.rows)) return undefined
+  if (erasing(context).size > 0 || !fitsOneRead(context, table, size.rows)) return undefined
   const [realm] = realms ?? []
   const chosen = realm === undefined ? '' : 'FILTER (WHERE realm = ?3)'
   // The maximum of visited rows, in all realms: a read stays short.
@@ -140,7 +140,7 @@ function load(context: TxContext, table: Table, positions: Float64Array, size: C
   const hidden = erasing(context)
   const rows: StoredRow[] = []
   let bytes = size.bytes
-  // Positions whose rows are gone cost time too.
+  // Positions without a row cost time too.
   let visits = size.rows * 4
   const last = positions.at(-1)
   for (const position of positions) {

@@ -13,7 +13,7 @@ export function gather(
   size: ChunkSize,
   by: Places,
 ): StoredRow[] | undefined {
-  if (!isLight(context, table, size.rows)) return undefined
+  if (!fitsOneRead(context, table, size.rows)) return undefined
   const rows =
     'realms' in by
       ? rowsOfRealms(context, table, after, size.rows, by.realms)
@@ -23,11 +23,11 @@ export function gather(
 }
 
 /** The maximum size of rows that are read at once, in bytes; else they are read one by one. */
-const HEAVIEST = 8 * 1024 * 1024
+const READ_BYTES = 8 * 1024 * 1024
 
 /** Whether so many rows of this table can be read without looking at their size first. */
-export function isLight({ committed }: TxContext, { number }: Table, rows: number): boolean {
-  return rows * (committed.largest.get(number) ?? Infinity) <= HEAVIEST
+export function fitsOneRead({ committed }: TxContext, { number }: Table, rows: number): boolean {
+  return rows * (committed.largest.get(number) ?? Infinity) <= READ_BYTES
 }
 
 function rowsOfRealms(
@@ -45,7 +45,7 @@ function rowsOfRealms(
   const rows: StoredRow[] = []
   for (const realm of realms) {
     if (hidden.has(realm)) continue
-    // Not `seq > ?`: in a large realm that passes over a large part of the index.
+    // Not `seq > ?`: in a large realm that would skip over a large part of the index.
     rows.push(...statement.all(realm, most + 1 - rows.length))
     if (rows.length > most) return undefined
   }
@@ -60,7 +60,7 @@ function rowsOfLookup(
   { index, keys, range }: IndexLookup,
 ): StoredRow[] | undefined {
   if (!Number.isSafeInteger(index)) throw new RangeError('an index number is an integer')
-  // Every parameter is a tenth of such a look-up: our own numbers are part of its text.
+  // Binding a parameter takes a tenth of the look-up, so our own numbers are part of the statement.
   const since = after === 0 ? '' : 'AND seq > ?'
   const parameters = after === 0 ? [] : [after]
   const name = objectTable(table.number)
@@ -75,7 +75,7 @@ function rowsOfLookup(
   }
   // Most properties are never arrays, and then there is nothing to look for.
   if (range !== undefined && (range.lower[0] ?? 0) <= highestOf(context, index)) {
-    // A join, because a row with several entries in the range is to count as often.
+    // A join, because a row counts once for each of its entries in the range.
     const between = context.connection.prepare<StoredRow>(
       `SELECT seq, realm, value FROM index_entries CROSS JOIN ${name} USING (seq) WHERE index_number = ${index} AND index_entries.key >= ? AND index_entries.key < ? ${since} LIMIT ${most + 1}`,
     )
@@ -91,15 +91,15 @@ export function highestOf({ committed, unit }: TxContext, index: number): number
   return unit?.group.highest.get(index) ?? committed.highest.get(index) ?? 0
 }
 
-/** By position, and a row that several keys lead to once. */
+/** Sorts by position and removes duplicates: several keys may lead to one row. */
 function inOrder(rows: StoredRow[]): StoredRow[] {
   const sorted = rows.toSorted((one, other) => one.seq - other.seq)
   return sorted.filter((row, place) => row.seq !== sorted[place - 1]?.seq)
 }
 
-/** Positions are gathered up to this part of a table; beyond, a scan is the better way (design.md §3). */
+/** Above this part of a table a scan is faster than collecting positions (design.md §3). */
 const GATHERED_PART = 1 / 4
-/** A table smaller than this is gathered for any part. */
+/** In tables smaller than this, positions are collected for any part. */
 const SMALL = 1_000
 
 /** The positions that realms or a look-up lead to, or undefined: scan instead. */

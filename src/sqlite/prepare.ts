@@ -45,7 +45,7 @@ export function requireSqlite(
   warn(sentence)
 }
 
-/** Either the whole copy is there under its name, safe from power loss, or none (SQLite syncs no copy). */
+/** The copy appears under its name when it is complete and synced, which SQLite does not do itself. */
 function backUp({ prepare }: Connection, file: string, copy: string): void {
   const draft = `${copy}.draft`
   rmSync(draft, { force: true })

@@ -128,7 +128,7 @@ export class SqliteReadTx extends txWith<undefined, Readers>(READERS) implements
 }
 
 /** How long a unit may run before `breathe` lets others in, ms. */
-const BREATH = 4
+const SLICE_MS = 4
 
 export class SqliteWriteTx extends txWith<Unit, Writers>(WRITERS) implements WriteTx {
   readonly #onBreath: () => void
@@ -173,7 +173,7 @@ export class SqliteWriteTx extends txWith<Unit, Writers>(WRITERS) implements Wri
 
   async breathe(): Promise<void> {
     this.context.requireAlive()
-    if (performance.now() - this.#breathed < BREATH) return
+    if (performance.now() - this.#breathed < SLICE_MS) return
     await nextTurn()
     this.#onBreath()
     this.#breathed = performance.now()

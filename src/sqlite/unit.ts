@@ -74,7 +74,7 @@ export class Unit {
     const { group } = this
     Object.assign(group.counters, counters)
     Object.assign(group.flags, flags)
-    // These may show what is undone: the next look loads them again.
+    // These may hold undone changes, and are loaded again when needed.
     Object.assign(group, { tables: undefined, sealed: undefined, erasing: undefined })
     if (this.#changes === undefined) return
     if (announced === undefined) {

@@ -15,8 +15,8 @@ export function listUsers(context: TxContext, query: UserQuery): UserPage {
   return { users, end: users.length < found.length ? found[users.length - 1] : undefined }
 }
 
-/** A page is held in memory: here it ends though more users are asked for. */
-const HEAVIEST = 4 * 1024 * 1024
+/** A page is held in memory and ends at this size, in bytes. */
+const PAGE_BYTES = 4 * 1024 * 1024
 /** Rows that are read at once. */
 const BATCH = 250
 
@@ -27,11 +27,11 @@ export function countUsers(context: TxContext, filter: UserFilter, most: number)
   return context.connection.prepare<{ total: number }>(statement).get(...parameters, most)!.total
 }
 
-/** So many for each place of the page are looked up and sorted before anything else is tried. */
+/** So many for each place of the page are looked up and orderBy before anything else is tried. */
 const FEW = 3
-/** How many to walk past, and how many more for each place, before that may be the better way. */
+/** Users to walk past, and more for each place, before a larger look-up is tried. */
 const NEAR = { page: 5_000, place: 10 }
-/** To look up and sort so many takes as long as to walk past a hundred thousand. */
+/** Looking up and sorting this many takes as long as walking past 100,000. */
 const MANY = 12_000
 
 /** Up to one place more than the page holds, in order. */
@@ -61,7 +61,7 @@ function numbersOf({ connection }: TxContext, { sql, parameters, isSorted }: Loo
   return found.total > most ? undefined : found.numbers
 }
 
-/** The places of those of these users who pass the filter. */
+/** The places of the users among these that pass the filter. */
 function sort({ connection }: TxContext, query: UserQuery, numbers: string): UserPosition[] {
   const { expression } = ORDERS[query.order]
   const columns = [expression, 'number']
@@ -69,7 +69,7 @@ function sort({ connection }: TxContext, query: UserQuery, numbers: string): Use
   const { sql, parameters } = where([...seek, ...conditionsOf(query)])
   return connection
     .prepare<UserPosition>(
-      `SELECT ${expression} AS value, number AS incarnation FROM (SELECT value AS found FROM json_each(?)) CROSS JOIN users NOT INDEXED ON number = found ${sql} ORDER BY ${sorted(query, columns)} LIMIT ?`,
+      `SELECT ${expression} AS value, number AS incarnation FROM (SELECT value AS found FROM json_each(?)) CROSS JOIN users NOT INDEXED ON number = found ${sql} ORDER BY ${orderBy(query, columns)} LIMIT ?`,
     )
     .all(query.isDescending ? reversed(numbers) : numbers, ...parameters, query.limit + 1)
 }
@@ -79,7 +79,7 @@ function reversed(numbers: string): string {
   return JSON.stringify((JSON.parse(numbers) as number[]).toReversed())
 }
 
-/** Along the index of the order, past `most` users at the most, or past everybody. */
+/** Follows the index of the order past at most `most` users, or past all. */
 function walk(context: TxContext, query: UserQuery, most = -1): UserPosition[] {
   const { index, expression } = ORDERS[query.order]
   const both = [expression, 'number']
@@ -87,7 +87,7 @@ function walk(context: TxContext, query: UserQuery, most = -1): UserPosition[] {
   const places: UserPosition[] = []
   const collect = (seek: readonly Condition[], columns: readonly string[]) => {
     const { sql, parameters } = where(seek)
-    const passed = `SELECT ${expression} AS value, number AS incarnation, type, deactivated, search FROM users INDEXED BY ${index} ${sql} ORDER BY ${sorted(query, columns)} LIMIT ?`
+    const passed = `SELECT ${expression} AS value, number AS incarnation, type, deactivated, search FROM users INDEXED BY ${index} ${sql} ORDER BY ${orderBy(query, columns)} LIMIT ?`
     // The inner statement makes its rows in order, as the outer one asks for them.
     const statement = context.connection.prepare<UserPosition>(
       `SELECT value, incarnation FROM (${passed}) ${filter} LIMIT ?`,
@@ -100,7 +100,7 @@ function walk(context: TxContext, query: UserQuery, most = -1): UserPosition[] {
     collect([], both)
     return places
   }
-  // Two seeks, because one over both columns would pass over all that have the same value.
+  // Two seeks, because one over both columns would skip over all rows with the same value.
   const tied = condition(`${expression} = ?`, after.value)
   collect([tied, beyond(query, ['number'], after)], ['number'])
   if (places.length <= query.limit) collect([beyond(query, [expression], after)], both)
@@ -121,7 +121,7 @@ function load({ connection }: TxContext, places: readonly UserPosition[]): User[
     for (const number of numbers) {
       const row = rowsByNumber.get(number)!
       weight += row.data?.length ?? 0
-      if (weight > HEAVIEST && users.length > 0) return users
+      if (weight > PAGE_BYTES && users.length > 0) return users
       users.push(toUser(row))
     }
   }
@@ -142,12 +142,12 @@ const ORDERS: Readonly<Record<UserOrder, { readonly index: string; readonly expr
     displayName: { index: 'users_by_name', expression: "ifnull(name, '')" },
   }
 
-/** Null is compared as a time before every one there can be. */
+/** Null sorts before every possible time. */
 function timeOrNever(column: string): string {
   return `ifnull(${column}, -9007199254740992)`
 }
 
-function sorted({ isDescending }: UserQuery, columns: readonly string[]): string {
+function orderBy({ isDescending }: UserQuery, columns: readonly string[]): string {
   return columns.map((column) => `${column} ${isDescending ? 'DESC' : 'ASC'}`).join(', ')
 }
 

@@ -13,10 +13,10 @@ import type { Awaitable } from '../domain/store/records'
 /** A group closes at this many units or after this many ms (design.md §3). */
 const GROUP_UNITS = 512
 const GROUP_MS = 8
-/** How long a unit waits for its turn before it is refused, ms. */
-const PATIENCE = 5_000
-/** How often to look whether another process still holds the write lock, ms. */
-const LOCK_PAUSE = 20
+/** A unit that waits longer than this for its turn is rejected, ms. */
+const QUEUE_TIMEOUT = 5_000
+/** The pause before the write lock of another process is tried again, ms. */
+const LOCK_RETRY = 20
 
 export interface Writer {
   /** `origin`: announced with the unit. */
@@ -32,7 +32,7 @@ interface Pending {
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
   result: unknown
-  /** It was in a group that SQLite ended, and is run once more. */
+  /** SQLite ended the transaction of its group, and it runs again. */
   isSecondRun: boolean
 }
 
@@ -94,7 +94,7 @@ export function createWriter(hooks: WriterHooks): Writer {
     }
   }
 
-  /** The answers of the group have gone out by now. */
+  /** Runs after the answers of the group were sent. */
   function rest(): void {
     const pause = hooks.between()
     if (pause === undefined) turn()
@@ -114,7 +114,7 @@ export function createWriter(hooks: WriterHooks): Writer {
 
   async function runUnits(): Promise<void> {
     while (group === undefined || !isFull()) {
-      refuseLate()
+      rejectLate()
       const pending = queue.shift()
       if (pending === undefined) return
       try {
@@ -125,20 +125,20 @@ export function createWriter(hooks: WriterHooks): Writer {
         const failure = storageFailure(error)
         if (group === undefined && isBusy(failure)) {
           queue.unshift(pending)
-          await Bun.sleep(LOCK_PAUSE)
+          await Bun.sleep(LOCK_RETRY)
           continue
         }
         pending.reject(failure)
-        if (!connection.db.inTransaction) abandon(failure)
+        if (!connection.db.inTransaction) retryGroup(failure)
       }
     }
   }
 
-  /** A unit that was never run may be told to come again; others are in front of it for too long. */
-  function refuseLate(): void {
+  /** Rejects units that waited too long, but none that already ran once. */
+  function rejectLate(): void {
     const now = performance.now()
     for (let next = queue[0]; next !== undefined; next = queue[0]) {
-      if (next.isSecondRun || now - next.since <= PATIENCE) return
+      if (next.isSecondRun || now - next.since <= QUEUE_TIMEOUT) return
       queue.shift()
       next.reject(
         new SatchelError('BUSY', 'The database is busy: nothing was stored, repeat the request', {
@@ -157,7 +157,7 @@ export function createWriter(hooks: WriterHooks): Writer {
 
   async function runUnit({ work, origin }: Pending, current: Group): Promise<unknown> {
     const unit = new Unit(current, ids, clock, origin)
-    const tx = new SqliteWriteTx(connection, committed, unit, refuseLate)
+    const tx = new SqliteWriteTx(connection, committed, unit, rejectLate)
     try {
       return await runPart(connection, unit, () => work(tx))
     } finally {
@@ -167,7 +167,7 @@ export function createWriter(hooks: WriterHooks): Writer {
 
   function commit(closing: Group): void {
     const done = members
-    forget()
+    leaveGroup()
     // Pages that failed units restored would be written unchanged, and synced.
     if (done.length === 0) {
       rollBack()
@@ -194,16 +194,16 @@ export function createWriter(hooks: WriterHooks): Writer {
   }
 
   /** SQLite itself ended the transaction (full disk, I/O error): the others run again, once. */
-  function abandon(failure: unknown): void {
+  function retryGroup(failure: unknown): void {
     const lost = members
-    forget()
+    leaveGroup()
     for (const pending of lost.filter(({ isSecondRun }) => isSecondRun)) pending.reject(failure)
     const again = lost.filter(({ isSecondRun }) => !isSecondRun)
     for (const pending of again) pending.isSecondRun = true
     queue.unshift(...again)
   }
 
-  function forget(): void {
+  function leaveGroup(): void {
     group = undefined
     members = []
   }

@@ -11,16 +11,16 @@ import type { Job } from '../store/records'
 export type JobStep = (database: Database, job: Job) => Promise<'more' | 'done'>
 
 /**
- * How long a unit of a job takes on more work, ms: other writers wait for little more than that.
+ * A unit of a job starts no more work after this long, ms: other writers wait little more than that.
  */
 export const UNIT_MS = 4
 
 export interface JobRunner extends AsyncDisposable {
-  /** Resolves when no job is left that can go on. */
+  /** Resolves when no job is left that can continue. */
   idle(): Promise<void>
 }
 
-/** Reasons that pass: the job waits and tries the step again. */
+/** Temporary errors: the job waits and repeats the step. */
 const PASSING: ReadonlySet<string> = new Set(['BUSY', 'STORAGE_FULL', 'READ_ONLY'])
 const PAUSE = 1_000
 
@@ -81,7 +81,7 @@ export function createJobRunner(
         return
       }
       const failure = error instanceof SatchelError ? error.message : 'It failed; see the log'
-      await giveUp(job, failure)
+      await storeFailure(job, failure)
     }
   }
 
@@ -89,8 +89,8 @@ export function createJobRunner(
     return Promise.race([Bun.sleep(milliseconds), pause.promise])
   }
 
-  /** A job whose failure cannot be stored stays as it was, and is tried again at the next start. */
-  async function giveUp(job: Job, failure: string): Promise<void> {
+  /** A job whose failure cannot be stored stays unchanged and is retried at the next start. */
+  async function storeFailure(job: Job, failure: string): Promise<void> {
     try {
       await continueJob(database, job.id, (_tx, current) => ({ ...current, failure }))
     } catch (error) {

@@ -76,3 +76,17 @@ test('the keeper stops with its database', async () => {
   await Bun.sleep(30)
   expect(await world.ids()).toEqual(['one'])
 })
+
+test('a keeper without the duty collects nothing in the background until it has it', async () => {
+  await using world = await setupByteWorld()
+  await using first = keep(world)
+  await using second = keep(world, 5)
+  await world.upload(alice, 'one')
+  world.clock.advance(GRACE)
+  await Bun.sleep(50)
+  await second.idle()
+  expect(await world.ids()).toEqual(['one'])
+  await first[Symbol.asyncDispose]()
+  await second.idle()
+  expect([await world.ids(), await world.contents()]).toEqual([[], []])
+})

@@ -125,3 +125,21 @@ async function finish(database: Database, steps: Steps): Promise<void> {
   })
   await runner.idle()
 }
+
+test('a runner without the duty waits for it, and then works off what is there', async () => {
+  await using base = await setupStore()
+  const database = await base.store.create('main')
+  await using first = createJobRunner(database, {}, () => undefined)
+  const worked: string[] = []
+  const step: JobStep = (_, { id }) => {
+    worked.push(id)
+    return continueJob(database, id, () => undefined)
+  }
+  await using second = createJobRunner(database, { leave: step }, () => undefined)
+  const { id } = await database.write((tx) => startJob(tx, 'leave', {}, NOW))
+  await second.idle()
+  expect(worked).toEqual([])
+  await first[Symbol.asyncDispose]()
+  await second.idle()
+  expect(worked).toEqual([id])
+})
