@@ -136,7 +136,7 @@ async function putAll(writing: Writing, entries: readonly ObjectEntry[]): Promis
   await putDrafts(writing, drafts)
 }
 
-/** Deletes what is there, and in the realm that the file names. */
+/** Deletes the objects that exist in the realm that the file names. */
 async function removeAll(writing: Writing, entries: readonly ObjectEntry[]): Promise<void> {
   const { tx, table } = writing
   for (const entry of entries) {

@@ -8,7 +8,7 @@ import type { BlobEntry } from './entry'
 
 /**
  * Makes sure that every content is what its name says. Throws `INVALID_REQUEST` naming the file.
- * `progress` is told the bytes that are done.
+ * `progress` is called with the bytes done.
  */
 export async function verifyContents(
   archive: Archive,
@@ -32,28 +32,28 @@ export async function verifyContents(
 }
 
 /** Contents on their way from an archive to the records of their blobs. Disposing removes those that were not kept. */
-export interface Load extends AsyncDisposable {
-  /** Brings the contents of these blobs that the database does not have, or whose bytes are not whole. */
-  bring(archive: Archive, blobs: readonly BlobEntry[]): Promise<void>
+export interface ContentLoader extends AsyncDisposable {
+  /** Stores the contents of these blobs that the database lacks, or whose bytes are damaged. */
+  load(archive: Archive, blobs: readonly BlobEntry[]): Promise<void>
   /** Keeps the loaded contents if `record` records their places; otherwise, or when it throws, they are removed. */
   keep<T>(record: () => Promise<T>): Promise<T>
   /** Records where the contents of these blobs are. Throws `BUSY` when one was collected meanwhile. */
   place(tx: WriteTx, blobs: readonly BlobEntry[]): Promise<void>
 }
 
-export function createContentLoader({ database, contents }: TransferContext): Load {
+export function createContentLoader({ database, contents }: TransferContext): ContentLoader {
   const arrivals = new AsyncDisposableStack()
-  const brought = new Map<string, Arrival>()
+  const loaded = new Map<string, Arrival>()
   let isPlaced = false
 
-  async function bringOne(archive: Archive, { blob, packed }: BlobEntry): Promise<void> {
+  async function loadOne(archive: Archive, { blob, packed }: BlobEntry): Promise<void> {
     const room = { bytes: blob.size, refuse: spoiled }
     const arrival = arrivals.use(await contents.receive(archive.open(packed), room))
     if (arrival.hash !== blob.hash) throw spoiled()
-    brought.set(blob.hash, arrival)
+    loaded.set(blob.hash, arrival)
   }
 
-  /** An archive is where bytes come back from that a disk has lost or changed. */
+  /** Bytes that cannot be read count as lost: the archive restores them. */
   async function hasBytes(hash: string): Promise<boolean> {
     try {
       const place = await database.read((tx) => tx.blobs.placeOf(hash))
@@ -64,23 +64,23 @@ export function createContentLoader({ database, contents }: TransferContext): Lo
   }
 
   return {
-    async bring(archive, blobs) {
+    async load(archive, blobs) {
       const wanted = new Map(blobs.map((entry) => [entry.blob.hash, entry]))
       const missing: BlobEntry[] = []
       for (const [hash, entry] of wanted) {
-        if (!brought.has(hash) && !(await hasBytes(hash))) missing.push(entry)
+        if (!loaded.has(hash) && !(await hasBytes(hash))) missing.push(entry)
       }
-      // One that fails does not leave the others on their way.
-      const outcomes = await Promise.allSettled(missing.map((entry) => bringOne(archive, entry)))
+      // All have ended when one of them fails.
+      const outcomes = await Promise.allSettled(missing.map((entry) => loadOne(archive, entry)))
       for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
     },
 
     async keep(record) {
       let outcome: Awaited<ReturnType<typeof record>> | undefined
       try {
-        return await keepAll([...brought.values()], async () => {
+        return await keepAll([...loaded.values()], async () => {
           outcome = await record()
-          if (!isPlaced && brought.size > 0) throw NOT_RECORDED
+          if (!isPlaced && loaded.size > 0) throw NOT_RECORDED
           return outcome
         })
       } catch (error) {
@@ -92,7 +92,7 @@ export function createContentLoader({ database, contents }: TransferContext): Lo
     async place(tx, blobs) {
       isPlaced = true
       for (const { blob } of blobs) {
-        const place = brought.get(blob.hash)?.place ?? (await tx.blobs.placeOf(blob.hash))
+        const place = loaded.get(blob.hash)?.place ?? (await tx.blobs.placeOf(blob.hash))
         if (place === undefined) throw contentsGone()
         await tx.blobs.placeContent(blob.hash, place)
       }

@@ -19,14 +19,14 @@ export interface ExportCount {
 /**
  * An archive with the NDJSON export and its blobs; of a part,
  * those that its objects reference. The blobs come after the objects, so that none that an object
- * references is missed. `now` in ms; `told` is called as it goes on. Throws `UNKNOWN_TABLE`, and
+ * references is missed. `now` in ms; `progress` is called with the counts so far. Throws `UNKNOWN_TABLE`, and
  * `BLOB_DAMAGED` naming a blob with other bytes than those uploaded.
  */
 export async function* exportArchive(
   context: TransferContext,
   now: number,
   selection: Selection,
-  told: (count: ExportCount) => void,
+  progress: (count: ExportCount) => void,
 ): AsyncGenerator<Uint8Array> {
   const maker = context.archives.create(now)
   const census = createBlobCensus(selection)
@@ -37,7 +37,7 @@ export async function* exportArchive(
     for await (const piece of exportLines(context.database, selection)) {
       census.add(piece)
       count.objects += piece.values.length
-      told({ ...count })
+      progress({ ...count })
       yield Buffer.from(piece.text)
     }
   }
@@ -55,7 +55,7 @@ export async function* exportArchive(
     }
     await list.write(formatBlob(facts))
     count.blobs += 1
-    told({ ...count })
+    progress({ ...count })
   }
   yield* addList(maker, context.scratch, list)
   yield* maker.finish()

@@ -34,7 +34,7 @@ export interface ArchiveFiles {
 
 /**
  * Looks through an archive as `satchel export` makes it. Throws `INVALID_REQUEST` when a file is
- * missing, is there twice, or is none of ours.
+ * missing, appears twice, or is unknown.
  */
 export async function findFiles(archive: Archive): Promise<ArchiveFiles> {
   const found = new Map<string, PackedFile>()
@@ -153,7 +153,7 @@ export function parseBlob({ place, object }: FileLine): BlobFacts {
   }))
 }
 
-/** Throws `CONFLICT` unless a blob that is there is the one that a file brings. */
+/** Throws `CONFLICT` unless an existing blob has the bytes of the one in the file. */
 export function requireSameBytes(known: Blob, { id, hash, size }: Blob): void {
   if (known.hash === hash && known.size === size) return
   throw new SatchelError(

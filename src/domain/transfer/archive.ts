@@ -10,12 +10,12 @@ export interface TransferContext {
   readonly scratch: Scratch
 }
 
-/** A file inside an archive: where it lies, as plain JSON, so that a later process finds it again. */
+/** A file in an archive and its offset, as plain JSON, so that a later process can find it again. */
 export interface PackedFile {
   readonly name: string
   /** In bytes, unpacked. */
   readonly size: number
-  /** In bytes, as it lies in the archive. */
+  /** In bytes, as it is stored in the archive. */
   readonly packedSize: number
   /** Where it begins in the archive. */
   readonly offset: number

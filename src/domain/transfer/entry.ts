@@ -35,7 +35,7 @@ export interface UserEntry {
 /** The description of a blob beside its bytes. */
 export interface BlobFacts {
   readonly blob: Blob
-  /** The ids of those who brought it. */
+  /** The ids of the users who uploaded it. */
   readonly uploaders: readonly string[]
 }
 
@@ -161,7 +161,7 @@ function fillKey(table: Table, data: WireObject, id: string): void {
   for (const [position, path] of paths.entries()) fill(data, path, parts[position])
 }
 
-/** Sets a property that is absent, unless it lies inside another one. */
+/** Sets an absent property, unless it is nested in another one. */
 function fill(data: WireObject, path: string, value: unknown): void {
   const given = getOwn(data, path) ?? undefined
   if (given === undefined && !path.includes('.')) setOwn(data, path, value)

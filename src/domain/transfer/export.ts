@@ -127,7 +127,7 @@ export async function* exportLines(
       yield piece(table, rows)
     }
   }
-  // Of what was exported since, some may lie in realms that are newer.
+  // Objects that were exported since may belong to newer realms.
   const realms = tables.find(({ name }) => name === 'realms')
   if (realms === undefined) return
   for await (const rows of readRows(database, realms, lastRealm)) yield piece(realms, rows)

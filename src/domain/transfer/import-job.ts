@@ -46,12 +46,12 @@ async function applyBlobs(
 ): ReturnType<JobStep> {
   const { database, archives, scratch } = context
   await using archive = await archives.open(await scratch.open(String(job.state['archive'])))
-  await using load = createContentLoader(context)
-  await load.bring(archive, blobs)
-  return await load.keep(() =>
+  await using loader = createContentLoader(context)
+  await loader.load(archive, blobs)
+  return await loader.keep(() =>
     continueJob(database, job.id, async (tx, current) => {
       if (offsetOf(current) !== offsetOf(job)) return current
-      await load.place(tx, blobs)
+      await loader.place(tx, blobs)
       await applyEntries(tx, blobs, current.created)
       return moved(current, next, bytesOf(blobs))
     }),
@@ -113,7 +113,7 @@ export function* blobsOf(spool: Spool): Generator<readonly BlobEntry[]> {
   }
 }
 
-/** Contents that are brought at the same time, and in bytes, unless one alone is larger. */
+/** How many contents are loaded at the same time, and bytes, unless a single one is larger. */
 const BATCH = { blobs: 16, bytes: 64 * 2 ** 20 }
 
 /** Some of the blobs at this offset, which come before all else, and the offset behind them. */

@@ -25,7 +25,7 @@ export interface ImportOptions {
   readonly limits: PartLimits
   /** The size of the file in bytes, where it is known. */
   readonly size: number | null
-  /** Told the bytes that are done; the total may change, and is null while it is not known. */
+  /** Called with the bytes done; the total may change, and is null while it is unknown. */
   readonly progress: (done: number, total: number | null) => void
 }
 
@@ -59,9 +59,9 @@ export async function importFile(
   const size = spool.size + bytes
   const contents = await examine(context, spool.name, tables, (done) => stages.examined(done, size))
   await checkArchive(archive, (done) => stages.examined(spool.size + done, size))
-  const load = { declared, archive, size, now, progress: stages.applied }
-  if (isAtomic && !isDryRun) await applyAtOnce(context, spool.name, load)
-  else if (!isDryRun) await applyAsJob(context, spool, load)
+  const plan = { declared, archive, size, now, progress: stages.applied }
+  if (isAtomic && !isDryRun) await applyAtOnce(context, spool.name, plan)
+  else if (!isDryRun) await applyAsJob(context, spool, plan)
   return { ...contents, tables: declared.schemas.size }
 }
 
@@ -80,7 +80,7 @@ function createStages({ size, isDryRun, progress }: ImportOptions) {
 }
 
 /**
- * Sorts what is in a file: entries go to the spool, in their order; declarations add up, and so do
+ * Sorts the items of a file: entries go to the spool, in their order; declarations add up, and so do
  * the bytes of all blobs.
  */
 async function spoolItems(
@@ -115,25 +115,25 @@ async function checkArchive(
   if (opened !== undefined) await verifyContents(opened.archive, opened.files, progress)
 }
 
-/** How what was found good is applied. */
-interface Load {
+/** How a file that was found valid is applied. */
+interface Plan {
   readonly declared: Declared
   readonly archive: OpenedArchive | undefined
   /** Of the spool and of all blobs, in bytes. */
   readonly size: number
   readonly now: number
-  /** Told so many of these bytes. */
+  /** Called with the number of these bytes that are done. */
   readonly progress: (done: number, total: number) => void
 }
 
-async function applyAtOnce(context: TransferContext, name: string, load: Load): Promise<void> {
-  const { declared, archive, size, now, progress } = load
+async function applyAtOnce(context: TransferContext, name: string, plan: Plan): Promise<void> {
+  const { declared, archive, size, now, progress } = plan
   using spool = await openSpool(context.scratch, name)
   await using contents = createContentLoader(context)
   let done = 0
   if (archive !== undefined) {
     for (const blobs of blobsOf(spool)) {
-      await contents.bring(archive.archive, blobs)
+      await contents.load(archive.archive, blobs)
       progress((done += bytesOf(blobs)), size)
     }
   }
@@ -155,9 +155,9 @@ async function applyAtOnce(context: TransferContext, name: string, load: Load): 
 async function applyAsJob(
   { database, scratch }: TransferContext,
   spool: SpoolWriter,
-  load: Load,
+  plan: Plan,
 ): Promise<void> {
-  const { declared, archive, size, now, progress } = load
+  const { declared, archive, size, now, progress } = plan
   const { name } = spool
   const names =
     archive === undefined ? { spool: name } : { spool: name, archive: archive.scratch.name }

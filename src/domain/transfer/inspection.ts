@@ -29,7 +29,7 @@ export interface Contents {
  * Makes sure that everything in a spool can be stored in these tables: every object with its key,
  * in a realm that exists or comes with the file, every blob under an id that is free or has the same
  * bytes. Throws `UNPROCESSABLE`, `UNKNOWN_TABLE`, `UNKNOWN_REALM` or `CONFLICT` naming the place in
- * the file. `progress` is told the bytes that are done.
+ * the file. `progress` is called with the bytes done.
  */
 export async function inspect(
   database: Database,
@@ -64,10 +64,10 @@ export async function inspect(
 }
 
 async function inspectBlobs(database: Database, entries: readonly Entry[]): Promise<void> {
-  const brought = entries.flatMap((entry) => ('blob' in entry ? [entry] : []))
-  if (brought.length === 0) return
+  const given = entries.flatMap((entry) => ('blob' in entry ? [entry] : []))
+  if (given.length === 0) return
   await database.read(async (tx) => {
-    for (const { place, blob } of brought) {
+    for (const { place, blob } of given) {
       const known = await tx.blobs.find(blob.id)
       if (known !== undefined) inPlace(place, () => requireSameBytes(known, blob))
     }
