@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, renameSync } from 'node:fs'
+import { existsSync, readdirSync, renameSync, statSync } from 'node:fs'
 import { readdir, rmdir, unlink } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { syncPathNow } from '../disk'
@@ -33,6 +33,7 @@ export function createSqliteStore(folder: string, options: DatabaseOptions): Sto
   async function opened(name: string): Promise<Database> {
     const found = open.get(name)
     if (found !== undefined) return found
+    requireWhole(fileOf(name), hadData(name))
     const onClose = () => open.delete(name)
     const database = openDatabase(name, folderOf(name), { ...options, onClose })
     open.set(name, database)
@@ -45,6 +46,11 @@ export function createSqliteStore(folder: string, options: DatabaseOptions): Sto
     return database
   }
 
+  /** True when a database was served from this folder: its secret key is made after its first rows. */
+  function hadData(name: string): boolean {
+    return existsSync(join(folderOf(name), 'secret.key')) || registry.idIn(name) !== undefined
+  }
+
   return {
     list: async () => (existsSync(root) ? readdirSync(root).filter(has).toSorted() : []),
     has: async (name) => has(name),
@@ -55,6 +61,7 @@ export function createSqliteStore(folder: string, options: DatabaseOptions): Sto
     async create(name) {
       requireDatabaseName(name)
       if (has(name)) throw new SatchelError('CONFLICT', `The database ${name} exists already`)
+      if (existsSync(join(folderOf(name), 'secret.key'))) throw lost(fileOf(name), 'is missing')
       const isNew = !existsSync(folderOf(name))
       try {
         const database = await opened(name)
@@ -98,6 +105,35 @@ export function createSqliteStore(folder: string, options: DatabaseOptions): Sto
       registry[Symbol.dispose]()
     },
   }
+}
+
+/** No page of SQLite is smaller, in bytes. */
+const SMALLEST_PAGE = 512
+
+/**
+ * Throws `STORAGE_FAILED` when the file has lost its content: SQLite would take a file without a page
+ * for a new one, remove its log, and read what is missing of the last page as zeros. An empty file
+ * that never had data is what a crash during `create` leaves.
+ */
+function requireWhole(file: string, hadData: boolean): void {
+  const size = sizeOf(file)
+  const log = sizeOf(`${file}-wal`)
+  const isEmpty = size < SMALLEST_PAGE && (hadData || log > 0)
+  // The last checkpoint may have been cut off as well; then its pages are still in the log.
+  if (isEmpty || (size % SMALLEST_PAGE !== 0 && log === 0)) {
+    throw lost(file, `was cut off at ${size} bytes`)
+  }
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0
+}
+
+function lost(file: string, fault: string): SatchelError {
+  return new SatchelError(
+    'STORAGE_FAILED',
+    `${file} ${fault} and is not replaced by an empty database: put it back from a backup, or move its folder away`,
+  )
 }
 
 /** Folders of databases that were removed, or not quite made. No database name begins like this. */

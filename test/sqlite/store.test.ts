@@ -1,8 +1,16 @@
 import { describe, expect, test } from 'bun:test'
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  statSync,
+  truncateSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { createSqliteStore } from '../../src/sqlite/store'
-import { createTestClock } from '../auth/setup'
+import { createTestClock, refusalOf } from '../auth/setup'
 import { temporaryFolder } from '../setup'
 
 const options = { clock: createTestClock(), durability: 'none' } as const
@@ -75,5 +83,77 @@ describe('a database with thousands of blobs', () => {
     await using _ = createSqliteStore(folder.path, { ...options, report })
     while (existsSync(join(root, '.removed-b-1'))) await Bun.sleep(5)
     expect(reported).toEqual(['.removed-a-1'])
+  })
+})
+
+describe('a database file that has lost its content', () => {
+  async function setup() {
+    const folder = temporaryFolder()
+    const home = join(folder.path, 'databases', 'main')
+    const file = join(home, 'database.sqlite')
+    {
+      await using store = createSqliteStore(folder.path, options)
+      await store.create('main')
+    }
+    const size = statSync(file).size
+    const attempt = async (verb: 'open' | 'create') => {
+      await using store = createSqliteStore(folder.path, options)
+      return await refusalOf(() => store[verb]('main'))
+    }
+    return { folder, home, file, size, attempt, [Symbol.dispose]: () => folder[Symbol.dispose]() }
+  }
+
+  test.each([0, 1, 10, 100, 512, 4096, 0.5, -4096, -1])(
+    'is refused as it is when it was cut off at %p bytes',
+    async (cut) => {
+      using place = await setup()
+      const { file, size } = place
+      const left = cut < 0 ? size + cut : cut === 0.5 ? size / 2 : cut
+      truncateSync(file, left)
+      const refusal = await place.attempt('open')
+      expect(refusal.code).toBe('STORAGE_FAILED')
+      expect(refusal.message).toContain(file)
+      expect(statSync(file).size).toBe(left)
+    },
+  )
+
+  test('is refused beside its secret key, also where the table of folders is lost', async () => {
+    using place = await setup()
+    const { folder, home, file } = place
+    writeFileSync(join(home, 'secret.key'), 'a key')
+    unlinkSync(join(folder.path, 'server.sqlite'))
+    truncateSync(file, 0)
+    expect((await place.attempt('open')).code).toBe('STORAGE_FAILED')
+    expect(statSync(file).size).toBe(0)
+  })
+
+  test('keeps the log beside it, which SQLite would remove', async () => {
+    using place = await setup()
+    const { folder, file } = place
+    unlinkSync(join(folder.path, 'server.sqlite'))
+    truncateSync(file, 0)
+    writeFileSync(`${file}-wal`, 'the last writes')
+    expect((await place.attempt('open')).code).toBe('STORAGE_FAILED')
+    expect(statSync(`${file}-wal`).size).toBe(15)
+  })
+
+  test('is not replaced by a new one when it is missing beside its secret key', async () => {
+    using place = await setup()
+    writeFileSync(join(place.home, 'secret.key'), 'a key')
+    unlinkSync(place.file)
+    const refusal = await place.attempt('create')
+    expect(refusal.code).toBe('STORAGE_FAILED')
+    expect(refusal.message).toContain(`${place.file} is missing`)
+    expect(existsSync(place.file)).toBe(false)
+  })
+
+  test('is made when a crash left it empty before it had data', async () => {
+    using folder = temporaryFolder()
+    const home = join(folder.path, 'databases', 'main')
+    mkdirSync(home, { recursive: true })
+    writeFileSync(join(home, 'database.sqlite'), '')
+    await using store = createSqliteStore(folder.path, options)
+    const database = await store.open('main')
+    expect(await database.read((tx) => tx.origins.list())).toEqual([])
   })
 })
