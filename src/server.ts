@@ -1,8 +1,8 @@
 import { version } from '../package.json'
 import type { Clock } from './clock'
 import type { Config } from './config/config'
-import { createDefaultClient } from './control/databases'
-import { nameHolder, readHolder, thisProcess, writeHolder } from './host/holder'
+import { createDatabase } from './control/databases'
+import { nameHolder, readHolder } from './host/holder'
 import { listenForCommands } from './control/listener'
 import { type DataFolder, takeDataFolder } from './host/data-folder'
 import type { ClientCredentials } from './domain/database/client'
@@ -44,7 +44,7 @@ const FIRST_DATABASE = 'main'
 
 /**
  * Serves a data folder. Throws `DATA_FOLDER_IN_USE`, `NEWER_DATA`, `READ_ONLY` and what `listen`
- * throws; then everything that was opened is closed.
+ * throws; then everything that was opened is closed, and nothing that was created is left.
  */
 export async function startServer(config: Config, { clock, logs }: ServerContext): Promise<Server> {
   await using stack = new AsyncDisposableStack()
@@ -62,11 +62,17 @@ export async function startServer(config: Config, { clock, logs }: ServerContext
   application.servedAt(listener.url)
   folder.servedAt(listener.url)
   const client = await openFirstDatabase(folder)
+  // The secret of the client is shown when the start has succeeded, and never again.
+  let hasStarted = false
+  stack.defer(async () => {
+    if (client !== undefined && !hasStarted) await folder.hosts.remove(FIRST_DATABASE)
+  })
   const token = newSecret()
   const commands = listenForCommands(folder, token)
   stack.defer(() => commands.stop(true))
-  writeHolder(folder.path, { ...thisProcess(), address: commands.address, token })
+  folder.answersAt(commands.address, token)
   const names = await folder.hosts.list()
+  hasStarted = true
   const owned = stack.move()
   void resumeJobs(folder, names)
 
@@ -193,10 +199,8 @@ function createApplication(
 }
 
 /** Checks that the data can be read, and creates the first database if there is none. */
-async function openFirstDatabase({
-  hosts,
-  clock,
-}: DataFolder): Promise<ClientCredentials | undefined> {
+async function openFirstDatabase(folder: DataFolder): Promise<ClientCredentials | undefined> {
+  const { hosts } = folder
   const names = await hosts.list()
   const [first] = names.includes(FIRST_DATABASE) ? [FIRST_DATABASE] : names
   if (first !== undefined) {
@@ -206,8 +210,7 @@ async function openFirstDatabase({
     })
     return undefined
   }
-  const { database } = await hosts.create(FIRST_DATABASE)
-  return await createDefaultClient(database, clock)
+  return await createDatabase(folder, FIRST_DATABASE)
 }
 
 /** Continues the jobs that an earlier process did not finish, one database after the other. */

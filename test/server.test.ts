@@ -1,14 +1,16 @@
 import { expect, test } from 'bun:test'
-import { existsSync, readdirSync } from 'node:fs'
+import { appendFileSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { readHolder } from '../src/host/holder'
 import { readConfig } from '../src/config/config'
 import { openLogs } from '../src/log/log'
+import { SatchelError } from '../src/domain/value/error'
 import { startServer } from '../src/server'
 import { createTestClock, DAY, refusalOf } from './auth/setup'
 import { setupData } from './http/setup'
 import { collectLines, setupServer, temporaryFolder } from './setup'
+import { mayMount, mountSmallDisk } from './small-disk'
 import { until } from './timing'
 
 const MIB = 1024 * 1024
@@ -79,8 +81,61 @@ test('closes everything when it cannot start', async () => {
     startServer(configOf({ data: folder.path, port }), surroundings()),
   )
   expect(refusal.code).toBe('CONFLICT')
+  expect(readdirSync(folder.path).toSorted()).toEqual(['lock.sqlite', 'server.sqlite'])
   await using server = await startServer(configOf({ data: folder.path }), surroundings())
   expect(server.client).toBeDefined()
+})
+
+test('leaves no folder behind that it created for a start that failed', async () => {
+  using folder = temporaryFolder()
+  await using other = await setupServer()
+  const { port } = new URL(other.url)
+  const data = join(folder.path, 'a', 'b', 'data')
+  const start = () => startServer(configOf({ data, port }), surroundings())
+  expect((await refusalOf(start)).code).toBe('CONFLICT')
+  expect(readdirSync(folder.path)).toEqual([])
+})
+
+test.skipIf(!mayMount)(
+  'says on every full disk that it is full, and leaves no database whose client is not known',
+  async () => {
+    const outcomes = new Set<string>()
+    for (let kib = 0; outcomes.size < 2; kib += 20) {
+      using disk = mountSmallDisk('4m')
+      writeFileSync(join(disk.path, 'ballast'), Buffer.alloc((4096 - kib) * 1024))
+      const data = join(disk.path, 'data')
+      const start = () => startServer(configOf({ data }), surroundings())
+      try {
+        await using server = await start()
+        expect(server.client).toBeDefined()
+        outcomes.add('started')
+      } catch (error) {
+        outcomes.add(error instanceof SatchelError ? error.code : String(error))
+        expect(readdirSync(disk.path)).toEqual(['ballast'])
+      }
+    }
+    expect([...outcomes]).toEqual(['STORAGE_FULL', 'started'])
+  },
+  60_000,
+)
+
+test.skipIf(!mayMount)('says at a restart on a full disk that it is full', async () => {
+  using disk = mountSmallDisk('8m')
+  const start = () => startServer(configOf({ data: join(disk.path, 'data') }), surroundings())
+  await (await start()).stop()
+  const ballast = join(disk.path, 'ballast')
+  for (let bytes = 8 * MIB; bytes > 0; bytes /= 2) {
+    try {
+      appendFileSync(ballast, Buffer.alloc(bytes))
+    } catch {
+      // A smaller piece may still find room.
+    }
+  }
+  const refusal = await refusalOf(start)
+  expect(refusal.code).toBe('STORAGE_FULL')
+  expect(refusal.message).toContain('is full: free some space')
+  rmSync(ballast)
+  await (await start()).stop()
 })
 
 test('refuses a folder that another server holds', async () => {

@@ -1,4 +1,3 @@
-import type { Clock } from '../clock'
 import { findOffloadRule, setOffloadRule } from '../domain/blob/offload-rule'
 import { type ClientCredentials, createClient } from '../domain/database/client'
 import { untilJobEnds } from '../domain/job/job-end'
@@ -7,13 +6,13 @@ import { setPublicAddress } from '../domain/database/public-address'
 import { parseSchemaFile } from '../domain/json/schema-file'
 import type { Database } from '../domain/store/store'
 import { SCOPES } from '../domain/value/scope'
+import type { DataFolder } from '../host/data-folder'
 import { flag, onDatabase, onFolder, optional, readUpload, type Streams, text } from './operation'
 import { indexJobs, pushSchema, reportSchema } from '../domain/object/tables'
 
 export const databaseOperations = {
   'db.create': onFolder({ name: text }, async (folder, { name }) => {
-    const { database } = await folder.hosts.create(name)
-    const client = await createDefaultClient(database, folder.clock)
+    const client = await createDatabase(folder, name)
     return { name, url: folder.url(name), client }
   }),
 
@@ -77,9 +76,23 @@ export const databaseOperations = {
   'schema.show': onDatabase({}, ({ database }) => database.read((tx) => reportSchema(tx))),
 }
 
-/** The client of a new database, with all scopes. */
-export function createDefaultClient(database: Database, clock: Clock): Promise<ClientCredentials> {
-  return database.write((tx) => createClient(tx, clock, { scopes: SCOPES, name: 'default' }))
+/**
+ * Creates a database and its first client, which has all scopes, or nothing: without the client the
+ * database would be of no use. Throws what `Hosts.create` throws.
+ */
+export async function createDatabase(
+  { hosts, clock }: Pick<DataFolder, 'hosts' | 'clock'>,
+  name: string,
+): Promise<ClientCredentials> {
+  const { database } = await hosts.create(name)
+  try {
+    return await database.write((tx) =>
+      createClient(tx, clock, { scopes: SCOPES, name: 'default' }),
+    )
+  } catch (error) {
+    await hosts.remove(name)
+    throw error
+  }
 }
 
 /** Resolves when the indexes of these tables are complete. */

@@ -5,10 +5,11 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  rmdirSync,
   rmSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { openSecretKey } from '../auth/key/secret-key'
 import { createDiskBlobs } from '../blobs/disk/disk'
@@ -27,7 +28,7 @@ import { isLoopback } from '../net/networks'
 import { createOutbound } from '../net/outbound'
 import { lockFolder } from '../sqlite/lock'
 import { createSqliteStore } from '../sqlite/store'
-import { removeHolder, thisProcess, writeHolder } from './holder'
+import { type Holder, removeHolder, thisProcess, writeHolder } from './holder'
 import { type HostContext, openHost, reportBlobs } from './host'
 import { createHosts, type Hosts } from './hosts'
 
@@ -46,6 +47,8 @@ export interface DataFolder extends AsyncDisposable {
   url(database: string): string | null
   /** Called by a server once it listens at `url`, `http://127.0.0.1:7080`. */
   servedAt(url: string): void
+  /** Called by a server once it answers the commands that present this token, `http://127.0.0.1:41234`. */
+  answersAt(address: string, token: string): void
 }
 
 /** The treatment of mails while no mail server is configured (design.md §2 Development). */
@@ -65,12 +68,15 @@ export async function takeDataFolder(
   printer?: MailPrinter,
 ): Promise<DataFolder | undefined> {
   await using stack = new AsyncDisposableStack()
-  const path = config.memory ? stack.use(createMemoryFolder()).path : createFolder(config.data)
+  const created = config.memory ? undefined : createFolder(config.data)
+  const path = config.memory ? stack.use(createMemoryFolder()).path : config.data
+  if (created !== undefined) stack.defer(() => removeEmpty(path, created))
   const lock = lockFolder(path)
   if (lock === undefined) return undefined
   stack.use(lock)
-  announce(path)
+  if (created !== undefined) stack.defer(() => clearUnused(path))
   stack.defer(() => removeHolder(path))
+  announce(path, thisProcess())
   const store = stack.use(
     createSqliteStore(path, {
       clock,
@@ -82,7 +88,18 @@ export async function takeDataFolder(
   let served: string | null = null
   const base = () => config.publicUrl ?? (isLoopback(config.host) ? served : null)
   const context = createContext(path, config, clock, printer, base)
-  const hosts = stack.use(createHosts({ store, open: (database) => openHost(database, context) }))
+  const hosts = stack.use(
+    createHosts({
+      store,
+      open: async (database) => {
+        try {
+          return await openHost(database, context)
+        } catch (error) {
+          throw diskError(error, messagesFor(path))
+        }
+      },
+    }),
+  )
   const owned = stack.move()
   return {
     path,
@@ -95,6 +112,7 @@ export async function takeDataFolder(
     servedAt(url) {
       served = url
     },
+    answersAt: (address, token) => announce(path, { ...thisProcess(), address, token }),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }
@@ -156,20 +174,40 @@ function blobLimits({ maxBlob: blob, blobQuota, userBlobQuota }: Config): BlobLi
   return { blob, database: blobQuota, user: userBlobQuota }
 }
 
-function announce(path: string): void {
+function announce(path: string, holder: Holder): void {
   try {
-    writeHolder(path, thisProcess())
+    writeHolder(path, holder)
   } catch (error) {
     throw cannotUse(path, error)
   }
 }
 
-function createFolder(path: string): string {
+/** Returns the first folder on the path that did not exist, undefined when all did. */
+function createFolder(path: string): string | undefined {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 })
-    return path
+    return mkdirSync(path, { recursive: true, mode: 0o700 })
   } catch (error) {
     throw cannotUse(path, error)
+  }
+}
+
+/** Removes our files from a folder that this process created, unless it has a database. */
+function clearUnused(path: string): void {
+  const databases = join(path, 'databases')
+  try {
+    if (existsSync(databases)) rmdirSync(databases)
+    for (const name of ['server.sqlite', 'lock.sqlite']) rmSync(join(path, name), { force: true })
+  } catch {
+    // It has a database.
+  }
+}
+
+/** Removes the folder and its parents up to `first`, as far as they are empty. */
+function removeEmpty(path: string, first: string): void {
+  try {
+    for (let folder = path; folder.startsWith(first); folder = dirname(folder)) rmdirSync(folder)
+  } catch {
+    // It holds a database, or a file of another program.
   }
 }
 
@@ -178,10 +216,18 @@ function cannotUse(path: string, cause: unknown): unknown {
     return new SatchelError('READ_ONLY', `The data folder ${path} is not a folder`, { cause })
   }
   const hint = 'choose another with --data, or make its parent writable for this user'
+  const { STORAGE_FULL } = messagesFor(path)
   return diskError(cause, {
-    STORAGE_FULL: `The disk of the data folder ${path} is full: free some space`,
+    STORAGE_FULL,
     READ_ONLY: `The data folder ${path} cannot be created: ${hint}`,
   })
+}
+
+function messagesFor(path: string) {
+  return {
+    STORAGE_FULL: `The disk of the data folder ${path} is full: free some space`,
+    READ_ONLY: `The data folder ${path} cannot be written: make it writable for this user or choose another with --data`,
+  }
 }
 
 /** A folder in memory, or among the temporary files, that is removed when it is disposed. */

@@ -28,7 +28,9 @@ export function writeHolder(folder: string, holder: Holder): void {
 }
 
 export function removeHolder(folder: string): void {
-  rmSync(join(folder, 'holder.json'), { force: true })
+  for (const name of ['holder.json', 'holder.json.new']) {
+    rmSync(join(folder, name), { force: true })
+  }
 }
 
 /** The last process that held the folder; it may be gone. Undefined when it is unknown. */

@@ -13,7 +13,10 @@ export interface Hosts extends AsyncDisposable {
   open(name: string): Promise<Host>
   /** Opens the host and keeps it open until disposed: for work that may take minutes. */
   hold(name: string): Promise<HeldHost>
-  /** Throws `CONFLICT` when the name is taken, `UNPROCESSABLE` when it is not a database name. */
+  /**
+   * Throws `CONFLICT` when the name is taken, `UNPROCESSABLE` when it is not a database name. Nothing
+   * is left of a database that cannot be opened.
+   */
   create(name: string): Promise<Host>
   /** Gives a copied database an identity of its own, as `Store.adopt` says, and opens it. */
   adopt(name: string): Promise<Host>
@@ -115,7 +118,16 @@ export function createHosts(options: HostsOptions): Hosts {
     list: () => store.list(),
     findOpen,
     open,
-    create: (name) => inTurn(name, async () => await add(await store.create(name))),
+    create: (name) =>
+      inTurn(name, async () => {
+        const database = await store.create(name)
+        try {
+          return await add(database)
+        } catch (error) {
+          await store.remove(name)
+          throw error
+        }
+      }),
     adopt: (name) =>
       inTurn(name, async () => {
         await store.adopt(name)

@@ -1,5 +1,5 @@
 import { Database, SQLiteError } from 'bun:sqlite'
-import { accessSync, constants } from 'node:fs'
+import { accessSync, constants, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { diskError } from '../disk'
 import { SatchelError } from '../domain/value/error'
@@ -17,6 +17,7 @@ export function lockFolder(folder: string): Disposable | undefined {
   const file = join(folder, 'lock.sqlite')
   try {
     keepPrivate(file)
+    const found = inodeOf(file)
     db = new Database(file, { create: true, readwrite: true })
     // SQLite would open it for reading, and then its exclusive lock excludes no process.
     accessSync(folder, constants.W_OK)
@@ -24,6 +25,11 @@ export function lockFolder(folder: string): Disposable | undefined {
     db.run('PRAGMA busy_timeout = 0')
     db.run('PRAGMA journal_mode = MEMORY')
     db.run('BEGIN EXCLUSIVE')
+    if (inodeOf(file) !== found) {
+      // Its holder has just removed it with an unused folder: this lock would exclude no process.
+      db.close()
+      return undefined
+    }
   } catch (error) {
     db?.close()
     if (isHeld(error)) return undefined
@@ -31,6 +37,10 @@ export function lockFolder(folder: string): Disposable | undefined {
   }
   const held = db
   return { [Symbol.dispose]: () => held.close() }
+}
+
+function inodeOf(file: string): number | undefined {
+  return statSync(file, { throwIfNoEntry: false })?.ino
 }
 
 function isHeld(error: unknown): boolean {

@@ -130,9 +130,12 @@ test('is not asked twice when opening fails, and can be asked again', async () =
     return new Uint8Array(32)
   }
   await using server = setup({}, { secretKey })
-  const { hosts } = server
-  const refused = await hosts.create('main').catch((error: unknown) => String(error))
-  expect(refused).toBe('Error: broken')
+  const { hosts, store } = server
+  const failureOf = (work: Promise<unknown>) => work.catch((error: unknown) => String(error))
+  expect(await failureOf(hosts.create('main'))).toBe('Error: broken')
+  expect(await hosts.list()).toEqual([])
+  await store.create('main')
+  expect(await failureOf(hosts.open('main'))).toBe('Error: broken')
   isBroken = false
   expect((await hosts.open('main')).name).toBe('main')
 })
