@@ -256,7 +256,7 @@ export function introduction(): string {
     ...section('Objects and typed values', [
       'An object is a JSON object with a primary key, which the schema of its table names, and a `realmId`, the realm it belongs to: a user id (the private realm of that user), `rlm-public`, or the id of a row of `realms`. Rows of `members` and `roles` hold the permissions in a realm.',
       '',
-      'Values that JSON cannot represent are objects with `$t`, the name of their type, and `v`: a Date is `{"$t":"Date","v":"2030-01-31T12:00:00.000Z"}`. They are returned as they were sent. Integers beyond ±9007199254740991 are refused: send them as `{"$t":"bigint","v":"…"}`.',
+      'Values that JSON cannot represent are objects with `$t`, the name of their type, and `v`: a Date is `{"$t":"Date","v":"2030-01-31T12:00:00.000Z"}`. They are returned as they were sent; those of a known type that a client could not read are refused. Integers beyond ±9007199254740991 are refused: send them as `{"$t":"bigint","v":"…"}`.',
     ]),
     ...section('Headers and limits', [
       '* Every answer has an `X-Request-Id`, which the log of the server contains too.',

@@ -1,5 +1,5 @@
 import { MAX_LIMIT } from '../domain/object/filter'
-import { BINARY_TYPES } from '../domain/value/inline-value'
+import { BINARY_TYPES } from '../domain/value/typed-value'
 import { type Parameter, type Schema, schemaRef } from './specification'
 
 const OWNER =
@@ -173,7 +173,7 @@ export const VALUE_SCHEMAS: Readonly<Record<string, Schema>> = {
   },
   TypedValue: {
     description:
-      'A value that JSON cannot represent: `$t` names the type and `v` holds the value. Values of other types are stored and returned unchanged.',
+      'A value that JSON cannot represent: `$t` names the type and `v` holds the value. Values of these types that a client could not read are refused with 422; values of other types are stored and returned unchanged.',
     anyOf: [
       schemaRef('DateValue'),
       schemaRef('NumberValue'),
@@ -201,7 +201,7 @@ export const VALUE_SCHEMAS: Readonly<Record<string, Schema>> = {
   }),
   BigIntValue: typed('bigint', 'An integer of any size, in decimal digits.', {
     type: 'string',
-    pattern: '^-?[0-9]+$',
+    pattern: '^-?[0-9]{1,1000}$',
   }),
   BinaryValue: {
     description:

@@ -10,12 +10,15 @@ const BOB = 'bob@example.com'
 test('37: objects are created, listed, read, replaced and deleted by the addresses of the SDK', async () => {
   await using executable = await setupExecutable()
   const [alice, bob] = [await executable.as(ALICE), await executable.as(BOB)]
-  const created = await alice.post('/items', { country: 'SE', due: { $t: 'Date', v: 'x' } })
+  const created = await alice.post('/items', {
+    country: 'SE',
+    due: { $t: 'Date', v: '2030-01-31' },
+  })
   expect(created.status).toBe(200)
   const { id } = created.body as { id: string }
   expect(created.body).toEqual({
     country: 'SE',
-    due: { $t: 'Date', v: 'x' },
+    due: { $t: 'Date', v: '2030-01-31' },
     id,
     realmId: ALICE,
     owner: ALICE,

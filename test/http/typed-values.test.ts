@@ -7,7 +7,7 @@ import {
   undefinedTypeDef,
 } from 'dexie-cloud-common'
 import * as fc from 'fast-check'
-import { ALICE, setupData } from './setup'
+import { ALICE, BOB, setupData } from './setup'
 
 /** The clients' own library, with the types that the add-on and the SDK register. */
 const TSON = TypesonSimplified(builtInTypeDefs, fakeFileTypeDef, undefinedTypeDef)
@@ -68,18 +68,14 @@ describe('typed values (protocol.md §1.2)', () => {
     expect((await alice.get('/my/plain')).text).toBe(`[${stored.text}]`)
   })
 
-  test('of unknown types are kept, with any content', async () => {
+  test('of all kinds are kept as they came, unknown ones with any content', async () => {
     await using server = await setupData()
     const alice = await server.as(ALICE)
     const values = [
       { $t: 'Unheard', v: [1, { x: null }], more: true },
       { $t: '', v: 1 },
-      { $t: 'Uint8Array', $$ref: 'x' },
       { $t: 'File', v: 'AAEC', type: 'a/b', name: 'ü', lastModified: '2024-01-01T00:00:00.000Z' },
       { $t: 'URL', href: 'https://example.com/?a=b' },
-      { $t: 'Date', v: 'no date' },
-      { $t: 'PropModification', add: 2 },
-      { '@@propmod': { add: 2 } },
       { _bt: 'Blob', v: 'AAEC', ct: 'image/png' },
       { $t: 'undefined' },
     ]
@@ -90,6 +86,46 @@ describe('typed values (protocol.md §1.2)', () => {
       realmId: ALICE,
       owner: ALICE,
     })
+  })
+
+  test.each([
+    [{ p: { $t: 'Date', v: 'no date' } }, 'p', 'ISO 8601'],
+    [{ p: { $t: 'Uint8Array', $$ref: 'x' } }, 'p', 'b64lex'],
+    [{ p: [{ $t: 'PropModification', add: 2 }] }, 'p.0', 'an operation of sync'],
+    [{ p: { '@@propmod': { add: 2 } } }, 'p.@@propmod', 'an operation of sync'],
+    [{ p: { $t: 'constructor' } }, 'p', 'cannot read as a type'],
+    [{ $t: 'Date', v: 'NaN' }, '$t', 'is no object'],
+  ])(
+    'that clients cannot read are refused, nothing of the request is stored: %j',
+    async (value, path, problem) => {
+      await using server = await setupData()
+      const alice = await server.as(ALICE)
+      for (const [body, place] of [
+        [{ id: 'a', ...value }, path],
+        [[{ id: 'b' }, { id: 'a', ...value }], `[1].${path}`],
+      ] as const) {
+        const answer = await alice.post('/my/plain', body)
+        expect(answer).toMatchObject({
+          status: 422,
+          body: { code: 'UNPROCESSABLE', reason: place },
+        })
+        expect((answer.body as { message: string }).message).toContain(problem)
+      }
+      expect((await alice.get('/my/plain')).text).toBe('[]')
+    },
+  )
+
+  test('cannot be planted in what another person reads by an invitation', async () => {
+    await using server = await setupData()
+    const [alice, bob] = [await server.as(ALICE), await server.as(BOB)]
+    const poison = { $t: 'Uint16Array', v: '0G--' }
+    const realm = { realmId: 'rlm-trap', name: 'x' }
+    expect((await bob.post('/my/realms', { ...realm, poison })).status).toBe(422)
+    expect((await bob.post('/my/realms', realm)).status).toBe(200)
+    const member = { realmId: 'rlm-trap', email: ALICE, invite: true }
+    expect((await bob.post('/my/members', { ...member, poison })).status).toBe(422)
+    expect((await bob.post('/my/members', member)).status).toBe(200)
+    expect(TSON.parse((await alice.get('/my/members')).text)).toBeArray()
   })
 
   test('in an array, undefined becomes null, which clients can read (protocol.md §1.1)', async () => {

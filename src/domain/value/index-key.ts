@@ -1,4 +1,4 @@
-import { BINARY_TYPES } from './inline-value'
+import { BINARY_TYPES } from './typed-value'
 import type { Index } from './schema'
 import { timeOfDate, timeOfIsoText } from './time'
 import { propertyAt } from './property'

@@ -1,3 +1,4 @@
+import { BINARY_TYPES } from './typed-value'
 import { type WireObject, getOwn, isRecord } from './value'
 
 /** A value with its bytes in it, as clients send it (protocol.md §1.2). */
@@ -63,23 +64,6 @@ function inlineBinary(restoredAs: string, value: WireObject): InlineValue {
     },
   }
 }
-
-/** The types that hold bytes, and how many an element has: readers cannot restore part of one. */
-export const BINARY_TYPES: ReadonlyMap<string, number> = new Map([
-  ['ArrayBuffer', 1],
-  ['DataView', 1],
-  ['Int8Array', 1],
-  ['Uint8Array', 1],
-  ['Uint8ClampedArray', 1],
-  ['Int16Array', 2],
-  ['Uint16Array', 2],
-  ['Int32Array', 4],
-  ['Uint32Array', 4],
-  ['Float32Array', 4],
-  ['Float64Array', 8],
-  ['BigInt64Array', 8],
-  ['BigUint64Array', 8],
-])
 
 /** How many bytes a text in base64 or b64lex stands for, if it is one. */
 function bytesIn(text: unknown): number {

@@ -24,6 +24,11 @@ export function timeOfText(text: string): number | undefined {
   return Number.isNaN(time) ? undefined : time
 }
 
+/** True for a date, or a date and a time, of ISO 8601 that every JavaScript engine reads. */
+export function isIsoText(text: string): boolean {
+  return ISO.test(text) && !Number.isNaN(Date.parse(text))
+}
+
 /** Milliseconds of a text that is what `toISOString` makes of them, else undefined. */
 export function timeOfIsoText(text: string): number | undefined {
   if (!ISO_TEXT.test(text)) return undefined
@@ -34,3 +39,5 @@ export function timeOfIsoText(text: string): number | undefined {
 const ISO_DATE =
   /^(?:\d{4}|[+-]\d{6})-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/
 const ISO_TEXT = /^(?:\d{4}|[+-]\d{6})-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+const ISO =
+  /^(?:\d{4}|[+-]\d{6})(?:-\d\d(?:-\d\d)?)?(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?)?$/

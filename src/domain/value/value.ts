@@ -1,19 +1,25 @@
 import { SatchelError, quoted } from './error'
+import { isRevivedType, typedProblem } from './typed-value'
 
 /** An object as it came from outside, after `requireWireObject`. */
 export type WireObject = Record<string, unknown>
 
 /**
  * Makes sure that a parsed object can be stored as it is (design.md §3 `value`, §6): numbers
- * survive, raw keys do not begin with a single `$`. A `{"$t":"undefined"}` inside an array becomes
- * null, in place, because clients cannot read it there (protocol.md §1.1). Throws `UNPROCESSABLE`
- * with the path. The nesting was limited when the body was read.
+ * survive, raw keys do not begin with a single `$`, clients can read its typed values. A
+ * `{"$t":"undefined"}` inside an array becomes null, in place, because clients cannot read it there
+ * (protocol.md §1.1). Throws `UNPROCESSABLE` with the path. The nesting was limited when the body was
+ * read.
  */
 export function requireWireObject(value: unknown, path: string): WireObject {
   if (!isRecord(value)) {
     throw new SatchelError('UNPROCESSABLE', `${describe(path)} must be an object`, { reason: path })
   }
   checkMembers(value, path)
+  const type = getOwn(value, '$t')
+  if (typeof type === 'string' && isRevivedType(type)) {
+    throw refuse(inside(path, '$t'), `is ${quoted(type)}: to clients the object is no object`)
+  }
   return value
 }
 
@@ -64,9 +70,16 @@ export function changedProperties(before: WireObject, after: WireObject): string
 }
 
 function checkMembers(object: WireObject, path: string): void {
+  let isTyped = false
   for (const name of Object.keys(object)) {
     const value = object[name]
-    if (name.startsWith('$') && name[1] !== '$') checkDollar(name, value, path)
+    const first = name.charCodeAt(0)
+    if (first === DOLLAR && name.charCodeAt(1) !== DOLLAR) {
+      checkDollar(name, value, path)
+      isTyped = true
+    } else if (first === AT && name === OPERATION) {
+      throw refuse(inside(path, name), 'is an operation of sync and cannot be stored')
+    }
     switch (typeof value) {
       case 'number':
         checkNumber(value, path, name)
@@ -78,6 +91,19 @@ function checkMembers(object: WireObject, path: string): void {
       default:
     }
   }
+  if (isTyped) checkTyped(object, path)
+}
+
+const DOLLAR = 36
+const AT = 64
+/** How the add-on writes an operation on a property (protocol.md §4.6). */
+const OPERATION = '@@propmod'
+
+/** After its members: an undefined element is null by now. */
+function checkTyped(object: WireObject, path: string): void {
+  const type = String(object['$t'])
+  const problem = typedProblem(type, object)
+  if (problem !== undefined) throw refuse(path, `of type ${quoted(type)} ${problem}`)
 }
 
 function checkElements(elements: unknown[], path: string): void {
@@ -97,11 +123,9 @@ function inside(path: string, name: string): string {
 
 function checkNumber(value: number, path: string, name: string): void {
   if (Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))) return
-  const place = inside(path, name)
-  throw new SatchelError(
-    'UNPROCESSABLE',
-    `${describe(place)} is a number that cannot be stored exactly: integers are limited to ±9007199254740991; send others as {"$t":"bigint","v":"…"} or a string`,
-    { reason: place.slice(0, 100) },
+  throw refuse(
+    inside(path, name),
+    'is a number that cannot be stored exactly: integers are limited to ±9007199254740991; send others as {"$t":"bigint","v":"…"} or a string',
   )
 }
 
@@ -112,6 +136,11 @@ function checkDollar(name: string, value: unknown, path: string): void {
     `The property ${quoted(name)}${path === '' ? '' : ` in ${quoted(path)}`} begins with a single $: write ${quoted(`$${name}`)}`,
     { reason: name.slice(0, 100) },
   )
+}
+
+function refuse(path: string, problem: string): SatchelError {
+  const reason = path.slice(0, 100)
+  return new SatchelError('UNPROCESSABLE', `${describe(path)} ${problem}`, { reason })
 }
 
 function describe(path: string): string {

@@ -51,6 +51,12 @@ describe('a file that is not good in every part is refused whole', () => {
       '"data.rlm-public.todo.x": "a.b.0" is a number',
     ],
     [
+      'a value that clients cannot read',
+      lines(at({ data: { a: [{ $t: 'Uint16Array', v: '0G--' }] } })),
+      'UNPROCESSABLE',
+      'line 1: "a.0" of type "Uint16Array" needs',
+    ],
+    [
       'a single $',
       data({ todo: { x: { $a: 1 } } }),
       'UNPROCESSABLE',
