@@ -172,6 +172,7 @@ function createApplication(
       clock,
       bodies: createBodies({ bytes, depth, values }),
       limits: createLimiter(config.rateLimits ?? RATE_LIMITS, clock, isLimited),
+      writeLimits: config,
       blobs: {
         limits: folder.blobLimits,
         offload: folder.offloadRule,

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock'
 import type { BlobLimits } from '../domain/blob/limits'
+import type { WriteLimits } from '../domain/object/limits'
 import type { OffloadRule } from '../domain/blob/offload-rule'
 import type { Hosts } from '../host/hosts'
 import type { AccessEntry } from '../log/log'
@@ -15,6 +16,8 @@ export interface HttpContext {
   readonly clock: Clock
   readonly bodies: Bodies
   readonly blobs: BlobContext
+  /** How much one request may write. */
+  readonly writeLimits: WriteLimits
   readonly origins: OriginPolicy
   readonly limits: Limiter
   /** The proxies whose `X-Forwarded-For` is trusted, or null. */

@@ -6,6 +6,7 @@ import type { Database } from '../store/store'
 import { nextTurn } from '../value/turn'
 import type { ViewName } from '../access/view'
 import { type Draft, asPrivate, draftOf } from './draft'
+import { createDraftLimiter, requireFewObjects, type WriteLimits } from './limits'
 import { keyInView } from './object'
 import { putDrafts } from './put'
 import { getOwn, isRecord, setOwn } from '../value/value'
@@ -34,6 +35,8 @@ export interface UpsertTarget {
   readonly now: number
   /** Moves large values into blobs; without it they stay in their objects. */
   readonly beginOffload?: BeginOffload
+  /** How much the request may write; absent: anything. */
+  readonly limits?: WriteLimits
 }
 
 export interface Upsert extends UpsertTarget {
@@ -115,7 +118,7 @@ async function readDrafts(
   subject: string,
   offload: Offload | undefined,
 ): Promise<Draft[]> {
-  const { actor, view, objects, isArray, key } = upsert
+  const { actor, view, objects, isArray, key, limits } = upsert
   if (table.primaryKey === null) {
     throw new SatchelError(
       'UNPROCESSABLE',
@@ -128,6 +131,8 @@ async function readDrafts(
       'A realm cannot be in the public realm: use /my or /all',
     )
   }
+  if (limits !== undefined) requireFewObjects(table, objects.length, limits)
+  const limit = limits && createDraftLimiter(table, limits)
   const drafts: Draft[] = []
   for (const [position, object] of objects.entries()) {
     const placed = view === 'public' && table.builtIn ? inPublicRealm(object) : object
@@ -135,6 +140,7 @@ async function readDrafts(
     const extracted = offload?.extract(table, value, isArray ? `[${position}]` : '')
     const raw = draftOf(table, value, isArray ? position : undefined)
     const draft = inView(table, upsert, raw, subject)
+    limit?.(draft, isArray ? `[${position}]` : '')
     if (key !== undefined) requireKeyOf(table, draft, keyInView(table, view, key, actor))
     requireRealmOfView(table, view, draft)
     if (extracted !== undefined) offload?.note(draft, extracted)

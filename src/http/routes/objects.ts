@@ -132,7 +132,13 @@ function tableHandlers(http: HttpContext, paths: TablePaths) {
   async function store({ call, host, actor }: Authorised, key?: string): Promise<Response> {
     const { limits, offload: rule } = http.blobs
     const beginOffload = offloadWith({ contents: host.blobs, limits, rule })
-    const target = { actor, table: tableOf(call), beginOffload, now: http.clock.now() }
+    const target = {
+      actor,
+      table: tableOf(call),
+      beginOffload,
+      limits: http.writeLimits,
+      now: http.clock.now(),
+    }
     // Before the body is read: a caller who may not write need not send it.
     const plan = await prepareUpsert(host.database, target)
     return await http.bodies.json(call.sent, async (body) => {

@@ -1,0 +1,110 @@
+import { quoted, SatchelError } from '../value/error'
+import type { Table } from '../store/tables'
+import { propertyAt } from '../value/property'
+import type { Draft } from './draft'
+
+/**
+ * How much one request may write (design.md §6 limits by default). Each name is that of the setting
+ * which changes it. Imports have none of these limits.
+ */
+export interface WriteLimits {
+  /** Objects in a request. */
+  readonly maxObjects: number
+  /** Rows of `realms`, `members` and `roles` in a request. */
+  readonly maxRows: number
+  /** Index entries of one object. */
+  readonly maxEntries: number
+  /** Index entries of all objects in a request. */
+  readonly maxRequestEntries: number
+  /** Properties of one object, those of the objects inside it included. */
+  readonly maxProperties: number
+}
+
+/** Throws `UNPROCESSABLE` when a request has too many objects for this table. */
+export function requireFewObjects(table: Table, count: number, limits: WriteLimits): void {
+  const { maxObjects, maxRows } = limits
+  if (table.builtIn && count > maxRows) {
+    throw refusal(
+      'maxRows',
+      `A request may write ${maxRows} rows of ${quoted(table.name)}, and this one has ${count}`,
+    )
+  }
+  if (count > maxObjects) {
+    throw refusal(
+      'maxObjects',
+      `A request may write ${maxObjects} objects, and this one has ${count}`,
+    )
+  }
+}
+
+/**
+ * Counts the drafts of one request. The result is called with each draft and its path in the
+ * request, and throws `UNPROCESSABLE` for the one that is too much.
+ */
+export function createDraftLimiter(
+  table: Table,
+  limits: WriteLimits,
+): (draft: Draft, path: string) => void {
+  const { maxEntries, maxRequestEntries, maxProperties } = limits
+  let total = 0
+  return (draft, path) => {
+    // The shortest property is `"":0,`.
+    if (draft.text.length > maxProperties * SHORTEST) {
+      const properties = countProperties(draft.object)
+      if (properties > maxProperties) {
+        throw refusal(
+          'maxProperties',
+          `An object may have ${maxProperties} properties, and ${nameOf(path)} has ${properties}`,
+        )
+      }
+    }
+    if (table.indexes.length === 0) return
+    const entries = countEntries(table, draft)
+    if (entries > maxEntries) {
+      throw refusal(
+        'maxEntries',
+        `An object may have ${maxEntries} index entries, and ${nameOf(path)} has ${entries}`,
+      )
+    }
+    total += entries
+    if (total <= maxRequestEntries) return
+    throw refusal(
+      'maxRequestEntries',
+      `The objects of a request may have ${maxRequestEntries} index entries, and ${nameOf(path)} exceeds that`,
+    )
+  }
+}
+
+const SHORTEST = 5
+
+function nameOf(path: string): string {
+  return path === '' ? 'this one' : `the object at ${path}`
+}
+
+function refusal(setting: keyof WriteLimits, sentence: string): SatchelError {
+  return new SatchelError(
+    'UNPROCESSABLE',
+    `${sentence}: write less at once, import a file with satchel import, or change the setting ${setting}`,
+    { reason: setting },
+  )
+}
+
+/** Every element of an indexed array counts: to find equal ones would cost what the limit saves. */
+function countEntries({ indexes }: Table, { object }: Draft): number {
+  let count = 0
+  for (const { multi, compound, paths } of indexes) {
+    const value = compound ? null : propertyAt(object, paths[0]!)
+    if (multi && Array.isArray(value)) count += value.length
+    else if (value !== undefined) count += 1
+  }
+  return count
+}
+
+/** The nesting was limited when the body was read. */
+function countProperties(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  const members: unknown[] = Object.values(value)
+  let count = Array.isArray(value) ? 0 : members.length
+  for (const member of members) count += countProperties(member)
+  return count
+}

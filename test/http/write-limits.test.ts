@@ -1,0 +1,52 @@
+import { expect, test } from 'bun:test'
+import { ALICE, setupData } from './setup'
+
+const LIMITS = {
+  maxObjects: 20,
+  maxRows: 4,
+  maxEntries: 10,
+  maxRequestEntries: 30,
+  maxProperties: 8,
+}
+
+test.each([
+  ['maxObjects', '/all/plain', many(21, (n) => ({ id: `${n}`, realmId: 'rlm-public' })), '20'],
+  ['maxRows', '/my/realms', many(5, () => ({})), '4 rows of "realms"'],
+  ['maxEntries', '/my/items', [{}, { tags: many(11, String) }], 'the object at [1] has 11'],
+  ['maxEntries', '/my/items', { tags: many(900, String) }, 'this one has 900'],
+  ['maxRequestEntries', '/my/items', many(4, () => ({ tags: many(8, String) })), 'at [3]'],
+  [
+    'maxProperties',
+    '/my/plain',
+    [{ id: 'a', rest: Object.fromEntries(many(7, (n) => [`property-${n}`, 'x'.repeat(50)])) }],
+    'An object may have 8 properties, and the object at [0] has 9',
+  ],
+])('%s limits a request, and nothing of it is stored', async (setting, path, body, sentence) => {
+  await using server = await setupData(LIMITS)
+  const caller = path.startsWith('/all') ? server.root : await server.as(ALICE)
+  const { status, body: refusal } = await caller.post(path, body)
+  expect(status).toBe(422)
+  expect(refusal).toMatchObject({ code: 'UNPROCESSABLE', reason: setting })
+  const { message } = refusal as { message: string }
+  expect(message).toContain(sentence)
+  expect(message).toEndWith(`or change the setting ${setting}`)
+  expect((await caller.get(path)).body).toEqual([])
+})
+
+test('as much as the limits allow is stored, and the rows of owners do not count', async () => {
+  await using server = await setupData(LIMITS)
+  const alice = await server.as(ALICE)
+  const bodies = {
+    '/my/items': many(5, () => ({ tags: many(5, String) })),
+    '/my/realms': many(4, () => ({})),
+    '/my/plain': many(20, (n) => ({ id: `${n}` })),
+  }
+  for (const [path, body] of Object.entries(bodies)) {
+    expect((await alice.post(path, body)).status, path).toBe(200)
+  }
+  expect((await alice.get('/my/realms')).body).toHaveLength(4)
+})
+
+function many<T>(length: number, make: (n: number) => T): T[] {
+  return Array.from({ length }, (_, n) => make(n))
+}
