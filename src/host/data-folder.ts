@@ -1,12 +1,15 @@
 import {
   accessSync,
+  chmodSync,
   constants,
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   rmdirSync,
   rmSync,
+  statSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -185,9 +188,43 @@ function announce(path: string, holder: Holder): void {
 /** Returns the first folder on the path that did not exist, undefined when all did. */
 function createFolder(path: string): string | undefined {
   try {
-    return mkdirSync(path, { recursive: true, mode: 0o700 })
+    const created = mkdirSync(path, { recursive: true, mode: 0o700 })
+    if (created === undefined) closeToOthers(path)
+    return created
   } catch (error) {
     throw cannotUse(path, error)
+  }
+}
+
+/**
+ * Makes an existing data folder accessible to its owner only (design.md §2), or refuses one that
+ * every user may write and that holds other things or belongs to another user.
+ */
+function closeToOthers(path: string): void {
+  const { mode, uid } = statSync(path)
+  if ((mode & 0o077) === 0) return
+  const user = process.geteuid?.()
+  const isOurs = readdirSync(path).every((name) => OUR_NAMES.test(name))
+  if (isOurs && (user === uid || user === 0)) {
+    // A file system without modes ignores or refuses this, and cannot be more private.
+    tryTo(() => chmodSync(path, mode & 0o700))
+    serverLog.info('The data folder is now accessible to its owner only', { folder: path })
+  } else if ((mode & 0o002) !== 0) {
+    throw new SatchelError(
+      'READ_ONLY',
+      `Every user of this machine may write the folder ${path}: name a folder inside it with --data, or make it writable for the user of the server only`,
+    )
+  }
+}
+
+/** The names in a data folder (design.md §2), and one that a file system of its own has. */
+const OUR_NAMES = /^(?:(?:lock|server)\.sqlite|holder\.json|databases$|lost\+found$)/
+
+function tryTo(work: () => void): void {
+  try {
+    work()
+  } catch {
+    // It stays as it is.
   }
 }
 
@@ -212,6 +249,7 @@ function removeEmpty(path: string, first: string): void {
 }
 
 function cannotUse(path: string, cause: unknown): unknown {
+  if (cause instanceof SatchelError) return cause
   if (hasErrno(cause, 'EEXIST', 'ENOTDIR')) {
     return new SatchelError('READ_ONLY', `The data folder ${path} is not a folder`, { cause })
   }
@@ -262,18 +300,32 @@ export function createMemoryFolder(
 function removeAbandoned(parent: string): void {
   for (const name of readdirSync(parent)) {
     const path = join(parent, name)
-    if (name.startsWith(PREFIX) && existsSync(join(path, 'holder.json')) && isFree(path)) {
+    if (name.startsWith(PREFIX) && isPrivate(path) && isAbandoned(path)) {
       rmSync(path, { recursive: true, force: true })
     }
   }
 }
 
-function isFree(path: string): boolean {
+/**
+ * True for a folder of this user that no other user can have changed. In a place that all users may
+ * write, anything else may be a trap: a link to a file that we would lock, chmod or remove.
+ */
+function isPrivate(path: string): boolean {
+  const stats = lstatSync(path, { throwIfNoEntry: false })
+  return (
+    stats !== undefined &&
+    stats.isDirectory() &&
+    stats.uid === process.geteuid?.() &&
+    (stats.mode & 0o077) === 0
+  )
+}
+
+function isAbandoned(path: string): boolean {
+  if (!existsSync(join(path, 'holder.json'))) return false
   try {
     using lock = lockFolder(path)
     return lock !== undefined
   } catch {
-    // It belongs to another user.
     return false
   }
 }

@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, openSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, lstatSync, openSync } from 'node:fs'
 
 /**
  * Makes a database file one that only this user reads, before SQLite opens it: its log gets the
@@ -6,15 +6,17 @@ import { chmodSync, closeSync, openSync, statSync } from 'node:fs'
  */
 export function keepPrivate(file: string): void {
   try {
-    if (!exists(file)) closeSync(openSync(file, 'wx', 0o600))
+    if (statsOf(file) === undefined) closeSync(openSync(file, 'wx', 0o600))
     for (const part of [file, `${file}-wal`, `${file}-shm`]) {
-      if (exists(part) && (statSync(part).mode & 0o077) !== 0) chmodSync(part, 0o600)
+      const stats = statsOf(part)
+      // A link would lead to a file that is not ours.
+      if (stats?.isFile() && (stats.mode & 0o077) !== 0) chmodSync(part, 0o600)
     }
   } catch {
     // A file system without modes cannot be more private; SQLite reports any other failure.
   }
 }
 
-function exists(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false }) !== undefined
+function statsOf(path: string) {
+  return lstatSync(path, { throwIfNoEntry: false })
 }
