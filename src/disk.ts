@@ -1,4 +1,16 @@
-import { closeSync, fsync, fsyncSync, openSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fchownSync,
+  fstatSync,
+  fsync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  statSync,
+} from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import process from 'node:process'
 import { promisify } from 'node:util'
 import { type ErrorCode, SatchelError } from './domain/value/error'
 
@@ -16,6 +28,37 @@ export function syncPathNow(path: string): void {
 
 /** Waits until the content of an open file is on the disk. */
 export const syncDescriptor = promisify(fsync)
+
+/**
+ * Creates a folder that only its owner may read, with its parents. Returns the first that did not
+ * exist, undefined when all did.
+ */
+export function makeFolder(path: string): string | undefined {
+  const first = mkdirSync(path, { recursive: true, mode: 0o700 })
+  if (first === undefined) return undefined
+  const made: string[] = []
+  for (let folder = resolve(path); folder.startsWith(first); folder = dirname(folder))
+    made.unshift(folder)
+  for (const folder of made) inheritOwner(folder)
+  return first
+}
+
+/**
+ * Gives a new file or folder of root to the owner of the folder it is in: a command of root must not
+ * keep the user of the service from its own data. To be called right after it was created.
+ */
+export function inheritOwner(path: string): void {
+  if (process.geteuid?.() !== 0) return
+  const { uid, gid } = statSync(dirname(path))
+  if (uid === 0) return
+  using undo = new DisposableStack()
+  // The owner of the folder may have replaced it: neither a link nor a file of another name is given away.
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+  const descriptor = undo.adopt(openSync(path, flags), closeSync)
+  const found = fstatSync(descriptor)
+  const isNew = found.uid === 0 && (found.isDirectory() || (found.isFile() && found.nlink === 1))
+  if (isNew) fchownSync(descriptor, uid, gid)
+}
 
 /** True for an error of the file system with one of these codes, such as `ENOENT`. */
 export function hasErrno(error: unknown, ...codes: readonly string[]): boolean {

@@ -1,7 +1,10 @@
 import { expect, test } from 'bun:test'
-import { diskError, hasErrno, syncPath, syncPathNow } from '../src/disk'
+import { chownSync, linkSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { diskError, hasErrno, inheritOwner, makeFolder, syncPath, syncPathNow } from '../src/disk'
 import { SatchelError } from '../src/domain/value/error'
-import { temporaryFolder } from './setup'
+import { runJson } from './cli/setup'
+import { setupServer, temporaryFolder } from './setup'
 
 const errno = (code: string) => Object.assign(new Error(`${code}: /data/x`), { code })
 
@@ -45,4 +48,46 @@ test('syncs files and folders, and reports a missing one', async () => {
   const missing = `${folder.path}/missing`
   expect(syncPath(missing)).rejects.toThrow('ENOENT')
   expect(() => syncPathNow(missing)).toThrow('ENOENT')
+})
+
+const isRoot = process.getuid?.() === 0
+const SERVICE = 65_534
+
+/** What a folder holds that is not the property of the service's user. */
+function strangersIn(folder: string): string[] {
+  const names = readdirSync(folder, { recursive: true }).map(String)
+  return names.filter((name) => statSync(join(folder, name)).uid !== SERVICE)
+}
+
+test.if(isRoot)("root's work in the folder of a service leaves files of its user", async () => {
+  using folder = temporaryFolder()
+  const data = join(folder.path, 'data')
+  makeFolder(data)
+  chownSync(data, SERVICE, SERVICE)
+  {
+    await using server = await setupServer({ data })
+    const headers = { authorization: `Bearer ${await server.token()}` }
+    const upload = { method: 'PUT', headers, body: 'bytes' }
+    expect((await fetch(`${server.main}/blob/one`, upload)).status).toBe(200)
+    expect(strangersIn(data)).toEqual([])
+  }
+  await runJson(['db', 'create', 'other', '--data', data])
+  const lines = ['import', '-', '--table', 'realms', '--realm', 'rlm-public', '--dry-run']
+  await runJson([...lines, '--data', data], { input: '[]' })
+  expect(readdirSync(join(data, 'databases', 'main'))).toContain('imports')
+  expect(strangersIn(data)).toEqual([])
+})
+
+test.if(isRoot)('root gives away no file that the owner of the folder put there', () => {
+  using folder = temporaryFolder()
+  using elsewhere = temporaryFolder()
+  chownSync(folder.path, SERVICE, SERVICE)
+  const secret = join(elsewhere.path, 'secret')
+  writeFileSync(secret, 'of root')
+  const [symbolic, hard] = [join(folder.path, 'symbolic'), join(folder.path, 'hard')]
+  symlinkSync(secret, symbolic)
+  linkSync(secret, hard)
+  expect(() => inheritOwner(symbolic)).toThrow()
+  inheritOwner(hard)
+  expect(statSync(secret).uid).toBe(0)
 })

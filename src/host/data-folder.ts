@@ -4,7 +4,6 @@ import {
   constants,
   existsSync,
   lstatSync,
-  mkdirSync,
   mkdtempSync,
   readdirSync,
   rmdirSync,
@@ -19,7 +18,7 @@ import { createDiskBlobs } from '../blobs/disk/disk'
 import { createDiskScratch } from '../blobs/disk/scratch'
 import type { Clock } from '../clock'
 import type { Config } from '../config/config'
-import { diskError, hasErrno } from '../disk'
+import { diskError, hasErrno, makeFolder } from '../disk'
 import type { BlobLimits } from '../domain/blob/limits'
 import type { OffloadRule } from '../domain/blob/offload-rule'
 import { SatchelError } from '../domain/value/error'
@@ -188,7 +187,7 @@ function announce(path: string, holder: Holder): void {
 /** Returns the first folder on the path that did not exist, undefined when all did. */
 function createFolder(path: string): string | undefined {
   try {
-    const created = mkdirSync(path, { recursive: true, mode: 0o700 })
+    const created = makeFolder(path)
     if (created === undefined) closeToOthers(path)
     return created
   } catch (error) {

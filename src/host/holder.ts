@@ -2,6 +2,7 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
+import { inheritOwner } from '../disk'
 
 /** The process that holds the lock of a data folder, and its address (design.md §2). */
 export interface Holder {
@@ -24,6 +25,7 @@ export function writeHolder(folder: string, holder: Holder): void {
   const draft = join(folder, 'holder.json.new')
   rmSync(draft, { force: true })
   writeFileSync(draft, `${JSON.stringify(holder)}\n`, { mode: 0o600 })
+  inheritOwner(draft)
   renameSync(draft, join(folder, 'holder.json'))
 }
 

@@ -1,7 +1,7 @@
-import { mkdirSync } from 'node:fs'
 import { platform } from 'node:os'
 import { join } from 'node:path'
 import type { Clock } from '../clock'
+import { makeFolder } from '../disk'
 import type { Database, Duty, DutyName } from '../domain/store/store'
 import { SatchelError } from '../domain/value/error'
 import { createIds } from '../domain/value/id'
@@ -37,7 +37,7 @@ export function openDatabase(name: string, folder: string, options: DatabaseOpti
   const open = (mode: 'write' | 'read') =>
     connections.adopt(openConnection(file, mode, durability), (connection) => connection.close())
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makeFolder(folder)
     const writing = open('write')
     requireSqlite(sqliteVersion(writing), platform(), (sentence) => report?.(name, sentence))
     prepareFile(writing, file, clock)

@@ -1,4 +1,5 @@
 import { chmodSync, closeSync, lstatSync, openSync } from 'node:fs'
+import { inheritOwner } from '../disk'
 
 /**
  * Makes a database file one that only this user reads, before SQLite opens it: its log gets the
@@ -6,7 +7,10 @@ import { chmodSync, closeSync, lstatSync, openSync } from 'node:fs'
  */
 export function keepPrivate(file: string): void {
   try {
-    if (statsOf(file) === undefined) closeSync(openSync(file, 'wx', 0o600))
+    if (statsOf(file) === undefined) {
+      closeSync(openSync(file, 'wx', 0o600))
+      inheritOwner(file)
+    }
     for (const part of [file, `${file}-wal`, `${file}-shm`]) {
       const stats = statsOf(part)
       // A link would lead to a file that is not ours.

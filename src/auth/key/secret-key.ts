@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { link, open, readFile, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { hasErrno, syncPath } from '../../disk'
+import { hasErrno, inheritOwner, syncPath } from '../../disk'
 import { SatchelError } from '../../domain/value/error'
 import type { Database } from '../../domain/store/store'
 
@@ -48,6 +48,7 @@ async function readKey(path: string): Promise<Uint8Array | undefined> {
 async function createKey(path: string): Promise<void> {
   const draft = `${path}.${randomBytes(8).toString('hex')}`
   const file = await open(draft, 'wx', 0o600)
+  inheritOwner(draft)
   try {
     await file.writeFile(`${randomBytes(KEY_BYTES).toString('base64url')}\n`)
     await file.sync()

@@ -1,7 +1,7 @@
 import { closeSync, fdatasync, openSync, write, writeSync, writev, writevSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { promisify } from 'node:util'
-import { syncDescriptor } from '../../disk'
+import { inheritOwner, syncDescriptor } from '../../disk'
 import { nextTurn } from '../../domain/value/turn'
 
 /** Written at once, in bytes; an upload holds twice this in memory. */
@@ -51,6 +51,7 @@ export async function writeContent(
 ): Promise<ContentFile> {
   using undo = new DisposableStack()
   const file = undo.adopt(openSync(path, 'wx', 0o600), closeSync)
+  inheritOwner(path)
   const hasher = new Bun.CryptoHasher('sha256')
   const writing = inBackground()
   const syncing = inBackground()

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, existsSync, mkdirSync, openSync, readdirSync, renameSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readdirSync, renameSync } from 'node:fs'
 import { readdir, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Clock } from '../../clock'
-import { diskError, type DiskMessages, hasErrno, syncPath } from '../../disk'
+import { diskError, type DiskMessages, hasErrno, makeFolder, syncPath } from '../../disk'
 import type { Arrival, BlobContent, BlobStore, Room } from '../../domain/store/blob-store'
 import { SatchelError } from '../../domain/value/error'
 import { type ContentFile, readContent, writeContent } from './content-file'
@@ -187,10 +187,10 @@ function storedAt(name: string): number {
 }
 
 async function createFolders(folder: string, isDurable: boolean): Promise<void> {
-  const isNew = mkdirSync(folder, { recursive: true, mode: 0o700 }) !== undefined
+  const isNew = makeFolder(folder) !== undefined
   const found = new Set(readdirSync(folder))
   const missing = [...SHELVES, INCOMING].filter((name) => !found.has(name))
-  for (const name of missing) mkdirSync(join(folder, name), { mode: 0o700 })
+  for (const name of missing) makeFolder(join(folder, name))
   if (isDurable && missing.length > 0) await syncPath(folder)
   if (isDurable && isNew) await syncPath(dirname(folder))
 }

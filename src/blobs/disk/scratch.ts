@@ -1,9 +1,16 @@
 import { closeSync, fstatSync, openSync, read, readSync } from 'node:fs'
-import { mkdir, open, readdir, rm } from 'node:fs/promises'
+import { open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Clock } from '../../clock'
-import { diskError, type DiskMessages, hasErrno, syncPath } from '../../disk'
+import {
+  diskError,
+  type DiskMessages,
+  hasErrno,
+  inheritOwner,
+  makeFolder,
+  syncPath,
+} from '../../disk'
 import type { Scratch, ScratchFile, ScratchWriter } from '../../domain/store/scratch'
 import { SatchelError } from '../../domain/value/error'
 import { randomToken } from '../../domain/value/id'
@@ -42,8 +49,11 @@ async function createWriter(
   remove: () => Promise<void>,
 ): Promise<ScratchWriter> {
   const file = await onDisk(async () => {
-    await mkdir(folder, { recursive: true, mode: 0o700 })
-    return await open(join(folder, name), 'wx', 0o600)
+    makeFolder(folder)
+    const path = join(folder, name)
+    const file = await open(path, 'wx', 0o600)
+    inheritOwner(path)
+    return file
   })
   let buffered = ''
   let size = 0
