@@ -130,7 +130,12 @@ export function createDiskBlobs(folder: string, options: DiskOptions): BlobStore
       )
     },
 
-    remove: (place) => onDisk(() => removeFile(pathOf(place))),
+    remove: (place) =>
+      onDisk(async () => {
+        await removeFile(pathOf(place))
+        // Otherwise bytes that the database has forgotten come back with a power loss.
+        if (isDurable && existsSync(shelfOf(place))) await syncPath(shelfOf(place))
+      }),
 
     async *list(before = Number.POSITIVE_INFINITY) {
       for (const shelf of await namesIn(folder)) {

@@ -60,7 +60,7 @@ export async function removeSpent(
   for (let after = ''; ;) {
     const from = after
     const places = await database.read((tx) => tx.blobs.spentPlaces(from, BATCH))
-    for (const place of places) await bytes.remove(place)
+    await Promise.all(places.map((place) => bytes.remove(place)))
     if (places.length > 0) {
       await database.write(async (tx) => {
         for (const place of places) await tx.blobs.removeSpentPlace(place)

@@ -18,7 +18,7 @@ export interface BlobStore extends AsyncDisposable {
    * Opens the bytes at a place. Throws `BLOB_DAMAGED` when they are missing or not `size` bytes.
    */
   open(place: string, size: number): Promise<BlobContent>
-  /** Removes the bytes at a place, if there are any. */
+  /** Removes the bytes at a place, if there are any, for good when it resolves. */
   remove(place: string): Promise<void>
   /** The places that were stored before `before` (ms), in no order; without it all of them. */
   list(before?: number): AsyncIterable<string>
