@@ -27,18 +27,28 @@ export function answer(
   body: Body,
   { status = 200, headers, type = JSON_TYPE }: AnswerOptions = {},
 ): Response {
-  const all: Record<string, string> = {
-    'X-Request-Id': call.id,
-    'X-Content-Type-Options': 'nosniff',
-    'Referrer-Policy': 'no-referrer',
-    'Cache-Control': PRIVATE,
-    Vary: 'Authorization, Origin',
-  }
-  if (type !== null) all['Content-Type'] = type
-  if (call.quota !== undefined) Object.assign(all, quotaHeaders(call.quota))
-  if (call.cors !== undefined) Object.assign(all, call.cors)
-  if (headers !== undefined) Object.assign(all, headers)
-  return new Response(body, { status, headers: all })
+  const isPlain = status === 200 && type === JSON_TYPE
+  const response = new Response(body, isPlain ? JSON_OK : { status, headers: COMMON })
+  response.headers.set('X-Request-Id', call.id)
+  if (!isPlain && type !== null) response.headers.set('Content-Type', type)
+  if (call.quota !== undefined) setAll(response.headers, quotaHeaders(call.quota))
+  if (call.cors !== undefined) setAll(response.headers, call.cors)
+  if (headers !== undefined) setAll(response.headers, headers)
+  return response
+}
+
+/** A response copies `Headers` in half the time that it takes to read an object. */
+const COMMON = new Headers({
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+  'Cache-Control': PRIVATE,
+  Vary: 'Authorization, Origin',
+})
+
+const JSON_OK = { status: 200, headers: new Headers([...COMMON, ['Content-Type', JSON_TYPE]]) }
+
+function setAll(headers: Headers, values: Readonly<Record<string, string>>): void {
+  for (const name of Object.keys(values)) headers.set(name, values[name] ?? '')
 }
 
 /**
