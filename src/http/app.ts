@@ -7,7 +7,12 @@ import { createHandler, type Handler } from './handler'
 import { blobRoutes } from './routes/blobs'
 import { invitationRoutes } from './routes/invitations'
 import { oauthRoutes } from './routes/oauth'
-import { isTableAddress, objectRoutes, shortTableRoutes } from './routes/objects'
+import {
+  directObjectRoutes,
+  isTableAddress,
+  objectRoutes,
+  shortTableRoutes,
+} from './routes/objects'
 import { openapiRoutes } from './routes/openapi'
 import { serviceRoutes } from './routes/service'
 import { tokenRoutes } from './routes/tokens'
@@ -55,10 +60,13 @@ export function createApp(http: HttpContext, domain: string | null): Handler {
   }
 
   app.compile()
+  const answerObjects = directObjectRoutes(http)
   return createHandler(
     http,
-    (request) =>
-      request.method === 'OPTIONS' ? answerOptions(callOf(request)) : app.fetch(request),
+    {
+      direct: (call) => (call.method === 'OPTIONS' ? answerOptions(call) : answerObjects(call)),
+      router: (request) => app.fetch(request),
+    },
     domain,
   )
 }

@@ -10,6 +10,8 @@ export interface Call {
   readonly method: string
   /** The raw path, without the query, in the form `/<database>/…` (`createHandler`). */
   path: string
+  /** The path split at its slashes: the first part is empty. A path of more than six is cut there. */
+  segments: readonly string[]
   /** The raw query without its question mark. */
   query: string
   /** The IP address of the caller, for limits; empty when the connection is closed already. */
@@ -17,7 +19,7 @@ export interface Call {
   /** `performance.now()` at the start. */
   readonly started: number
   /** Sets how many seconds the connection may be idle until the answer is sent; 0: no limit. */
-  readonly setIdleTimeout: (seconds: number) => void
+  setIdleTimeout(seconds: number): void
   /** Headers that let a page of another origin read the answer, when such a page calls. */
   cors: Readonly<Record<string, string>> | undefined
   /** For the access log. */
@@ -29,6 +31,7 @@ export interface Call {
   refuse: ((call: Call, error: SatchelError) => Response) | undefined
 }
 
+/** The calls that the router answers, by the request that it was given. */
 const calls = new WeakMap<Request, Call>()
 
 export function enterCall(request: Request, call: Call): void {
@@ -43,6 +46,6 @@ export function callOf(request: Request): Call {
 
 /** The decoded path segment at this index. Throws `INVALID_REQUEST` for malformed percent-escapes. */
 export function segment(call: Call, index: number): string {
-  const raw = call.path.split('/', index + 2)[index + 1] ?? ''
+  const raw = call.segments[index + 1] ?? ''
   return raw.includes('%') ? decodePercent(raw) : raw
 }

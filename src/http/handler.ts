@@ -1,5 +1,6 @@
 import type { Server } from 'bun'
 import { isDatabaseName } from '../domain/database/name'
+import type { Awaitable } from '../domain/store/records'
 import { SatchelError } from '../domain/value/error'
 import { isIPv4, isIPv6, type Networks } from '../net/networks'
 import { errorAnswer, publicError } from './answer'
@@ -8,56 +9,77 @@ import type { HttpContext } from './context'
 import { corsHeaders, isPreflight, preflightAnswer } from './cors'
 import { hostOf } from './database'
 
-/** Answers a request whose `Call` was entered; it never throws. */
-export type Router = (request: Request) => Response | Promise<Response>
+/** Both may throw. */
+export interface Routes {
+  /** Answers calls that need no router; undefined: the router answers. */
+  direct(call: Call): Awaitable<Response> | undefined
+  /** Answers a request whose `Call` was entered. */
+  router(request: Request): Awaitable<Response>
+}
 
 export interface Handler {
-  fetch(request: Request, server: Server<undefined>): Promise<Response>
+  fetch(request: Request, server: Server<undefined>): Awaitable<Response>
 }
 
 /**
- * Wraps the router in the steps of every request, in this order: assign an id, normalise the path,
+ * Wraps the routes in the steps of every request, in this order: assign an id, normalise the path,
  * check the origin of a calling page, route, write the access log (style.md §1). With `domain`, the
  * subdomain of a host name is the database.
  */
-export function createHandler(http: HttpContext, router: Router, domain: string | null): Handler {
+export function createHandler(http: HttpContext, routes: Routes, domain: string | null): Handler {
   const nextId = requestIds()
   return {
-    async fetch(request, server) {
-      const started = performance.now()
-      const call = newCall(nextId(), request, started, {
-        findAddress: () =>
-          clientAddress(server.requestIP(request)?.address, request.headers, http.proxies),
-        setIdleTimeout: (seconds) => server.timeout(request, seconds),
-      })
-      let response: Response
+    fetch(request, server) {
+      const call = new RequestCall(nextId(), request, server, http.proxies)
+      let response: Awaitable<Response>
       try {
-        response = await respond(request, call)
+        response = respond(call)
       } catch (error) {
-        response = errorAnswer(call, publicError(http, call, error))
+        return log(call, refuse(call, error))
       }
-      http.access({
-        requestId: call.id,
-        method: request.method,
-        path: call.path,
-        status: response.status,
-        duration: performance.now() - started,
-        subject: call.subject,
-        ...(call.code === undefined ? {} : { code: call.code }),
-      })
-      return response
+      return response instanceof Promise
+        ? response.catch((error: unknown) => refuse(call, error)).then((found) => log(call, found))
+        : log(call, response)
     },
   }
 
-  async function respond(request: Request, call: Call): Promise<Response> {
-    const normalised = normalise(request, call, domain)
-    enterCall(normalised, call)
-    const origin = request.headers.get('origin')
-    if (origin !== null && !isProviderForm(call) && !isInvitationForm(call, origin)) {
-      call.cors = await corsHeaders(origin, () => findHost(call), http.origins)
-      if (isPreflight(request)) return preflightAnswer(call)
-    }
-    return router(normalised)
+  function respond(call: RequestCall): Awaitable<Response> {
+    readAddress(call, domain)
+    const origin = call.sent.headers.get('origin')
+    return origin === null || isProviderForm(call) || isInvitationForm(call, origin)
+      ? route(call)
+      : respondToPage(call, origin)
+  }
+
+  async function respondToPage(call: Call, origin: string): Promise<Response> {
+    call.cors = await corsHeaders(origin, () => findHost(call), http.origins)
+    return isPreflight(call.sent) ? preflightAnswer(call) : await route(call)
+  }
+
+  function route(call: Call): Awaitable<Response> {
+    const response = routes.direct(call)
+    if (response !== undefined) return response
+    const request = requestForRouter(call)
+    enterCall(request, call)
+    return routes.router(request)
+  }
+
+  function refuse(call: Call, error: unknown): Response {
+    return errorAnswer(call, publicError(http, call, error))
+  }
+
+  /** Writes the line of the call; the response itself is given back. */
+  function log(call: RequestCall, response: Response): Response {
+    http.access({
+      requestId: call.id,
+      method: call.method,
+      path: call.path,
+      status: response.status,
+      duration: performance.now() - call.started,
+      subject: call.subject,
+      code: call.code,
+    })
+    return response
   }
 
   /** The database whose list of origins applies; undefined when the path names none. */
@@ -82,35 +104,41 @@ function isInvitationForm({ method, path }: Call, origin: string): boolean {
   return origin === 'null' && method === 'POST' && /^\/[^/]+\/invitation$/.test(path)
 }
 
-interface Connection {
-  readonly findAddress: () => string
-  readonly setIdleTimeout: Call['setIdleTimeout']
-}
+/** A class, since every request makes one: an object with functions of its own takes twice as long. */
+class RequestCall implements Call {
+  readonly started = performance.now()
+  readonly method: string
+  path = ''
+  segments: readonly string[] = []
+  query = ''
+  cors: Call['cors'] = undefined
+  subject: string | null = null
+  code: Call['code'] = undefined
+  quota: Call['quota'] = undefined
+  refuse: Call['refuse'] = undefined
+  readonly #server: Server<undefined>
+  readonly #proxies: Networks | null
+  #address: string | undefined = undefined
 
-function newCall(
-  id: string,
-  sent: Request,
-  started: number,
-  { findAddress, setIdleTimeout }: Connection,
-): Call {
-  let address: string | undefined
-  return {
-    id,
-    sent,
-    method: sent.method,
-    path: '',
-    query: '',
-    // Looked up on demand: it is expensive and few requests need it.
-    get address() {
-      return (address ??= findAddress())
-    },
-    started,
-    setIdleTimeout,
-    cors: undefined,
-    subject: null,
-    code: undefined,
-    quota: undefined,
-    refuse: undefined,
+  constructor(
+    readonly id: string,
+    readonly sent: Request,
+    server: Server<undefined>,
+    proxies: Networks | null,
+  ) {
+    this.method = sent.method
+    this.#server = server
+    this.#proxies = proxies
+  }
+
+  /** Looked up on demand: it is expensive and few requests need it. */
+  get address(): string {
+    const peer = () => this.#server.requestIP(this.sent)?.address
+    return (this.#address ??= clientAddress(peer(), this.sent.headers, this.#proxies))
+  }
+
+  setIdleTimeout(seconds: number): void {
+    this.#server.timeout(this.sent, seconds)
   }
 }
 
@@ -122,25 +150,41 @@ function requestIds(): () => string {
 }
 
 /**
- * Sets the path and the query of the call, and returns the request in the form that the router
- * expects, `/<database>/…`: repeated slashes collapse, and with `--domain` the first label of the host
- * name becomes the database (design.md §2).
+ * Sets the path and the query of the call, in the form `/<database>/…`: repeated slashes collapse, and
+ * with `--domain` the first label of the host name becomes the database (design.md §2).
  */
-function normalise(request: Request, call: Call, domain: string | null): Request {
-  const { url } = request
-  requireOneHost(request.headers.get('host'))
-  // Without a Host header, which HTTP/1.0 allows, the URL is only the path.
-  const begin = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3)
+function readAddress(call: Call, domain: string | null): void {
+  const { url, headers } = call.sent
+  requireOneHost(headers.get('host'))
+  const begin = pathStart(url)
   const mark = url.indexOf('?', begin)
   const raw = mark === -1 ? url.slice(begin) : url.slice(begin, mark)
   const label = domain === null || begin === 0 ? undefined : databaseLabel(url, domain)
   const named = label === undefined ? raw : `/${label}${raw}`
   call.path = named.includes('//') ? named.replaceAll(/\/{2,}/g, '/') : named
+  call.segments = call.path.split('/', MOST_PARTS)
   call.query = mark === -1 ? '' : url.slice(mark + 1)
-  const { method, headers } = request
+}
+
+/** The part before the first slash, the four segments of the longest route, and one too many. */
+const MOST_PARTS = 6
+
+/** Without a Host header, which HTTP/1.0 allows, the URL is only the path. */
+function pathStart(url: string): number {
+  return url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3)
+}
+
+/** The request as the router expects it: with the path of the call, and never HEAD. */
+function requestForRouter({ sent, path }: Call): Request {
+  const { url, method, headers } = sent
+  const begin = pathStart(url)
+  const rest = url.slice(begin)
+  const isAsItCame =
+    rest.startsWith(path) && (rest.length === path.length || rest[path.length] === '?')
   const isHead = method === 'HEAD'
-  if (call.path === raw && begin >= MIN_PATH_START && !isHead) return request
-  const target = `http://localhost${call.path}${mark === -1 ? '' : url.slice(mark)}`
+  if (isAsItCame && begin >= MIN_PATH_START && !isHead) return sent
+  const mark = url.indexOf('?', begin)
+  const target = `http://localhost${path}${mark === -1 ? '' : url.slice(mark)}`
   // Bun drops the body of the answer to HEAD; Elysia's HEAD routes would read all of it for its length.
   return new Request(target, { method: isHead ? 'GET' : method, headers })
 }

@@ -24,7 +24,7 @@ export interface AccessEntry {
   /** The user or client that called, when known. */
   readonly subject?: string | null
   /** The closed error code of a refusal. */
-  readonly code?: string
+  readonly code?: string | undefined
 }
 
 /** A mail that is printed to the terminal (design.md §2 Development). */

@@ -3,6 +3,11 @@ import type { Scope } from '../value/scope'
 /** A value, or a promise of it: an engine that answers at once need not pretend otherwise. */
 export type Awaitable<T> = T | Promise<T>
 
+/** Gives the value to `use`: at once when it is there, so that hot paths wait for no promise. */
+export function andThen<T, R>(value: Awaitable<T>, use: (value: T) => Awaitable<R>): Awaitable<R> {
+  return value instanceof Promise ? value.then(use) : use(value)
+}
+
 /** Small nouns, found by id and read whole. */
 export interface Records<T> {
   find(id: string): Awaitable<T | undefined>
