@@ -9,6 +9,7 @@ import {
   type Person,
   type Row,
   timeOf,
+  unknownRolesOf,
   type Value,
   type World,
 } from './oracle-world'
@@ -40,6 +41,8 @@ export const wrongMember = (
   if (['userId', 'email', 'roles', 'permissions', 'realmId'].some(isChanged)) {
     const held = heldBy(world, person.id, String(value['realmId']))
     if (!isAtMost(givenBy(world, value), held)) refusals.push(exceeds())
+    // A role that comes later gives nothing to its early bird (`design.md` §5.3).
+    if (unknownRolesOf(world, value).length > 0 && !mayManageAll(held)) refusals.push(exceeds())
   }
   return refusals
 }

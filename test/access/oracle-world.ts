@@ -143,18 +143,29 @@ export const seesRow = (world: World, person: Person, row: Row): boolean => {
  * A realm-local role hides the global one of its name, an unknown role gives nothing.
  */
 export const roleIn = (world: World, realm: string, name: string): Holding => {
-  const role =
-    findRow(world, 'roles', JSON.stringify([realm, name])) ??
-    findRow(world, 'roles', JSON.stringify([PUBLIC, name]))
+  const role = findRole(world, realm, name)
   return isRecord(role?.value['permissions']) ? [role.value['permissions']] : []
 }
 
+export const isRole = (world: World, realm: string, name: string): boolean =>
+  findRole(world, realm, name) !== undefined
+
+const findRole = (world: World, realm: string, name: string): Row | undefined =>
+  findRow(world, 'roles', JSON.stringify([realm, name])) ??
+  findRow(world, 'roles', JSON.stringify([PUBLIC, name]))
+
+/** The names in a member row that no role has, so that whatever is put there later counts for it. */
+export const unknownRolesOf = (world: World, row: Value): string[] =>
+  rolesOf(row).filter((name) => !isRole(world, String(row['realmId']), name))
+
+export const rolesOf = (row: Value): string[] =>
+  Array.isArray(row['roles']) ? row['roles'].map(String) : []
+
 /** The permissions that a member row grants in its realm. */
 export const givenBy = (world: World, row: Value): Holding => {
-  const roles = Array.isArray(row['roles']) ? row['roles'] : []
   return [
     ...(isRecord(row['permissions']) ? [row['permissions']] : []),
-    ...roles.flatMap((name) => roleIn(world, String(row['realmId']), String(name))),
+    ...rolesOf(row).flatMap((name) => roleIn(world, String(row['realmId']), name)),
   ]
 }
 

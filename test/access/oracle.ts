@@ -25,6 +25,7 @@ import {
   isAddressedTo,
   isLive,
   isPrivate,
+  isRole,
   keyOf,
   keyPathOf,
   type Person,
@@ -33,6 +34,7 @@ import {
   put,
   realmOf,
   roleIn,
+  rolesOf,
   type Row,
   rowsOf,
   seesRealm,
@@ -99,8 +101,18 @@ export const removeMine = (world: World, person: Person, table: string, sent: st
   if (table === 'roles') {
     // Safer: taking a local role away brings back the global one of its name, which must not give
     // more than the actor holds.
-    const revealed = roleIn(next, realmOf(old), String(old.value['name']))
+    const name = String(old.value['name'])
+    const revealed = roleIn(next, realmOf(old), name)
     if (!isAtMost(revealed, held)) refusals.push(exceeds())
+    // Safer: a member row that keeps the name of a removed role would be an early bird.
+    const isGiven =
+      realmOf(old) === PUBLIC ||
+      rowsOf(world, 'members').some(
+        (row) => realmOf(row) === realmOf(old) && rolesOf(row.value).includes(name),
+      )
+    if (isGiven && !isRole(next, realmOf(old), name) && !mayManageAll(held)) {
+      refusals.push(exceeds())
+    }
   }
   return settle(world, next, realmOf(old), table, refusals)
 }

@@ -88,6 +88,41 @@ describe('promoting oneself', () => {
     }
   })
 
+  test('a role that is created later gives nothing to those who named it before', async () => {
+    await using team = await openTeam({ permissions: { add: ['members'] } })
+    const early = { id: 'mmbEarly', realmId: 'rlmTeam', userId: 'mallory', roles: ['admin'] }
+    expectRefused(await team.mallory.put('members', early), 'NOT_AUTHORIZED', 'permissions')
+    expectDone(
+      await team.alice.put('roles', { realmId: 'rlmTeam', name: 'admin', permissions: FULL }),
+    )
+    expectRefused(await team.mallory.remove('todoItems', 'tdiTeam'))
+  })
+
+  test('the owner of a realm may name a role before it is created', async () => {
+    await using team = await openTeam()
+    const bob = { id: 'mmbBob', realmId: 'rlmTeam', roles: ['later'] }
+    expectDone(await team.alice.put('members', bob))
+    expectDone(
+      await team.alice.put('roles', { realmId: 'rlmTeam', name: 'later', permissions: FULL }),
+    )
+    expectDone(await team.bob.remove('todoItems', 'tdiTeam'))
+  })
+
+  test('a role that members hold is not removed to wait for a stronger one', async () => {
+    await using team = await openTeam({ permissions: { manage: ['roles', 'members'] } })
+    const role = { realmId: 'rlmTeam', name: 'admin' }
+    const early = { id: 'mmbEarly', realmId: 'rlmTeam', userId: 'mallory', roles: ['admin'] }
+    expectDone(await team.mallory.put('roles', role))
+    expectDone(await team.mallory.put('members', early))
+    expectRefused(
+      await team.mallory.remove('roles', '["rlmTeam","admin"]'),
+      'NOT_AUTHORIZED',
+      'permissions',
+    )
+    expectDone(await team.mallory.remove('members', 'mmbEarly'))
+    expectDone(await team.mallory.remove('roles', '["rlmTeam","admin"]'))
+  })
+
   test('a role that hides a stronger one is not taken away', async () => {
     await using team = await openTeam()
     await team.admin.put(

@@ -4,8 +4,9 @@ import type { Database } from '../../src/domain/store/store'
 import { eraseLeftovers } from './erasure'
 import { judge } from './operation'
 import { visibleTo } from './oracle'
-import type { World } from './oracle-world'
-import { ERASURE, FIRST_ROWS, PEOPLE, type Step, steps } from './sequence'
+import { mayManageAll } from './oracle-permission'
+import { heldBy, realmOf, rowsOf, unknownRolesOf, type World } from './oracle-world'
+import { ERASURE, FIRST_ROWS, GLOBALLY, PEOPLE, type Step, steps } from './sequence'
 import {
   act,
   actorFor,
@@ -44,6 +45,27 @@ interface Life {
   readonly story: string[]
 }
 
+/**
+ * Names of roles that do not exist, each with the member row and the realm that it is in: a role
+ * that is created later counts for that row.
+ */
+const earlyBirdsIn = (world: World): [bird: string, realm: string][] =>
+  rowsOf(world, 'members').flatMap((row) =>
+    unknownRolesOf(world, row.value).map((name): [string, string] => [
+      JSON.stringify([row.key, realmOf(row), name]),
+      realmOf(row),
+    ]),
+  )
+
+/** A user without full rights in a realm makes no row there that later roles could fill. */
+function complaintsAboutEarlyBirds(before: World, after: World, { person, name }: Step): string[] {
+  if (name.startsWith(GLOBALLY)) return []
+  const known = new Set(earlyBirdsIn(before).map(([bird]) => bird))
+  return earlyBirdsIn(after).flatMap(([bird, realm]) =>
+    known.has(bird) || mayManageAll(heldBy(before, person.id, realm)) ? [] : bird,
+  )
+}
+
 async function take(life: Life, step: Step): Promise<void> {
   const { database, world, story } = life
   if (step.name === ERASURE) await eraseLeftovers(database)
@@ -56,7 +78,10 @@ async function take(life: Life, step: Step): Promise<void> {
   if (verdict.allowed) life.world = verdict.world
   const state = await stateOf(database)
   expect({ story, state }).toEqual({ story, state: expectedState(life.world) })
-  const complaints = await complaintsAboutSight(database, life.world)
+  const complaints = [
+    ...complaintsAboutEarlyBirds(world, life.world, step),
+    ...(await complaintsAboutSight(database, life.world)),
+  ]
   expect({ story, complaints }).toEqual({ story, complaints: [] })
 }
 

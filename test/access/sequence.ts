@@ -20,6 +20,9 @@ export interface Step {
   operationIn(world: World): Operation | undefined
 }
 
+/** Begins the names of the steps of an administrator. */
+export const GLOBALLY = 'with GLOBAL_WRITE'
+
 /** The step that lets the storage erase what deleted realms have left. */
 export const ERASURE = 'erasure'
 
@@ -181,7 +184,7 @@ const answer = fc
 /** Steps of a caller with GLOBAL_WRITE: they continue when no user manages a realm any more. */
 const administration = fc.oneof(insertion, change, removal).map((step): Step => ({
   ...step,
-  name: `with GLOBAL_WRITE ${step.name}`,
+  name: `${GLOBALLY} ${step.name}`,
   operationIn(world) {
     const operation = step.operationIn(world)
     return operation && through('all', operation)

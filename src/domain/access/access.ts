@@ -128,16 +128,16 @@ export interface RoleName {
 }
 
 /**
- * The permissions of roles, in order; none for a role that does not exist. A role of the realm
+ * The permissions of roles, in order; undefined for a role that does not exist. A role of the realm
  * itself hides the global one of the same name (design.md §5.3).
  */
 export async function findRoles(
   tx: ReadTx,
   roles: readonly RoleName[],
-): Promise<readonly PermissionSet[]> {
+): Promise<readonly (PermissionSet | undefined)[]> {
   if (roles.length === 0) return []
   const table = await tx.tables.find('roles')
-  if (table === undefined) return roles.map(() => ({}))
+  if (table === undefined) return roles.map(() => undefined)
   const keys = roles.map(({ realmId, name }) => ({
     own: compoundKey([realmId, name]),
     shared: compoundKey([PUBLIC_REALM, name]),
@@ -146,6 +146,6 @@ export async function findRoles(
   const rows = await tx.objects.findMany(table, [...distinct])
   return keys.map(({ own, shared }) => {
     const row = rows.get(own) ?? rows.get(shared)
-    return row === undefined ? {} : parsePermissions(parseStored(row.value)['permissions'])
+    return row && parsePermissions(parseStored(row.value)['permissions'])
   })
 }

@@ -4,10 +4,10 @@ import { withFields } from '../object/draft'
 import { type WireObject, changedProperties, isAbsent, isRecord, parseStored } from '../value/value'
 import { type Placement, type RowRules, type Writing, heldIn, refuse } from '../object/writing'
 import type { RealmRef } from '../store/realms'
-import { permissionsOf } from '../access/access'
+import { findRoles } from '../access/access'
 import { authorizePut, authorizeRemoval } from '../object/authorize'
 import type { Membership } from '../store/memberships'
-import { mayGrant, parsePermissions } from '../value/permission'
+import { hasFullRights, mayGrant, parsePermissions } from '../value/permission'
 import { requireCustomRealm } from './role-rows'
 import { foldEmail } from '../value/email'
 
@@ -147,7 +147,10 @@ function requireSystemProperties(
   }
 }
 
-/** The writer of a row must hold all permissions that it grants in that realm (design.md §5.3). */
+/**
+ * The writer of a row must hold all permissions that it grants in that realm (design.md §5.3). A role
+ * that does not exist yet could grant anything later, so only holders of full rights may name one.
+ */
 async function requireGrant(
   writing: Writing,
   { draft, realm, previous }: Placement,
@@ -155,9 +158,20 @@ async function requireGrant(
 ): Promise<void> {
   const giving = ['permissions', 'roles', 'userId', 'email', 'realmId']
   if (previous !== undefined && !giving.some((name) => changed.includes(name))) return
-  const granted = await permissionsOf(writing.tx, membershipOf(draft.object, '', realm.ref))
   const own = heldIn(writing, realm.ref)
-  if (granted.every((set) => mayGrant(own, set))) return
+  if (hasFullRights(own)) return
+  const { permissions, roles } = membershipOf(draft.object, '', realm.ref)
+  const named = await findRoles(
+    writing.tx,
+    roles.map((name) => ({ realmId: realm.id, name })),
+  )
+  if (named.includes(undefined)) {
+    throw refuse(
+      'permissions',
+      'a role that does not exist can only be given by members with full rights in the realm',
+    )
+  }
+  if ([permissions, ...named].every((set) => set === undefined || mayGrant(own, set))) return
   throw refuse(
     'permissions',
     'a member can only be granted permissions that the writer holds in the realm',

@@ -3,10 +3,11 @@ import { SatchelError, quoted } from '../value/error'
 import type { Draft } from '../object/draft'
 import { parseStored } from '../value/value'
 import { type RowRules, type Writing, heldIn, refuse } from '../object/writing'
-import { PUBLIC_REALM, PUBLIC_REALM_REF } from '../store/realms'
+import { PUBLIC_REALM, PUBLIC_REALM_REF, type RealmRef } from '../store/realms'
+import type { WriteTx } from '../store/store'
 import { findRoles } from '../access/access'
 import { authorizePut } from '../object/authorize'
-import { mayGrant, mayManage, parsePermissions } from '../value/permission'
+import { hasFullRights, mayGrant, mayManage, parsePermissions } from '../value/permission'
 
 /**
  * Roles are named sets of permissions; the ones in `rlm-public` count everywhere (protocol.md
@@ -36,9 +37,20 @@ export const ROLE_RULES: RowRules = {
   async authorizeRemoval(writing, previous) {
     requireManage(writing, previous.realm)
     const { name } = parseStored(previous.value)
-    if (previous.realm === PUBLIC_REALM_REF || typeof name !== 'string') return
-    const [revealed = {}] = await findRoles(writing.tx, [{ realmId: PUBLIC_REALM, name }])
-    if (mayGrant(heldIn(writing, previous.realm), revealed)) return
+    const own = heldIn(writing, previous.realm)
+    if (hasFullRights(own) || typeof name !== 'string') return
+    const isGlobal = previous.realm === PUBLIC_REALM_REF
+    const [revealed] = isGlobal
+      ? []
+      : await findRoles(writing.tx, [{ realmId: PUBLIC_REALM, name }])
+    if (revealed === undefined) {
+      if (!isGlobal && !(await isNamed(writing.tx, previous.realm, name))) return
+      throw refuse(
+        'permissions',
+        'members would keep the name of a role that does not exist: only members with full rights may delete a role that is given',
+      )
+    }
+    if (mayGrant(own, revealed)) return
     throw refuse(
       'permissions',
       'without this role the global one of its name counts, and that holds more than you do',
@@ -48,6 +60,11 @@ export const ROLE_RULES: RowRules = {
   afterPut: () => undefined,
   remove: () => false,
   guard: keepingFullRights,
+}
+
+/** True when a row of `members` in the realm, accepted or not, names the role. */
+async function isNamed(tx: WriteTx, realm: RealmRef, role: string): Promise<boolean> {
+  return (await tx.memberships.ofRealm(realm)).some(({ roles }) => roles.includes(role))
 }
 
 function requireManage(writing: Writing, realm: number): void {
