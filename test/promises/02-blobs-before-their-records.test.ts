@@ -105,3 +105,35 @@ describe('promise 2: an upload', () => {
     expect(calls.some(({ text }) => new RegExp(`${shelf}/`).test(text))).toBe(true)
   })
 })
+
+/** Stores bytes, removes them and says so, in a process of its own. */
+const REMOVAL = `
+  import { createDiskBlobs } from ${JSON.stringify(import.meta.resolve('../../src/blobs/disk/disk'))}
+  const options = { clock: { now: () => 1 }, isDurable: true, report: console.error }
+  const store = createDiskBlobs(process.argv.at(-1), options)
+  const bytes = (async function* () { yield Buffer.from('abc') })()
+  const arrival = await store.receive(bytes, { bytes: 3, refuse: () => new Error('too long') })
+  await arrival.keep(async () => undefined)
+  await store.remove(arrival.place)
+  require('node:fs').writeSync(1, 'removed')
+`
+
+test.skipIf(strace === null)(
+  'promise 2: the database forgets a place only when its file cannot come back (needs strace)',
+  async () => {
+    using folder = temporaryFolder()
+    const log = join(folder.path, 'trace')
+    const calls = 'trace=unlink,unlinkat,fsync,write'
+    const script = join(folder.path, 'removal.ts')
+    await Bun.write(script, REMOVAL)
+    const command = [process.execPath, script, join(folder.path, 'blobs')]
+    const child = Bun.spawn([strace ?? '', '-f', '-y', '-e', calls, '-o', log, ...command])
+    expect(await child.exited).toBe(0)
+    const traced = callsIn(readFileSync(log, 'utf8'))
+    const removal = traced.find(({ text }) => /^unlink.*blobs\/[\da-f]{2}\//.test(text))
+    const sync = traced.findLast(({ text }) => /^fsync\(\d+<.*blobs\/[\da-f]{2}>/.test(text))
+    const answer = traced.find(({ text }) => /^write\(1.*"removed"/.test(text))
+    expect(removal?.over).toBeLessThan(sync?.begun ?? -1)
+    expect(sync?.over).toBeLessThan(answer?.begun ?? -1)
+  },
+)

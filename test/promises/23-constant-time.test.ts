@@ -16,7 +16,7 @@ test('promise 23: secrets and their hashes are compared by one function and by n
   const callers: string[] = []
   for await (const path of new Bun.Glob('src/**/*.ts').scan('.')) {
     const text = await Bun.file(path).text()
-    if (path === 'src/domain/secret.ts') continue
+    if (path === 'src/domain/value/secret.ts') continue
     if (text.includes('timingSafeEqual')) suspects.push(path)
     if (text.includes('sameSecret(')) callers.push(path)
     // Other files have hashes of contents, which are no secrets.
@@ -26,9 +26,9 @@ test('promise 23: secrets and their hashes are compared by one function and by n
   }
   expect(suspects).toEqual([])
   // Authorization codes and refresh tokens are looked up by their SHA-256, never compared.
-  expect(callers).toContain('src/domain/client.ts')
-  expect(callers).toContain('src/auth/otp-redemption.ts')
-  expect(callers).toContain('src/auth/login-state.ts')
+  expect(callers).toContain('src/domain/database/client.ts')
+  expect(callers).toContain('src/auth/otp/otp-redemption.ts')
+  expect(callers).toContain('src/auth/provider/login-state.ts')
   expect(callers).toContain('src/control/listener.ts')
 })
 
