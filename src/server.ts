@@ -10,6 +10,7 @@ import { SatchelError } from './domain/value/error'
 import { newSecret } from './domain/value/secret'
 import { createApp } from './http/app'
 import { createBodies } from './http/body/body'
+import { createUnsent } from './http/body/unsent'
 import { createLimiter } from './http/rate-limits'
 import { type Application, listen } from './listen'
 import { httpLog, type Logs, serverLog } from './log/log'
@@ -171,6 +172,7 @@ function createApplication(
       hosts: folder.hosts,
       clock,
       bodies: createBodies({ bytes, depth, values }),
+      unsent: createUnsent(),
       limits: createLimiter(config.rateLimits ?? RATE_LIMITS, clock, isLimited),
       writeLimits: config,
       blobs: {
@@ -183,6 +185,7 @@ function createApplication(
       version,
       isReady: () => isReady,
       access: (entry) => logs.access(entry),
+      brokenOff: (requestId, reason) => httpLog.info('An answer broke off', { requestId, reason }),
       failure: (requestId, error) => httpLog.error('A request failed', { requestId, error }),
     },
     config.domain,

@@ -1,6 +1,7 @@
 import { type ErrorCode, SatchelError } from '../domain/value/error'
 import { STATUS } from '../openapi/status'
 import type { Call } from './call'
+import { UNCOUNTED } from './body/unsent'
 import { quotaHeaders } from './rate-limits'
 import { printableJson } from '../domain/value/escape'
 
@@ -28,13 +29,22 @@ export function answer(
   { status = 200, headers, type = JSON_TYPE }: AnswerOptions = {},
 ): Response {
   const isPlain = status === 200 && type === JSON_TYPE
-  const response = new Response(body, isPlain ? JSON_OK : { status, headers: COMMON })
+  const response = new Response(
+    counted(call, body),
+    isPlain ? JSON_OK : { status, headers: COMMON },
+  )
   response.headers.set('X-Request-Id', call.id)
   if (!isPlain && type !== null) response.headers.set('Content-Type', type)
   if (call.quota !== undefined) setAll(response.headers, quotaHeaders(call.quota))
   if (call.cors !== undefined) setAll(response.headers, call.cors)
   if (headers !== undefined) setAll(response.headers, headers)
   return response
+}
+
+/** A text whose memory is counted when it is large, unless only its length is sent. */
+function counted(call: Call, body: Body): Body {
+  if (typeof body !== 'string' || body.length <= UNCOUNTED || call.method === 'HEAD') return body
+  return call.room.bodyOf(body, call.method !== 'GET')
 }
 
 /** A response copies `Headers` in half the time that it takes to read an object. */

@@ -1,6 +1,7 @@
 import type { ErrorCode, SatchelError } from '../domain/value/error'
 import { decodePercent } from '../domain/value/percent'
 import type { Quota } from '../limits/counter'
+import type { Room } from './body/unsent'
 
 /** One HTTP request while it is handled. */
 export interface Call {
@@ -20,6 +21,8 @@ export interface Call {
   readonly started: number
   /** Sets how many seconds the connection may be idle until the answer is sent; 0: no limit. */
   setIdleTimeout(seconds: number): void
+  /** The memory of the answer until its reader has accepted it. */
+  readonly room: Room
   /** Headers that let a page of another origin read the answer, when such a page calls. */
   cors: Readonly<Record<string, string>> | undefined
   /** For the access log. */

@@ -6,6 +6,7 @@ import type { Hosts } from '../host/hosts'
 import type { AccessEntry } from '../log/log'
 import type { Networks } from '../net/networks'
 import type { Bodies } from './body/body'
+import type { Unsent } from './body/unsent'
 import type { UploadTimeout } from './body/upload-timeout'
 import type { OriginPolicy } from './cors'
 import type { Limiter } from './rate-limits'
@@ -15,6 +16,7 @@ export interface HttpContext {
   readonly hosts: Hosts
   readonly clock: Clock
   readonly bodies: Bodies
+  readonly unsent: Unsent
   readonly blobs: BlobContext
   /** How much one request may write. */
   readonly writeLimits: WriteLimits
@@ -27,6 +29,8 @@ export interface HttpContext {
   isReady(): boolean
   /** Writes one line of the access log. */
   access(entry: AccessEntry): void
+  /** Logs that the reader of an answer did not receive all of it. */
+  brokenOff(requestId: string, reason: string): void
   /** Logs an error whose details the caller must not see. */
   failure(requestId: string, error: unknown): void
 }

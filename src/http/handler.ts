@@ -2,8 +2,9 @@ import type { Server } from 'bun'
 import { isDatabaseName } from '../domain/database/name'
 import type { Awaitable } from '../domain/store/records'
 import { SatchelError } from '../domain/value/error'
-import { isIPv4, isIPv6, type Networks } from '../net/networks'
+import { isIPv4, isIPv6, networkOf, type Networks } from '../net/networks'
 import { errorAnswer, publicError } from './answer'
+import type { Room } from './body/unsent'
 import { type Call, enterCall, segment } from './call'
 import type { HttpContext } from './context'
 import { corsHeaders, isPreflight, preflightAnswer } from './cors'
@@ -30,7 +31,7 @@ export function createHandler(http: HttpContext, routes: Routes, domain: string 
   const nextId = requestIds()
   return {
     fetch(request, server) {
-      const call = new RequestCall(nextId(), request, server, http.proxies)
+      const call = new RequestCall(nextId(), request, server, http)
       let response: Awaitable<Response>
       try {
         response = respond(call)
@@ -70,6 +71,7 @@ export function createHandler(http: HttpContext, routes: Routes, domain: string 
 
   /** Writes the line of the call; the response itself is given back. */
   function log(call: RequestCall, response: Response): Response {
+    call.settle()
     http.access({
       requestId: call.id,
       method: call.method,
@@ -117,29 +119,48 @@ class RequestCall implements Call {
   quota: Call['quota'] = undefined
   refuse: Call['refuse'] = undefined
   readonly #server: Server<undefined>
-  readonly #proxies: Networks | null
+  readonly #http: HttpContext
   #address: string | undefined = undefined
+  #room: Room | undefined = undefined
 
   constructor(
     readonly id: string,
     readonly sent: Request,
     server: Server<undefined>,
-    proxies: Networks | null,
+    http: HttpContext,
   ) {
     this.method = sent.method
     this.#server = server
-    this.#proxies = proxies
+    this.#http = http
   }
 
   /** Looked up on demand: it is expensive and few requests need it. */
   get address(): string {
     const peer = () => this.#server.requestIP(this.sent)?.address
-    return (this.#address ??= clientAddress(peer(), this.sent.headers, this.#proxies))
+    return (this.#address ??= clientAddress(peer(), this.sent.headers, this.#http.proxies))
   }
 
   setIdleTimeout(seconds: number): void {
     this.#server.timeout(this.sent, seconds)
   }
+
+  get room(): Room {
+    return (this.#room ??= this.#http.unsent.open({
+      caller: () => callerOf(this),
+      pending: () => this.#server.pendingRequests,
+      brokenOff: (reason) => this.#http.brokenOff(this.id, reason),
+    }))
+  }
+
+  /** Releases the memory of the answer unless a stream has it. */
+  settle(): void {
+    this.#room?.settle()
+  }
+}
+
+/** The caller whose unsent answers are counted together: a subject of a database, or a network. */
+function callerOf(call: Call): string {
+  return call.subject === null ? networkOf(call.address) : `${segment(call, 0)} ${call.subject}`
 }
 
 /** Ids that are unique across processes and increase within one. */

@@ -232,3 +232,73 @@ describe('promise 35: readers who take nothing', () => {
     expect((await executable.anyone.get('/public/items?$limit=1')).status).toBe(200)
   }, 60_000)
 })
+
+describe('promise 35: large answers that nobody takes', () => {
+  /** Sends a request and reads nothing of its answer. */
+  function ignore(executable: Executable, request: string, body: readonly Buffer[] = []): Socket {
+    const { hostname, port } = new URL(executable.url)
+    const socket = connect(Number(port), hostname)
+    socket.on('error', () => undefined)
+    socket.pause()
+    socket.write(request)
+    for (const part of body) socket.write(part)
+    return socket
+  }
+
+  /** Large answers of this kind reach a reader who takes them, at the latest after the stalled ones are cut. */
+  async function requireServed(read: () => Promise<{ status: number; text: string }>) {
+    for (;;) {
+      const { status, text } = await read()
+      if (status === 200) return expect(text.length).toBeGreaterThan(LARGEST * 0.9)
+      expect(status).toBe(503)
+      await Bun.sleep(500)
+    }
+  }
+
+  const TEXT = 'x'.repeat(1_000_000)
+
+  test.each([
+    ['pages of 16 MB', '/public/plain?$limit=1000'],
+    ['the same object of 16 MB', '/public/items/large'],
+  ])(
+    '100 anonymous readers of %s stay below 512 MB, and others are served',
+    async (_, path) => {
+      await using executable = await setupExecutable()
+      const root = await executable.root()
+      for (let n = 0; n < 20; n += 1) {
+        await root.post('/public/plain', { id: `p${n}`, text: TEXT }, { prefer: 'return=minimal' })
+      }
+      const large = { id: 'large', text: 'x'.repeat(LARGEST - 100) }
+      await root.post('/public/items', large, { prefer: 'return=minimal' })
+      const request = `GET /main${path} HTTP/1.1\r\nHost: x\r\n\r\n`
+      const sockets = Array.from({ length: MANY }, () => ignore(executable, request))
+      await Bun.sleep(500)
+      await requireServed(() => root.get(path))
+      await requireServed(() => executable.anyone.get(path))
+      expect(executable.memory().peak).toBeLessThan(CEILING)
+      expect(
+        await executable.served.logged((line) => line.includes('An answer broke off')),
+      ).toContain('reason')
+      for (const socket of sockets) socket.destroy()
+    },
+    60_000,
+  )
+
+  test('40 unread echoes of posts of 16 MB stay below 512 MB, and others are served', async () => {
+    await using executable = await setupExecutable()
+    const [alice, root] = [await executable.as(ALICE), await executable.root()]
+    const parts = largestBody()
+    const request =
+      'POST /main/my/plain HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n' +
+      `Authorization: Bearer ${alice.token}\r\n${LENGTH}\r\n\r\n`
+    const sockets = []
+    for (let n = 1; n <= 40; n += 1) {
+      sockets.push(ignore(executable, request, parts))
+      await executable.served.logged((line) => /"POST","path":"\/main\/my\/plain"/.test(line), n)
+    }
+    await requireServed(() => alice.get('/my/plain/a'))
+    expect((await root.post('/public/plain', { id: 'b' })).status).toBe(200)
+    expect(executable.memory().peak).toBeLessThan(CEILING)
+    for (const socket of sockets) socket.destroy()
+  }, 60_000)
+})

@@ -13,6 +13,8 @@ import type { Table } from '../store/tables'
 
 /** A page is held in memory: it ends here even when `$limit` asks for more rows. */
 const PAGE_BYTES = 16 * 1024 * 1024
+/** A page that exceeds this has the memory of the largest page reserved: pages must not starve each other. */
+const LARGE_PAGE_BYTES = 1024 * 1024
 
 /** A list that is read chunk by chunk, in order of creation. */
 export interface List {
@@ -29,7 +31,8 @@ export interface List {
  * design.md §6). Each chunk is a read of its own: the list holds every object that existed
  * throughout, once, in its current version. The caller has checked the scopes of the view. Throws
  * `UNKNOWN_TABLE`, `INVALID_REQUEST`, and as `requireStanding`, which each chunk asks again: a list
- * may take long (promise 15).
+ * may take long (promise 15). `reserve` is called with the memory that a page needs, in bytes, before
+ * it is taken, and may throw.
  */
 export async function listObjects(
   database: Database,
@@ -37,6 +40,7 @@ export async function listObjects(
   view: ViewName,
   tableName: string,
   query: ListQuery,
+  reserve: (bytes: number) => void = () => undefined,
 ): Promise<List> {
   const start = query.after === undefined ? 0 : parseAfter(query.after)
   const reading = await database.read(async (tx) => {
@@ -44,7 +48,7 @@ export async function listObjects(
     const table = await requireTable(tx, tableName)
     return prepareReading(tx, table, actor, view, query, start)
   })
-  if (query.limit !== undefined) return page(database, reading, start, query.limit)
+  if (query.limit !== undefined) return page(database, reading, start, query.limit, reserve)
   if (reading.rows !== undefined) return { texts: textsOf(reading.rows), ...END }
   return wholeList(database, reading, start)
 }
@@ -76,6 +80,7 @@ async function page(
   reading: Reading,
   start: number,
   limit: number,
+  reserve: (bytes: number) => void,
 ): Promise<List> {
   const rows: StoredRow[] = reading.rows?.slice(0, limit + 1) ?? []
   let bytes = PAGE_BYTES
@@ -90,6 +95,8 @@ async function page(
     })
     rows.push(...chunk.rows)
     for (const row of chunk.rows) bytes -= row.value.length
+    const read = PAGE_BYTES - bytes
+    reserve(read > LARGE_PAGE_BYTES ? Math.max(read, PAGE_BYTES) : read)
     after = chunk.next
     if (after !== undefined) await nextTurn()
   }

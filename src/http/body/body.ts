@@ -33,8 +33,11 @@ const COLLECT_AFTER_UPLOADED = 128 * 1024 * 1024
 
 /** Reads request bodies within the limits of a request and the memory budget of the server. */
 export interface Bodies {
-  /** Calls `work` with the parsed JSON body, whose memory is reserved until `work` is done. */
-  json<T>(request: Request, work: (value: unknown) => Promise<T>): Promise<T>
+  /**
+   * Calls `work` with the parsed JSON body and its size in bytes. The memory of the body is reserved
+   * until `work` is done.
+   */
+  json<T>(request: Request, work: (value: unknown, bytes: number) => Promise<T>): Promise<T>
   /** The body as text of at most `maxBytes`, for small forms. */
   text(request: Request, maxBytes: number): Promise<string>
   /** Reserves memory to stream an upload of this sender. Throws `BUSY` when none is left. */
@@ -110,7 +113,10 @@ export function createBodies(limits: BodyLimits): Bodies {
     json(request, work) {
       requireJson(request)
       const weigh = (bytes: Uint8Array) => bytes.length + BYTES_PER_VALUE * scanJson(bytes, limits)
-      return withBytes(request, limits.bytes, weigh, (bytes) => work(parse(bytes)))
+      return withBytes(request, limits.bytes, weigh, (bytes) => {
+        const { length } = bytes
+        return work(parse(bytes), length)
+      })
     },
 
     text: (request, maxBytes) =>

@@ -32,54 +32,100 @@ function partsOf(list: List): () => Promise<string | undefined> {
   }
 }
 
+/** The memory that the unsent parts of a stream are charged to (`Unsent`). */
+export interface StreamRoom {
+  /**
+   * Reserves this many bytes in total, fewer or more than before. Cuts answers that nobody accepts when
+   * there is too little memory; throws `BUSY` when that does not suffice.
+   */
+  resize(bytes: number): void
+  /** Leaves the memory to a stream; `cut` ends the stream when others need the memory. */
+  handOver(cut: () => void): void
+  /** Counts bytes that the reader accepted. */
+  accepted(bytes: number): void
+  /** Logs that the reader did not receive the whole answer. */
+  brokenOff(reason: string): void
+  release(): void
+}
+
 export interface StreamOptions {
   /** Called with the error when the stream fails, unless the reader disconnected. */
   readonly failed: (error: unknown) => void
   /** The stream ends when the reader accepts nothing for this long, ms (design.md §3 Lists). */
   readonly stall?: number
+  readonly room?: StreamRoom
 }
 
 const STALL = 30_000
 
 /**
  * A stream of the non-empty parts that `nextPart` gives, until it gives undefined. Each part is made
- * when the network has accepted the one before, and is not kept: a stalled reader costs only its socket.
+ * when the network has accepted the one before, and is not kept: a stalled reader costs its socket and
+ * one part. An answer that its reader does not accept to the end is logged as broken off.
  */
 export function pacedStream(
-  nextPart: () => Promise<Uint8Array | undefined>,
-  { failed, stall = STALL }: StreamOptions,
+  nextPart: () => Uint8Array | undefined | Promise<Uint8Array | undefined>,
+  { failed, stall = STALL, room }: StreamOptions,
 ): ReadableStream<Uint8Array> {
-  let timer: ReturnType<typeof setTimeout> | undefined
   let isOver = false
+  let offered = 0
+  let fail = (_error: Error) => {}
+  // Set now, too: a response that the server never begins to send must end.
+  let timer = setTimeout(stalled, stall)
+  room?.handOver(() => breakOff('others needed its memory'))
 
   function end(): void {
-    clearTimeout(timer)
     isOver = true
+    clearTimeout(timer)
+    room?.release()
+  }
+
+  function stalled(): void {
+    breakOff(`the reader accepted nothing for ${stall / 1000} s`)
+  }
+
+  function breakOff(reason: string): void {
+    if (isOver) return
+    end()
+    room?.brokenOff(reason)
+    fail(new Error(reason))
   }
 
   return new ReadableStream<Uint8Array>(
     {
+      start(controller) {
+        fail = (error) => controller.error(error)
+      },
       async pull(controller) {
+        if (isOver) return
         clearTimeout(timer)
+        room?.accepted(offered)
         try {
           const part = await nextPart()
           if (isOver) return
-          if (part === undefined) return controller.close()
-          controller.enqueue(part)
-          timer = setTimeout(() => {
+          if (part === undefined) {
             end()
-            controller.error(new Error('the reader accepted nothing for too long'))
-          }, stall)
+            return controller.close()
+          }
+          room?.resize(part.length)
+          offered = part.length
+          controller.enqueue(part)
+          timer = setTimeout(stalled, stall)
         } catch (error) {
           if (isOver) return
           end()
+          room?.brokenOff('the server could not go on')
           failed(error)
           // In the turn in which the response began, Bun would print the error.
           await nextTurn()
           controller.error(error)
         }
       },
-      cancel: end,
+      cancel() {
+        if (isOver) return
+        end()
+        room?.brokenOff('the reader disconnected')
+      },
     },
     { highWaterMark: 0 },
   )

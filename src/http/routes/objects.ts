@@ -162,8 +162,10 @@ function tableHandlers(http: HttpContext, paths: TablePaths) {
     }
     // Before the body is read: a caller who may not write need not send it.
     const plan = await prepareUpsert(host.database, target)
-    return await http.bodies.json(call.sent, async (body) => {
+    return await http.bodies.json(call.sent, async (body, bytes) => {
       const isArray = Array.isArray(body) && key === undefined
+      // Before anything is stored: the answer repeats the objects.
+      if (!wantsMinimal(call.sent)) call.room.reserve(bytes + ADDED_BYTES * countOf(body))
       const texts = await upsertObjects(host.database, {
         ...target,
         plan,
@@ -184,8 +186,12 @@ function tableHandlers(http: HttpContext, paths: TablePaths) {
   return {
     list: async ({ call, host, actor }: Authorised): Promise<Response> => {
       const query = parseFilters(translateQuery?.(call.query) ?? call.query)
-      const list = await listObjects(host.database, actor, view, tableOf(call), query)
-      const body = jsonArray(list, { failed: (error) => http.failure(call.id, error) })
+      const reserve = (bytes: number) => call.room.reserve(bytes)
+      const list = await listObjects(host.database, actor, view, tableOf(call), query, reserve)
+      const body = jsonArray(list, {
+        failed: (error) => http.failure(call.id, error),
+        room: call.room,
+      })
       return answer(call, body, { headers: nextLink(call, list.after) })
     },
 
@@ -206,6 +212,13 @@ function tableHandlers(http: HttpContext, paths: TablePaths) {
       return answer(call, null, { status: 204, type: null })
     },
   }
+}
+
+/** The properties that the server adds to an object have about this many bytes. */
+const ADDED_BYTES = 128
+
+function countOf(body: unknown): number {
+  return Array.isArray(body) ? body.length : 1
 }
 
 /** `Prefer: return=minimal` (RFC 7240). */

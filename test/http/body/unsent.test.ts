@@ -1,0 +1,85 @@
+import { describe, expect, test } from 'bun:test'
+import { SatchelError } from '../../../src/domain/value/error'
+import { createUnsent, type Unsent } from '../../../src/http/body/unsent'
+
+const MIB = 1024 * 1024
+const LARGE = 'x'.repeat(16 * MIB)
+
+function openRoom(unsent: Unsent, { caller = 'alice', pending = 1 } = {}) {
+  const reasons: string[] = []
+  const room = unsent.open({
+    caller: () => caller,
+    pending: () => pending,
+    brokenOff: (reason) => reasons.push(reason),
+  })
+  return { room, reasons }
+}
+
+const codeOf = (work: () => unknown) => {
+  try {
+    work()
+    return 'done'
+  } catch (error) {
+    return error instanceof SatchelError ? error.code : error
+  }
+}
+
+describe('the memory of unsent answers', () => {
+  test('of one caller is limited, and another is served meanwhile', () => {
+    const unsent = createUnsent()
+    const send = (caller: string) =>
+      codeOf(() => openRoom(unsent, { caller }).room.bodyOf(LARGE, false))
+    expect([1, 2, 3, 4].map(() => send('alice'))).toEqual(['done', 'done', 'done', 'BUSY'])
+    expect([1, 2, 3, 4].map(() => send('bob'))).toEqual(['done', 'done', 'done', 'BUSY'])
+    expect(send('carol')).toBe('BUSY')
+    expect(unsent.reserved).toBe(6 * LARGE.length)
+  })
+
+  test('is free when the answer was read, cancelled or never begun', async () => {
+    const unsent = createUnsent()
+    const text = 'ä'.repeat(MIB)
+    const read = new Response(openRoom(unsent).room.bodyOf(text, false))
+    expect(unsent.reserved).toBe(2 * MIB)
+    expect(await read.text()).toBe(text)
+    const left = openRoom(unsent)
+    const stream = new Response(left.room.bodyOf(text, false)).body!
+    await stream.getReader().cancel()
+    expect(left.reasons).toEqual(['the reader disconnected'])
+    const { room } = openRoom(unsent)
+    room.reserve(MIB)
+    expect(unsent.reserved).toBe(MIB)
+    room.settle()
+    expect(unsent.reserved).toBe(0)
+  })
+
+  test('is not counted for small answers, unless very many requests are pending', () => {
+    const unsent = createUnsent()
+    const typeOf = (size: number, pending: number) =>
+      typeof openRoom(unsent, { pending }).room.bodyOf('x'.repeat(size), false)
+    expect(typeOf(16 * 1024, 100_000)).toBe('string')
+    expect(typeOf(200_000, 10)).toBe('string')
+    expect(unsent.reserved).toBe(0)
+    expect(typeOf(200_000, 1_000)).toBe('object')
+    expect(unsent.reserved).toBe(200_000)
+  })
+
+  test('of an answer that nobody accepts is given to another, and that is logged', async () => {
+    const unsent = createUnsent({ stalledMs: 1_500 })
+    const stalled = [1, 2, 3].map(() => openRoom(unsent))
+    for (const { room } of stalled) room.bodyOf(LARGE, false)
+    expect(codeOf(() => openRoom(unsent).room.bodyOf(LARGE, false))).toBe('BUSY')
+    await Bun.sleep(1_600)
+    expect(codeOf(() => openRoom(unsent).room.bodyOf(LARGE, false))).toBe('done')
+    expect(stalled.map(({ reasons }) => reasons)).toEqual([['others needed its memory'], [], []])
+    expect(unsent.reserved).toBe(3 * LARGE.length)
+  })
+
+  test('is found before a write, whose answer is then sent in any case', () => {
+    const unsent = createUnsent()
+    const writes = [1, 2, 3].map(() => openRoom(unsent).room)
+    for (const room of writes) room.reserve(15 * MIB)
+    expect(codeOf(() => openRoom(unsent).room.reserve(15 * MIB))).toBe('BUSY')
+    const answers = writes.map((room) => codeOf(() => room.bodyOf(LARGE, true)))
+    expect(answers).toEqual(['done', 'done', 'done'])
+  })
+})
