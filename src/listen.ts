@@ -10,6 +10,8 @@ export interface Listener {
   readonly url: string
   /** Accepts no new requests and resolves when those in flight are answered; `force` aborts them. */
   stop(force?: boolean): Promise<void>
+  /** Looks at once for a new certificate; resolves when it is in use. Without TLS it does nothing. */
+  reload(): Promise<void>
 }
 
 /** Answers requests. */
@@ -36,6 +38,7 @@ function listenPlain(config: ListenConfig, application: Application): Listener {
   return {
     url: `http://${reachable(config.host)}:${server.port}`,
     stop: (force) => (force ? server.stop(true) : drain(server)),
+    async reload() {},
   }
 }
 
@@ -63,20 +66,23 @@ const LOOK_EVERY_MS = 1000
 
 /**
  * The certificate of a listening socket cannot be replaced: a second socket takes its place on the
- * same port, and the first is closed when its requests are answered. Files are compared by their content
- * once a second, because certificates are renewed behind symbolic links.
+ * same port. The first accepts no more connections; those it has stay open until they end, on either
+ * side. Files are compared by their content once a second, because certificates are renewed behind
+ * symbolic links.
  */
 async function listenTls(
   config: ListenConfig,
   application: Application,
   paths: Pair,
 ): Promise<Listener> {
-  let pair = await readPair(paths)
+  const pair = await readPair(paths)
   let tried = pair
   const port = findFreePort(config, application)
   const open = (tls: Pair) => serve({ ...config, port }, application, { tls, reusePort: true })
   let server = open(pair)
-  const retiring = new Set<Promise<void>>()
+  const retired = new Set<Bun.Server<undefined>>()
+  let looking = Promise.resolve()
+  const reload = () => (looking = looking.then(look))
 
   async function look(): Promise<void> {
     const found = await readPair(paths).catch(() => tried)
@@ -84,23 +90,29 @@ async function listenTls(
     tried = found
     try {
       const successor = open(found)
-      const retired = drain(server).then(() => void retiring.delete(retired))
-      retiring.add(retired)
+      retire(server)
       server = successor
-      pair = found
       serverLog.info('The new certificate is in use')
     } catch (error) {
       serverLog.error('The new certificate cannot be used: the old one stays', { error })
     }
   }
 
-  const timer = setInterval(() => void look(), LOOK_EVERY_MS)
+  function retire(former: Bun.Server<undefined>): void {
+    retired.add(former)
+    void former.stop().then(() => retired.delete(former))
+  }
+
+  const timer = setInterval(() => void reload(), LOOK_EVERY_MS)
   return {
     url: `https://${reachable(config.host)}:${port}`,
     async stop(force) {
       clearInterval(timer)
-      await (force ? server.stop(true) : Promise.all([drain(server), ...retiring]))
+      await looking
+      const end = (each: Bun.Server<undefined>) => (force ? each.stop(true) : drain(each))
+      await Promise.all([server, ...retired].map(end))
     },
+    reload,
   }
 }
 
