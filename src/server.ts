@@ -32,6 +32,8 @@ export interface Server extends AsyncDisposable {
    * releases the data folder (promises.md 45).
    */
   stop(): Promise<void>
+  /** Takes renewed certificates into use without waiting for the next look at their files. */
+  reload(): Promise<void>
 }
 
 /** The clock and the logs of a server. */
@@ -92,6 +94,7 @@ export async function startServer(config: Config, { clock, logs }: ServerContext
     databases: names.map((name) => ({ name, url: `${listener.url}/${name}` })),
     ...(client === undefined ? {} : { client }),
     stop,
+    reload: () => listener.reload(),
     [Symbol.asyncDispose]: stop,
   }
 }

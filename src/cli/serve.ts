@@ -1,4 +1,5 @@
 import { type Command, Option } from '@commander-js/extra-typings'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import process from 'node:process'
 import { version } from '../../package.json'
@@ -54,7 +55,10 @@ async function runServer(
   const format = !json && terminal.isErrorTerminal ? 'text' : 'json'
   const sink = batchLines(openOutlet(STANDARD_ERROR), (lines) => lostLines(clock, format, lines))
   const logs = openLogs({ clock, level: config.logLevel, format, sink })
-  const stopped = untilSignal(() => sink.flushNow())
+  const isAttached = hasControllingTerminal()
+  const stopped = untilSignal(() => sink.flushNow(), isAttached && !isHangUpIgnored())
+  let reload = () => {}
+  if (!isAttached) process.on('SIGHUP', () => reload())
   keepRunning()
   const { startServer } = await import('../server')
   try {
@@ -63,6 +67,7 @@ async function runServer(
     await terminal.write(`${text}\n`)
     if (format === 'json')
       serverLog.info('Ready', { version, url: server.url, folder: server.folder })
+    reload = () => void server.reload()
     await stopped
     serverLog.info('Stopping')
   } finally {
@@ -129,16 +134,17 @@ function nameOfProgram(): string {
 }
 
 /** 128 plus the number of the signal, as in shells. */
-const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const
+const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
 
 /**
- * Resolves at the first SIGTERM or SIGINT. The second one ends the process at once: the user does not
- * want to wait for the shutdown (promises.md 45).
+ * Resolves at the first SIGTERM or SIGINT, or SIGHUP if `atHangUp`. The second one ends the process at
+ * once: the user does not want to wait for the shutdown (promises.md 45).
  */
-export function untilSignal(beforeExit: () => void): Promise<void> {
+function untilSignal(beforeExit: () => void, atHangUp: boolean): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   let isStopping = false
   for (const [signal, exitCode] of Object.entries(EXIT_CODES)) {
+    if (signal === 'SIGHUP' && !atHangUp) continue
     process.on(signal, () => {
       if (isStopping) {
         beforeExit()
@@ -149,4 +155,25 @@ export function untilSignal(beforeExit: () => void): Promise<void> {
     })
   }
   return promise
+}
+
+/** True when the terminal that started the process ends it by hanging up; a service has none. */
+function hasControllingTerminal(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', 'r'))
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** True under `nohup`, where the server outlives its terminal. Known on Linux only. */
+function isHangUpIgnored(): boolean {
+  try {
+    const status = readFileSync('/proc/self/status', 'utf8')
+    const mask = /^SigIgn:\s*([\da-f]+)$/m.exec(status)?.[1] ?? '0'
+    return (BigInt(`0x${mask}`) & 1n) === 1n
+  } catch {
+    return false
+  }
 }

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { temporaryFolder } from '../setup'
-import { pushSchema, type Ready, satchel, satchelJson, serve } from './setup'
+import { EXECUTABLE, pushSchema, type Ready, satchel, satchelJson, serve } from './setup'
 import { until } from '../timing'
 
 /** A folder with a server whose database has the table `todoItems`. */
@@ -132,6 +132,22 @@ test('a second signal ends it at once', async () => {
   expect(await server.exited).toBe(143)
   expect(await server.log).not.toContain('were aborted')
   socket.destroy()
+})
+
+// promises.md 45
+test('SIGHUP ends it in order when its terminal hangs up', async () => {
+  using folder = temporaryFolder()
+  let screen = ''
+  const child = Bun.spawn([EXECUTABLE, 'serve', '--port', '0'], {
+    cwd: folder.path,
+    env: {},
+    terminal: { data: (_, bytes) => void (screen += new TextDecoder().decode(bytes)) },
+  })
+  await until(() => screen.includes('Ctrl-C stops it'))
+  child.kill('SIGHUP')
+  expect(await child.exited).toBe(0)
+  child.terminal?.close()
+  expect(existsSync(join(folder.path, 'data', 'holder.json'))).toBe(false)
 })
 
 test('the log is one line of JSON per request, complete at the end, without the query', async () => {

@@ -90,8 +90,8 @@ export async function serve(
   surroundings: Surroundings,
   args: readonly string[] = [],
 ): Promise<Served> {
-  const { cwd, environment = {} } = surroundings
-  const child = Bun.spawn([EXECUTABLE, 'serve', '--port', '0', '--json', ...args], {
+  const { cwd, environment = {}, wrapper = [] } = surroundings
+  const child = Bun.spawn([...wrapper, EXECUTABLE, 'serve', '--port', '0', '--json', ...args], {
     cwd,
     env: environment,
     stdin: 'ignore',

@@ -82,6 +82,58 @@ test.if(canMakeCertificates)(
 )
 
 test.if(canMakeCertificates)(
+  'a renewed certificate closes no open connection',
+  async () => {
+    using folder = temporaryFolder()
+    makeCertificate(folder.path, 'first')
+    makeCertificate(folder.path, 'second')
+    const files = ['--tls-cert', 'first.crt', '--tls-key', 'first.key']
+    await using server = await serve({ cwd: folder.path }, files)
+    const { url } = server.ready
+    const { port } = new URL(url)
+    const socket = connect({ port: Number(port), host: '127.0.0.1', rejectUnauthorized: false })
+    const chunks: Buffer[] = []
+    socket.on('data', (bytes: Buffer) => chunks.push(bytes))
+    const closed = new Promise((resolve) => socket.once('close', resolve))
+    await new Promise((resolve) => socket.once('secureConnect', resolve))
+    socket.write('GET /health HTTP/1.1\r\nHost: x\r\nConnection: cl')
+
+    for (const extension of ['crt', 'key']) {
+      renameSync(join(folder.path, `second.${extension}`), join(folder.path, `first.${extension}`))
+    }
+    await untilShown(url, 'second')
+    await Bun.sleep(500)
+    socket.write('ose\r\n\r\n')
+    await closed
+    expect(Buffer.concat(chunks).toString()).toStartWith('HTTP/1.1 200 OK')
+    // What is left of the former certificate does not hold up the end.
+    server.kill('SIGTERM')
+    expect(await server.exited).toBe(0)
+    expect(await server.log).not.toContain('were aborted')
+  },
+  20_000,
+)
+
+test.if(canMakeCertificates && Bun.which('setsid') !== null)(
+  'SIGHUP reloads the certificates of a service, which has no terminal',
+  async () => {
+    using folder = temporaryFolder()
+    makeCertificate(folder.path, 'first')
+    makeCertificate(folder.path, 'second')
+    const files = ['--tls-cert', 'first.crt', '--tls-key', 'first.key']
+    await using server = await serve({ cwd: folder.path, wrapper: ['setsid'] }, files)
+    for (const extension of ['crt', 'key']) {
+      renameSync(join(folder.path, `second.${extension}`), join(folder.path, `first.${extension}`))
+    }
+    server.kill('SIGHUP')
+    await untilShown(server.ready.url, 'second')
+    server.kill('SIGTERM')
+    expect(await server.exited).toBe(0)
+  },
+  20_000,
+)
+
+test.if(canMakeCertificates)(
   'refuses a certificate that is missing, broken or of another key',
   async () => {
     using folder = temporaryFolder()

@@ -12,6 +12,7 @@ const server: Server = {
   folder: resolve('data'),
   databases: [{ name: 'main', url: `${url}/main` }],
   stop: async () => {},
+  reload: async () => {},
   [Symbol.asyncDispose]: async () => {},
 }
 
