@@ -60,7 +60,7 @@ export const userOperations = {
     return { id }
   }),
 
-  'policy.show': onDatabase({}, ({ database }) => database.read(findPolicy)),
+  'policy.show': onDatabase({}, async ({ database }) => database.read(findPolicy)),
 
   /**
    * Null changes nothing; `seats` is a number of seats or `none` for no limit, `hookUrl` an address

@@ -149,7 +149,7 @@ function createContext(
       const folder = join(folderOf(database.name), 'blobs')
       const blobs = createDiskBlobs(folder, { clock, isDurable, report })
       // No other process works in a locked folder: no upload is too young to be swept.
-      const isUsed = (place: string) => database.read((tx) => tx.blobs.isPlaceUsed(place))
+      const isUsed = async (place: string) => database.read((tx) => tx.blobs.isPlaceUsed(place))
       await blobs.sweep(Number.POSITIVE_INFINITY, isUsed).catch(report)
       return blobs
     },

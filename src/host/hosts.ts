@@ -157,7 +157,7 @@ export function createHosts(options: HostsOptions): Hosts {
       })
     },
     async check() {
-      const answers = [...entries.values()].map(({ host }) =>
+      const answers = [...entries.values()].map(async ({ host }) =>
         host.database.read((tx) => tx.clients.list()),
       )
       await Promise.all(answers)

@@ -2,7 +2,8 @@ import { platform } from 'node:os'
 import { join } from 'node:path'
 import type { Clock } from '../clock'
 import { makeFolder } from '../disk'
-import type { Database, Duty, DutyName } from '../domain/store/store'
+import type { Awaitable } from '../domain/store/records'
+import type { Database, Duty, DutyName, ReadTx } from '../domain/store/store'
 import { SatchelError } from '../domain/value/error'
 import { createIds } from '../domain/value/id'
 import { nextTurn } from '../domain/value/turn'
@@ -102,6 +103,23 @@ function serveDatabase(
     }
   }
 
+  function read<T>(work: (tx: ReadTx) => Promise<T>): Promise<T>
+  function read<T>(work: (tx: ReadTx) => Awaitable<T>): Awaitable<T>
+  function read<T>(work: (tx: ReadTx) => Awaitable<T>): Awaitable<T> {
+    if (closing !== undefined) return Promise.reject(isClosing(name))
+    const tx = new SqliteReadTx(reading, committed)
+    try {
+      snapshot.take()
+      const result = work(tx)
+      if (result instanceof Promise) return endAfter(tx, result)
+      tx.end()
+      return result
+    } catch (error) {
+      tx.end()
+      return Promise.reject(storageFailure(error))
+    }
+  }
+
   // The writer retries a locked database in later turns, so that no call blocks the event loop.
   writing.db.run('PRAGMA busy_timeout = 0')
   const owned = connections.move()
@@ -109,18 +127,7 @@ function serveDatabase(
   return {
     id,
     name,
-    async read(work) {
-      if (closing !== undefined) throw isClosing(name)
-      const tx = new SqliteReadTx(reading, committed)
-      try {
-        snapshot.take()
-        return await work(tx)
-      } catch (error) {
-        throw storageFailure(error)
-      } finally {
-        tx.end()
-      }
-    },
+    read,
     write: (work, { origin = null } = {}) =>
       closing === undefined ? writer.run(work, origin) : Promise.reject(isClosing(name)),
     onCommit: (listener) => commits.listen(listener),
@@ -130,6 +137,16 @@ function serveDatabase(
       closing ??= close()
       return closing
     },
+  }
+}
+
+async function endAfter<T>(tx: SqliteReadTx, result: Promise<T>): Promise<T> {
+  try {
+    return await result
+  } catch (error) {
+    throw storageFailure(error)
+  } finally {
+    tx.end()
   }
 }
 

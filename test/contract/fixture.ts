@@ -160,7 +160,7 @@ export async function get(tx: ReadTx, table: Table, key: string): Promise<Stored
   return found
 }
 
-export function find(
+export async function find(
   database: Database,
   table: Table,
   key: string,

@@ -125,6 +125,6 @@ function revoke(database: Database, login: string, expires = NOW): Promise<void>
   return database.write((tx) => tx.logins.revoke(login, expires))
 }
 
-function isRevoked(database: Database, login: string): Promise<boolean> {
+async function isRevoked(database: Database, login: string): Promise<boolean> {
   return database.read((tx) => tx.logins.isRevoked(login))
 }

@@ -113,7 +113,7 @@ export function describeMemory(openStore: OpenStore): void {
     test('keeps nothing that was loaded before a commit and arrived after it', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
-      const slow = database.read((tx) =>
+      const slow = database.read(async (tx) =>
         tx.remember('origins', async () => {
           const { length } = await tx.origins.list()
           await database.write((other) => other.origins.put(origin(1)))

@@ -190,7 +190,7 @@ export function describeObjects(openStore: OpenStore): void {
       expect(changed / made).toBeLessThan(20)
       const keys = [Uint8Array.of(0, 99), Uint8Array.of(10_099 >> 8, 10_099 & 255)]
       const found = await Promise.all(
-        keys.map((key) =>
+        keys.map(async (key) =>
           database.read((tx) => tx.objects.locate(table, 0, { lookup: { index, keys: [key] } })),
         ),
       )

@@ -130,8 +130,18 @@ export function describeSnapshots(openStore: OpenStore): void {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const table = await declareIn(database, 'things')
-      const kept = await keptOf(database, (work) => database.read(work))
+      const kept = await keptOf(database, async (work) => database.read(work))
       for (const use of readsOf(kept, table)) await expectRefused(use)
+    })
+
+    test('of a read whose work fails at once is refused by a promise', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const failing = database.read(() => {
+        throw new RangeError('at once')
+      })
+      expect(failing).toBeInstanceOf(Promise)
+      expect(Promise.resolve(failing)).rejects.toThrow('at once')
     })
 
     test('of a failed read is dead', async () => {

@@ -148,7 +148,7 @@ function describeDatabases(openStore: OpenStore): void {
       const waiting = ['a', 'b', 'c'].map((key) => insert(database, table, key))
       const closing = database[Symbol.asyncDispose]()
       expect(await refusalOf(insert(database, table, 'd'))).toBe('BUSY')
-      expect(await refusalOf(database.read((tx) => tx.tables.list()))).toBe('BUSY')
+      expect(await refusalOf(database.read(async (tx) => tx.tables.list()))).toBe('BUSY')
       await Promise.all(waiting)
       await Promise.all([closing, database[Symbol.asyncDispose]()])
       const reopened = await fixture.store.open('main')

@@ -57,7 +57,7 @@ export function describeTime(openStore: OpenStore): void {
   })
 }
 
-function latest(database: Database): Promise<number> {
+async function latest(database: Database): Promise<number> {
   return database.read((tx) => tx.time.latest())
 }
 

@@ -54,7 +54,7 @@ export function putOne(database: Database, fields: UserFields): Promise<User> {
   return database.write((tx) => tx.users.put(fields))
 }
 
-export function find(database: Database, id: string): Promise<User | undefined> {
+export async function find(database: Database, id: string): Promise<User | undefined> {
   return database.read((tx) => tx.users.find(id))
 }
 

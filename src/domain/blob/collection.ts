@@ -47,7 +47,7 @@ export async function collectBlobs(
 }
 
 /** The blobs that `collectBlobs` would remove. */
-export function countCollectable(database: Database, now: number): Promise<BlobUsage> {
+export async function countCollectable(database: Database, now: number): Promise<BlobUsage> {
   return database.read((tx) => tx.blobs.countIdle(now - GRACE))
 }
 
@@ -93,6 +93,6 @@ export async function removeStrays(
 }
 
 /** True when a blob has its bytes at this place. */
-export function isPlaceUsed(database: Database, place: string): Promise<boolean> {
+export async function isPlaceUsed(database: Database, place: string): Promise<boolean> {
   return database.read((tx) => tx.blobs.isPlaceUsed(place))
 }

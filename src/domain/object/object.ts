@@ -3,7 +3,8 @@ import { type Actor, requireStanding } from '../access/actor'
 import { SatchelError } from '../value/error'
 import type { StoredObject } from '../store/objects'
 import { PUBLIC_REALM_REF } from '../store/realms'
-import type { Database } from '../store/store'
+import { andThen, type Awaitable } from '../store/records'
+import type { Database, ReadTx } from '../store/store'
 import type { ViewName } from '../access/view'
 import { privateKey } from './draft'
 import { keyFromPath } from '../value/key'
@@ -21,15 +22,19 @@ export function getObject(
   view: ViewName,
   tableName: string,
   key: string,
-): Promise<string> {
-  return database.read(async (tx) => {
-    await requireStanding(tx, actor)
-    const table = await requireTable(tx, tableName)
-    const object = await tx.objects.find(table, keyInView(table, view, key, actor))
-    if (object === undefined) throw unknownObject()
-    if (!isShown(await accessOf(tx, actor), view, table, object)) throw unknownObject()
-    return object.value
-  })
+): Awaitable<string> {
+  const find = (tx: ReadTx, table: Table, access: Access) =>
+    andThen(tx.objects.find(table, keyInView(table, view, key, actor)), (object) => {
+      if (object === undefined || !isShown(access, view, table, object)) throw unknownObject()
+      return object.value
+    })
+  return database.read((tx) =>
+    andThen(requireStanding(tx, actor), () =>
+      andThen(requireTable(tx, tableName), (table) =>
+        andThen(accessOf(tx, actor), (access) => find(tx, table, access)),
+      ),
+    ),
+  )
 }
 
 /**

@@ -4,16 +4,17 @@ import type { Table } from '../store/tables'
 import { idPrefixFor } from '../value/id'
 import { startJob } from '../job/job'
 import { type TableSchema, formatStores } from '../value/schema'
-import type { Job } from '../store/records'
+import { andThen, type Awaitable, type Job } from '../store/records'
 
 /** Throws `UNKNOWN_TABLE` for a table that was never declared or is hidden. */
-export async function requireTable(tx: ReadTx, name: string): Promise<Table> {
-  const table = await tx.tables.find(name)
-  if (table !== undefined && !table.hidden) return table
-  throw new SatchelError(
-    'UNKNOWN_TABLE',
-    `There is no table ${quoted(name)}: declare it with satchel schema push, for example {${quoted(name)}: "@id"}`,
-  )
+export function requireTable(tx: ReadTx, name: string): Awaitable<Table> {
+  return andThen(tx.tables.find(name), (table) => {
+    if (table !== undefined && !table.hidden) return table
+    throw new SatchelError(
+      'UNKNOWN_TABLE',
+      `There is no table ${quoted(name)}: declare it with satchel schema push, for example {${quoted(name)}: "@id"}`,
+    )
+  })
 }
 
 /** How many tables a database may have, the hidden ones included (design.md §3). */

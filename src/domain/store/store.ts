@@ -61,8 +61,10 @@ export interface Database extends AsyncDisposable {
    * Runs `work` on one consistent snapshot of the committed data. `work` awaits nothing but its
    * `tx` (else it keeps its snapshot or is refused), and the `tx` is dead afterwards. `work` may
    * run again when the engine could not keep the snapshot, so it has no effect but its result.
+   * Returns the result at once when `work` does; an error is always a rejected promise.
    */
-  read<T>(work: (tx: ReadTx) => Awaitable<T>): Promise<T>
+  read<T>(work: (tx: ReadTx) => Promise<T>): Promise<T>
+  read<T>(work: (tx: ReadTx) => Awaitable<T>): Awaitable<T>
   /**
    * Runs `work` as one unit, all or nothing, durable when the promise resolves. Units are serial.
    * Throws `BUSY` when the unit had to wait too long (it has certainly not run) and `STORAGE_FULL`

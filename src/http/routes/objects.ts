@@ -8,7 +8,7 @@ import { getObject } from '../../domain/object/object'
 import { removeObject } from '../../domain/object/remove'
 import { prepareUpsert, upsertObjects } from '../../domain/object/upsert'
 import { ROW_RULES, rowRulesWith } from '../../domain/rows/row-rules'
-import type { Awaitable } from '../../domain/store/records'
+import { andThen, type Awaitable } from '../../domain/store/records'
 import { decodePercent } from '../../domain/value/percent'
 import { isReservedTableName } from '../../domain/value/schema'
 import { answer } from '../answer'
@@ -195,9 +195,9 @@ function tableHandlers(http: HttpContext, paths: TablePaths) {
       return answer(call, body, { headers: nextLink(call, list.after) })
     },
 
-    get: async ({ call, host, actor }: Authorised): Promise<Response> => {
-      const [table, key] = [tableOf(call), keyOf(call)]
-      return answer(call, await getObject(host.database, actor, view, table, key))
+    get: ({ call, host, actor }: Authorised): Awaitable<Response> => {
+      const text = getObject(host.database, actor, view, tableOf(call), keyOf(call))
+      return andThen(text, (found) => answer(call, found))
     },
 
     upsert: (request: Authorised) => store(request),

@@ -68,7 +68,7 @@ describe('a caller stands', () => {
   test('without a token, as the anonymous caller and the server itself', async () => {
     await using world = await setup()
     for (const actor of [ANONYMOUS, SERVER]) {
-      const read = world.database.read((tx) => requireStanding(tx, actor))
+      const read = world.database.read(async (tx) => requireStanding(tx, actor))
       expect(await read.catch((error: unknown) => error)).not.toBeInstanceOf(Error)
       const written = world.database.write((tx) => requireWriter(tx, actor, world.clock.now()))
       expect(await written.catch((error: unknown) => error)).not.toBeInstanceOf(Error)

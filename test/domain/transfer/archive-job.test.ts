@@ -75,7 +75,9 @@ describe('an import of blobs that a crash interrupts', () => {
     const database = await store.open('main')
     await removeStrays(database)
     const { contents } = contextOf(database)
-    await contents.sweep(Infinity, (place) => database.read((tx) => tx.blobs.isPlaceUsed(place)))
+    await contents.sweep(Infinity, async (place) =>
+      database.read((tx) => tx.blobs.isPlaceUsed(place)),
+    )
     await using jobs = runJobs(database)
     await jobs.idle()
     const blobs = await database.read((tx) => tx.blobs.list('', 1_000))
