@@ -91,7 +91,7 @@ export async function createAuthority(
     otpLimits,
     longestLife,
     otpRequests: createCap(clock, otpLimits.perNetwork),
-    otpGuesses: createCap(clock, otpLimits.perNetwork),
+    otpTries: createCap(clock, otpLimits.tries, otpLimits.life),
   })
   const verify = createVerifier(keys, database.id, clock, longestLife)
   const owned = stack.move()

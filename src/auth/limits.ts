@@ -30,15 +30,18 @@ export function longestReach({ maxExpiresIn, maxNotBefore }: TokenLimits): numbe
 export interface OtpLimits {
   /** How long a code is valid, ms. */
   readonly life: number
-  /** How often one code may be tried. */
+  /** How often one code may be tried; also how often one network may try the codes of an address. */
   readonly tries: number
   /** How many codes one address is sent in an hour. */
   readonly perAddress: number
-  /** How many codes one network may ask for in an hour, and how many wrong ones it may try. */
+  /** How many codes one network may ask for in an hour. */
   readonly perNetwork: number
 }
 
-/** With 40 bits a code, one address can be tried 1,200 times a day: a guess in a billion. */
+/**
+ * A code has 40 bits. A caller who asks for codes can try those of one address 1,200 times a day, and
+ * one without an id 720 times from each network: a guess in a hundred million with ten live codes.
+ */
 export const OTP_LIMITS: OtpLimits = {
   life: 10 * MINUTE,
   tries: 5,
@@ -46,22 +49,28 @@ export const OTP_LIMITS: OtpLimits = {
   perNetwork: 300,
 }
 
-/** Limits how much one network may do in an hour (promise 21). */
+/** Limits how often one network may do something (promise 21). */
 export interface Cap {
-  /** Counts one from this IP address. Throws `TOO_MANY_REQUESTS` when that is one too many. */
-  spend(address: string): void
+  /**
+   * Counts one from this IP address, for one account if it is named, and returns how many are left.
+   * Throws `TOO_MANY_REQUESTS` when that is one too many.
+   */
+  spend(address: string, account?: string): number
   /** Takes back a count, for an attempt that succeeded. */
-  refund(address: string): void
+  refund(address: string, account?: string): void
 }
 
-export function createCap(clock: Clock, most: number): Cap {
-  const counter = createCounter(clock, { count: most, window: HOUR })
+/** `window` in ms. */
+export function createCap(clock: Clock, most: number, window = HOUR): Cap {
+  const counter = createCounter(clock, { count: most, window })
+  const keyOf = (address: string, account = '') => `${networkOf(address)} ${account}`
   return {
-    spend(address) {
-      const quota = counter.spend(networkOf(address))
+    spend(address, account) {
+      const quota = counter.spend(keyOf(address, account))
       if (quota.isOver) throw tooMany(quota.reset)
+      return quota.remaining
     },
-    refund: (address) => counter.refund(networkOf(address)),
+    refund: (address, account) => counter.refund(keyOf(address, account)),
   }
 }
 

@@ -18,6 +18,16 @@ describe('a cap', () => {
     cap.spend('203.0.113.1')
   })
 
+  test('counts each account of a network apart, in a window of its own', async () => {
+    const clock = createTestClock()
+    const cap = createCap(clock, 2, MINUTE)
+    expect([cap.spend('203.0.113.1', 'a'), cap.spend('203.0.113.1', 'a')]).toEqual([1, 0])
+    expect(await codeOf(() => cap.spend('203.0.113.1', 'a'))).toBe('TOO_MANY_REQUESTS')
+    expect([cap.spend('203.0.113.1', 'b'), cap.spend('203.0.113.2', 'a')]).toEqual([1, 1])
+    clock.advance(MINUTE)
+    expect(cap.spend('203.0.113.1', 'a')).toBe(1)
+  })
+
   test('takes back what was right', async () => {
     const cap = createCap(createTestClock(), 1)
     for (let times = 0; times < 3; times++) {

@@ -46,8 +46,8 @@ export interface GrantParts {
   readonly longestLife: number
   /** How many one-time codes a network may ask for. */
   readonly otpRequests: Cap
-  /** How many wrong one-time codes a network may try. */
-  readonly otpGuesses: Cap
+  /** How often a network may try the one-time codes of an address without naming one. */
+  readonly otpTries: Cap
 }
 
 /**

@@ -2,6 +2,7 @@ import { SatchelError } from '../../domain/value/error'
 import type { Intent } from '../../domain/user/policy'
 import { grantScopes, isScope, type Scope } from '../../domain/value/scope'
 import { sameSecret } from '../../domain/value/secret'
+import { MINUTE } from '../../domain/value/time'
 import type { ReadTx, WriteTx } from '../../domain/store/store'
 import { type Grant, type TokenRequest, withRedeemed, type GrantParts } from '../grant/grant'
 import type { TokenAnswer, CountToken } from '../grant/issuer'
@@ -26,7 +27,7 @@ export function otp(parts: GrantParts): Grant {
     const { parameters } = asked
     if (!('otp' in parameters)) return await request(asked, false)
     const otpId = requireText(parameters, 'otp_id')
-    return await redeem(asked, async (tx) => {
+    return await redeem(asked, null, async (tx) => {
       const code = await tx.codes.find(otpId)
       return code?.kind === 'otp' ? [code] : []
     })
@@ -38,7 +39,7 @@ export function otpToken(parts: GrantParts): Grant {
   const redeem = createOtpRedemption(parts)
   return async (asked) => {
     const { email } = requireLoginName(asked.parameters['email'])
-    return await redeem(asked, async (tx, now) => {
+    return await redeem(asked, email, async (tx, now) => {
       const codes = await tx.codes.ofSubject(email, now - parts.otpLimits.life)
       return codes.filter(({ kind, state }) => kind === 'otp' && state['isByAddress'] === true)
     })
@@ -50,48 +51,71 @@ type FindCodes = (tx: ReadTx, now: number) => Promise<readonly Code[]>
 
 /**
  * Step 2 of a login by e-mail: a person who knows the code owns the mailbox. The code is valid once,
- * and every try counts, in one unit: of a hundred simultaneous tries one succeeds (promise 21). The
- * policy decides about the person afterwards. Throws `INVALID_OTP` while the code may be tried again
- * and `OTP_EXPIRED` when it may not.
+ * and tried and redeemed in one unit: of a hundred simultaneous tries one succeeds (promise 21). A try
+ * counts for its code, which only the person who asked for it can name. A try by address, which anybody
+ * can make, counts for that address and the network of the caller, and for no code. The policy
+ * decides about the person afterwards. Throws `INVALID_OTP` while the code may be tried again,
+ * `OTP_EXPIRED` when it may not, and `TOO_MANY_REQUESTS` after too many tries by address.
  */
 function createOtpRedemption(parts: GrantParts) {
-  const { database, clock, otpLimits: limits, otpGuesses } = parts
+  const { database, clock, otpLimits: limits, otpTries } = parts
   const hash = createOtpHash(parts.secretKey)
 
-  async function redeem(request: TokenRequest, find: FindCodes): Promise<TokenAnswer> {
+  /** `account` is the address whose codes are tried, or null when the code is named by its id. */
+  async function redeem(
+    request: TokenRequest,
+    account: string | null,
+    find: FindCodes,
+  ): Promise<TokenAnswer> {
     const { address = '' } = request
     const attempt = readAttempt(request)
     const now = clock.now()
-    otpGuesses.spend(address)
-    const { redeemed, left } = await database.write(async (tx) => {
-      const live = (await find(tx, now)).filter((code) => isLive(code, now, limits.tries))
-      return await tryCodes(tx, live, attempt, now)
+    const left = account === null ? null : otpTries.spend(address, account)
+    const findLive = async (tx: ReadTx) =>
+      (await find(tx, now)).filter((code) => isLive(code, now, limits.tries))
+    // Without one there is nothing to write.
+    if ((await database.read(findLive)).length === 0) throw expired()
+    const { redeemed, codes } = await database.write(async (tx) => {
+      const live = await findLive(tx)
+      const found = findMatch(live, attempt)
+      if (found !== undefined) await tx.codes.put({ ...found.code, used: now })
+      else if (left === null) await countTry(tx, live)
+      return { redeemed: found, codes: live }
     })
-    if (redeemed === undefined) throw refusal(left)
-    otpGuesses.refund(address)
+    if (redeemed === undefined) {
+      if (codes.length === 0) throw expired()
+      throw left === null ? wrongCode(triesLeft(codes)) : wrongByAddress(left)
+    }
+    if (account !== null) otpTries.refund(address, account)
     return await withRedeemed(database, redeemed.code, () => welcome(parts, redeemed, attempt, now))
   }
 
-  /** Redeems the code that matches; otherwise counts one more try for each. */
-  async function tryCodes(
-    tx: WriteTx,
-    codes: readonly Code[],
-    { otp, name, scopes }: Attempt,
-    now: number,
-  ): Promise<Outcome> {
+  function findMatch(codes: readonly Code[], { otp, name, scopes }: Attempt): Redeemed | undefined {
     for (const code of codes) {
       const granted = grantScopes(scopes ?? code.scopes, code.scopes.filter(isScope))
       const isRight = sameSecret(hash(code.id, otp), code.hash ?? '')
       if (!isRight || (name !== undefined && !isSameName(name, nameOf(code)))) continue
-      await tx.codes.put({ ...code, used: now })
-      return { redeemed: { code, scopes: granted }, left: 0 }
+      return { code, scopes: granted }
     }
-    for (const code of codes) await tx.codes.put({ ...code, attempts: code.attempts + 1 })
-    return { redeemed: undefined, left: Math.max(0, ...codes.map(triesLeft)) }
+    return undefined
   }
 
-  function triesLeft({ attempts }: Code): number {
-    return limits.tries - attempts - 1
+  async function countTry(tx: WriteTx, codes: readonly Code[]): Promise<void> {
+    for (const code of codes) await tx.codes.put({ ...code, attempts: code.attempts + 1 })
+  }
+
+  /** After the one that was just counted. */
+  function triesLeft(codes: readonly Code[]): number {
+    return Math.max(0, ...codes.map(({ attempts }) => limits.tries - attempts - 1))
+  }
+
+  function wrongByAddress(left: number): SatchelError {
+    if (left > 0) return wrongCode(left)
+    const minutes = Math.ceil(limits.life / MINUTE)
+    return new SatchelError(
+      'INVALID_OTP',
+      `This code is wrong: you can try again in ${minutes} minutes`,
+    )
   }
 
   return redeem
@@ -110,12 +134,6 @@ interface Attempt {
 interface Redeemed {
   readonly code: Code
   readonly scopes: readonly Scope[]
-}
-
-interface Outcome {
-  readonly redeemed: Redeemed | undefined
-  /** How often one of the codes may still be tried. */
-  readonly left: number
 }
 
 /**
@@ -156,10 +174,12 @@ async function welcome(
   return await issuer.issue(order)
 }
 
-function refusal(left: number): SatchelError {
-  if (left === 0) {
-    return new SatchelError('OTP_EXPIRED', 'This code is no longer valid: ask for a new one')
-  }
+function wrongCode(left: number): SatchelError {
+  if (left === 0) return expired()
   const tries = left === 1 ? 'once more' : `${left} more times`
   return new SatchelError('INVALID_OTP', `This code is wrong: you can try ${tries}`)
+}
+
+function expired(): SatchelError {
+  return new SatchelError('OTP_EXPIRED', 'This code is no longer valid: ask for a new one')
 }
