@@ -144,6 +144,19 @@ function createMode(config: Config): Mode {
   }
 }
 
+/** Warns once: anybody can send the header. */
+function createProxyWarning(): (address: string) => void {
+  let isWarned = false
+  return (address) => {
+    if (isWarned) return
+    isWarned = true
+    const network = `${address}/${address.includes(':') ? 128 : 32}`
+    serverLog.warning(
+      `A request from ${address} has X-Forwarded-For, which is ignored: if this is a proxy, all its callers share one rate limit until it is trusted with --trust-proxy ${network}`,
+    )
+  }
+}
+
 function print(logs: Logs, { letter, subject, text }: Message): void {
   const { kind, to, variables } = letter
   logs.mail({ kind, to, subject, text, variables })
@@ -185,6 +198,7 @@ function createApplication(
       },
       origins: { own, isDevelopment: () => mode.isDevelopment() },
       proxies: config.trustProxy,
+      unknownProxy: createProxyWarning(),
       version,
       isReady: () => isReady,
       access: (entry) => logs.access(entry),

@@ -24,16 +24,15 @@ import { openSteadyClock, type ReportClock, type SteadyClock } from './steady-cl
 /** Issues and verifies the tokens of one database (design.md §4). Disposing stores what is pending. */
 export interface Authority extends AsyncDisposable {
   /**
-   * The actor of an access token, at once when this token was verified before. `beforeCheck`, which
-   * may throw, is called before a signature is checked for the first time. Whether client and user
+   * The actor of an access token, at once when this token was verified before. Whether client and user
    * still stand is checked where data is served (`requireStanding`). Throws `INVALID_TOKEN`.
    */
-  verify(token: string, beforeCheck?: () => void): Actor | Promise<Actor>
+  verify(token: string): Actor | Promise<Actor>
   /**
    * The claims of a valid access token and the current licence of its user, for
    * `GET /token/validate`. Throws as `verify` and `requireStanding`.
    */
-  claims(token: string, beforeCheck?: () => void): Promise<Readonly<Record<string, unknown>>>
+  claims(token: string): Promise<Readonly<Record<string, unknown>>>
   /** The public keys that verify this database's tokens (RFC 7517). */
   keys(): Promise<JSONWebKeySet>
   /** Lets the next key sign; tokens of the old one stay valid (promise 16). Returns its `kid`. */
@@ -99,8 +98,8 @@ export async function createAuthority(
   return {
     verify,
 
-    async claims(token, beforeCheck) {
-      const actor = await verify(token, beforeCheck)
+    async claims(token) {
+      const actor = await verify(token)
       const { user } = await database.read((tx) => requireStanding(tx, actor))
       const license = user === undefined ? 'ok' : licenseOf(user, clock.wall.now())
       const payload: JWTPayload = decodeJwt(token)

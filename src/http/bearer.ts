@@ -68,8 +68,7 @@ function authorise(actor: Actor, required: RequiredScopes): void {
 
 /**
  * The caller, who is anonymous without an `Authorization` header. Throws `INVALID_TOKEN` for anything
- * but a valid token, and `TOO_MANY_REQUESTS` after too many invalid ones from the same network; tokens
- * that were verified before are not affected by that limit.
+ * but a valid token, and `TOO_MANY_REQUESTS` instead after too many invalid ones from the same network.
  */
 function actorOf(http: HttpContext, call: Call, host: Host): Awaitable<Actor> {
   const header = call.sent.headers.get('authorization')
@@ -78,7 +77,7 @@ function actorOf(http: HttpContext, call: Call, host: Host): Awaitable<Actor> {
     throw http.limits.failure(call, error)
   }
   try {
-    const actor = host.authority.verify(bearerToken(header), () => http.limits.requireTries(call))
+    const actor = host.authority.verify(bearerToken(header))
     return actor instanceof Promise ? actor.catch(fail) : actor
   } catch (error) {
     return fail(error)

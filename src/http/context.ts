@@ -24,6 +24,8 @@ export interface HttpContext {
   readonly limits: Limiter
   /** The proxies whose `X-Forwarded-For` is trusted, or null. */
   readonly proxies: Networks | null
+  /** Called when the address of a caller is looked up behind this proxy, which is not trusted. */
+  unknownProxy(address: string): void
   readonly version: string
   /** False while the server shuts down. */
   isReady(): boolean

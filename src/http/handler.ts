@@ -136,8 +136,11 @@ class RequestCall implements Call {
 
   /** Looked up on demand: it is expensive and few requests need it. */
   get address(): string {
-    const peer = () => this.#server.requestIP(this.sent)?.address
-    return (this.#address ??= clientAddress(peer(), this.sent.headers, this.#http.proxies))
+    return (this.#address ??= findAddress(
+      this.#http,
+      this.#server.requestIP(this.sent)?.address,
+      this.sent.headers,
+    ))
   }
 
   setIdleTimeout(seconds: number): void {
@@ -232,6 +235,12 @@ function databaseLabel(url: string, domain: string): string | undefined {
   if (!hostname.endsWith(`.${domain}`)) return undefined
   const label = hostname.slice(0, -domain.length - 1)
   return isDatabaseName(label) ? label : undefined
+}
+
+function findAddress(http: HttpContext, peer: string | undefined, headers: Headers): string {
+  const isUnknown = peer !== undefined && http.proxies?.contains(plainAddress(peer)) !== true
+  if (isUnknown && headers.has('x-forwarded-for')) http.unknownProxy(plainAddress(peer))
+  return clientAddress(peer, headers, http.proxies)
 }
 
 /**

@@ -26,9 +26,10 @@ export interface Limiter {
   token(call: Call, host: Host, subject: string): void
   /** Counts a step of a login with a provider, or another page. */
   login(call: Call): void
-  /** Counts nothing; throws when too many credentials from this network were wrong. */
-  requireTries(call: Call): void
-  /** Counts a refused token request or access token; returns the error to answer with. */
+  /**
+   * Counts a refused token request or access token; returns the error to answer with. Right ones pass
+   * however many were wrong: many callers may share the address of one network or proxy.
+   */
   failure(call: Call, error: unknown): unknown
 }
 
@@ -45,10 +46,7 @@ export function createLimiter(limits: RateLimits, clock: Clock, isOn: () => bool
     const counter = (isKnown ? subjects : networks)[name]
     if (counter === undefined) return
     const key = isKnown ? `${host.database.id} ${subject}` : networkOf(call.address)
-    requireQuota(call, name, counter.spend(key))
-  }
-
-  function requireQuota(call: Call, name: RateLimitName, quota: Quota): void {
+    const quota = counter.spend(key)
     call.quota = quota
     if (quota.isOver) throw tooMany(name, limits[name] ?? RATE_LIMITS[name], quota)
   }
@@ -58,11 +56,6 @@ export function createLimiter(limits: RateLimits, clock: Clock, isOn: () => bool
       spend(call, READS.has(call.method) ? 'reads' : 'writes', host, subject),
     token: (call, host, subject) => spend(call, 'tokens', host, subject),
     login: (call) => spend(call, 'logins', null, null),
-
-    requireTries(call) {
-      const quota = isOn() ? networks.failures?.look(networkOf(call.address)) : undefined
-      if (quota?.isOver === true) requireQuota(call, 'failures', quota)
-    },
 
     failure(call, error) {
       if (!(error instanceof SatchelError) || !FAILURES.has(error.code)) return error

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { asClient, MINUTE } from '../auth/setup'
 import { public_key, refreshRequest } from './login-setup'
 import { anyoneAt, of, PROXY, quotaOf, statuses } from './rate-limit-setup'
-import { ALICE, BOB, setupData } from './setup'
+import { ALICE, BOB, callerOf, setupData } from './setup'
 
 describe('tokens', () => {
   const ask = (server: Awaited<ReturnType<typeof setupData>>, claims?: object) =>
@@ -125,22 +125,40 @@ describe('attempts that fail', () => {
     expect(over).toMatchObject({ status: 429, body: { code: 'TOO_MANY_REQUESTS' } })
     expect(over.headers.get('www-authenticate')).toBeNull()
     expect((await from('203.0.113.2')).status).toBe(401)
-    const asked = await anyoneAt(server.main, '203.0.113.1')('POST', '/token', { body: '{"broken' })
+    const body = {
+      grant_type: 'client_credentials',
+      client_id: 'x',
+      client_secret: 'x',
+      scopes: [],
+    }
+    const asked = await anyoneAt(server.main, '203.0.113.1')('POST', '/token', { body })
     expect(asked.status).toBe(429)
     server.clock.advance(MINUTE)
     expect((await from('203.0.113.1')).status).toBe(401)
   })
 
-  test('do not block callers with a valid token, and block others for a minute at most', async () => {
-    await using server = await setupData({ rateLimits: 'failures=2/1m' })
+  test('block no good login and no valid token behind the same address', async () => {
+    await using server = await setupData({ rateLimits: 'on' })
     const [alice, bob] = [await server.as(ALICE), await server.as(BOB)]
     expect((await alice.get('/my/plain')).status).toBe(200)
-    expect(await statuses(3, () => wrong(server))).toEqual([401, 401, 429])
+    const bad = callerOf(server.main, 'not-a-token')
+    expect(await statuses(101, () => bad.get('/my/plain'))).toEqual([...of(401, 100), 429])
+    expect(await statuses(2, () => wrong(server))).toEqual([429, 429])
     expect((await alice.get('/my/plain')).status).toBe(200)
-    expect((await bob.get('/my/plain')).status).toBe(429)
-    expect((await bob.get('/token/validate')).status).toBe(429)
-    server.clock.advance(MINUTE)
+    // A token that was never seen before.
     expect((await bob.get('/my/plain')).status).toBe(200)
+    expect((await bob.get('/token/validate')).status).toBe(200)
+    const login = await server.anyone.post('/token', {
+      ...asClient(server.client),
+      scopes: ['ACCESS_DB'],
+      claims: { sub: ALICE },
+      public_key,
+    })
+    expect(login.status).toBe(200)
+    const { accessToken, refreshToken } = login.body as Record<string, string>
+    expect((await callerOf(server.main, accessToken).get('/my/plain')).status).toBe(200)
+    const renewal = refreshRequest(refreshToken ?? '', server.clock.now())
+    expect((await server.anyone.post('/token', renewal)).status).toBe(200)
   })
 
   test('do not count missing permissions of known callers', async () => {

@@ -154,6 +154,18 @@ describe('an anonymous caller', () => {
     const get = (address: string) => anyoneAt(server.main, address)('GET', '/public/plain')
     expect((await get('203.0.113.1')).status).toBe(200)
     expect((await get('203.0.113.2')).status).toBe(429)
+    const warnings = server.lines.filter((line) => line.includes('has X-Forwarded-For'))
+    expect(warnings).toHaveLength(1)
+    expect(JSON.parse(warnings[0] ?? '')).toMatchObject({
+      level: 'warning',
+      message: expect.stringContaining('trusted with --trust-proxy 127.0.0.1/32'),
+    })
+  })
+
+  test('behind a trusted proxy causes no warning', async () => {
+    await using server = await setupData({ trustProxy: PROXY, rateLimits: 'reads=1/1m' })
+    await anyoneAt(server.main, '203.0.113.1')('GET', '/public/plain')
+    expect(server.lines.filter((line) => line.includes('has X-Forwarded-For'))).toEqual([])
   })
 
   test('is counted with their whole network of 64 bits in version 6', async () => {

@@ -63,7 +63,7 @@ export function createVerifier(
   databaseId: string,
   clock: Clock,
   longestLife: number,
-): (token: string, beforeCheck?: () => void) => Actor | Promise<Actor> {
+): (token: string) => Actor | Promise<Actor> {
   const audience = audienceOf(databaseId)
   const verified = new Map<string, Verified>()
 
@@ -79,11 +79,10 @@ export function createVerifier(
     return actorOf(found, now)
   }
 
-  return (token, beforeCheck) => {
+  return (token) => {
     const known = verified.get(token)
     const now = clock.now()
     if (known !== undefined && now < known.expires) return actorOf(known, now)
-    beforeCheck?.()
     return check(token, now)
   }
 }

@@ -18,7 +18,6 @@ export function tokenRoutes(http: HttpContext): AnyElysia {
     .post(
       '/:database/token',
       async ({ call, host }) => {
-        http.limits.requireTries(call)
         let parameters: Parameters = {}
         try {
           parameters = await readParameters(http, call.sent)
@@ -45,7 +44,6 @@ export function tokenRoutes(http: HttpContext): AnyElysia {
         try {
           const claims = await host.authority.claims(
             bearerToken(call.sent.headers.get('authorization')),
-            () => http.limits.requireTries(call),
           )
           call.subject = String(claims['sub'])
           http.limits.request(call, host, call.subject)
