@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { Value } from './oracle-world'
 import { as } from './setup'
-import { BOB, DATE, expectDone, expectRefused, FULL, openTeam, told } from './team'
+import { BOB, CAROL, DATE, expectDone, expectRefused, FULL, openTeam, told } from './team'
 
 describe('joining by force', () => {
   const row = { id: 'mmbNew', realmId: 'rlmTrap' }
@@ -64,13 +64,27 @@ describe('joining by force', () => {
     expect(await team.bob.get('realms', 'rlmTrap')).toBe('UNKNOWN_OBJECT')
   })
 
+  test('an invitation with the user id of its author makes only the invitee a member', async () => {
+    await using team = await openTeam({ permissions: { add: ['members'] } })
+    const asSent = { id: 'mmbNew', realmId: 'rlmTeam', email: CAROL.email, userId: 'mallory' }
+    const answer = await team.mallory.put('members', asSent)
+    const { userId: _, ...corrected } = asSent
+    expect(told(answer)).toEqual({ texts: [JSON.stringify({ ...corrected, owner: 'mallory' })] })
+    expect(await team.carol.get('realms', 'rlmTeam')).toMatchObject({ name: 'Team' })
+    const row = (await team.carol.get('members', 'mmbNew')) as Value
+    expectDone(await team.carol.put('members', { ...row, accepted: DATE }))
+    expect(await team.carol.get('members', 'mmbNew')).toMatchObject({ userId: 'carol' })
+  })
+
   test('an invitee who rejected stays out until they accept themselves', async () => {
     await using team = await openTeam()
     await team.mallory.put('realms', { realmId: 'rlmTrap' })
     await team.mallory.put('members', { ...row, email: BOB.email })
     const invited = (await team.bob.get('members', 'mmbNew')) as Value
     expectDone(await team.bob.put('members', { ...invited, rejected: DATE }))
-    expect(await team.bob.get('realms', 'rlmTrap')).toBe('UNKNOWN_OBJECT')
+    // Clients list the realm among those that still can be accepted.
+    expect(await team.bob.get('realms', 'rlmTrap')).toMatchObject({ owner: 'mallory' })
+    expect(await team.bob.list('todoItems')).toHaveLength(1)
     const refused = (await team.mallory.get('members', 'mmbNew')) as Value
     expect(refused).toMatchObject({ userId: 'bob', rejected: DATE })
     const later = { $t: 'Date', v: '2030-01-01T11:00:00.000Z' }
@@ -129,12 +143,13 @@ describe('an invitation', () => {
       for (const answer of [
         { accepted: DATE },
         { accepted: DATE, userId: 'mallory' },
-        { userId: 'mallory' },
         { email: 'mallory@example.com' },
       ]) {
         expectRefused(await thief.put('members', { ...invitation, ...answer }))
       }
     }
+    // The own user id is dropped, and nothing remains to be changed.
+    expectDone(await team.mallory.put('members', { ...invitation, userId: 'mallory' }))
     expect(await team.alice.get('members', 'mmbCarol')).toEqual(invitation)
   })
 

@@ -110,9 +110,6 @@ export const isAddressedTo = (row: Value, person: Person): boolean =>
       person.email !== undefined &&
       row['email'].trim().toLowerCase() === person.email.toLowerCase()
 
-/** Neither accepted nor rejected: the invitation is open to its addressee. */
-const isOpen = (row: Value): boolean => !countsAsAccepted(row) && !isRefused(row)
-
 export const isIn = (world: World, user: string, realm: string): boolean =>
   realm === user || ownsRealm(world, user, realm) || acceptedRows(world, user, realm).length > 0
 
@@ -122,8 +119,8 @@ export const seesRealm = (world: World, user: string, realm: string): boolean =>
 /**
  * Everything of the realms one is in, and of those one is invited to what the invitation is made
  * of: the row of the realm and one's own member row (`protocol.md` §4.7 and §6.4, "the set that
- * sync would deliver" in `design.md` §5.8). A member row of one's own stays in sight when it was
- * refused, for it may still be answered otherwise or deleted (`design.md` §5.4); its realm does not.
+ * sync would deliver" in `design.md` §5.8). Both stay in sight when it was refused, for it may still
+ * be answered otherwise or deleted (`protocol.md` Appendix C.6).
  */
 export const seesRow = (world: World, person: Person, row: Row): boolean => {
   if (seesRealm(world, person.id, realmOf(row))) return true
@@ -131,10 +128,7 @@ export const seesRow = (world: World, person: Person, row: Row): boolean => {
   return (
     row.table === 'realms' &&
     rowsOf(world, 'members').some(
-      (member) =>
-        realmOf(member) === realmOf(row) &&
-        isAddressedTo(member.value, person) &&
-        isOpen(member.value),
+      (member) => realmOf(member) === realmOf(row) && isAddressedTo(member.value, person),
     )
   )
 }

@@ -57,13 +57,33 @@ export const putMine = (world: World, person: Person, table: string, sent: Value
   const body = withPrivateKey(person, table, sent)
   if (needsRealm(table) && typeof body['realmId'] !== 'string') return refuse([unacceptable()])
   const old = findRow(world, table, keyOf(table, body))
+  if (old === undefined || seesRow(world, person, old)) {
+    return putSeen(world, person, table, old, forInvitee(person, table, old, body))
+  }
+  return refuse([hidden(table), ...wrongPlace(world, person, table, old.key, targetOf(old, body))])
+}
+
+const putSeen = (
+  world: World,
+  person: Person,
+  table: string,
+  old: Row | undefined,
+  body: Value,
+): Verdict => {
   if (old === undefined) {
     return table === 'realms'
       ? createRealm(world, person, body)
       : insert(world, person, table, body)
   }
-  if (seesRow(world, person, old)) return update(world, person, old, body)
-  return refuse([hidden(table), ...wrongPlace(world, person, table, old.key, targetOf(old, body))])
+  return update(world, person, old, body)
+}
+
+/** An invitation for somebody else never makes its author the member (`design.md` §5.4). */
+const forInvitee = (person: Person, table: string, old: Row | undefined, body: Value): Value => {
+  const { userId, ...rest } = body
+  const isOwnId = table === 'members' && userId === person.id && old?.value['userId'] !== person.id
+  if (!isOwnId || typeof rest['email'] !== 'string') return body
+  return isAddressedTo(rest, person) ? body : rest
 }
 
 /** POST `/my/<table>` with an array: one after the other, all or nothing. */

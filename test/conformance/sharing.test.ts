@@ -241,15 +241,21 @@ describe('members', () => {
     expect(JSON.parse(mails[0] ?? '{}')).toMatchObject({ kind: 'invite', to: BOB })
   })
 
-  test('127: an invitee who rejects no longer sees the realm', async () => {
+  test('127: an invitee who rejects keeps the invitation and may still accept', async () => {
     await using team = await setupTeam()
     const { alice, bob, realmId } = team
     const row = await must(alice.post('/my/members', { realmId, email: BOB }))
     const rejected = date()
     await must(bob.post('/my/members', { ...row, rejected }))
-    expect(await keys(bob, '/my/realms')).toEqual([])
+    expect(await keys(bob, '/my/realms')).toEqual([realmId])
     expect(await keys(bob, '/my/plain')).toEqual([])
-    expect(objectsOf(await alice.get('/my/members'))).toEqual([{ ...row, rejected, userId: BOB }])
+    expect(objectsOf(await alice.get('/my/members'))).toContainEqual({
+      ...row,
+      rejected,
+      userId: BOB,
+    })
+    await must(bob.post('/my/members', { ...row, rejected, accepted: date() }))
+    expect(await keys(alice, '/my/plain')).toEqual(await keys(bob, '/my/plain'))
   })
 
   test('128: a user cannot answer for another user', async () => {

@@ -16,15 +16,12 @@ export interface Access {
   /** The realms the actor is in, each with every permission set that counts there. */
   readonly realms: ReadonlyMap<RealmRef, readonly PermissionSet[]>
   readonly realmRefs: ReadonlySet<RealmRef>
-  /** Realms with member rows for the actor that do not make them a member: open or rejected. */
-  readonly pending: ReadonlyMap<RealmRef, PendingMembership>
-}
-
-export interface PendingMembership {
-  /** False when it was rejected: then the actor sees only the member rows themselves. */
-  readonly isOpen: boolean
-  /** The keys of the member rows. */
-  readonly keys: ReadonlySet<string>
+  /**
+   * The keys of member rows for the actor that do not make them a member, open or rejected, by realm:
+   * the actor sees these rows and the row of the realm, and may still accept (protocol.md Appendix
+   * C.6).
+   */
+  readonly pending: ReadonlyMap<RealmRef, ReadonlySet<string>>
 }
 
 /** The actor's access, remembered until policy changes. */
@@ -48,10 +45,10 @@ export function mayRead(
   if (access.realms.has(realm)) return true
   const invited = access.pending.get(realm)
   if (invited === undefined) return false
-  if (table === 'realms') return invited.isOpen
+  if (table === 'realms') return true
   if (table !== 'members') return false
   const own = key()
-  return typeof own === 'string' && invited.keys.has(own)
+  return typeof own === 'string' && invited.has(own)
 }
 
 /** The permission sets that count in a realm; none where the actor is not a member. */
@@ -62,7 +59,7 @@ export function held(access: Access, realm: RealmRef): readonly PermissionSet[] 
 async function loadAccess(tx: ReadTx, actor: Actor): Promise<Access> {
   const { subject, email } = actor
   const realms = new Map<RealmRef, PermissionSet[]>([[PUBLIC_REALM_REF, []]])
-  const pending = new Map<RealmRef, PendingMembership>()
+  const pending = new Map<RealmRef, Set<string>>()
   const own = subject === null ? undefined : await tx.realms.find(subject)
   if (subject !== null) {
     if (own !== undefined) realms.set(own.ref, [FULL])
@@ -77,11 +74,8 @@ async function loadAccess(tx: ReadTx, actor: Actor): Promise<Access> {
     const addressed = email === null ? [] : await tx.memberships.ofEmail(email)
     for (const membership of [...memberships, ...addressed]) {
       if (membership.accepted) continue
-      const { isOpen = false, keys = [] } = pending.get(membership.realm) ?? {}
-      pending.set(membership.realm, {
-        isOpen: isOpen || !membership.rejected,
-        keys: new Set([...keys, membership.source.slice('members:'.length)]),
-      })
+      const keys = pending.get(membership.realm) ?? new Set()
+      pending.set(membership.realm, keys.add(membership.source.slice('members:'.length)))
     }
   }
   return {

@@ -1,6 +1,6 @@
 import { SatchelError } from '../value/error'
 import { keepingFullRights } from './full-rights'
-import { withFields } from '../object/draft'
+import { draftOf, withFields } from '../object/draft'
 import { type WireObject, changedProperties, isAbsent, isRecord, parseStored } from '../value/value'
 import { type Placement, type RowRules, type Writing, heldIn, refuse } from '../object/writing'
 import type { RealmRef } from '../store/realms'
@@ -26,8 +26,9 @@ export const MEMBER_RULES: RowRules = {
     return draft
   },
 
-  async authorizePut(writing, given) {
-    const before = given.previous === undefined ? {} : parseStored(given.previous.value)
+  async authorizePut(writing, asked) {
+    const before = asked.previous === undefined ? {} : parseStored(asked.previous.value)
+    const given = forInvitee(writing, before, asked)
     const kept = Object.fromEntries(
       [...SYSTEM, 'userId']
         .filter((name) => Object.hasOwn(before, name) && !Object.hasOwn(given.draft.object, name))
@@ -84,6 +85,24 @@ export function membershipOf(row: WireObject, source: string, realm: RealmRef): 
     permissions: parsePermissions(row['permissions']),
     roles,
   }
+}
+
+/**
+ * Clients send their own user id with an invitation that they write for somebody else
+ * (protocol.md Appendix C.3): that does not make its author the member (design.md §5.4).
+ */
+function forInvitee(
+  { table, access, subject }: Writing,
+  before: WireObject,
+  placement: Placement,
+): Placement {
+  const { userId, ...rest } = placement.draft.object
+  const { email } = rest
+  if (userId !== subject || before['userId'] === subject) return placement
+  if (typeof email !== 'string' || email === '') return placement
+  const address = foldEmail(email)
+  if (address === access.email || address === foldEmail(subject)) return placement
+  return { ...placement, draft: draftOf(table, rest, undefined) }
 }
 
 /** The addressed person's accept or reject, and nothing else (protocol.md §6.4). */
