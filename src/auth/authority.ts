@@ -76,7 +76,7 @@ export async function createAuthority(
   await ensureKeys(database, clock, secretKey, longestLife)
   const keys = createKeyRing(database, clock, secretKey, longestLife)
   await keys.signer()
-  const logins = stack.use(createLoginLog(database))
+  const logins = stack.use(createLoginLog(database, machine))
   const admission = createAdmission(database, machine, askWebhook)
   const issuer = createIssuer({ database, clock, keys, logins, admission, limits })
   const grant = openGrants({

@@ -25,12 +25,12 @@ export function userWriter(context: WriteContext): UserWriter {
       context.unit.touchPolicy([fields.id])
       return put(context, fields)
     },
-    noteLogin(id, at) {
+    noteLogin(id, at, now) {
       context.connection
         .prepare(
-          'UPDATE users SET last_login = ?2 WHERE id = ?1 AND ifnull(last_login, created - 1) < ?2',
+          'UPDATE users SET last_login = ?2 WHERE id = ?1 AND ifnull(last_login, created - 1) NOT BETWEEN ?2 AND ?3',
         )
-        .run(id, at)
+        .run(id, at, now)
     },
     remove(id) {
       const row = context.connection

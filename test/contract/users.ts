@@ -39,7 +39,7 @@ export function describeUsers(openStore: OpenStore): void {
       const alice = await putOne(database, user('alice', { data: { displayName: 'Wonder' } }))
       await putOne(database, user('bob'))
       await database.write((tx) => tx.users.remove('bob'))
-      await database.write((tx) => tx.users.noteLogin('alice', 7))
+      await database.write((tx) => tx.users.noteLogin('alice', 7, 7))
       await inEveryLife(fixture, async (again) => {
         expect(await find(again, 'alice')).toEqual({ ...alice, lastLogin: 7 })
         expect(await find(again, 'bob')).toBeUndefined()
@@ -162,7 +162,7 @@ export function describeUsers(openStore: OpenStore): void {
       const forgets = await memoryOf(database)
       await database.write((tx) => tx.users.put(user('alice')))
       expect(await forgets()).toBe(true)
-      await database.write((tx) => tx.users.noteLogin('alice', 5_000))
+      await database.write((tx) => tx.users.noteLogin('alice', 5_000, 5_000))
       expect(await forgets()).toBe(false)
       await database.write((tx) => tx.users.remove('alice'))
       expect(await forgets()).toBe(true)
@@ -175,7 +175,8 @@ export function describeUsers(openStore: OpenStore): void {
       const { database } = fixture
       await database.write((tx) => tx.users.put(user('alice', { created: 1_000 })))
       const lastLogin = async () => (await find(database, 'alice'))?.lastLogin
-      const note = (id: string, at: number) => database.write((tx) => tx.users.noteLogin(id, at))
+      const note = (id: string, at: number) =>
+        database.write((tx) => tx.users.noteLogin(id, at, 9_999))
       await note('alice', 999)
       expect(await lastLogin()).toBeNull()
       await note('alice', 1_000)
@@ -184,6 +185,9 @@ export function describeUsers(openStore: OpenStore): void {
       await note('alice', 2_000)
       await note('nobody', 2_000)
       expect(await lastLogin()).toBe(3_000)
+      // Noted while the clock was ahead of 2,600.
+      await database.write((tx) => tx.users.noteLogin('alice', 2_500, 2_600))
+      expect(await lastLogin()).toBe(2_500)
       expect(await ids(database, {})).toEqual(['alice'])
     })
   })

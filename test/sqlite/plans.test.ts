@@ -324,7 +324,7 @@ function changeData(table: Table, index: number) {
     for (const name of ['Alice', 'Alva']) {
       await tx.users.put(user('alice', { data: { displayName: name } }))
     }
-    await tx.users.noteLogin('alice', 5)
+    await tx.users.noteLogin('alice', 5, 5)
     await tx.users.remove('alice')
     await tx.invitations.prune(NOW)
     await tx.invitations.removeTo('alice@example.com')

@@ -1,8 +1,9 @@
+import type { Clock } from '../../clock'
 import type { Database } from '../../domain/store/store'
 
 /**
  * Remembers who logged in and writes `lastLogin` in the background: a token costs no write of its
- * own (design.md §7). A crash loses at most the last `DELAY`.
+ * own (design.md §7). A crash loses at most the last `DELAY`. `clock` is that of the machine, which may jump.
  */
 export interface LoginLog extends AsyncDisposable {
   /** `at` in ms since the epoch. */
@@ -10,7 +11,7 @@ export interface LoginLog extends AsyncDisposable {
   flush(): Promise<void>
 }
 
-export function createLoginLog(database: Database): LoginLog {
+export function createLoginLog(database: Database, clock: Clock): LoginLog {
   const pending = new Map<string, number>()
   let timer: ReturnType<typeof setTimeout> | undefined
   let writing: Promise<void> = Promise.resolve()
@@ -28,7 +29,11 @@ export function createLoginLog(database: Database): LoginLog {
       for (const [userId] of logins) pending.delete(userId)
       try {
         await database.write(async (tx) => {
-          for (const [userId, at] of logins) await tx.users.noteLogin(userId, at)
+          const now = clock.now()
+          // The clock may have been set back since.
+          for (const [userId, at] of logins) {
+            await tx.users.noteLogin(userId, Math.min(at, now), now)
+          }
         })
       } catch {
         // A full disk or a busy store. These logins are lost, the next ones will be noted: they are

@@ -88,8 +88,11 @@ export interface UserReader {
 export interface UserWriter extends UserReader {
   /** Writes a user, who gets a new incarnation when there is none with this id. */
   put(user: UserFields): Awaitable<User>
-  /** Records a login at `at`, ms, of the user with this id. It changes no permission. */
-  noteLogin(id: string, at: number): Awaitable<void>
+  /**
+   * Records a login at `at`, ms, of the user with this id, unless a later one is known. One later than
+   * `now` is of a clock that was wrong. It changes no permission.
+   */
+  noteLogin(id: string, at: number, now: number): Awaitable<void>
   /** False when there was none. */
   remove(id: string): Awaitable<boolean>
 }
