@@ -52,8 +52,10 @@ export class GuardedContext<U extends Unit | undefined> implements TxContext<U> 
     if (this.#committed.commits !== this.#begun) {
       throw new Error('a commit came in between: the work awaited something besides its tx')
     }
-    if (this.unit !== undefined && !this.#connection.db.inTransaction) {
-      throw this.unit.loss ?? lostTransaction()
-    }
+    const { unit } = this
+    if (unit === undefined) return
+    if (unit.ended !== undefined) throw unit.ended
+    if (!this.#connection.db.inTransaction) throw unit.loss ?? lostTransaction()
+    unit.uses += 1
   }
 }

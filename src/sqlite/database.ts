@@ -87,7 +87,7 @@ function serveDatabase(
   })
 
   async function close(): Promise<void> {
-    await writer.drained()
+    await writer.close(() => isClosing(name))
     await checkpoints.close()
     // Running reads end in this turn.
     await nextTurn()
@@ -128,8 +128,8 @@ function serveDatabase(
     id,
     name,
     read,
-    write: (work, { origin = null } = {}) =>
-      closing === undefined ? writer.run(work, origin) : Promise.reject(isClosing(name)),
+    write: (work, options) =>
+      closing === undefined ? writer.run(work, options) : Promise.reject(isClosing(name)),
     onCommit: (listener) => commits.listen(listener),
     commitsAfter: async (revision) => commits.after(revision),
     duty: (duty, granted) => duties.ask(duty, granted),

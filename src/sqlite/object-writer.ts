@@ -15,6 +15,7 @@ import { ObjectReads } from './objects'
 import { highestOf, fitsOneRead } from './places'
 import { erasing } from './realms'
 import type { TxContext, WriteContext } from './context'
+import type { Awaitable } from '../domain/store/records'
 import type { RealmRef } from '../domain/store/realms'
 import type { Table } from '../domain/store/tables'
 
@@ -23,30 +24,30 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
     const { context } = this
     const { unit } = context
     if (table.builtIn) unit.touchPolicy()
-    for (const put of puts) {
+    return inTurns(unit, puts, (put) => {
       noteLargest(context, unit, table, put.value)
-      if (put.previous === undefined) insert(context, unit, table, put, now)
-      else update(context, unit, table, put, put.previous, now)
-    }
+      if (put.previous === undefined) return insert(context, unit, table, put, now)
+      return update(context, unit, table, put, put.previous, now)
+    })
   }
 
   remove(table: Table, removals: readonly ObjectRemoval[], now: number) {
     const { context } = this
     const { unit } = context
     if (table.builtIn) unit.touchPolicy()
-    const statement = context.connection.prepare(
-      `DELETE FROM ${objectTable(table.number)} WHERE seq = ?`,
-    )
-    for (const { previous, entries, blobs } of removals) {
-      statement.run(previous.seq)
-      removeEntries(context, previous.seq, entries)
+    return inTurns(unit, removals, ({ previous, entries, blobs }) => {
+      context.connection
+        .prepare(`DELETE FROM ${objectTable(table.number)} WHERE seq = ?`)
+        .run(previous.seq)
       removeRefs(context, previous.seq, { realm: previous.realm, blobs })
       writeTombstone(context, unit, table, previous.key, previous.realm, now)
-    }
+      return removeEntries(context, previous.seq, entries)
+    })
   }
 
   addEntries(rows: readonly { seq: number; entries: readonly IndexEntry[] }[]) {
-    for (const { seq, entries } of rows) putEntries(this.context, seq, entries)
+    const { context } = this
+    return inTurns(context.unit, rows, ({ seq, entries }) => putEntries(context, seq, entries))
   }
 
   dropEntries(limit: number) {
@@ -55,6 +56,25 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
 
   erase(realm: RealmRef, limit: number, tracesOf: (table: Table, value: string) => Traces) {
     return erase(this.context, realm, limit, tracesOf)
+  }
+}
+
+/** The clock is read once for so many items. */
+const ITEMS_PER_LOOK = 16
+
+/**
+ * Takes one item after the other. When the unit has run for a while, others get a turn between two
+ * of them, and the unit may be ended there: `step` takes its connection from the context each time.
+ */
+function inTurns<T>(
+  unit: Unit,
+  items: readonly T[],
+  step: (item: T) => Awaitable<void>,
+  from = 0,
+): Awaitable<void> {
+  for (let at = from; at < items.length; at += 1) {
+    const pause = step(items[at]!) ?? (at % ITEMS_PER_LOOK === 0 ? unit.breathe() : undefined)
+    if (pause !== undefined) return pause.then(() => inTurns(unit, items, step, at + 1))
   }
 }
 
@@ -76,7 +96,7 @@ function insert(
   table: Table,
   put: ObjectPut,
   now: number,
-): void {
+): Awaitable<void> {
   const statement = context.connection.prepare(
     `INSERT INTO ${objectTable(table.number)} (seq, key, realm, owner, revision, updated_at, value) VALUES (?, ?, ?, ?, ?, ?, ?)`,
   )
@@ -91,9 +111,9 @@ function insert(
     freeKey(context, table, put.key)
     run()
   }
-  putEntries(context, seq, put.entries)
   putRefs(context, table.number, seq, put)
   touchRealm(context, unit, table, put)
+  return putEntries(context, seq, put.entries)
 }
 
 /**
@@ -123,19 +143,20 @@ function update(
   put: ObjectPut,
   previous: StoredObject,
   now: number,
-): void {
+): Awaitable<void> {
   context.connection
     .prepare(
       `UPDATE ${objectTable(table.number)} SET realm = ?, owner = ?, revision = ?, updated_at = ?, stamps = NULL, value = ? WHERE seq = ?`,
     )
     .run(put.realm, put.owner, unit.revision(), now, put.value, previous.seq)
   const { entries = [], blobs = [] } = put.previousTraces ?? {}
-  removeEntries(context, previous.seq, without(entries, put.entries))
-  putEntries(context, previous.seq, without(put.entries, entries))
   putRefs(context, table.number, previous.seq, put, { realm: previous.realm, blobs })
   if (previous.realm !== put.realm)
     writeTombstone(context, unit, table, put.key, previous.realm, now)
   touchRealm(context, unit, table, put)
+  const add = () => putEntries(context, previous.seq, without(put.entries, entries))
+  const removed = removeEntries(context, previous.seq, without(entries, put.entries))
+  return removed === undefined ? add() : removed.then(add)
 }
 
 /** The entries that are not among the others; an array may have made thousands of either. */
@@ -152,24 +173,30 @@ function nameOf({ index, key }: IndexEntry): string {
   return `${index} ${Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1')}`
 }
 
-function putEntries(context: TxContext, seq: number, entries: readonly IndexEntry[]): void {
-  if (entries.length === 0) return
-  const statement = context.connection.prepare(
-    'INSERT OR IGNORE INTO index_entries (index_number, key, seq) VALUES (?, ?, ?)',
-  )
-  for (const { index, key } of entries) {
-    statement.run(index, key, seq)
+function putEntries(
+  context: WriteContext,
+  seq: number,
+  entries: readonly IndexEntry[],
+): Awaitable<void> {
+  return inTurns(context.unit, entries, ({ index, key }) => {
+    context.connection
+      .prepare('INSERT OR IGNORE INTO index_entries (index_number, key, seq) VALUES (?, ?, ?)')
+      .run(index, key, seq)
     if ((key[0] ?? 0) > highestOf(context, index))
-      context.unit?.group.highest.set(index, key[0] ?? 0)
-  }
+      context.unit.group.highest.set(index, key[0] ?? 0)
+  })
 }
 
-function removeEntries(context: TxContext, seq: number, entries: readonly IndexEntry[]): void {
-  if (entries.length === 0) return
-  const statement = context.connection.prepare(
-    'DELETE FROM index_entries WHERE index_number = ? AND key = ? AND seq = ?',
-  )
-  for (const { index, key } of entries) statement.run(index, key, seq)
+function removeEntries(
+  context: WriteContext,
+  seq: number,
+  entries: readonly IndexEntry[],
+): Awaitable<void> {
+  return inTurns(context.unit, entries, ({ index, key }) => {
+    context.connection
+      .prepare('DELETE FROM index_entries WHERE index_number = ? AND key = ? AND seq = ?')
+      .run(index, key, seq)
+  })
 }
 
 /** Tells clients that saw the object in this realm that it is gone from there. */
@@ -219,15 +246,15 @@ function dropEntries(context: TxContext, limit: number): number {
  * One step of the erasure of a realm: rows of its objects first, then its tombstones and, where it is
  * a user’s private realm, their uploads, then its number.
  */
-export function erase(
+export async function erase(
   context: WriteContext,
   realm: RealmRef,
   limit: number,
   tracesOf: (table: Table, value: string) => Traces,
-): number {
+): Promise<number> {
   if (!erasing(context).has(realm)) return 0
   for (const table of knownTables(context).values()) {
-    const erased = eraseRows(context, table, realm, limit, tracesOf)
+    const erased = await eraseRows(context, table, realm, limit, tracesOf)
     if (erased > 0) return erased
   }
   const erased = eraseTombstones(context, realm, limit) || eraseUploads(context, realm, limit)
@@ -241,30 +268,26 @@ function finish({ connection, unit: { group } }: WriteContext, realm: RealmRef):
   group.erasing = undefined
 }
 
-function eraseRows(
+async function eraseRows(
   context: WriteContext,
   table: Table,
   realm: RealmRef,
   limit: number,
   tracesOf: (table: Table, value: string) => Traces,
-): number {
+): Promise<number> {
   const name = objectTable(table.number)
   const rows = context.connection
     .prepare<{ seq: number; value: string }>(
       `SELECT seq, value FROM ${name} WHERE realm = ? LIMIT ?`,
     )
     .all(realm, fitsOneRead(context, table, limit) ? limit : 1)
-  const removeRow = context.connection.prepare(`DELETE FROM ${name} WHERE seq = ?`)
-  const removeEntry = context.connection.prepare(
-    'DELETE FROM index_entries WHERE index_number = ? AND key = ? AND seq = ?',
-  )
-  for (const { seq, value } of rows) {
+  await inTurns(context.unit, rows, ({ seq, value }) => {
     const { entries, blobs } = tracesOf(table, value)
-    for (const { index, key } of entries) removeEntry.run(index, key, seq)
     removeRefs(context, seq, { realm, blobs })
     for (const blob of blobs) removeIfLeft(context, blob)
-    removeRow.run(seq)
-  }
+    context.connection.prepare(`DELETE FROM ${name} WHERE seq = ?`).run(seq)
+    return removeEntries(context, seq, entries)
+  })
   return rows.length
 }
 

@@ -1,5 +1,4 @@
 import type { ReadTx, WriteTx } from '../domain/store/store'
-import { nextTurn } from '../domain/value/turn'
 import { blobReader, blobWriter } from './blobs'
 import type { Connection } from './connection'
 import { GuardedContext, type TxContext, type WriteContext } from './context'
@@ -127,19 +126,8 @@ export class SqliteReadTx extends txWith<undefined, Readers>(READERS) implements
   }
 }
 
-/** How long a unit may run before `breathe` lets others in, ms. */
-const SLICE_MS = 4
-
 export class SqliteWriteTx extends txWith<Unit, Writers>(WRITERS) implements WriteTx {
-  readonly #onBreath: () => void
-  #breathed = performance.now()
   #parts = 0
-
-  /** `onBreath` is called in each turn that the unit leaves to others. */
-  constructor(connection: Connection, committed: Committed, unit: Unit, onBreath: () => void) {
-    super(connection, committed, unit)
-    this.#onBreath = onBreath
-  }
 
   /** Only committed values may be remembered, and only while this group has not changed them. */
   remember<T>(name: string, load: () => Awaitable<T>): Awaitable<T> {
@@ -171,11 +159,8 @@ export class SqliteWriteTx extends txWith<Unit, Writers>(WRITERS) implements Wri
     }
   }
 
-  async breathe(): Promise<void> {
+  breathe(): Promise<void> | undefined {
     this.context.requireAlive()
-    if (performance.now() - this.#breathed < SLICE_MS) return
-    await nextTurn()
-    this.#onBreath()
-    this.#breathed = performance.now()
+    return this.context.unit.breathe()
   }
 }

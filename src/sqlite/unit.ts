@@ -2,16 +2,27 @@ import type { Clock } from '../clock'
 import type { RealmRef } from '../domain/store/realms'
 import type { Awaitable } from '../domain/store/records'
 import { SatchelError } from '../domain/value/error'
+import { nextTurn } from '../domain/value/turn'
 import type { Ids } from '../domain/value/id'
 import type { Connection } from './connection'
 import type { Group, GroupFlags, UnitChanges } from './group'
 import type { Counters } from './state'
 
+/** How long a unit may run before `breathe` lets others in, ms. */
+const SLICE_MS = 4
+
 /** One unit of work inside a group. */
 export class Unit {
   /** The error with which SQLite ended the transaction during the unit. */
   loss: unknown = undefined
+  /** The error with which the writer ended the unit before its work did. */
+  ended: unknown = undefined
+  /** How often the work has used its transaction, for the watchdog. */
+  uses = 0
+  /** How many savepoints are open. */
+  depth = 0
   #changes: UnitChanges | undefined
+  #breathed = performance.now()
 
   constructor(
     readonly group: Group,
@@ -37,6 +48,16 @@ export class Unit {
     this.group.flags.policy = true
     const changes = this.#announced()
     for (const subject of subjects) changes.subjects.push(subject)
+  }
+
+  /** A turn of the event loop for others, when the unit has run for a while. */
+  breathe(): Promise<void> | undefined {
+    return performance.now() - this.#breathed < SLICE_MS ? undefined : this.#pause()
+  }
+
+  async #pause(): Promise<void> {
+    await nextTurn()
+    this.#breathed = performance.now()
   }
 
   #announced(): UnitChanges {
@@ -109,12 +130,23 @@ export async function runPart<T>(
 ): Promise<T> {
   const before = unit.mark()
   connection.prepare('SAVEPOINT part').run()
+  unit.depth += 1
+  const { depth } = unit
   try {
     const result = await work()
+    if (unit.ended !== undefined) throw unit.ended
     keepPart(connection)
+    unit.depth -= 1
     return result
   } catch (error) {
+    // The whole unit is undone, maybe already: its savepoints are no longer those of this part.
+    if (unit.ended !== undefined && depth > 1) throw error
     unit.restore(before)
+    while (unit.depth > depth) {
+      undoPart(connection, unit, error)
+      unit.depth -= 1
+    }
+    unit.depth -= 1
     throw undoPart(connection, unit, error)
   }
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock'
 import { SatchelError } from '../domain/value/error'
 import type { Ids } from '../domain/value/id'
-import type { WriteTx } from '../domain/store/store'
+import type { WriteOptions, WriteTx } from '../domain/store/store'
 import type { Connection } from './connection'
 import { storageFailure } from './failure'
 import { type Group, beginGroup } from './group'
@@ -15,19 +15,28 @@ const GROUP_UNITS = 512
 const GROUP_MS = 8
 /** A unit that waits longer than this for its turn is rejected, ms. */
 const QUEUE_TIMEOUT = 5_000
+/** The time budget of a unit, ms: the others wait for it. */
+const UNIT_TIMEOUT = 10_000
+/** A unit that leaves its transaction unused for longer than this is ended, ms. */
+const IDLE_TIMEOUT = 4_000
+/** How often the writer looks for units that wait or take too long, ms. */
+const WATCH_EVERY = 100
+/** How long the units of a database that is closed may go on, ms. */
+const CLOSE_TIMEOUT = 1_000
 /** The pause before the write lock of another process is tried again, ms. */
 const LOCK_RETRY = 20
 
 export interface Writer {
-  /** `origin`: announced with the unit. */
-  run<T>(work: (tx: WriteTx) => Awaitable<T>, origin?: string | null): Promise<T>
+  run<T>(work: (tx: WriteTx) => Awaitable<T>, options?: WriteOptions): Promise<T>
   /** Resolves when nothing is waiting or under way. */
   drained(): Promise<void>
+  /** The same; units that are not done after a second are ended with the error of `refuse`. */
+  close(refuse: () => SatchelError): Promise<void>
 }
 
 interface Pending {
   readonly work: (tx: WriteTx) => Awaitable<unknown>
-  readonly origin: string | null
+  readonly options: WriteOptions
   readonly since: number
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
@@ -62,25 +71,65 @@ export function createWriter(hooks: WriterHooks): Writer {
   let idle: (() => void)[] = []
   let isRunning = false
 
+  /** The unit under way. */
+  let running: Running | undefined
+  let watch: Timer | undefined
+
   let group: Group | undefined
   let members: Pending[] = []
   let begun = 0
 
-  function run<T>(work: (tx: WriteTx) => Awaitable<T>, origin: string | null = null): Promise<T> {
+  function run<T>(
+    work: (tx: WriteTx) => Awaitable<T>,
+    options: WriteOptions = NO_OPTIONS,
+  ): Promise<T> {
+    const { signal } = options
+    if (signal?.aborted === true) return Promise.reject(aborted())
     return new Promise<T>((resolve, reject) => {
-      queue.push({
+      const pending: Pending = {
         work,
-        origin,
+        options,
         since: performance.now(),
         resolve: resolve as (value: unknown) => void,
         reject,
         result: undefined,
         isSecondRun: false,
-      })
+      }
+      queue.push(pending)
+      signal?.addEventListener('abort', () => abort(pending), { once: true })
+      watch ??= setTimeout(look, WATCH_EVERY).unref()
       if (isRunning) return
       isRunning = true
       setImmediate(turn)
     })
+  }
+
+  /** A unit whose work is done already is committed with its group. */
+  function abort(pending: Pending): void {
+    const place = queue.indexOf(pending)
+    if (place >= 0) {
+      queue.splice(place, 1)
+      pending.reject(aborted())
+    } else if (running?.pending === pending) {
+      running.end(aborted())
+    }
+  }
+
+  /** Runs on a timer, because the unit under way may never end by itself. */
+  function look(): void {
+    watch = isRunning ? setTimeout(look, WATCH_EVERY).unref() : undefined
+    rejectLate()
+    if (running === undefined) return
+    const now = performance.now()
+    const { unit, pending } = running
+    if (running.uses !== unit.uses) {
+      running.uses = unit.uses
+      running.used = now
+    }
+    if (now - running.used >= IDLE_TIMEOUT) running.end(stuck())
+    else if (now - running.begun >= UNIT_TIMEOUT && pending.options.isUnbounded !== true) {
+      running.end(tooLong())
+    }
   }
 
   function turn(): void {
@@ -137,9 +186,11 @@ export function createWriter(hooks: WriterHooks): Writer {
   /** Rejects units that waited too long, but none that already ran once. */
   function rejectLate(): void {
     const now = performance.now()
-    for (let next = queue[0]; next !== undefined; next = queue[0]) {
-      if (next.isSecondRun || now - next.since <= QUEUE_TIMEOUT) return
-      queue.shift()
+    let place = 0
+    while (queue[place]?.isSecondRun === true) place += 1
+    for (let next = queue[place]; next !== undefined; next = queue[place]) {
+      if (now - next.since <= QUEUE_TIMEOUT) return
+      queue.splice(place, 1)
       next.reject(
         new SatchelError('BUSY', 'The database is busy: nothing was stored, repeat the request', {
           retryAfter: 1,
@@ -155,14 +206,32 @@ export function createWriter(hooks: WriterHooks): Writer {
     return beginGroup(committed)
   }
 
-  async function runUnit({ work, origin }: Pending, current: Group): Promise<unknown> {
-    const unit = new Unit(current, ids, clock, origin)
-    const tx = new SqliteWriteTx(connection, committed, unit, rejectLate)
+  async function runUnit(pending: Pending, current: Group): Promise<unknown> {
+    const { work, options } = pending
+    const unit = new Unit(current, ids, clock, options.origin ?? null)
+    const tx = new SqliteWriteTx(connection, committed, unit)
     try {
-      return await runPart(connection, unit, () => work(tx))
+      return await runPart(connection, unit, () => {
+        const result = work(tx)
+        return result instanceof Promise ? watched(pending, unit, result) : result
+      })
     } finally {
+      running = undefined
       tx.end()
     }
+  }
+
+  /** The result of a unit, unless it is ended before: then its work finds its transaction dead. */
+  function watched(pending: Pending, unit: Unit, result: Promise<unknown>): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const now = performance.now()
+      const end = (error: unknown) => {
+        unit.ended ??= error
+        reject(error)
+      }
+      running = { pending, unit, end, begun: now, uses: unit.uses, used: now }
+      result.then(resolve, reject)
+    })
   }
 
   function commit(closing: Group): void {
@@ -208,15 +277,59 @@ export function createWriter(hooks: WriterHooks): Writer {
     members = []
   }
 
+  function drained(): Promise<void> {
+    return isRunning
+      ? new Promise((resolve) => {
+          idle.push(resolve)
+        })
+      : Promise.resolve()
+  }
+
   return {
     run,
-    drained: () =>
-      isRunning
-        ? new Promise((resolve) => {
-            idle.push(resolve)
-          })
-        : Promise.resolve(),
+    drained,
+    async close(refuse) {
+      const timer = setTimeout(() => {
+        for (const pending of queue.splice(0)) pending.reject(refuse())
+        running?.end(refuse())
+      }, CLOSE_TIMEOUT)
+      await drained()
+      clearTimeout(timer)
+      clearTimeout(watch)
+    },
   }
+}
+
+const NO_OPTIONS: WriteOptions = {}
+
+/** A unit whose work has returned a promise. */
+interface Running {
+  readonly pending: Pending
+  readonly unit: Unit
+  readonly end: (error: unknown) => void
+  readonly begun: number
+  /** How often it had used its transaction when the writer last looked, and when that changed. */
+  uses: number
+  used: number
+}
+
+function aborted(): SatchelError {
+  return new SatchelError('BUSY', 'The request was aborted: nothing was stored', { retryAfter: 1 })
+}
+
+function tooLong(): SatchelError {
+  return new SatchelError(
+    'BUSY',
+    `The request took longer than ${UNIT_TIMEOUT / 1000} s and nothing was stored: write less at once`,
+    { retryAfter: 1 },
+  )
+}
+
+/** A mistake of ours: the caller cannot do anything about it. */
+function stuck(): Error {
+  return new Error(
+    `a unit did not use its transaction for ${IDLE_TIMEOUT / 1000} s: it awaits something else, such as another write`,
+  )
 }
 
 function isBusy(failure: unknown): boolean {

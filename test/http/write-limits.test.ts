@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { connect } from 'node:net'
 import { ALICE, setupData } from './setup'
 
 const LIMITS = {
@@ -46,6 +47,24 @@ test('as much as the limits allow is stored, and the rows of owners do not count
   }
   expect((await alice.get('/my/realms')).body).toHaveLength(4)
 })
+
+test('a request whose caller disconnects stores nothing', async () => {
+  await using server = await setupData()
+  const { port, hostname } = new URL(server.url)
+  const body = `[${many(50_000, () => '{}').join(',')}]`
+  const socket = connect(Number(port), hostname)
+  await new Promise((resolve) => {
+    socket.write(
+      `POST /main/public/items HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${server.root.token}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+      resolve,
+    )
+  })
+  socket.destroy()
+  const before = await server.root.post('/public/plain', { id: 'a' })
+  expect(before.status).toBe(200)
+  while (!server.lines.some((line) => line.includes('"code":"BUSY"'))) await Bun.sleep(10)
+  expect((await server.root.get('/public/items?$limit=1')).body).toEqual([])
+}, 20_000)
 
 function many<T>(length: number, make: (n: number) => T): T[] {
   return Array.from({ length }, (_, n) => make(n))

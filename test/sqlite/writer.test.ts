@@ -1,8 +1,9 @@
 import { Database as SqliteDatabase } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
 import type { WriteTx } from '../../src/domain/store/store'
+import { SatchelError } from '../../src/domain/value/error'
 import { declare, fresh, keyOf, NOW, refusalOf, WHOLE } from '../contract/fixture'
-import { setupWriter, type SetupWriter } from './setup'
+import { setupDatabase, setupWriter, type SetupWriter } from './setup'
 import type { Table } from '../../src/domain/store/tables'
 
 describe('units that wait at the same time', () => {
@@ -160,6 +161,171 @@ describe('another process that writes', () => {
     expect(await keysOf(writer, table)).toEqual(['b'])
   }, 20_000)
 })
+
+describe('a unit that does not end', () => {
+  test('because it awaits something else is ended with an error, and the next one runs', async () => {
+    await using writer = setupWriter()
+    const table = await declareIn(writer)
+    const late: unknown[] = []
+    const wake = Promise.withResolvers<void>()
+    const waiting = writer.run(async (tx) => {
+      await tx.objects.put(table, [fresh('lost')], NOW)
+      await tx.attempt(async () => {
+        await tx.objects.put(table, [fresh('lost too')], NOW)
+        await wake.promise
+        await Promise.resolve(tx.objects.put(table, [fresh('late')], NOW)).catch((error: unknown) =>
+          late.push(error),
+        )
+        throw new Error('expected')
+      })
+    })
+    const next = put(writer, table, 'next')
+    expect(await messageOf(waiting)).toStartWith('a unit did not use its transaction for 4 s')
+    await next
+    // The rest of its work runs while another unit is under way.
+    await writer.run(async (tx) => {
+      await tx.objects.put(table, [fresh('beside')], NOW)
+      wake.resolve()
+      for (let turns = 0; turns < 10; turns += 1) await Bun.sleep(1)
+    })
+    expect(await keysOf(writer, table)).toEqual(['next', 'beside'])
+    expect(late).toEqual([])
+  }, 20_000)
+
+  test('because it awaits a write of its own database is ended with an error', async () => {
+    await using opened = setupDatabase()
+    const { database } = opened
+    const unit = database.write(async (tx) => {
+      await tx.revision()
+      return database.write(() => 1)
+    })
+    expect(await messageOf(unit)).toEndWith('it awaits something else, such as another write')
+    expect(await database.write(() => 2)).toBe(2)
+  }, 20_000)
+
+  test('makes the units behind it refused after five seconds, and is ended after ten', async () => {
+    await using writer = setupWriter()
+    const events: string[] = []
+    const endless = writer.run(async (tx) => {
+      for (;;) await tx.breathe()
+    })
+    const noted = (promise: Promise<unknown>) =>
+      promise.catch((error: SatchelError) => {
+        events.push(`${error.code} ${error.retryAfter}: ${error.message}`)
+      })
+    await Promise.all([noted(endless), noted(writer.run(() => 1))])
+    expect(events).toEqual([
+      'BUSY 1: The database is busy: nothing was stored, repeat the request',
+      'BUSY 1: The request took longer than 10 s and nothing was stored: write less at once',
+    ])
+    expect(await writer.run(() => 2)).toBe(2)
+  }, 30_000)
+
+  test('is ended when its caller or the database goes', async () => {
+    await using writer = setupWriter()
+    const table = await declareIn(writer)
+    const caller = new AbortController()
+    const { signal } = caller
+    const started = Promise.withResolvers<void>()
+    const endless = async (tx: WriteTx) => {
+      await tx.attempt(async () => {
+        await tx.objects.put(table, [fresh('lost')], NOW)
+        started.resolve()
+        for (;;) await tx.breathe()
+      })
+    }
+    const units = [
+      writer.run(endless, { signal }),
+      writer.run(endless, { signal }),
+      put(writer, table, 'kept'),
+    ]
+    await started.promise
+    caller.abort()
+    const outcomes = await Promise.all(units.map(refusalOf))
+    expect(outcomes).toEqual(['BUSY', 'BUSY', undefined])
+    expect(await refusalOf(writer.run(endless, { signal }))).toBe('BUSY')
+    expect(await keysOf(writer, table)).toEqual(['kept'])
+    const last = refusalOf(writer.run(endless))
+    await writer.close(() => new SatchelError('BUSY', 'closing'))
+    expect(await last).toBe('BUSY')
+    expect(await keysOf(writer, table)).toEqual(['kept'])
+  }, 20_000)
+})
+
+describe('others get turns', () => {
+  test.each([
+    ['one object with many index entries', 1, 60_000],
+    ['many objects', 20_000, 1],
+  ])(
+    'while a unit puts, replaces and removes %s',
+    async (_, objects, tags) => {
+      await using writer = setupWriter()
+      const { table, index } = await writer.run(async (tx) => {
+        const declared = await declare(tx, 'tagged', '@id, *tags')
+        return { table: declared, index: declared.indexes[0]!.number }
+      })
+      const entriesOf = (from: number) =>
+        Array.from({ length: tags }, (_, n) => ({ index, key: Buffer.from(`6${from + n}`) }))
+      const puts = Array.from({ length: objects }, (_, n) =>
+        fresh(`k${n}`, { entries: entriesOf(0) }),
+      )
+      const turns: number[] = []
+      const counted = async (work: (tx: WriteTx) => unknown) => {
+        let count = 0
+        let isOver = false
+        const tick = () => {
+          count += 1
+          if (!isOver) setImmediate(tick)
+        }
+        await writer.run(async (tx) => {
+          tick()
+          await work(tx)
+          isOver = true
+          turns.push(count)
+        })
+      }
+      await counted((tx) => tx.objects.put(table, puts, NOW))
+      const stored = await writer.run((tx) =>
+        tx.objects.findMany(
+          table,
+          puts.map(({ key }) => key),
+        ),
+      )
+      await counted((tx) =>
+        tx.objects.put(
+          table,
+          puts.map((replaced) => ({
+            ...replaced,
+            entries: entriesOf(tags),
+            previous: stored.get(replaced.key)!,
+            previousTraces: replaced,
+          })),
+          NOW,
+        ),
+      )
+      await counted((tx) =>
+        tx.objects.remove(
+          table,
+          [...stored.values()].map((previous) => ({
+            previous,
+            entries: entriesOf(tags),
+            blobs: [],
+          })),
+          NOW,
+        ),
+      )
+      expect(Math.min(...turns)).toBeGreaterThan(3)
+      const { connection } = writer
+      expect(connection.prepare('SELECT 1 FROM index_entries LIMIT 1').get()).toBeNull()
+    },
+    20_000,
+  )
+})
+
+async function messageOf(unit: Promise<unknown>): Promise<string> {
+  const error: unknown = await unit.catch((reason: unknown) => reason)
+  return error instanceof Error ? error.message : ''
+}
 
 function declareIn(writer: SetupWriter): Promise<Table> {
   return writer.run((tx) => declare(tx, 'things'))

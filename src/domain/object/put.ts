@@ -9,6 +9,8 @@ import type { Table } from '../store/tables'
 
 /** Objects of ordinary tables are looked up and written this many at a time. */
 const BATCH = 500
+/** A batch is written early when its objects have so many index entries, which take memory. */
+const BATCH_ENTRIES = 5_000
 
 /**
  * Puts drafts into their table, each in its place, by the rules of the table and, for a writer
@@ -33,14 +35,23 @@ async function putAll(given: Writing, drafts: readonly Draft[]): Promise<string[
     const settled = given.offload === undefined ? batch : await settle(given, batch, existing)
     // An earlier put may have created the writer's private realm.
     const writing = { ...given, access: await accessOf(tx, given.actor) }
-    const puts: ObjectPut[] = []
+    let puts: ObjectPut[] = []
+    let entries = 0
     for (const draft of settled) {
       const previous = draft.key === undefined ? undefined : existing.get(draft.key)
       const placement = await place(writing, draft, previous)
       if (!writing.isGlobal) authorizePut(writing, placement)
       if (needsReadableRefs(writing, placement)) await requireReadableRefs(writing, placement)
-      puts.push(putOf(table, placement))
+      const put = putOf(table, placement)
+      puts.push(put)
       texts.push(placement.draft.text)
+      entries += put.entries.length + (put.previousTraces?.entries.length ?? 0)
+      if (entries >= BATCH_ENTRIES) {
+        await tx.objects.put(table, puts, now)
+        puts = []
+        entries = 0
+      }
+      await tx.breathe()
     }
     await tx.objects.put(table, puts, now)
     await tx.breathe()

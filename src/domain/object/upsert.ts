@@ -37,6 +37,8 @@ export interface UpsertTarget {
   readonly beginOffload?: BeginOffload
   /** How much the request may write; absent: anything. */
   readonly limits?: WriteLimits
+  /** Ends the upsert while it is not committed: its caller is gone. */
+  readonly signal?: AbortSignal
 }
 
 export interface Upsert extends UpsertTarget {
@@ -107,7 +109,7 @@ export async function upsertObjects(database: Database, upsert: Upsert): Promise
         }
         return putDrafts(writing, drafts)
       },
-      { keys },
+      upsert.signal === undefined ? { keys } : { keys, signal: upsert.signal },
     )
   return offload === undefined ? await write() : await offload.keep(write)
 }

@@ -67,8 +67,9 @@ export interface Database extends AsyncDisposable {
   read<T>(work: (tx: ReadTx) => Awaitable<T>): Awaitable<T>
   /**
    * Runs `work` as one unit, all or nothing, durable when the promise resolves. Units are serial.
-   * Throws `BUSY` when the unit had to wait too long (it has certainly not run) and `STORAGE_FULL`
-   * or `STORAGE_FAILED` when nothing of it was kept. `work` may run again after such a failure, so
+   * Throws `BUSY` when the unit had to wait too long (it has certainly not run) or took longer than
+   * its time budget, and `STORAGE_FULL` or `STORAGE_FAILED` when nothing of it was kept. A unit that
+   * awaits something besides its `tx` for seconds, such as another `write`, is ended with an error. `work` may run again after such a failure, so
    * it has no effect but through its `tx`. After an error of the engine (a `CONFLICT` included) the
    * unit is over, or the part of it that `attempt` ran: catch it outside, never go on with the
    * `tx`.
@@ -110,6 +111,10 @@ export interface WriteOptions {
   readonly keys?: readonly { readonly table: string; readonly keys: readonly string[] }[]
   /** Names the writer of the unit to listeners, who may know it by that. Opaque to the engine. */
   readonly origin?: string | null
+  /** Ends a unit that is not committed: its caller is gone. The promise rejects with `BUSY`. */
+  readonly signal?: AbortSignal
+  /** For imports in one unit: it may take longer than the time budget of a unit. */
+  readonly isUnbounded?: boolean
 }
 
 /** The announcement of a commit: plain JSON, so that it can come from another process. */
@@ -197,5 +202,5 @@ export interface WriteTx extends ReadTx {
   /** Runs a part that may fail alone: when it throws, its changes are gone and the unit goes on. */
   attempt<T>(work: () => Awaitable<T>): Promise<T>
   /** Lets readers and the network in when the unit has run for a while. Call it between batches. */
-  breathe(): Promise<void>
+  breathe(): Awaitable<void>
 }

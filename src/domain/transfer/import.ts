@@ -138,16 +138,19 @@ async function applyAtOnce(context: TransferContext, name: string, plan: Plan): 
     }
   }
   await contents.keep(() =>
-    context.database.write(async (tx) => {
-      for (const blobs of blobsOf(spool)) {
-        await contents.place(tx, blobs)
-      }
-      await declare(tx, declared, now)
-      await applySpool(tx, spool, 0, now, (offset) => {
-        progress(done + offset, size)
-        return true
-      })
-    }),
+    context.database.write(
+      async (tx) => {
+        for (const blobs of blobsOf(spool)) {
+          await contents.place(tx, blobs)
+        }
+        await declare(tx, declared, now)
+        await applySpool(tx, spool, 0, now, (offset) => {
+          progress(done + offset, size)
+          return true
+        })
+      },
+      { isUnbounded: true },
+    ),
   )
 }
 

@@ -173,6 +173,7 @@ function tableHandlers(http: HttpContext, paths: TablePaths) {
         objects: isArray ? (body as unknown[]) : [body],
         isArray,
         ...(key === undefined ? {} : { key }),
+        ...(isArray && body.length > FEW ? { signal: call.sent.signal } : {}),
         now: http.clock.now(),
         rulesByTable: rowRulesWith((tx, facts) =>
           host.invitations.send(tx, facts, call.sent.headers.get('origin')),
@@ -220,6 +221,9 @@ const ADDED_BYTES = 128
 function countOf(body: unknown): number {
   return Array.isArray(body) ? body.length : 1
 }
+
+/** So few objects are stored before a disconnect is noticed, and a signal takes time to make. */
+const FEW = 100
 
 /** `Prefer: return=minimal` (RFC 7240). */
 function wantsMinimal({ headers }: Request): boolean {
