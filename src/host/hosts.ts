@@ -24,7 +24,7 @@ export interface Hosts extends AsyncDisposable {
   remove(name: string): Promise<void>
   /** Opens the database and runs the jobs that an earlier process did not finish. */
   resume(name: string): Promise<void>
-  /** Throws when one of the open databases does not answer. */
+  /** Throws when one of the open databases does not answer. This is no use that keeps it open. */
   check(): Promise<void>
 }
 
@@ -44,6 +44,8 @@ export interface HostsOptions {
 
 interface Entry {
   readonly host: Host
+  /** What the host uses, without counting it as use. */
+  readonly database: Database
   readonly use: Use
 }
 
@@ -95,7 +97,7 @@ export function createHosts(options: HostsOptions): Hosts {
       use.sweep = sweeps
     })
     const host = await options.open(observed)
-    entries.set(host.name, { host, use })
+    entries.set(host.name, { host, database, use })
     return host
   }
 
@@ -157,8 +159,8 @@ export function createHosts(options: HostsOptions): Hosts {
       })
     },
     async check() {
-      const answers = [...entries.values()].map(async ({ host }) =>
-        host.database.read((tx) => tx.clients.list()),
+      const answers = [...entries.values()].map(async ({ database }) =>
+        database.read((tx) => tx.jobs.list()),
       )
       await Promise.all(answers)
     },

@@ -100,6 +100,18 @@ test('closes what was not used lately when more are open than it keeps', async (
   expect(await again.database.read((tx) => tx.clients.list())).toEqual([])
 })
 
+test('a check of all databases keeps none of them open', async () => {
+  await using server = setup({ kept: 1 })
+  const { hosts } = server
+  for (const name of ['a', 'b', 'c']) await hosts.create(name)
+  const openOnes = () => ['a', 'b', 'c'].filter((name) => hosts.findOpen(name) !== undefined)
+  await until(async () => {
+    await hosts.check()
+    return openOnes().length === 1
+  })
+  await hosts.check()
+})
+
 test('keeps everything open while there is room', async () => {
   await using server = setup({ kept: 2 })
   const { hosts } = server
