@@ -1,6 +1,9 @@
-import { statSync } from 'node:fs'
+import { constants, lstatSync, realpathSync, statSync } from 'node:fs'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import process from 'node:process'
 import { UsageError } from '../config/config'
+import { randomToken } from '../domain/value/id'
 import type { Cli } from './command'
 
 export interface Input {
@@ -15,23 +18,62 @@ export function openInput({ terminal }: Cli, path: string): Input {
   const stats = statSync(path, { throwIfNoEntry: false })
   if (stats === undefined) throw new UsageError(`There is no file ${path}`)
   if (stats.isDirectory()) throw new UsageError(`${path} is a folder: give a file`)
-  return { bytes: Bun.file(path).stream(), size: stats.isFile() ? stats.size : null }
+  // The stream of Bun cannot wait for a device such as /dev/null, which is never ready.
+  if (!stats.isFile()) return { bytes: readDevice(path), size: null }
+  return { bytes: Bun.file(path).stream(), size: stats.size }
 }
 
+const DEVICE_BYTES = 64 * 1024
+
+function readDevice(path: string): ReadableStream<Uint8Array> {
+  let file: FileHandle | undefined
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      file ??= await open(path, 'r')
+      const { bytesRead, buffer } = await file.read(Buffer.alloc(DEVICE_BYTES), 0, DEVICE_BYTES)
+      if (bytesRead > 0) {
+        controller.enqueue(buffer.subarray(0, bytesRead))
+        return
+      }
+      await file.close()
+      controller.close()
+    },
+    cancel: () => file?.close(),
+  })
+}
+
+type Write = (bytes: Uint8Array) => Promise<void>
+
 /**
- * Lets `work` write the file `path`. The file appears, or replaces an older one, when it is complete. Throws `UsageError` when it cannot be written.
+ * Lets `work` write the file `path`, which appears, or replaces an older file, when it is complete.
+ * A pipe or a device is written as it is. Throws `UsageError` when it cannot be written.
  */
-export async function writeWhole<T>(
+export async function writeWhole<T>(path: string, work: (write: Write) => Promise<T>): Promise<T> {
+  const stats = statSync(path, { throwIfNoEntry: false })
+  if (stats?.isDirectory()) throw new UsageError(`${path} is a folder: name a file in it`)
+  if (stats !== undefined && !stats.isFile()) return await writeInto(path, work)
+  return await writeBeside(targetOf(path), path, work)
+}
+
+async function writeInto<T>(path: string, work: (write: Write) => Promise<T>): Promise<T> {
+  await using file = await openFor(path, path, constants.O_WRONLY)
+  return await work((bytes) => file.appendFile(bytes))
+}
+
+/** Replaces `target` by a rename, so that a reader never sees half of it. */
+async function writeBeside<T>(
+  target: string,
   path: string,
-  work: (write: (bytes: Uint8Array) => Promise<void>) => Promise<T>,
+  work: (write: Write) => Promise<T>,
 ): Promise<T> {
-  const draft = `${path}.part`
-  const file = await openDraft(draft, path)
+  const draft = `${target}.${randomToken(9)}.part`
+  const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants
+  const file = await openFor(draft, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
   try {
     const result = await work((bytes) => file.appendFile(bytes))
     await file.sync()
     await file.close()
-    await rename(draft, path)
+    await rename(draft, target)
     return result
   } catch (error) {
     await file.close().catch(() => undefined)
@@ -40,9 +82,29 @@ export async function writeWhole<T>(
   }
 }
 
-async function openDraft(draft: string, path: string): Promise<FileHandle> {
+/**
+ * The file that a link leads to, which is replaced instead of the link. Throws `UsageError` for a
+ * link of another user: in a folder like /tmp it may lead anywhere.
+ */
+function targetOf(path: string): string {
+  const stats = lstatSync(path, { throwIfNoEntry: false })
+  if (stats === undefined || !stats.isSymbolicLink()) return path
+  if (stats.uid !== 0 && stats.uid !== process.geteuid?.()) {
+    throw new UsageError(`${path} is a link of another user: name another file`)
+  }
   try {
-    return await open(draft, 'w', 0o600)
+    return realpathSync(path)
+  } catch (error) {
+    throw new UsageError(`${path} is a link to a file that does not exist`, { cause: error })
+  }
+}
+
+async function openFor(file: string, path: string, flags: number): Promise<FileHandle> {
+  if (statSync(dirname(path), { throwIfNoEntry: false }) === undefined) {
+    throw new UsageError(`There is no folder ${dirname(path)}`)
+  }
+  try {
+    return await open(file, flags, 0o600)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     throw new UsageError(`${path} cannot be written: ${reason}`, { cause: error })

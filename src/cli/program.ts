@@ -89,8 +89,11 @@ function explain(error: unknown, asJson: boolean, { terminal }: Cli): number {
   if (error instanceof CommanderError) {
     return error.exitCode === 0 ? EXIT.done : EXIT.misused
   }
-  // The reader of standard output has closed it: `satchel export | head`.
-  if (error instanceof Error && 'code' in error && error.code === 'EPIPE') return EXIT.failed
+  // `satchel export | head`
+  if (error instanceof Error && 'code' in error && error.code === 'EPIPE') {
+    terminal.writeError('satchel: The output was closed before all of it was written\n')
+    return EXIT.failed
+  }
   const isUsage = error instanceof UsageError
   const message = error instanceof Error ? error.message : String(error)
   if (asJson) {

@@ -115,10 +115,20 @@ export function addExportCommand(program: Command, cli: Cli): void {
     })
 }
 
-/** The format that the extension of a file names, else NDJSON. */
+/** Extensions that fit NDJSON as well. */
+const LINES: ReadonlySet<string> = new Set(['jsonl', 'txt'])
+
+/** The format that the extension of a file names, NDJSON without one. Throws `UsageError` for others. */
 function formatOf(file = ''): ExportFormat {
-  const ending = extname(file).slice(1).toLowerCase()
-  return FORMATS.find((format) => format === ending) ?? 'ndjson'
+  const extension = extname(file).slice(1).toLowerCase()
+  const format = FORMATS.find((known) => known === extension)
+  if (format !== undefined) return format
+  if (/^[a-z]+$/.test(extension) && !LINES.has(extension)) {
+    throw new UsageError(
+      `.${extension} is no format of an export: end the name in .zip, .ndjson or .json, or choose with --format`,
+    )
+  }
+  return 'ndjson'
 }
 
 function exportSummary({ objects, blobs }: OutputOf<'export'>): string {

@@ -2,7 +2,15 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { SCOPES } from '../../src/domain/value/scope'
 import { temporaryFolder } from '../setup'
-import { type Ready, satchel, satchelJson, type Served, serve } from './setup'
+import {
+  EXECUTABLE,
+  pushSchema,
+  type Ready,
+  satchel,
+  satchelJson,
+  type Served,
+  serve,
+} from './setup'
 
 interface Credentials {
   readonly clientId: string
@@ -172,3 +180,18 @@ test('a holder on another machine is named, and its folder is left alone', async
 function headerOf(token: string): unknown {
   return JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString())
 }
+
+test('an export whose reader goes away says so in one line', async () => {
+  using folder = temporaryFolder()
+  const surroundings = { cwd: folder.path }
+  await satchelJson(['db', 'create', 'main'], surroundings)
+  await pushSchema(surroundings, { cities: '@id' })
+  const lines = Array.from({ length: 2_000 }, (_, n) => ({ name: 'x'.repeat(500), n }))
+  const file = new Blob([JSON.stringify(lines)])
+  const list = ['import', '-', '--table', 'cities', '--realm', 'rlm-public']
+  expect((await satchel(list, surroundings, file)).exitCode).toBe(0)
+  const command = `${EXECUTABLE} export 2> lines | head -1; cat lines`
+  const shell = Bun.spawn(['sh', '-c', command], { cwd: folder.path, env: {}, stdout: 'pipe' })
+  const [, ...rest] = (await shell.stdout.text()).split('\n')
+  expect(rest).toEqual(['satchel: The output was closed before all of it was written', ''])
+})

@@ -1,5 +1,17 @@
 import { describe, expect, test } from 'bun:test'
-import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  lchownSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { setupServer, temporaryFolder } from '../setup'
 import { runJson, runSatchel } from './setup'
@@ -171,7 +183,7 @@ test('an export that fails leaves neither a part of a file nor an older one dama
   expect(readdirSync(satchel.path).toSorted()).toEqual(['data', 'old.ndjson'])
   const nowhere = await runSatchel(['export', file('none/out.ndjson'), ...data])
   expect(nowhere).toMatchObject({ exitCode: 2, stdout: '' })
-  expect(nowhere.stderr).toContain(`${file('none/out.ndjson')} cannot be written`)
+  expect(nowhere.stderr).toBe(`satchel: There is no folder ${file('none')}\n`)
   expect(existsSync(file('none'))).toBe(false)
 })
 
@@ -190,4 +202,80 @@ test('a file that is missing or a folder, and a realm without a table, are mista
   }
   const format = await runSatchel(['export', '--format', 'xml', ...data])
   expect(format).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('ndjson, json') })
+})
+
+describe('a place that an export cannot replace', () => {
+  const isRoot = process.getuid?.() === 0
+
+  test('as a pipe or a device is written and stays what it is', async () => {
+    using satchel = await setup()
+    const { data, file } = satchel
+    expect(Bun.spawnSync(['mkfifo', file('pipe')]).success).toBe(true)
+    const reader = Bun.spawn(['cat', file('pipe')], { stdout: 'pipe' })
+    expect((await runSatchel(['export', file('pipe'), ...data])).exitCode).toBe(0)
+    expect(await reader.stdout.text()).toContain('"cities":"@id, country"')
+    expect(lstatSync(file('pipe')).isFIFO()).toBe(true)
+    const nowhere = await runSatchel(['export', '/dev/null', ...data])
+    expect(nowhere).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(statSync('/dev/null').isCharacterDevice()).toBe(true)
+  })
+
+  test('as a link stays, and the file it leads to is replaced', async () => {
+    using satchel = await setup()
+    const { data, file } = satchel
+    mkdirSync(file('target'))
+    writeFileSync(file('target/all.ndjson'), 'before')
+    symlinkSync(file('target/all.ndjson'), file('link.ndjson'))
+    expect((await runSatchel(['export', file('link.ndjson'), ...data])).exitCode).toBe(0)
+    expect(readlinkSync(file('link.ndjson'))).toBe(file('target/all.ndjson'))
+    expect(readFileSync(file('target/all.ndjson'), 'utf8')).toContain('cities')
+    expect(readdirSync(file('target'))).toEqual(['all.ndjson'])
+  })
+
+  test('as a planted draft is not followed', async () => {
+    using satchel = await setup()
+    const { data, file } = satchel
+    writeFileSync(file('victim'), 'mine')
+    chmodSync(file('victim'), 0o644)
+    symlinkSync(file('victim'), file('all.ndjson.part'))
+    expect((await runSatchel(['export', file('all.ndjson'), ...data])).exitCode).toBe(0)
+    expect(readFileSync(file('victim'), 'utf8')).toBe('mine')
+    expect(statSync(file('victim')).mode & 0o777).toBe(0o644)
+    expect(lstatSync(file('all.ndjson')).isFile()).toBe(true)
+  })
+
+  test.if(isRoot)('as a link of another user is refused', async () => {
+    using satchel = await setup()
+    const { data, file } = satchel
+    writeFileSync(file('victim'), 'mine')
+    symlinkSync(file('victim'), file('all.ndjson'))
+    lchownSync(file('all.ndjson'), 65_534, 65_534)
+    const refused = await runSatchel(['export', file('all.ndjson'), ...data])
+    expect(refused).toMatchObject({
+      exitCode: 2,
+      stderr: `satchel: ${file('all.ndjson')} is a link of another user: name another file\n`,
+    })
+    expect(readFileSync(file('victim'), 'utf8')).toBe('mine')
+  })
+})
+
+test('a file that cannot be read or written is one line', async () => {
+  using satchel = await setup()
+  const { data, file, path } = satchel
+  const extensions = 'end the name in .zip, .ndjson or .json, or choose with --format'
+  for (const [args, line] of [
+    [['import', '/dev/null'], 'The file is empty'],
+    [['import', '/dev/null', '--table', 'cities', '--realm', 'rlm-public'], 'The file is empty'],
+    [['export', path], `${path} is a folder: name a file in it`],
+    [['export', file('a.csv')], `.csv is no format of an export: ${extensions}`],
+    [['export', file('none/a.ndjson')], `There is no folder ${file('none')}`],
+  ] as const) {
+    const refused = await runSatchel([...args, ...data])
+    expect(refused.stderr).toBe(`satchel: ${line}\n`)
+    expect(refused.stdout).toBe('')
+    expect(refused.exitCode).toBeGreaterThan(0)
+  }
+  expect(existsSync(file('a.csv'))).toBe(false)
+  const chosen = await runSatchel(['export', file('a.csv'), '--format', 'ndjson', ...data])
+  expect(chosen.exitCode).toBe(0)
 })
