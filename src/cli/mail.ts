@@ -5,7 +5,7 @@ import { holdsSecret } from '../mail/address'
 import { variableNames } from '../mail/samples'
 import { type Cli, example, inSession, withDatabase } from './command'
 import { openInput } from './files'
-import { print, table } from './output'
+import { print, shownOnce, table } from './output'
 
 /** `satchel mail show|set|reset|test`: how the mails of a database are sent. */
 export function addMailCommands(program: Command, cli: Cli): void {
@@ -43,7 +43,11 @@ export function addMailCommands(program: Command, cli: Cli): void {
       const route = await inSession(cli, options, (session) =>
         session.run('mail.set', { database, sender: from }, { upload }),
       )
-      await print(cli, options, route, describe(route))
+      const secret = route !== null && 'hookSecret' in route ? [route.hookSecret] : []
+      const lines = secret.map(
+        (text) => `The hook secret is ${shownOnce(cli, text, 'satchel mail set')}`,
+      )
+      await print(cli, options, route, [describe(route), ...lines].join('\n'))
     })
 
   withDatabase(mail.command('reset'))

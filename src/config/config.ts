@@ -56,9 +56,17 @@ function isDevelopment(settings: Settings): boolean {
   return isLoopback(settings.host) && settings.publicUrl === null && settings.trustProxy === null
 }
 
-function requireMailSettings({ smtpUrl, mailHook, mailFrom }: Settings, isFlag: boolean): void {
+function requireMailSettings(
+  { smtpUrl, mailHook, mailHookSecret, mailFrom }: Settings,
+  isFlag: boolean,
+): void {
   if (smtpUrl !== null && mailHook !== null) {
     throw new UsageError('--smtp-url and --mail-hook cannot be combined: give one of them')
+  }
+  if (mailHook !== null && mailHookSecret === null) {
+    throw new UsageError(
+      `--mail-hook needs ${environmentName('mailHookSecret')}, which signs its requests: whsec_ and 32 random bytes in base64`,
+    )
   }
   if (smtpUrl === null) return
   if (isFlag && holdsSecret(smtpUrl)) {

@@ -5,6 +5,7 @@ import { parseMailAddress } from '../mail/address'
 import { parseSender } from '../mail/message'
 import { isIPv4, isIPv6, type Networks, parseNetworks } from '../net/networks'
 import { serverAddressOf } from '../domain/value/web-address'
+import { isWebhookSecret } from '../domain/value/webhook-signature'
 
 /** The durability of acknowledged writes (design.md §3): `relaxed` may lose the last ones on power loss. */
 type Durability = 'full' | 'relaxed'
@@ -142,8 +143,14 @@ export const SETTINGS = {
   maxExpiresIn: rare(86_400, count, 'seconds', 'the longest lifetime of a token'),
   maxNotBefore: rare(86_400, count, 'seconds', 'how far in the future a token may begin'),
   maxClockSkew: rare(86_400, count, 'seconds', 'how far the clock of a client may be wrong'),
-  // Not a flag: everyone on the machine can read the command line of a process.
+  // Not flags: everyone on the machine can read the command line of a process.
   secretKey: rare<Uint8Array | null>(null, secretKey, 'base64', 'seals signing keys; 32 bytes'),
+  mailHookSecret: rare<string | null>(
+    null,
+    mailHookSecret,
+    'secret',
+    'signs requests to --mail-hook (Standard Webhooks)',
+  ),
 } as const satisfies Record<string, Setting<unknown>>
 
 type SettingName = keyof typeof SETTINGS
@@ -281,6 +288,13 @@ export function smtpUrl(text: string): string {
 export function mailHook(text: string): string {
   const isHook = parseMailAddress(text).kind === 'hook'
   return isHook ? text : expect('the https address of a web hook')
+}
+
+/** The secret that signs requests to a web hook. */
+export function mailHookSecret(text: string): string {
+  return isWebhookSecret(text)
+    ? text
+    : expect('whsec_ and 24 to 64 random bytes in base64: echo "whsec_$(openssl rand -base64 32)"')
 }
 
 /** The sender of mails. */

@@ -18,8 +18,11 @@ export const mailOperations = {
   /** The address is the upload; without an upload it is not changed. */
   'mail.set': onDatabase({ sender: optional(text) }, async ({ mailer }, { sender }, { upload }) => {
     const address = upload === undefined ? {} : { address: (await readUpload({ upload })).trim() }
-    await mailer.configure({ ...address, ...(sender === null ? {} : { sender }) })
-    return (await mailer.route()) ?? null
+    const change = { ...address, ...(sender === null ? {} : { sender }) }
+    const hookSecret = await mailer.configure(change)
+    const route = await mailer.route()
+    if (route === undefined) return null
+    return hookSecret === null ? route : { ...route, hookSecret }
   }),
 
   'mail.reset': onDatabase({}, async ({ mailer }) => {

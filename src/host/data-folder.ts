@@ -137,6 +137,7 @@ function createContext(
     mail: {
       address: config.smtpUrl ?? config.mailHook,
       sender: config.mailFrom,
+      hookSecret: config.mailHookSecret,
       call,
       isPrinting: () => printer?.isPrinting() ?? false,
       print: (message) => printer?.print(message),

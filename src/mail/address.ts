@@ -42,6 +42,15 @@ export function describeMailAddress(text: string): string {
   return `${tls === 'implicit' ? 'smtps' : 'smtp'}://${name}${host}:${port}`
 }
 
+/** True for the address of a web hook; false for all other texts. */
+export function isMailHook(text: string): boolean {
+  try {
+    return parseMailAddress(text).kind === 'hook'
+  } catch {
+    return false
+  }
+}
+
 /** True for an address with a password. */
 export function holdsSecret(text: string): boolean {
   const address = parseMailAddress(text)

@@ -1,3 +1,4 @@
+import { signWebhook } from '../domain/value/webhook-signature'
 import type { Outbound } from '../net/outbound'
 import { DeliveryError, type Transport, parseSender } from './message'
 
@@ -7,9 +8,10 @@ const TIMEOUT = 5_000
 /**
  * Hands messages to a web hook, as `POST` of `{type, to, from, subject, text, html, variables}`; a
  * 2xx means that the hook has taken the mail. It may use the texts of the templates or its own.
+ * Requests are signed with `secret` according to Standard Webhooks, as those about new users are.
  */
-export function hookTransport(url: string, call: Outbound): Transport {
-  return async ({ letter, from, subject, text, html }, signal) => {
+export function hookTransport(url: string, secret: string, call: Outbound): Transport {
+  return async ({ id, letter, from, subject, text, html, date }, signal) => {
     const { kind: type, to, variables } = letter
     const body = JSON.stringify({
       type,
@@ -20,7 +22,8 @@ export function hookTransport(url: string, call: Outbound): Transport {
       html,
       variables,
     })
-    const headers = { 'content-type': 'application/json' }
+    const signature = signWebhook({ id, body }, [secret], date)
+    const headers = { ...signature, 'content-type': 'application/json' }
     const request = call(url, { method: 'POST', headers, body, timeout: TIMEOUT })
     const { status } = await unlessAborted(signal, request).catch((error: unknown) => {
       throw explain(error)

@@ -4,8 +4,9 @@ import { randomToken } from '../domain/value/id'
 import type { Letter, Mailer, MailRoute } from '../domain/store/mailer'
 import type { Database, ReadTx, WriteTx } from '../domain/store/store'
 import type { Vault } from '../domain/store/vault'
+import { newWebhookSecret } from '../domain/value/webhook-signature'
 import type { Outbound } from '../net/outbound'
-import { describeMailAddress, NOBODY, parseMailAddress, usualSender } from './address'
+import { describeMailAddress, isMailHook, NOBODY, parseMailAddress, usualSender } from './address'
 import { hookTransport } from './hook'
 import { DeliveryError, type Message, type Transport, parseSender } from './message'
 import { createOutbox, type Outbox } from './outbox'
@@ -20,6 +21,8 @@ export interface ServerMail {
   readonly address: string | null
   /** As `parseSender` reads it, or null. */
   readonly sender: string | null
+  /** Signs requests to `address` when that is a web hook. */
+  readonly hookSecret: string | null
   /** Calls web hooks. */
   readonly call: Outbound
   /** True while mails without an address are printed (design.md §2 Development). */
@@ -47,12 +50,13 @@ export function createMailer(parts: MailerParts): Mailer & Outbox {
     ? createOutbox({
         database,
         clock,
-        deliver: async (mail, signal) => void (await deliver(openLetter(vault, mail), signal)),
+        deliver: async (mail, signal) =>
+          void (await deliver(mail.id, openLetter(vault, mail), signal)),
         report: (mail, error, isFinal) => report(findLetter(vault, mail), error, isFinal),
       })
     : NO_OUTBOX
 
-  async function deliver(given: Letter, signal: AbortSignal): Promise<Way> {
+  async function deliver(mailId: string, given: Letter, signal: AbortSignal): Promise<Way> {
     const { letter, way, templates } = await database.read(async (tx) => {
       const letter = await parts.complete(tx, given, clock.now())
       return { letter, way: await findWay(tx), templates: await listTemplates(tx) }
@@ -60,14 +64,22 @@ export function createMailer(parts: MailerParts): Mailer & Outbox {
     if (way === undefined) throw new DeliveryError(NOT_CONFIGURED, false)
     const wording = await wordMail(templates, letter.kind, { ...letter.variables })
     const { from } = way.route
-    await way.transport({ letter, from, ...wording, date: clock.now() }, signal)
+    const id = `msg_${mailId}`
+    await way.transport({ id, letter, from, ...wording, date: clock.now() }, signal)
     return way
   }
 
   /** The current way for mails: that of the database, that of the server, or the terminal. */
   async function findWay(tx: ReadTx): Promise<Way | undefined> {
-    const { address, sender, isOwn } = addressing(await findMailSettings(tx))
-    if (address !== null) return wayTo(address, sender ?? usualSender(address), isOwn)
+    const { address, sender, hookSecret, isOwn } = addressing(await findMailSettings(tx))
+    if (address !== null) {
+      const route = {
+        to: describeMailAddress(address),
+        from: sender ?? usualSender(address) ?? NOBODY,
+        isOwn,
+      }
+      return { transport: transportTo(address, hookSecret), route }
+    }
     if (!server.isPrinting()) return undefined
     return {
       transport: print,
@@ -77,16 +89,26 @@ export function createMailer(parts: MailerParts): Mailer & Outbox {
 
   function addressing(own: MailSettings): Addressing {
     const sender = own.sender ?? server.sender
-    if (own.sealedAddress === null) return { address: server.address, sender, isOwn: false }
-    return { address: vault.open(own.sealedAddress, ADDRESS_LABEL), sender, isOwn: true }
+    const { sealedAddress, sealedSecret } = own
+    if (sealedAddress === null) {
+      return { address: server.address, sender, hookSecret: server.hookSecret, isOwn: false }
+    }
+    const hookSecret = sealedSecret === null ? null : vault.open(sealedSecret, SECRET_LABEL)
+    return { address: vault.open(sealedAddress, ADDRESS_LABEL), sender, hookSecret, isOwn: true }
   }
 
-  function wayTo(address: string, from: string | null, isOwn: boolean): Way {
+  function transportTo(address: string, hookSecret: string | null): Transport {
     const target = parseMailAddress(address)
-    const route = { to: describeMailAddress(address), from: from ?? NOBODY, isOwn }
-    const transport =
-      target.kind === 'hook' ? hookTransport(target.url, server.call) : smtpTransport(target)
-    return { transport, route }
+    if (target.kind !== 'hook') return smtpTransport(target)
+    if (hookSecret !== null) return hookTransport(target.url, hookSecret, server.call)
+    return async () => {
+      throw new DeliveryError('The mail hook has no secret: set its address again', false)
+    }
+  }
+
+  async function putUsable(tx: WriteTx, settings: MailSettings): Promise<void> {
+    requireUsable(addressing(settings))
+    await putMailSettings(tx, settings)
   }
 
   async function print(message: Message): Promise<void> {
@@ -124,18 +146,23 @@ export function createMailer(parts: MailerParts): Mailer & Outbox {
       database.write(async (tx) => {
         const before = await findMailSettings(tx)
         const { address, sender = before.sender } = change
-        const sealedAddress =
-          address === undefined
-            ? before.sealedAddress
-            : address && vault.seal(address, ADDRESS_LABEL)
-        const after = { sender, sealedAddress }
-        requireUsable(addressing(after))
-        await putMailSettings(tx, after)
+        if (address === undefined) {
+          await putUsable(tx, { ...before, sender })
+          return null
+        }
+        const isHook = address !== null && isMailHook(address)
+        const secret = isHook ? newWebhookSecret() : null
+        await putUsable(tx, {
+          sender,
+          sealedAddress: address && vault.seal(address, ADDRESS_LABEL),
+          sealedSecret: secret && vault.seal(secret, SECRET_LABEL),
+        })
+        return secret
       }),
 
     async trySend(letter) {
       try {
-        const { route } = await deliver(letter, AbortSignal.timeout(TRY_TIMEOUT))
+        const { route } = await deliver(randomToken(12), letter, AbortSignal.timeout(TRY_TIMEOUT))
         return route
       } catch (error) {
         if (!(error instanceof DeliveryError)) throw error
@@ -154,12 +181,14 @@ interface Way {
 interface Addressing {
   readonly address: string | null
   readonly sender: string | null
+  readonly hookSecret: string | null
   /** True when the database has its own address. */
   readonly isOwn: boolean
 }
 
 const NO_OUTBOX: Outbox = { async idle() {}, async [Symbol.asyncDispose]() {} }
 const ADDRESS_LABEL = 'mail address'
+const SECRET_LABEL = 'mail hook'
 const TRY_TIMEOUT = 30_000
 const NOT_CONFIGURED =
   'Mail is not configured here: the administrator sets a mail server with SATCHEL_SMTP_URL or satchel mail set'
@@ -203,6 +232,8 @@ export interface MailSettings {
   readonly sender: string | null
   /** `smtp://…`, `smtps://…` or the https address of a web hook, sealed; null for the server's. */
   readonly sealedAddress: string | null
+  /** Signs requests to the web hook, sealed; null for a mail server. */
+  readonly sealedSecret: string | null
 }
 
 /** The current settings, remembered because every login needs them. */
@@ -218,4 +249,4 @@ export async function putMailSettings(tx: WriteTx, settings: MailSettings): Prom
 }
 
 const SETTING = 'mail'
-const DEFAULT: MailSettings = { sender: null, sealedAddress: null }
+const DEFAULT: MailSettings = { sender: null, sealedAddress: null, sealedSecret: null }

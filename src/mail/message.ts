@@ -3,6 +3,8 @@ import { requireEmail } from '../domain/value/email'
 
 /** A mail as it is handed to its transport. */
 export interface Message {
+  /** The same for every attempt to send it. */
+  readonly id: string
   readonly letter: Letter
   /** `Name <address>` */
   readonly from: string

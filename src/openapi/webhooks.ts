@@ -84,20 +84,9 @@ export const WEBHOOKS = {
       summary: 'Decide about a new user',
       description:
         'Called when a person logs in for the first time and the sign-up policy of the database is a web hook: `satchel policy set --new-users webhook --hook-url https://app.example.com/new-user`. Every request is signed according to Standard Webhooks with the secret that this command prints once: verify it with one of their libraries.\n\nThe answer must arrive within five seconds and have at most 128 KiB. Without an answer, or with a status of 5xx, 408, 425 or 429, the request is repeated up to two times with the same `webhook-id`. Then, and after any other answer, the login fails with `WEBHOOK_ERROR`, and the person may try again with the same code; the reason is logged.',
-      parameters: [
-        header('webhook-id', 'The same for every repetition of a request.', {
-          type: 'string',
-        }),
-        header('webhook-timestamp', 'The time of sending, in seconds since the epoch.', {
-          type: 'string',
-          pattern: String.raw`^\d+$`,
-        }),
-        header(
-          'webhook-signature',
-          '`v1,` and base64 of the HMAC-SHA-256 of `<webhook-id>.<webhook-timestamp>.<body>`, whose key is base64 behind `whsec_` in the secret. For some days after `satchel policy rotate-secret` there are two, separated by a blank.',
-          { type: 'string' },
-        ),
-      ],
+      parameters: signature(
+        '`v1,` and base64 of the HMAC-SHA-256 of `<webhook-id>.<webhook-timestamp>.<body>`, whose key is base64 behind `whsec_` in the secret. For some days after `satchel policy rotate-secret` there are two, separated by a blank.',
+      ),
       requestBody: {
         required: true,
         content: json(schemaRef('NewUserQuestion'), 'The person who has logged in', {
@@ -123,8 +112,10 @@ export const WEBHOOKS = {
       tags: ['login'],
       summary: 'Send a mail',
       description:
-        'Called instead of a mail server when the address of `satchel mail set` is that of a web hook. The content of the mail lets its reader log in, so the address should be secret, such as `https://app.example.com/mail?key=…`.\n\nA status from 200 to 299 within five seconds means that the hook accepted the mail, 400, 410, 413 or 422 that it rejects it for good. After any other answer the request is repeated, at growing intervals, until the content of the mail expires. A mail may be delivered twice.',
-      parameters: [],
+        'Called instead of a mail server when the address of `satchel mail set` is that of a web hook. Every request is signed according to Standard Webhooks with the secret that this command prints once, or with `SATCHEL_MAIL_HOOK_SECRET` if the web hook is that of the server: verify it with one of their libraries.\n\nA status from 200 to 299 within five seconds means that the hook accepted the mail, 400, 410, 413 or 422 that it rejects it for good. After any other answer the request is repeated, at growing intervals, until the content of the mail expires. A mail may be delivered twice.',
+      parameters: signature(
+        '`v1,` and base64 of the HMAC-SHA-256 of `<webhook-id>.<webhook-timestamp>.<body>`, whose key is base64 behind `whsec_` in the secret.',
+      ),
       requestBody: {
         required: true,
         content: json(schemaRef('Mail'), 'A one-time code', {
@@ -165,6 +156,18 @@ function texts(properties: Readonly<Record<string, string>>): Schema {
       ]),
     ),
   }
+}
+
+/** The headers that authenticate a request (Standard Webhooks). */
+function signature(description: string): Parameter[] {
+  return [
+    header('webhook-id', 'The same for every repetition of a request.', { type: 'string' }),
+    header('webhook-timestamp', 'The time of sending, in seconds since the epoch.', {
+      type: 'string',
+      pattern: String.raw`^\d+$`,
+    }),
+    header('webhook-signature', description, { type: 'string' }),
+  ]
 }
 
 function header(name: string, description: string, schema: Schema): Parameter {

@@ -85,8 +85,20 @@ test.each([
   ['smtpUrl', 'smtp://', 'smtp://user:password@host:port'],
   ['mailHook', 'smtp://example.com', 'the https address of a web hook'],
   ['mailFrom', 'My App', 'a name and an address'],
+  ['mailHookSecret', 'secret', 'whsec_ and 24 to 64 random bytes'],
+  ['mailHookSecret', `whsec_${'A'.repeat(8)}`, 'whsec_ and 24 to 64 random bytes'],
 ])('refuses %s %p', (name, value, expected) => {
   expect(() => readConfig({ environment, flags: { [name]: value } })).toThrow(expected)
+})
+
+test('signs requests to a mail hook: it wants a secret for it', () => {
+  const address = { SATCHEL_MAIL_HOOK: 'https://hooks.example.com/' }
+  expect(() => readConfig({ environment: address })).toThrow(
+    '--mail-hook needs SATCHEL_MAIL_HOOK_SECRET',
+  )
+  const secret = `whsec_${Buffer.alloc(32).toString('base64')}`
+  const both = { ...address, SATCHEL_MAIL_HOOK_SECRET: secret }
+  expect(readConfig({ environment: both }).mailHookSecret).toBe(secret)
 })
 
 test('limits rates according to the table, except for the limits that are configured', () => {

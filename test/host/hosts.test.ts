@@ -27,7 +27,14 @@ function setup(options: Partial<HostsOptions> = {}, parts: Partial<HostContext> 
     clock,
     tokenLimits: DEFAULT_LIMITS,
     call,
-    mail: { address: null, sender: null, call, isPrinting: () => false, print() {} },
+    mail: {
+      address: null,
+      sender: null,
+      hookSecret: null,
+      call,
+      isPrinting: () => false,
+      print() {},
+    },
     isSending: true,
     secretKey: async () => new Uint8Array(32).fill(1),
     openBlobs: async ({ name }) =>

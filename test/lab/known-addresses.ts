@@ -17,6 +17,7 @@ export async function timeAddresses(samples: number, seed: number): Promise<Find
   await using executable = await setupExecutable({
     environment: {
       SATCHEL_MAIL_HOOK: `http://127.0.0.1:${hook.port}/`,
+      SATCHEL_MAIL_HOOK_SECRET: `whsec_${Buffer.alloc(32).toString('base64')}`,
       SATCHEL_ALLOW_PRIVATE_ADDRESSES: '127.0.0.0/8',
       // Each request comes from another network, so that the caps do not apply.
       SATCHEL_TRUST_PROXY: '127.0.0.0/8',

@@ -295,6 +295,7 @@ function serverAt(port: number) {
   return {
     address: `smtp://127.0.0.1:${port}`,
     sender: 'test@example.com',
+    hookSecret: null,
     call: () => Promise.reject(new Error('no hook here')),
     isPrinting: () => false,
     print: () => undefined,

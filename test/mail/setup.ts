@@ -9,6 +9,7 @@ import { parseNetworks } from '../../src/net/networks'
 import { setupStore, MINUTE, type TestClock } from '../auth/setup'
 
 export const ALICE = 'alice@example.com'
+export const HOOK_SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 
 /** A one-time code for Alice, good for ten minutes. */
 export function otpLetter(clock: TestClock, changes: Partial<Letter<'otp'>> = {}): Letter<'otp'> {
@@ -56,6 +57,7 @@ export async function setupMailer(
       server: {
         address: null,
         sender: 'Test <test@example.com>',
+        hookSecret: HOOK_SECRET,
         call: createOutbound({ allowed: parseNetworks('127.0.0.0/8')! }),
         isPrinting: () => false,
         print: (message) => void printed.push(message),

@@ -12,6 +12,7 @@ import { startSmtp } from './smtp-server'
 
 const clock = createTestClock()
 const message: Message = {
+  id: 'msg_1',
   letter: otpLetter(clock),
   from: 'Mein Prüfer <test@example.com>',
   subject: 'Hej på dig',

@@ -28,7 +28,7 @@ test('the question to a web hook and its answer are what the document says', asy
 
 test('the mails that a web hook gets are what the document says', async () => {
   await using server = await setupDocument()
-  const { requestBody } = server.document.webhooks['mail']!.post
+  const { parameters, requestBody } = server.document.webhooks['mail']!.post
   const { schema, examples } = requestBody.content['application/json']!
   const bodies: unknown[] = []
   using hook = Bun.serve({
@@ -36,6 +36,9 @@ test('the mails that a web hook gets are what the document says', async () => {
     port: 0,
     fetch: async (request) => {
       bodies.push(await request.json())
+      for (const { name, schema: expected } of parameters) {
+        expect(server.faults(expected, request.headers.get(name))).toEqual([])
+      }
       return new Response(null, { status: 202 })
     },
   })

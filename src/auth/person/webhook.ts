@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock'
 import { SatchelError } from '../../domain/value/error'
 import { randomToken } from '../../domain/value/id'
+import { signWebhook, type WebhookMessage } from '../../domain/value/webhook-signature'
 import { parseJson } from '../../domain/json/scan'
 import type { Policy, Verdict, Person } from '../../domain/user/policy'
 import type { Database } from '../../domain/store/store'
@@ -15,7 +16,6 @@ import {
   type WebhookRotation,
 } from '../../domain/user/webhook'
 import { type Outbound, OutboundError } from '../../net/outbound'
-import { createHmac } from 'node:crypto'
 
 /** The web hook that decides about new users of one database (protocol.md §13.1). */
 export interface Webhook {
@@ -166,34 +166,5 @@ function understand(host: string, answer: Uint8Array): Verdict {
   } catch (error) {
     if (!(error instanceof SatchelError)) throw error
     throw new WebhookFailure(`${host} did not answer with a verdict: ${error.message}`, false)
-  }
-}
-
-/** A request to a web hook, before it is signed. */
-export interface WebhookMessage {
-  /** The same for every attempt, so that a hook can recognize a repeated message. */
-  readonly id: string
-  readonly body: string
-}
-
-/**
- * The headers that authenticate a request to a web hook (Standard Webhooks 1.0.0): an HMAC-SHA-256 of id,
- * time and body with each of the secrets. `now` in ms.
- */
-export function signWebhook(
-  { id, body }: WebhookMessage,
-  secrets: readonly string[],
-  now: number,
-): Readonly<Record<string, string>> {
-  const seconds = Math.floor(now / 1000)
-  const signatures = secrets.map((secret) => {
-    const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
-    const hmac = createHmac('sha256', key).update(`${id}.${seconds}.${body}`)
-    return `v1,${hmac.digest('base64')}`
-  })
-  return {
-    'webhook-id': id,
-    'webhook-timestamp': String(seconds),
-    'webhook-signature': signatures.join(' '),
   }
 }

@@ -81,8 +81,11 @@ export interface Mailer extends AsyncDisposable {
   post(tx: WriteTx, letter: Letter): Promise<void>
   /** Undefined when mails cannot be sent. */
   route(): Promise<MailRoute | undefined>
-  /** Throws `UNPROCESSABLE`. */
-  configure(change: MailChange): Promise<void>
+  /**
+   * Returns the new secret that signs requests when the new address is a web hook, else null. It is not
+   * shown again. Throws `UNPROCESSABLE`.
+   */
+  configure(change: MailChange): Promise<string | null>
   /** Sends a letter at once and once. Throws `MAIL_FAILED` with what the other side said. */
   trySend(letter: Letter): Promise<MailRoute>
 }

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { SatchelError } from '../value/error'
 import { getOwn, isRecord } from '../value/value'
 import type { ReadTx, WriteTx } from '../store/store'
@@ -6,6 +5,7 @@ import type { Vault } from '../store/vault'
 import { USER_DATA, userDataOf } from './change'
 import { changePolicy, findPolicy, type Policy, type Verdict } from './policy'
 import { DAY } from '../value/time'
+import { newWebhookSecret } from '../value/webhook-signature'
 
 /** The address of the web hook for new users, and the secret that signs its requests. */
 export interface WebhookAddress {
@@ -109,11 +109,6 @@ const SETTING = 'webhook'
 const LABEL = 'web hook'
 const ACTIONS = ['prod', 'eval', 'reject'] as const
 const MAX_OVERLAP_DAYS = 365
-
-/** In the form that the libraries of Standard Webhooks take. */
-function newWebhookSecret(): string {
-  return `whsec_${randomBytes(32).toString('base64')}`
-}
 
 async function findSecrets(tx: ReadTx): Promise<WebhookSecrets | undefined> {
   const setting = await tx.settings.find(SETTING)

@@ -72,6 +72,7 @@ describe('step 1 (protocol.md §2.1, §2.2)', () => {
       server: {
         address: null,
         sender: null,
+        hookSecret: null,
         call: () => Promise.reject(new Error('no hook here')),
         isPrinting: () => false,
         print: () => undefined,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { createVault } from '../../../src/auth/key/seal'
-import { createWebhook, signWebhook } from '../../../src/auth/person/webhook'
+import { createWebhook } from '../../../src/auth/person/webhook'
+import { signWebhook } from '../../../src/domain/value/webhook-signature'
 import { createOutbound } from '../../../src/net/outbound'
 import { codeOf, DAY, refusalOf } from '../setup'
 import {
