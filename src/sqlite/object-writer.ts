@@ -1,4 +1,3 @@
-import { SQLiteError } from 'bun:sqlite'
 import type {
   IndexEntry,
   ObjectPut,
@@ -15,7 +14,7 @@ import { ObjectReads } from './objects'
 import { highestOf, fitsOneRead } from './places'
 import { erasing } from './realms'
 import type { TxContext, WriteContext } from './context'
-import type { Awaitable } from '../domain/store/records'
+import { andThen, type Awaitable } from '../domain/store/records'
 import type { RealmRef } from '../domain/store/realms'
 import type { Table } from '../domain/store/tables'
 
@@ -25,10 +24,18 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
     const { unit } = context
     if (table.builtIn) unit.touchPolicy()
     return inTurns(unit, puts, (put) => {
-      noteLargest(context, unit, table, put.value)
       if (put.previous === undefined) return insert(context, unit, table, put, now)
       return update(context, unit, table, put, put.previous, now)
     })
+  }
+
+  insert(table: Table, put: ObjectPut, now: number) {
+    const { context } = this
+    const { unit } = context
+    const seq = insertRow(context, unit, table, put, now)
+    if (seq === undefined) return false
+    if (table.builtIn) unit.touchPolicy()
+    return andThen(putEntries(context, seq, put.entries), () => true)
   }
 
   remove(table: Table, removals: readonly ObjectRemoval[], now: number) {
@@ -97,23 +104,36 @@ function insert(
   put: ObjectPut,
   now: number,
 ): Awaitable<void> {
-  const statement = context.connection.prepare(
-    `INSERT INTO ${objectTable(table.number)} (seq, key, realm, owner, revision, updated_at, value) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-  )
-  const seq = unit.group.counters.nextSeq
-  unit.group.counters.nextSeq += 1
-  const run = () =>
-    statement.run(seq, put.key, put.realm, put.owner, unit.revision(), now, put.value)
-  try {
-    run()
-  } catch (error) {
-    if (!(error instanceof SQLiteError) || error.code !== 'SQLITE_CONSTRAINT_UNIQUE') throw error
+  let seq = insertRow(context, unit, table, put, now)
+  if (seq === undefined) {
     freeKey(context, table, put.key)
-    run()
+    seq = insertRow(context, unit, table, put, now)
   }
+  if (seq !== undefined) return putEntries(context, seq, put.entries)
+}
+
+/** Returns the position of the row; undefined, with nothing changed, when its key is taken. */
+function insertRow(
+  context: WriteContext,
+  unit: Unit,
+  table: Table,
+  put: ObjectPut,
+  now: number,
+): number | undefined {
+  const { counters } = unit.group
+  const seq = counters.nextSeq
+  const { changes } = context.connection
+    .prepare(
+      `INSERT INTO ${objectTable(table.number)} (seq, key, realm, owner, revision, updated_at, value) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`,
+    )
+    .run(seq, put.key, put.realm, put.owner, unit.nextRevision(), now, put.value)
+  if (changes === 0) return undefined
+  counters.nextSeq += 1
+  unit.revision()
+  noteLargest(context, unit, table, put.value)
   putRefs(context, table.number, seq, put)
   touchRealm(context, unit, table, put)
-  return putEntries(context, seq, put.entries)
+  return seq
 }
 
 /**
@@ -144,6 +164,7 @@ function update(
   previous: StoredObject,
   now: number,
 ): Awaitable<void> {
+  noteLargest(context, unit, table, put.value)
   context.connection
     .prepare(
       `UPDATE ${objectTable(table.number)} SET realm = ?, owner = ?, revision = ?, updated_at = ?, stamps = NULL, value = ? WHERE seq = ?`,

@@ -36,6 +36,11 @@ export class Unit {
     return this.#announced().revision
   }
 
+  /** The revision that `revision` would take, for a change that may come to nothing. */
+  nextRevision(): number {
+    return this.#changes?.revision ?? this.group.counters.revision + 1
+  }
+
   /** Announces a change to the objects of a table in a realm, or to the realm itself. */
   touchRealm(realm: RealmRef, table?: string): void {
     const { realms, tables } = this.#announced()

@@ -42,6 +42,31 @@ export function describeObjects(openStore: OpenStore): void {
       })
     })
 
+    test('are inserted where their key is free, and left as they are where it is taken', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things', 'id, country')
+      const index = table.indexes[0]?.number ?? 0
+      const entries = [entry(index, 1)]
+      await database.write(async (tx) => {
+        expect(await tx.objects.insert(table, fresh('a', { entries }), NOW)).toBe(true)
+        const before = await tx.revision()
+        const other = fresh('a', { value: '{"id":"a","other":1}', entries: [entry(index, 2)] })
+        expect(await tx.objects.insert(table, other, NOW)).toBe(false)
+        expect(await tx.revision()).toBe(before)
+      })
+      const found = await find(database, table, 'a')
+      expect(await database.write((tx) => tx.objects.insert(table, fresh('a'), NOW))).toBe(false)
+      expect(await find(database, table, 'a')).toEqual(found)
+      expect(found?.value).toBe('{"id":"a"}')
+      const located = async (key: number) => {
+        const lookup = { index, keys: [entry(index, key).key] }
+        return database.read((tx) => tx.objects.locate(table, 0, { lookup }))
+      }
+      expect((await located(1))?.length).toBe(1)
+      expect((await located(2))?.length).toBe(0)
+    })
+
     test('are found by exactly their key', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture

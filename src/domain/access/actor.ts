@@ -1,7 +1,7 @@
 import { SatchelError } from '../value/error'
 import { type Scope, SCOPES } from '../value/scope'
 import type { ReadTx } from '../store/store'
-import type { Awaitable } from '../store/records'
+import { andThen, type Awaitable } from '../store/records'
 import type { User } from '../store/users'
 
 /** The caller, as far as the domain needs to know. */
@@ -91,9 +91,8 @@ export function requireStanding(tx: ReadTx, { bond }: Actor): Awaitable<Standing
  * `requireStanding` for a write at `now`, ms. Throws `LICENSE_EXPIRED` as well (design.md §4
  * Licences).
  */
-export async function requireWriter(tx: ReadTx, actor: Actor, now: number): Promise<void> {
-  const { user } = await requireStanding(tx, actor)
-  requireLicense(user, now)
+export function requireWriter(tx: ReadTx, actor: Actor, now: number): Awaitable<void> {
+  return andThen(requireStanding(tx, actor), ({ user }) => requireLicense(user, now))
 }
 
 /** Undefined when the client or the user is gone, even if there is a new user with the same id. */

@@ -2,6 +2,7 @@ import { SatchelError, quoted } from '../value/error'
 import { randomToken } from '../value/id'
 import type { Draft } from '../object/draft'
 import { type WireObject, getOwn, isRecord, parseStored, setOwn } from '../value/value'
+import { andThen } from '../store/records'
 import type { WriteTx } from '../store/store'
 import { parseRef, refOf, requireBlobType } from '../value/blob'
 import type { BlobLimits } from './limits'
@@ -24,10 +25,11 @@ export interface OffloadParts {
 
 /** The offload step that `upsertObjects` is given. */
 export function offloadWith(parts: OffloadParts): BeginOffload {
-  return async (tx) => {
-    const rule = (await findOffloadRule(tx)) ?? parts.rule
-    return rule.beyond === undefined ? undefined : createOffload(parts, rule)
-  }
+  return (tx) =>
+    andThen(findOffloadRule(tx), (own) => {
+      const rule = own ?? parts.rule
+      return rule.beyond === undefined ? undefined : createOffload(parts, rule)
+    })
 }
 
 function createOffload({ contents, limits }: OffloadParts, rule: OffloadRule): Offload {

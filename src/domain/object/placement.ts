@@ -2,6 +2,7 @@ import { refuseRealm } from './authorize'
 import { SatchelError, quoted } from '../value/error'
 import type { StoredObject } from '../store/objects'
 import { PUBLIC_REALM, PUBLIC_REALM_REF, type Realm } from '../store/realms'
+import { andThen, type Awaitable } from '../store/records'
 import type { WriteTx } from '../store/store'
 import { requireUserId } from '../value/user-id'
 import { type Draft, withFields } from './draft'
@@ -9,19 +10,20 @@ import type { Placement, Writing } from './writing'
 import type { Table } from '../store/tables'
 
 /** Decides realm, owner and key of a draft and writes them into it (design.md §5.1). */
-export async function place(
+export function place(
   writing: Writing,
   draft: Draft,
   previous: StoredObject | undefined,
-): Promise<Placement> {
-  const { tx, table } = writing
-  const realm = await realmFor(writing, draft, previous)
-  const owner = draft.owner !== undefined ? draft.owner : defaultOwner(writing, realm, previous)
-  const key = draft.key ?? newKey(tx, table, realm)
-  requirePrivatePlace(table, key, realm.id)
-  const path = table.primaryKey?.[0] ?? ''
-  const fields = { ...(draft.key === undefined ? { [path]: key } : {}), realmId: realm.id, owner }
-  return { draft: withFields(draft, fields), key, realm, owner, previous }
+): Awaitable<Placement> {
+  return andThen(realmFor(writing, draft, previous), (realm) => {
+    const { tx, table } = writing
+    const owner = draft.owner !== undefined ? draft.owner : defaultOwner(writing, realm, previous)
+    const key = draft.key ?? newKey(tx, table, realm)
+    requirePrivatePlace(table, key, realm.id)
+    const path = table.primaryKey?.[0] ?? ''
+    const fields = { ...(draft.key === undefined ? { [path]: key } : {}), realmId: realm.id, owner }
+    return { draft: withFields(draft, fields), key, realm, owner, previous }
+  })
 }
 
 /**
@@ -53,12 +55,12 @@ function defaultOwner(
   return writing.isGlobal && writing.view !== 'my' ? null : writing.subject
 }
 
-async function realmFor(
+function realmFor(
   writing: Writing,
   draft: Draft,
   previous: StoredObject | undefined,
-): Promise<Realm> {
-  const { tx, table, view, subject, isGlobal } = writing
+): Awaitable<Realm> {
+  const { tx, table, view } = writing
   if (view === 'public') {
     if (previous !== undefined && previous.realm !== PUBLIC_REALM_REF) {
       throw new SatchelError('CONFLICT', `An object of another realm has this key: use another key`)
@@ -67,21 +69,23 @@ async function realmFor(
   }
   if (table.name === 'realms') return realmOfRow(writing, draft, previous)
   if (draft.realmId === undefined && previous !== undefined) {
-    const unchanged = await tx.realms.findByRef(previous.realm)
-    if (unchanged !== undefined) return unchanged
+    const unchanged = tx.realms.findByRef(previous.realm)
+    return andThen(unchanged, (found) => found ?? namedRealm(writing, draft))
   }
-  const id = draft.realmId ?? subject
+  return namedRealm(writing, draft)
+}
+
+/** The realm that a draft names, or the private one of the writer. */
+function namedRealm({ tx, subject, isGlobal }: Writing, { realmId }: Draft): Awaitable<Realm> {
+  const id = realmId ?? subject
   if (id === subject && !id.startsWith('rlm')) return tx.realms.ensure(id)
-  if (!isGlobal) {
-    const found = await tx.realms.find(id)
-    if (found === undefined) throw refuseRealm()
-    return found
-  }
-  if (!id.startsWith('rlm')) return tx.realms.ensure(requireUserId(id))
-  const found = await tx.realms.find(id)
-  if (found !== undefined) return found
-  throw new SatchelError('UNKNOWN_REALM', `There is no realm ${quoted(id)}: create it first`, {
-    reason: 'realmId',
+  if (isGlobal && !id.startsWith('rlm')) return tx.realms.ensure(requireUserId(id))
+  return andThen(tx.realms.find(id), (found) => {
+    if (found !== undefined) return found
+    if (!isGlobal) throw refuseRealm()
+    throw new SatchelError('UNKNOWN_REALM', `There is no realm ${quoted(id)}: create it first`, {
+      reason: 'realmId',
+    })
   })
 }
 

@@ -3,6 +3,7 @@ import { authorizePut, needsReadableRefs, requireReadableRefs } from './authoriz
 import type { ObjectPut, StoredObject } from '../store/objects'
 import type { Draft } from './draft'
 import { place } from './placement'
+import { andThen, type Awaitable } from '../store/records'
 import { storedTraces, tracesOf } from './traces'
 import { type Placement, type RowRules, type Writing, rulesOf } from './writing'
 import type { Table } from '../store/tables'
@@ -18,9 +19,40 @@ const BATCH_ENTRIES = 5_000
  * `UNKNOWN_REALM`, `CONFLICT`, `UNPROCESSABLE`, `BLOB_NOT_READABLE` naming the property, or
  * `NOT_AUTHORIZED` with the missing permission, and the errors of the rules of the table.
  */
-export function putDrafts(writing: Writing, drafts: readonly Draft[]): Promise<string[]> {
+export function putDrafts(writing: Writing, drafts: readonly Draft[]): Awaitable<string[]> {
   const rules = rulesOf(writing.rulesByTable, writing.table)
-  return rules === undefined ? putAll(writing, drafts) : putRows(writing, rules, drafts)
+  if (rules !== undefined) return putRows(writing, rules, drafts)
+  const [draft] = drafts
+  if (draft === undefined || drafts.length > 1) return putAll(writing, drafts)
+  return andThen(insertNew(writing, draft), (text) =>
+    text === undefined ? putAll(writing, drafts) : [text],
+  )
+}
+
+/**
+ * Writes a single object as a new one, without looking for one that it would replace. Undefined, with
+ * nothing written, where that needs a look: `putAll` decides then.
+ */
+function insertNew(writing: Writing, draft: Draft): Awaitable<string | undefined> {
+  const { tx, table, now } = writing
+  // Without a realm, that of the object there would count.
+  if (draft.realmId === undefined || writing.offload !== undefined) return undefined
+  return andThen(place(writing, draft, undefined), (placement) => {
+    if (!writing.isGlobal && !mayInsert(writing, placement)) return undefined
+    if (needsReadableRefs(writing, placement)) return undefined
+    const inserted = tx.objects.insert(table, putOf(table, placement), now)
+    return andThen(inserted, (isNew) => (isNew ? placement.draft.text : undefined))
+  })
+}
+
+function mayInsert(writing: Writing, placement: Placement): boolean {
+  try {
+    authorizePut(writing, placement)
+    return true
+  } catch {
+    // The owner of an object with this key may be allowed to replace it.
+    return false
+  }
 }
 
 /** Objects of ordinary tables do not change permissions, so they are written in batches. */

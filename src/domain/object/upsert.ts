@@ -2,6 +2,7 @@ import { accessOf } from '../access/access'
 import { type Actor, requireWriter } from '../access/actor'
 import { SatchelError, quoted } from '../value/error'
 import { PUBLIC_REALM } from '../store/realms'
+import { andThen, type Awaitable } from '../store/records'
 import type { Database } from '../store/store'
 import { nextTurn } from '../value/turn'
 import type { ViewName } from '../access/view'
@@ -63,14 +64,22 @@ export interface UpsertPlan {
  * Refuses, before any object is read, a caller who may not write or a table that is unknown. Throws
  * `UNKNOWN_TABLE`, and as `requireWriter`.
  */
-export function prepareUpsert(database: Database, target: UpsertTarget): Promise<UpsertPlan> {
-  const { actor, now } = target
-  return database.read(async (tx) => {
-    await requireWriter(tx, actor, now)
-    await accessOf(tx, actor)
-    const table = await requireTable(tx, target.table)
-    return { table, offload: await target.beginOffload?.(tx) }
-  })
+export function prepareUpsert(database: Database, target: UpsertTarget): Awaitable<UpsertPlan> {
+  const { actor, now, beginOffload = keepInline } = target
+  return database.read((tx) =>
+    andThen(requireWriter(tx, actor, now), () =>
+      // The unit that follows finds it remembered.
+      andThen(accessOf(tx, actor), () =>
+        andThen(requireTable(tx, target.table), (table) =>
+          andThen(beginOffload(tx), (offload) => ({ table, offload })),
+        ),
+      ),
+    ),
+  )
+}
+
+function keepInline(): undefined {
+  return undefined
 }
 
 /**
@@ -89,26 +98,29 @@ export async function upsertObjects(database: Database, upsert: Upsert): Promise
   const keys = [{ table: upsert.table, keys: drafts.flatMap(({ key: known }) => known ?? []) }]
   const write = () =>
     database.write(
-      async (tx) => {
-        await requireWriter(tx, actor, upsert.now)
-        const current = await requireTable(tx, upsert.table)
-        if (current.primaryKey?.join() !== table.primaryKey?.join()) {
-          throw new SatchelError('CONFLICT', 'The schema changed meanwhile: repeat the request')
-        }
-        const writing: Writing = {
-          tx,
-          actor,
-          subject,
-          isGlobal: actor.scopes.has('GLOBAL_WRITE'),
-          view: upsert.view,
-          table: current,
-          access: await accessOf(tx, actor),
-          now,
-          rulesByTable,
-          ...(offload === undefined ? {} : { offload }),
-        }
-        return putDrafts(writing, drafts)
-      },
+      (tx) =>
+        andThen(requireWriter(tx, actor, now), () =>
+          andThen(requireTable(tx, upsert.table), (current) => {
+            if (current.primaryKey?.join() !== table.primaryKey?.join()) {
+              throw new SatchelError('CONFLICT', 'The schema changed meanwhile: repeat the request')
+            }
+            return andThen(accessOf(tx, actor), (access) => {
+              const writing: Writing = {
+                tx,
+                actor,
+                subject,
+                isGlobal: actor.scopes.has('GLOBAL_WRITE'),
+                view: upsert.view,
+                table: current,
+                access,
+                now,
+                rulesByTable,
+                ...(offload === undefined ? {} : { offload }),
+              }
+              return putDrafts(writing, drafts)
+            })
+          }),
+        ),
       upsert.signal === undefined ? { keys } : { keys, signal: upsert.signal },
     )
   return offload === undefined ? await write() : await offload.keep(write)

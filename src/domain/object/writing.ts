@@ -110,7 +110,7 @@ export interface Offload {
 }
 
 /** Begins the offload of one request; undefined where every value stays in its object. */
-export type BeginOffload = (tx: ReadTx) => Promise<Offload | undefined>
+export type BeginOffload = (tx: ReadTx) => Awaitable<Offload | undefined>
 
 export function heldIn(writing: Writing, realm: RealmRef): readonly PermissionSet[] {
   return held(writing.access, realm)

@@ -151,6 +151,8 @@ export interface ObjectWriter extends ObjectReader {
    * whose key is taken throws `CONFLICT`. Leaves a tombstone in a realm the object moved out of.
    */
   put(table: Table, puts: readonly ObjectPut[], now: number): Awaitable<void>
+  /** `put` for one new object. False, with nothing changed, when its key is taken. */
+  insert(table: Table, put: ObjectPut, now: number): Awaitable<boolean>
   /** Removes objects, leaving tombstones. */
   remove(table: Table, removals: readonly ObjectRemoval[], now: number): Awaitable<void>
   /** Adds the entries of a new index for rows that were there before it was declared. */

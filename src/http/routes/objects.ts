@@ -7,6 +7,7 @@ import { listObjects } from '../../domain/object/list'
 import { getObject } from '../../domain/object/object'
 import { removeObject } from '../../domain/object/remove'
 import { prepareUpsert, upsertObjects } from '../../domain/object/upsert'
+import type { SendInvitation } from '../../domain/rows/invitation'
 import { ROW_RULES, rowRulesWith } from '../../domain/rows/row-rules'
 import { andThen, type Awaitable } from '../../domain/store/records'
 import { decodePercent } from '../../domain/value/percent'
@@ -160,6 +161,8 @@ function tableHandlers(http: HttpContext, paths: TablePaths) {
       limits: http.writeLimits,
       now: http.clock.now(),
     }
+    const sendInvitation: SendInvitation = (tx, facts) =>
+      host.invitations.send(tx, facts, call.sent.headers.get('origin'))
     // Before the body is read: a caller who may not write need not send it.
     const plan = await prepareUpsert(host.database, target)
     return await http.bodies.json(call.sent, async (body, bytes) => {
@@ -175,9 +178,7 @@ function tableHandlers(http: HttpContext, paths: TablePaths) {
         ...(key === undefined ? {} : { key }),
         ...(isArray && body.length > FEW ? { signal: call.sent.signal } : {}),
         now: http.clock.now(),
-        rulesByTable: rowRulesWith((tx, facts) =>
-          host.invitations.send(tx, facts, call.sent.headers.get('origin')),
-        ),
+        rulesByTable: plan.table.builtIn ? rowRulesWith(sendInvitation) : ROW_RULES,
       })
       if (wantsMinimal(call.sent)) return answer(call, null, { status: 204, type: null })
       return answer(call, isArray ? `[${texts.join(',')}]` : (texts[0] ?? ''))
