@@ -2,13 +2,14 @@ import type {
   ChangePosition,
   Chunk,
   ChunkSize,
+  IndexLookup,
   ObjectReader,
   Places,
   StoredObject,
   StoredRow,
 } from '../domain/store/objects'
 import { erasing } from './realms'
-import { gather, fitsOneRead, locate } from './places'
+import { firstPositions, gather, mayWalk, fitsOneRead, locate } from './places'
 import { objectTable } from './tables'
 import { changes } from './changes'
 import type { TxContext } from './context'
@@ -48,6 +49,14 @@ export class ObjectReads<Context extends TxContext = TxContext> implements Objec
 
   locate(table: Table, after: number, by: Places) {
     return locate(this.context, table, after, by)
+  }
+
+  mayWalk(lookup: IndexLookup) {
+    return mayWalk(this.context, lookup)
+  }
+
+  walk(table: Table, after: number, size: ChunkSize, lookup: IndexLookup) {
+    return walk(this.context, table, after, size, lookup)
   }
 
   load(table: Table, positions: Float64Array, size: ChunkSize) {
@@ -131,6 +140,21 @@ function scanText(
 function isLast(context: TxContext, table: Table, seq: number): boolean {
   const name = objectTable(table.number)
   return context.connection.prepare(`SELECT 1 FROM ${name} WHERE seq > ? LIMIT 1`).get(seq) === null
+}
+
+function walk(
+  context: TxContext,
+  table: Table,
+  after: number,
+  size: ChunkSize,
+  lookup: IndexLookup,
+): Chunk | undefined {
+  if (!mayWalk(context, lookup)) return undefined
+  const positions = firstPositions(context, lookup, after, size.rows + 1)
+  const isEnd = positions.length <= size.rows
+  const loaded = isEnd ? positions : positions.subarray(0, size.rows)
+  const chunk = load(context, table, loaded, size)
+  return isEnd || chunk.next !== undefined ? chunk : { ...chunk, next: loaded.at(-1) }
 }
 
 function load(context: TxContext, table: Table, positions: Float64Array, size: ChunkSize): Chunk {

@@ -179,3 +179,31 @@ function positionsOfLookup(
   }
   return Float64Array.from(found).toSorted()
 }
+
+/** Entries of one key are in order of creation, those of a range are not. */
+export function mayWalk(context: TxContext, { index, range }: IndexLookup): boolean {
+  const highest = highestOf(context, index)
+  return range === undefined || (range.lower[0] ?? 0) > highest
+}
+
+/** The first `most` positions after `after` that these keys lead to, ascending. */
+export function firstPositions(
+  context: TxContext,
+  { index, keys }: IndexLookup,
+  after: number,
+  most: number,
+): Float64Array {
+  const statement = context.connection.prepare(
+    'SELECT seq FROM index_entries WHERE index_number = ? AND key = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?',
+  )
+  let first = new Float64Array(0)
+  let last = Number.MAX_SAFE_INTEGER
+  for (const key of keys) {
+    const rows = statement.values(index, key, after, last, most) as [number][]
+    if (rows.length === 0) continue
+    const both = new Set([...first, ...rows.map(([seq]) => seq)])
+    first = Float64Array.from(both).toSorted().subarray(0, most)
+    if (first.length === most) last = first.at(-1)!
+  }
+  return first
+}

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { PUBLIC_REALM_REF, type RealmRef } from '../../src/domain/store/realms'
+import type { IndexLookup } from '../../src/domain/store/objects'
 import type { Database } from '../../src/domain/store/store'
+import type { Table } from '../../src/domain/store/tables'
 import {
   declareIn,
   ensureRealm,
@@ -89,6 +91,11 @@ export function describeLocating(openStore: OpenStore): void {
           )
           expect([...(located ?? [])]).toEqual(expected)
           expect(gathered?.map(({ seq }) => seq)).toEqual(expected)
+          if (places.range === undefined) {
+            expect(await walked(database, table, after, lookup)).toEqual(expected)
+          } else {
+            expect(await database.read((tx) => tx.objects.mayWalk(lookup))).toBe(false)
+          }
         }
       }
     })
@@ -115,6 +122,20 @@ export function describeLocating(openStore: OpenStore): void {
       }
     })
   })
+}
+
+/** The positions of all rows on the way of a look-up, in chunks of two. */
+async function walked(database: Database, table: Table, start: number, lookup: IndexLookup) {
+  const seqs: number[] = []
+  let after: number | undefined = start
+  while (after !== undefined) {
+    const from: number = after
+    const size = { rows: 2, bytes: 1_000_000 }
+    const chunk = await database.read((tx) => tx.objects.walk(table, from, size, lookup))
+    seqs.push(...(chunk?.rows.map(({ seq }) => seq) ?? [NaN]))
+    after = chunk?.next
+  }
+  return seqs
 }
 
 /** Thirty objects, `kN` under the index key N modulo 10. */

@@ -35,7 +35,7 @@ const PLANS: readonly [RegExp, RegExp][] = [
   [/^SELECT seq, realm, value FROM o_4 INDEXED/, /^SEARCH o_4 USING INDEX o_4_realm \(realm=\?\)$/],
   [
     /^SELECT seq FROM index_entries .* key = \?/,
-    /PRIMARY KEY \(index_number=\? AND key=\? AND seq>\?\)/,
+    /PRIMARY KEY \(index_number=\? AND key=\? AND seq>\?(?: AND seq<\?)?\)$/,
   ],
   [
     /^SELECT seq FROM index_entries .* key < \?/,
@@ -237,6 +237,7 @@ async function live(database: Database): Promise<void> {
     for (const lookup of lookups) {
       await tx.objects.gather(table, 0, { rows: 10, bytes: 1_000 }, { lookup })
       await tx.objects.locate(table, 0, { lookup })
+      await tx.objects.walk(table, 0, WHOLE, lookup)
     }
     await tx.objects.load(table, Float64Array.of(1, 2), WHOLE)
     await tx.objects.isRealmUsed('rlm-a')

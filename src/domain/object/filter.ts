@@ -114,10 +114,19 @@ function refusal(message: string): SatchelError {
 export interface Found {
   /** Filters that each row must still be compared with. */
   readonly filters: readonly Filter[]
-  /** Where the candidates are, ascending; undefined when they are in `rows`. */
+  /** Where the candidates are, ascending; undefined when they are in `rows` or on `path`. */
   readonly positions: Float64Array | undefined
   readonly rows: readonly StoredRow[] | undefined
+  readonly path: IndexPath | undefined
 }
+
+/** A look-up whose rows are found chunk by chunk, and the filter that they pass. */
+export interface IndexPath {
+  readonly lookup: IndexLookup
+  readonly filter: Filter
+}
+
+const NOWHERE = { positions: undefined, rows: undefined, path: undefined } as const
 
 /** Lets the first index that narrows the table down answer its filter; undefined when none does. */
 export async function findByIndex(
@@ -131,11 +140,15 @@ export async function findByIndex(
     const index = indexFor(table, filter)
     if (index === undefined) continue
     const rows = await findRows(tx, table, after, size, filter, index)
-    if (rows !== undefined) {
-      return { rows, positions: undefined, filters: filters.filter((other) => other !== filter) }
+    const others = filters.filter((other) => other !== filter)
+    if (rows !== undefined) return { ...NOWHERE, rows, filters: others }
+    const lookup = lookupOf(index, filter)
+    if (await tx.objects.mayWalk(lookup)) {
+      const isExact = !lookup.keys.some(isCutKey)
+      return { ...NOWHERE, path: { lookup, filter }, filters: isExact ? others : filters }
     }
-    const positions = await tx.objects.locate(table, after, { lookup: lookupOf(index, filter) })
-    if (positions !== undefined) return { positions, rows: undefined, filters }
+    const positions = await tx.objects.locate(table, after, { lookup })
+    if (positions !== undefined) return { ...NOWHERE, positions, filters }
   }
   return undefined
 }

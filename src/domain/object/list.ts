@@ -4,7 +4,7 @@ import type { Chunk, StoredRow, ChunkSize } from '../store/objects'
 import type { Database, ReadTx } from '../store/store'
 import { nextTurn } from '../value/turn'
 import type { ViewName } from '../access/view'
-import { type ListQuery, type Filter, matches, findByIndex } from './filter'
+import { type ListQuery, type Filter, type IndexPath, matches, findByIndex } from './filter'
 import { requireTable } from './tables'
 import { type Access, accessOf, mayRead } from '../access/access'
 import { PUBLIC_REALM_REF, type RealmRef } from '../store/realms'
@@ -84,10 +84,14 @@ async function page(
 ): Promise<List> {
   const rows: StoredRow[] = reading.rows?.slice(0, limit + 1) ?? []
   let bytes = PAGE_BYTES
+  let chunks = 0
   let after: number | undefined = reading.rows === undefined ? start : undefined
   while (after !== undefined && rows.length <= limit && bytes > 0) {
     const from: number = after
-    const wanted = reading.filters.length === 0 ? limit + 1 - rows.length : CHUNK.rows
+    // Rows of other realms are passed over: each chunk is larger than the one before.
+    const few = (limit + 1 - rows.length) * 4 ** chunks
+    const wanted = reading.filters.length === 0 ? few : CHUNK.rows
+    chunks += 1
     const size = { rows: Math.min(wanted, CHUNK.rows), bytes: CHUNK.bytes }
     const chunk: Chunk = await database.read(async (tx) => {
       await requireStanding(tx, reading.actor)
@@ -138,6 +142,8 @@ export interface Reading {
   readonly filters: readonly Filter[]
   /** Where the rows are, when an index knows. */
   readonly positions: Float64Array | undefined
+  /** The way to the rows, when an index has them in order of creation. */
+  readonly path: IndexPath | undefined
   /** All rows, when they are so few that finding them was reading them. */
   readonly rows: readonly StoredRow[] | undefined
 }
@@ -163,9 +169,12 @@ export async function prepareReading(
     realms,
     filters,
     positions: undefined,
+    path: undefined,
     rows: undefined,
   }
-  const found = await findByIndex(tx, table, start, CHUNK, filters)
+  // A page and one row more are enough to find by looking at all of them.
+  const most = query.limit === undefined ? CHUNK.rows : Math.min(CHUNK.rows, query.limit + 1)
+  const found = await findByIndex(tx, table, start, { ...CHUNK, rows: most }, filters)
   if (found !== undefined) {
     const reading = { ...base, ...found }
     return { ...reading, rows: found.rows?.filter((row) => isListed(reading, access, row)) }
@@ -185,19 +194,37 @@ export async function nextRows(
   after: number,
   size: ChunkSize,
 ): Promise<Chunk> {
-  const { table, realms, positions, actor } = reading
-  const chunk =
-    positions === undefined
-      ? await tx.objects.scan(table, after, size, realms)
-      : await tx.objects.load(table, positionsAfter(positions, after), size)
+  const chunk = await nextCandidates(tx, reading, after, size)
+  const { actor } = reading
   const access = await accessOf(tx, actor)
   return { ...chunk, rows: chunk.rows.filter((row) => isListed(reading, access, row)) }
 }
 
+async function nextCandidates(
+  tx: ReadTx,
+  { table, realms, positions, path }: Reading,
+  after: number,
+  size: ChunkSize,
+): Promise<Chunk> {
+  if (positions !== undefined) {
+    return tx.objects.load(table, positionsAfter(positions, after), size)
+  }
+  const walked = path && (await tx.objects.walk(table, after, size, path.lookup))
+  if (walked !== undefined) return walked
+  const chunk = await tx.objects.scan(table, after, size, realms)
+  if (path === undefined) return chunk
+  // Since the list began, an array was stored under the index.
+  return { ...chunk, rows: chunk.rows.filter((row) => passes([path.filter], row)) }
+}
+
+function passes(filters: readonly Filter[], row: StoredRow): boolean {
+  return matches(filters, parseStored(row.value))
+}
+
 /** The same as one text, when every row in the realms belongs to the list unchanged. */
 export async function nextText(tx: ReadTx, reading: Reading, after: number) {
-  const { table, realms, positions, filters, view, actor } = reading
-  if (positions !== undefined || filters.length > 0) return undefined
+  const { table, realms, positions, path, filters, view, actor } = reading
+  if (positions !== undefined || path !== undefined || filters.length > 0) return undefined
   if (view === 'my') {
     if (table.builtIn) return undefined
     // The reader may have lost a realm since the chunk before.
@@ -253,7 +280,7 @@ function isListed(reading: Reading, access: Access, row: StoredRow): boolean {
   const { table, view, realms, filters } = reading
   if (realms?.has(row.realm) === false) return false
   if (view === 'my' && !mayRead(access, table.name, row.realm, () => keyOfRow(row))) return false
-  return filters.length === 0 || matches(filters, parseStored(row.value))
+  return filters.length === 0 || passes(filters, row)
 }
 
 /** Called only for member rows, whose key is `id`. */

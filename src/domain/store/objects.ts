@@ -99,6 +99,18 @@ export interface ObjectReader {
    * better way.
    */
   locate(table: Table, after: number, by: Places): Awaitable<Float64Array | undefined>
+  /** True while `walk` can follow this look-up: the index has no entry in its range. */
+  mayWalk(lookup: IndexLookup): Awaitable<boolean>
+  /**
+   * The rows that a look-up finds after `after`, in order of creation: a chunk costs what it holds,
+   * however many rows follow. Undefined when `mayWalk` is false by now.
+   */
+  walk(
+    table: Table,
+    after: number,
+    size: ChunkSize,
+    lookup: IndexLookup,
+  ): Awaitable<Chunk | undefined>
   /** The rows at these positions that are still there; `next` is the position to go on after. */
   load(table: Table, positions: Float64Array, size: ChunkSize): Awaitable<Chunk>
   /**

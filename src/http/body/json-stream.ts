@@ -7,19 +7,26 @@ const encoder = new TextEncoder()
 export function jsonArray(list: List, options: StreamOptions): string | ReadableStream<Uint8Array> {
   if (list.more === undefined) return `[${list.texts.join(',')}]`
   const nextPart = partsOf(list)
-  return pacedStream(async () => {
-    const part = await nextPart()
+  return pacedStream(async (isOver) => {
+    const part = await nextPart(isOver)
     return part === undefined ? undefined : encoder.encode(part)
   }, options)
 }
 
-/** Gives the non-empty parts of the array, then undefined. */
-function partsOf(list: List): () => Promise<string | undefined> {
+/** A connection must not be idle for longer: servers and proxies between would close it. */
+const PART_EVERY = 5_000
+
+/**
+ * Gives the non-empty parts of the array, then undefined; also when nobody reads them any more. While
+ * nothing is found, a part is a line break, which JSON allows between values.
+ */
+function partsOf(list: List): (isOver: () => boolean) => Promise<string | undefined> {
   let next: List | List['more'] = list
   let opening = '['
   let comma = ''
-  return async () => {
-    while (next !== undefined) {
+  return async (isOver) => {
+    const begun = performance.now()
+    while (next !== undefined && !isOver()) {
       const { texts, more }: List = typeof next === 'function' ? await next() : next
       next = more
       const values = texts.length === 0 ? '' : comma + texts.join(',')
@@ -27,6 +34,7 @@ function partsOf(list: List): () => Promise<string | undefined> {
       opening = ''
       if (values !== '') comma = ','
       if (part !== '') return part
+      if (performance.now() - begun >= PART_EVERY) return '\n'
     }
     return undefined
   }
@@ -59,12 +67,13 @@ export interface StreamOptions {
 const STALL = 30_000
 
 /**
- * A stream of the non-empty parts that `nextPart` gives, until it gives undefined. Each part is made
+ * A stream of the non-empty parts that `nextPart` gives, until it gives undefined. A part that takes
+ * long to make asks `isOver` whether the reader is gone. Each part is made
  * when the network has accepted the one before, and is not kept: a stalled reader costs its socket and
  * one part. An answer that its reader does not accept to the end is logged as broken off.
  */
 export function pacedStream(
-  nextPart: () => Uint8Array | undefined | Promise<Uint8Array | undefined>,
+  nextPart: (isOver: () => boolean) => Uint8Array | undefined | Promise<Uint8Array | undefined>,
   { failed, stall = STALL, room }: StreamOptions,
 ): ReadableStream<Uint8Array> {
   let isOver = false
@@ -101,7 +110,7 @@ export function pacedStream(
         clearTimeout(timer)
         room?.accepted(offered)
         try {
-          const part = await nextPart()
+          const part = await nextPart(() => isOver)
           if (isOver) return
           if (part === undefined) {
             end()

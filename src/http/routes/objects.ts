@@ -2,6 +2,7 @@ import { type AnyElysia, Elysia, NotFoundError } from 'elysia'
 import { VIEWS, type ViewName } from '../../domain/access/view'
 import { offloadWith } from '../../domain/blob/offload'
 import { isDatabaseName } from '../../domain/database/name'
+import { SatchelError } from '../../domain/value/error'
 import { parseFilters } from '../../domain/object/filter'
 import { listObjects } from '../../domain/object/list'
 import { getObject } from '../../domain/object/object'
@@ -188,7 +189,13 @@ function tableHandlers(http: HttpContext, paths: TablePaths) {
   return {
     list: async ({ call, host, actor }: Authorised): Promise<Response> => {
       const query = parseFilters(translateQuery?.(call.query) ?? call.query)
-      const reserve = (bytes: number) => call.room.reserve(bytes)
+      let chunks = 0
+      const reserve = (bytes: number) => {
+        // A signal takes time to make, and most pages are one chunk.
+        if (chunks > 0 && call.sent.signal.aborted) throw aborted()
+        chunks += 1
+        call.room.reserve(bytes)
+      }
       const list = await listObjects(host.database, actor, view, tableOf(call), query, reserve)
       const body = jsonArray(list, {
         failed: (error) => http.failure(call.id, error),
@@ -214,6 +221,10 @@ function tableHandlers(http: HttpContext, paths: TablePaths) {
       return answer(call, null, { status: 204, type: null })
     },
   }
+}
+
+function aborted(): SatchelError {
+  return new SatchelError('BUSY', 'The request was aborted', { retryAfter: 1 })
 }
 
 /** The properties that the server adds to an object have about this many bytes. */

@@ -55,6 +55,43 @@ describe('a list as JSON', () => {
   })
 })
 
+test('a scan that finds nothing ends when its reader closes', async () => {
+  let reads = 0
+  const nothing = (): List => {
+    const more = async () => {
+      reads += 1
+      await wait(0)
+      return nothing()
+    }
+    return { texts: [], more, after: undefined }
+  }
+  using server = Bun.serve({
+    port: 0,
+    fetch: () => new Response(jsonArray(nothing(), { failed })),
+  })
+  const socket = connect(Number(server.url.port), server.url.hostname)
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  while (reads < 10) await wait(1)
+  socket.destroy()
+  await wait(500)
+  const before = reads
+  await wait(200)
+  expect(reads).toBe(before)
+})
+
+test('a scan that finds nothing for seconds keeps its connection busy', async () => {
+  const end = performance.now() + 6_000
+  const nothing = (): List => {
+    const more = async () => {
+      await wait(10)
+      return performance.now() < end ? nothing() : listOf([['1'], ['2']])
+    }
+    return { texts: [], more, after: undefined }
+  }
+  const text = await new Response(jsonArray(nothing(), { failed })).text()
+  expect(text).toBe('[\n1,2]')
+}, 20_000)
+
 /** Answers every request with an endless list. */
 function serveEndless(stall: number) {
   const state = { reads: 0, failures: 0 }
