@@ -128,22 +128,24 @@ interface Mark {
  * Runs a part of the transaction that can be undone alone: when `work` throws, its changes are gone.
  * Savepoints nest: two parts side by side would end each other's.
  */
-export async function runPart<T>(
+export function runPart<T>(
   connection: Connection,
   unit: Unit,
   work: () => Awaitable<T>,
-): Promise<T> {
+): Awaitable<T> {
   const before = unit.mark()
   connection.prepare('SAVEPOINT part').run()
   unit.depth += 1
   const { depth } = unit
-  try {
-    const result = await work()
+
+  function keep(result: T): T {
     if (unit.ended !== undefined) throw unit.ended
     keepPart(connection)
     unit.depth -= 1
     return result
-  } catch (error) {
+  }
+
+  function undo(error: unknown): never {
     // The whole unit is undone, maybe already: its savepoints are no longer those of this part.
     if (unit.ended !== undefined && depth > 1) throw error
     unit.restore(before)
@@ -153,6 +155,13 @@ export async function runPart<T>(
     }
     unit.depth -= 1
     throw undoPart(connection, unit, error)
+  }
+
+  try {
+    const result = work()
+    return result instanceof Promise ? result.then(keep).catch(undo) : keep(result)
+  } catch (error) {
+    return undo(error)
   }
 }
 

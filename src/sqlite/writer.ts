@@ -168,7 +168,8 @@ export function createWriter(hooks: WriterHooks): Writer {
       if (pending === undefined) return
       try {
         group ??= begin()
-        pending.result = await runUnit(pending, group)
+        const result = runUnit(pending, group)
+        pending.result = result instanceof Promise ? await result : result
         members.push(pending)
       } catch (error) {
         const failure = storageFailure(error)
@@ -206,19 +207,28 @@ export function createWriter(hooks: WriterHooks): Writer {
     return beginGroup(committed)
   }
 
-  async function runUnit(pending: Pending, current: Group): Promise<unknown> {
+  /** At once when `work` is: most units have one object, and a promise would cost as much as its checks. */
+  function runUnit(pending: Pending, current: Group): Awaitable<unknown> {
     const { work, options } = pending
     const unit = new Unit(current, ids, clock, options.origin ?? null)
     const tx = new SqliteWriteTx(connection, committed, unit)
-    try {
-      return await runPart(connection, unit, () => {
-        const result = work(tx)
-        return result instanceof Promise ? watched(pending, unit, result) : result
-      })
-    } finally {
+    const end = () => {
       running = undefined
       tx.end()
     }
+    let result: Awaitable<unknown>
+    try {
+      result = runPart(connection, unit, () => {
+        const done = work(tx)
+        return done instanceof Promise ? watched(pending, unit, done) : done
+      })
+    } catch (error) {
+      end()
+      throw error
+    }
+    if (result instanceof Promise) return result.finally(end)
+    end()
+    return result
   }
 
   /** The result of a unit, unless it is ended before: then its work finds its transaction dead. */
