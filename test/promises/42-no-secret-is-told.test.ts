@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { satchel } from '../binary/setup'
 import { public_key, refreshRequest } from '../http/login-setup'
 import { callerOf } from '../http/setup'
+import { startSmtp } from '../mail/smtp-server'
 import { inputOf } from '../oauth/setup'
 import { temporaryFolder } from '../setup'
 import { type Executable, startExecutable } from './setup'
@@ -140,6 +141,71 @@ async function playOutside(executable: Executable, { secrets, told }: Session): 
   }
 }
 
+/** Logs in by mail, rightly and wrongly, through a mail server and a web hook with a secret each. */
+async function playMails({ main, commands }: Executable, { secrets, told }: Session) {
+  const password = randomBytes(24).toString('base64url')
+  secrets.set('password of the mail server', password)
+  await using smtp = await startSmtp({
+    allowInsecureAuth: true,
+    onAuth: ({ username }, _session, done) => done(null, { user: username }),
+  })
+  const sendTo = (address: string) => {
+    const upload = new Blob([address]).stream()
+    const input = { database: 'main', sender: 'app@example.com' }
+    return commands.run('mail.set', input, { upload })
+  }
+  const serverAt = (port: number) => `smtp://app%40example.com:${password}@127.0.0.1:${port}`
+  told.push(JSON.stringify(await sendTo(serverAt(smtp.port))))
+  // Refusals of logins by mail are sentences, not JSON.
+  const ask = async (parameters: object) => {
+    const body = JSON.stringify({ scopes: ['ACCESS_DB'], ...parameters })
+    const headers = { 'content-type': 'application/json' }
+    const answer = await fetch(`${main}/token`, { method: 'POST', headers, body })
+    return { status: answer.status, text: await answer.text() }
+  }
+  const login = async (grants: readonly [string, string], wrong: string) => {
+    const email = 'carol@example.com'
+    const sent = await ask({ grant_type: grants[0], email })
+    const { otp_id } = JSON.parse(sent.text) as { otp_id: string }
+    const { text, user } = await smtp.next()
+    expect(user).toBe('app@example.com')
+    const [, otp = ''] = /^ {4}(\S+)$/m.exec(text) ?? []
+    secrets.set(`one-time code of ${grants[0]}`, otp)
+    secrets.set(`wrong code of ${grants[0]}`, wrong)
+    const request = { grant_type: grants[1], email, otp_id, otp }
+    const answers = [
+      await ask({ ...request, otp: wrong }),
+      await ask({ ...request, otp, email: 'dave@example.com' }),
+      await ask({ ...request, otp, public_key: otp }),
+      await ask({ ...request, otp, intent: otp }),
+      await ask(request),
+      await ask(request),
+    ]
+    expect(answers.map(({ status }) => status)).toContain(200)
+    told.push(...answers.filter(({ status }) => status !== 200).map(({ text: body }) => body))
+    const [tokens] = answers.filter(({ status }) => status === 200)
+    const { accessToken } = JSON.parse(tokens?.text ?? '') as { accessToken: string }
+    secrets.set(`token by ${grants[0]}`, accessToken)
+  }
+  await login(['otp', 'otp'], 'WR0NGC0DE7')
+  await login(['otp-email', 'otp-token'], 'WR0NGC0DE8')
+  const show = async (database = 'main') =>
+    JSON.stringify(await commands.run('mail.show', { database }))
+  // A server that cannot be reached: the mail waits, and the log says why.
+  await sendTo(serverAt(1))
+  const test = { database: 'main', to: 'carol@example.com', kind: 'otp' } as const
+  told.push(await show(), await commands.run('mail.test', test).then(JSON.stringify, String))
+  expect(told.at(-1)).toContain('127.0.0.1')
+  await ask({ grant_type: 'otp', email: 'carol@example.com' })
+  const hook = await sendTo('http://127.0.0.1:1/mail')
+  secrets.set(
+    'secret of the mail hook',
+    hook !== null && 'hookSecret' in hook ? hook.hookSecret : '',
+  )
+  told.push(await show(), await commands.run('mail.test', test).then(JSON.stringify, String))
+  await ask({ grant_type: 'otp', email: 'carol@example.com' })
+}
+
 /** The output of commands that do not create a secret. */
 async function runCommands(folder: string, told: string[], environment: Record<string, string>) {
   const client = '--scopes ACCESS_DB'.split(' ')
@@ -152,6 +218,8 @@ async function runCommands(folder: string, told: string[], environment: Record<s
     ['schema', 'show'],
     ['key', 'rotate'],
     ['policy', 'show'],
+    ['mail', 'show'],
+    ['mail', 'test', '--to', 'carol@example.com'],
     ['policy', 'rotate-secret'],
     ['policy', 'test', 'bob@example.com'],
     ['provider', 'list'],
@@ -185,14 +253,15 @@ test('promise 42: nothing that a session tells has a secret in it', async () => 
     await using executable = await startExecutable(folder.path, { environment })
     outputs.push(executable.served.rest, executable.served.log)
     await play(executable, session)
+    await playMails(executable, session)
     await playOutside(executable, session)
     await runCommands(folder.path, session.told, environment)
   }
   session.told.push(...(await Promise.all(outputs)))
-  expect(session.secrets.size).toBeGreaterThanOrEqual(18)
+  expect(session.secrets.size).toBeGreaterThanOrEqual(26)
   const leaks: string[] = []
   for (const [name, secret] of session.secrets) {
-    expect(secret.length).toBeGreaterThan(10)
+    expect([name, secret.length >= 8]).toEqual([name, true])
     for (const form of [secret, encodeURIComponent(secret), secret.slice(0, 24)]) {
       for (const text of session.told) if (text.includes(form)) leaks.push(`${name}: ${text}`)
     }
@@ -204,9 +273,11 @@ test('promise 42: nothing that a session tells has a secret in it', async () => 
 
   const kept = ['client secret', 'second client secret', 'refresh token', 'access token']
   const outside = [...session.secrets.keys()].filter((name) => name.includes('secret of the'))
-  expect(outside).toHaveLength(3)
+  expect(outside).toHaveLength(4)
+  const mailed = [...session.secrets.keys()].filter((name) => /^one-time code|^password/.test(name))
+  expect(mailed).toHaveLength(3)
   const found = readFolder(folder.path).flatMap(([file, text]) =>
-    [...kept, ...outside, 'secret key', 'control token', 'wrong secret']
+    [...kept, ...outside, ...mailed, 'secret key', 'control token', 'wrong secret']
       .filter((name) => text.includes(session.secrets.get(name) ?? '?'))
       .map((name) => `${name} in ${file}`),
   )
