@@ -66,7 +66,7 @@ export const newestAnswer = (value: Value, changed: readonly string[]): Value =>
   return value
 }
 
-const dateAt = (time: number): Value => ({ $t: 'Date', v: new Date(time).toISOString() })
+export const dateAt = (time: number): Value => ({ $t: 'Date', v: new Date(time).toISOString() })
 
 /** Safer: a role grants, so its writer grants at most their own permissions, as in a member row. */
 export const wrongRole = (held: Holding, value: Value): Refusal[] => {

@@ -16,9 +16,10 @@ import {
   unacceptable,
   unknownRealm,
 } from './oracle-refusal'
-import { newestAnswer, wrongMember, wrongRealmOwner, wrongRole } from './oracle-rows'
+import { dateAt, newestAnswer, wrongMember, wrongRealmOwner, wrongRole } from './oracle-rows'
 import { isAtMost, mayAdd, mayManage, mayManageAll, mayUpdate } from './oracle-permission'
 import {
+  acceptedRows,
   findRow,
   fullHoldersIn,
   heldBy,
@@ -28,6 +29,7 @@ import {
   isRole,
   keyOf,
   keyPathOf,
+  NOW,
   type Person,
   peopleIn,
   PUBLIC,
@@ -156,7 +158,26 @@ export const putAnywhere = (world: World, table: string, body: Value): Verdict =
     body,
     old === undefined ? (isPrivate(realm) ? realm : null) : old.value['owner'],
   )
-  return { allowed: true, world: put(world, table, { ...body, owner }) }
+  const next = put(world, table, { ...body, owner })
+  return { allowed: true, world: table === 'realms' ? withOwnerRow(next, realm) : next }
+}
+
+/**
+ * The owner of a realm has an accepted `members` row (`protocol.md` Appendix C.7), under a key derived
+ * from the realm.
+ */
+const withOwnerRow = (world: World, realm: string, writer?: Person): World => {
+  const owner = findRow(world, 'realms', realm)?.value['owner']
+  if (typeof owner !== 'string' || acceptedRows(world, owner, realm).length > 0) return world
+  const email = writer?.id === owner ? writer.email : undefined
+  return put(world, 'members', {
+    id: `mmb${realm.slice('rlm'.length)}`,
+    realmId: realm,
+    userId: owner,
+    ...(email === undefined ? {} : { email }),
+    accepted: dateAt(NOW),
+    owner,
+  })
 }
 
 /** DELETE `/all/<table>/<key>`, by a writer with GLOBAL_WRITE. */
@@ -209,7 +230,10 @@ const createRealm = (world: World, person: Person, body: Value): Verdict => {
     if (!tied.every((row) => isFree(world, person, row))) refusals.push(lacks('realmId'))
   }
   if (refusals.length > 0) return refuse(refusals)
-  return { allowed: true, world: put(world, 'realms', { ...body, owner }) }
+  return {
+    allowed: true,
+    world: withOwnerRow(put(world, 'realms', { ...body, owner }), realm, person),
+  }
 }
 
 const update = (world: World, person: Person, old: Row, body: Value): Verdict => {
@@ -301,8 +325,11 @@ const settle = (
   refusals: readonly Refusal[],
 ): Verdict => {
   const touchesPeople = needsRealm(table) || table === 'realms'
-  const all =
-    touchesPeople && losesLastHolder(world, next, realm) ? [...refusals, lastHolder()] : refusals
+  const all = [
+    ...refusals,
+    ...(touchesPeople && losesLastHolder(world, next, realm) ? [lastHolder()] : []),
+    ...(losesOwnerRow(world, next, realm) ? [conflict()] : []),
+  ]
   return all.length > 0 ? refuse(all) : { allowed: true, world: next }
 }
 
@@ -314,6 +341,14 @@ const losesLastHolder = (world: World, next: World, realm: string): boolean =>
   fullHoldersIn(world, realm).length > 0 &&
   fullHoldersIn(next, realm).length === 0 &&
   peopleIn(next, realm).length > 0
+
+/** "Undeletable while they own it" (`design.md` §5.5). */
+const losesOwnerRow = (world: World, next: World, realm: string): boolean => {
+  const owner = findRow(next, 'realms', realm)?.value['owner']
+  const isIn = (where: World) =>
+    typeof owner === 'string' && acceptedRows(where, owner, realm).length > 0
+  return isIn(world) && !isIn(next)
+}
 
 const withoutRealm = (world: World, realm: string): World => ({
   rows: world.rows.filter((row) => realmOf(row) !== realm),

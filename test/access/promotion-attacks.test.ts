@@ -242,6 +242,7 @@ describe('the last holder of full rights', () => {
     expectRefused(await team.alice.remove('roles', '["rlmTeam","boss"]'), 'CONFLICT')
     expect(await team.alice.get('members', 'mmbAlice')).toEqual(alice)
     expectDone(await team.alice.remove('members', 'mmbBob'))
+    expectDone(await team.alice.remove('members', 'mmbTeam'))
     expectDone(await team.alice.remove('members', 'mmbAlice'))
   })
 

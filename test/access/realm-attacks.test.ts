@@ -4,6 +4,53 @@ import { MAINTENANCE } from '../../src/domain/object/maintenance'
 import { as } from './setup'
 import { expectDone, expectRefused, FULL, openTeam } from './team'
 
+describe('the owner of a realm', () => {
+  test('has an accepted row in it, which stays while they own it', async () => {
+    await using team = await openTeam()
+    const row = {
+      id: 'mmbTeam',
+      realmId: 'rlmTeam',
+      userId: 'alice',
+      email: 'alice@example.com',
+      accepted: { $t: 'Date', v: '2030-01-01T12:00:00.000Z' },
+      owner: 'alice',
+    }
+    expect(await team.alice.get('members', 'mmbTeam')).toEqual(row)
+    expectRefused(await team.alice.remove('members', 'mmbTeam'), 'CONFLICT', 'owner')
+    const rejected = { $t: 'Date', v: '2030-01-01T13:00:00.000Z' }
+    expectRefused(await team.alice.put('members', { ...row, rejected }), 'CONFLICT', 'owner')
+    expectDone(await team.alice.put('members', { ...row, name: 'Alice' }))
+    expectDone(await team.alice.put('members', { ...row, id: 'mmbSecond' }))
+    expectDone(await team.alice.remove('members', 'mmbTeam'))
+    expectRefused(await team.alice.remove('members', 'mmbSecond'), 'CONFLICT', 'owner')
+    expectDone(await team.alice.remove('realms', 'rlmTeam'))
+  })
+
+  test('who gave it away may leave', async () => {
+    await using team = await openTeam()
+    expectDone(await team.alice.put('realms', { realmId: 'rlmTeam', name: 'Team', owner: 'bob' }))
+    expectRefused(await team.bob.remove('members', 'mmbBob'), 'CONFLICT', 'owner')
+    expectDone(await team.alice.remove('members', 'mmbTeam'))
+    expect(await team.bob.list('members')).toMatchObject([{ id: 'mmbBob' }])
+  })
+
+  test('gets a row under another key when somebody has taken the one of the realm', async () => {
+    await using team = await openTeam({ permissions: { add: ['members'] } })
+    const squatter = { id: 'mmbNext', realmId: 'rlmTeam', email: 'x@example.com' }
+    expectDone(await team.mallory.put('members', squatter))
+    expectDone(await team.alice.put('realms', { realmId: 'rlmNext' }))
+    const rows = await team.alice.list('members', [{ path: 'realmId', texts: ['rlmNext'] }])
+    expect(rows).toMatchObject([{ userId: 'alice', realmId: 'rlmNext' }])
+    expect(rows[0]?.['id']).not.toBe('mmbNext')
+  })
+
+  test('has none while the realm has no owner', async () => {
+    await using team = await openTeam()
+    expectDone(await team.admin.put('realms', { realmId: 'rlmNobody', owner: null }))
+    expect(await team.admin.get('members', 'mmbNobody')).toBe('UNKNOWN_OBJECT')
+  })
+})
+
 describe('taking over a realm', () => {
   test('a deleted realm id is not to be had again, before and after its erasure', async () => {
     await using team = await openTeam()
@@ -22,7 +69,9 @@ describe('taking over a realm', () => {
     await team.alice.remove('realms', 'rlmTeam')
     expectDone(await team.admin.put('realms', { realmId: 'rlmTeam', owner: 'mallory' }))
     expect(await team.mallory.list('todoItems')).toEqual([])
-    expect(await team.mallory.list('members')).toEqual([])
+    expect(await team.mallory.list('members')).toMatchObject([
+      { id: 'mmbTeam', userId: 'mallory', owner: 'mallory' },
+    ])
     expect(await team.mallory.list('roles')).toEqual([])
     expect(await team.alice.get('realms', 'rlmTeam')).toBe('UNKNOWN_OBJECT')
     expectRefused(await team.bob.put('todoItems', { id: 'tdiNew', realmId: 'rlmTeam' }))
@@ -98,6 +147,9 @@ describe('taking over a realm', () => {
       team.alice.put('realms', { realmId: 'rlmTeam', name: 'Team', owner })
     for (const owner of ['carol', 'stranger', null]) expectRefused(await given(owner))
     expectDone(await given('bob'))
+    // Her own row stays, with nothing but sight, until she leaves or is removed.
+    expectRefused(await given('alice'))
+    expectDone(await team.alice.remove('members', 'mmbTeam'))
     expect(await team.alice.get('realms', 'rlmTeam')).toBe('UNKNOWN_OBJECT')
     expectDone(
       await team.bob.put('members', { id: 'mmbNew', realmId: 'rlmTeam', permissions: FULL }),

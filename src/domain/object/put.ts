@@ -137,7 +137,7 @@ async function putRows(
     }
     if (needsReadableRefs(writing, allowed)) await requireReadableRefs(writing, allowed)
     const placement = (await rules.complement?.(writing, allowed)) ?? allowed
-    await rules.guard(writing, previous?.realm ?? placement.realm.ref, async () => {
+    await rules.guard(writing, previous?.realm ?? placement.realm.ref, previous, async () => {
       await tx.objects.put(table, [putOf(table, placement)], now)
       await rules.afterPut(writing, placement)
     })

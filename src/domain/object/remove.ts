@@ -71,7 +71,7 @@ async function removeByRules(
   previous: StoredObject,
 ): Promise<void> {
   if (!writing.isGlobal) await rules.authorizeRemoval(writing, previous)
-  await rules.guard(writing, previous.realm, async () => {
+  await rules.guard(writing, previous.realm, previous, async () => {
     const isDone = await rules.remove(writing, previous)
     if (!isDone) await removeRow(writing, previous)
   })

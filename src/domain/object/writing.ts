@@ -70,9 +70,15 @@ export interface RowRules {
   /** Follows or replaces the removal. True: it took care of the row itself. */
   remove(writing: Writing, previous: StoredObject): Awaitable<boolean>
   /**
-   * Runs a change of rows in a realm. Throws `CONFLICT` for a state the realm must not be left in.
+   * Runs a change of one row in a realm; `previous` is the row before it, undefined for a new one.
+   * Throws `CONFLICT` for a state the realm must not be left in.
    */
-  guard(writing: Writing, realm: RealmRef, change: () => Promise<void>): Promise<void>
+  guard(
+    writing: Writing,
+    realm: RealmRef,
+    previous: StoredObject | undefined,
+    change: () => Promise<void>,
+  ): Promise<void>
 }
 
 /** A large value on its way out of an object. */

@@ -1,10 +1,11 @@
 import { SatchelError } from '../value/error'
 import { keepingFullRights } from './full-rights'
+import { requireOwnerRow } from './owner-row'
 import { draftOf, withFields } from '../object/draft'
 import { type WireObject, changedProperties, isAbsent, isRecord, parseStored } from '../value/value'
 import { type Placement, type RowRules, type Writing, heldIn, refuse } from '../object/writing'
 import type { RealmRef } from '../store/realms'
-import { findRoles } from '../access/access'
+import { findRoles, permissionsOf } from '../access/access'
 import { authorizePut, authorizeRemoval } from '../object/authorize'
 import type { Membership } from '../store/memberships'
 import { hasFullRights, mayGrant, parsePermissions } from '../value/permission'
@@ -58,7 +59,14 @@ export const MEMBER_RULES: RowRules = {
     return false
   },
 
-  guard: keepingFullRights,
+  /** Only an accepted row can have been the last one of an owner, or of a holder of full rights. */
+  async guard(writing, realm, previous, change) {
+    const before = previous && membershipOf(parseStored(previous.value), '', previous.realm)
+    if (writing.isGlobal || before?.accepted !== true) return change()
+    const isFull = hasFullRights(await permissionsOf(writing.tx, before))
+    await (isFull ? keepingFullRights(writing, realm, change) : change())
+    if (before.userId !== null) await requireOwnerRow(writing.tx, realm, before.userId)
+  },
 }
 
 /**

@@ -1,4 +1,5 @@
 import { keepingFullRights } from './full-rights'
+import { ensureOwnerRow, OWNERSHIP } from './owner-row'
 import { SatchelError, quoted } from '../value/error'
 import { startJob } from '../job/job'
 import { type Placement, type RowRules, type Writing, heldIn, refuse } from '../object/writing'
@@ -49,19 +50,10 @@ export const REALM_RULES: RowRules = {
 
   authorizeRemoval,
 
-  async afterPut({ tx }, { key, realm, owner }) {
-    const source = `realms:${key}`
-    if (owner === null) return tx.memberships.remove(source)
-    return tx.memberships.put({
-      source,
-      realm: realm.ref,
-      userId: owner,
-      email: null,
-      accepted: true,
-      rejected: false,
-      permissions: FULL,
-      roles: [],
-    })
+  async afterPut(writing, placement) {
+    await putOwnership(writing, placement)
+    const { realm, owner } = placement
+    if (owner !== null) await ensureOwnerRow(writing, realm, owner)
   },
 
   /** From this commit nothing of the realm is visible; a job erases what it holds. */
@@ -72,7 +64,29 @@ export const REALM_RULES: RowRules = {
     return true
   },
 
-  guard: keepingFullRights,
+  /** Only an owner can have been the last holder of full rights. */
+  guard: (writing, realm, previous, change) =>
+    writing.isGlobal || typeof previous?.owner !== 'string'
+      ? change()
+      : keepingFullRights(writing, realm, change),
+}
+
+/** For imports, whose owners get their rows when all rows of the file are there. */
+export const IMPORTED_REALM_RULES: RowRules = { ...REALM_RULES, afterPut: putOwnership }
+
+async function putOwnership({ tx }: Writing, { key, realm, owner }: Placement): Promise<void> {
+  const source = `${OWNERSHIP}${key}`
+  if (owner === null) return tx.memberships.remove(source)
+  return tx.memberships.put({
+    source,
+    realm: realm.ref,
+    userId: owner,
+    email: null,
+    accepted: true,
+    rejected: false,
+    permissions: FULL,
+    roles: [],
+  })
 }
 
 const TIED = 'rlm~'
@@ -107,7 +121,7 @@ async function requireOwnerChange(writing: Writing, { realm, owner }: Placement)
   if (!hasFullRights(heldIn(writing, realm.ref))) {
     throw refuse('owner', 'changing the "owner" of a realm needs full rights in it')
   }
-  const members = await writing.tx.memberships.ofRealm(realm.ref)
-  if (members.some(({ userId, accepted }) => accepted && userId === owner)) return
+  const rows = owner === null ? [] : await writing.tx.memberships.ofUserIn(owner, realm.ref)
+  if (rows.some(({ accepted }) => accepted)) return
   throw refuse('owner', 'a realm can only be given to an accepted member of it')
 }

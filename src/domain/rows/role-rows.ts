@@ -59,7 +59,8 @@ export const ROLE_RULES: RowRules = {
 
   afterPut: () => undefined,
   remove: () => false,
-  guard: keepingFullRights,
+  guard: (writing, realm, _, change) =>
+    writing.isGlobal ? change() : keepingFullRights(writing, realm, change),
 }
 
 /** True when a row of `members` in the realm, accepted or not, names the role. */

@@ -1,7 +1,7 @@
 import type { RulesByTable } from '../object/writing'
 import { complementInvitation, type SendInvitation } from './invitation'
 import { MEMBER_RULES } from './member-rows'
-import { REALM_RULES } from './realm-rows'
+import { IMPORTED_REALM_RULES, REALM_RULES } from './realm-rows'
 import { ROLE_RULES } from './role-rows'
 
 /** The rules of the built-in tables; with these alone rows of `members` send no mail. */
@@ -11,7 +11,10 @@ export const ROW_RULES: RulesByTable = new Map([
   ['roles', ROLE_RULES],
 ])
 
-/** The same, with a mail for each member row that asks for one. */
+/** The same for an import: `ensureOwnerRows` follows when its last row is there. */
+export const IMPORT_RULES: RulesByTable = new Map([...ROW_RULES, ['realms', IMPORTED_REALM_RULES]])
+
+/** The same as `ROW_RULES`, with a mail for each member row that asks for one. */
 export function rowRulesWith(sendInvitation: SendInvitation): RulesByTable {
   return new Map([
     ...ROW_RULES,

@@ -4,6 +4,7 @@ import { putDrafts } from '../object/put'
 import { removeStored } from '../object/remove'
 import type { Writing } from '../object/writing'
 import type { WriteTx } from '../store/store'
+import type { Table } from '../store/tables'
 import { removeUser } from '../user/removal'
 import { requireSameBytes } from './archive-file'
 import {
@@ -15,7 +16,8 @@ import {
   keyOfEntry,
   realmIdOf,
 } from './entry'
-import { ROW_RULES } from '../rows/row-rules'
+import { ensureOwnerRows } from '../rows/owner-row'
+import { IMPORT_RULES } from '../rows/row-rules'
 
 /** An import may write everything, as on `/all`. */
 const IMPORTER: Actor = {
@@ -107,7 +109,31 @@ async function applyObjects(tx: WriteTx, run: ObjectRun, now: number): Promise<v
   const table = await tx.tables.find(run.table)
   // A table that was found stays, though it may be hidden by now.
   if (table === undefined) throw new Error(`the table ${run.table} is gone`)
-  const writing: Writing = {
+  const writing = await writingOf(tx, table, now)
+  if (run.isRemoval) await removeAll(writing, run.objects)
+  else await putAll(writing, run.objects)
+}
+
+/** Whether an import of the entry can leave a realm without the row of its owner. */
+export function changesOwners(entry: Entry): boolean {
+  return 'table' in entry && (entry.table === 'realms' || entry.table === 'members')
+}
+
+/**
+ * Gives owners of realms their rows once all entries are applied: some of the realms, from `after`
+ * on. Resolves to where to go on, undefined at the end. `now` in ms.
+ */
+export async function applyOwners(
+  tx: WriteTx,
+  after: number,
+  now: number,
+): Promise<number | undefined> {
+  const table = await tx.tables.find('members')
+  return table && ensureOwnerRows(await writingOf(tx, table, now), after)
+}
+
+async function writingOf(tx: WriteTx, table: Table, now: number): Promise<Writing> {
+  return {
     tx,
     actor: IMPORTER,
     subject: '',
@@ -116,10 +142,8 @@ async function applyObjects(tx: WriteTx, run: ObjectRun, now: number): Promise<v
     table,
     access: await accessOf(tx, IMPORTER),
     now,
-    rulesByTable: ROW_RULES,
+    rulesByTable: IMPORT_RULES,
   }
-  if (run.isRemoval) await removeAll(writing, run.objects)
-  else await putAll(writing, run.objects)
 }
 
 async function putAll(writing: Writing, entries: readonly ObjectEntry[]): Promise<void> {

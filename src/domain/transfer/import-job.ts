@@ -1,7 +1,7 @@
 import { continueJob } from '../job/job'
 import type { JobStep } from '../job/job-runner'
 import type { WriteTx } from '../store/store'
-import { applyEntries } from './application'
+import { applyEntries, applyOwners } from './application'
 import { createContentLoader } from './archive-contents'
 import type { BlobEntry } from './entry'
 import type { TransferContext } from './archive'
@@ -25,6 +25,9 @@ const UNIT_MS = 2
 async function continueImport(context: TransferContext, job: Job): ReturnType<JobStep> {
   const { scratch } = context
   const { spool: name, archive } = job.state
+  if (job.done === job.total && typeof job.state['owners'] === 'number') {
+    return addOwners(context, job)
+  }
   if (job.done === job.total) {
     await scratch.remove(String(name))
     if (typeof archive === 'string') await scratch.remove(archive)
@@ -67,6 +70,13 @@ async function applyOthers(
     const end = performance.now() + UNIT_MS
     const goesOn = () => performance.now() < end
     return moved(job, await applySpool(tx, spool, offsetOf(job), job.created, goesOn), 0)
+  })
+}
+
+function addOwners({ database }: TransferContext, { id }: Job): ReturnType<JobStep> {
+  return continueJob(database, id, async (tx, job) => {
+    const next = await applyOwners(tx, Number(job.state['owners']), job.created)
+    return { ...job, state: { ...job.state, owners: next ?? null } }
   })
 }
 

@@ -7,6 +7,7 @@ import { applySpool, blobsOf, bytesOf } from './import-job'
 import { type Contents, inspect } from './inspection'
 import { type OpenedArchive, openFile } from './import-file'
 import type { Target } from './text-file'
+import { applyOwners, changesOwners } from './application'
 import type { TransferContext } from './archive'
 import { type SpoolWriter, createSpool, openSpool } from './spool'
 import type { TableSchema } from '../value/schema'
@@ -54,12 +55,12 @@ export async function importFile(
   await using opened = await openFile(context, file, { target, limits, onRead: stages.read })
   const { archive } = opened
   await using spool = await createSpool(scratch)
-  const { declared, bytes } = await spoolItems(spool, opened.items)
+  const { declared, bytes, hasOwners } = await spoolItems(spool, opened.items)
   const tables = await rehearse(database, declared, now)
   const size = spool.size + bytes
   const contents = await examine(context, spool.name, tables, (done) => stages.examined(done, size))
   await checkArchive(archive, (done) => stages.examined(spool.size + done, size))
-  const plan = { declared, archive, size, now, progress: stages.applied }
+  const plan = { declared, hasOwners, archive, size, now, progress: stages.applied }
   if (isAtomic && !isDryRun) await applyAtOnce(context, spool.name, plan)
   else if (!isDryRun) await applyAsJob(context, spool, plan)
   return { ...contents, tables: declared.schemas.size }
@@ -86,16 +87,18 @@ function createStages({ size, isDryRun, progress }: ImportOptions) {
 async function spoolItems(
   spool: SpoolWriter,
   items: AsyncIterable<Item>,
-): Promise<{ declared: Declared; bytes: number }> {
+): Promise<{ declared: Declared; bytes: number; hasOwners: boolean }> {
   const declared = nothingDeclared()
   let bytes = 0
+  let hasOwners = false
   for await (const item of items) {
     if ('declaration' in item) addDeclaration(declared, item.declaration)
     else await spool.write(item)
     if ('blob' in item) bytes += item.blob.size
+    if (!('declaration' in item)) hasOwners ||= changesOwners(item)
   }
   await spool.finish()
-  return { declared, bytes }
+  return { declared, bytes, hasOwners }
 }
 
 async function examine(
@@ -118,6 +121,8 @@ async function checkArchive(
 /** How a file that was found valid is applied. */
 interface Plan {
   readonly declared: Declared
+  /** It has realms or members, so that an owner may lack a row when it is applied. */
+  readonly hasOwners: boolean
   readonly archive: OpenedArchive | undefined
   /** Of the spool and of all blobs, in bytes. */
   readonly size: number
@@ -127,7 +132,7 @@ interface Plan {
 }
 
 async function applyAtOnce(context: TransferContext, name: string, plan: Plan): Promise<void> {
-  const { declared, archive, size, now, progress } = plan
+  const { declared, hasOwners, archive, size, now, progress } = plan
   using spool = await openSpool(context.scratch, name)
   await using contents = createContentLoader(context)
   let done = 0
@@ -148,6 +153,8 @@ async function applyAtOnce(context: TransferContext, name: string, plan: Plan): 
           progress(done + offset, size)
           return true
         })
+        let after = hasOwners ? 0 : undefined
+        while (after !== undefined) after = await applyOwners(tx, after, now)
       },
       { isUnbounded: true },
     ),
@@ -160,13 +167,14 @@ async function applyAsJob(
   spool: SpoolWriter,
   plan: Plan,
 ): Promise<void> {
-  const { declared, archive, size, now, progress } = plan
+  const { declared, hasOwners, archive, size, now, progress } = plan
   const { name } = spool
   const names =
     archive === undefined ? { spool: name } : { spool: name, archive: archive.scratch.name }
+  const owners = hasOwners ? { owners: 0 } : {}
   const { id } = await database.write(async (tx) => {
     await declare(tx, declared, now)
-    return await startJob(tx, 'import', { ...names, offset: 0 }, now, size)
+    return await startJob(tx, 'import', { ...names, offset: 0, ...owners }, now, size)
   })
   spool.keep()
   archive?.scratch.keep()

@@ -71,6 +71,18 @@ describe('an import file', () => {
         },
         {
           realm: 'rlm-list',
+          table: 'members',
+          id: 'mmb-list',
+          data: {
+            id: 'mmb-list',
+            realmId: 'rlm-list',
+            userId: 'ann@demo.local',
+            accepted: { $t: 'Date', v: '2030-01-01T12:00:00.000Z' },
+            owner: 'ann@demo.local',
+          },
+        },
+        {
+          realm: 'rlm-list',
           table: 'todo',
           id: 'tdo1',
           data: {
@@ -109,7 +121,7 @@ describe('an import file', () => {
       {},
       FILE.roles.reader.permissions,
     ])
-    expect(await permissions(database, 'ann@demo.local', 'rlm-list')).toEqual([{ manage: '*' }])
+    expect(await permissions(database, 'ann@demo.local', 'rlm-list')).toEqual([{}, { manage: '*' }])
     const users = await database.read((tx) => listEveryUser(tx))
     const now = base.clock.now()
     expect(users).toMatchObject([

@@ -1,0 +1,105 @@
+import { SatchelError } from '../value/error'
+import { draftOf } from '../object/draft'
+import { putDrafts } from '../object/put'
+import type { Writing } from '../object/writing'
+import type { Realm, RealmRef } from '../store/realms'
+import type { ChunkSize, StoredObject } from '../store/objects'
+import type { ReadTx, WriteTx } from '../store/store'
+import type { Table } from '../store/tables'
+import { parseStored } from '../value/value'
+
+/**
+ * Gives the owner of a realm an accepted row of `members` in it unless there is one (protocol.md
+ * Appendix C.7): an open invitation to the address of the owner, else a row of its own. It grants
+ * nothing, because the owner has all rights by owning.
+ */
+export async function ensureOwnerRow(given: Writing, realm: Realm, owner: string): Promise<void> {
+  const { tx, actor, now } = given
+  if (await isAcceptedIn(tx, realm.ref, owner)) return
+  const table = await membersTable(tx)
+  const email = actor.subject === owner ? actor.email : null
+  const accepted = { $t: 'Date', v: new Date(now).toISOString() }
+  const invitation = email === null ? undefined : await findInvitation(tx, table, realm.ref, email)
+  const row =
+    invitation === undefined
+      ? {
+          id: await ownerKey(tx, table, realm.id),
+          realmId: realm.id,
+          userId: owner,
+          ...(email === null ? {} : { email }),
+          ...(email === null || actor.name === null ? {} : { name: actor.name }),
+          accepted,
+          owner,
+        }
+      : { ...parseStored(invitation.value), userId: owner, accepted }
+  const writing: Writing = { ...given, table, isGlobal: true, view: 'all' }
+  await putDrafts(writing, [draftOf(table, row, undefined)])
+}
+
+/**
+ * Throws `CONFLICT` when the user owns the realm and has no accepted row in it any more (design.md
+ * §5.5).
+ */
+export async function requireOwnerRow(tx: ReadTx, realm: RealmRef, userId: string): Promise<void> {
+  const rows = await tx.memberships.ofUserIn(userId, realm)
+  const isOwner = rows.some(({ source }) => source.startsWith(OWNERSHIP))
+  if (!isOwner || (await isAcceptedIn(tx, realm, userId))) return
+  throw new SatchelError(
+    'CONFLICT',
+    'The owner of a realm stays a member of it: give the realm to another member first, or delete it',
+    { reason: 'owner' },
+  )
+}
+
+/** Realms that are looked at in one unit. */
+const STEP: ChunkSize = { rows: 200, bytes: 1024 * 1024 }
+
+/**
+ * `ensureOwnerRow` for some realms, after an import: from `after` on, a position in the table
+ * `realms`. Resolves to the position to go on after, undefined at the end.
+ */
+export async function ensureOwnerRows(given: Writing, after: number): Promise<number | undefined> {
+  const { tx } = given
+  const table = await tx.tables.find('realms')
+  if (table === undefined) return undefined
+  const { rows, next } = await tx.objects.scan(table, after, STEP)
+  for (const row of rows) {
+    const { owner } = parseStored(row.value)
+    const realm = await tx.realms.findByRef(row.realm)
+    if (typeof owner !== 'string' || realm === undefined) continue
+    await ensureOwnerRow(given, realm, owner)
+    await tx.breathe()
+  }
+  return next
+}
+
+/** Names the rights that a row of `realms` gives, besides those of rows of `members`. */
+export const OWNERSHIP = 'realms:'
+
+async function isAcceptedIn(tx: ReadTx, realm: RealmRef, userId: string): Promise<boolean> {
+  const rows = await tx.memberships.ofUserIn(userId, realm)
+  return rows.some(({ source, accepted }) => accepted && !source.startsWith(OWNERSHIP))
+}
+
+async function findInvitation(
+  tx: ReadTx,
+  table: Table,
+  realm: RealmRef,
+  email: string,
+): Promise<StoredObject | undefined> {
+  const invitations = await tx.memberships.ofEmail(email)
+  const found = invitations.find((invitation) => invitation.realm === realm)
+  return found && tx.objects.find(table, found.source.slice('members:'.length))
+}
+
+/** Derived from the id of the realm, so that it is the same wherever the realm is made again. */
+async function ownerKey(tx: WriteTx, table: Table, realmId: string): Promise<string> {
+  const key = `${table.idPrefix}${realmId.slice('rlm'.length)}`
+  return (await tx.objects.find(table, key)) === undefined ? key : tx.newId(table.idPrefix, realmId)
+}
+
+async function membersTable(tx: ReadTx): Promise<Table> {
+  const table = await tx.tables.find('members')
+  if (table === undefined) throw new Error('the table members is missing')
+  return table
+}
