@@ -21,6 +21,8 @@ export interface JsonLimits {
   readonly depth: number
   /** How many values there may be, containers included, keys not. */
   readonly values: number
+  /** How many properties an object may have; any number unless given. */
+  readonly properties?: number
 }
 
 /** The default limits of a body. */
@@ -29,31 +31,72 @@ export const JSON_LIMITS: JsonLimits = { depth: 64, values: 1_000_000 }
 /**
  * Refuses JSON that is too deep or has too many values, as soon as that is seen, so that nothing
  * is built for it (promise 29). Looks at strings, brackets and commas only: invalid JSON
- * passes, for `JSON.parse` to refuse. Throws `UNPROCESSABLE`.
+ * passes, for `JSON.parse` to refuse. Returns the number of values; throws `UNPROCESSABLE`.
  */
 export function scanJson(bytes: Uint8Array, limits: JsonLimits): number {
-  const end = bytes.length
-  let depth = 0
-  let values = 1
-  for (let at = 0; at < end; at++) {
-    const byte = bytes[at]!
-    if (byte === QUOTE) {
-      at = closingQuote(bytes, at + 1)
-      if (at < 0) return values
-    } else if (byte === COMMA) {
-      if (++values > limits.values) throw tooManyValues(limits)
-    } else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
-      if (++depth > limits.depth) throw tooDeep(limits)
-      at = lastSpace(bytes, at)
-      const next = bytes[at + 1]
-      if (next !== CLOSE_ARRAY && next !== CLOSE_OBJECT && ++values > limits.values) {
-        throw tooManyValues(limits)
+  const scan = new JsonScan(bytes, limits)
+  scan.advance(bytes.length)
+  return scan.values
+}
+
+/** The same scan in steps. */
+export class JsonScan {
+  values = 1
+  /** The offsets of the containers that are longer than `largeBytes`, or that never end. */
+  readonly large = new Set<number>()
+  #at = 0
+  #depth = 0
+  /** Of the open containers: their offsets, and their properties or -1 for an array. */
+  readonly #starts: number[] = []
+  readonly #properties: number[] = []
+
+  constructor(
+    readonly bytes: Uint8Array,
+    readonly limits: JsonLimits,
+    readonly largeBytes = Infinity,
+  ) {}
+
+  /** Scans up to about this offset; false when the scan is over. Throws `UNPROCESSABLE`. */
+  advance(until: number): boolean {
+    const { bytes, limits } = this
+    const most = limits.properties ?? Infinity
+    const starts = this.#starts
+    const properties = this.#properties
+    const end = Math.min(until, bytes.length)
+    let depth = this.#depth
+    let values = this.values
+    let at = this.#at
+    for (; at < end; at++) {
+      const byte = bytes[at]!
+      if (byte === QUOTE) {
+        at = closingQuote(bytes, at + 1)
+        if (at < 0) break
+      } else if (byte === COMMA) {
+        if (++values > limits.values) throw tooManyValues(limits)
+        if (properties[depth]! >= 0 && ++properties[depth]! >= most) throw tooManyProperties(most)
+      } else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
+        if (++depth > limits.depth) throw tooDeep(limits)
+        starts[depth] = at
+        properties[depth] = byte === OPEN_OBJECT ? 0 : -1
+        at = lastSpace(bytes, at)
+        const next = bytes[at + 1]
+        if (next !== CLOSE_ARRAY && next !== CLOSE_OBJECT && ++values > limits.values) {
+          throw tooManyValues(limits)
+        }
+      } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) {
+        if (depth > 0 && at - starts[depth]! > this.largeBytes) this.large.add(starts[depth]!)
+        if (--depth < 0) break
       }
-    } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) {
-      if (--depth < 0) return values
     }
+    this.values = values
+    this.#at = at
+    this.#depth = depth
+    if (at >= 0 && depth >= 0 && at < bytes.length) return true
+    for (; depth > 0; depth--) {
+      if (bytes.length - starts[depth]! > this.largeBytes) this.large.add(starts[depth]!)
+    }
+    return false
   }
-  return values
 }
 
 export interface JsonSource {
@@ -117,6 +160,14 @@ function tooDeep(limits: JsonLimits): SatchelError {
 
 function tooManyValues(limits: JsonLimits): SatchelError {
   return new SatchelError('UNPROCESSABLE', `JSON may not hold more than ${limits.values} values`)
+}
+
+function tooManyProperties(most: number): SatchelError {
+  return new SatchelError(
+    'UNPROCESSABLE',
+    `An object may have ${most} properties: split it, import a file with satchel import, or change the setting maxProperties`,
+    { reason: 'maxProperties' },
+  )
 }
 
 function describeFault(text: string, { name, start }: JsonSource): string {
