@@ -179,7 +179,7 @@ function createApplication(
   mode: Mode,
   { clock, logs }: ServerContext,
 ): ServedApplication {
-  const { maxBody: bytes, maxDepth: depth, maxValues: values } = config
+  const { maxBody: bytes, maxDepth: depth, maxValues: values, maxProperties: properties } = config
   const own = new Set(config.publicUrl === null ? [] : [new URL(config.publicUrl).origin])
   let isReady = true
   const isLimited = () => config.rateLimits !== null || !mode.isDevelopment()
@@ -187,7 +187,7 @@ function createApplication(
     {
       hosts: folder.hosts,
       clock,
-      bodies: createBodies({ bytes, depth, values }),
+      bodies: createBodies({ bytes, depth, values, properties }),
       unsent: createUnsent(),
       limits: createLimiter(config.rateLimits ?? RATE_LIMITS, clock, isLimited),
       writeLimits: config,

@@ -1,4 +1,5 @@
 import { type JsonLimits, parseScanned, scanJson } from '../../domain/json/scan'
+import { scanInSlices, SLICE } from '../../domain/json/slices'
 import { SatchelError } from '../../domain/value/error'
 import { nextTurn } from '../../domain/value/turn'
 
@@ -9,16 +10,20 @@ export interface BodyLimits extends JsonLimits {
 
 /** Request bodies that are in memory at the same time, of all callers, in bytes (design.md §6). */
 const BUDGET = 64 * 1024 * 1024
-/** Bodies above this size, before or after parsing, are processed one at a time. */
+/** Bodies above this size, before or after parsing, count against the budgets of large ones. */
 const LARGE = 1024 * 1024
 /** The approximate memory of one parsed JSON value, besides its text. */
 const BYTES_PER_VALUE = 64
+/** The text of a large body is in memory about so often: in its values, as stored, and as answered. */
+const COPIES = 3
 /**
  * The part of the budget that large bodies may reserve. They reserve their `Content-Length` in advance
  * and other bodies what has arrived, so a caller that announces much and sends nothing must not block
  * the others.
  */
 const BUDGET_OF_LARGE = 48 * 1024 * 1024
+/** The memory of large bodies that are parsed, of all callers: others wait until one is done. */
+const BUDGET_OF_PARSED = 96 * 1024 * 1024
 /** Smaller bodies are read in one piece: reading them by chunk would cost a third of the time of a write. */
 const SMALL = 64 * 1024
 /** Garbage is collected after this many bytes of large bodies were parsed. */
@@ -34,15 +39,17 @@ const COLLECT_AFTER_UPLOADED = 128 * 1024 * 1024
 /** Reads request bodies within the limits of a request and the memory budget of the server. */
 export interface Bodies {
   /**
-   * Calls `work` with the parsed JSON body and its size in bytes. The memory of the body is reserved
-   * until `work` is done.
+   * Calls `work` with the parsed JSON body, whose memory is reserved until `work` is done.
    */
-  json<T>(request: Request, work: (value: unknown, bytes: number) => Promise<T>): Promise<T>
+  json<T>(request: Request, work: JsonWork<T>): Promise<T>
   /** The body as text of at most `maxBytes`, for small forms. */
   text(request: Request, maxBytes: number): Promise<string>
   /** Reserves memory to stream an upload of this sender. Throws `BUSY` when none is left. */
   beginUpload(sender: string): UploadBudget
 }
+
+/** Takes a parsed body and its size in bytes. */
+type JsonWork<T> = (value: unknown, bytes: number) => Promise<T>
 
 /** The memory of an upload that streams to the disk. Disposing it releases the memory. */
 export interface UploadBudget extends Disposable {
@@ -54,7 +61,9 @@ const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?(?:json|x?-?tson)\s*(?:;|$)/i
 
 export function createBodies(limits: BodyLimits): Bodies {
   let reservedByAll = 0
-  let lastLarge = Promise.resolve()
+  let lastParsing: Promise<unknown> = Promise.resolve()
+  let parsedMemory = 0
+  const waitingForMemory: { readonly weight: number; readonly enter: () => void }[] = []
   let parsedBytes = 0
   let uploadMemory = 0
   const uploadMemoryBySender = new Map<string, number>()
@@ -63,7 +72,6 @@ export function createBodies(limits: BodyLimits): Bodies {
   async function withBytes<T>(
     request: Request,
     maxBytes: number,
-    weigh: (bytes: Uint8Array) => number,
     work: (bytes: Uint8Array) => Promise<T>,
   ): Promise<T> {
     const declared = declaredLength(request)
@@ -86,18 +94,59 @@ export function createBodies(limits: BodyLimits): Bodies {
       )
       if (bytes.length > reserved) reserve(bytes.length)
       if (declared !== undefined && bytes.length !== declared) throw incomplete()
-      const weight = weigh(bytes)
-      return weight > LARGE ? await oneByOne(weight, () => work(bytes)) : await work(bytes)
+      return await work(bytes)
     } finally {
       reservedByAll -= reserved
     }
   }
 
-  function oneByOne<T>(weight: number, work: () => Promise<T>): Promise<T> {
-    const turn = lastLarge.then(work)
-    const collected = () => collect(weight)
-    lastLarge = turn.then(collected, collected)
+  function withJson<T>(bytes: Uint8Array, work: JsonWork<T>): Promise<T> {
+    const { length } = bytes
+    const isLight = length <= SLICE && length + BYTES_PER_VALUE * scanJson(bytes, limits) <= LARGE
+    return isLight ? work(parse(bytes), length) : withLargeJson(bytes, work)
+  }
+
+  async function withLargeJson<T>(bytes: Uint8Array, work: JsonWork<T>): Promise<T> {
+    const { length } = bytes
+    const json = await scanInSlices(bytes, limits)
+    const weight = COPIES * length + BYTES_PER_VALUE * json.values
+    await enter(weight)
+    try {
+      const value = await oneByOne(() => json.parse().finally(() => free(bytes)))
+      return await work(value, length)
+    } finally {
+      void leave(weight)
+    }
+  }
+
+  /** Large bodies are parsed one at a time; the work on them goes on side by side. */
+  function oneByOne<T>(parsing: () => Promise<T>): Promise<T> {
+    const turn = lastParsing.then(parsing)
+    lastParsing = turn.catch(() => undefined)
     return turn
+  }
+
+  /** Resolves when there is memory for a parsed body, in the order of the calls. */
+  function enter(weight: number): Promise<void> {
+    return new Promise((resolve) => {
+      waitingForMemory.push({ weight, enter: resolve })
+      admit()
+    })
+  }
+
+  async function leave(weight: number): Promise<void> {
+    await collect(weight)
+    parsedMemory -= weight
+    admit()
+  }
+
+  function admit(): void {
+    for (let next = waitingForMemory[0]; next !== undefined; next = waitingForMemory[0]) {
+      if (parsedMemory > 0 && parsedMemory + next.weight > BUDGET_OF_PARSED) return
+      waitingForMemory.shift()
+      parsedMemory += next.weight
+      next.enter()
+    }
   }
 
   /** The collector underestimates the memory of strings: a few large bodies would take 500 MB. */
@@ -112,17 +161,11 @@ export function createBodies(limits: BodyLimits): Bodies {
   return {
     json(request, work) {
       requireJson(request)
-      const weigh = (bytes: Uint8Array) => bytes.length + BYTES_PER_VALUE * scanJson(bytes, limits)
-      return withBytes(request, limits.bytes, weigh, (bytes) => {
-        const { length } = bytes
-        return work(parse(bytes), length)
-      })
+      return withBytes(request, limits.bytes, (bytes) => withJson(bytes, work))
     },
 
     text: (request, maxBytes) =>
-      withBytes(request, Math.min(maxBytes, limits.bytes), lengthOf, async (bytes) =>
-        decode(bytes),
-      ),
+      withBytes(request, Math.min(maxBytes, limits.bytes), async (bytes) => decode(bytes)),
 
     beginUpload(sender) {
       let memory = 0
@@ -203,10 +246,6 @@ async function received(reading: Promise<Uint8Array>): Promise<Uint8Array> {
 /** The error for a body whose connection closed before its end. */
 export function incomplete(): SatchelError {
   return new SatchelError('INVALID_REQUEST', 'The body ended early: send it again')
-}
-
-function lengthOf(bytes: Uint8Array): number {
-  return bytes.length
 }
 
 function parse(bytes: Uint8Array): unknown {

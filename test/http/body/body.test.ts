@@ -1,5 +1,8 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { connect, type Socket } from 'node:net'
+import { JSON_LIMITS } from '../../../src/domain/json/scan'
+import { SLICE } from '../../../src/domain/json/slices'
+import { createBodies } from '../../../src/http/body/body'
 import { ALICE, BOB, type DataServer, exchange, setupData } from '../setup'
 import { until } from '../../timing'
 
@@ -224,6 +227,84 @@ describe('a deep or wide body (promise 29)', () => {
     expect((await alice.send('POST', '/my/plain', { body: wide(1_000_000) })).status).toBe(200)
     const wider = await alice.send('POST', '/my/plain', { body: wide(1_000_001) })
     expect(wider).toMatchObject({ status: 422, body: { code: 'UNPROCESSABLE' } })
+  })
+})
+
+describe('large bodies', () => {
+  const postOf = (body: string) =>
+    new Request('http://localhost/', {
+      method: 'POST',
+      body,
+      headers: { ...JSON_TYPE, 'content-length': String(body.length) },
+    })
+
+  test('wait for the parsing of each other, not for the work on them', async () => {
+    const bodies = createBodies({ bytes: 16 * MIB, ...JSON_LIMITS })
+    const { promise, resolve } = Promise.withResolvers<string>()
+    const events: string[] = []
+    const slow = bodies.json(postOf(objectOf(2 * MIB)), () => {
+      events.push('slow parsed')
+      return promise
+    })
+    const fast = bodies.json(postOf(objectOf(2 * MIB)), async () => 'fast done')
+    events.push(await fast)
+    resolve('slow done')
+    events.push(await slow)
+    expect(events).toEqual(['slow parsed', 'fast done', 'slow done'])
+  })
+
+  test('wait for the memory of each other', async () => {
+    const bodies = createBodies({ bytes: 16 * MIB, ...JSON_LIMITS })
+    const { promise, resolve } = Promise.withResolvers<string>()
+    let parsed = 0
+    const heavy = `{"id":"a","values":[${'0,'.repeat(900_000)}0]}`
+    const working = Array.from({ length: 3 }, () =>
+      bodies.json(postOf(heavy), () => {
+        parsed += 1
+        return promise
+      }),
+    )
+    await until(async () => parsed === 1)
+    await Bun.sleep(200)
+    // Two of them would be parsed in more than 96 MiB.
+    expect(parsed).toBe(1)
+    resolve('done')
+    expect(await Promise.all(working)).toEqual(['done', 'done', 'done'])
+    expect(parsed).toBe(3)
+  })
+
+  test('that are broken at their end are refused with their place, while others have their turns', async () => {
+    await using server = await setupData()
+    const alice = await server.as(ALICE)
+    const text = 'y'.repeat(120)
+    const objects = Array.from({ length: 90_000 }, (_, n) => `{"id":"k${n}","text":"${text}"}`)
+    const body = `[${objects.join(',\n')},\n{"id":]`
+    let turns = 0
+    let isOver = false
+    const probe = (async () => {
+      while (!isOver) {
+        await new Promise((resolve) => setImmediate(resolve))
+        turns += 1
+      }
+    })()
+    const answer = await alice.send('POST', '/my/plain', { body })
+    isOver = true
+    await probe
+    expect(answer).toMatchObject({ status: 400, body: { code: 'INVALID_REQUEST' } })
+    expect(answer.text).toContain('a value is expected at line 90001, column 7')
+    expect(turns).toBeGreaterThan(body.length / SLICE / 2)
+  })
+
+  test('may have 50,000 properties in one object', async () => {
+    await using server = await setupData()
+    const alice = await server.as(ALICE)
+    const names = Array.from({ length: 50_000 }, (_, n) => [`p${n}`, n] as const)
+    const wide = await alice.post('/my/plain', { id: 'a', x: { y: Object.fromEntries(names) } })
+    expect(wide).toMatchObject({ status: 422, body: { reason: 'maxProperties' } })
+    const one = Object.fromEntries([...names, ['more', 1]])
+    const refused = await alice.post('/my/plain', [{ id: 'a', x: [{ y: one }] }])
+    expect(refused).toMatchObject({ status: 422, body: { reason: 'maxProperties' } })
+    expect(refused.text).toContain('An object may have 50000 properties')
   })
 })
 
