@@ -168,8 +168,9 @@ function tableHandlers(http: HttpContext, paths: TablePaths) {
     const plan = await prepareUpsert(host.database, target)
     return await http.bodies.json(call.sent, async (body, bytes) => {
       const isArray = Array.isArray(body) && key === undefined
+      const isMinimal = wantsMinimal(call.sent)
       // Before anything is stored: the answer repeats the objects.
-      if (!wantsMinimal(call.sent)) call.room.reserve(bytes + ADDED_BYTES * countOf(body))
+      if (!isMinimal) call.room.reserve(bytes + ADDED_BYTES * countOf(body))
       const texts = await upsertObjects(host.database, {
         ...target,
         plan,
@@ -181,7 +182,7 @@ function tableHandlers(http: HttpContext, paths: TablePaths) {
         now: http.clock.now(),
         rulesByTable: plan.table.builtIn ? rowRulesWith(sendInvitation) : ROW_RULES,
       })
-      if (wantsMinimal(call.sent)) return answer(call, null, { status: 204, type: null })
+      if (isMinimal) return answer(call, null, { status: 204, type: null })
       return answer(call, isArray ? `[${texts.join(',')}]` : (texts[0] ?? ''))
     })
   }
@@ -239,7 +240,8 @@ const FEW = 100
 
 /** `Prefer: return=minimal` (RFC 7240). */
 function wantsMinimal({ headers }: Request): boolean {
-  return /(?:^|[,;\s])return\s*=\s*"?minimal"?(?:$|[,;\s])/i.test(headers.get('prefer') ?? '')
+  const prefer = headers.get('prefer')
+  return prefer !== null && /(?:^|[,;\s])return\s*=\s*"?minimal"?(?:$|[,;\s])/i.test(prefer)
 }
 
 /** The URL of the next page, relative to this one (RFC 8288, design.md §6 pages). */
