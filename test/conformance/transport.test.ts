@@ -91,16 +91,19 @@ describe('typed values', () => {
     }
   })
 
-  test('4: a File and a PropModification round-trip in their wire form', async () => {
+  test('4: a File round-trips in its wire form, a PropModification is never stored', async () => {
     await using executable = await setupExecutable()
     const alice = await executable.as(ALICE)
     const blob = new FakeBlob(bytes.slice().buffer, 'image/png')
     const file = new FakeFile(blob, 'ü.png', new Date(0))
     const text = TSON.stringify({ id: 'a', file })
-    const modification = { $t: 'PropModification', add: 2 }
-    const sent = { ...(JSON.parse(text) as object), modification }
+    const sent = JSON.parse(text) as object
     expect(sent).toMatchObject({ file: { $t: 'File', v: b64, name: 'ü.png' } })
     await alice.post('/my/plain', sent)
+    expect((await alice.get('/my/plain/a')).body).toMatchObject(sent)
+    for (const modification of [{ $t: 'PropModification', add: 2 }, { '@@propmod': { add: 2 } }]) {
+      expect((await alice.post('/my/plain', { ...sent, modification })).status).toBe(422)
+    }
     expect((await alice.get('/my/plain/a')).body).toMatchObject(sent)
   })
 
