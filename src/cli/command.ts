@@ -13,6 +13,9 @@ export interface Cli {
   readonly clock: Clock
 }
 
+/** Ctrl-C during a command, with what it has done as the message: exit code 130. */
+export class Interruption extends Error {}
+
 /** The options of every command that works on a data folder. */
 export function withFolder<Args extends unknown[], Options extends OptionValues>(
   command: Command<Args, Options>,

@@ -4,8 +4,9 @@ import { UsageError } from '../config/config'
 import { SatchelError } from '../domain/value/error'
 import { addBlobCommands } from './blob'
 import { addClientCommands, addKeyCommands, addTokenCommand } from './client'
-import type { Cli } from './command'
+import { type Cli, Interruption } from './command'
 import { addDatabaseCommands, addOriginCommands } from './db'
+import { addJobCommands } from './job'
 import { addExportCommand, addImportCommand } from './transfer'
 import { addMailCommands, addTemplateCommands } from './mail'
 import { addPolicyCommands } from './policy'
@@ -15,7 +16,7 @@ import { addServeCommand } from './serve'
 import { addUserCommands } from './user'
 
 /** The exit codes. */
-const EXIT = { done: 0, failed: 1, misused: 2 } as const
+const EXIT = { done: 0, failed: 1, misused: 2, interrupted: 130 } as const
 
 /** The commands in the order of the help, each with the function that adds it to the program. */
 const COMMANDS: Readonly<Record<string, (program: Command, cli: Cli) => void>> = {
@@ -25,6 +26,7 @@ const COMMANDS: Readonly<Record<string, (program: Command, cli: Cli) => void>> =
   schema: addSchemaCommands,
   import: addImportCommand,
   export: addExportCommand,
+  job: addJobCommands,
   blob: addBlobCommands,
   origin: addOriginCommands,
   user: addUserCommands,
@@ -99,14 +101,16 @@ function explain(error: unknown, asJson: boolean, { terminal }: Cli): number {
   if (asJson) {
     terminal.writeError(`${JSON.stringify({ error: { code: codeOf(error), message } })}\n`)
   } else {
-    const isKnown = isUsage || error instanceof SatchelError
+    const isKnown = isUsage || error instanceof SatchelError || error instanceof Interruption
     const stack = !isKnown && error instanceof Error ? `\n${error.stack}` : ''
     terminal.writeError(`satchel: ${message}${stack}\n`)
   }
+  if (error instanceof Interruption) return EXIT.interrupted
   return isUsage ? EXIT.misused : EXIT.failed
 }
 
 function codeOf(error: unknown): string {
   if (error instanceof UsageError) return 'USAGE'
+  if (error instanceof Interruption) return 'INTERRUPTED'
   return error instanceof SatchelError ? error.code : 'INTERNAL'
 }

@@ -17,6 +17,8 @@ export interface Terminal {
   ask(question: string): Promise<string>
   /** The same, without an echo of the input. */
   askSecret(question: string): Promise<string>
+  /** Calls `listener` at the first Ctrl-C, instead of ending the process, until disposed. */
+  onInterrupt(listener: () => void): Disposable
   /** Standard input as it comes. */
   input(): ReadableStream<Uint8Array>
 }
@@ -56,6 +58,10 @@ export function processTerminal(): Terminal {
       })
       const answer = read(question, screen, () => (isAsked = true))
       return await answer.finally(() => error.writeNow(Buffer.from('\n')))
+    },
+    onInterrupt(listener) {
+      process.once('SIGINT', listener)
+      return { [Symbol.dispose]: () => void process.off('SIGINT', listener) }
     },
     input: () => Bun.stdin.stream(),
   }

@@ -3,8 +3,10 @@ import { extname } from 'node:path'
 import { UsageError } from '../config/config'
 import type { OutputOf } from '../control/operations'
 import type { ExportFormat } from '../domain/transfer/export'
-import { type Cli, example, inSession, withDatabase } from './command'
+import type { Session } from '../control/session'
+import { type Cli, example, inSession, Interruption, withDatabase } from './command'
 import { openInput, writeWhole } from './files'
+import { shareOf } from './job'
 import { counted, print, showProgress } from './output'
 
 /** `satchel import` (design.md §6, protocol.md §9.4). */
@@ -33,16 +35,52 @@ export function addImportCommand(program: Command, cli: Cli): void {
       const { bytes: upload, size } = openInput(cli, file)
       using progress = showProgress(cli, options, 'bytes')
       const imported = await inSession(cli, options, (session) =>
-        session.run(
-          'import',
-          { database, table, realm, atomic, dryRun, size },
-          { upload, progress: progress.update },
+        interruptible(cli, session, database, (signal) =>
+          session.run(
+            'import',
+            { database, table, realm, atomic, dryRun, size },
+            { upload, progress: progress.update, signal },
+          ),
         ),
       )
       progress[Symbol.dispose]()
       await print(cli, options, imported, importSummary(imported, dryRun))
     })
 }
+
+/**
+ * Runs an import until it ends or Ctrl-C is pressed. Then throws an `Interruption`: an import that has
+ * begun to apply goes on in the server, any other one has changed nothing.
+ */
+async function interruptible<T>(
+  { terminal }: Cli,
+  session: Session,
+  database: string,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const listImports = async () => {
+    const jobs = await session.run('job.list', { database })
+    return jobs.filter(({ kind, failure }) => kind === 'import' && failure === null)
+  }
+  const earlier = new Set((await listImports()).map(({ id }) => id))
+  const interrupt = new AbortController()
+  using _ = terminal.onInterrupt(() => interrupt.abort())
+  try {
+    return await work(interrupt.signal)
+  } catch (error) {
+    if (!interrupt.signal.aborted) throw error
+  }
+  await Bun.sleep(SETTLED_MS)
+  const begun = (await listImports()).find(({ id }) => !earlier.has(id))
+  if (begun === undefined) throw new Interruption('Nothing was imported')
+  const { id } = begun
+  throw new Interruption(
+    `The import goes on from ${shareOf(begun)} while a server runs: satchel job list shows it, satchel job cancel ${id} ends it`,
+  )
+}
+
+/** A server notices in less than this that its command is gone, ms. */
+const SETTLED_MS = 200
 
 function importSummary(imported: OutputOf<'import'>, isDryRun: boolean): string {
   const { objects, deleted, demoUsers, blobs, tables } = imported

@@ -53,7 +53,7 @@ export function listenForCommands(folder: DataFolder, token: string): ControlLis
     const operation = findOperation(pathname.replace('/_control/', ''))
     if (operation === undefined || request.method !== 'POST') return refuse(404, otherVersion())
     const input: unknown = JSON.parse(searchParams.get('input') ?? '{}')
-    return perform(folder, operation, input, request.body)
+    return perform(folder, operation, input, request)
   }
 
   return {
@@ -67,7 +67,7 @@ function perform(
   folder: DataFolder,
   operation: Operation<unknown, unknown>,
   input: unknown,
-  body: ReadableStream<Uint8Array> | null,
+  { body, signal }: Request,
 ): Response {
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
   const writer = writable.getWriter()
@@ -89,10 +89,12 @@ function perform(
         upload: body ?? undefined,
         progress,
         download: (bytes) => writer.write(writeEvent({ bytes })),
+        signal,
       })
       await writer.write(writeEvent({ result }))
     } catch (error) {
-      if (!(error instanceof SatchelError)) serverLog.error('A command failed', { error })
+      if (!(error instanceof SatchelError) && !signal.aborted)
+        serverLog.error('A command failed', { error })
       await writer.write(writeEvent({ error: toWire(error) }))
     }
     await writer.close()

@@ -10,6 +10,8 @@ export interface Streams {
   readonly progress?: ((done: number, total: number | null) => void) | undefined
   /** Takes the bytes of a file that the command asked for; waits while its reader is slow. */
   readonly download?: ((bytes: Uint8Array) => Promise<void>) | undefined
+  /** Aborted when the command was interrupted. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** Something that a command can ask of this process or of the process that serves the data folder. */

@@ -1,6 +1,7 @@
 import { blobOperations } from './blobs'
 import { clientOperations } from './clients'
 import { databaseOperations } from './databases'
+import { jobOperations } from './jobs'
 import { mailOperations } from './mail'
 import { onFolder, type Operation } from './operation'
 import { providerOperations } from './providers'
@@ -18,6 +19,7 @@ const OPERATIONS = {
   ...userOperations,
   ...providerOperations,
   ...transferOperations,
+  ...jobOperations,
 }
 
 type Operations = typeof OPERATIONS

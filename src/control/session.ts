@@ -78,7 +78,7 @@ export async function callHolder<Output>(
   input: unknown,
   streams: Streams,
 ): Promise<Output> {
-  for await (const event of eventsOf(holder, name, input, streams.upload)) {
+  for await (const event of eventsOf(holder, name, input, streams)) {
     if ('bytes' in event) await streams.download?.(event.bytes)
     else if ('progress' in event) streams.progress?.(event.progress.done, event.progress.total)
     else if ('error' in event) throw fromWire(event.error)
@@ -91,10 +91,10 @@ async function* eventsOf(
   holder: Holder,
   name: string,
   input: unknown,
-  upload: ReadableStream<Uint8Array> | undefined,
+  streams: Streams,
 ): AsyncGenerator<Event> {
   try {
-    yield* readEvents(await post(holder, name, input, upload))
+    yield* readEvents(await post(holder, name, input, streams))
   } catch (error) {
     throw stopped(holder, error)
   }
@@ -116,7 +116,7 @@ async function post(
   holder: Holder,
   name: string,
   input: unknown,
-  upload: ReadableStream<Uint8Array> | undefined,
+  { upload, signal }: Streams,
 ): Promise<IncomingMessage> {
   const [{ request }, { Readable }, { pipeline }] = await Promise.all([
     import('node:http'),
@@ -128,6 +128,7 @@ async function post(
   const outgoing = request(`${holder.address}/_control/${name}?input=${query}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${holder.token}` },
+    ...(signal === undefined ? {} : { signal }),
   })
   outgoing.on('response', resolve)
   outgoing.on('error', reject)

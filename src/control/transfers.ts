@@ -20,7 +20,7 @@ export const transferOperations = {
       dryRun: flag,
       size: optional(number),
     },
-    (host, { table, realm, ...input }, { folder, upload, progress }) =>
+    (host, { table, realm, ...input }, { folder, upload, progress, signal }) =>
       importFile(contextOf(host), folder.clock, upload ?? new Blob().stream(), {
         target: table === null ? null : { table, realm },
         isAtomic: input.atomic,
@@ -28,6 +28,7 @@ export const transferOperations = {
         limits: folder.importLimits,
         size: input.size,
         progress: progress ?? (() => undefined),
+        signal,
       }),
   ),
 

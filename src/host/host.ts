@@ -106,6 +106,7 @@ export async function openHost(database: Database, context: HostContext): Promis
   const blobKeeper = stack.use(createBlobKeeper({ database, bytes: blobs, clock, report }))
   const imports = importSteps({ contents: blobs, archives: ZIP, scratch })
   const steps = { ...MAINTENANCE, ...imports, ...REMOVAL_STEPS }
+  await reportResumed(database)
   const jobs = stack.use(
     createJobRunner(database, steps, (...failure) => reportJob(name, ...failure)),
   )
@@ -130,6 +131,21 @@ export async function openHost(database: Database, context: HostContext): Promis
 /** Logs a failure of the blob store that no request can be told about. */
 export function reportBlobs(database: string, error: unknown): void {
   serverLog.error('The blob store failed', { database, error })
+}
+
+/** Logs the jobs that an earlier process did not finish: the runner continues them. */
+async function reportResumed(database: Database): Promise<void> {
+  const jobs = await database.read((tx) => tx.jobs.list())
+  for (const { id, kind, done, total, failure } of jobs) {
+    if (failure !== null) continue
+    serverLog.info('A job continues where it stopped', {
+      database: database.name,
+      kind,
+      job: id,
+      done,
+      total,
+    })
+  }
 }
 
 function reportJob(database: string, { kind, id }: Job, error: unknown): void {

@@ -15,6 +15,7 @@ function setup(isErrorTerminal = true) {
     writeError: (text: string) => void drawn.push(text),
     ask: async () => '',
     askSecret: async () => '',
+    onInterrupt: () => ({ [Symbol.dispose]() {} }),
     input: () => new Blob().stream(),
   }
   return { clock, drawn, cli: { terminal, clock } }

@@ -58,6 +58,7 @@ test('shows help in one piece, so that nothing of it comes first that belongs be
     writeError: () => undefined,
     ask: async () => '',
     askSecret: async () => '',
+    onInterrupt: () => ({ [Symbol.dispose]() {} }),
     input: () => new Blob().stream(),
   }
   expect(await runProgram(['serve', '--help'], { terminal, clock: createTestClock() })).toBe(0)

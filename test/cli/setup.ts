@@ -15,6 +15,8 @@ export interface Scene {
   readonly answer?: string
   /** The content of standard input. */
   readonly input?: string | Uint8Array
+  /** Ctrl-C is pressed when this resolves. */
+  readonly interrupt?: Promise<void>
   /** Takes what goes to standard output, where that is no text. */
   readonly output?: Buffer[]
 }
@@ -23,7 +25,7 @@ const clock = createTestClock()
 
 /** Runs a command line in this process. */
 export async function runSatchel(args: readonly string[], scene: Scene = {}): Promise<Outcome> {
-  const { isOutputTerminal = false, answer, input = '', output: written = [] } = scene
+  const { isOutputTerminal = false, answer, input = '', output: written = [], interrupt } = scene
   let stderr = ''
   const terminal: Terminal = {
     isOutputTerminal,
@@ -42,6 +44,10 @@ export async function runSatchel(args: readonly string[], scene: Scene = {}): Pr
     async askSecret(question) {
       stderr += question
       return answer ?? ''
+    },
+    onInterrupt(listener) {
+      interrupt?.then(listener, () => undefined)
+      return { [Symbol.dispose]() {} }
     },
     input: () => new Blob([Buffer.from(input)]).stream(),
   }

@@ -1,3 +1,4 @@
+import { quoted, SatchelError } from '../value/error'
 import { continueJob } from '../job/job'
 import type { JobStep } from '../job/job-runner'
 import type { WriteTx } from '../store/store'
@@ -13,6 +14,34 @@ export function importSteps(
   parts: Omit<TransferContext, 'database'>,
 ): Readonly<Partial<Record<Job['kind'], JobStep>>> {
   return { import: (database, job) => continueImport({ ...parts, database }, job) }
+}
+
+/**
+ * Ends an import: the objects that were applied stay, the others are discarded. One that had stopped
+ * already is removed from the list of jobs. Resolves to the job as it was. Throws `INVALID_REQUEST` for an
+ * unknown job and `CONFLICT` for one of another kind, whose work is never optional.
+ */
+export async function cancelImport(
+  { database, scratch }: Pick<TransferContext, 'database' | 'scratch'>,
+  id: string,
+): Promise<Job> {
+  const job = await database.write(async (tx) => {
+    const found = await tx.jobs.find(id)
+    if (found === undefined) {
+      throw new SatchelError('INVALID_REQUEST', `There is no job ${quoted(id)}: it may have ended`)
+    }
+    if (found.kind !== 'import') {
+      throw new SatchelError('CONFLICT', 'Only imports can be cancelled: other jobs must end')
+    }
+    // A command that waits for the import reads why it stopped, and removes the job.
+    if (found.failure === null) await tx.jobs.put({ ...found, failure: 'it was cancelled' })
+    else await tx.jobs.remove(id)
+    return found
+  })
+  for (const name of [job.state['spool'], job.state['archive']]) {
+    if (typeof name === 'string') await scratch.remove(name)
+  }
+  return job
 }
 
 /** How long a unit takes on more entries, ms: other writers wait for little more than that. */

@@ -28,6 +28,11 @@ export interface ImportOptions {
   readonly size: number | null
   /** Called with the bytes done; the total may change, and is null while it is unknown. */
   readonly progress: (done: number, total: number | null) => void
+  /**
+   * Aborted when the caller does not wait any longer. Until the job is started, and with `isAtomic`,
+   * nothing is imported then; after that the job goes on without the caller.
+   */
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface ImportResult extends Contents {
@@ -60,22 +65,27 @@ export async function importFile(
   const size = spool.size + bytes
   const contents = await examine(context, spool.name, tables, (done) => stages.examined(done, size))
   await checkArchive(archive, (done) => stages.examined(spool.size + done, size))
-  const plan = { declared, hasOwners, archive, size, now, progress: stages.applied }
+  const { signal } = options
+  const plan = { declared, hasOwners, archive, size, now, progress: stages.applied, signal }
   if (isAtomic && !isDryRun) await applyAtOnce(context, spool.name, plan)
   else if (!isDryRun) await applyAsJob(context, spool, plan)
   return { ...contents, tables: declared.schemas.size }
 }
 
 /** The three passes over a file, one after the other, as one stretch of bytes. */
-function createStages({ size, isDryRun, progress }: ImportOptions) {
+function createStages({ size, isDryRun, progress, signal }: ImportOptions) {
   const passes = isDryRun ? 2 : 3
   let read = 0
   return {
     read: (bytes: number) => {
+      signal?.throwIfAborted()
       read += bytes
       progress(read, size === null ? null : size * passes)
     },
-    examined: (done: number, total: number) => progress(read + done, read + total * (passes - 1)),
+    examined: (done: number, total: number) => {
+      signal?.throwIfAborted()
+      progress(read + done, read + total * (passes - 1))
+    },
     applied: (done: number, total: number) => progress(read + total + done, read + total * 2),
   }
 }
@@ -129,10 +139,11 @@ interface Plan {
   readonly now: number
   /** Called with the number of these bytes that are done. */
   readonly progress: (done: number, total: number) => void
+  readonly signal: AbortSignal | undefined
 }
 
 async function applyAtOnce(context: TransferContext, name: string, plan: Plan): Promise<void> {
-  const { declared, hasOwners, archive, size, now, progress } = plan
+  const { declared, hasOwners, archive, size, now, progress, signal } = plan
   using spool = await openSpool(context.scratch, name)
   await using contents = createContentLoader(context)
   let done = 0
@@ -150,6 +161,7 @@ async function applyAtOnce(context: TransferContext, name: string, plan: Plan): 
         }
         await declare(tx, declared, now)
         await applySpool(tx, spool, 0, now, (offset) => {
+          signal?.throwIfAborted()
           progress(done + offset, size)
           return true
         })
@@ -167,24 +179,35 @@ async function applyAsJob(
   spool: SpoolWriter,
   plan: Plan,
 ): Promise<void> {
-  const { declared, hasOwners, archive, size, now, progress } = plan
+  const { declared, hasOwners, archive, size, now, progress, signal } = plan
   const { name } = spool
   const names =
     archive === undefined ? { spool: name } : { spool: name, archive: archive.scratch.name }
   const owners = hasOwners ? { owners: 0 } : {}
   const { id } = await database.write(async (tx) => {
+    signal?.throwIfAborted()
     await declare(tx, declared, now)
     return await startJob(tx, 'import', { ...names, offset: 0, ...owners }, now, size)
   })
   spool.keep()
   archive?.scratch.keep()
   try {
-    await untilJobEnds(database, id, ({ done }) => progress(done, size))
+    const ended = untilJobEnds(database, id, ({ done }) => progress(done, size))
+    await (signal === undefined ? ended : Promise.race([ended, untilAborted(signal)]))
   } catch (error) {
+    if (signal?.aborted === true) throw error
     await database.write(async (tx) => void (await tx.jobs.remove(id)))
     for (const left of Object.values(names)) await scratch.remove(left)
     throw error
   }
+}
+
+/** Rejects with the reason of the signal. */
+function untilAborted(signal: AbortSignal): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+  if (signal.aborted) reject(signal.reason as Error)
+  return promise
 }
 
 /** All parts of a file about the database itself, combined. */

@@ -1,0 +1,43 @@
+import type { Command } from '@commander-js/extra-typings'
+import type { OutputOf } from '../control/operations'
+import { type Cli, example, inSession, withDatabase } from './command'
+import { print, table } from './output'
+
+/** `satchel job list|cancel`. */
+export function addJobCommands(program: Command, cli: Cli): void {
+  const job = program.command('job').description('the work that a server does in the background')
+
+  withDatabase(job.command('list'))
+    .description('list the jobs that are under way or have stopped')
+    .addHelpText('after', example('satchel job list'))
+    .action(async (options) => {
+      const jobs = await inSession(cli, options, (session) =>
+        session.run('job.list', { database: options.db }),
+      )
+      const rows = jobs.map((each) => [each.id, each.kind, shareOf(each), each.failure ?? ''])
+      const text = table(['id', 'kind', 'done', 'stopped because'], rows)
+      await print(cli, options, jobs, jobs.length === 0 ? 'There are no jobs' : text)
+    })
+
+  withDatabase(job.command('cancel'))
+    .description('end an import; the objects that it has imported stay')
+    .argument('<id>', 'as satchel job list shows it')
+    .addHelpText('after', example('satchel job cancel import-3kf9ac02m'))
+    .action(async (id, options) => {
+      const job = await inSession(cli, options, (session) =>
+        session.run('job.cancel', { database: options.db, id }),
+      )
+      const text = job.hadStopped
+        ? `The job ${id} is removed from the list`
+        : `The import is cancelled at ${shareOf(job)}: what it has imported stays`
+      await print(cli, options, job, text)
+    })
+}
+
+/** How much of a job is done, in percent if its total is known. */
+export function shareOf({
+  done,
+  total,
+}: Pick<OutputOf<'job.list'>[number], 'done' | 'total'>): string {
+  return total === null ? `${done}` : `${total === 0 ? 100 : Math.floor((100 * done) / total)} %`
+}

@@ -1,0 +1,104 @@
+import { expect, test } from 'bun:test'
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { temporaryFolder } from '../setup'
+import { until } from '../timing'
+import { callMain } from './api'
+import { EXECUTABLE, pushSchema, satchel, satchelJson, serve, type Surroundings } from './setup'
+
+const OBJECTS = 150_000
+
+interface Job {
+  readonly id: string
+  readonly kind: string
+  readonly failure: string | null
+}
+
+async function setup() {
+  const folder = temporaryFolder()
+  const surroundings = { cwd: folder.path }
+  const lines = Array.from({ length: OBJECTS }, (_, n) => JSON.stringify({ id: `it${n}`, n }))
+  await Bun.write(join(folder.path, 'items.ndjson'), lines.join('\n'))
+  await satchelJson(['db', 'create', 'main'], surroundings)
+  await pushSchema(surroundings, { items: 'id' })
+  return {
+    surroundings,
+    imports: join(folder.path, 'data/databases/main/imports'),
+    [Symbol.dispose]: () => folder[Symbol.dispose](),
+  }
+}
+
+/** Starts an import, presses Ctrl-C when `isTime`, and resolves to the outcome. */
+async function interrupted({ cwd }: Surroundings, isTime: () => boolean | Promise<boolean>) {
+  const into = ['--table', 'items', '--realm', 'rlm-public']
+  const child = Bun.spawn([EXECUTABLE, 'import', 'items.ndjson', ...into], {
+    cwd,
+    env: {},
+    stderr: 'pipe',
+  })
+  await until(isTime)
+  child.kill('SIGINT')
+  const [exitCode, stderr] = await Promise.all([child.exited, child.stderr.text()])
+  return { exitCode, stderr }
+}
+
+const listJobs = (surroundings: Surroundings) => satchelJson<Job[]>(['job', 'list'], surroundings)
+
+test('an import goes on in the server after Ctrl-C, which says so, until it is cancelled', async () => {
+  using place = await setup()
+  const { surroundings, imports } = place
+  await using server = await serve(surroundings)
+  const anybody = callMain(server.ready)
+  const { exitCode, stderr } = await interrupted(
+    surroundings,
+    async () => (await anybody.get<unknown[]>('/public/items?$limit=1')).length === 1,
+  )
+  expect(exitCode).toBe(130)
+  const id = /satchel job cancel (import-\S+) ends it/.exec(stderr)?.[1] ?? ''
+  expect(await listJobs(surroundings)).toMatchObject([{ id, kind: 'import', failure: null }])
+  const cancelled = await satchel(['job', 'cancel', id], surroundings)
+  expect(cancelled.stdout).toMatch(
+    /^The import is cancelled at \d+ %: what it has imported stays\n$/,
+  )
+  expect(await listJobs(surroundings)).toMatchObject([{ id, failure: 'it was cancelled' }])
+  expect(readdirSync(imports)).toEqual([])
+  const { length } = await anybody.get<unknown[]>('/public/items')
+  expect(length).toBeGreaterThan(0)
+  expect(length).toBeLessThan(OBJECTS)
+  await satchel(['job', 'cancel', id], surroundings)
+  expect((await satchel(['job', 'list'], surroundings)).stdout).toBe('There are no jobs\n')
+}, 60_000)
+
+test('an import that is checked only when Ctrl-C comes imports nothing', async () => {
+  using place = await setup()
+  const { surroundings, imports } = place
+  await using server = await serve(surroundings)
+  const names = () => {
+    try {
+      return readdirSync(imports)
+    } catch {
+      return []
+    }
+  }
+  const outcome = await interrupted(surroundings, () => names().length > 0)
+  expect(outcome).toEqual({ exitCode: 130, stderr: 'satchel: Nothing was imported\n' })
+  await until(() => names().length === 0)
+  expect(await listJobs(surroundings)).toEqual([])
+  expect(await callMain(server.ready).get<unknown[]>('/public/items?$limit=1')).toEqual([])
+}, 60_000)
+
+test('an import without a server goes on in the next one, which names it in its log', async () => {
+  using place = await setup()
+  const { surroundings, imports } = place
+  // It grows when objects are applied.
+  const log = join(imports, '..', 'database.sqlite-wal')
+  const isApplying = () => (statSync(log, { throwIfNoEntry: false })?.size ?? 0) > 1_000_000
+  const { exitCode, stderr } = await interrupted(surroundings, isApplying)
+  expect(exitCode).toBe(130)
+  const id = /satchel job cancel (import-\S+) ends it/.exec(stderr)?.[1] ?? ''
+  await using server = await serve(surroundings)
+  const line = await server.logged((text) => text.includes('A job continues where it stopped'))
+  expect(JSON.parse(line)).toMatchObject({ database: 'main', kind: 'import', job: id })
+  await until(async () => (await listJobs(surroundings)).length === 0)
+  expect(await callMain(server.ready).get<unknown[]>('/public/items')).toHaveLength(OBJECTS)
+}, 60_000)
