@@ -82,6 +82,8 @@ CREATE TABLE memberships (
 CREATE INDEX memberships_of_user ON memberships (user_id, realm) WHERE user_id IS NOT NULL;
 CREATE INDEX memberships_of_email ON memberships (email) WHERE email IS NOT NULL;
 CREATE INDEX memberships_of_realm ON memberships (realm);
+-- The different rights in a realm are found without reading all of its members.
+CREATE INDEX memberships_by_rights ON memberships (accepted, realm, permissions, roles);
 
 -- Users as their lists are sorted, searched and paged (spec.md §4.2).
 CREATE TABLE users (

@@ -1,6 +1,7 @@
 import { and, eq, gt, isNull } from 'drizzle-orm'
 import { memberships } from './schema'
 import type { TxContext, WriteContext } from './context'
+import type { PermissionSet } from '../domain/value/permission'
 import type { Membership, MembershipReader, MembershipWriter } from '../domain/store/memberships'
 
 export function membershipReader(context: TxContext): MembershipReader {
@@ -23,6 +24,21 @@ export function membershipReader(context: TxContext): MembershipReader {
         .all(),
     ofRealm: (realm, limit = -1) =>
       select().where(eq(memberships.realm, realm)).orderBy(memberships.source).limit(limit).all(),
+    nextRights(realm, accepted, after) {
+      const [permissions, roles] = after === '' ? ['', ''] : (JSON.parse(after) as string[])
+      const row = context.connection
+        .prepare<{ permissions: string; roles: string }>(
+          'SELECT permissions, roles FROM memberships INDEXED BY memberships_by_rights WHERE realm = ?1 AND accepted = ?2 AND (permissions, roles) > (?3, ?4) ORDER BY permissions, roles LIMIT 1',
+        )
+        .get(realm, accepted ? 1 : 0, permissions ?? '', roles ?? '')
+      return row === null
+        ? undefined
+        : {
+            permissions: JSON.parse(row.permissions) as PermissionSet,
+            roles: JSON.parse(row.roles) as string[],
+            place: JSON.stringify([row.permissions, row.roles]),
+          }
+    },
     membersOf: (realm, after, limit) =>
       select()
         .where(

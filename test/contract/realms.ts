@@ -170,6 +170,53 @@ export function describeRealms(openStore: OpenStore): void {
       )
     })
 
+    test('show each different pair of rights in a realm once', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const kinds: Pick<Membership, 'permissions' | 'roles'>[] = [
+        { permissions: {}, roles: [] },
+        { permissions: {}, roles: ['doer'] },
+        { permissions: { manage: '*' }, roles: ['doer'] },
+        { permissions: { update: { things: ['title'] } }, roles: ['a', 'b'] },
+      ]
+      const rows = Array.from({ length: 40 }, (_, at) =>
+        membership(`members:${at}`, {
+          realm: 3 + (at % 2),
+          accepted: at % 5 > 0,
+          ...(kinds[at % 4] ?? kinds[0]!),
+        }),
+      )
+      await database.write(async (tx) => {
+        for (const row of rows) await tx.memberships.put(row)
+      })
+      const expected = (realm: number, accepted: boolean) =>
+        new Set(
+          rows
+            .filter((row) => row.realm === realm && row.accepted === accepted)
+            .map(({ permissions, roles }) => JSON.stringify([permissions, roles])),
+        )
+      await inEveryLife(fixture, (again) =>
+        again.read(async ({ memberships: reader }) => {
+          for (const [realm, accepted] of [
+            [3, true],
+            [3, false],
+            [4, true],
+            [9, true],
+          ] as const) {
+            const found: string[] = []
+            for (let after = ''; ;) {
+              const rights = await reader.nextRights(realm, accepted, after)
+              if (rights === undefined) break
+              found.push(JSON.stringify([rights.permissions, rights.roles]))
+              after = rights.place
+            }
+            expect(found).toHaveLength(expected(realm, accepted).size)
+            expect(new Set(found)).toEqual(expected(realm, accepted))
+          }
+        }),
+      )
+    })
+
     test('are replaced by their source and removed one by one or with their realm', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture

@@ -103,6 +103,10 @@ const PLANS: readonly [RegExp, RegExp][] = [
   ],
   [/^SELECT blob FROM blob_uploads/, /SEARCH blob_uploads USING PRIMARY KEY \(realm=\?\)/],
   [/^DELETE FROM blob_uploads WHERE blob/, /USING (COVERING )?INDEX blob_uploads_of_blob/],
+  [
+    /\(permissions, roles\) > \(\?3, \?4\)/,
+    /^SEARCH memberships USING COVERING INDEX memberships_by_rights \(accepted=\? AND realm=\? AND \(permissions,roles\)>\(\?,\?\)\)$/,
+  ],
   [/where "memberships"."user_id" = \? order/, /USING INDEX memberships_of_user \(user_id=\?\)/],
   [/"memberships"."email" = \?/, /USING INDEX memberships_of_email \(email=\?\)/],
   [
@@ -270,6 +274,7 @@ async function live(database: Database): Promise<void> {
     await tx.memberships.ofUserIn('alice', 1)
     await tx.memberships.membersOf(1, '', 5)
     await tx.memberships.ofRealm(1)
+    await tx.memberships.nextRights(1, true, '["{}","[]"]')
     await tx.invitations.find('hash')
     await tx.invitations.sentBy('alice', { after: 0, until: NOW }, 10)
     await tx.invitations.sentTo('alice@example.com', { after: 0, until: NOW }, 10)

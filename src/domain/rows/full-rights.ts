@@ -1,6 +1,7 @@
 import { SatchelError } from '../value/error'
 import type { Writing } from '../object/writing'
 import type { RealmRef } from '../store/realms'
+import type { SharedRights } from '../store/memberships'
 import type { WriteTx } from '../store/store'
 import { permissionsOf } from '../access/access'
 import { hasFullRights } from '../value/permission'
@@ -14,10 +15,11 @@ export async function keepingFullRights(
   realm: RealmRef,
   change: () => Promise<void>,
 ): Promise<void> {
-  const before = await countHolders(writing.tx, realm)
+  const { tx } = writing
+  if (!(await hasHolder(tx, realm))) return change()
   await change()
-  const after = await countHolders(writing.tx, realm)
-  if (before.full === 0 || after.full > 0 || after.members === 0) return
+  const isEmpty = (await tx.memberships.nextRights(realm, true, '')) === undefined
+  if (isEmpty || (await hasHolder(tx, realm))) return
   throw new SatchelError(
     'CONFLICT',
     'This would leave the realm without anyone who has full rights in it: give them to another member first',
@@ -25,14 +27,34 @@ export async function keepingFullRights(
   )
 }
 
-async function countHolders(
+/** True when a member has full rights: members with the same rights are looked at once. */
+async function hasHolder(tx: WriteTx, realm: RealmRef): Promise<boolean> {
+  for await (const rights of rightsIn(tx, realm, true)) {
+    if (hasFullRights(await permissionsOf(tx, { realm, ...rights }))) return true
+  }
+  return false
+}
+
+/** True when a row of `members` in the realm, accepted or not, names the role. */
+export async function isNamed(tx: WriteTx, realm: RealmRef, role: string): Promise<boolean> {
+  for (const accepted of [true, false]) {
+    for await (const { roles } of rightsIn(tx, realm, accepted)) {
+      if (roles.includes(role)) return true
+    }
+  }
+  return false
+}
+
+async function* rightsIn(
   tx: WriteTx,
   realm: RealmRef,
-): Promise<{ members: number; full: number }> {
-  const accepted = (await tx.memberships.ofRealm(realm)).filter((member) => member.accepted)
-  let full = 0
-  for (const membership of accepted) {
-    if (hasFullRights(await permissionsOf(tx, membership))) full += 1
+  accepted: boolean,
+): AsyncGenerator<SharedRights> {
+  for (let after = ''; ;) {
+    const rights = await tx.memberships.nextRights(realm, accepted, after)
+    if (rights === undefined) return
+    yield rights
+    after = rights.place
+    await tx.breathe()
   }
-  return { members: new Set(accepted.map(({ userId }) => userId)).size, full }
 }

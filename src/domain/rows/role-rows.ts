@@ -1,10 +1,9 @@
-import { keepingFullRights } from './full-rights'
+import { isNamed, keepingFullRights } from './full-rights'
 import { SatchelError, quoted } from '../value/error'
 import type { Draft } from '../object/draft'
 import { parseStored } from '../value/value'
 import { type RowRules, type Writing, heldIn, refuse } from '../object/writing'
-import { PUBLIC_REALM, PUBLIC_REALM_REF, type RealmRef } from '../store/realms'
-import type { WriteTx } from '../store/store'
+import { PUBLIC_REALM, PUBLIC_REALM_REF } from '../store/realms'
 import { findRoles } from '../access/access'
 import { authorizePut } from '../object/authorize'
 import { hasFullRights, mayGrant, mayManage, parsePermissions } from '../value/permission'
@@ -61,11 +60,6 @@ export const ROLE_RULES: RowRules = {
   remove: () => false,
   guard: (writing, realm, _, change) =>
     writing.isGlobal ? change() : keepingFullRights(writing, realm, change),
-}
-
-/** True when a row of `members` in the realm, accepted or not, names the role. */
-async function isNamed(tx: WriteTx, realm: RealmRef, role: string): Promise<boolean> {
-  return (await tx.memberships.ofRealm(realm)).some(({ roles }) => roles.includes(role))
 }
 
 function requireManage(writing: Writing, realm: number): void {

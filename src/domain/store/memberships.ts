@@ -22,6 +22,14 @@ export interface Membership {
 /** The permissions in the realm. */
 export type Rights = Pick<Membership, 'realm' | 'permissions' | 'roles'>
 
+/** Rights that some memberships of a realm have alike. */
+export interface SharedRights {
+  readonly permissions: PermissionSet
+  readonly roles: readonly string[]
+  /** To go on after: plain text, the engine's own. */
+  readonly place: string
+}
+
 export interface MembershipReader {
   /** By realm, then by source; at most `limit`. */
   ofUser(userId: string, limit?: number): Awaitable<Membership[]>
@@ -31,6 +39,12 @@ export interface MembershipReader {
   ofEmail(email: string): Awaitable<Membership[]>
   /** By source; at most `limit`. */
   ofRealm(realm: RealmRef, limit?: number): Awaitable<Membership[]>
+  /**
+   * Each different pair of permissions and roles among the accepted memberships of a realm, or among
+   * those that are not: one for each call, undefined after the last. `after` is the `place` of the
+   * one before, or ''. Costs one look-up, however many share them.
+   */
+  nextRights(realm: RealmRef, accepted: boolean, after: string): Awaitable<SharedRights | undefined>
   /** Up to `limit` accepted members of the realm whose sources come after `after`, in order. */
   membersOf(realm: RealmRef, after: string, limit: number): Awaitable<Membership[]>
 }

@@ -1,0 +1,77 @@
+import { expect, test } from 'bun:test'
+import type { Database } from '../../src/domain/store/store'
+import { as } from './setup'
+import { BOB, CAROL, DATE, expectDone, FULL, openTeam } from './team'
+
+const COUNT = 1_000
+
+/** A database that counts the memberships which units read. */
+function counting(database: Database) {
+  const counted = { database: { ...database }, rows: 0 }
+  const wrap = <T extends object>(noun: T): T =>
+    new Proxy(noun, {
+      get(target, name) {
+        const member: unknown = Reflect.get(target, name, target)
+        if (typeof member !== 'function') return member
+        return (...parameters: unknown[]) => {
+          const result: unknown = Reflect.apply(member, target, parameters)
+          counted.rows += Array.isArray(result) ? result.length : result === undefined ? 0 : 1
+          return result
+        }
+      },
+    })
+  counted.database.write = (work, options) =>
+    database.write((tx) => {
+      const memberships = wrap(tx.memberships)
+      const proxy = new Proxy(tx, {
+        get(target, name) {
+          if (name === 'memberships') return memberships
+          const member: unknown = Reflect.get(target, name, target)
+          return typeof member === 'function' ? member.bind(target) : member
+        },
+      })
+      return work(proxy)
+    }, options)
+  return counted
+}
+
+/** The memberships that are read to change a member in a realm of this many others. */
+async function rowsReadIn(members: number): Promise<Record<string, number>> {
+  await using team = await openTeam()
+  const { admin, alice } = team
+  const others = Array.from({ length: members }, (_, place) => ({
+    id: `mmbOther${place}`,
+    realmId: 'rlmTeam',
+    userId: `user${place}`,
+    permissions: { add: ['todoItems'] },
+  }))
+  expectDone(await admin.put('members', ...others))
+  const counted = counting(team.database)
+  const [owner, bob, carol] = [
+    as(counted.database, { id: 'alice', email: 'alice@example.com' }),
+    as(counted.database, BOB),
+    as(counted.database, CAROL),
+  ]
+  const read: Record<string, number> = {}
+  const measure = async (name: string, change: () => ReturnType<typeof alice.put>) => {
+    counted.rows = 0
+    expectDone(await change())
+    read[name] = counted.rows
+  }
+  const invitation = { id: 'mmbCarol', realmId: 'rlmTeam', email: CAROL.email, owner: 'alice' }
+  await measure('invite', () => owner.put('members', invitation))
+  await measure('accept', () => carol.put('members', { ...invitation, accepted: DATE }))
+  await measure('leave', () => carol.remove('members', 'mmbCarol'))
+  await measure('promote', () => owner.put('members', { ...others[0], permissions: FULL }))
+  await measure('demote', () => owner.put('members', others[0]!))
+  await measure('rename', () => owner.put('realms', { realmId: 'rlmTeam', name: 'Other' }))
+  await measure('role', () => owner.put('roles', { realmId: 'rlmTeam', name: 'boss' }))
+  await measure('give', () => owner.put('realms', { realmId: 'rlmTeam', owner: 'bob' }))
+  await measure('former owner leaves', () => owner.remove('members', 'mmbTeam'))
+  await measure('end', () => bob.remove('realms', 'rlmTeam'))
+  return read
+}
+
+test('a change of one member reads no more memberships in a large realm than in a small one', async () => {
+  expect(await rowsReadIn(COUNT)).toEqual(await rowsReadIn(2))
+}, 60_000)
