@@ -41,10 +41,11 @@ export interface Sender {
 
 /** `Name <address>`, or the address alone. Throws an error with the expected form. */
 export function parseSender(text: string): Sender {
-  const [, name = '', bracketed] = /^\s*"?([^"<>\p{Cc}]*?)"?\s*<([^<>]*)>\s*$/u.exec(text) ?? []
+  const [, before = '', bracketed] = /^([^<>]*)<([^<>]*)>$/.exec(text.trim()) ?? []
+  const [, name] = /^"?([^"\p{Cc}]*)"?$/u.exec(before.trim()) ?? []
   try {
-    const address = requireEmail(bracketed ?? text)
-    return { name: name.trim(), address }
+    const address = requireEmail(name === undefined ? text : (bracketed ?? text))
+    return { name: name?.trim() ?? '', address }
   } catch (cause) {
     throw new Error('an address or a name and an address: My App <app@example.com>', { cause })
   }

@@ -85,9 +85,10 @@ function isPresent(value: unknown): boolean {
  * scheme or there is none (RFC 6749 §2.3.1). Throws `INVALID_CLIENT` when it cannot be read.
  */
 export function readBasic(authorization: string | null): ClientCredentials | undefined {
-  const [, encoded] = /^basic +(.*)$/i.exec(authorization ?? '') ?? []
-  if (encoded === undefined) return undefined
-  const decoded = Buffer.from(encoded, 'base64').toString('utf8')
+  if (authorization === null || !/^basic /i.test(authorization)) return undefined
+  const decoded = Buffer.from(authorization.slice('basic '.length).trim(), 'base64').toString(
+    'utf8',
+  )
   const colon = decoded.indexOf(':')
   const clientId = unescape(decoded.slice(0, Math.max(colon, 0)))
   const clientSecret = unescape(decoded.slice(colon + 1))

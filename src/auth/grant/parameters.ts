@@ -143,7 +143,7 @@ export function parseTimespan(value: unknown, parameter: string): number {
   )
 }
 
-const SPAN = /^(-?(?:\d+)?\.?\d+) *([a-z]+)?$/i
+const SPAN = /^(-?(?:\d+(?:\.\d+)?|\.\d+)) *([a-z]+)?$/i
 const LONGEST_SPAN = 100
 
 const LENGTHS = new Map(

@@ -18,13 +18,22 @@ export function requireBlobId(text: string): string {
  * plain bytes. Throws `INVALID_REQUEST`.
  */
 export function requireBlobType(text: string): string {
-  const type = text.replaceAll(/^ +| +$/g, '')
+  const type = withoutBlanks(text)
   if (type === '') return DEFAULT_TYPE
   if (type.length <= LONGEST_TYPE && /^[ -~]+$/.test(type)) return type
   throw new SatchelError(
     'INVALID_REQUEST',
     `A content type must be at most ${LONGEST_TYPE} characters of printable ASCII`,
   )
+}
+
+/** The text without blanks at its ends. */
+function withoutBlanks(text: string): string {
+  let begin = 0
+  let end = text.length
+  while (text[begin] === ' ') begin++
+  while (end > begin && text[end - 1] === ' ') end--
+  return text.slice(begin, end)
 }
 
 const LONGEST_TYPE = 255

@@ -22,7 +22,10 @@ export function isWebAddress(text: string): boolean {
  */
 export function serverAddressOf(text: string): string | undefined {
   const url = parseWebAddress(text)
-  return url === undefined || url.search !== '' ? undefined : url.href.replace(/\/+$/, '')
+  if (url === undefined || url.search !== '') return undefined
+  let end = url.href.length
+  while (url.href[end - 1] === '/') end--
+  return url.href.slice(0, end)
 }
 
 /** True for a host name that means this machine wherever it is looked up. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import { formatRef, parseRef, requireBlobId } from '../../../src/domain/value/blob'
+import { formatRef, parseRef, requireBlobId, requireBlobType } from '../../../src/domain/value/blob'
 import { codeOf } from '../../auth/setup'
+import { shortestTime } from '../../timing'
 
 const GOOD = [
   '0Q7wmXvO3IdAJuWXRbP9ImQZ',
@@ -30,4 +31,19 @@ describe('the id of a blob', () => {
       expect(parseRef(ref)).toBeUndefined()
     },
   )
+})
+
+describe('the content type of a blob', () => {
+  test('has no blanks at its ends', () => {
+    expect(requireBlobType('  text/plain; x=a b ')).toBe('text/plain; x=a b')
+    expect(requireBlobType('   ')).toBe('application/octet-stream')
+  })
+
+  test('takes linear time, however many blanks it has inside', async () => {
+    const timeOf = (blanks: number) =>
+      shortestTime(5, () => codeOf(() => requireBlobType(`a${' '.repeat(blanks)}b`)))
+    const [some, many] = [await timeOf(2_000), await timeOf(64_000)]
+    // Quadratic time would be a thousand times as long.
+    expect(many / some).toBeLessThan(200)
+  })
 })
