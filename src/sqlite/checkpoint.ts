@@ -1,4 +1,4 @@
-import type { CheckpointRequest } from './checkpoint-worker'
+import type { CheckpointRequest, CheckpointTask } from './checkpoint-worker'
 import type { Connection } from './connection'
 
 const MIB = 1024 * 1024
@@ -42,7 +42,7 @@ export function createCheckpoints(
 ): Checkpoints {
   const pageSize =
     connection.prepare<{ page_size: number }>('PRAGMA page_size').get()?.page_size ?? 4096
-  let worker: Worker | undefined
+  let worker: SharedWorker | undefined
   let hasFailed = false
   /** The current task of the worker. */
   let work: PromiseWithResolvers<void> | undefined
@@ -82,21 +82,14 @@ export function createCheckpoints(
   }
 
   function askWorker(): void {
-    work = Promise.withResolvers()
-    worker ??= startWorker()
-    worker.postMessage(request)
-  }
-
-  function startWorker(): Worker {
-    const started = new Worker(WORKER)
-    started.unref()
-    started.addEventListener('message', hasWorked)
-    started.addEventListener('error', (event) => {
+    const asked = Promise.withResolvers<void>()
+    work = asked
+    worker ??= shareWorker()
+    worker.run({ ...request, isLast: false }).then(hasWorked, (error: unknown) => {
       hasFailed = true
-      report(event.error ?? event.message)
+      report(error)
       hasWorked()
     })
-    return started
   }
 
   function hasWorked(): void {
@@ -108,14 +101,81 @@ export function createCheckpoints(
     consider,
     async close() {
       if (worker === undefined) return
-      worker.ref()
+      worker.hold()
       await work?.promise
-      if (!hasFailed) {
-        work = Promise.withResolvers()
-        worker.postMessage('close')
-        await work.promise
-      }
-      worker.terminate()
+      if (!hasFailed) await worker.run({ ...request, isLast: true }).catch(report)
+      worker.release()
     },
   }
+}
+
+/** The worker of all databases of this process: one thread copies the logs of hundreds of them. */
+interface SharedWorker {
+  /** Rejects when the worker has failed. */
+  run(task: Omit<CheckpointTask, 'id'>): Promise<void>
+  /** Keeps the process alive until the worker is released. */
+  hold(): void
+  /** Ends the worker with its last user. */
+  release(): void
+}
+
+interface Running {
+  readonly worker: Worker
+  readonly tasks: Map<number, PromiseWithResolvers<void>>
+  users: number
+  holders: number
+  tasksSoFar: number
+  failure: Error | undefined
+}
+
+let running: Running | undefined
+
+function shareWorker(): SharedWorker {
+  const shared = (running ??= startWorker())
+  shared.users += 1
+  return {
+    run(task) {
+      if (shared.failure !== undefined) return Promise.reject(shared.failure)
+      const id = (shared.tasksSoFar += 1)
+      const done = Promise.withResolvers<void>()
+      shared.tasks.set(id, done)
+      shared.worker.postMessage({ ...task, id } satisfies CheckpointTask)
+      return done.promise
+    },
+    hold() {
+      shared.holders += 1
+      shared.worker.ref()
+    },
+    release() {
+      shared.users -= 1
+      shared.holders -= 1
+      if (shared.holders === 0) shared.worker.unref()
+      if (shared.users > 0) return
+      shared.worker.terminate()
+      if (running === shared) running = undefined
+    },
+  }
+}
+
+function startWorker(): Running {
+  const worker = new Worker(WORKER)
+  worker.unref()
+  const tasks: Running['tasks'] = new Map()
+  const counts = { users: 0, holders: 0, tasksSoFar: 0 }
+  const started: Running = { worker, tasks, ...counts, failure: undefined }
+  worker.addEventListener('message', ({ data }: MessageEvent<number>) => {
+    tasks.get(data)?.resolve()
+    tasks.delete(data)
+  })
+  worker.addEventListener('error', (event) => {
+    // The next database that needs one gets another worker.
+    if (running === started) running = undefined
+    const failure = new Error('The checkpoint worker failed', {
+      cause: event.error ?? event.message,
+    })
+    started.failure = failure
+    for (const task of tasks.values()) task.reject(failure)
+    tasks.clear()
+  })
+  return started
 }

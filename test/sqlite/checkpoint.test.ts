@@ -22,6 +22,27 @@ describe('the write-ahead log', () => {
     expect(reports).toEqual([])
   }, 60_000)
 
+  test('of every database is copied by one worker, which ends with the last of them', async () => {
+    using workers = countWorkers()
+    {
+      await using owned = new AsyncDisposableStack()
+      const all = Array.from({ length: 4 }, () => owned.use(setupDatabase()))
+      for (const { database, file, reports } of all) {
+        const table = await declareIn(database, 'things')
+        const before = statSync(file).size
+        await write(database, table, 6)
+        await write(database, table, 0)
+        await until(() => statSync(file).size > before + 5 * MIB)
+        expect(reports).toEqual([])
+      }
+      expect({ started: workers.started(), ended: workers.ended() }).toEqual({
+        started: 1,
+        ended: 0,
+      })
+    }
+    expect(workers.ended()).toBe(1)
+  }, 60_000)
+
   test('stays below 64 MiB under sustained writes, with readers at work', async () => {
     await using opened = setupDatabase()
     const { database, file, reports } = opened
@@ -94,4 +115,29 @@ function logOf(file: string): number {
   using db = new SqliteDatabase(file)
   const row = db.query<{ log: number }, []>('PRAGMA wal_checkpoint(NOOP)').get()
   return (row?.log ?? 0) * 4096
+}
+
+/** Counts the workers that this process starts and ends, until disposed. */
+function countWorkers() {
+  const { Worker: Original } = globalThis
+  let started = 0
+  let ended = 0
+  globalThis.Worker = class extends Original {
+    constructor(...given: ConstructorParameters<typeof Original>) {
+      super(...given)
+      started += 1
+    }
+
+    override terminate(): void {
+      ended += 1
+      super.terminate()
+    }
+  }
+  return {
+    started: () => started,
+    ended: () => ended,
+    [Symbol.dispose]() {
+      globalThis.Worker = Original
+    },
+  }
 }
