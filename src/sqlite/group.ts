@@ -20,6 +20,10 @@ export interface Group {
   readonly largest: Map<number, number>
   /** By index number, for indexes that got a key with a greater first byte than they had. */
   readonly highest: Map<number, number>
+  /** Values remembered under the policy of the group as it is now, uncommitted changes included. */
+  readonly memo: Map<string, unknown>
+  /** How often the memo was emptied. */
+  policyChanges: number
   /** The group's own view, loaded when it is first needed after a change. */
   tables: Map<string, Table> | undefined
   sealed: boolean | undefined
@@ -66,10 +70,18 @@ export function beginGroup(committed: Committed): Group {
     units: [],
     largest: new Map(),
     highest: new Map(),
+    memo: new Map(),
+    policyChanges: 0,
     tables: undefined,
     sealed: undefined,
     erasing: undefined,
   }
+}
+
+/** Empties the memo of the group: its policy changed, or went back to what it was. */
+export function forgetPolicy(group: Group): void {
+  group.memo.clear()
+  group.policyChanges += 1
 }
 
 /** Writes the group's counters and loads what its commit publishes, inside its transaction. */

@@ -129,11 +129,23 @@ export class SqliteReadTx extends txWith<undefined, Readers>(READERS) implements
 export class SqliteWriteTx extends txWith<Unit, Writers>(WRITERS) implements WriteTx {
   #parts = 0
 
-  /** Only committed values may be remembered, and only while this group has not changed them. */
+  /**
+   * Committed values count while this group has not changed policy. What is loaded here is
+   * remembered for the group only, until one of its units changes policy.
+   */
   remember<T>(name: string, load: () => Awaitable<T>): Awaitable<T> {
-    const { memo } = this.context.committed
-    if (!this.context.unit.group.flags.policy && memo.has(name)) return memo.get(name) as T
-    return load()
+    const { committed, unit } = this.context
+    const { group } = unit
+    if (!group.flags.policy && committed.memo.has(name)) return committed.memo.get(name) as T
+    if (group.memo.has(name)) return group.memo.get(name) as T
+    const { policyChanges } = group
+    const keep = (value: T): T => {
+      // The unit may have changed policy, or undone a change, while the value was loaded.
+      if (group.policyChanges === policyChanges) group.memo.set(name, value)
+      return value
+    }
+    const loaded = load()
+    return loaded instanceof Promise ? loaded.then(keep) : keep(loaded)
   }
 
   newId(prefix: string, realmId: string): string {

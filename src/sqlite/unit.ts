@@ -5,7 +5,7 @@ import { SatchelError } from '../domain/value/error'
 import { nextTurn } from '../domain/value/turn'
 import type { Ids } from '../domain/value/id'
 import type { Connection } from './connection'
-import type { Group, GroupFlags, UnitChanges } from './group'
+import { forgetPolicy, type Group, type GroupFlags, type UnitChanges } from './group'
 import type { Counters } from './state'
 
 /** How long a unit may run before `breathe` lets others in, ms. */
@@ -51,6 +51,7 @@ export class Unit {
   /** Announces a change of policy, which ends what was remembered under the earlier one. */
   touchPolicy(subjects: readonly string[] = []): void {
     this.group.flags.policy = true
+    forgetPolicy(this.group)
     const changes = this.#announced()
     for (const subject of subjects) changes.subjects.push(subject)
   }
@@ -100,6 +101,7 @@ export class Unit {
     const { group } = this
     Object.assign(group.counters, counters)
     Object.assign(group.flags, flags)
+    forgetPolicy(group)
     // These may hold undone changes, and are loaded again when needed.
     Object.assign(group, { tables: undefined, sealed: undefined, erasing: undefined })
     if (this.#changes === undefined) return

@@ -91,6 +91,42 @@ export function describeMemory(openStore: OpenStore): void {
       expect(await database.read(memory.look)).toBe(0)
     })
 
+    test('loads once for all units of a commit that follow a change of policy', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const memory = counted()
+      await database.read(memory.look)
+      const change = database.write((tx) => tx.origins.put(origin(1)))
+      const seen = Array.from({ length: 20 }, () => database.write(memory.look))
+      await change
+      expect(await Promise.all(seen)).toEqual(seen.map(() => 1))
+      expect(memory.loads).toBe(2)
+      expect(await database.read(memory.look)).toBe(1)
+      expect(memory.loads).toBe(3)
+    })
+
+    test('forgets what a unit loaded from a change that is undone', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const memory = counted()
+      const [, seen] = await Promise.all([
+        database
+          .write(async (tx) => {
+            await tx.origins.put(origin(1))
+            expect(await memory.look(tx)).toBe(1)
+            throw new Error('expected')
+          })
+          .catch(() => undefined),
+        database.write(async (tx) => {
+          const before = await memory.look(tx)
+          await tx.origins.put(origin(2))
+          await tx.origins.put(origin(3))
+          return [before, await memory.look(tx), await memory.look(tx)]
+        }),
+      ])
+      expect(seen).toEqual([0, 2, 2])
+    })
+
     test('holds on when the change was undone', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
