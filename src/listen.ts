@@ -16,7 +16,12 @@ export interface Listener {
 
 /** Answers requests. */
 export interface Application {
-  fetch(request: Request, server: Bun.Server<undefined>): Response | Promise<Response>
+  /** `segments` are those of the path as they were sent, decoded; absent when some are empty. */
+  fetch(
+    request: Request,
+    server: Bun.Server<undefined>,
+    segments?: Readonly<Record<string, string>>,
+  ): Response | Promise<Response>
 }
 
 type ListenConfig = Pick<Config, 'host' | 'port' | 'tlsCert' | 'tlsKey'>
@@ -137,6 +142,18 @@ async function read(setting: 'tlsCert' | 'tlsKey', path: string): Promise<string
   }
 }
 
+/** One path for each number of segments: their parameters are the only trace of the path as it was sent. */
+function pathsOf(application: Application) {
+  const handle = (request: Bun.BunRequest, server: Bun.Server<undefined>) =>
+    application.fetch(request, server, request.params)
+  const paths = Array.from({ length: MOST_SEGMENTS }, (_, count) =>
+    Array.from({ length: count + 1 }, (_name, at) => `/:s${at}`).join(''),
+  )
+  return Object.fromEntries(paths.map((path) => [path, handle]))
+}
+
+const MOST_SEGMENTS = 12
+
 function serve(
   { host, port }: ListenConfig,
   application: Application,
@@ -153,6 +170,7 @@ function serve(
       // Every route has its own limit with an error body; Bun's own response is empty.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       development: false,
+      routes: pathsOf(application),
       fetch: (request, server) => application.fetch(request, server),
       error: cannotAnswer,
     })

@@ -208,9 +208,9 @@ function createApplication(
     config.domain,
   )
   return {
-    fetch(request, server) {
+    fetch(request, server, segments) {
       mode.look(request)
-      return app.fetch(request, server)
+      return app.fetch(request, server, segments)
     },
     servedAt: (url) => own.add(url),
     retire() {

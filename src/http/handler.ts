@@ -18,8 +18,11 @@ export interface Routes {
   router(request: Request): Awaitable<Response>
 }
 
+/** The segments of a path as they were sent, decoded, in their order. */
+export type Segments = Readonly<Record<string, string>>
+
 export interface Handler {
-  fetch(request: Request, server: Server<undefined>): Awaitable<Response>
+  fetch(request: Request, server: Server<undefined>, segments?: Segments): Awaitable<Response>
 }
 
 /**
@@ -30,11 +33,11 @@ export interface Handler {
 export function createHandler(http: HttpContext, routes: Routes, domain: string | null): Handler {
   const nextId = requestIds()
   return {
-    fetch(request, server) {
+    fetch(request, server, segments) {
       const call = new RequestCall(nextId(), request, server, http)
       let response: Awaitable<Response>
       try {
-        response = respond(call)
+        response = respond(call, segments)
       } catch (error) {
         return log(call, refuse(call, error))
       }
@@ -44,7 +47,8 @@ export function createHandler(http: HttpContext, routes: Routes, domain: string 
     },
   }
 
-  function respond(call: RequestCall): Awaitable<Response> {
+  function respond(call: RequestCall, segments: Segments | undefined): Awaitable<Response> {
+    if (segments !== undefined) requireSamePath(call.sent.url, segments)
     readAddress(call, domain)
     const origin = call.sent.headers.get('origin')
     return origin === null || isProviderForm(call) || isInvitationForm(call, origin)
@@ -171,6 +175,35 @@ function requestIds(): () => string {
   const process = Buffer.from(crypto.getRandomValues(new Uint8Array(6))).toString('base64url')
   let count = 0
   return () => `${process}-${(count++).toString(36)}`
+}
+
+/**
+ * Throws `INVALID_REQUEST` when `url`, in which `..`, `%2e` and backslashes are resolved, has other
+ * segments than the request: a proxy would have checked another path than the one that is served.
+ */
+function requireSamePath(url: string, segments: Segments): void {
+  const begin = pathStart(url)
+  const mark = url.indexOf('?', begin)
+  const path = mark === -1 ? url.slice(begin + 1) : url.slice(begin + 1, mark)
+  const resolved = path.split('/')
+  const sent = Object.values(segments)
+  const isSame =
+    sent.length === resolved.length &&
+    resolved.every((segment, at) => segment === sent[at] || decodesTo(segment, sent[at]))
+  if (isSame) return
+  throw new SatchelError(
+    'INVALID_REQUEST',
+    'The address has a segment "." or ".." or a backslash: percent-encode a backslash as %5C',
+  )
+}
+
+/** True for a malformed segment too, which its route refuses. */
+function decodesTo(segment: string, text: string | undefined): boolean {
+  try {
+    return decodeURIComponent(segment) === text
+  } catch {
+    return true
+  }
 }
 
 /**

@@ -70,6 +70,46 @@ describe('addresses', () => {
   })
 })
 
+describe('a path that means another one when it is resolved', () => {
+  test('is refused', async () => {
+    await using server = await setupData()
+    await server.root.post('/public/plain', { id: 'a' })
+    for (const path of [
+      '/main/my/../public/plain/a',
+      '/main/my/%2e%2e/public/plain/a',
+      '/main/my/%2E./public/plain/a',
+      '/main/./public/plain/a',
+      '/main/%2e/public/plain/a',
+      '/main\\public/plain/a',
+      '/main/public\\plain\\a',
+      '/x\\main/../public/plain\\a',
+      '/main/public/plain/a/.',
+      '/main/public/plain/a/b/..',
+      '/..',
+    ]) {
+      const { text, statuses } = await exchange(server.url, get(path))
+      expect({ path, statuses }).toEqual({ path, statuses: [400] })
+      expect(text).toContain('"INVALID_REQUEST"')
+    }
+  })
+
+  test('is not one with dots inside a segment or an encoded backslash', async () => {
+    await using server = await setupData()
+    for (const id of ['a\\b', 'john.doe', '..a', 'a..', '...', 'ä/b', 'a%b']) {
+      await server.root.post('/public/plain', { id })
+      const found = await server.anyone.get(`/public/plain/${encodeURIComponent(id)}`)
+      expect({ id, status: found.status }).toEqual({ id, status: 200 })
+    }
+    expect(
+      (await exchange(server.url, get('/main/public/plain/a%5cb?x=/../y\\'))).statuses,
+    ).toEqual([200])
+    expect((await exchange(server.url, get('/main/public/plain/john%2edoe'))).statuses).toEqual([
+      200,
+    ])
+    expect((await exchange(server.url, get('/main/public/plain/%zz'))).statuses).toEqual([400])
+  })
+})
+
 describe('with --domain', () => {
   const at = (host: string, path: string, method = 'GET', rest = '\r\n') =>
     `${method} ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n${rest}`
