@@ -227,7 +227,11 @@ const createRealm = (world: World, person: Person, body: Value): Verdict => {
   if (realm.startsWith('rlm~')) {
     // Safer: keys are unique per table only, so every object with that key has to agree.
     const tied = world.rows.filter((row) => row.key === realm.slice('rlm~'.length))
-    if (!tied.every((row) => isFree(world, person, row))) refusals.push(lacks('realmId'))
+    // Safer: a private key that does not exist is refused like one of somebody else.
+    const isMissing = realm.startsWith('rlm~#') && tied.length === 0
+    if (isMissing || !tied.every((row) => isFree(world, person, row))) {
+      refusals.push(lacks('realmId'))
+    }
   }
   if (refusals.length > 0) return refuse(refusals)
   return {

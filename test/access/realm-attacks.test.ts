@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { createJobRunner } from '../../src/domain/job/job-runner'
 import { MAINTENANCE } from '../../src/domain/object/maintenance'
 import { as } from './setup'
-import { expectDone, expectRefused, FULL, openTeam } from './team'
+import { expectDone, expectRefused, FULL, openTeam, told } from './team'
 
 describe('the owner of a realm', () => {
   test('has an accepted row in it, which stays while they own it', async () => {
@@ -49,6 +49,16 @@ describe('the owner of a realm', () => {
     expectDone(await team.admin.put('realms', { realmId: 'rlmNobody', owner: null }))
     expect(await team.admin.get('members', 'mmbNobody')).toBe('UNKNOWN_OBJECT')
   })
+})
+
+test('a realm tied to a private key does not tell whether another user has that key', async () => {
+  await using team = await openTeam()
+  expectDone(await team.bob.put('notes', { id: '#secret' }))
+  const tied = async (key: string) =>
+    told(await team.mallory.put('realms', { realmId: `rlm~${key}` }))
+  expect(await tied('#secret:bob')).toMatchObject({ code: 'NOT_AUTHORIZED', reason: 'realmId' })
+  expect(await tied('#nothing:bob')).toEqual(await tied('#secret:bob'))
+  expectDone(await team.bob.put('realms', { realmId: 'rlm~#secret:bob' }))
 })
 
 describe('taking over a realm', () => {

@@ -97,21 +97,29 @@ function isRefusal(error: unknown): boolean {
 
 /**
  * `rlm~<key>` is for the owner of the object with that key, or managers of its table (design.md
- * §4).
+ * §4). A private key needs its object: otherwise the answer would tell whether others have it.
  */
 async function requireTieRight(writing: Writing, id: string): Promise<void> {
   if (!id.startsWith(TIED)) return
   const { tx } = writing
   const key = id.slice(TIED.length)
+  let isTied = !key.startsWith('#')
   for (const table of await tx.tables.list()) {
     const object = await tx.objects.find(table, key)
-    if (object === undefined || object.owner === writing.subject) continue
-    if (mayManage(heldIn(writing, object.realm), table.name)) continue
-    throw refuse(
-      'realmId',
-      'a realm tied to an object needs to own the object or manage on its table',
-    )
+    if (object === undefined) continue
+    const isAllowed =
+      object.owner === writing.subject || mayManage(heldIn(writing, object.realm), table.name)
+    if (!isAllowed) throw refuseTie()
+    isTied = true
   }
+  if (!isTied) throw refuseTie()
+}
+
+function refuseTie(): SatchelError {
+  return refuse(
+    'realmId',
+    'a realm tied to an object needs to own the object or manage on its table',
+  )
 }
 
 /**
