@@ -106,7 +106,7 @@ test.if(canMakeCertificates)(
     socket.write('ose\r\n\r\n')
     await closed
     expect(Buffer.concat(chunks).toString()).toStartWith('HTTP/1.1 200 OK')
-    // What is left of the former certificate does not hold up the end.
+    // The rest of the former certificate does not hold up the end.
     server.kill('SIGTERM')
     expect(await server.exited).toBe(0)
     expect(await server.log).not.toContain('were aborted')

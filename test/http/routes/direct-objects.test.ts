@@ -5,7 +5,7 @@ interface Case extends SendOptions {
   readonly status: number
   readonly method: string
   readonly path: string
-  /** Whose token is sent: nobody's unless told. */
+  /** The caller whose token is sent; absent for an anonymous request. */
   readonly as?: 'alice' | 'root' | 'reader' | 'forger'
 }
 
