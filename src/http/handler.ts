@@ -79,7 +79,7 @@ export function createHandler(http: HttpContext, routes: Routes, domain: string 
     http.access({
       requestId: call.id,
       method: call.method,
-      path: call.path,
+      path: shortened(call.path),
       status: response.status,
       duration: performance.now() - call.started,
       subject: call.subject,
@@ -168,6 +168,13 @@ class RequestCall implements Call {
 /** The caller whose unsent answers are counted together: a subject of a database, or a network. */
 function callerOf(call: Call): string {
   return call.subject === null ? networkOf(call.address) : `${segment(call, 0)} ${call.subject}`
+}
+
+/** The longest path in the access log, in characters: paths come from anonymous callers too. */
+const LONGEST_LOGGED = 1_000
+
+function shortened(path: string): string {
+  return path.length <= LONGEST_LOGGED ? path : `${path.slice(0, LONGEST_LOGGED)}…`
 }
 
 /** Ids that are unique across processes and increase within one. */

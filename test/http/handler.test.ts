@@ -110,6 +110,14 @@ describe('a path that means another one when it is resolved', () => {
   })
 })
 
+test('the access log shortens a long path', async () => {
+  await using server = await setupData()
+  await exchange(server.url, get(`/main/public/plain/${'x'.repeat(8_000)}`))
+  const line = server.lines.find((each) => each.includes('xxxx'))
+  expect(line).toContain(`"path":"/main/public/plain/${'x'.repeat(981)}…"`)
+  expect(line!.length).toBeLessThan(1_300)
+})
+
 describe('with --domain', () => {
   const at = (host: string, path: string, method = 'GET', rest = '\r\n') =>
     `${method} ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n${rest}`
