@@ -5,7 +5,6 @@ CREATE TABLE database (
   id TEXT NOT NULL,
   epoch TEXT NOT NULL,
   revision INTEGER NOT NULL,
-  oldest_revision INTEGER NOT NULL,
   next_seq INTEGER NOT NULL,
   id_high_water INTEGER NOT NULL,
   sealed INTEGER NOT NULL,

@@ -61,7 +61,7 @@ function insertDefaults(connection: Connection, clock: Clock): void {
   const { db, prepare } = connection
   db.run('BEGIN IMMEDIATE')
   prepare(
-    'INSERT INTO database (only_row, id, epoch, revision, oldest_revision, next_seq, id_high_water, sealed, created, latest_time) VALUES (1, ?1, ?2, 1, 1, 1, 0, 0, ?3, ?3)',
+    'INSERT INTO database (only_row, id, epoch, revision, next_seq, id_high_water, sealed, created, latest_time) VALUES (1, ?1, ?2, 1, 1, 0, 0, ?3, ?3)',
   ).run(randomToken(16), randomToken(6), clock.now())
   prepare("INSERT INTO realm_ids (number, id, state, head) VALUES (?, ?, 'live', 0)").run(
     PUBLIC_REALM_REF,

@@ -76,9 +76,10 @@ async function putAll(given: Writing, drafts: readonly Draft[]): Promise<string[
       const placement = placed instanceof Promise ? await placed : placed
       if (!writing.isGlobal) authorizePut(writing, placement)
       if (needsReadableRefs(writing, placement)) await requireReadableRefs(writing, placement)
+      texts.push(placement.draft.text)
+      if (isStored(placement)) continue
       const put = putOf(table, placement)
       puts.push(put)
-      texts.push(placement.draft.text)
       entries += put.entries.length + (put.previousTraces?.entries.length ?? 0)
       if (entries >= BATCH_ENTRIES) {
         await tx.objects.put(table, puts, now)
@@ -140,14 +141,25 @@ async function putRows(
     }
     if (needsReadableRefs(writing, allowed)) await requireReadableRefs(writing, allowed)
     const placement = (await rules.complement?.(writing, allowed)) ?? allowed
+    texts.push(placement.draft.text)
+    if (isStored(placement)) continue
     await rules.guard(writing, previous?.realm ?? placement.realm.ref, previous, async () => {
       await tx.objects.put(table, [putOf(table, placement)], now)
       await rules.afterPut(writing, placement)
     })
-    texts.push(placement.draft.text)
     await tx.breathe()
   }
   return texts
+}
+
+/** True when the put would change nothing: it takes no revision, and nobody need hear of it. */
+function isStored({ draft, realm, owner, previous }: Placement): boolean {
+  return (
+    previous !== undefined &&
+    previous.value === draft.text &&
+    previous.realm === realm.ref &&
+    previous.owner === owner
+  )
 }
 
 function putOf(table: Table, { draft, key, realm, owner, previous }: Placement): ObjectPut {
