@@ -1,5 +1,6 @@
 import { mayMount } from '../small-disk'
 import type { Experiment } from './experiment'
+import { sendHeavyRequests } from './heavy-requests'
 import { killDeletions } from './kill-deletions'
 import { killPosts } from './kill-posts'
 import { killUploads } from './kill-uploads'
@@ -167,6 +168,13 @@ export const experiments: readonly Experiment[] = [
     rounds: 1,
     obstacle: findSqlmap() === undefined ? 'needs sqlmap' : undefined,
     run: (rounds) => runSqlmap(rounds),
+  },
+  {
+    promise: 34,
+    title: 'the heaviest requests keep nobody else waiting, and scans end with their readers',
+    unit: 'rounds',
+    rounds: 2,
+    run: (rounds) => sendHeavyRequests(rounds),
   },
   {
     promise: 35,
