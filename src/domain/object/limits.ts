@@ -1,6 +1,7 @@
 import { quoted, SatchelError } from '../value/error'
 import type { Table } from '../store/tables'
 import { propertyAt } from '../value/property'
+import { isRecord, type WireObject } from '../value/value'
 import type { Draft } from './draft'
 
 /**
@@ -37,29 +38,35 @@ export function requireFewObjects(table: Table, count: number, limits: WriteLimi
   }
 }
 
+/** Throws `UNPROCESSABLE`. `path` is the place of the object in the request. */
+export function requireFewProperties(
+  { object, text }: Draft,
+  path: string,
+  { maxProperties }: WriteLimits,
+): void {
+  // The shortest property is `"":0,`.
+  if (text.length <= maxProperties * SHORTEST) return
+  const properties = countProperties(object)
+  if (properties <= maxProperties) return
+  throw refusal(
+    'maxProperties',
+    `An object may have ${maxProperties} properties, and ${nameOf(path)} has ${properties}`,
+  )
+}
+
 /**
- * Counts the drafts of one request. The result is called with each draft and its path in the
- * request, and throws `UNPROCESSABLE` for the one that is too much.
+ * Counts the index entries of one request. The result is called with each object and its path in
+ * the request, before anything else looks at its values, and throws `UNPROCESSABLE` for the one that
+ * is too much.
  */
-export function createDraftLimiter(
+export function createEntryLimiter(
   table: Table,
-  limits: WriteLimits,
-): (draft: Draft, path: string) => void {
-  const { maxEntries, maxRequestEntries, maxProperties } = limits
+  { maxEntries, maxRequestEntries }: WriteLimits,
+): (object: unknown, path: string) => void {
   let total = 0
-  return (draft, path) => {
-    // The shortest property is `"":0,`.
-    if (draft.text.length > maxProperties * SHORTEST) {
-      const properties = countProperties(draft.object)
-      if (properties > maxProperties) {
-        throw refusal(
-          'maxProperties',
-          `An object may have ${maxProperties} properties, and ${nameOf(path)} has ${properties}`,
-        )
-      }
-    }
-    if (table.indexes.length === 0) return
-    const entries = countEntries(table, draft)
+  return (object, path) => {
+    if (table.indexes.length === 0 || !isRecord(object)) return
+    const entries = countEntries(table, object)
     if (entries > maxEntries) {
       throw refusal(
         'maxEntries',
@@ -90,7 +97,7 @@ function refusal(setting: keyof WriteLimits, sentence: string): SatchelError {
 }
 
 /** Every element of an indexed array counts: to find equal ones would cost what the limit saves. */
-function countEntries({ indexes }: Table, { object }: Draft): number {
+function countEntries({ indexes }: Table, object: WireObject): number {
   let count = 0
   for (const { multi, compound, paths } of indexes) {
     const value = compound ? null : propertyAt(object, paths[0]!)

@@ -7,7 +7,12 @@ import type { Database } from '../store/store'
 import { nextTurn } from '../value/turn'
 import type { ViewName } from '../access/view'
 import { type Draft, asPrivate, draftOf } from './draft'
-import { createDraftLimiter, requireFewObjects, type WriteLimits } from './limits'
+import {
+  createEntryLimiter,
+  requireFewObjects,
+  requireFewProperties,
+  type WriteLimits,
+} from './limits'
 import { keyInView } from './object'
 import { putDrafts } from './put'
 import { getOwn, isRecord, setOwn } from '../value/value'
@@ -146,15 +151,17 @@ async function readDrafts(
     )
   }
   if (limits !== undefined) requireFewObjects(table, objects.length, limits)
-  const limit = limits && createDraftLimiter(table, limits)
+  const limitEntries = limits && createEntryLimiter(table, limits)
   const drafts: Draft[] = []
   for (const [position, object] of objects.entries()) {
+    const path = isArray ? `[${position}]` : ''
+    limitEntries?.(object, path)
     const placed = view === 'public' && table.builtIn ? inPublicRealm(object) : object
     const value = key === undefined ? placed : withKeyOf(table, placed, key)
-    const extracted = offload?.extract(table, value, isArray ? `[${position}]` : '')
+    const extracted = offload?.extract(table, value, path)
     const raw = draftOf(table, value, isArray ? position : undefined)
     const draft = inView(table, upsert, raw, subject)
-    limit?.(draft, isArray ? `[${position}]` : '')
+    if (limits !== undefined) requireFewProperties(draft, path, limits)
     if (key !== undefined) requireKeyOf(table, draft, keyInView(table, view, key, actor))
     requireRealmOfView(table, view, draft)
     if (extracted !== undefined) offload?.note(draft, extracted)
