@@ -14,7 +14,7 @@ const ROWS = 200_000
 interface Attack {
   readonly title: string
   readonly status: number
-  send(): Promise<number>
+  readonly send: () => Promise<number>
 }
 
 /** The heaviest requests that are allowed, and heavier ones, while others write and read. */
