@@ -138,7 +138,7 @@ const onMembers = (realm: string, edit: Edit): Attempts => {
       accepted: undefined,
       name: 'D.',
     }),
-    'brings a member back': edit('members', 'mmbGone', { rejected: null }),
+    'brings a member back': edit('members', 'mmbFormer', { rejected: null }),
     'moves a member': dave({ realmId: 'rlmOpen' }),
     'moves a member and nothing they may do': dave({ realmId: 'rlmOpen', permissions: {} }),
     'moves an invitation': edit('members', 'mmbErin', { realmId: 'rlmOpen' }),

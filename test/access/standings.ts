@@ -215,7 +215,7 @@ export const sceneOf = (realm: string, standing: Standing, ownsItem: boolean): S
     [
       'members',
       {
-        id: 'mmbGone',
+        id: 'mmbFormer',
         realmId: realm,
         userId: 'gina',
         owner: 'bob',
