@@ -130,7 +130,7 @@ export class SqliteWriteTx extends txWith<Unit, Writers>(WRITERS) implements Wri
   #parts = 0
 
   /**
-   * Committed values count while this group has not changed policy. What is loaded here is
+   * Committed values count while this group has not changed policy. A value that is loaded here is
    * remembered for the group only, until one of its units changes policy.
    */
   remember<T>(name: string, load: () => Awaitable<T>): Awaitable<T> {

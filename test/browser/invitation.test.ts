@@ -70,7 +70,9 @@ test('an invited person accepts on a phone, with the mail alone, and is led to t
   await page.getByRole('heading', { name: 'You have joined' }).waitFor()
   expect(page.url()).toBe(link)
   expect(objectsOf(await bob.get('/my/plain'))).toMatchObject([{ id: 'bread' }])
+  // The owner of the realm is a member as well.
   expect(objectsOf(await alice.get('/my/members'))).toMatchObject([
+    { userId: ALICE, accepted: { $t: 'Date' } },
     { userId: BOB, accepted: { $t: 'Date' } },
   ])
   // Loading it again asks nothing and sends nothing again.
@@ -93,7 +95,9 @@ test('an invited person declines, comes back and accepts after all', async () =>
   await page.getByRole('button', { name: 'Decline' }).click()
   await page.getByRole('heading', { name: 'You have declined' }).waitFor()
   const bob = await server.as(BOB)
-  expect(objectsOf(await bob.get('/my/realms'))).toEqual([])
+  // The invitation can still be answered; the objects of the realm cannot be read.
+  expect(objectsOf(await bob.get('/my/realms'))).toHaveLength(1)
+  expect(objectsOf(await bob.get('/my/plain'))).toEqual([])
   await page.goto(link)
   await page.getByRole('button', { name: 'Accept after all' }).click()
   await page.getByRole('heading', { name: 'You have joined' }).waitFor()

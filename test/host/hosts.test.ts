@@ -117,6 +117,7 @@ test('a check of all databases keeps none of them open', async () => {
     return openOnes().length === 1
   })
   await hosts.check()
+  expect(openOnes().length).toBeLessThanOrEqual(1)
 })
 
 test('keeps everything open while there is room', async () => {

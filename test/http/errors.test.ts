@@ -310,7 +310,7 @@ describe('an error body', () => {
     expect([token.status, await token.text()]).toEqual([500, expect.not.stringContaining('/')])
     const told = server.lines.filter((line) => line.includes('A request failed'))
     expect(told).toHaveLength(paths.length + 1)
-    for (const line of told) expect(line).toContain(`${folder}/database.sqlite cannot be used`)
+    for (const line of told) expect(line).toContain(`${folder}/database.sqlite`)
   })
 
   test('says when to come back', () => {
