@@ -144,7 +144,7 @@ const onMembers = (realm: string, edit: Edit): Attempts => {
     'moves an invitation': edit('members', 'mmbErin', { realmId: 'rlmOpen' }),
     'moves a strong invitation': edit('members', 'mmbFred', { realmId: 'rlmOpen' }),
     'moves a member home': dave({ realmId: 'me' }),
-    'moves their own row there': edit('members', 'mmbOpen', { realmId: realm }),
+    'moves their own row there': edit('members', 'mmbAdder', { realmId: realm }),
     'turns an invitation to themselves': edit('members', 'mmbFred', { email: 'me@example.com' }),
     'answers the invitation of another': edit('members', 'mmbErin', { accepted: date(4) }),
     'takes the invitation of another': edit('members', 'mmbErin', {

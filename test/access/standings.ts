@@ -154,10 +154,10 @@ export const sceneOf = (realm: string, standing: Standing, ownsItem: boolean): S
     ['realms', { realmId: 'rlmElse', owner: 'bob', name: 'where I am not' }],
     [
       'members',
-      { id: 'mmbOpen', realmId: 'rlmOpen', userId: 'me', owner: 'bob', permissions: { add: '*' } },
+      { id: 'mmbAdder', realmId: 'rlmOpen', userId: 'me', owner: 'bob', permissions: { add: '*' } },
     ],
-    ['members', { id: 'mmbRead', realmId: 'rlmRead', userId: 'me', owner: 'bob' }],
-    ['members', { id: 'mmbElse', realmId: 'rlmElse', email: 'erin@example.com', owner: 'bob' }],
+    ['members', { id: 'mmbReader', realmId: 'rlmRead', userId: 'me', owner: 'bob' }],
+    ['members', { id: 'mmbThere', realmId: 'rlmElse', email: 'erin@example.com', owner: 'bob' }],
     ['todoItems', { id: 'tdiMine', realmId: 'me', owner: 'me', title: 'mine' }],
     ['todoItems', { id: 'tdiElse', realmId: 'rlmElse', owner: 'me', title: 'lost to me' }],
     ['todoItems', { id: 'tdiPublic', realmId: PUBLIC, owner: null, title: 'for all' }],
