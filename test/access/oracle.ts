@@ -164,14 +164,15 @@ export const putAnywhere = (world: World, table: string, body: Value): Verdict =
 
 /**
  * The owner of a realm has an accepted `members` row (`protocol.md` Appendix C.7), under a key derived
- * from the realm.
+ * from the realm, or from the realm and the owner where a former owner kept the first one.
  */
 const withOwnerRow = (world: World, realm: string, writer?: Person): World => {
   const owner = findRow(world, 'realms', realm)?.value['owner']
   if (typeof owner !== 'string' || acceptedRows(world, owner, realm).length > 0) return world
   const email = writer?.id === owner ? writer.email : undefined
+  const first = `mmb${realm.slice('rlm'.length)}`
   return put(world, 'members', {
-    id: `mmb${realm.slice('rlm'.length)}`,
+    id: findRow(world, 'members', first) === undefined ? first : `${first}:${owner}`,
     realmId: realm,
     userId: owner,
     ...(email === undefined ? {} : { email }),

@@ -23,7 +23,7 @@ export async function ensureOwnerRow(given: Writing, realm: Realm, owner: string
   const row =
     invitation === undefined
       ? {
-          id: await ownerKey(tx, table, realm.id),
+          id: await ownerKey(tx, table, realm.id, owner),
           realmId: realm.id,
           userId: owner,
           ...(email === null ? {} : { email }),
@@ -92,10 +92,21 @@ async function findInvitation(
   return found && tx.objects.find(table, found.source.slice('members:'.length))
 }
 
-/** Derived from the id of the realm, so that it is the same wherever the realm is made again. */
-async function ownerKey(tx: WriteTx, table: Table, realmId: string): Promise<string> {
-  const key = `${table.idPrefix}${realmId.slice('rlm'.length)}`
-  return (await tx.objects.find(table, key)) === undefined ? key : tx.newId(table.idPrefix, realmId)
+/**
+ * Derived from the id of the realm, so that it is the same wherever the realm is made again; for later
+ * owners from theirs too, because former ones may keep their rows.
+ */
+async function ownerKey(
+  tx: WriteTx,
+  table: Table,
+  realmId: string,
+  owner: string,
+): Promise<string> {
+  const first = `${table.idPrefix}${realmId.slice('rlm'.length)}`
+  for (const key of [first, `${first}:${owner}`]) {
+    if ((await tx.objects.find(table, key)) === undefined) return key
+  }
+  return tx.newId(table.idPrefix, realmId)
 }
 
 async function membersTable(tx: ReadTx): Promise<Table> {
