@@ -88,6 +88,32 @@ async function loadAccess(tx: ReadTx, actor: Actor): Promise<Access> {
   }
 }
 
+/**
+ * The access after a row about one realm changed in the same unit: only that realm is looked up again.
+ * A change of a role in `rlm-public` counts in all realms and needs `accessOf`.
+ */
+export async function accessAfter(tx: ReadTx, access: Access, realm: RealmRef): Promise<Access> {
+  const { subject, email } = access
+  if (subject === null) return access
+  const memberships = await tx.memberships.ofUserIn(subject, realm)
+  const addressed = email === null ? [] : await tx.memberships.ofEmail(email)
+  const here = [...memberships, ...addressed.filter((membership) => membership.realm === realm)]
+  const accepted = here.filter((membership) => membership.accepted)
+  const waiting = here.filter((membership) => !membership.accepted)
+  const sets = (await permissionsOfEach(tx, accepted)).flat()
+  if (realm === access.ownRealm) sets.push(FULL)
+  const realms = new Map(access.realms)
+  if (accepted.length > 0 || realm === access.ownRealm || realm === PUBLIC_REALM_REF) {
+    realms.set(realm, sets)
+  } else {
+    realms.delete(realm)
+  }
+  const pending = new Map(access.pending)
+  if (waiting.length === 0) pending.delete(realm)
+  else pending.set(realm, new Set(waiting.map(({ source }) => source.slice('members:'.length))))
+  return { ...access, realms, realmRefs: new Set(realms.keys()), pending }
+}
+
 /** A membership's own permissions and those of the roles it names. */
 export async function permissionsOf(tx: ReadTx, membership: Rights): Promise<PermissionSet[]> {
   const [sets = []] = await permissionsOfEach(tx, [membership])

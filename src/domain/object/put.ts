@@ -1,6 +1,7 @@
-import { accessOf } from '../access/access'
+import { type Access, accessAfter, accessOf } from '../access/access'
 import { authorizePut, needsReadableRefs, requireReadableRefs } from './authorize'
 import type { ObjectPut, StoredObject } from '../store/objects'
+import { PUBLIC_REALM_REF } from '../store/realms'
 import type { Draft } from './draft'
 import { place } from './placement'
 import { andThen, type Awaitable } from '../store/records'
@@ -130,8 +131,10 @@ async function putRows(
 ): Promise<string[]> {
   const { tx, table, now } = given
   const texts: string[] = []
+  let { access } = given
+  if (!given.isGlobal) access = await accessOf(tx, given.actor)
   for (const draft of drafts) {
-    const writing = { ...given, access: await accessOf(tx, given.actor) }
+    const writing = { ...given, access }
     const previous = draft.key === undefined ? undefined : await tx.objects.find(table, draft.key)
     const candidate = await place(writing, draft, previous)
     const allowed = writing.isGlobal ? candidate : await rules.authorizePut(writing, candidate)
@@ -147,9 +150,22 @@ async function putRows(
       await tx.objects.put(table, [putOf(table, placement)], now)
       await rules.afterPut(writing, placement)
     })
+    if (!given.isGlobal) access = await accessAfterPut(writing, placement)
     await tx.breathe()
   }
   return texts
+}
+
+/** Rows say who may do what in their own realm; only a global role counts everywhere. */
+async function accessAfterPut(
+  { tx, actor, access, table }: Writing,
+  { realm, previous }: Placement,
+): Promise<Access> {
+  if (table.name === 'roles' && realm.ref === PUBLIC_REALM_REF) return accessOf(tx, actor)
+  const after = await accessAfter(tx, access, realm.ref)
+  if (previous === undefined || previous.realm === realm.ref) return after
+  const isGlobalRole = table.name === 'roles' && previous.realm === PUBLIC_REALM_REF
+  return isGlobalRole ? accessOf(tx, actor) : accessAfter(tx, after, previous.realm)
 }
 
 /** True when the put would change nothing: it takes no revision, and nobody need hear of it. */
