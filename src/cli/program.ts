@@ -1,6 +1,7 @@
 import { Command, CommanderError } from '@commander-js/extra-typings'
 import { version } from '../../package.json'
 import { UsageError } from '../config/config'
+import { hasErrno } from '../disk'
 import { SatchelError } from '../domain/value/error'
 import { addBlobCommands } from './blob'
 import { addClientCommands, addKeyCommands, addTokenCommand } from './client'
@@ -51,7 +52,16 @@ export async function runProgram(args: readonly string[], cli: Cli): Promise<num
   // Written at once: help comes in several parts, whose writes could overtake each other.
   let help = ''
   const code = await attempt(() => parse(args, cli, (text) => (help += text)))
-  return help === '' ? code : (await attempt(() => cli.terminal.write(help))) || code
+  return help === '' ? code : (await attempt(() => writeHelp(help, cli))) || code
+}
+
+/** A reader that has seen enough of the help misses nothing. */
+async function writeHelp(help: string, { terminal }: Cli): Promise<void> {
+  try {
+    await terminal.write(help)
+  } catch (error) {
+    if (!hasErrno(error, 'EPIPE')) throw error
+  }
 }
 
 async function parse(
@@ -92,7 +102,7 @@ function explain(error: unknown, asJson: boolean, { terminal }: Cli): number {
     return error.exitCode === 0 ? EXIT.done : EXIT.misused
   }
   // `satchel export | head`
-  if (error instanceof Error && 'code' in error && error.code === 'EPIPE') {
+  if (hasErrno(error, 'EPIPE')) {
     terminal.writeError('satchel: The output was closed before all of it was written\n')
     return EXIT.failed
   }
