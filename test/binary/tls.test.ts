@@ -3,6 +3,7 @@ import { readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
 import { temporaryFolder } from '../setup'
+import { hasErrno } from '../../src/disk'
 import { until } from '../timing'
 import { satchel, serve } from './setup'
 
@@ -33,10 +34,16 @@ function shownName(url: string): Promise<string> {
   })
 }
 
+/** The kernel may reset a connection that arrives in the moment in which the listener is exchanged. */
 async function untilShown(url: string, name: string): Promise<void> {
   await until(async () => {
     await Bun.sleep(100)
-    return (await shownName(url)) === name
+    try {
+      return (await shownName(url)) === name
+    } catch (error) {
+      if (hasErrno(error, 'ECONNRESET')) return false
+      throw error
+    }
   })
 }
 
