@@ -1,0 +1,224 @@
+import { timeOfDate } from '../value/time'
+import { SatchelError, quoted } from '../value/error'
+import { type WireObject, getOwn, isAbsent, isRecord, setOwn } from '../value/value'
+
+/** The effect of one entry of a changeSpec on the value at its path (protocol.md §4.4, §4.6). */
+export type Change =
+  | { readonly path: Path; readonly kind: 'set'; readonly value: unknown }
+  | { readonly path: Path; readonly kind: 'remove' }
+  | { readonly path: Path; readonly kind: 'modify'; readonly modification: Modification }
+
+/** The names on the way to a value, as a stored object spells them (a leading `$` is doubled). */
+export type Path = readonly string[]
+
+/** A property modification: executed on the current value, whatever the client saw. */
+export type Modification =
+  | { readonly add: number | readonly unknown[] }
+  | { readonly remove: number | readonly unknown[] }
+  | { readonly replacePrefix: readonly [string, string] }
+
+/** How far past its end a list may be written: a hole is filled with null. */
+const MAX_HOLE = 1_000
+
+/** Reads a changeSpec. Throws `UNPROCESSABLE` naming the path of what cannot be executed. */
+export function readChangeSpec(spec: WireObject): Change[] {
+  return Object.keys(spec).map((name) => {
+    const path = pathOfSpec(name)
+    const value = spec[name]
+    if (isRecord(value)) {
+      if (getOwn(value, '$t') === 'undefined') return { path, kind: 'remove' }
+      const given = modificationIn(value)
+      if (given !== undefined) {
+        return { path, kind: 'modify', modification: readModification(given, name) }
+      }
+    }
+    return { path, kind: 'set', value }
+  })
+}
+
+/** The path of a changeSpec's key: the client has escaped its first character, no other. */
+export function pathOfSpec(name: string): Path {
+  return name.split('.').map((segment, depth) => (depth === 0 ? segment : escaped(segment)))
+}
+
+/** The path that an index names (`a.b`): a name in plain text. */
+export function pathOfIndex(name: string): Path {
+  return name.split('.').map(escaped)
+}
+
+function escaped(segment: string): string {
+  return segment.startsWith('$') ? `$${segment}` : segment
+}
+
+/** The value at a path, own properties only; typed values have no inside. */
+export function valueAt(object: WireObject, path: Path): unknown {
+  let value: unknown = object
+  for (const segment of path) {
+    if (Array.isArray(value)) value = isPosition(segment) ? value[Number(segment)] : undefined
+    else if (isContainer(value)) value = getOwn(value, segment)
+    else return undefined
+  }
+  return value
+}
+
+/**
+ * Sets the value at a path of an object that the caller owns, as Dexie's `setByKeyPath` does:
+ * missing objects on the way are created, and a value without members stays as it is. Throws
+ * `UNPROCESSABLE` for a position far behind the end of a list.
+ */
+export function setAt(object: WireObject, path: Path, value: unknown): void {
+  let holder: WireObject | unknown[] = object
+  for (const segment of path.slice(0, -1)) {
+    const inner = memberOf(holder, segment)
+    if (isContainer(inner) || Array.isArray(inner)) {
+      holder = inner
+    } else if (inner) {
+      // A text, a number or a Date has no members to set.
+      return
+    } else {
+      const made: WireObject = {}
+      setMember(holder, segment, made)
+      holder = made
+    }
+  }
+  setMember(holder, path.at(-1) ?? '', value)
+}
+
+/** Removes what is at a path of an object that the caller owns; an element leaves no hole. */
+export function removeAt(object: WireObject, path: Path): void {
+  const holder = path.length === 1 ? object : valueAt(object, path.slice(0, -1))
+  const last = path.at(-1) ?? ''
+  if (Array.isArray(holder)) {
+    if (isPosition(last) && Number(last) < holder.length) holder.splice(Number(last), 1)
+  } else if (isContainer(holder)) {
+    delete holder[last]
+  }
+}
+
+/** The result of a modification, in wire form (Dexie's `PropModification.execute`). */
+export function modified(modification: Modification, value: unknown): unknown {
+  if ('add' in modification) {
+    const { add } = modification
+    if (typeof add === 'number') return toWireNumber((toNumber(value) || 0) + add)
+    return sorted([...(Array.isArray(value) ? (value as unknown[]) : []), ...add])
+  }
+  if ('remove' in modification) {
+    const { remove } = modification
+    if (typeof remove === 'number') return toWireNumber(toNumber(value) - remove)
+    if (!Array.isArray(value)) return []
+    const removed = new Set(remove.map(identityOf))
+    return sorted((value as unknown[]).filter((item) => !removed.has(identityOf(item))))
+  }
+  const [before, after] = modification.replacePrefix
+  if (before === '' || typeof value !== 'string' || !value.startsWith(before)) return value
+  return after + value.slice(before.length)
+}
+
+function modificationIn(value: WireObject): unknown {
+  if (Object.hasOwn(value, '@@propmod')) return value['@@propmod']
+  return getOwn(value, '$t') === 'PropModification' ? value : undefined
+}
+
+function readModification(given: unknown, name: string): Modification {
+  if (isRecord(given)) {
+    const add = present(getOwn(given, 'add'))
+    const remove = present(getOwn(given, 'remove'))
+    const prefix = present(getOwn(given, 'replacePrefix'))
+    if (isTerm(add)) return { add: termOf(add) }
+    if (add === undefined && isTerm(remove)) return { remove: termOf(remove) }
+    if (add === undefined && remove === undefined && isPrefixPair(prefix)) {
+      return { replacePrefix: prefix }
+    }
+  }
+  throw new SatchelError(
+    'UNPROCESSABLE',
+    `${quoted(name)} is no property modification: add or remove a number or a list, or replacePrefix with two strings`,
+    { reason: name.slice(0, 100) },
+  )
+}
+
+function present(value: unknown): unknown {
+  return isAbsent(value) ? undefined : value
+}
+
+type Term = number | readonly unknown[] | WireObject
+
+/** A number, a number that JSON cannot hold, or a list. */
+function isTerm(value: unknown): value is Term {
+  if (typeof value === 'number' || Array.isArray(value)) return true
+  return isRecord(value) && getOwn(value, '$t') === 'number'
+}
+
+function termOf(term: Term): number | readonly unknown[] {
+  if (typeof term === 'number') return term
+  return Array.isArray(term) ? (term as unknown[]) : toNumber(term)
+}
+
+function isPrefixPair(value: unknown): value is readonly [string, string] {
+  return Array.isArray(value) && value.length === 2 && value.every((one) => typeof one === 'string')
+}
+
+/** `Number(value)` of what the client would have in place of the wire value. */
+function toNumber(value: unknown): number {
+  if (Array.isArray(value)) {
+    if (value.length > 1) return Number.NaN
+    return value.length === 0 ? 0 : toNumber(value[0])
+  }
+  if (!isRecord(value)) return Number(value)
+  if (getOwn(value, '$t') === 'number') return Number(String(getOwn(value, 'v')))
+  return timeOfDate(value) ?? Number.NaN
+}
+
+function toWireNumber(value: number): unknown {
+  const isKept = Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))
+  if (isKept) return value
+  // An integer that JSON readers would round stays as near as a number can be.
+  return Number.isFinite(value)
+    ? Math.sign(value) * Number.MAX_SAFE_INTEGER
+    : { $t: 'number', v: String(value) }
+}
+
+/** The order of `Array.prototype.sort` without a comparison function: by text. */
+function sorted(items: readonly unknown[]): unknown[] {
+  return items
+    .map((item) => ({ item, text: identityOf(item) }))
+    .toSorted((one, other) => (one.text < other.text ? -1 : one.text > other.text ? 1 : 0))
+    .map(({ item }) => item)
+}
+
+/** The text of a value: equal texts are the same member of a list. */
+function identityOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+function isContainer(value: unknown): value is WireObject {
+  return isRecord(value) && !Object.hasOwn(value, '$t')
+}
+
+function memberOf(holder: WireObject | unknown[], segment: string): unknown {
+  if (!Array.isArray(holder)) return getOwn(holder, segment)
+  return isPosition(segment) ? holder[Number(segment)] : undefined
+}
+
+function setMember(holder: WireObject | unknown[], segment: string, value: unknown): void {
+  if (!Array.isArray(holder)) {
+    setOwn(holder, segment, value)
+    return
+  }
+  // JSON keeps only the positions of a list.
+  if (!isPosition(segment)) return
+  const position = Number(segment)
+  if (position > holder.length + MAX_HOLE) {
+    throw new SatchelError(
+      'UNPROCESSABLE',
+      `Position ${quoted(segment)} is more than ${MAX_HOLE} behind the end of its list`,
+      { reason: segment.slice(0, 100) },
+    )
+  }
+  while (holder.length < position) holder.push(null)
+  holder[position] = value
+}
+
+function isPosition(segment: string): boolean {
+  return /^(?:0|[1-9]\d{0,8})$/.test(segment)
+}

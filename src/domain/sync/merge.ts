@@ -1,0 +1,170 @@
+import { type WireObject, changedProperties, getOwn, setOwn } from '../value/value'
+import { type Change, type Path, modified, removeAt, setAt, valueAt } from './change'
+import { type Stamps, collide, namesSince, newStamps, stampWrite } from './stamps'
+
+/** The state of one key while the operations of a transaction are applied to it. */
+export type RowState =
+  | { readonly kind: 'absent' }
+  | {
+      /** Deleted; a tombstone says when. */
+      readonly kind: 'dead'
+      /** The revision of the deletion. */
+      readonly revision: number
+      /** The client that deleted it, undefined when it was no client of sync. */
+      readonly client: number | undefined
+      /** The revision at which the dead row had come into being. */
+      readonly entered: number
+    }
+  | {
+      readonly kind: 'row'
+      /** Owned by this state and changed in place. */
+      readonly object: WireObject
+      readonly stamps: Stamps
+      /** The revision at which the row came into being, or into its realm. */
+      readonly entered: number
+    }
+
+/** The origin of an operation in time. */
+export interface Origin {
+  /** The corrected time of the operation, ms. */
+  readonly ts: number
+  /** The revision that the client had seen; undefined when that cannot be said. */
+  readonly base: number | undefined
+  /** The client whose operation it is. */
+  readonly client: number
+  /** The revision of this transaction. */
+  readonly revision: number
+}
+
+/** The result of an operation on a row. */
+export interface Merged {
+  readonly state: RowState
+  /** True when the row now is what its client has assumed, as far as this operation goes. */
+  readonly isAsSent: boolean
+  /** The latest time that a path of it got, ms: the client's floor. */
+  readonly latest: number
+}
+
+/** Rules 2 and 4 of merging for a whole object; `type` is that of the operation. */
+export function mergeWhole(
+  state: RowState,
+  type: 'insert' | 'upsert',
+  values: WireObject,
+  origin: Origin,
+): Merged {
+  if (state.kind !== 'row') {
+    const staysDead = type === 'upsert' && state.kind === 'dead' && outlives(state, origin)
+    return staysDead ? unchanged(state, origin) : created(values, origin)
+  }
+  const { object, stamps } = state
+  const fixed = placesChangedSince(stamps, origin.base)
+  let isAsSent = true
+  let latest = origin.ts
+  for (const name of new Set([...Object.keys(object), ...Object.keys(values)])) {
+    if (fixed.has(name)) {
+      isAsSent &&= getOwn(object, name) === getOwn(values, name)
+      continue
+    }
+    const change: Change = Object.hasOwn(values, name)
+      ? { path: [name], kind: 'set', value: values[name] }
+      : { path: [name], kind: 'remove' }
+    const written = write(object, stamps, change, origin)
+    isAsSent &&= written.isAsSent
+    latest = Math.max(latest, written.latest)
+  }
+  return { state, isAsSent, latest }
+}
+
+/** Rule 3 of merging, and what `modify` does to a row that matches. */
+export function mergeChanges(state: RowState, changes: readonly Change[], origin: Origin): Merged {
+  if (state.kind !== 'row') return unchanged(state, origin)
+  let isAsSent = true
+  let latest = origin.ts
+  for (const change of changes) {
+    const written = write(state.object, state.stamps, change, origin)
+    isAsSent &&= written.isAsSent
+    latest = Math.max(latest, written.latest)
+  }
+  return { state, isAsSent, latest }
+}
+
+/** A later operation of another client that had not seen the deletion does not undo it. */
+function outlives({ revision, client, entered }: RowState & { kind: 'dead' }, origin: Origin) {
+  if (client === origin.client) return false
+  const base = origin.base ?? 0
+  return base < revision && entered <= base
+}
+
+function created(values: WireObject, { ts, revision }: Origin): Merged {
+  const object = { ...values }
+  return {
+    state: { kind: 'row', object, stamps: newStamps([ts, revision]), entered: revision },
+    isAsSent: true,
+    latest: ts,
+  }
+}
+
+function unchanged(state: RowState, { ts }: Origin): Merged {
+  return { state, isAsSent: false, latest: ts }
+}
+
+/** An object that was moved or given away meanwhile is not brought back by a `put`. */
+function placesChangedSince(stamps: Stamps, base: number | undefined): ReadonlySet<string> {
+  if (base === undefined) return new Set()
+  const names = namesSince(stamps, base)
+  return new Set(['realmId', 'owner'].filter((name) => names?.has(name) ?? true))
+}
+
+interface Written {
+  readonly isAsSent: boolean
+  readonly latest: number
+}
+
+/** Rule 1 of merging: one path. */
+function write(object: WireObject, stamps: Stamps, change: Change, origin: Origin): Written {
+  const { ts, base, revision } = origin
+  const { path } = change
+  if (change.kind === 'modify') {
+    const found = collide(stamps, path, ts, base)
+    assign(object, path, modified(change.modification, valueAt(object, path)))
+    return { isAsSent: false, latest: stampWrite(stamps, path, found, ts, revision) }
+  }
+  const found = collide(stamps, path, ts, base)
+  if (found.isLost) return { isAsSent: false, latest: found.latest }
+  const survivors = found.survivors.map((below) => ({ below, value: valueAt(object, below) }))
+  if (change.kind === 'set') assign(object, path, change.value)
+  else removeAt(object, path)
+  for (const { below, value } of survivors) {
+    if (value === undefined) removeAt(object, below)
+    else assign(object, below, value)
+  }
+  const latest = stampWrite(stamps, path, found, ts, revision)
+  return { isAsSent: survivors.length === 0, latest }
+}
+
+function assign(object: WireObject, path: Path, value: unknown): void {
+  if (path.length === 1) setOwn(object, path[0] ?? '', value)
+  else setAt(object, path, value)
+}
+
+/** Stamps what a writer without history replaces (REST, imports): its changes always win. */
+export function stampReplacement(
+  stamps: Stamps,
+  before: WireObject,
+  after: WireObject,
+  ts: number,
+  revision: number,
+): void {
+  for (const name of changedProperties(before, after)) {
+    const { latest } = collide(stamps, [name], Infinity, undefined)
+    stampWrite(stamps, [name], { survivors: [], latest }, ts, revision)
+  }
+}
+
+/** The changes without those of the primary key, which clients strip as well (protocol.md §4.8). */
+export function withoutKey(
+  primaryKey: readonly string[],
+  changes: readonly Change[],
+): readonly Change[] {
+  return changes.filter(({ path }) => !primaryKey.includes(path.join('.')))
+}

@@ -1,0 +1,288 @@
+import { SatchelError, quoted } from '../value/error'
+import { type WireObject, getOwn, isAbsent, isRecord } from '../value/value'
+import { type Change, readChangeSpec } from './change'
+import { type Criteria, readCriteria } from './criteria'
+
+/** The body of a request to `POST /sync` (protocol.md §4.2). */
+export interface SyncRequest {
+  /** Of the local database; undefined from callers that keep none. */
+  readonly clientIdentity: string
+  /** The `dbId` of an earlier answer. */
+  readonly dbId: string | undefined
+  /** The tables that the client declares, without its internal ones. */
+  readonly tables: ReadonlyMap<string, DeclaredTable>
+  /** Undefined for a first sync. */
+  readonly lastPull: LastPull | undefined
+  readonly baseRevs: readonly BaseRevision[]
+  /** In the order in which they first appear. */
+  readonly transactions: readonly ClientTransaction[]
+}
+
+/** A table as a client declares it; `wire` is the entry as it came, to be echoed (protocol.md §10.1). */
+export interface DeclaredTable {
+  readonly isMarked: boolean
+  readonly isInitiallySynced: boolean
+  readonly generated: boolean
+  readonly idPrefix: string | undefined
+  /** Undefined during the first session of a client. */
+  readonly primaryKey: string | undefined
+  readonly wire: WireObject
+}
+
+export interface LastPull {
+  readonly serverRevision: unknown
+  readonly realms: readonly string[]
+  readonly inviteRealms: readonly string[]
+}
+
+export interface BaseRevision {
+  readonly table: string
+  readonly clientRev: number
+  readonly serverRev: unknown
+}
+
+/** The operations that share a `txid`: all of them or none (protocol.md §4.10). */
+export interface ClientTransaction {
+  readonly txid: string
+  /** Rows of anonymous work, uploaded at login: judged one by one. */
+  readonly isUpload: boolean
+  readonly operations: readonly Operation[]
+  /** Why the transaction cannot be executed: then its keys are restored. */
+  readonly refusal: SatchelError | undefined
+}
+
+/** One operation of a client (protocol.md §4.4). */
+export interface Operation {
+  readonly table: string
+  /** In wire form: compound keys as JSON text, private keys with their user. */
+  readonly keys: readonly string[]
+  /** The clock of the client, ms; undefined for uploads. */
+  readonly ts: number | undefined
+  /** The position in the client's log of this table; undefined for uploads. */
+  readonly rev: number | undefined
+  /** The user of the client at that time. */
+  readonly userId: string | undefined
+  readonly action: Action
+}
+
+export type Action =
+  | {
+      readonly type: 'insert' | 'upsert'
+      /** One per key. */
+      readonly values: readonly WireObject[]
+      /** One per key; null where the whole object counts. */
+      readonly changes?: readonly (readonly Change[] | null)[]
+    }
+  | {
+      readonly type: 'update'
+      /** One per key, or one for all of them. */
+      readonly changes: readonly (readonly Change[])[]
+    }
+  | { readonly type: 'modify'; readonly query: Query; readonly change: readonly Change[] }
+  | { readonly type: 'delete'; readonly query: Query | undefined }
+
+/** Criteria that are to be executed; chunks after the first only name more keys. */
+export interface Query {
+  readonly criteria: Criteria
+  readonly isFirstChunk: boolean
+}
+
+/** The prefix of the `txid` that uploads of anonymous work share. */
+const UPLOAD = 'upload-'
+const TXID_LENGTH = 100
+
+/**
+ * Reads a request, its body already parsed as JSON. Throws `INVALID_REQUEST` naming the field that
+ * is missing or of another shape; an operation that cannot be executed refuses its transaction only.
+ */
+export function readSyncRequest(body: unknown): SyncRequest {
+  if (!isRecord(body)) throw invalid('The body', 'an object')
+  const { clientIdentity } = body
+  if (typeof clientIdentity !== 'string' || clientIdentity.length > TXID_LENGTH) {
+    throw invalid('"clientIdentity"', `a string of at most ${TXID_LENGTH} characters`)
+  }
+  const dbId = present(body, 'dbID')
+  const lastPull = present(body, 'lastPull')
+  return {
+    clientIdentity,
+    dbId: typeof dbId === 'string' ? dbId : undefined,
+    tables: readTables(present(body, 'schema') ?? {}),
+    lastPull: lastPull === undefined ? undefined : readLastPull(lastPull),
+    baseRevs: listIn(body, 'baseRevs').map(readBaseRevision),
+    transactions: readTransactions(listIn(body, 'changes')),
+  }
+}
+
+function readTables(schema: unknown): Map<string, DeclaredTable> {
+  if (!isRecord(schema)) throw invalid('"schema"', 'an object')
+  const tables = new Map<string, DeclaredTable>()
+  for (const [name, entry] of Object.entries(schema)) {
+    // The client's own tables, escaped: `$$jobs`.
+    if (name.startsWith('$')) continue
+    if (!isRecord(entry)) throw invalid(`"schema" of ${quoted(name)}`, 'an object')
+    const idPrefix = present(entry, 'idPrefix')
+    const primaryKey = present(entry, 'primaryKey')
+    tables.set(name, {
+      isMarked: present(entry, 'markedForSync') === true && present(entry, 'deleted') !== true,
+      isInitiallySynced: present(entry, 'initiallySynced') === true,
+      generated: present(entry, 'generatedGlobalId') === true,
+      idPrefix: typeof idPrefix === 'string' ? idPrefix : undefined,
+      primaryKey: typeof primaryKey === 'string' ? primaryKey : undefined,
+      wire: entry,
+    })
+  }
+  return tables
+}
+
+function readLastPull(value: unknown): LastPull {
+  if (!isRecord(value)) throw invalid('"lastPull"', 'an object')
+  return {
+    serverRevision: present(value, 'serverRevision'),
+    realms: namesIn(value, 'realms'),
+    inviteRealms: namesIn(value, 'inviteRealms'),
+  }
+}
+
+function readBaseRevision(value: unknown): BaseRevision {
+  const table = isRecord(value) ? value['tableName'] : undefined
+  const clientRev = isRecord(value) ? value['clientRev'] : undefined
+  if (!isRecord(value) || typeof table !== 'string' || typeof clientRev !== 'number') {
+    throw invalid('"baseRevs"', 'a list of {tableName, clientRev, serverRev}')
+  }
+  return { table, clientRev, serverRev: present(value, 'serverRev') }
+}
+
+interface Gathered {
+  readonly operations: Operation[]
+  refusal: SatchelError | undefined
+}
+
+function readTransactions(changes: readonly unknown[]): ClientTransaction[] {
+  const gathered = new Map<string, Gathered>()
+  for (const change of changes) {
+    const table = isRecord(change) ? change['table'] : undefined
+    if (!isRecord(change) || typeof table !== 'string') {
+      throw invalid('"changes"', 'a list of {table, muts}')
+    }
+    for (const mut of listIn(change, 'muts')) readOperation(gathered, table, mut)
+  }
+  return [...gathered].map(([txid, transaction]) => ({
+    txid,
+    isUpload: txid.startsWith(UPLOAD),
+    ...transaction,
+  }))
+}
+
+/** An operation that names its transaction and its keys can be refused and restored. */
+function readOperation(gathered: Map<string, Gathered>, table: string, mut: unknown): void {
+  if (!isRecord(mut)) throw invalid('"muts"', 'a list of operations')
+  const txid = mut['txid']
+  if (typeof txid !== 'string' || txid === '' || txid.length > TXID_LENGTH) {
+    throw invalid('"txid" of an operation', `a string of at most ${TXID_LENGTH} characters`)
+  }
+  const transaction = gathered.get(txid) ?? { operations: [], refusal: undefined }
+  gathered.set(txid, transaction)
+  const keys = listIn(mut, 'keys').map(readKey)
+  const ts = present(mut, 'ts')
+  const rev = present(mut, 'rev')
+  const userId = present(mut, 'userId')
+  const common = {
+    table,
+    keys,
+    ts: typeof ts === 'number' && Number.isFinite(ts) ? ts : undefined,
+    rev: typeof rev === 'number' ? rev : undefined,
+    userId: typeof userId === 'string' ? userId : undefined,
+  }
+  try {
+    transaction.operations.push({ ...common, action: readAction(mut, keys.length) })
+  } catch (error) {
+    if (!(error instanceof SatchelError)) throw error
+    transaction.refusal ??= error
+    const action = { type: 'update', changes: [] } as const
+    transaction.operations.push({ ...common, action })
+  }
+}
+
+/** Array keys that were sent raw are as good as their JSON. */
+function readKey(key: unknown): string {
+  if (typeof key === 'string') return key
+  if (Array.isArray(key)) return JSON.stringify(key)
+  throw invalid('"keys" of an operation', 'a list of strings')
+}
+
+function readAction(mut: WireObject, keyCount: number): Action {
+  const type = mut['type']
+  switch (type) {
+    case 'insert':
+    case 'upsert':
+      return readPut(type, mut, keyCount)
+    case 'update': {
+      const changes = listIn(mut, 'changeSpecs').map(readSpec)
+      if (changes.length !== keyCount && changes.length !== 1 && keyCount > 0) {
+        throw refused('an update has a changeSpec for each key, or one for all of them')
+      }
+      return { type, changes }
+    }
+    case 'modify': {
+      const query = readQuery(mut)
+      if (query === undefined) throw refused('a modify needs criteria')
+      return { type, query, change: readSpec(mut['changeSpec']) }
+    }
+    case 'delete':
+      return { type, query: readQuery(mut) }
+    default:
+      throw refused('its type is insert, upsert, update, modify or delete')
+  }
+}
+
+function readPut(type: 'insert' | 'upsert', mut: WireObject, keyCount: number): Action {
+  const values = listIn(mut, 'values')
+  if (values.length !== keyCount || !values.every(isRecord)) {
+    throw refused(`an ${type} has an object for each key`)
+  }
+  const specs = present(mut, 'changeSpecs')
+  if (type === 'insert' || specs === undefined) return { type, values }
+  if (!Array.isArray(specs) || specs.length !== keyCount) {
+    throw refused('an upsert has a changeSpec, or null, for each key')
+  }
+  return { type, values, changes: specs.map((spec) => (isAbsent(spec) ? null : readSpec(spec))) }
+}
+
+function readSpec(spec: unknown): Change[] {
+  if (!isRecord(spec)) throw refused('a changeSpec is an object')
+  return readChangeSpec(spec)
+}
+
+function readQuery(mut: WireObject): Query | undefined {
+  const criteria = present(mut, 'criteria')
+  if (criteria === undefined) return undefined
+  const isFirstChunk = present(mut, 'isAdditionalChunk') !== true
+  return { criteria: readCriteria(criteria), isFirstChunk }
+}
+
+function listIn(object: WireObject, name: string): readonly unknown[] {
+  const value = present(object, name)
+  if (value === undefined) return []
+  if (Array.isArray(value)) return value as unknown[]
+  throw invalid(quoted(name), 'a list')
+}
+
+function namesIn(object: WireObject, name: string): readonly string[] {
+  const names = listIn(object, name)
+  if (names.every((one) => typeof one === 'string')) return names
+  throw invalid(quoted(name), 'a list of strings')
+}
+
+/** The value of a field; undefined when it is absent, null or an undefined in wire form. */
+function present(object: WireObject, name: string): unknown {
+  const value = getOwn(object, name)
+  return isAbsent(value) ? undefined : value
+}
+
+function invalid(subject: string, expected: string): SatchelError {
+  return new SatchelError('INVALID_REQUEST', `${subject} must be ${expected}`)
+}
+
+function refused(problem: string): SatchelError {
+  return new SatchelError('UNPROCESSABLE', `An operation cannot be executed: ${problem}`)
+}
