@@ -1,5 +1,5 @@
 import { type JsonLimits, parseScanned, scanJson } from '../../domain/json/scan'
-import { scanInSlices, SLICE } from '../../domain/json/slices'
+import { scanInSlices } from '../../domain/json/slices'
 import { SatchelError } from '../../domain/value/error'
 import { nextTurn } from '../../domain/value/turn'
 
@@ -33,6 +33,8 @@ const SLOW_UPLOAD = 64 * 1024
 const FAST_UPLOAD = 512 * 1024
 /** The upload budget of one sender: enough for a hundred uploads at once, and less than all of it. */
 const BUDGET_OF_SENDER = 56 * 1024 * 1024
+/** JSON of at most so many bytes is parsed at once: it takes about ten milliseconds at the worst. */
+const AT_ONCE = 512 * 1024
 /** Garbage is collected after this many bytes were uploaded. */
 const COLLECT_AFTER_UPLOADED = 128 * 1024 * 1024
 
@@ -102,7 +104,7 @@ export function createBodies(limits: BodyLimits): Bodies {
 
   function withJson<T>(bytes: Uint8Array, work: JsonWork<T>): Promise<T> {
     const { length } = bytes
-    const isLight = length <= SLICE && length + BYTES_PER_VALUE * scanJson(bytes, limits) <= LARGE
+    const isLight = length <= AT_ONCE && length + BYTES_PER_VALUE * scanJson(bytes, limits) <= LARGE
     return isLight ? work(parse(bytes), length) : withLargeJson(bytes, work)
   }
 
