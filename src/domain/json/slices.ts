@@ -19,7 +19,7 @@ import {
 import { decodeUtf8, type JsonLimits, JsonScan, parseScanned } from './scan'
 import { findJsonFault } from './syntax'
 
-/** JSON of more bytes is scanned and parsed in slices, between which others get a turn. */
+/** About the bytes of a slice that is parsed at once; others get a turn between two slices. */
 export const SLICE = 128 * 1024
 /** The scan is that much faster than the parser. */
 const SCAN_SLICE = 8 * SLICE
