@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, existsSync, openSync, readdirSync, renameSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { readdir, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Clock } from '../../clock'
@@ -59,7 +59,8 @@ export function createDiskBlobs(folder: string, options: DiskOptions): BlobStore
     })
     await prepare()
     const draft = join(incoming, newPlace())
-    undo.defer(() => removeFile(draft).catch(report))
+    let place: string | undefined
+    undo.defer(() => (place === undefined ? removeFile(draft).catch(report) : undefined))
     const onGrow = (size: number) => {
       if (isClosed) throw closing()
       if (size > room.bytes) throw room.refuse()
@@ -81,7 +82,6 @@ export function createDiskBlobs(folder: string, options: DiskOptions): BlobStore
       })
     }
     const parts = undo.move()
-    let place: string | undefined
     return {
       hash: file.hash,
       size: file.size,
@@ -96,13 +96,22 @@ export function createDiskBlobs(folder: string, options: DiskOptions): BlobStore
           await onDisk(() => settle(draft, path, file))
           return await record()
         } catch (error) {
-          await removeFile(path).catch(report)
+          await Promise.all([removeFile(path), removeFile(draft)]).catch(report)
           throw error
         } finally {
-          await removeFile(markOf(place)).catch(report)
+          unmark(place)
         }
       },
       [Symbol.asyncDispose]: () => parts.disposeAsync(),
+    }
+  }
+
+  /** At once: a name that was never synced waits for no disk, another thread takes as long as a sync. */
+  function unmark(place: string): void {
+    try {
+      rmSync(markOf(place), { force: true })
+    } catch (error) {
+      report(error)
     }
   }
 
