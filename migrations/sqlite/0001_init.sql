@@ -5,6 +5,8 @@ CREATE TABLE database (
   id TEXT NOT NULL,
   epoch TEXT NOT NULL,
   revision INTEGER NOT NULL,
+  -- Tombstones and criteria operations up to this revision may have been dropped.
+  oldest_revision INTEGER NOT NULL,
   next_seq INTEGER NOT NULL,
   id_high_water INTEGER NOT NULL,
   sealed INTEGER NOT NULL,
@@ -48,6 +50,8 @@ CREATE TABLE realm_ids (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL,
   state TEXT NOT NULL CHECK (state IN ('live', 'erasing', 'erased')),
+  -- The revision in which this life of the id began, and the latest one that touched it.
+  born INTEGER NOT NULL,
   head INTEGER NOT NULL
 ) STRICT;
 
@@ -61,10 +65,72 @@ CREATE TABLE tombstones (
   realm INTEGER NOT NULL,
   revision INTEGER NOT NULL,
   at INTEGER NOT NULL,
+  -- The sync client that removed the object; null for other writers.
+  client INTEGER,
+  -- The revision at which the object had come into being, or into the realm.
+  entered INTEGER NOT NULL,
   PRIMARY KEY (table_number, key, realm)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX tombstones_of_realm ON tombstones (realm, revision);
+CREATE INDEX tombstones_by_time ON tombstones (at);
+
+-- Each process that gives out revisions, with the revision it began after.
+CREATE TABLE runs (
+  run TEXT PRIMARY KEY,
+  first INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Local databases of users that sync (protocol.md §4.2).
+CREATE TABLE sync_clients (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  identity TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  -- The tables that it declares, as JSON.
+  tables TEXT NOT NULL,
+  -- The latest time of its operations, ms: no later one gets an earlier time.
+  floor INTEGER NOT NULL,
+  -- The revision of its latest rejected transaction.
+  rejected INTEGER NOT NULL,
+  seen INTEGER NOT NULL
+) STRICT;
+
+CREATE UNIQUE INDEX sync_clients_by_identity ON sync_clients (subject, identity);
+CREATE INDEX sync_clients_by_time ON sync_clients (seen);
+
+-- Client transactions that were executed: a repetition is not executed again.
+CREATE TABLE applied (
+  subject TEXT NOT NULL,
+  txid TEXT NOT NULL,
+  client INTEGER NOT NULL,
+  revision INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  PRIMARY KEY (subject, txid)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX applied_of_client ON applied (client, at);
+
+-- Operations with criteria, for rows that arrive later but are based on an earlier revision.
+CREATE TABLE criteria_ops (
+  -- 0: every realm.
+  realm INTEGER NOT NULL,
+  table_number INTEGER NOT NULL,
+  revision INTEGER NOT NULL,
+  -- The order within a revision.
+  position INTEGER NOT NULL,
+  client INTEGER NOT NULL,
+  subject TEXT NOT NULL,
+  email TEXT,
+  kind TEXT NOT NULL CHECK (kind IN ('modify', 'delete')),
+  criteria TEXT NOT NULL,
+  change TEXT,
+  ts INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  PRIMARY KEY (realm, table_number, revision, position)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX criteria_ops_by_subject ON criteria_ops (subject);
+CREATE INDEX criteria_ops_by_time ON criteria_ops (at);
 
 CREATE TABLE memberships (
   source TEXT PRIMARY KEY,

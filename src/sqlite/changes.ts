@@ -3,11 +3,11 @@ import type {
   ChangeChunk,
   ChangePosition,
   ChunkSize,
-  StoredObject,
+  TimedObject,
 } from '../domain/store/objects'
 import type { RealmRef } from '../domain/store/realms'
 import type { TxContext } from './context'
-import { knownTables, objectTable } from './tables'
+import { knownTables, objectTable, TIMED_COLUMNS } from './tables'
 
 /**
  * A place in the order of changes: by revision, then tombstones before objects, so that an object
@@ -29,10 +29,11 @@ export function changes(
   after: number | ChangePosition,
   upTo: number,
   size: ChunkSize,
+  only: ReadonlySet<string> | undefined,
 ): ChangeChunk {
   const start = placeOf(after)
   const moved = movedRealms(context, realms, typeof after === 'number' ? after + 1 : start.revision)
-  const places = findPlaces(context, moved, start, upTo, size.rows)
+  const places = findPlaces(context, { realms: moved, only, start, upTo, most: size.rows })
   const tables = new Map(
     [...knownTables(context).values()].map(({ number, name }) => [number, name]),
   )
@@ -70,15 +71,21 @@ function movedRealms(
   })
 }
 
+interface Wanted {
+  readonly realms: readonly RealmRef[]
+  /** The names of the tables; undefined for all of them. */
+  readonly only: ReadonlySet<string> | undefined
+  readonly start: Place
+  readonly upTo: number
+  readonly most: number
+}
+
 /** The next places in order: one more than `most` when there are more. */
-function findPlaces(
-  context: TxContext,
-  realms: readonly RealmRef[],
-  start: Place,
-  upTo: number,
-  most: number,
-): Place[] {
-  const tables = [...knownTables(context).values()].map(({ number }) => number)
+function findPlaces(context: TxContext, { realms, only, start, upTo, most }: Wanted): Place[] {
+  const tables = [...knownTables(context).values()]
+    .filter(({ name }) => only?.has(name) !== false)
+    .map(({ number }) => number)
+  const chosen = only && tables
   let places: Place[] = []
   let end = upTo
   const add = (found: readonly Place[]) => {
@@ -89,7 +96,7 @@ function findPlaces(
     end = places.at(-1)?.revision ?? end
   }
   for (const realm of realms) {
-    add(tombstonesOf(context, realm, start, end, most + 1))
+    add(tombstonesOf(context, realm, chosen, start, end, most + 1))
     for (const table of tables) add(objectsOf(context, realm, table, start, end, most + 1))
   }
   return places.toSorted(compare).slice(0, most + 1)
@@ -98,6 +105,7 @@ function findPlaces(
 function tombstonesOf(
   { connection }: TxContext,
   realm: RealmRef,
+  tables: readonly number[] | undefined,
   start: Place,
   upTo: number,
   most: number,
@@ -106,11 +114,13 @@ function tombstonesOf(
   const order = start.isObject || start.realm - realm
   const [table, key] =
     order === 0 ? [start.table, String(start.row)] : [order < 0 ? -1 : Infinity, '']
+  const among = tables === undefined ? '' : ' AND table_number IN (SELECT value FROM json_each(?7))'
+  const chosen = tables === undefined ? [] : [JSON.stringify(tables)]
   return connection
     .prepare<{ revision: number; number: number; key: string }>(
-      'SELECT revision, table_number AS number, key FROM tombstones INDEXED BY tombstones_of_realm WHERE realm = ?1 AND (revision, table_number, key) > (?2, ?3, ?4) AND revision <= ?5 ORDER BY revision, table_number, key LIMIT ?6',
+      `SELECT revision, table_number AS number, key FROM tombstones INDEXED BY tombstones_of_realm WHERE realm = ?1 AND (revision, table_number, key) > (?2, ?3, ?4) AND revision <= ?5${among} ORDER BY revision, table_number, key LIMIT ?6`,
     )
-    .all(realm, start.revision, table, key, upTo, most)
+    .all(realm, start.revision, table, key, upTo, most, ...chosen)
     .map((row) => ({
       revision: row.revision,
       isObject: 0,
@@ -150,11 +160,9 @@ function objectsOf(
   return rows.map(({ revision, seq }) => ({ revision, isObject: 1, realm, table, row: seq }))
 }
 
-function load({ connection }: TxContext, { table, row }: Place): StoredObject | null {
+function load({ connection }: TxContext, { table, row }: Place): TimedObject | null {
   return connection
-    .prepare<StoredObject>(
-      `SELECT seq, key, realm, owner, revision, value FROM ${objectTable(table)} WHERE seq = ?`,
-    )
+    .prepare<TimedObject>(`SELECT ${TIMED_COLUMNS} FROM ${objectTable(table)} WHERE seq = ?`)
     .get(row)
 }
 

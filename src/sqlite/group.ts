@@ -8,6 +8,7 @@ import {
   loadTables,
 } from './state'
 import type { RealmRef } from '../domain/store/realms'
+import type { Run } from '../domain/store/sync'
 import type { Table } from '../domain/store/tables'
 
 /** The shared state of the units of one transaction: they commit together. */
@@ -28,6 +29,9 @@ export interface Group {
   tables: Map<string, Table> | undefined
   sealed: boolean | undefined
   erasing: ReadonlySet<RealmRef> | undefined
+  /** The same for the history that is kept. */
+  runs: readonly Run[] | undefined
+  oldest: number | undefined
 }
 
 /** The changes of a unit, which its commit announces. Entries may repeat. */
@@ -75,6 +79,8 @@ export function beginGroup(committed: Committed): Group {
     tables: undefined,
     sealed: undefined,
     erasing: undefined,
+    runs: undefined,
+    oldest: undefined,
   }
 }
 
@@ -92,6 +98,7 @@ export function sealGroup(connection: Connection, committed: Committed, group: G
       .prepare('UPDATE database SET revision = ?, next_seq = ?, id_high_water = ?')
       .run(counters.revision, counters.nextSeq, counters.idHighWater)
   }
+  if (counters.revision !== committed.counters.revision) beginRun(connection, committed, group)
   const head = connection.prepare('UPDATE realm_ids SET head = ? WHERE number = ?')
   for (const [realm, revision] of headsOf(group)) head.run(revision, realm)
   const grow = connection.prepare('UPDATE tables SET largest = ? WHERE number = ?')
@@ -104,6 +111,15 @@ export function sealGroup(connection: Connection, committed: Committed, group: G
     group.erasing ??= loadErasing(connection)
     flags.tombstones = loadHasTombstones(connection)
   }
+}
+
+/** The first change after the database was opened begins a run of revisions. */
+function beginRun(connection: Connection, { run, runs, counters }: Committed, group: Group): void {
+  const known = group.runs ?? runs
+  if (known.at(-1)?.id === run) return
+  const begun = { id: run, first: counters.revision }
+  connection.prepare('INSERT INTO runs (run, first) VALUES (?, ?)').run(begun.id, begun.first)
+  group.runs = [...known, begun]
 }
 
 /** The newest revision of each realm that the group changed. */
@@ -119,6 +135,8 @@ export function publishGroup(committed: Committed, group: Group): void {
   for (const [index, byte] of group.highest) committed.highest.set(index, byte)
   committed.tables = group.tables ?? committed.tables
   committed.sealed = group.sealed ?? committed.sealed
+  committed.runs = group.runs ?? committed.runs
+  committed.oldest = group.oldest ?? committed.oldest
   const { flags } = group
   if (flags.policy) committed.memo.clear()
   if (flags.realms) {

@@ -10,15 +10,24 @@ import { SatchelError, quoted } from '../domain/value/error'
 import { putRefs, removeRefs, eraseUploads, removeIfLeft } from './blobs'
 import type { Unit } from './unit'
 import { objectTable, knownTables } from './tables'
-import { ObjectReads } from './objects'
+import { findTimed, ObjectReads } from './objects'
 import { highestOf, fitsOneRead } from './places'
 import { erasing } from './realms'
+import { eraseOperations } from './sync'
 import type { TxContext, WriteContext } from './context'
 import { andThen, type Awaitable } from '../domain/store/records'
 import type { RealmRef } from '../domain/store/realms'
 import type { Table } from '../domain/store/tables'
 
 export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWriter {
+  override find(table: Table, key: string) {
+    return findTimed(this.context, table, key)
+  }
+
+  override findMany(table: Table, keys: readonly string[]) {
+    return this.findTimed(table, keys)
+  }
+
   put(table: Table, puts: readonly ObjectPut[], now: number) {
     const { context } = this
     const { unit } = context
@@ -43,11 +52,11 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
     const { unit } = context
     if (table.builtIn) unit.touchPolicy()
     return inTurns(unit, removals, ({ previous, entries, blobs }) => {
+      writeTombstone(context, unit, table, previous, now)
       context.connection
         .prepare(`DELETE FROM ${objectTable(table.number)} WHERE seq = ?`)
         .run(previous.seq)
       removeRefs(context, previous.seq, { realm: previous.realm, blobs })
-      writeTombstone(context, unit, table, previous.key, previous.realm, now)
       return removeEntries(context, previous.seq, entries)
     })
   }
@@ -124,9 +133,18 @@ function insertRow(
   const seq = counters.nextSeq
   const { changes } = context.connection
     .prepare(
-      `INSERT INTO ${objectTable(table.number)} (seq, key, realm, owner, revision, updated_at, value) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`,
+      `INSERT INTO ${objectTable(table.number)} (seq, key, realm, owner, revision, entered, updated_at, stamps, value) VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7, ?8) ON CONFLICT (key) DO NOTHING`,
     )
-    .run(seq, put.key, put.realm, put.owner, unit.nextRevision(), now, put.value)
+    .run(
+      seq,
+      put.key,
+      put.realm,
+      put.owner,
+      unit.nextRevision(),
+      now,
+      put.stamps ?? null,
+      put.value,
+    )
   if (changes === 0) return undefined
   counters.nextSeq += 1
   unit.revision()
@@ -165,15 +183,15 @@ function update(
   now: number,
 ): Awaitable<void> {
   noteLargest(context, unit, table, put.value)
+  const isMoved = previous.realm !== put.realm
+  if (isMoved) writeTombstone(context, unit, table, previous, now)
   context.connection
     .prepare(
-      `UPDATE ${objectTable(table.number)} SET realm = ?, owner = ?, revision = ?, updated_at = ?, stamps = NULL, value = ? WHERE seq = ?`,
+      `UPDATE ${objectTable(table.number)} SET realm = ?1, owner = ?2, revision = ?3, ${isMoved ? 'entered = ?3, ' : ''}updated_at = ?4, stamps = ?5, value = ?6 WHERE seq = ?7`,
     )
-    .run(put.realm, put.owner, unit.revision(), now, put.value, previous.seq)
+    .run(put.realm, put.owner, unit.revision(), now, put.stamps ?? null, put.value, previous.seq)
   const { entries = [], blobs = [] } = put.previousTraces ?? {}
   putRefs(context, table.number, previous.seq, put, { realm: previous.realm, blobs })
-  if (previous.realm !== put.realm)
-    writeTombstone(context, unit, table, put.key, previous.realm, now)
   touchRealm(context, unit, table, put)
   const add = () => putEntries(context, previous.seq, without(put.entries, entries))
   const removed = removeEntries(context, previous.seq, without(entries, put.entries))
@@ -220,20 +238,19 @@ function removeEntries(
   })
 }
 
-/** Tells clients that saw the object in this realm that it is gone from there. */
+/** Tells clients that saw the object in its realm that it is gone from there. The row is there. */
 function writeTombstone(
   context: TxContext,
   unit: Unit,
   table: Table,
-  key: string,
-  realm: RealmRef,
+  { seq, realm }: StoredObject,
   now: number,
 ): void {
   context.connection
     .prepare(
-      'INSERT OR REPLACE INTO tombstones (table_number, key, realm, revision, at) VALUES (?, ?, ?, ?, ?)',
+      `INSERT OR REPLACE INTO tombstones (table_number, key, realm, revision, at, client, entered) SELECT ?, key, realm, ?, ?, ?, entered FROM ${objectTable(table.number)} WHERE seq = ?`,
     )
-    .run(table.number, key, realm, unit.revision(), now)
+    .run(table.number, unit.revision(), now, unit.client, seq)
   unit.touchRealm(realm, table.name)
   unit.group.flags.tombstones = true
 }
@@ -278,7 +295,10 @@ export async function erase(
     const erased = await eraseRows(context, table, realm, limit, tracesOf)
     if (erased > 0) return erased
   }
-  const erased = eraseTombstones(context, realm, limit) || eraseUploads(context, realm, limit)
+  const erased =
+    eraseTombstones(context, realm, limit) ||
+    eraseUploads(context, realm, limit) ||
+    eraseOperations(context, realm, limit)
   if (erased === 0) finish(context, realm)
   return erased
 }

@@ -7,32 +7,35 @@ import type {
   Places,
   StoredObject,
   StoredRow,
+  TimedObject,
+  Tombstone,
 } from '../domain/store/objects'
 import { erasing } from './realms'
 import { firstPositions, gather, mayWalk, fitsOneRead, locate } from './places'
-import { objectTable } from './tables'
+import { COLUMNS, objectTable, TIMED_COLUMNS } from './tables'
 import { changes } from './changes'
 import type { TxContext } from './context'
 import type { RealmRef } from '../domain/store/realms'
 import type { Table } from '../domain/store/tables'
 
-const COLUMNS = 'seq, key, realm, owner, revision, value'
-
 /** A class: every request makes one of these, and methods of a prototype cost nothing then. */
 export class ObjectReads<Context extends TxContext = TxContext> implements ObjectReader {
   constructor(protected readonly context: Context) {}
 
-  find(table: Table, key: string) {
+  find(table: Table, key: string): StoredObject | undefined {
     return find(this.context, table, key)
   }
 
-  findMany(table: Table, keys: readonly string[]) {
-    const found = new Map<string, StoredObject>()
-    for (const key of keys) {
-      const object = find(this.context, table, key)
-      if (object !== undefined) found.set(key, object)
-    }
-    return found
+  findMany(table: Table, keys: readonly string[]): Map<string, StoredObject> {
+    return byKey(keys, (key) => find(this.context, table, key))
+  }
+
+  findTimed(table: Table, keys: readonly string[]) {
+    return byKey(keys, (key) => findTimed(this.context, table, key))
+  }
+
+  findTombstone(table: Table, key: string) {
+    return findTombstone(this.context, table, key)
   }
 
   scan(table: Table, after: number, size: ChunkSize, realms?: ReadonlySet<RealmRef>) {
@@ -68,8 +71,9 @@ export class ObjectReads<Context extends TxContext = TxContext> implements Objec
     after: number | ChangePosition,
     upTo: number,
     size: ChunkSize,
+    tables?: ReadonlySet<string>,
   ) {
-    return changes(this.context, realms, after, upTo, size)
+    return changes(this.context, realms, after, upTo, size, tables)
   }
 
   count(table: Table) {
@@ -86,6 +90,34 @@ function find(context: TxContext, table: Table, key: string): StoredObject | und
     .prepare<StoredObject>(`SELECT ${COLUMNS} FROM ${objectTable(table.number)} WHERE key = ?`)
     .get(key)
   return row === null || erasing(context).has(row.realm) ? undefined : row
+}
+
+export function findTimed(context: TxContext, table: Table, key: string): TimedObject | undefined {
+  const row = context.connection
+    .prepare<TimedObject>(`SELECT ${TIMED_COLUMNS} FROM ${objectTable(table.number)} WHERE key = ?`)
+    .get(key)
+  return row === null || erasing(context).has(row.realm) ? undefined : row
+}
+
+function byKey<T>(keys: readonly string[], find: (key: string) => T | undefined): Map<string, T> {
+  const found = new Map<string, T>()
+  for (const key of keys) {
+    const object = find(key)
+    if (object !== undefined) found.set(key, object)
+  }
+  return found
+}
+
+function findTombstone(context: TxContext, table: Table, key: string): Tombstone | undefined {
+  const rows = context.connection
+    .prepare<Tombstone>(
+      'SELECT realm, revision, client, entered FROM tombstones WHERE table_number = ? AND key = ?',
+    )
+    .all(table.number, key)
+  const hidden = erasing(context)
+  return rows
+    .filter(({ realm }) => !hidden.has(realm))
+    .toSorted((one, other) => other.revision - one.revision)[0]
 }
 
 function scan(

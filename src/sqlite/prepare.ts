@@ -61,15 +61,16 @@ function insertDefaults(connection: Connection, clock: Clock): void {
   const { db, prepare } = connection
   db.run('BEGIN IMMEDIATE')
   prepare(
-    'INSERT INTO database (only_row, id, epoch, revision, next_seq, id_high_water, sealed, created, latest_time) VALUES (1, ?1, ?2, 1, 1, 0, 0, ?3, ?3)',
+    'INSERT INTO database (only_row, id, epoch, revision, oldest_revision, next_seq, id_high_water, sealed, created, latest_time) VALUES (1, ?1, ?2, 1, 0, 1, 0, 0, ?3, ?3)',
   ).run(randomToken(16), randomToken(6), clock.now())
-  prepare("INSERT INTO realm_ids (number, id, state, head) VALUES (?, ?, 'live', 0)").run(
+  prepare("INSERT INTO realm_ids (number, id, state, born, head) VALUES (?, ?, 'live', 0, 0)").run(
     PUBLIC_REALM_REF,
     PUBLIC_REALM,
   )
   const insert = prepare(
     'INSERT INTO tables (number, name, primary_key, compound, generated, id_prefix, stores, hidden, built_in) VALUES (?, ?, ?, ?, ?, ?, ?, 0, 1)',
   )
+  prepare('INSERT INTO runs (run, first) VALUES (?, 0)').run(randomToken(9))
   for (const [position, table] of BUILT_IN_TABLES.entries()) {
     const { name, primaryKey, compound, generated, idPrefix, stores } = table
     const flags = [compound ? 1 : 0, generated ? 1 : 0] as const

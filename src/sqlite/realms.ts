@@ -31,6 +31,13 @@ export class RealmReads<Context extends TxContext = TxContext> implements RealmR
     )
   }
 
+  bornAt(ref: RealmRef) {
+    const row = this.context.connection
+      .prepare<{ born: number }>('SELECT born FROM realm_ids WHERE number = ?')
+      .get(ref)
+    return row?.born ?? 0
+  }
+
   /** The committed state, until a unit of this group changes realms. */
   #known() {
     const { committed, unit } = this.context
@@ -52,9 +59,9 @@ export class RealmWrites extends RealmReads<WriteContext> implements RealmWriter
     if (found !== undefined) return found
     const row = this.context.connection
       .prepare<Realm>(
-        "INSERT INTO realm_ids (id, state, head) VALUES (?, 'live', 0) RETURNING number AS ref, id",
+        "INSERT INTO realm_ids (id, state, born, head) VALUES (?, 'live', ?, 0) RETURNING number AS ref, id",
       )
-      .get(id)
+      .get(id, this.context.unit.nextRevision())
     if (row === null) throw new SatchelError('INTERNAL', 'The realm could not be stored')
     // A private realm is created with its first object; that changes no permission,
     // but a remembered absence of the realm is no longer valid.

@@ -129,4 +129,7 @@ const TIED_TO_IDENTITY = [
   'mails',
   'spent_states',
   'revoked_logins',
+  'sync_clients',
+  'applied',
+  'criteria_ops',
 ]

@@ -1,4 +1,6 @@
 import type { Realm, RealmRef } from '../domain/store/realms'
+import type { Run } from '../domain/store/sync'
+import { randomToken } from '../domain/value/id'
 import { parseTable } from '../domain/value/schema'
 import type { Connection } from './connection'
 import type { Table } from '../domain/store/tables'
@@ -23,6 +25,12 @@ export interface Committed {
   commits: number
   tables: ReadonlyMap<string, Table>
   sealed: boolean
+  /** The id of the run that this opening of the database begins with its first change. */
+  readonly run: string
+  /** In the order in which they began. */
+  runs: readonly Run[]
+  /** Removals up to this revision may have been forgotten. */
+  oldest: number
   erasing: ReadonlySet<RealmRef>
   /** False while no object ever left a realm: then inserts need not look for tombstones. */
   hasTombstones: boolean
@@ -42,6 +50,9 @@ export function loadCommitted(connection: Connection): Committed {
     commits: 0,
     tables: loadTables(connection),
     sealed: loadSealed(connection),
+    run: randomToken(9),
+    runs: loadRuns(connection),
+    oldest: loadOldest(connection),
     erasing: loadErasing(connection),
     hasTombstones: loadHasTombstones(connection),
     largest: loadLargest(connection),
@@ -70,6 +81,17 @@ export function loadId(connection: Connection): string {
 
 export function loadSealed(connection: Connection): boolean {
   return connection.prepare<{ sealed: number }>('SELECT sealed FROM database').get()?.sealed === 1
+}
+
+function loadRuns(connection: Connection): Run[] {
+  return connection.prepare<Run>('SELECT run AS id, first FROM runs ORDER BY first').all()
+}
+
+function loadOldest(connection: Connection): number {
+  const row = connection
+    .prepare<{ oldest: number }>('SELECT oldest_revision AS oldest FROM database')
+    .get()
+  return row?.oldest ?? 0
 }
 
 export function loadErasing(connection: Connection): ReadonlySet<RealmRef> {

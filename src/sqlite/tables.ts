@@ -126,6 +126,10 @@ export function objectTable(number: number): string {
   return `o_${number}`
 }
 
+/** The columns of a `StoredObject`, and of a `TimedObject`. */
+export const COLUMNS = 'seq, key, realm, owner, revision, value'
+export const TIMED_COLUMNS = `${COLUMNS}, entered, updated_at AS updated, stamps`
+
 /** `seq` is given by the store and never reused: the order of creation (design.md §3). */
 export function createObjectTable(connection: Connection, number: number): void {
   const name = objectTable(number)
@@ -135,6 +139,7 @@ export function createObjectTable(connection: Connection, number: number): void 
     realm INTEGER NOT NULL,
     owner TEXT,
     revision INTEGER NOT NULL,
+    entered INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
     stamps TEXT,
     value TEXT NOT NULL

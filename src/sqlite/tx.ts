@@ -20,6 +20,16 @@ import { RealmReads, RealmWrites } from './realms'
 import { recordReader, recordWriter } from './records'
 import { clients, jobs, keys, origins, providers, settings } from './schema'
 import { type Committed, memorize } from './state'
+import {
+  appliedReader,
+  appliedWriter,
+  criteriaOperationReader,
+  criteriaOperationWriter,
+  runReader,
+  runWriter,
+  syncClientReader,
+  syncClientWriter,
+} from './sync'
 import { TableReads, TableWrites } from './tables'
 import { runPart, type Unit } from './unit'
 import { userReader, userWriter } from './users'
@@ -48,6 +58,10 @@ const READERS: { readonly [N in Noun]: (context: TxContext) => Readers[N] } = {
   logins: loginReader,
   time: timeReader,
   jobs: (context) => recordReader(context, jobs),
+  runs: runReader,
+  syncClients: syncClientReader,
+  applied: appliedReader,
+  criteriaOps: criteriaOperationReader,
 }
 
 const WRITERS: { readonly [N in Noun]: (context: WriteContext) => Writers[N] } = {
@@ -69,6 +83,10 @@ const WRITERS: { readonly [N in Noun]: (context: WriteContext) => Writers[N] } =
   logins: loginWriter,
   time: timeWriter,
   jobs: (context) => recordWriter(context, jobs),
+  runs: runWriter,
+  syncClients: syncClientWriter,
+  applied: appliedWriter,
+  criteriaOps: criteriaOperationWriter,
 }
 
 /** The shared parts of transactions, besides their nouns. */
@@ -146,6 +164,11 @@ export class SqliteWriteTx extends txWith<Unit, Writers>(WRITERS) implements Wri
     }
     const loaded = load()
     return loaded instanceof Promise ? loaded.then(keep) : keep(loaded)
+  }
+
+  unitRevision(): number {
+    this.context.requireAlive()
+    return this.context.unit.nextRevision()
   }
 
   newId(prefix: string, realmId: string): string {

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock'
 import type { RealmRef } from '../domain/store/realms'
 import type { Awaitable } from '../domain/store/records'
+import type { Run } from '../domain/store/sync'
 import { SatchelError } from '../domain/value/error'
 import { nextTurn } from '../domain/value/turn'
 import type { Ids } from '../domain/value/id'
@@ -21,6 +22,8 @@ export class Unit {
   uses = 0
   /** How many savepoints are open. */
   depth = 0
+  /** How many operations with criteria it has kept. */
+  operations = 0
   #changes: UnitChanges | undefined
   #breathed = performance.now()
 
@@ -29,6 +32,8 @@ export class Unit {
     readonly ids: Ids,
     readonly clock: Clock,
     readonly origin: string | null,
+    /** The sync client whose changes it makes, which tombstones name; null for other writers. */
+    readonly client: number | null = null,
   ) {}
 
   /** This unit's revision, taken when it first changes something (design.md §3). */
@@ -84,11 +89,13 @@ export class Unit {
 
   /** The state that `restore` goes back to when the part that follows fails. */
   mark(): Mark {
-    const { counters, flags } = this.group
+    const { counters, flags, runs, oldest } = this.group
     const changes = this.#changes
     return {
       counters: { ...counters },
       flags: { ...flags },
+      runs,
+      oldest,
       announced: changes && {
         realms: changes.realms.length,
         tables: changes.tables.length,
@@ -97,8 +104,10 @@ export class Unit {
     }
   }
 
-  restore({ counters, flags, announced }: Mark): void {
+  restore({ counters, flags, runs, oldest, announced }: Mark): void {
     const { group } = this
+    group.runs = runs
+    group.oldest = oldest
     Object.assign(group.counters, counters)
     Object.assign(group.flags, flags)
     forgetPolicy(group)
@@ -120,6 +129,8 @@ export class Unit {
 interface Mark {
   readonly counters: Counters
   readonly flags: GroupFlags
+  readonly runs: readonly Run[] | undefined
+  readonly oldest: number | undefined
   /** How much the unit had announced; undefined while it had no revision. */
   readonly announced:
     | { readonly realms: number; readonly tables: number; readonly subjects: number }

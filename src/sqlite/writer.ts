@@ -210,7 +210,7 @@ export function createWriter(hooks: WriterHooks): Writer {
   /** At once when `work` is: most units have one object, and a promise would cost as much as its checks. */
   function runUnit(pending: Pending, current: Group): Awaitable<unknown> {
     const { work, options } = pending
-    const unit = new Unit(current, ids, clock, options.origin ?? null)
+    const unit = new Unit(current, ids, clock, options.origin ?? null, options.client ?? null)
     const tx = new SqliteWriteTx(connection, committed, unit)
     const end = () => {
       running = undefined

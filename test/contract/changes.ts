@@ -8,7 +8,6 @@ import {
   declareIn,
   ensureRealm,
   fresh,
-  get,
   insert,
   NOW,
   type OpenStore,
@@ -36,8 +35,8 @@ export function describeChanges(openStore: OpenStore): void {
       const found = await database.read((tx) =>
         tx.objects.changes(new Set([PUBLIC_REALM_REF]), start, Infinity, WHOLE),
       )
-      const b = await database.read((tx) => get(tx, things, 'b'))
-      const a = await database.read((tx) => get(tx, things, 'a'))
+      const timed = await database.read((tx) => tx.objects.findTimed(things, ['a', 'b']))
+      const [a = null, b = null] = [timed.get('a'), timed.get('b')]
       const common = { realm: PUBLIC_REALM_REF }
       expect(found).toEqual({
         changes: [

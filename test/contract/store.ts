@@ -23,6 +23,8 @@ import { describeRecords } from './records'
 import { describeRefreshTokens } from './refresh-tokens'
 import { describeRevisions } from './revisions'
 import { describeSnapshots } from './snapshots'
+import { describeHistory } from './history'
+import { describeSync } from './sync'
 import { describeTables } from './tables'
 import { describeTime } from './time'
 import { describeUnits } from './units'
@@ -58,6 +60,8 @@ export function describeStore(name: string, openStore: OpenStore): void {
     describeTime(openStore)
     describeDuties(openStore)
     describeHandles(openStore)
+    describeHistory(openStore)
+    describeSync(openStore)
     describeTexts(openStore)
     describeRefreshTokens(openStore)
     describeCodes(openStore)

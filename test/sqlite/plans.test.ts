@@ -7,6 +7,7 @@ import { createTestClock } from '../auth/setup'
 import { code } from '../contract/codes'
 import { declare, entry, fresh, get, NOW, update, WHOLE } from '../contract/fixture'
 import { mail } from '../contract/mails'
+import { criteriaOperation } from '../contract/sync'
 import { user } from '../contract/user-fixture'
 import { type TemporaryFolder, temporaryFolder } from '../setup'
 import type { Table } from '../../src/domain/store/tables'
@@ -17,9 +18,11 @@ const READ_WHOLE = [
   /^SELECT count\(\*\) AS total FROM o_\d+$/,
   /^select .* from "(users|clients|keys|origins|providers|settings|jobs)" order by/,
   /^SELECT 1 FROM tombstones LIMIT 1$/,
+  /^SELECT run AS id, first FROM runs ORDER BY first$/,
   // The index holds those that are being erased and no others.
   /^SELECT number FROM realm_ids WHERE state = 'erasing'$/,
-  // The realms that are asked for, which are no table.
+  // The tables or realms that are asked for, which are no table.
+  /FROM tombstones INDEXED BY .* json_each\(\?7\)/,
   /json_each\(\?3\) place CROSS JOIN blob_refs/,
   /^UPDATE database SET/,
 ]
@@ -62,7 +65,7 @@ const PLANS: readonly [RegExp, RegExp][] = [
   [/^DELETE FROM index_entries .* IN/, /\(index_number=\? AND key=\? AND seq=\?\)/],
   [/^DELETE FROM tombstones WHERE table_number/, /\(table_number=\? AND key=\? AND realm=\?\)/],
   [
-    /^SELECT revision, table_number .* FROM tombstones/,
+    /^SELECT revision, table_number .* FROM tombstones (?!.*json_each)/,
     /^SEARCH tombstones USING COVERING INDEX tombstones_of_realm \(realm=\? AND \(revision,table_number,key\)>\(\?,\?,\?\) AND revision<\?\)$/,
   ],
   [
@@ -73,9 +76,24 @@ const PLANS: readonly [RegExp, RegExp][] = [
     /^SELECT revision, seq FROM o_4 .* revision > /,
     /^SEARCH o_4 USING COVERING INDEX o_4_realm \(realm=\? AND revision>\? AND revision<\?\)$/,
   ],
+  [
+    /FROM tombstones WHERE table_number = \? AND key = \?$/,
+    /PRIMARY KEY \(table_number=\? AND key=\?\)/,
+  ],
+  [/^DELETE FROM tombstones .* at < /, /SEARCH tombstones USING .*tombstones_by_time \(at<\?\)/],
+  [
+    /^SELECT .* FROM sync_clients WHERE subject/,
+    /INDEX sync_clients_by_identity \(subject=\? AND identity=\?\)/,
+  ],
+  [/^SELECT .* FROM applied WHERE subject/, /PRIMARY KEY \(subject=\? AND txid=\?\)/],
+  [/^SELECT subject, txid FROM applied/, /INDEX applied_of_client \(client=\? AND at<\?\)/],
+  [
+    /^SELECT revision.* FROM criteria_ops/,
+    /^SEARCH criteria_ops USING PRIMARY KEY \(realm=\? AND table_number=\? AND revision>\?\)$/,
+  ],
   [/^SELECT head FROM realm_ids/, /^SEARCH realm_ids USING INTEGER PRIMARY KEY \(rowid=\?\)$/],
   [
-    /^DELETE FROM tombstones .* IN/,
+    /^DELETE FROM tombstones .* IN .*realm = \? LIMIT/,
     /SEARCH tombstones USING COVERING INDEX tombstones_of_realm \(realm=\?\)/,
   ],
   [
@@ -249,6 +267,13 @@ async function live(database: Database): Promise<void> {
     const size = { rows: 10, bytes: 1_000 }
     const { next } = await tx.objects.changes(new Set([1, 2]), 0, 9, size)
     if (next !== undefined) await tx.objects.changes(new Set([1, 2]), next, 9, size)
+    await tx.objects.changes(new Set([1, 2]), 0, 9, size, new Set(['things']))
+    await tx.objects.findTimed(table, ['k0'])
+    await tx.objects.findTombstone(table, 'k0')
+    await tx.realms.bornAt(1)
+    await tx.syncClients.find('alice', 'identity')
+    await tx.applied.find('alice', 'txid')
+    await tx.criteriaOps.since(table.number, 1, 0)
     await tx.blobs.find('one')
     await tx.blobs.findFor('one', 2, new Set([1, 2]))
     await tx.blobs.isUploadedBy('one', 2)
@@ -331,6 +356,16 @@ function changeData(table: Table, index: number) {
       await tx.users.put(user('alice', { data: { displayName: name } }))
     }
     await tx.users.noteLogin('alice', 5, 5)
+    const client = await tx.syncClients.ensure('alice', 'identity', NOW)
+    await tx.syncClients.put({ ...client, tables: ['things'] })
+    await tx.syncClients.raiseFloor(client.number, NOW)
+    await tx.syncClients.noteRejection(client.number)
+    await tx.applied.put('alice', 'txid', client.number, NOW)
+    await tx.applied.prune(client.number, NOW + 1, new Set())
+    await tx.criteriaOps.put(table.number, [1], criteriaOperation(client.number), NOW)
+    await tx.runs.prune(NOW + 1, 1)
+    await tx.syncClients.prune(NOW + 1, 1)
+    await tx.syncClients.removeOfSubject('alice')
     await tx.users.remove('alice')
     await tx.invitations.prune(NOW)
     await tx.invitations.removeTo('alice@example.com')

@@ -1,6 +1,6 @@
 import { refuseRealm } from './authorize'
 import { SatchelError, quoted } from '../value/error'
-import type { StoredObject } from '../store/objects'
+import type { TimedObject } from '../store/objects'
 import { PUBLIC_REALM, PUBLIC_REALM_REF, type Realm } from '../store/realms'
 import { andThen, type Awaitable } from '../store/records'
 import type { WriteTx } from '../store/store'
@@ -13,7 +13,7 @@ import type { Table } from '../store/tables'
 export function place(
   writing: Writing,
   draft: Draft,
-  previous: StoredObject | undefined,
+  previous: TimedObject | undefined,
 ): Awaitable<Placement> {
   return andThen(realmFor(writing, draft, previous), (realm) => {
     const { tx, table } = writing
@@ -48,7 +48,7 @@ function newKey(tx: WriteTx, table: Table, realm: Realm): string {
 function defaultOwner(
   writing: Writing,
   realm: Realm,
-  previous: StoredObject | undefined,
+  previous: TimedObject | undefined,
 ): string | null {
   if (previous !== undefined) return previous.owner
   if (!realm.id.startsWith('rlm')) return realm.id
@@ -58,7 +58,7 @@ function defaultOwner(
 function realmFor(
   writing: Writing,
   draft: Draft,
-  previous: StoredObject | undefined,
+  previous: TimedObject | undefined,
 ): Awaitable<Realm> {
   const { tx, table, view } = writing
   if (view === 'public') {
@@ -93,7 +93,7 @@ function namedRealm({ tx, subject, isGlobal }: Writing, { realmId }: Draft): Awa
 async function realmOfRow(
   { tx, table, isGlobal, subject }: Writing,
   draft: Draft,
-  previous: StoredObject | undefined,
+  previous: TimedObject | undefined,
 ): Promise<Realm> {
   if (previous !== undefined) {
     const realm = await tx.realms.findByRef(previous.realm)

@@ -1,13 +1,14 @@
 import { type Access, accessAfter, accessOf } from '../access/access'
 import { authorizePut, needsReadableRefs, requireReadableRefs } from './authorize'
-import type { ObjectPut, StoredObject } from '../store/objects'
+import type { ObjectPut, TimedObject } from '../store/objects'
 import { PUBLIC_REALM_REF } from '../store/realms'
 import type { Draft } from './draft'
 import { place } from './placement'
 import { andThen, type Awaitable } from '../store/records'
-import { storedTraces, tracesOf } from './traces'
+import { replacedStamps } from './stamps'
+import { tracesOf } from './traces'
+import { parseStored } from '../value/value'
 import { type Placement, type RowRules, type Writing, rulesOf } from './writing'
-import type { Table } from '../store/tables'
 
 /** Objects of ordinary tables are looked up and written this many at a time. */
 const BATCH = 500
@@ -41,7 +42,7 @@ function insertNew(writing: Writing, draft: Draft): Awaitable<string | undefined
   return andThen(place(writing, draft, undefined), (placement) => {
     if (!writing.isGlobal && !mayInsert(writing, placement)) return undefined
     if (needsReadableRefs(writing, placement)) return undefined
-    const inserted = tx.objects.insert(table, putOf(table, placement), now)
+    const inserted = tx.objects.insert(table, putOf(writing, placement), now)
     return andThen(inserted, (isNew) => (isNew ? placement.draft.text : undefined))
   })
 }
@@ -79,7 +80,7 @@ async function putAll(given: Writing, drafts: readonly Draft[]): Promise<string[
       if (needsReadableRefs(writing, placement)) await requireReadableRefs(writing, placement)
       texts.push(placement.draft.text)
       if (isStored(placement)) continue
-      const put = putOf(table, placement)
+      const put = putOf(writing, placement)
       puts.push(put)
       entries += put.entries.length + (put.previousTraces?.entries.length ?? 0)
       if (entries >= BATCH_ENTRIES) {
@@ -100,7 +101,7 @@ async function putAll(given: Writing, drafts: readonly Draft[]): Promise<string[
 async function settle(
   writing: Writing,
   batch: readonly Draft[],
-  existing: ReadonlyMap<string, StoredObject>,
+  existing: ReadonlyMap<string, TimedObject>,
 ): Promise<readonly Draft[]> {
   const settled: Draft[] = []
   for (const draft of batch) {
@@ -147,7 +148,7 @@ async function putRows(
     texts.push(placement.draft.text)
     if (isStored(placement)) continue
     await rules.guard(writing, previous?.realm ?? placement.realm.ref, previous, async () => {
-      await tx.objects.put(table, [putOf(table, placement)], now)
+      await tx.objects.put(table, [putOf(writing, placement)], now)
       await rules.afterPut(writing, placement)
     })
     if (!given.isGlobal) access = await accessAfterPut(writing, placement)
@@ -178,7 +179,9 @@ function isStored({ draft, realm, owner, previous }: Placement): boolean {
   )
 }
 
-function putOf(table: Table, { draft, key, realm, owner, previous }: Placement): ObjectPut {
+/** The put of a placement, whose writer wins over all that was written before (REST, imports). */
+function putOf({ tx, table, now }: Writing, placement: Placement): ObjectPut {
+  const { draft, key, realm, owner, previous } = placement
   const put = {
     key,
     realm: realm.ref,
@@ -187,5 +190,11 @@ function putOf(table: Table, { draft, key, realm, owner, previous }: Placement):
     ...tracesOf(table, { text: draft.text, object: () => draft.object }),
   }
   if (previous === undefined) return put
-  return { ...put, previous, previousTraces: storedTraces(table, previous.value) }
+  const before = parseStored(previous.value)
+  return {
+    ...put,
+    stamps: replacedStamps(previous, before, draft.object, now, tx.unitRevision()),
+    previous,
+    previousTraces: tracesOf(table, { text: previous.value, object: () => before }),
+  }
 }

@@ -3,7 +3,7 @@ import { type Access, held } from '../access/access'
 import type { PermissionSet } from '../value/permission'
 import type { Actor } from '../access/actor'
 import { SatchelError } from '../value/error'
-import type { StoredObject } from '../store/objects'
+import type { StoredObject, TimedObject } from '../store/objects'
 import type { Realm, RealmRef } from '../store/realms'
 import type { ReadTx, WriteTx } from '../store/store'
 import type { ViewName } from '../access/view'
@@ -50,7 +50,7 @@ export interface Placement {
   readonly key: string
   readonly realm: Realm
   readonly owner: string | null
-  readonly previous: StoredObject | undefined
+  readonly previous: TimedObject | undefined
 }
 
 /** The special rules for rows of a built-in table (design.md §5.3–5.7). */
@@ -112,7 +112,7 @@ export interface Offload {
    * The draft with refs that name blobs, in the unit that stores it: the refs that the object had
    * for the same bytes, or those of new blobs uploaded by the actor. Throws what `noteBlob` throws.
    */
-  settle(writing: Writing, draft: Draft, previous: StoredObject | undefined): Promise<Draft>
+  settle(writing: Writing, draft: Draft, previous: TimedObject | undefined): Promise<Draft>
 }
 
 /** Begins the offload of one request; undefined where every value stays in its object. */

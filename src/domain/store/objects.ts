@@ -14,6 +14,26 @@ export interface StoredObject {
   readonly value: string
 }
 
+/** A stored object with its history, which sync merges by. */
+export interface TimedObject extends StoredObject {
+  /** The revision at which it came into being, or into its realm. */
+  readonly entered: number
+  /** When it was last written, ms. */
+  readonly updated: number
+  /** The stamps of its properties as text; null: all have `updated` and `revision`. */
+  readonly stamps: string | null
+}
+
+/** The trace of an object that was removed, or left a realm. */
+export interface Tombstone {
+  readonly realm: RealmRef
+  readonly revision: number
+  /** The number of the sync client that removed it; null for other writers. */
+  readonly client: number | null
+  /** The revision at which the object had come into being, or into the realm. */
+  readonly entered: number
+}
+
 export type StoredRow = Pick<StoredObject, 'seq' | 'realm' | 'value'>
 
 export interface Chunk {
@@ -50,7 +70,7 @@ export interface Change {
   readonly realm: RealmRef
   readonly revision: number
   /** The object as it is now, or null: it was removed, or left this realm. */
-  readonly object: StoredObject | null
+  readonly object: TimedObject | null
 }
 
 /** Where `changes` goes on inside a revision: plain JSON, `place` is the engine's. */
@@ -114,7 +134,7 @@ export interface ObjectReader {
   /** The rows at these positions that are still there; `next` is the position to go on after. */
   load(table: Table, positions: Float64Array, size: ChunkSize): Awaitable<Chunk>
   /**
-   * What changed in these realms, in all tables, in the revisions after `after` up to `upTo`: each
+   * What changed in these realms, in all tables or in the named ones, in the revisions after `after` up to `upTo`: each
    * object once, as it is now, and each object that is gone from a realm once. In the order of the
    * revisions; within one of them what is gone comes first, so that an object which moved arrives
    * after it left. What changes again between two chunks moves behind `upTo`. Costs a look-up for
@@ -125,7 +145,12 @@ export interface ObjectReader {
     after: number | ChangePosition,
     upTo: number,
     size: ChunkSize,
+    tables?: ReadonlySet<string>,
   ): Awaitable<ChangeChunk>
+  /** `findMany` with the history of the objects. */
+  findTimed(table: Table, keys: readonly string[]): Awaitable<Map<string, TimedObject>>
+  /** The newest tombstone of a key, of any living realm. */
+  findTombstone(table: Table, key: string): Awaitable<Tombstone | undefined>
   count(table: Table): Awaitable<number>
   /** True while a realm id still has objects or tombstones, of any incarnation. */
   isRealmUsed(realmId: string): Awaitable<boolean>
@@ -148,6 +173,8 @@ export interface ObjectPut extends Traces {
   readonly realm: RealmRef
   readonly owner: string | null
   readonly value: string
+  /** The stamps of its properties as text; absent or null: all have the time of the put. */
+  readonly stamps?: string | null
   /** The object that this put replaces, with its traces; absent for a new object. */
   readonly previous?: StoredObject
   readonly previousTraces?: Traces
@@ -158,6 +185,8 @@ export interface ObjectRemoval extends Traces {
 }
 
 export interface ObjectWriter extends ObjectReader {
+  find(table: Table, key: string): Awaitable<TimedObject | undefined>
+  findMany(table: Table, keys: readonly string[]): Awaitable<Map<string, TimedObject>>
   /**
    * Writes objects whose keys are all different. `now` is the operation time in ms. A new object
    * whose key is taken throws `CONFLICT`. Leaves a tombstone in a realm the object moved out of.

@@ -18,6 +18,8 @@ export interface RealmReader {
   findByRef(ref: RealmRef): Awaitable<Realm | undefined>
   /** True when an earlier incarnation with this id was deleted. */
   isRetired(id: string): Awaitable<boolean>
+  /** The revision in which this life of the realm began; 0 for a realm that is unknown. */
+  bornAt(ref: RealmRef): Awaitable<number>
 }
 
 export interface RealmWriter extends RealmReader {

@@ -26,6 +26,16 @@ import type {
   TimeReader,
   TimeWriter,
 } from './credentials'
+import type {
+  AppliedReader,
+  AppliedWriter,
+  CriteriaOperationReader,
+  CriteriaOperationWriter,
+  RunReader,
+  RunWriter,
+  SyncClientReader,
+  SyncClientWriter,
+} from './sync'
 import type { TableReader, TableWriter } from './tables'
 
 /**
@@ -111,6 +121,8 @@ export interface WriteOptions {
   readonly keys?: readonly { readonly table: string; readonly keys: readonly string[] }[]
   /** Names the writer of the unit to listeners, who may know it by that. Opaque to the engine. */
   readonly origin?: string | null
+  /** The number of the sync client whose changes the unit makes: its tombstones name it. */
+  readonly client?: number
   /** Ends a unit that is not committed: its caller is gone. The promise rejects with `BUSY`. */
   readonly signal?: AbortSignal
   /** For imports in one unit: it may take longer than the time budget of a unit. */
@@ -123,7 +135,10 @@ export interface Commit {
   readonly database: string
   /** The newest revision that became visible. */
   readonly revision: number
-  /** Its units that took a revision, in order: those that changed objects, realms or policy. */
+  /**
+   * Its units that took a revision, in order: those that changed objects, realms or policy, kept
+   * an operation with criteria or rejected a transaction.
+   */
   readonly units: readonly CommitUnit[]
   /** A job was stored, changed or removed. */
   readonly jobs: boolean
@@ -171,6 +186,10 @@ export interface ReadTx {
   readonly logins: LoginReader
   readonly time: TimeReader
   readonly jobs: Records<Job>
+  readonly runs: RunReader
+  readonly syncClients: SyncClientReader
+  readonly applied: AppliedReader
+  readonly criteriaOps: CriteriaOperationReader
   /**
    * The value loaded under this name since policy last changed (users, members, roles, realms,
    * clients, keys, origins, tables), else `load`s it. Exact on reads and writes alike.
@@ -197,6 +216,12 @@ export interface WriteTx extends ReadTx {
   readonly logins: LoginWriter
   readonly time: TimeWriter
   readonly jobs: RecordWriter<Job>
+  readonly runs: RunWriter
+  readonly syncClients: SyncClientWriter
+  readonly applied: AppliedWriter
+  readonly criteriaOps: CriteriaOperationWriter
+  /** The revision of this unit: that of all its changes, or of the first one if it comes. */
+  unitRevision(): number
   /** A new id of `createIds`, its high-water mark kept with the unit. */
   newId(prefix: string, realmId: string): string
   /** Runs a part that may fail alone: when it throws, its changes are gone and the unit goes on. */

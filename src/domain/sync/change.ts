@@ -1,3 +1,4 @@
+import type { Path } from '../object/stamps'
 import { timeOfDate } from '../value/time'
 import { SatchelError, quoted } from '../value/error'
 import { type WireObject, getOwn, isAbsent, isRecord, setOwn } from '../value/value'
@@ -7,9 +8,6 @@ export type Change =
   | { readonly path: Path; readonly kind: 'set'; readonly value: unknown }
   | { readonly path: Path; readonly kind: 'remove' }
   | { readonly path: Path; readonly kind: 'modify'; readonly modification: Modification }
-
-/** The names on the way to a value, as a stored object spells them (a leading `$` is doubled). */
-export type Path = readonly string[]
 
 /** A property modification: executed on the current value, whatever the client saw. */
 export type Modification =

@@ -1,8 +1,9 @@
+import type { Path } from '../object/stamps'
 import { timeOfDate } from '../value/time'
 import { SatchelError } from '../value/error'
 import { BINARY_TYPES } from '../value/typed-value'
 import { type WireObject, getOwn, isAbsent, isRecord } from '../value/value'
-import { type Path, pathOfIndex, valueAt } from './change'
+import { pathOfIndex, valueAt } from './change'
 
 /** The query of a `modify` or `delete`, evaluated on stored objects (protocol.md §4.4). */
 export interface Criteria {

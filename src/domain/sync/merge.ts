@@ -1,6 +1,13 @@
-import { type WireObject, changedProperties, getOwn, setOwn } from '../value/value'
-import { type Change, type Path, modified, removeAt, setAt, valueAt } from './change'
-import { type Stamps, collide, namesSince, newStamps, stampWrite } from './stamps'
+import { type WireObject, getOwn, setOwn } from '../value/value'
+import {
+  type Path,
+  type Stamps,
+  collide,
+  namesSince,
+  newStamps,
+  stampWrite,
+} from '../object/stamps'
+import { type Change, modified, removeAt, setAt, valueAt } from './change'
 
 /** The state of one key while the operations of a transaction are applied to it. */
 export type RowState =
@@ -145,20 +152,6 @@ function write(object: WireObject, stamps: Stamps, change: Change, origin: Origi
 function assign(object: WireObject, path: Path, value: unknown): void {
   if (path.length === 1) setOwn(object, path[0] ?? '', value)
   else setAt(object, path, value)
-}
-
-/** Stamps what a writer without history replaces (REST, imports): its changes always win. */
-export function stampReplacement(
-  stamps: Stamps,
-  before: WireObject,
-  after: WireObject,
-  ts: number,
-  revision: number,
-): void {
-  for (const name of changedProperties(before, after)) {
-    const { latest } = collide(stamps, [name], Infinity, undefined)
-    stampWrite(stamps, [name], { survivors: [], latest }, ts, revision)
-  }
 }
 
 /** The changes without those of the primary key, which clients strip as well (protocol.md §4.8). */

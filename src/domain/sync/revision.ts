@@ -1,10 +1,4 @@
-/** A stretch of revisions that one start of a database gave out (protocol.md §4.2). */
-export interface Run {
-  /** Random, so that a copied-back folder cannot repeat a revision unnoticed. */
-  readonly id: string
-  /** The revision of the database when the run began. */
-  readonly first: number
-}
+import type { Run } from '../store/sync'
 
 /** A revision as clients store and echo it: `["<run>","<number>"]`. */
 export function formatRevision(run: Run, revision: number): string {

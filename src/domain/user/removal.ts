@@ -9,7 +9,8 @@ import { foldEmail } from '../value/email'
 import { permissionsOf } from '../access/access'
 import type { Membership, Rights } from '../store/memberships'
 import { FULL, hasFullRights } from '../value/permission'
-import type { StoredObject } from '../store/objects'
+import type { TimedObject } from '../store/objects'
+import { replacedStamps } from '../object/stamps'
 import { storedTraces, tracesOf } from '../object/traces'
 import { parseStored, setOwn, type WireObject } from '../value/value'
 import { PUBLIC_REALM_REF, type RealmRef } from '../store/realms'
@@ -26,6 +27,7 @@ export async function removeUser(tx: WriteTx, id: string, now: number): Promise<
   if (user === undefined) throw unknownUser()
   await tx.users.remove(id)
   await tx.refreshTokens.removeOfUser(user.incarnation)
+  await tx.syncClients.removeOfSubject(id)
   for (const address of await addressesOf(tx, user)) {
     await tx.codes.removeOfSubject(address)
     await tx.mails.removeTo(recipientOf(address))
@@ -163,20 +165,22 @@ async function removeRow(tx: WriteTx, membership: Membership, now: number): Prom
 async function rewrite(
   tx: WriteTx,
   table: Table,
-  previous: StoredObject,
+  previous: TimedObject,
   fields: WireObject,
   now: number,
 ): Promise<void> {
-  const object = parseStored(previous.value)
+  const before = parseStored(previous.value)
+  const object = { ...before }
   for (const [name, value] of Object.entries(fields)) setOwn(object, name, value)
   const { key, realm } = previous
   const owner = 'owner' in fields ? null : previous.owner
   const value = JSON.stringify(object)
   const traces = tracesOf(table, { text: value, object: () => object })
   const previousTraces = storedTraces(table, previous.value)
+  const stamps = replacedStamps(previous, before, object, now, tx.unitRevision())
   await tx.objects.put(
     table,
-    [{ key, realm, owner, value, ...traces, previous, previousTraces }],
+    [{ key, realm, owner, value, stamps, ...traces, previous, previousTraces }],
     now,
   )
 }

@@ -16,7 +16,8 @@ export function openDatabase(file: string): Database {
   for (const number of Object.values(tables)) {
     database.run(`CREATE TABLE IF NOT EXISTS o_${number} (
       seq INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, realm INTEGER NOT NULL, owner TEXT,
-      revision INTEGER NOT NULL, updated_at INTEGER NOT NULL, stamps TEXT, value TEXT NOT NULL)`)
+      revision INTEGER NOT NULL, entered INTEGER NOT NULL, updated_at INTEGER NOT NULL, stamps TEXT,
+      value TEXT NOT NULL)`)
     database.run(`CREATE INDEX IF NOT EXISTS o_${number}_realm ON o_${number} (realm, revision)`)
   }
   database.run(`CREATE TABLE IF NOT EXISTS index_entries (

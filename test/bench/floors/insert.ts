@@ -24,8 +24,8 @@ export function prepareInsert(
   indexes: readonly string[],
 ): (object: StoredObject, revision: number) => string {
   const insertRow = database.prepare(
-    `INSERT INTO o_${tables[table]} (seq, key, realm, owner, revision, updated_at, value)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO o_${tables[table]} (seq, key, realm, owner, revision, entered, updated_at, value)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7)`,
   )
   const insertEntry = database.prepare(
     'INSERT INTO index_entries (index_id, key, seq) VALUES (?, ?, ?)',

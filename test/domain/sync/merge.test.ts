@@ -5,10 +5,9 @@ import {
   type RowState,
   mergeChanges,
   mergeWhole,
-  stampReplacement,
   withoutKey,
 } from '../../../src/domain/sync/merge'
-import { namesSince, newStamps } from '../../../src/domain/sync/stamps'
+import { namesSince, newStamps, stampReplacement } from '../../../src/domain/object/stamps'
 import type { WireObject } from '../../../src/domain/value/value'
 
 /** A row as it was created at revision 1, time 100. */

@@ -5,7 +5,7 @@ import {
   newStamps,
   readStamps,
   stampWrite,
-} from '../../../src/domain/sync/stamps'
+} from '../../../src/domain/object/stamps'
 
 describe('stamps of an object', () => {
   test('a row that was written as a whole needs no text', () => {

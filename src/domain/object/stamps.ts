@@ -1,4 +1,8 @@
-import type { Path } from './change'
+import type { TimedObject } from '../store/objects'
+import { type WireObject, changedProperties } from '../value/value'
+
+/** The names on the way to a value, as a stored object spells them (a leading `$` is doubled). */
+export type Path = readonly string[]
 
 /** The time at which a value was written, by the clock of its writer in ms, and the revision. */
 export type Stamp = readonly [ts: number, revision: number]
@@ -20,6 +24,13 @@ interface PropertyStamps {
 
 /** Deeper paths of one property that are told apart; with more, the property is one value. */
 const MAX_BELOW = 100
+
+export function copyStamps({ rest, properties }: Stamps): Stamps {
+  const copies = [...properties].map(
+    ([name, { own, below }]) => [name, { own, below: new Map(below) }] as const,
+  )
+  return { rest, properties: new Map(copies) }
+}
 
 /** The stamps that a write to a path competes with (rule 1 of merging). */
 export interface Collision {
@@ -75,6 +86,33 @@ export function stampWrite(
   else property.below.set(insideOf(path), stamp)
   if (property.below.size > MAX_BELOW) merge(stamps, property)
   return stamp[0]
+}
+
+/** Stamps what a writer without history replaces (REST, imports): its changes always win. */
+export function stampReplacement(
+  stamps: Stamps,
+  before: WireObject,
+  after: WireObject,
+  ts: number,
+  revision: number,
+): void {
+  for (const name of changedProperties(before, after)) {
+    const { latest } = collide(stamps, [name], Infinity, undefined)
+    stampWrite(stamps, [name], { survivors: [], latest }, ts, revision)
+  }
+}
+
+/** The stamps of an object that such a writer replaces at `now`, ms, as text for the store. */
+export function replacedStamps(
+  { stamps, updated, revision }: TimedObject,
+  before: WireObject,
+  after: WireObject,
+  now: number,
+  ownRevision: number,
+): string | null {
+  const read = readStamps(stamps, updated, revision)
+  stampReplacement(read, before, after, now, ownRevision)
+  return formatStamps(read, now, ownRevision)
 }
 
 /** The names of the properties written after a revision; undefined when all of them were. */

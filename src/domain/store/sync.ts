@@ -1,0 +1,118 @@
+import type { RealmRef } from './realms'
+import type { Awaitable } from './records'
+
+// The part of the seam (`store.ts`, design.md §3) that live sync needs besides the objects.
+
+/** A stretch of revisions that one opening of a database gave out (protocol.md §4.2). */
+export interface Run {
+  /** Random, so that a copied-back folder cannot repeat a revision unnoticed. */
+  readonly id: string
+  /** The revision of the database when the run began. */
+  readonly first: number
+}
+
+export interface RunReader {
+  /**
+   * In the order in which they began; there is always one. The newest revision belongs to the last
+   * one: an opening begins a run with its first change.
+   */
+  list(): Awaitable<readonly Run[]>
+  /** Removals up to this revision may have been forgotten. */
+  oldest(): Awaitable<number>
+}
+
+export interface RunWriter extends RunReader {
+  /**
+   * Forgets up to `limit` tombstones and as many criteria operations that were written before this
+   * time, ms, and the runs that ended before what is left; how many it forgot.
+   */
+  prune(before: number, limit: number): Awaitable<number>
+}
+
+/** The local database of a user that syncs (protocol.md §4.2). */
+export interface SyncClient {
+  readonly number: number
+  readonly identity: string
+  readonly subject: string
+  /** The tables that it declares and marks for sync. */
+  readonly tables: readonly string[]
+  /** No later operation of it gets an earlier time than this, ms. */
+  readonly floor: number
+  /** The revision of its latest rejected transaction; 0 when there was none. */
+  readonly rejected: number
+  /** The time of its latest request that was noted, ms. */
+  readonly seen: number
+}
+
+export interface SyncClientReader {
+  find(subject: string, identity: string): Awaitable<SyncClient | undefined>
+}
+
+export interface SyncClientWriter extends SyncClientReader {
+  /** The client with this identity, created if there is none. */
+  ensure(subject: string, identity: string, now: number): Awaitable<SyncClient>
+  /** Replaces a client that is there. */
+  put(client: SyncClient): Awaitable<void>
+  /** Notes the latest time of the operations of a client, ms, unless it knows a later one. */
+  raiseFloor(client: number, floor: number): Awaitable<void>
+  /** Notes that a transaction of the client was rejected: the unit takes a revision for it. */
+  noteRejection(client: number): Awaitable<void>
+  /** Removes the clients of a user with their transactions and operations. */
+  removeOfSubject(subject: string): Awaitable<void>
+  /** Removes up to `limit` clients that were last seen before this time, ms; how many it removed. */
+  prune(before: number, limit: number): Awaitable<number>
+}
+
+/** A transaction of a client that was executed. */
+export interface AppliedTransaction {
+  readonly client: number
+  /** Of the unit that executed it. */
+  readonly revision: number
+  /** ms. */
+  readonly at: number
+}
+
+export interface AppliedReader {
+  find(subject: string, txid: string): Awaitable<AppliedTransaction | undefined>
+}
+
+export interface AppliedWriter extends AppliedReader {
+  /** Notes that this unit executes the transaction. */
+  put(subject: string, txid: string, client: number, at: number): Awaitable<void>
+  /** Forgets the transactions of a client from before this time, ms, except those that are named. */
+  prune(client: number, before: number, kept: ReadonlySet<string>): Awaitable<void>
+}
+
+/** An operation with criteria, kept for rows that arrive later (protocol.md §4.10). */
+export interface CriteriaOperation {
+  readonly revision: number
+  /** The order within the revision. */
+  readonly position: number
+  /** The number of the sync client whose operation it is. */
+  readonly client: number
+  /** Its user. */
+  readonly subject: string
+  readonly email: string | null
+  readonly kind: 'modify' | 'delete'
+  /** As the client sent them, JSON. */
+  readonly criteria: string
+  /** The changeSpec of a `modify`, JSON; null for a `delete`. */
+  readonly change: string | null
+  /** The time that it was given, ms. */
+  readonly ts: number
+}
+
+export interface CriteriaOperationReader {
+  /** The operations on a table in a realm after this revision, in the order they were executed. */
+  since(table: number, realm: RealmRef, revision: number): Awaitable<readonly CriteriaOperation[]>
+}
+
+export interface CriteriaOperationWriter extends CriteriaOperationReader {
+  /** Keeps an operation for these realms, or for all of them, under the revision of the unit. */
+  put(
+    table: number,
+    realms: readonly RealmRef[] | null,
+    operation: Omit<CriteriaOperation, 'revision' | 'position'>,
+    at: number,
+  ): Awaitable<void>
+}

@@ -1,0 +1,228 @@
+import { describe, expect, test } from 'bun:test'
+import { SatchelError } from '../../src/domain/value/error'
+import type { CriteriaOperation } from '../../src/domain/store/sync'
+import {
+  declareIn,
+  ensureRealm,
+  eraseAll,
+  inEveryLife,
+  NOW,
+  type OpenStore,
+  refusalOf,
+  setupDatabase,
+} from './fixture'
+
+/** An operation of Alice that deletes everything. */
+export function criteriaOperation(
+  client: number,
+  changes: Partial<CriteriaOperation> = {},
+): Omit<CriteriaOperation, 'revision' | 'position'> {
+  return {
+    client,
+    subject: 'alice',
+    email: null,
+    kind: 'delete',
+    criteria: '{"range":{"type":3}}',
+    change: null,
+    ts: NOW,
+    ...changes,
+  }
+}
+
+/** The clients that sync, their transactions and their operations with criteria. */
+export function describeSync(openStore: OpenStore): void {
+  describe('sync clients', () => {
+    test('are found by their user and identity, and keep what they declare', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const made = await database.write((tx) => tx.syncClients.ensure('alice', 'one', NOW))
+      expect(made).toEqual({
+        number: expect.any(Number),
+        identity: 'one',
+        subject: 'alice',
+        tables: [],
+        floor: 0,
+        rejected: 0,
+        seen: NOW,
+      })
+      const same = await database.write((tx) => tx.syncClients.ensure('alice', 'one', NOW + 5))
+      expect(same).toEqual(made)
+      const changed = { ...made, tables: ['things', 'a"b'], floor: 7, seen: NOW + 9 }
+      await database.write((tx) => tx.syncClients.put(changed))
+      await inEveryLife(fixture, async (again) => {
+        const find = (subject: string, identity: string) =>
+          again.read((tx) => tx.syncClients.find(subject, identity))
+        expect(await find('alice', 'one')).toEqual(changed)
+        expect(await find('bob', 'one')).toBeUndefined()
+        expect(await find('alice', 'two')).toBeUndefined()
+      })
+    })
+
+    test('have a floor that only rises', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const { number } = await database.write((tx) => tx.syncClients.ensure('alice', 'one', NOW))
+      for (const floor of [5, 3]) {
+        await database.write((tx) => tx.syncClients.raiseFloor(number, floor))
+      }
+      expect((await database.read((tx) => tx.syncClients.find('alice', 'one')))?.floor).toBe(5)
+    })
+
+    test('whose transaction is rejected have a revision of it that nobody else has', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const { number } = await database.write((tx) => tx.syncClients.ensure('alice', 'one', NOW))
+      const before = await database.read((tx) => tx.revision())
+      await database.write((tx) => tx.syncClients.noteRejection(number))
+      const client = await database.read((tx) => tx.syncClients.find('alice', 'one'))
+      expect(client?.rejected).toBe(before + 1)
+      expect(await database.read((tx) => tx.revision())).toBe(before + 1)
+    })
+
+    test('that are not seen for long are removed with their transactions', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      await database.write(async (tx) => {
+        for (const [identity, seen] of [
+          ['old', NOW - 10],
+          ['new', NOW],
+        ] as const) {
+          const { number } = await tx.syncClients.ensure('alice', identity, seen)
+          await tx.applied.put('alice', `tx-${identity}`, number, seen)
+        }
+      })
+      expect(await database.write((tx) => tx.syncClients.prune(NOW, 10))).toBe(1)
+      expect(await database.write((tx) => tx.syncClients.prune(NOW, 10))).toBe(0)
+      await database.read(async (tx) => {
+        expect(await tx.syncClients.find('alice', 'old')).toBeUndefined()
+        expect(await tx.syncClients.find('alice', 'new')).toBeDefined()
+        expect(await tx.applied.find('alice', 'tx-old')).toBeUndefined()
+        expect(await tx.applied.find('alice', 'tx-new')).toBeDefined()
+      })
+    })
+
+    test('of a user go with their transactions and operations', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things')
+      await database.write(async (tx) => {
+        for (const subject of ['alice', 'bob']) {
+          const { number } = await tx.syncClients.ensure(subject, 'one', NOW)
+          await tx.applied.put(subject, 'txid', number, NOW)
+          await tx.criteriaOps.put(table.number, [1], criteriaOperation(number, { subject }), NOW)
+        }
+        await tx.syncClients.removeOfSubject('alice')
+      })
+      await inEveryLife(fixture, (again) =>
+        again.read(async (tx) => {
+          expect(await tx.syncClients.find('alice', 'one')).toBeUndefined()
+          expect(await tx.applied.find('alice', 'txid')).toBeUndefined()
+          expect(await tx.applied.find('bob', 'txid')).toBeDefined()
+          const kept = await tx.criteriaOps.since(table.number, 1, 0)
+          expect(kept.map(({ subject }) => subject)).toEqual(['bob'])
+        }),
+      )
+    })
+  })
+
+  describe('transactions of clients', () => {
+    test('are known by their user and id, in the commit that executes them', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const revision = await database.write(async (tx) => {
+        const { ref } = await tx.realms.ensure('rlm-a')
+        expect(ref).toBeDefined()
+        await tx.applied.put('alice', 'txid', 3, NOW)
+        return tx.unitRevision()
+      })
+      const failing = database.write(async (tx) => {
+        await tx.applied.put('alice', 'undone', 3, NOW)
+        throw new SatchelError('CONFLICT', 'no')
+      })
+      expect(await refusalOf(failing)).toBe('CONFLICT')
+      await inEveryLife(fixture, (again) =>
+        again.read(async (tx) => {
+          expect(await tx.applied.find('alice', 'txid')).toEqual({ client: 3, revision, at: NOW })
+          expect(await tx.applied.find('bob', 'txid')).toBeUndefined()
+          expect(await tx.applied.find('alice', 'undone')).toBeUndefined()
+        }),
+      )
+    })
+
+    test('are forgotten when they are old, of one client, and not named', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      await database.write(async (tx) => {
+        await tx.applied.put('alice', 'old', 1, NOW - 1)
+        await tx.applied.put('alice', 'named', 1, NOW - 1)
+        await tx.applied.put('alice', 'recent', 1, NOW)
+        await tx.applied.put('alice', 'other', 2, NOW - 1)
+      })
+      await database.write((tx) => tx.applied.prune(1, NOW, new Set(['named'])))
+      await database.read(async (tx) => {
+        expect(await tx.applied.find('alice', 'old')).toBeUndefined()
+        for (const txid of ['named', 'recent', 'other']) {
+          expect(await tx.applied.find('alice', txid)).toBeDefined()
+        }
+      })
+    })
+  })
+
+  describe('operations with criteria', () => {
+    test('are listed by table and realm after a revision, in order', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const things = await declareIn(database, 'things')
+      const others = await declareIn(database, 'others')
+      const realm = await ensureRealm(database, 'rlm-a')
+      const put = (tables: readonly [number, readonly number[] | null, string][]) =>
+        database.write(async (tx) => {
+          for (const [table, realms, criteria] of tables) {
+            const operation = criteriaOperation(1, { kind: 'modify', change: '{}', criteria })
+            await tx.criteriaOps.put(table, realms, operation, NOW)
+          }
+          return tx.unitRevision()
+        })
+      const first = await put([
+        [things.number, [realm, 1], '"a"'],
+        [things.number, null, '"b"'],
+        [others.number, [realm], '"c"'],
+      ])
+      const second = await put([[things.number, [realm], '"d"']])
+      expect(second).toBeGreaterThan(first)
+      await inEveryLife(fixture, (again) =>
+        again.read(async (tx) => {
+          const since = async (table: number, ref: number, revision: number) =>
+            (await tx.criteriaOps.since(table, ref, revision)).map(({ criteria }) => criteria)
+          expect(await since(things.number, realm, 0)).toEqual(['"a"', '"b"', '"d"'])
+          expect(await since(things.number, 1, 0)).toEqual(['"a"', '"b"'])
+          expect(await since(things.number, realm, first)).toEqual(['"d"'])
+          expect(await since(things.number, realm, second)).toEqual([])
+          expect(await since(others.number, realm, 0)).toEqual(['"c"'])
+          const [operation] = await tx.criteriaOps.since(things.number, realm, first)
+          expect(operation).toEqual({
+            ...criteriaOperation(1, { kind: 'modify', change: '{}', criteria: '"d"' }),
+            revision: second,
+            position: expect.any(Number),
+          })
+        }),
+      )
+    })
+
+    test('go with their realm', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things')
+      const realm = await ensureRealm(database, 'rlm-a')
+      await database.write((tx) =>
+        tx.criteriaOps.put(table.number, [realm, 1], criteriaOperation(1), NOW),
+      )
+      await database.write((tx) => tx.realms.markErasing(realm))
+      expect(await eraseAll(database, realm)).toBe(1)
+      await database.read(async (tx) => {
+        expect(await tx.criteriaOps.since(table.number, realm, 0)).toEqual([])
+        expect(await tx.criteriaOps.since(table.number, 1, 0)).toHaveLength(1)
+      })
+    })
+  })
+}
