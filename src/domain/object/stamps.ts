@@ -168,7 +168,8 @@ export function formatStamps(
   return JSON.stringify(stored)
 }
 
-function stampOf({ rest, properties }: Stamps, path: Path): Stamp {
+/** The stamp that counts for a path. */
+export function stampOf({ rest, properties }: Stamps, path: Path): Stamp {
   const property = properties.get(nameOf(path))
   if (property === undefined) return rest
   for (let depth = path.length; depth > 1; depth -= 1) {

@@ -1,12 +1,5 @@
 import { type WireObject, getOwn, setOwn } from '../value/value'
-import {
-  type Path,
-  type Stamps,
-  collide,
-  namesSince,
-  newStamps,
-  stampWrite,
-} from '../object/stamps'
+import { type Path, type Stamps, collide, newStamps, stampOf, stampWrite } from '../object/stamps'
 import { type Change, modified, removeAt, setAt, valueAt } from './change'
 
 /** The state of one key while the operations of a transaction are applied to it. */
@@ -64,7 +57,7 @@ export function mergeWhole(
     return staysDead ? unchanged(state, origin) : created(values, origin)
   }
   const { object, stamps } = state
-  const fixed = placesChangedSince(stamps, origin.base)
+  const fixed = placesChangedSince(stamps, origin)
   let isAsSent = true
   let latest = origin.ts
   for (const name of new Set([...Object.keys(object), ...Object.keys(values)])) {
@@ -116,10 +109,14 @@ function unchanged(state: RowState, { ts }: Origin): Merged {
 }
 
 /** An object that was moved or given away meanwhile is not brought back by a `put`. */
-function placesChangedSince(stamps: Stamps, base: number | undefined): ReadonlySet<string> {
+function placesChangedSince(stamps: Stamps, { base, revision }: Origin): ReadonlySet<string> {
   if (base === undefined) return new Set()
-  const names = namesSince(stamps, base)
-  return new Set(['realmId', 'owner'].filter((name) => names?.has(name) ?? true))
+  return new Set(
+    ['realmId', 'owner'].filter((name) => {
+      const [, written] = stampOf(stamps, [name])
+      return written > base && written !== revision
+    }),
+  )
 }
 
 interface Written {

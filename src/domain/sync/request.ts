@@ -78,12 +78,20 @@ export type Action =
       /** One per key, or one for all of them. */
       readonly changes: readonly (readonly Change[])[]
     }
-  | { readonly type: 'modify'; readonly query: Query; readonly change: readonly Change[] }
+  | {
+      readonly type: 'modify'
+      readonly query: Query
+      readonly change: readonly Change[]
+      /** The changeSpec as the client sent it. */
+      readonly source: unknown
+    }
   | { readonly type: 'delete'; readonly query: Query | undefined }
 
 /** Criteria that are to be executed; chunks after the first only name more keys. */
 export interface Query {
   readonly criteria: Criteria
+  /** The same as the client sent it. */
+  readonly source: unknown
   readonly isFirstChunk: boolean
 }
 
@@ -226,7 +234,8 @@ function readAction(mut: WireObject, keyCount: number): Action {
     case 'modify': {
       const query = readQuery(mut)
       if (query === undefined) throw refused('a modify needs criteria')
-      return { type, query, change: readSpec(mut['changeSpec']) }
+      const source = mut['changeSpec']
+      return { type, query, change: readSpec(source), source }
     }
     case 'delete':
       return { type, query: readQuery(mut) }
@@ -257,7 +266,7 @@ function readQuery(mut: WireObject): Query | undefined {
   const criteria = present(mut, 'criteria')
   if (criteria === undefined) return undefined
   const isFirstChunk = present(mut, 'isAdditionalChunk') !== true
-  return { criteria: readCriteria(criteria), isFirstChunk }
+  return { criteria: readCriteria(criteria), source: criteria, isFirstChunk }
 }
 
 function listIn(object: WireObject, name: string): readonly unknown[] {

@@ -139,7 +139,7 @@ describe('merging: whole objects (rule 2)', () => {
       state,
       'upsert',
       { a: 2, realmId: 'rlm1', owner: 'alice' },
-      from({ ts: 300, base: 1 }),
+      from({ ts: 300, base: 1, revision: 3 }),
     )
     expect(state.object).toEqual({ a: 2, realmId: 'rlm2', owner: 'bob' })
   })

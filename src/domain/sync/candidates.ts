@@ -1,0 +1,111 @@
+import { accessOf } from '../access/access'
+import type { Actor } from '../access/actor'
+import type { ChangeChunk, ChangePosition, ChunkSize } from '../store/objects'
+import type { Database, ReadTx } from '../store/store'
+import type { Table } from '../store/tables'
+import { nextTurn } from '../value/turn'
+import { parseStored } from '../value/value'
+import { type Criteria, satisfies } from './criteria'
+import type { ClientTransaction } from './request'
+
+/** One short read of a look-up. */
+const CHUNK: ChunkSize = { rows: 1_000, bytes: 256 * 1024 }
+
+/** The keys of rows that may satisfy the criteria of a transaction, looked up before its unit. */
+export interface Candidates {
+  /** The revision of the database before the look-up: later changes are looked at again. */
+  readonly revision: number
+  readonly keysByCriteria: ReadonlyMap<Criteria, readonly string[]>
+}
+
+/** Does this transaction have criteria that are to be executed? */
+export function hasCriteria({ operations }: ClientTransaction): boolean {
+  return operations.some(({ action }) => criteriaOf(action) !== undefined)
+}
+
+/** The criteria that an operation executes: later chunks, and keys in place of them, have none. */
+export function criteriaOf(action: ClientTransaction['operations'][number]['action']) {
+  if (action.type !== 'modify' && action.type !== 'delete') return undefined
+  const { query } = action
+  // The range of a primary key is information about the keys (protocol.md §4.10).
+  if (query === undefined || !query.isFirstChunk || query.criteria.index === null) return undefined
+  return query.criteria
+}
+
+/**
+ * Looks up, in short reads, the rows in the realms of the actor that satisfy the criteria of a
+ * transaction: inside its unit only they and later changes are left to be tested (rule 6 of merging).
+ */
+export async function findCandidates(
+  database: Database,
+  actor: Actor,
+  { operations }: ClientTransaction,
+): Promise<Candidates> {
+  const revision = await database.read((tx) => tx.revision())
+  const keysByCriteria = new Map<Criteria, readonly string[]>()
+  for (const { table: name, action } of operations) {
+    const criteria = criteriaOf(action)
+    if (criteria === undefined) continue
+    const table = await database.read((tx) => tx.tables.find(name))
+    if (table === undefined) continue
+    keysByCriteria.set(criteria, await findKeys(database, actor, table, criteria, revision))
+  }
+  return { revision, keysByCriteria }
+}
+
+async function findKeys(
+  database: Database,
+  actor: Actor,
+  table: Table,
+  criteria: Criteria,
+  upTo: number,
+): Promise<readonly string[]> {
+  const keys: string[] = []
+  const multiOf = multiOfIn(table)
+  for (let after: number | ChangePosition | undefined = 0; after !== undefined;) {
+    const from: number | ChangePosition = after
+    const chunk: ChangeChunk = await database.read((tx) => changesIn(tx, actor, table, from, upTo))
+    for (const { key, object } of chunk.changes) {
+      if (object === null) continue
+      if (satisfies(criteria, parseStored(object.value), key, multiOf)) keys.push(key)
+    }
+    after = chunk.next
+    if (after !== undefined) await nextTurn()
+  }
+  return keys
+}
+
+async function changesIn(
+  tx: ReadTx,
+  actor: Actor,
+  table: Table,
+  after: number | ChangePosition,
+  upTo: number,
+): Promise<ChangeChunk> {
+  const { realmRefs, pending } = await accessOf(tx, actor)
+  const realms = new Set([...realmRefs, ...pending.keys()])
+  return tx.objects.changes(realms, after, upTo, CHUNK, new Set([table.name]))
+}
+
+/** The keys of rows that changed in the actor's realms since the candidates were looked up. */
+export async function changedKeys(
+  tx: ReadTx,
+  actor: Actor,
+  table: Table,
+  since: number,
+): Promise<readonly string[]> {
+  const upTo = await tx.revision()
+  if (upTo === since) return []
+  const keys: string[] = []
+  for (let after: number | ChangePosition | undefined = since; after !== undefined;) {
+    const chunk: ChangeChunk = await changesIn(tx, actor, table, after, upTo)
+    for (const { key, object } of chunk.changes) if (object !== null) keys.push(key)
+    after = chunk.next
+  }
+  return keys
+}
+
+/** How the indexes of a table treat lists. */
+export function multiOfIn(table: Table): (index: string) => boolean | undefined {
+  return (name) => table.indexes.find((index) => index.name === name)?.multi
+}

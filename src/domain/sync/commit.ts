@@ -1,0 +1,252 @@
+import { formatStamps, stampReplacement } from '../object/stamps'
+import { storedTraces, tracesOf } from '../object/traces'
+import { type Placement, type RowRules, rulesOf } from '../object/writing'
+import { ensureOwnerRow } from '../rows/owner-row'
+import type { ObjectPut, ObjectRemoval, TimedObject } from '../store/objects'
+import type { RealmRef } from '../store/realms'
+import type { Table } from '../store/tables'
+import { FULL } from '../value/permission'
+import { changedProperties } from '../value/value'
+import { type Execution, type OwnedRealm, writingOf, writtenKey } from './execution'
+import { judgePut, judgeRefs, judgeRemoval } from './judge'
+import type { RowState } from './merge'
+import type { Row } from './overlay'
+import { type Kept, replay } from './replay'
+
+/** Rows that are written at once. */
+const BATCH = 500
+
+/**
+ * Judges and writes the rows of a transaction whose operations have been applied (§1 of live sync):
+ * each row before against after, with the rights that the actor held before and full rights in realms
+ * that it creates; the structure of realms at the end. Throws the refusal of the first row that may
+ * not be written.
+ */
+export async function commitRows(run: Execution, ends?: () => Promise<void>): Promise<void> {
+  const rows = [...run.overlay.rows()].filter(({ isTouched }) => isTouched)
+  const builtIn = rows.filter(({ table }) => table.builtIn)
+  await guarded(run, builtIn, async () => {
+    const kept: Kept = new Map()
+    const realms = builtIn.filter(({ table }) => table.name === 'realms')
+    // Later rows find their realm, and the rights in it.
+    for (const row of realms.filter(isPut)) {
+      const placement = await putRuled(run, row, kept)
+      if (placement === undefined) continue
+      const { realm, owner, previous } = placement
+      if (previous === undefined) run.access = withFullRights(run.access, realm.ref)
+      if (owner !== null) run.owned.push({ realm, owner })
+    }
+    for (const row of builtIn) {
+      if (row.table.name !== 'realms' && isPut(row)) await putRuled(run, row, kept)
+    }
+    for (const [table, plain] of Map.groupBy(rows, ({ table: its }) => its)) {
+      if (!table.builtIn) await writePlain(run, table, plain, kept)
+    }
+    for (const row of [...builtIn.filter(({ table }) => table.name !== 'realms'), ...realms]) {
+      if (isRemoval(row)) await removeRuled(run, row)
+    }
+    await ends?.()
+  })
+}
+
+function isPut({ state }: Row): boolean {
+  return state.kind === 'row'
+}
+
+function isRemoval({ state, before }: Row): boolean {
+  return state.kind !== 'row' && before !== undefined
+}
+
+/** Gives the owner of each realm a row of `members` in it unless there is one. */
+export async function addOwnerRows(run: Execution, owned: readonly OwnedRealm[]): Promise<void> {
+  const table = await run.tx.tables.find('realms')
+  if (table === undefined) throw new Error('the table realms is missing')
+  for (const { realm, owner } of owned) {
+    const isAlive = (await run.tx.realms.findByRef(realm.ref)) !== undefined
+    if (isAlive) await ensureOwnerRow(writingOf(run, table), realm, owner)
+  }
+}
+
+function withFullRights(access: Execution['access'], realm: RealmRef): Execution['access'] {
+  const realms = new Map(access.realms).set(realm, [FULL])
+  return { ...access, realms, realmRefs: new Set(realms.keys()) }
+}
+
+/** What the guards forbid is forbidden at the end of the transaction, not between two rows. */
+async function guarded(
+  run: Execution,
+  rows: readonly Row[],
+  change: () => Promise<void>,
+): Promise<void> {
+  const [row, ...rest] = rows
+  if (row === undefined) return change()
+  const next = () => guarded(run, rest, change)
+  const realm = row.before?.realm ?? (await namedRealm(run, row))
+  const writing = writingOf(run, row.table)
+  const rules = rulesOf(writing.rulesByTable, row.table)
+  if (rules === undefined || realm === undefined) return next()
+  return rules.guard(writing, realm, row.before, next)
+}
+
+async function namedRealm({ tx }: Execution, { state }: Row): Promise<RealmRef | undefined> {
+  const id = state.kind === 'row' ? state.object['realmId'] : undefined
+  return typeof id === 'string' ? (await tx.realms.find(id))?.ref : undefined
+}
+
+/** Puts a row of a built-in table. Undefined when the stored row stands as it is. */
+async function putRuled(run: Execution, row: Row, kept: Kept): Promise<Placement | undefined> {
+  const { tx, push } = run
+  const settled = await settle(run, row, kept)
+  if (settled === undefined) return undefined
+  const writing = writingOf(run, row.table)
+  const rules = rulesOf(writing.rulesByTable, row.table)
+  if (settled === 'removed') {
+    if (row.before !== undefined) await removeRuled(run, row, true)
+    return undefined
+  }
+  const placement = (await rules?.complement?.(writing, settled)) ?? settled
+  await tx.objects.put(row.table, [putOf(run, row, placement)], push.now)
+  await rules?.afterPut(writing, placement)
+  noteWritten(run, row)
+  await tx.breathe()
+  return placement
+}
+
+async function removeRuled(run: Execution, row: Row, isJudged = false): Promise<void> {
+  const { tx, push } = run
+  const { table, before } = row
+  if (before === undefined) return
+  const writing = writingOf(run, table)
+  if (!isJudged) await judgeRemoval(writing, before)
+  const rules: RowRules | undefined = rulesOf(writing.rulesByTable, table)
+  const isDone = await rules?.remove(writing, before)
+  if (isDone !== true) await tx.objects.remove(table, [removalOf(row)], push.now)
+  noteWritten(run, row)
+}
+
+/** Rows of ordinary tables change no rights, so they are written in batches. */
+async function writePlain(
+  run: Execution,
+  table: Table,
+  rows: readonly Row[],
+  kept: Kept,
+): Promise<void> {
+  const { tx, push } = run
+  const writing = writingOf(run, table)
+  let puts: ObjectPut[] = []
+  let removals: ObjectRemoval[] = []
+  const flush = async () => {
+    await tx.objects.put(table, puts, push.now)
+    await tx.objects.remove(table, removals, push.now)
+    puts = []
+    removals = []
+  }
+  for (const row of rows) {
+    if (isPut(row)) {
+      const settled = await settle(run, row, kept)
+      if (settled === 'removed') {
+        if (row.before !== undefined) removals.push(removalOf(row))
+        noteWritten(run, row)
+      } else if (settled !== undefined) {
+        puts.push(putOf(run, row, settled))
+        noteWritten(run, row)
+      }
+    } else if (row.before !== undefined) {
+      await judgeRemoval(writing, row.before)
+      removals.push(removalOf(row))
+      noteWritten(run, row)
+    }
+    if (puts.length + removals.length >= BATCH) await flush()
+    const pause = tx.breathe()
+    if (pause instanceof Promise) await pause
+  }
+  await flush()
+}
+
+/**
+ * The place of a row that is put, judged and with the kept operations of others applied; undefined
+ * when the stored row stands, `removed` when one of those operations removes it.
+ */
+async function settle(
+  run: Execution,
+  row: Row,
+  kept: Kept,
+): Promise<Placement | 'removed' | undefined> {
+  const { table, before, state } = row
+  if (state.kind !== 'row') return undefined
+  const writing = writingOf(run, table)
+  if (before !== undefined && isUnchanged(state, before)) return undefined
+  const own = await judgePut(writing, row, state.object, before)
+  if (own === undefined) {
+    disappoint(run, row)
+    return undefined
+  }
+  await judgeRefs(writing, own)
+  if (!(await replay(run, row, own.realm.ref, kept))) return own
+  disappoint(run, row)
+  const replayed: RowState = row.state
+  if (replayed.kind !== 'row') return 'removed'
+  // The rights of the actor count for what the actor did.
+  return judgePut({ ...writing, isGlobal: true }, row, replayed.object, before)
+}
+
+/** Every write to it was too late. */
+function isUnchanged(
+  { object, stamps }: RowState & { kind: 'row' },
+  { value, updated, revision, stamps: earlier }: TimedObject,
+): boolean {
+  return formatStamps(stamps, updated, revision) === earlier && JSON.stringify(object) === value
+}
+
+function putOf(run: Execution, row: Row, placement: Placement): ObjectPut {
+  const { tx, push } = run
+  const { draft, key, realm, owner } = placement
+  const { table, before, state } = row
+  if (state.kind !== 'row') throw new Error('a row that is put has an object')
+  const revision = tx.unitRevision()
+  // Rules may have set properties of their own.
+  if (changedProperties(state.object, draft.object).length > 0) {
+    disappoint(run, row)
+    stampReplacement(state.stamps, state.object, draft.object, push.now, revision)
+  }
+  const put = {
+    key,
+    realm: realm.ref,
+    owner,
+    value: draft.text,
+    stamps: formatStamps(state.stamps, push.now, revision),
+    ...tracesOf(table, { text: draft.text, object: () => draft.object }),
+  }
+  if (before === undefined) return put
+  return { ...put, previous: before, previousTraces: storedTraces(table, before.value) }
+}
+
+function removalOf({ table, before }: Row): ObjectRemoval {
+  if (before === undefined) throw new Error('a row that is removed was there')
+  return { previous: before, ...storedTraces(table, before.value) }
+}
+
+function noteWritten({ tx, written, names }: Execution, { table, key, base }: Row): void {
+  const revision = tx.unitRevision()
+  written.set(writtenKey(table, key), revision)
+  if (names.named.get(table.name)?.has(key) !== true) return
+  names.note(table.name, key, {
+    base,
+    isAsSent: true,
+    isRejected: false,
+    revision,
+    names: new Set(),
+  })
+}
+
+/** The row is not what its client has assumed. */
+function disappoint({ names }: Execution, { table, key, base }: Row): void {
+  if (names.named.get(table.name)?.has(key) !== true) return
+  names.note(table.name, key, {
+    base,
+    isAsSent: false,
+    isRejected: false,
+    revision: undefined,
+    names: new Set(),
+  })
+}

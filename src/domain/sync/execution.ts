@@ -1,0 +1,105 @@
+import type { Access } from '../access/access'
+import type { Actor } from '../access/actor'
+import type { WriteLimits } from '../object/limits'
+import type { RulesByTable, Writing } from '../object/writing'
+import type { Realm } from '../store/realms'
+import type { WriteTx } from '../store/store'
+import type { SyncClient } from '../store/sync'
+import type { Table } from '../store/tables'
+import type { Candidates } from './candidates'
+import type { Origin } from './merge'
+import type { Names } from './names'
+import type { Overlay, Row } from './overlay'
+import type { ClientTransaction, Operation } from './request'
+
+/** The changes of one request (protocol.md §4.2). */
+export interface Push {
+  readonly actor: Actor & { readonly subject: string }
+  readonly client: SyncClient
+  readonly transactions: readonly ClientTransaction[]
+  /** The revision that the client had seen at an operation; undefined when it cannot be placed. */
+  readonly baseOf: (operation: Operation) => number | undefined
+  /** ms. */
+  readonly now: number
+  readonly rulesByTable: RulesByTable
+  /** Of one object; those of a whole request do not count. Absent: none. */
+  readonly limits?: WriteLimits
+  /** Ends what is not committed: the caller is gone. */
+  readonly signal?: AbortSignal
+}
+
+/** The clock of a client, as far as the server believes it. */
+export interface ClientClock {
+  /** How far it is ahead of the server, ms; never below 0. */
+  readonly ahead: number
+  /** No operation gets an earlier time, ms. It rises with each of them. */
+  floor: number
+}
+
+export interface OwnedRealm {
+  readonly realm: Realm
+  readonly owner: string
+}
+
+/** One transaction of a client under way. */
+export interface Execution {
+  readonly tx: WriteTx
+  readonly push: Push
+  readonly clock: ClientClock
+  /** The rights that the actor held before, and full rights in realms that were created since. */
+  access: Access
+  readonly overlay: Overlay
+  readonly names: Names
+  /** The rows that changed since the candidates were looked up count too. */
+  readonly candidates: Candidates | undefined
+  /** The realms whose owners need a row of `members` in the end. */
+  readonly owned: OwnedRealm[]
+  /** The revision in which this request last wrote a row, by table and key. */
+  readonly written: WrittenRows
+}
+
+/** By `writtenKey`. */
+export interface WrittenRows {
+  get(key: string): number | undefined
+  set(key: string, revision: number): void
+}
+
+export function writtenKey(table: Table, key: string): string {
+  return `${table.number} ${key}`
+}
+
+/** The place of an operation on a row in time (rule 1 of merging). */
+export function originOf(run: Execution, operation: Operation, row: Row): Origin {
+  const { tx, push, clock } = run
+  const { ts } = operation
+  const base = push.baseOf(operation)
+  const revision = tx.unitRevision()
+  return {
+    ts: ts === undefined ? push.now : Math.max(ts - clock.ahead, clock.floor),
+    // Earlier operations of the request have been seen by those that follow.
+    base: isSeen(run, row, base) ? revision : base,
+    client: push.client.number,
+    revision,
+  }
+}
+
+/** True when nobody else has changed or removed the row after this base. */
+export function isSeen({ written }: Execution, row: Row, base: number | undefined): boolean {
+  if (base === undefined) return false
+  return row.latest <= base || row.latest === written.get(writtenKey(row.table, row.key))
+}
+
+export function writingOf({ tx, push, access }: Execution, table: Table): Writing {
+  const { actor, now, rulesByTable } = push
+  return {
+    tx,
+    actor,
+    subject: actor.subject,
+    isGlobal: actor.scopes.has('GLOBAL_WRITE'),
+    view: 'my',
+    table,
+    access,
+    now,
+    rulesByTable,
+  }
+}

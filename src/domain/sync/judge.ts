@@ -1,0 +1,92 @@
+import { authorizePut, authorizeRemoval, refuseInvisible } from '../object/authorize'
+import { needsReadableRefs, requireReadableRefs } from '../object/authorize'
+import type { Draft } from '../object/draft'
+import { place } from '../object/placement'
+import { type Placement, type Writing, rulesOf } from '../object/writing'
+import type { TimedObject } from '../store/objects'
+import { SatchelError, quoted } from '../value/error'
+import { keyOf, requireIdText } from '../value/key'
+import { type WireObject, requireWireObject, setOwn } from '../value/value'
+import type { Row } from './overlay'
+
+/**
+ * The place of an object that an actor puts, checked by the rules of its table and of access:
+ * `previous` is the row before the transaction. Undefined when the stored row stands as it is.
+ * Throws as `putDrafts`.
+ */
+export async function judgePut(
+  writing: Writing,
+  { table, key, isTaken }: Pick<Row, 'table' | 'key' | 'isTaken'>,
+  object: WireObject,
+  previous: TimedObject | undefined,
+): Promise<Placement | undefined> {
+  if (isTaken) throw refuseInvisible(writing)
+  const rules = rulesOf(writing.rulesByTable, table)
+  const draft = draftWithKey(writing, key, object)
+  const placed = place(writing, rules === undefined ? draft : rules.complete(draft), previous)
+  const placement = placed instanceof Promise ? await placed : placed
+  if (writing.isGlobal) return placement
+  if (rules === undefined) {
+    authorizePut(writing, placement)
+    return placement
+  }
+  return rules.authorizePut(writing, placement)
+}
+
+/** Checks the references that a put adds (design.md §5.9). Throws `BLOB_NOT_READABLE`. */
+export async function judgeRefs(writing: Writing, placement: Placement): Promise<void> {
+  if (needsReadableRefs(writing, placement)) await requireReadableRefs(writing, placement)
+}
+
+/** Throws `NOT_AUTHORIZED` when the actor may not remove the row. */
+export async function judgeRemoval(writing: Writing, previous: TimedObject): Promise<void> {
+  if (writing.isGlobal) return
+  const rules = rulesOf(writing.rulesByTable, writing.table)
+  if (rules === undefined) authorizeRemoval(writing, previous)
+  else await rules.authorizeRemoval(writing, previous)
+}
+
+/** The refusals that concern one transaction, not the request. */
+export function isRejection(error: unknown): error is SatchelError {
+  return error instanceof SatchelError && !OF_THE_REQUEST.has(error.code)
+}
+
+const OF_THE_REQUEST: ReadonlySet<string> = new Set([
+  'BUSY',
+  'STORAGE_FULL',
+  'STORAGE_FAILED',
+  'READ_ONLY',
+  'INTERNAL',
+  'INVALID_TOKEN',
+  'USER_DEACTIVATED',
+  'LICENSE_EXPIRED',
+])
+
+/** The key counts, not the property: a first session does not say which property it is. */
+function draftWithKey({ table }: Writing, key: string, object: WireObject): Draft {
+  const checked = withKey(table.primaryKey, key, requireWireObject(object, ''))
+  const { realmId, owner } = checked
+  if (table.primaryKey !== null && keyOf(table, checked) !== key) {
+    throw new SatchelError(
+      'UNPROCESSABLE',
+      `An object of ${quoted(table.name)} has another primary key than its operation`,
+      { reason: table.primaryKey.join('+') },
+    )
+  }
+  return {
+    object: checked,
+    text: JSON.stringify(checked),
+    key,
+    realmId: realmId === undefined ? undefined : requireIdText(realmId, 'realmId'),
+    owner: owner === undefined || owner === null ? owner : requireIdText(owner, 'owner'),
+  }
+}
+
+function withKey(paths: readonly string[] | null, key: string, object: WireObject): WireObject {
+  const [path] = paths ?? []
+  if (path === undefined || paths?.length !== 1 || path.includes('.')) return object
+  if (Object.hasOwn(object, path)) return object
+  const copy = { ...object }
+  setOwn(copy, path, key)
+  return copy
+}

@@ -1,0 +1,43 @@
+import type { Named, NamedKey } from './named'
+
+/** Collects what the transactions of a request did to the keys that they name. */
+export interface Names {
+  /** Adds what one operation, or the end of one transaction, says of a key. */
+  note(table: string, key: string, note: NamedKey): void
+  /** Adds what another collection says, in its order. */
+  append(other: Names): void
+  readonly named: Named
+}
+
+export function createNames(): Names {
+  const named = new Map<string, Map<string, NamedKey>>()
+
+  function note(table: string, key: string, added: NamedKey): void {
+    const keys = named.get(table) ?? new Map<string, NamedKey>()
+    named.set(table, keys)
+    const known = keys.get(key)
+    keys.set(key, known === undefined ? added : joined(known, added))
+  }
+
+  return {
+    note,
+    append(other) {
+      for (const [table, keys] of other.named) {
+        for (const [key, added] of keys) note(table, key, added)
+      }
+    },
+    named,
+  }
+}
+
+function joined(known: NamedKey, added: NamedKey): NamedKey {
+  const { base, names } = known
+  const isBased = base !== undefined && added.base !== undefined
+  return {
+    base: isBased ? Math.min(base, added.base) : undefined,
+    isAsSent: known.isAsSent && added.isAsSent,
+    isRejected: known.isRejected || added.isRejected,
+    revision: added.revision ?? known.revision,
+    names: names === undefined || added.names === undefined ? undefined : names.union(added.names),
+  }
+}

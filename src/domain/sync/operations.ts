@@ -1,0 +1,249 @@
+import { copyStamps } from '../object/stamps'
+import type { Table } from '../store/tables'
+import { changedKeys, criteriaOf, multiOfIn } from './candidates'
+import type { Change } from './change'
+import { type Criteria, satisfies } from './criteria'
+import { type Execution, isSeen, originOf, writingOf } from './execution'
+import { isRejection, judgePut, judgeRemoval } from './judge'
+import { type Merged, type RowState, mergeChanges, mergeWhole, withoutKey } from './merge'
+import type { Row } from './overlay'
+import type { Action, Operation } from './request'
+
+/** An operation with the table and the stored keys that it names. */
+export interface PlacedOperation {
+  readonly operation: Operation
+  readonly table: Table
+  /** In the order of the operation's keys. */
+  readonly keys: readonly string[]
+}
+
+/** Applies one operation of a transaction to its overlay (rules 1 to 4 and 6 of merging). */
+export async function applyOperation(run: Execution, placed: PlacedOperation): Promise<void> {
+  const { operation, table, keys } = placed
+  await run.overlay.load(table, keys)
+  const { action } = operation
+  if (criteriaOf(action) !== undefined) return applyByCriteria(run, placed)
+  const isLaterChunk = action.type === 'modify' || (action.type === 'delete' && isPartOf(action))
+  for (const [position, key] of keys.entries()) {
+    const row = run.overlay.get(table, key)
+    if (row === undefined) continue
+    const isAsSent = !isLaterChunk && apply(run, row, operation, position)
+    note(run, placed, position, row, isAsSent)
+  }
+}
+
+/** A chunk after the first: the criteria have been executed, the keys only name rows. */
+function isPartOf({ query }: Action & { type: 'delete' }): boolean {
+  return query !== undefined && !query.isFirstChunk && query.criteria.index !== null
+}
+
+/** True when the row is what the client has assumed, as far as this operation goes. */
+function apply(run: Execution, row: Row, operation: Operation, position: number): boolean {
+  const { action } = operation
+  switch (action.type) {
+    case 'insert':
+    case 'upsert': {
+      const values = action.values[position] ?? {}
+      const changes = action.changes?.[position]
+      if (changes !== undefined && changes !== null && row.state.kind === 'row') {
+        return change(run, row, changes, operation)
+      }
+      const origin = originOf(run, operation, row)
+      const merged = mergeWhole(row.state, action.type, values, origin)
+      row.isShared = true
+      return settle(run, row, merged, operation)
+    }
+    case 'update': {
+      const changes = action.changes[position] ?? action.changes[0] ?? []
+      return change(run, row, changes, operation)
+    }
+    case 'delete':
+      if (row.state.kind !== 'row') return row.before === undefined && !row.isTaken
+      return settle(run, row, removalOf(run, row, operation), operation)
+    case 'modify':
+      return false
+  }
+}
+
+function change(
+  run: Execution,
+  row: Row,
+  changes: readonly Change[],
+  operation: Operation,
+): boolean {
+  if (row.state.kind !== 'row') return false
+  own(row, changes)
+  const kept = withoutKey(row.table.primaryKey ?? [], changes)
+  const merged = mergeChanges(row.state, kept, originOf(run, operation, row))
+  row.isShared = true
+  return settle(run, row, merged, operation)
+}
+
+/** A change inside a property must not reach into the request. */
+function own(row: Row, changes: readonly Change[]): void {
+  const { state } = row
+  if (!row.isShared || state.kind !== 'row' || changes.every(({ path }) => path.length === 1))
+    return
+  row.state = { ...state, object: structuredClone(state.object) }
+  row.isShared = false
+}
+
+function settle(run: Execution, row: Row, merged: Merged, operation: Operation): boolean {
+  const isChanged = merged.state !== row.state || merged.state.kind === 'row'
+  row.state = merged.state
+  if (isChanged) touch(run, row, merged, operation)
+  return merged.isAsSent
+}
+
+function touch(
+  { clock, push }: Execution,
+  row: Row,
+  { latest }: Merged,
+  operation: Operation,
+): void {
+  const base = push.baseOf(operation)
+  row.isTouched = true
+  row.base = row.base === undefined || base === undefined ? undefined : Math.min(row.base, base)
+  clock.floor = Math.max(clock.floor, latest)
+}
+
+function removalOf(run: Execution, row: Row, operation: Operation): Merged {
+  const { client, revision, ts } = originOf(run, operation, row)
+  const entered = row.state.kind === 'row' ? row.state.entered : revision
+  const state = { kind: 'dead', revision, client, entered } as const
+  return { state, isAsSent: true, latest: ts }
+}
+
+/**
+ * Executes criteria once, on the rows that the actor sees now. Rows that the actor may not change are
+ * skipped. The operation is kept for rows that arrive later (rule 7).
+ */
+async function applyByCriteria(run: Execution, placed: PlacedOperation): Promise<void> {
+  const { table, keys, operation } = placed
+  const { action } = operation
+  const criteria = criteriaOf(action)
+  if (criteria === undefined || (action.type !== 'modify' && action.type !== 'delete')) return
+  const changes = action.type === 'modify' ? action.change : undefined
+  const done = new Set<string>()
+  for (const row of await matchingRows(run, table, criteria)) {
+    if (await changeIfAllowed(run, row, changes, operation)) done.add(row.key)
+    await run.tx.breathe()
+  }
+  for (const [position, key] of keys.entries()) {
+    const row = run.overlay.get(table, key)
+    if (row !== undefined) note(run, placed, position, row, done.has(key))
+  }
+  await keep(run, placed, criteria)
+}
+
+async function matchingRows(run: Execution, table: Table, criteria: Criteria): Promise<Row[]> {
+  const { overlay, candidates, tx, push } = run
+  if (candidates !== undefined) {
+    await overlay.load(table, candidates.keysByCriteria.get(criteria) ?? [])
+    await overlay.load(table, await changedKeys(tx, push.actor, table, candidates.revision))
+  }
+  const multiOf = multiOfIn(table)
+  return overlay
+    .rowsOf(table)
+    .filter(
+      ({ state, key }) => state.kind === 'row' && satisfies(criteria, state.object, key, multiOf),
+    )
+}
+
+/** Changes the row, or removes it without `changes`. True when it now is as its client assumes. */
+async function changeIfAllowed(
+  run: Execution,
+  row: Row,
+  changes: readonly Change[] | undefined,
+  operation: Operation,
+): Promise<boolean> {
+  const { state, table, before } = row
+  if (state.kind !== 'row') return false
+  const writing = writingOf(run, table)
+  try {
+    if (changes === undefined) {
+      if (before !== undefined) await judgeRemoval(writing, before)
+      return settle(run, row, removalOf(run, row, operation), operation)
+    }
+    const copy = copyOf(state)
+    const kept = withoutKey(table.primaryKey ?? [], changes)
+    const merged = mergeChanges(copy, kept, originOf(run, operation, row))
+    await judgePut(writing, row, copy.object, before)
+    row.isShared = true
+    return settle(run, row, merged, operation)
+  } catch (error) {
+    if (!isRejection(error)) throw error
+    return false
+  }
+}
+
+export function copyOf(state: RowState & { kind: 'row' }): RowState & { kind: 'row' } {
+  return { ...state, object: structuredClone(state.object), stamps: copyStamps(state.stamps) }
+}
+
+/** Realms for each of which an operation is kept; with more it is kept once, for all of them. */
+const FEW_REALMS = 20
+
+async function keep(
+  { tx, push, access, clock }: Execution,
+  { table, operation }: PlacedOperation,
+  { index }: Criteria,
+): Promise<void> {
+  const { action, ts } = operation
+  if (index === null || (action.type !== 'modify' && action.type !== 'delete')) return
+  const { actor, client, now } = push
+  const realms = access.realmRefs.size <= FEW_REALMS ? [...access.realmRefs] : null
+  await tx.criteriaOps.put(
+    table.number,
+    realms,
+    {
+      client: client.number,
+      subject: actor.subject,
+      email: actor.email,
+      kind: action.type,
+      criteria: JSON.stringify(action.query?.source),
+      change: action.type === 'modify' ? JSON.stringify(action.source) : null,
+      ts: ts === undefined ? now : Math.max(ts - clock.ahead, clock.floor),
+    },
+    now,
+  )
+}
+
+/** Notes what the answer must know of a key that an operation names (rule 8). */
+function note(
+  run: Execution,
+  { operation, table }: PlacedOperation,
+  position: number,
+  row: Row,
+  isAsSent: boolean,
+): void {
+  const { names, push } = run
+  const base = push.baseOf(operation)
+  const isRejected = push.client.rejected > (base ?? -1) && push.client.rejected > 0
+  names.note(table.name, operation.keys[position] ?? row.key, {
+    base,
+    isAsSent: isAsSent && isSeen(run, row, base) && !row.isTaken && !isRejected,
+    isRejected,
+    revision: undefined,
+    names: namesOf(operation.action, position),
+  })
+}
+
+/** The top-level properties that an operation writes; undefined when it removes the row. */
+export function namesOf(action: Action, position: number): ReadonlySet<string> | undefined {
+  switch (action.type) {
+    case 'insert':
+    case 'upsert':
+      return new Set(Object.keys(action.values[position] ?? {}))
+    case 'update':
+      return topLevel(action.changes[position] ?? action.changes[0] ?? [])
+    case 'modify':
+      return topLevel(action.change)
+    case 'delete':
+      return undefined
+  }
+}
+
+function topLevel(changes: readonly Change[]): ReadonlySet<string> {
+  return new Set(changes.map(({ path }) => path[0] ?? ''))
+}

@@ -1,0 +1,119 @@
+import { type Access, mayRead } from '../access/access'
+import { readStamps } from '../object/stamps'
+import type { TimedObject } from '../store/objects'
+import type { RealmRef } from '../store/realms'
+import type { WriteTx } from '../store/store'
+import type { Table } from '../store/tables'
+import { parseStored } from '../value/value'
+import type { RowState } from './merge'
+
+/** A row that a transaction of a client names or reaches, as the transaction sees it. */
+export interface Row {
+  readonly table: Table
+  readonly key: string
+  /** As it was before the transaction; undefined when it was not there, or is invisible. */
+  readonly before: TimedObject | undefined
+  /** An object that the actor does not see has this key. */
+  readonly isTaken: boolean
+  /** The newest change before the transaction: of the object, or its removal; 0 for none. */
+  readonly latest: number
+  state: RowState
+  /** Its values are those of the request, which may be executed again: copied before they change. */
+  isShared: boolean
+  /** Something was applied to it. */
+  isTouched: boolean
+  /** The earliest base of the operations on it; undefined when one is unknown. */
+  base: number | undefined
+}
+
+/** The rows of one transaction. */
+export interface Overlay {
+  get(table: Table, key: string): Row | undefined
+  /** Brings these keys in, unless they are. */
+  load(table: Table, keys: readonly string[]): Promise<void>
+  rows(): Iterable<Row>
+  rowsOf(table: Table): readonly Row[]
+}
+
+/** Keys that are looked up at once. */
+const BATCH = 500
+
+/** `access`: what the actor could see before the transaction. */
+export function createOverlay(tx: WriteTx, access: Access): Overlay {
+  const byTable = new Map<string, Map<string, Row>>()
+
+  function rowsByKey(table: Table): Map<string, Row> {
+    const known = byTable.get(table.name)
+    if (known !== undefined) return known
+    const made = new Map<string, Row>()
+    byTable.set(table.name, made)
+    return made
+  }
+
+  async function rowOf(table: Table, key: string, found: TimedObject | undefined): Promise<Row> {
+    const isVisible = found !== undefined && mayRead(access, table.name, found.realm, () => key)
+    const before = isVisible ? found : undefined
+    if (before !== undefined) {
+      const { revision } = before
+      return { ...rowWith(table, key, stateOf(before)), before, latest: revision }
+    }
+    const isTaken = found !== undefined
+    const tombstone = await tx.objects.findTombstone(table, key)
+    const isKnown = tombstone !== undefined && isReadable(access, table, key, tombstone.realm)
+    if (!isKnown) return { ...rowWith(table, key, { kind: 'absent' }), isTaken }
+    const { revision, client, entered } = tombstone
+    const state = { kind: 'dead', revision, client: client ?? undefined, entered } as const
+    return { ...rowWith(table, key, state), isTaken, latest: revision }
+  }
+
+  return {
+    get: (table, key) => byTable.get(table.name)?.get(key),
+    async load(table, keys) {
+      const rows = rowsByKey(table)
+      const missing = [...new Set(keys)].filter((key) => !rows.has(key))
+      for (let start = 0; start < missing.length; start += BATCH) {
+        const batch = missing.slice(start, start + BATCH)
+        const found = await tx.objects.findMany(table, batch)
+        for (const key of batch) rows.set(key, await rowOf(table, key, found.get(key)))
+        await tx.breathe()
+      }
+    },
+    *rows() {
+      for (const rows of byTable.values()) yield* rows.values()
+    },
+    rowsOf: (table) => [...(byTable.get(table.name)?.values() ?? [])],
+  }
+}
+
+function rowWith(table: Table, key: string, state: RowState): Row {
+  return {
+    table,
+    key,
+    before: undefined,
+    isTaken: false,
+    latest: 0,
+    state,
+    isShared: false,
+    isTouched: false,
+    base: Infinity,
+  }
+}
+
+function isReadable(access: Access, table: Table, key: string, realm: RealmRef): boolean {
+  return mayRead(access, table.name, realm, () => key)
+}
+
+export function stateOf({
+  value,
+  stamps,
+  updated,
+  revision,
+  entered,
+}: TimedObject): RowState & { kind: 'row' } {
+  return {
+    kind: 'row',
+    object: parseStored(value),
+    stamps: readStamps(stamps, updated, revision),
+    entered,
+  }
+}

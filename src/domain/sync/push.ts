@@ -1,0 +1,186 @@
+import { accessOf } from '../access/access'
+import type { RulesByTable } from '../object/writing'
+import { IMPORTED_REALM_RULES } from '../rows/realm-rows'
+import type { Database, WriteTx } from '../store/store'
+import { type Candidates, findCandidates, hasCriteria } from './candidates'
+import { addOwnerRows, commitRows } from './commit'
+import type { Execution, Push, WrittenRows } from './execution'
+import { isRejection } from './judge'
+import type { Named, Rejection } from './named'
+import { createNames } from './names'
+import { applyOperation } from './operations'
+import { createOverlay } from './overlay'
+import type { ClientTransaction } from './request'
+import {
+  type Progress,
+  beginPart,
+  endPart,
+  noteAll,
+  placeOperations,
+  reject,
+  writeUnit,
+} from './unit'
+import { uploadRows } from './upload'
+
+/** What a request did. */
+export interface Pushed {
+  /** All keys that the request names, those of repeated transactions too. */
+  readonly named: Named
+  readonly rejections: readonly Rejection[]
+}
+
+/** Transactions that name at most so many keys share a unit. */
+const UNIT_KEYS = 500
+/** A transaction that names more may take longer than the time budget of a unit. */
+const LARGE = 20_000
+
+/**
+ * Executes the transactions of a request in order, each as a whole or not at all and each once
+ * (§1 and §2 of live sync). All of it is durable when it resolves. Throws what concerns the whole
+ * request: `BUSY`, `STORAGE_FULL`, `STORAGE_FAILED`, and as `requireWriter`.
+ */
+export async function pushTransactions(database: Database, given: Push): Promise<Pushed> {
+  const push = { ...given, rulesByTable: rulesOfTransactions(given.rulesByTable) }
+  const progress: Progress = {
+    names: createNames(),
+    rejections: [],
+    written: new Map(),
+    clock: { ahead: aheadOf(push), floor: push.client.floor },
+  }
+  for (const unit of unitsOf(push.transactions)) {
+    const [first] = unit
+    if (first?.isUpload === true) await uploadRows(database, push, first, progress)
+    else await runUnit(database, push, unit, progress)
+  }
+  return { named: progress.names.named, rejections: progress.rejections }
+}
+
+/** The owner of a new realm gets a row of `members` at the end, unless the transaction has one. */
+function rulesOfTransactions(rulesByTable: RulesByTable): RulesByTable {
+  return new Map([...rulesByTable, ['realms', IMPORTED_REALM_RULES]])
+}
+
+function aheadOf({ transactions, now }: Push): number {
+  let newest = now
+  for (const { operations } of transactions) {
+    for (const { ts = now } of operations) newest = Math.max(newest, ts)
+  }
+  return newest - now
+}
+
+/** Consecutive transactions that are executed in one unit. */
+function unitsOf(transactions: readonly ClientTransaction[]): ClientTransaction[][] {
+  const units: ClientTransaction[][] = []
+  let room = 0
+  for (const transaction of transactions) {
+    const size = keysOf(transaction)
+    // Candidates are looked up right before the unit of their criteria.
+    const isAlone = transaction.isUpload || hasCriteria(transaction)
+    if (isAlone || size > room) {
+      units.push([transaction])
+      room = transaction.isUpload ? 0 : UNIT_KEYS - size
+    } else {
+      units.at(-1)?.push(transaction)
+      room -= size
+    }
+  }
+  return units
+}
+
+function keysOf({ operations }: ClientTransaction): number {
+  let count = 1
+  for (const { keys } of operations) count += keys.length
+  return count
+}
+
+async function runUnit(
+  database: Database,
+  push: Push,
+  unit: readonly ClientTransaction[],
+  progress: Progress,
+): Promise<void> {
+  const [first] = unit
+  const candidates =
+    first !== undefined && hasCriteria(first)
+      ? await findCandidates(database, push.actor, first)
+      : undefined
+  const own = await writeUnit(
+    database,
+    push,
+    unit.some((one) => keysOf(one) > LARGE),
+    async (tx) => {
+      const part = beginPart(progress)
+      for (const transaction of unit) {
+        await executeOnce(
+          tx,
+          push,
+          transaction,
+          transaction === first ? candidates : undefined,
+          part,
+        )
+      }
+      return part
+    },
+  )
+  endPart(progress, own)
+}
+
+/** Executes a transaction in a part of the unit, unless it was executed before. */
+async function executeOnce(
+  tx: WriteTx,
+  push: Push,
+  transaction: ClientTransaction,
+  candidates: Candidates | undefined,
+  part: Progress,
+): Promise<void> {
+  const { actor, client, now } = push
+  const { txid } = transaction
+  const applied = await tx.applied.find(actor.subject, txid)
+  if (applied !== undefined) {
+    noteAll(push, transaction, part.names, { isRejected: false, revision: applied.revision })
+    return
+  }
+  const before = { ...part.clock }
+  const names = createNames()
+  const written = new Map<string, number>()
+  try {
+    await tx.attempt(async () => {
+      const access = await accessOf(tx, actor)
+      await execute(transaction, {
+        tx,
+        push,
+        clock: part.clock,
+        access,
+        overlay: createOverlay(tx, access),
+        names,
+        candidates,
+        owned: [],
+        written: createLayer(part.written, written),
+      })
+      await tx.applied.put(actor.subject, txid, client.number, now)
+    })
+    part.names.append(names)
+    for (const [key, revision] of written) part.written.set(key, revision)
+  } catch (error) {
+    if (!isRejection(error)) throw error
+    part.clock.floor = before.floor
+    reject(part, transaction, error)
+    noteAll(push, transaction, part.names, { isRejected: true, revision: undefined })
+    await tx.syncClients.noteRejection(client.number)
+  }
+}
+
+/** A map that reads through to another one. */
+function createLayer(below: ReadonlyMap<string, number>, own: Map<string, number>): WrittenRows {
+  return {
+    get: (key) => own.get(key) ?? below.get(key),
+    set: (key, revision) => void own.set(key, revision),
+  }
+}
+
+async function execute(transaction: ClientTransaction, run: Execution): Promise<void> {
+  for (const operation of await placeOperations(run.tx, run.push, transaction)) {
+    await applyOperation(run, operation)
+  }
+  await commitRows(run, () => addOwnerRows(run, run.owned))
+}

@@ -1,0 +1,115 @@
+import { requireWriter } from '../access/actor'
+import type { Database, ReadTx, WriteTx } from '../store/store'
+import type { Table } from '../store/tables'
+import { SatchelError, quoted } from '../value/error'
+import type { ClientClock, Push } from './execution'
+import type { Rejection } from './named'
+import { type Names, createNames } from './names'
+import { type PlacedOperation, namesOf } from './operations'
+import type { ClientTransaction } from './request'
+import { storedKey } from './wire-key'
+
+/** Executed transactions are remembered for so long, and while their client repeats them, ms. */
+const REMEMBERED = 10 * 60 * 1000
+
+/** What the units of a request hand on. */
+export interface Progress {
+  readonly names: Names
+  readonly rejections: Rejection[]
+  /** The revision in which the request last wrote a row, by table and key. */
+  written: Map<string, number>
+  clock: ClientClock
+}
+
+/** One unit of a request: checks the writer, and keeps what the client is remembered by. */
+export function writeUnit<T extends Progress>(
+  database: Database,
+  { actor, client, now, signal, transactions }: Push,
+  isUnbounded: boolean,
+  work: (tx: WriteTx) => Promise<T>,
+): Promise<T> {
+  return database.write(
+    async (tx) => {
+      await requireWriter(tx, actor, now)
+      const part = await work(tx)
+      const { floor } = part.clock
+      if (floor > client.floor) await tx.syncClients.raiseFloor(client.number, floor)
+      const txids = new Set(transactions.map(({ txid }) => txid))
+      await tx.applied.prune(client.number, now - REMEMBERED, txids)
+      return part
+    },
+    { client: client.number, isUnbounded, ...(signal === undefined ? {} : { signal }) },
+  )
+}
+
+/** A unit may run again, so it works on copies. */
+export function beginPart({ written, clock }: Progress): Progress {
+  return {
+    names: createNames(),
+    rejections: [],
+    written: new Map(written),
+    clock: { ...clock },
+  }
+}
+
+export function endPart(progress: Progress, { names, rejections, written, clock }: Progress): void {
+  progress.names.append(names)
+  progress.rejections.push(...rejections)
+  progress.written = written
+  progress.clock = clock
+}
+
+/**
+ * The operations of a transaction with their tables and keys. Throws the refusal of the transaction:
+ * of a value that could not be read, of another user's operation, an unknown table or a broken key.
+ */
+export async function placeOperations(
+  tx: ReadTx,
+  { actor }: Push,
+  { operations, refusal }: ClientTransaction,
+): Promise<readonly PlacedOperation[]> {
+  if (refusal !== undefined) throw refusal
+  const placed: PlacedOperation[] = []
+  for (const operation of operations) {
+    const { userId } = operation
+    if (userId !== undefined && userId !== actor.subject) {
+      throw new SatchelError('NOT_AUTHORIZED', 'The operation is that of another user', {
+        reason: 'userId',
+      })
+    }
+    const table = await requireSynced(tx, operation.table)
+    const keys = operation.keys.map((key) => storedKey(table, key))
+    placed.push({ operation, table, keys })
+  }
+  return placed
+}
+
+async function requireSynced(tx: ReadTx, name: string): Promise<Table> {
+  const table = await tx.tables.find(name)
+  if (table !== undefined && !table.hidden) return table
+  throw new SatchelError('UNKNOWN_TABLE', `There is no table ${quoted(name)}`, { reason: name })
+}
+
+export function reject(part: Progress, { txid }: ClientTransaction, error: SatchelError): void {
+  part.rejections.push({ txid, name: error.code, message: error.message })
+}
+
+/** Notes all keys of a transaction that changed nothing now. */
+export function noteAll(
+  push: Push,
+  { operations }: ClientTransaction,
+  names: Names,
+  state: { readonly isRejected: boolean; readonly revision: number | undefined },
+): void {
+  for (const operation of operations) {
+    const base = push.baseOf(operation)
+    for (const [position, key] of operation.keys.entries()) {
+      names.note(operation.table, key, {
+        ...state,
+        base,
+        isAsSent: false,
+        names: namesOf(operation.action, position),
+      })
+    }
+  }
+}

@@ -1,0 +1,22 @@
+import { SatchelError, quoted } from '../value/error'
+import { type KeyRule, compoundKey, keyFromPath } from '../value/key'
+
+/**
+ * The key under which the store has what a key on the wire names (protocol.md §10.3): compound keys
+ * are compact JSON in both, and private keys `#x:<user>` carry their user in both, so a stored key
+ * needs no translation on the way out. Throws `UNPROCESSABLE`.
+ */
+export function storedKey(table: KeyRule, key: string): string {
+  const isArray = key.startsWith('[') && key.endsWith(']')
+  try {
+    // A table whose primary key is not known yet may have a compound one.
+    if (isArray && table.primaryKey === null) return compoundKey(JSON.parse(key) as string[])
+    return keyFromPath(table, key)
+  } catch {
+    throw new SatchelError(
+      'UNPROCESSABLE',
+      `${quoted(key)} cannot be a key of ${quoted(table.name)}`,
+      { reason: table.name },
+    )
+  }
+}

@@ -1,0 +1,439 @@
+import { describe, expect, test } from 'bun:test'
+import { rowRulesWith } from '../../../src/domain/rows/row-rules'
+import type { Pushed } from '../../../src/domain/sync/push'
+import { NOW, refusalOf } from '../../contract/fixture'
+import {
+  card,
+  change,
+  connect,
+  drop,
+  insert,
+  put,
+  read,
+  revisionOf,
+  setupPush,
+  upsert,
+  type WireOperation,
+} from './push-setup'
+
+const TEAM = ['alice', 'rlm-team'] as const
+const add = (n: number) => ({ n: { '@@propmod': { add: n } } })
+
+function inTable(table: string, operation: WireOperation): WireOperation {
+  return { ...operation, table }
+}
+
+function isRejected(pushed: Pushed, key: string, table = 'cards'): boolean | undefined {
+  return pushed.named.get(table)?.get(key)?.isRejected
+}
+
+describe('a transaction of a client', () => {
+  test('is applied as a whole or not at all, and the others go on', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const alice = await connect(database, 'alice')
+    const pushed = await alice.send(
+      [
+        [insert(card('a'))],
+        [insert(card('b')), insert(card('c', {}, 'alice', 'rlm-nowhere')), change('a', { n: 1 })],
+        [insert(card('d'))],
+      ],
+      { txids: ['one', 'two', 'three'] },
+    )
+    expect(pushed.rejections).toEqual([
+      { txid: 'two', name: 'NOT_AUTHORIZED', message: expect.stringContaining('no such realm') },
+    ])
+    expect(await read(database, 'cards', 'a')).toEqual(card('a'))
+    expect(await read(database, 'cards', 'b')).toBeUndefined()
+    expect(await read(database, 'cards', 'd')).toBeDefined()
+    for (const key of ['a', 'b', 'c']) expect(isRejected(pushed, key)).toBe(true)
+    expect(isRejected(pushed, 'd')).toBe(false)
+  })
+
+  test('spans tables', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const alice = await connect(database, 'alice')
+    await alice.push(insert(card('a')), inTable('lists', insert(card('l'))))
+    expect(await read(database, 'cards', 'a')).toBeDefined()
+    expect(await read(database, 'lists', 'l')).toBeDefined()
+    await alice.push(drop('a'), inTable('lists', upsert(card('m', {}, 'alice', 'rlm-nowhere'))))
+    expect(await read(database, 'cards', 'a')).toBeDefined()
+  })
+
+  test('is executed once, however often and by whichever client of the user it is sent', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const alice = await connect(database, 'alice')
+    const second = await connect(database, 'alice')
+    await alice.push(insert(card('a', { n: 0 })))
+    const txids = ['the-same']
+    const first = await alice.send([[change('a', add(1))]], { txids })
+    const revision = first.named.get('cards')?.get('a')?.revision
+    for (const client of [alice, second]) {
+      const again = await client.send([[change('a', add(1))]], { txids })
+      expect(again.rejections).toEqual([])
+      expect(again.named.get('cards')?.get('a')).toMatchObject({ isAsSent: false, revision })
+    }
+    expect(await read(database, 'cards', 'a')).toMatchObject({ n: 1 })
+    const bob = await connect(database, 'bob')
+    await bob.send([[insert(card('b', {}, 'bob'))]], { txids })
+    expect(await read(database, 'cards', 'b')).toBeDefined()
+  })
+
+  test('is forgotten ten minutes after its client stopped to repeat it', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const alice = await connect(database, 'alice')
+    const known = (txid: string) =>
+      database.read(async (tx) => (await tx.applied.find('alice', txid)) !== undefined)
+    const minutes = (n: number) => NOW + n * 60_000
+    await alice.send([[insert(card('a'))]], { txids: ['one'], now: minutes(0) })
+    await alice.send([[insert(card('b'))]], { txids: ['two'], now: minutes(9) })
+    expect(await known('one')).toBe(true)
+    await alice.send([[insert(card('a'))]], { txids: ['one'], now: minutes(11) })
+    expect(await known('one')).toBe(true)
+    await alice.send([[insert(card('c'))]], { txids: ['three'], now: minutes(12) })
+    expect([await known('one'), await known('two')]).toEqual([false, true])
+  })
+
+  test('of another user, with a value that cannot be stored or an unknown table is rejected', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const alice = await connect(database, 'alice')
+    const pushed = await alice.send([
+      [{ ...insert(card('a')), userId: 'bob' }],
+      [insert(card('b', { n: 2 ** 60 }))],
+      [inTable('nothing', insert(card('c')))],
+      [{ type: 'strange', keys: ['d'] }],
+      [{ ...insert(card('e')), keys: ['f'] }],
+      [insert(card('g'))],
+    ])
+    expect(pushed.rejections.map(({ name }) => name)).toEqual([
+      'NOT_AUTHORIZED',
+      'UNPROCESSABLE',
+      'UNKNOWN_TABLE',
+      'UNPROCESSABLE',
+      'UNPROCESSABLE',
+    ])
+    for (const key of ['a', 'b', 'd', 'f']) {
+      expect(isRejected(pushed, key)).toBe(true)
+      expect(await read(database, 'cards', key)).toBeUndefined()
+    }
+    expect(isRejected(pushed, 'c', 'nothing')).toBe(true)
+    expect(await read(database, 'cards', 'g')).toBeDefined()
+  })
+
+  test('that names an invisible object finds nothing to update or delete, and costs nobody the rest', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    await put(database, 'cards', [card('hidden', { n: 1 }, ...TEAM)])
+    const carol = await connect(database, 'carol')
+    const pushed = await carol.push(
+      change('hidden', { n: 2 }),
+      drop('hidden'),
+      change('absent', { n: 2 }),
+      drop('absent'),
+      insert(card('own', {}, 'carol')),
+    )
+    expect(pushed.rejections).toEqual([])
+    expect(await read(database, 'cards', 'hidden')).toMatchObject({ n: 1 })
+    expect(await read(database, 'cards', 'own')).toBeDefined()
+    const keys = pushed.named.get('cards')
+    expect(keys?.get('hidden')?.revision).toBe(keys?.get('absent')?.revision)
+    const taken = await carol.push(insert(card('hidden', {}, 'carol')))
+    expect(taken.rejections.map(({ name }) => name)).toEqual(['NOT_AUTHORIZED'])
+  })
+
+  test('keeps private objects in the private realm, under the key of their user', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const alice = await connect(database, 'alice')
+    const pushed = await alice.send([
+      [upsert(card('#theme:alice', { v: 'dark', $$ts: 5 }))],
+      [upsert(card('#theme:bob', { v: 'dark' }))],
+      [upsert(card('#other:alice', { v: 'shared' }, ...TEAM))],
+    ])
+    expect(pushed.rejections).toHaveLength(2)
+    expect(await read(database, 'cards', '#theme:alice')).toMatchObject({ v: 'dark' })
+    expect(await read(database, 'cards', '#theme:bob')).toBeUndefined()
+  })
+
+  test('works on compound keys, and on tables whose key is not known yet', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    await database.write((tx) =>
+      tx.tables.put({
+        name: 'unknown',
+        primaryKey: null,
+        compound: false,
+        generated: false,
+        idPrefix: '',
+        stores: '',
+        hidden: false,
+        indexes: [],
+      }),
+    )
+    const alice = await connect(database, 'alice')
+    const key = '["a",1]'
+    const value = { x: 'a', y: 1, realmId: 'alice', owner: 'alice' }
+    const roles = { realmId: 'rlm-team', name: 'doer', permissions: {} }
+    const pushed = await alice.push(
+      { table: 'unknown', type: 'upsert', keys: [key], values: [value] },
+      { table: 'roles', type: 'insert', keys: ['["rlm-team","doer"]'], values: [roles] },
+    )
+    expect(pushed.rejections).toEqual([])
+    expect(await read(database, 'unknown', key)).toEqual(value)
+    expect(await read(database, 'roles', '["rlm-team","doer"]')).toMatchObject(roles)
+  })
+
+  test('whose unit fails leaves everything as it was, and can be sent again', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const alice = await connect(database, 'alice')
+    await alice.push(insert(card('a', { n: 0, deep: { x: 0 } })))
+    const txids = ['one', 'two']
+    const transactions = [
+      [change('a', add(1)), insert(card('c', { deep: { x: 1 } })), change('c', { 'deep.x': 2 })],
+      [insert(card('m', {}, 'alice', 'rlm-team'))],
+    ]
+    await world.store[Symbol.asyncDispose]()
+    expect(await refusalOf(alice.send(transactions, { txids }))).toBe('BUSY')
+  })
+})
+
+describe('rights in a transaction', () => {
+  test('are those from before it: nobody makes themselves a manager', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    await put(database, 'cards', [card('a', { n: 1 }, ...TEAM)])
+    await put(database, 'members', [
+      { id: 'mmb-carol', realmId: 'rlm-team', userId: 'carol', permissions: { add: ['cards'] } },
+    ])
+    const carol = await connect(database, 'carol')
+    const own = { realmId: 'rlm-team', owner: 'carol', permissions: { manage: '*' } }
+    const attempts = [
+      inTable('members', change('mmb-carol', { permissions: { manage: '*' } })),
+      inTable('members', insert({ id: 'mmb-new', userId: 'carol', ...own } as { id: string })),
+      inTable('roles', {
+        type: 'insert',
+        keys: ['["rlm-team","boss"]'],
+        values: [{ name: 'boss', ...own }],
+      }),
+    ]
+    for (const attempt of attempts) {
+      const pushed = await carol.push(attempt, change('a', { n: 2 }))
+      expect(pushed.rejections.map(({ name }) => name)).toEqual(['NOT_AUTHORIZED'])
+    }
+    expect(await read(database, 'cards', 'a')).toMatchObject({ n: 1 })
+  })
+
+  test('are full in a realm that it creates, in whatever order its rows come', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const alice = await connect(database, 'alice')
+    const realm = { realmId: 'rlm-new', owner: 'alice', name: 'New' }
+    const member = { id: 'mmb-x', realmId: 'rlm-new', owner: 'alice', email: 'x@example.com' }
+    const pushed = await alice.push(
+      insert(card('a', {}, 'alice', 'rlm-new')),
+      inTable('members', insert({ ...member, permissions: { manage: '*' } } as { id: string })),
+      inTable('realms', { type: 'insert', keys: ['rlm-new'], values: [realm] }),
+    )
+    expect(pushed.rejections).toEqual([])
+    expect(await read(database, 'cards', 'a')).toBeDefined()
+    expect(await read(database, 'members', 'mmb-x')).toBeDefined()
+    expect(await read(database, 'members', 'mmb-new')).toMatchObject({ userId: 'alice' })
+  })
+
+  test('an owner who brings their own row of members gets no second one', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const alice = await connect(database, 'alice')
+    const realm = { realmId: 'rlm-new', owner: 'alice' }
+    const member = { id: 'mmb-me', realmId: 'rlm-new', owner: 'alice', userId: 'alice' }
+    await alice.push(
+      inTable('realms', { type: 'insert', keys: ['rlm-new'], values: [realm] }),
+      inTable('members', insert(member)),
+    )
+    const ids = await database.read(async (tx) => {
+      const found = await tx.realms.find('rlm-new')
+      const rows = await tx.memberships.ofRealm(found!.ref)
+      return rows.map(({ source }) => source)
+    })
+    expect(ids.toSorted()).toEqual(['members:mmb-me', 'realms:rlm-new'])
+  })
+
+  test('a clean-up may delete the row of the owner and then the realm, not the row alone', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const alice = await connect(database, 'alice')
+    const own = inTable('members', drop('mmb-team'))
+    await put(database, 'cards', [card('a', {}, ...TEAM)])
+    const id = await database.read(async (tx) => {
+      const realm = await tx.realms.find('rlm-team')
+      const rows = await tx.memberships.ofUserIn('alice', realm!.ref)
+      return rows.map(({ source }) => source).find((source) => source.startsWith('members:'))!
+    })
+    const row = { ...own, keys: [id.slice('members:'.length)] }
+    const alone = await alice.push(row)
+    expect(alone.rejections.map(({ name }) => name)).toEqual(['CONFLICT'])
+    const pushed = await alice.push(row, drop('a'), inTable('realms', drop('rlm-team')))
+    expect(pushed.rejections).toEqual([])
+    expect(await read(database, 'realms', 'rlm-team')).toBeUndefined()
+    expect(await read(database, 'cards', 'a')).toBeUndefined()
+  })
+
+  test('a realm under the id of a user is rejected', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const alice = await connect(database, 'alice')
+    const values = [{ realmId: 'alice', owner: 'alice', name: 'x' }]
+    const pushed = await alice.push(inTable('realms', { type: 'insert', keys: ['alice'], values }))
+    expect(pushed.rejections.map(({ name }) => name)).toEqual(['UNPROCESSABLE'])
+    expect(isRejected(pushed, 'alice', 'realms')).toBe(true)
+  })
+
+  test('an invitation is accepted by an update of its person, and answered as the server has it', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    await put(database, 'members', [
+      { id: 'mmb-carol', realmId: 'rlm-team', email: 'carol@example.com', invite: true },
+    ])
+    const carol = await connect(database, 'carol')
+    const accepted = { $t: 'Date', v: '2029-12-31T23:00:00.000Z' }
+    const pushed = await carol.push(inTable('members', change('mmb-carol', { accepted })))
+    expect(pushed.rejections).toEqual([])
+    expect(await read(database, 'members', 'mmb-carol')).toMatchObject({ userId: 'carol' })
+    expect(pushed.named.get('members')?.get('mmb-carol')?.isAsSent).toBe(false)
+  })
+
+  test('mails follow the state of an invitation, not the number of requests', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const alice = await connect(database, 'alice')
+    let mails = 0
+    const rulesByTable = rowRulesWith(async () => void (mails += 1))
+    const row = { id: 'mmb-dan', realmId: 'rlm-team', email: 'dan@example.com', owner: 'alice' }
+    const invite = inTable('members', insert({ ...row, invite: true } as { id: string }))
+    await alice.send([[invite]], { rulesByTable, txids: ['one'] })
+    await alice.send([[invite]], { rulesByTable, txids: ['one'] })
+    await alice.send([[inTable('members', upsert({ ...row, invite: true } as { id: string }))]], {
+      rulesByTable,
+    })
+    expect(mails).toBe(1)
+  })
+})
+
+describe('an upload of anonymous work', () => {
+  const upload = (world: Awaited<ReturnType<typeof setupPush>>) => connect(world.database, 'alice')
+
+  test('stores each row alone: a refused one costs no other', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const alice = await upload(world)
+    const before = await revisionOf(database)
+    const pushed = await alice.send(
+      [[upsert(card('a'), card('b', {}, 'alice', 'rlm-nowhere'), card('c'))]],
+      { isUpload: true },
+    )
+    expect(pushed.rejections).toHaveLength(1)
+    expect([isRejected(pushed, 'a'), isRejected(pushed, 'b'), isRejected(pushed, 'c')]).toEqual([
+      false,
+      true,
+      false,
+    ])
+    expect(await read(database, 'cards', 'a')).toBeDefined()
+    expect(await read(database, 'cards', 'b')).toBeUndefined()
+    expect(await read(database, 'cards', 'c')).toBeDefined()
+    expect(await revisionOf(database)).toBeGreaterThan(before)
+  })
+
+  test('leaves rows that are there, except older private ones', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    await put(database, 'cards', [
+      card('a', { n: 'server' }),
+      card('#new:alice', { n: 'server', $$ts: 5 }),
+      card('#old:alice', { n: 'server', $$ts: 5 }),
+    ])
+    const alice = await upload(world)
+    const pushed = await alice.send(
+      [
+        [
+          upsert(
+            card('a', { n: 'client' }),
+            card('#new:alice', { n: 'client', $$ts: 9 }),
+            card('#old:alice', { n: 'client', $$ts: 1 }),
+          ),
+        ],
+      ],
+      { isUpload: true },
+    )
+    expect(pushed.rejections).toEqual([])
+    const n = async (key: string) => (await read(database, 'cards', key))?.['n']
+    expect([await n('a'), await n('#new:alice'), await n('#old:alice')]).toEqual([
+      'server',
+      'client',
+      'server',
+    ])
+    expect(pushed.named.get('cards')?.get('a')?.isAsSent).toBe(false)
+  })
+
+  test('takes realms before members and the rest, and makes the owner no member twice', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const alice = await upload(world)
+    const none = 'unauthorized'
+    const realm = { id: 'rlm-own', realmId: 'rlm-own', owner: 'alice', name: 'List' }
+    const rows = {
+      cards: [card('a', {}, 'alice', 'rlm-own'), card('#theme:alice')],
+      members: [
+        { id: 'mmb-me', realmId: 'rlm-own', owner: none, userId: 'alice' },
+        { id: 'mmb-bob', realmId: 'rlm-own', owner: none, userId: 'alice', email: 'bob@b.com' },
+      ].map((row) => ({ ...row, id: `${row.id}-x` })),
+      realms: [realm],
+    }
+    const operations = Object.entries(rows).map(([table, values]) =>
+      inTable(table, upsert(...values)),
+    )
+    const pushed = await alice.send([operations], { isUpload: true })
+    expect(pushed.rejections).toEqual([])
+    expect(await read(database, 'cards', 'a')).toBeDefined()
+    expect(await read(database, 'members', 'mmb-me-x')).toMatchObject({ owner: 'alice' })
+    expect((await read(database, 'members', 'mmb-bob-x'))?.['userId']).toBeUndefined()
+    const members = await database.read(async (tx) => {
+      const found = await tx.realms.find('rlm-own')
+      return tx.memberships.ofRealm(found!.ref)
+    })
+    expect(members.map(({ source }) => source).toSorted()).toEqual([
+      'members:mmb-bob-x',
+      'members:mmb-me-x',
+      'realms:rlm-own',
+    ])
+  })
+
+  test('is stored once, and answered again', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const alice = await upload(world)
+    const options = { isUpload: true, txids: ['upload-one'] }
+    await alice.send([[upsert(card('a'))]], options)
+    await alice.push(drop('a'))
+    const again = await alice.send([[upsert(card('a'))]], options)
+    expect(await read(database, 'cards', 'a')).toBeUndefined()
+    expect(again.named.get('cards')?.get('a')).toMatchObject({ isAsSent: false, isRejected: false })
+  })
+
+  test('of thousands of rows is stored in several units', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const alice = await upload(world)
+    const rows = Array.from({ length: 1_200 }, (_, n) => card(`k${n}`, { n }))
+    const before = await revisionOf(database)
+    const refused = card('refused', {}, 'alice', 'rlm-nowhere')
+    const pushed = await alice.send([[upsert(...rows, refused)]], { isUpload: true })
+    expect(pushed.rejections).toHaveLength(1)
+    expect((await revisionOf(database)) - before).toBeGreaterThanOrEqual(3)
+    expect(await read(database, 'cards', 'k1199')).toMatchObject({ n: 1_199 })
+  })
+})
