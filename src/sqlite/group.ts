@@ -32,6 +32,8 @@ export interface Group {
   /** The same for the history that is kept. */
   runs: readonly Run[] | undefined
   oldest: number | undefined
+  /** The newest revision of an operation with criteria that the group keeps. */
+  newestOperation: number | undefined
 }
 
 /** The changes of a unit, which its commit announces. Entries may repeat. */
@@ -81,6 +83,7 @@ export function beginGroup(committed: Committed): Group {
     erasing: undefined,
     runs: undefined,
     oldest: undefined,
+    newestOperation: undefined,
   }
 }
 
@@ -137,6 +140,7 @@ export function publishGroup(committed: Committed, group: Group): void {
   committed.sealed = group.sealed ?? committed.sealed
   committed.runs = group.runs ?? committed.runs
   committed.oldest = group.oldest ?? committed.oldest
+  committed.newestOperation = group.newestOperation ?? committed.newestOperation
   const { flags } = group
   if (flags.policy) committed.memo.clear()
   if (flags.realms) {

@@ -109,6 +109,8 @@ function byKey<T>(keys: readonly string[], find: (key: string) => T | undefined)
 }
 
 function findTombstone(context: TxContext, table: Table, key: string): Tombstone | undefined {
+  const { committed, unit } = context
+  if (!committed.hasTombstones && unit?.group.flags.tombstones !== true) return undefined
   const rows = context.connection
     .prepare<Tombstone>(
       'SELECT realm, revision, client, entered FROM tombstones WHERE table_number = ? AND key = ?',

@@ -31,6 +31,8 @@ export interface Committed {
   runs: readonly Run[]
   /** Removals up to this revision may have been forgotten. */
   oldest: number
+  /** No operation with criteria is newer than this revision. */
+  newestOperation: number
   erasing: ReadonlySet<RealmRef>
   /** False while no object ever left a realm: then inserts need not look for tombstones. */
   hasTombstones: boolean
@@ -45,14 +47,16 @@ export interface Committed {
 }
 
 export function loadCommitted(connection: Connection): Committed {
+  const counters = loadCounters(connection)
   return {
-    counters: loadCounters(connection),
+    counters,
     commits: 0,
     tables: loadTables(connection),
     sealed: loadSealed(connection),
     run: randomToken(9),
     runs: loadRuns(connection),
     oldest: loadOldest(connection),
+    newestOperation: counters.revision,
     erasing: loadErasing(connection),
     hasTombstones: loadHasTombstones(connection),
     largest: loadLargest(connection),

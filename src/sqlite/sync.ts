@@ -153,14 +153,11 @@ export function appliedWriter(context: WriteContext): AppliedWriter {
         .run(subject, txid, client, unit.nextRevision(), at)
     },
     prune(client, before, kept) {
-      const { connection } = context
-      const old = connection
-        .prepare<{ subject: string; txid: string }>(
-          'SELECT subject, txid FROM applied WHERE client = ? AND at < ?',
+      context.connection
+        .prepare(
+          'DELETE FROM applied WHERE client = ? AND at < ? AND txid NOT IN (SELECT value FROM json_each(?))',
         )
-        .all(client, before)
-      const remove = connection.prepare('DELETE FROM applied WHERE subject = ? AND txid = ?')
-      for (const { subject, txid } of old) if (!kept.has(txid)) remove.run(subject, txid)
+        .run(client, before, JSON.stringify([...kept]))
     },
   }
 }
@@ -181,9 +178,15 @@ export function eraseOperations(
 /** In place of the realms of an operation that is kept for all of them. */
 const EVERY_REALM = 0
 
-export function criteriaOperationReader({ connection }: TxContext): CriteriaOperationReader {
+export function criteriaOperationReader({
+  connection,
+  committed,
+  unit,
+}: TxContext): CriteriaOperationReader {
   return {
     since(table, realm, revision) {
+      const newest = unit?.group.newestOperation ?? committed.newestOperation
+      if (newest <= revision) return []
       const rows = [realm, EVERY_REALM].flatMap((place) =>
         connection
           .prepare<CriteriaOperation>(
@@ -209,6 +212,7 @@ export function criteriaOperationWriter(context: WriteContext): CriteriaOperatio
       )
       const revision = unit.revision()
       unit.operations += 1
+      unit.group.newestOperation = revision
       const insertFor = (realm: RealmRef) =>
         insert.run(
           realm,

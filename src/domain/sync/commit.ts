@@ -5,10 +5,11 @@ import { ensureOwnerRow } from '../rows/owner-row'
 import type { ObjectPut, ObjectRemoval, TimedObject } from '../store/objects'
 import type { RealmRef } from '../store/realms'
 import type { Table } from '../store/tables'
+import type { SatchelError } from '../value/error'
 import { FULL } from '../value/permission'
 import { changedProperties } from '../value/value'
 import { type Execution, type OwnedRealm, writingOf, writtenKey } from './execution'
-import { judgePut, judgeRefs, judgeRemoval } from './judge'
+import { isRejection, judgePut, judgeRefs, judgeRemoval } from './judge'
 import type { RowState } from './merge'
 import type { Row } from './overlay'
 import { type Kept, replay } from './replay'
@@ -124,12 +125,17 @@ async function removeRuled(run: Execution, row: Row, isJudged = false): Promise<
   noteWritten(run, row)
 }
 
-/** Rows of ordinary tables change no rights, so they are written in batches. */
-async function writePlain(
+/**
+ * Judges and writes rows of an ordinary table. They change no rights, so they are written in batches.
+ * `refused` is called for a row that may not be written, and the others go on; without it the refusal
+ * is thrown.
+ */
+export async function writePlain(
   run: Execution,
   table: Table,
   rows: readonly Row[],
   kept: Kept,
+  refused?: (row: Row, refusal: SatchelError) => void,
 ): Promise<void> {
   const { tx, push } = run
   const writing = writingOf(run, table)
@@ -143,7 +149,11 @@ async function writePlain(
   }
   for (const row of rows) {
     if (isPut(row)) {
-      const settled = await settle(run, row, kept)
+      const settled = await settle(run, row, kept).catch((error: unknown) => {
+        if (refused === undefined || !isRejection(error)) throw error
+        refused(row, error)
+        return undefined
+      })
       if (settled === 'removed') {
         if (row.before !== undefined) removals.push(removalOf(row))
         noteWritten(run, row)
@@ -205,7 +215,8 @@ function putOf(run: Execution, row: Row, placement: Placement): ObjectPut {
   if (state.kind !== 'row') throw new Error('a row that is put has an object')
   const revision = tx.unitRevision()
   // Rules may have set properties of their own.
-  if (changedProperties(state.object, draft.object).length > 0) {
+  const isOwn = draft.object === state.object
+  if (!isOwn && changedProperties(state.object, draft.object).length > 0) {
     disappoint(run, row)
     stampReplacement(state.stamps, state.object, draft.object, push.now, revision)
   }
@@ -235,9 +246,11 @@ function noteWritten({ tx, written, names }: Execution, { table, key, base }: Ro
     isAsSent: true,
     isRejected: false,
     revision,
-    names: new Set(),
+    names: NO_NAMES,
   })
 }
+
+const NO_NAMES: ReadonlySet<string> = new Set()
 
 /** The row is not what its client has assumed. */
 function disappoint({ names }: Execution, { table, key, base }: Row): void {
@@ -247,6 +260,6 @@ function disappoint({ names }: Execution, { table, key, base }: Row): void {
     isAsSent: false,
     isRejected: false,
     revision: undefined,
-    names: new Set(),
+    names: NO_NAMES,
   })
 }

@@ -30,6 +30,12 @@ export function createNames(): Names {
   }
 }
 
+function bothOf(one: NamedKey['names'], other: NamedKey['names']): NamedKey['names'] {
+  if (one === undefined || other === undefined) return undefined
+  if (other.size === 0) return one
+  return one.union(other)
+}
+
 function joined(known: NamedKey, added: NamedKey): NamedKey {
   const { base, names } = known
   const isBased = base !== undefined && added.base !== undefined
@@ -38,6 +44,6 @@ function joined(known: NamedKey, added: NamedKey): NamedKey {
     isAsSent: known.isAsSent && added.isAsSent,
     isRejected: known.isRejected || added.isRejected,
     revision: added.revision ?? known.revision,
-    names: names === undefined || added.names === undefined ? undefined : names.union(added.names),
+    names: bothOf(names, added.names),
   }
 }

@@ -1,4 +1,5 @@
 import { accessOf } from '../access/access'
+import { requireWriter } from '../access/actor'
 import type { RulesByTable } from '../object/writing'
 import { IMPORTED_REALM_RULES } from '../rows/realm-rows'
 import type { Database, WriteTx } from '../store/store'
@@ -41,6 +42,11 @@ const LARGE = 20_000
  */
 export async function pushTransactions(database: Database, given: Push): Promise<Pushed> {
   const push = { ...given, rulesByTable: rulesOfTransactions(given.rulesByTable) }
+  // The units find the rights of the actor remembered.
+  await database.read(async (tx) => {
+    await requireWriter(tx, push.actor, push.now)
+    await accessOf(tx, push.actor)
+  })
   const progress: Progress = {
     names: createNames(),
     rejections: [],
@@ -104,34 +110,32 @@ async function runUnit(
     first !== undefined && hasCriteria(first)
       ? await findCandidates(database, push.actor, first)
       : undefined
-  const own = await writeUnit(
-    database,
-    push,
-    unit.some((one) => keysOf(one) > LARGE),
-    async (tx) => {
+  const isLarge = unit.some((transaction) => keysOf(transaction) > LARGE)
+  const runAll = (isAlone: boolean) =>
+    writeUnit(database, push, isLarge, async (tx) => {
       const part = beginPart(progress)
       for (const transaction of unit) {
-        await executeOnce(
-          tx,
-          push,
-          transaction,
-          transaction === first ? candidates : undefined,
-          part,
-        )
+        const own = transaction === first ? candidates : undefined
+        await executeOnce(tx, push, transaction, own, part, isAlone)
       }
       return part
-    },
-  )
-  endPart(progress, own)
+    })
+  // A single transaction is the whole unit and needs no part of it, unless it is rejected.
+  const part = await runAll(unit.length === 1).catch((error: unknown) => {
+    if (!isRejection(error)) throw error
+    return runAll(false)
+  })
+  endPart(progress, part)
 }
 
-/** Executes a transaction in a part of the unit, unless it was executed before. */
+/** Executes a transaction in a part of the unit, or as the unit, unless it was executed before. */
 async function executeOnce(
   tx: WriteTx,
   push: Push,
   transaction: ClientTransaction,
   candidates: Candidates | undefined,
   part: Progress,
+  isAlone: boolean,
 ): Promise<void> {
   const { actor, client, now } = push
   const { txid } = transaction
@@ -140,30 +144,31 @@ async function executeOnce(
     noteAll(push, transaction, part.names, { isRejected: false, revision: applied.revision })
     return
   }
-  const before = { ...part.clock }
+  const { floor } = part.clock
   const names = createNames()
   const written = new Map<string, number>()
-  try {
-    await tx.attempt(async () => {
-      const access = await accessOf(tx, actor)
-      await execute(transaction, {
-        tx,
-        push,
-        clock: part.clock,
-        access,
-        overlay: createOverlay(tx, access),
-        names,
-        candidates,
-        owned: [],
-        written: createLayer(part.written, written),
-      })
-      await tx.applied.put(actor.subject, txid, client.number, now)
+  const work = async () => {
+    const access = await accessOf(tx, actor)
+    await execute(transaction, {
+      tx,
+      push,
+      clock: part.clock,
+      access,
+      overlay: createOverlay(tx, access),
+      names,
+      candidates,
+      owned: [],
+      written: createLayer(part.written, written),
     })
+    await tx.applied.put(actor.subject, txid, client.number, now)
+  }
+  try {
+    await (isAlone ? work() : tx.attempt(work))
     part.names.append(names)
     for (const [key, revision] of written) part.written.set(key, revision)
   } catch (error) {
-    if (!isRejection(error)) throw error
-    part.clock.floor = before.floor
+    if (isAlone || !isRejection(error)) throw error
+    part.clock.floor = floor
     reject(part, transaction, error)
     noteAll(push, transaction, part.names, { isRejected: true, revision: undefined })
     await tx.syncClients.noteRejection(client.number)

@@ -3,6 +3,7 @@ import type { Actor } from '../access/actor'
 import type { Writing } from '../object/writing'
 import type { RealmRef } from '../store/realms'
 import type { CriteriaOperation } from '../store/sync'
+import type { Table } from '../store/tables'
 import { parseStored, type WireObject } from '../value/value'
 import { multiOfIn } from './candidates'
 import { type Change, readChangeSpec } from './change'
@@ -21,8 +22,8 @@ interface KeptOperation {
   readonly actor: Actor
 }
 
-/** The kept operations that a transaction may have to replay, each read once. */
-export type Kept = Map<string, readonly KeptOperation[]>
+/** The kept operations that a transaction may have to replay, each read once: by table and place. */
+export type Kept = Map<Table, Map<string, readonly KeptOperation[]>>
 
 /**
  * Rule 7 of merging: the operations with criteria of other clients that came after the base of a row
@@ -60,8 +61,10 @@ async function operationsSince(
   base: number,
   known: Kept,
 ): Promise<readonly KeptOperation[]> {
-  const name = `${table.number} ${realm} ${base}`
-  const found = known.get(name)
+  const name = `${realm} ${base}`
+  const ofTable = known.get(table) ?? new Map<string, readonly KeptOperation[]>()
+  known.set(table, ofTable)
+  const found = ofTable.get(name)
   if (found !== undefined) return found
   const since = await tx.criteriaOps.since(table.number, realm, base)
   const operations = since
@@ -72,7 +75,7 @@ async function operationsSince(
       change: kept.change === null ? [] : readChangeSpec(parseStored(kept.change)),
       actor: { subject: kept.subject, email: kept.email, name: null, scopes: new Set<never>() },
     }))
-  known.set(name, operations)
+  ofTable.set(name, operations)
   return operations
 }
 

@@ -3,13 +3,13 @@ import type { Database, ReadTx, WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
 import type { SatchelError } from '../value/error'
 import { type WireObject, getOwn } from '../value/value'
-import { addOwnerRows, commitRows } from './commit'
+import { addOwnerRows, commitRows, writePlain } from './commit'
 import { type Execution, type Push, originOf } from './execution'
 import { isRejection } from './judge'
 import { mergeWhole } from './merge'
 import type { NamedKey } from './named'
 import { type Names, createNames } from './names'
-import { createOverlay } from './overlay'
+import { type Row, createOverlay } from './overlay'
 import type { ClientTransaction, Operation } from './request'
 import {
   type Progress,
@@ -31,7 +31,7 @@ interface UploadedRow {
 }
 
 /** Rows of one unit. */
-const UNIT_ROWS = 500
+const UNIT_ROWS = 250
 /** Realms come before those who are in them, and these before the rest. */
 const FIRST: readonly string[] = ['realms', 'members', 'roles']
 /** The owner of rows that were written before any login. */
@@ -140,50 +140,50 @@ async function uploadBatch(
   batch: readonly UploadedRow[],
   part: Progress,
 ): Promise<Progress & { readonly refusal: SatchelError | undefined }> {
-  let refusal: SatchelError | undefined
-  for (const row of batch) {
-    const refused = await upload(tx, push, row, part)
-    refusal ??= refused
+  let first: SatchelError | undefined
+  const refuse = (row: UploadedRow, refusal: SatchelError) => {
+    first ??= refusal
+    note(push, row, part.names, { isRejected: true })
+  }
+  for (const row of batch.filter(({ table }) => table.builtIn)) {
+    const refusal = await uploadRuled(tx, push, row, part)
+    if (refusal !== undefined) refuse(row, refusal)
     await tx.breathe()
   }
-  if (refusal !== undefined) await tx.syncClients.noteRejection(push.client.number)
-  return { ...part, refusal }
+  const plain = batch.filter(({ table }) => !table.builtIn)
+  for (const [table, rows] of Map.groupBy(plain, ({ table: its }) => its)) {
+    const run = await begin(tx, push, part, part.names, part.written)
+    await run.overlay.load(
+      table,
+      rows.map(({ key }) => key),
+    )
+    const uploaded = new Map<Row, UploadedRow>()
+    for (const row of rows) {
+      const found = merge(run, row, part.names)
+      if (found !== undefined) uploaded.set(found, row)
+    }
+    await writePlain(run, table, [...uploaded.keys()], new Map(), (found, refusal) =>
+      refuse(uploaded.get(found)!, refusal),
+    )
+  }
+  if (first !== undefined) await tx.syncClients.noteRejection(push.client.number)
+  return { ...part, refusal: first }
 }
 
-/** Stores one row; resolves to the refusal when it may not be stored. */
-async function upload(
+/** Stores a row of a built-in table; resolves to the refusal when it may not be stored. */
+async function uploadRuled(
   tx: WriteTx,
   push: Push,
   row: UploadedRow,
   part: Progress,
 ): Promise<SatchelError | undefined> {
-  const { operation, position, table, key, values } = row
-  const base = push.baseOf(operation)
-  const say = (to: Names, note: Partial<NamedKey>) =>
-    to.note(table.name, operation.keys[position] ?? key, {
-      base,
-      isAsSent: false,
-      isRejected: false,
-      revision: undefined,
-      names: new Set(Object.keys(values)),
-      ...note,
-    })
   const names = createNames()
   const written = new Map<string, number>()
   try {
     await tx.attempt(async () => {
       const run = await begin(tx, push, part, names, written)
-      await run.overlay.load(table, [key])
-      const found = run.overlay.get(table, key)
-      if (found === undefined) return
-      const { state } = found
-      const isKept = state.kind === 'row' && !isNewer(key, values, state.object)
-      say(names, { isAsSent: !isKept && !found.isTaken })
-      if (isKept) return
-      found.state = mergeWhole(state, 'upsert', values, originOf(run, operation, found)).state
-      found.isTouched = true
-      found.isShared = true
-      found.base = base
+      await run.overlay.load(row.table, [row.key])
+      merge(run, row, names)
       await commitRows(run)
     })
     part.names.append(names)
@@ -191,9 +191,40 @@ async function upload(
     return undefined
   } catch (error) {
     if (!isRejection(error)) throw error
-    say(part.names, { isRejected: true })
     return error
   }
+}
+
+/** Merges a row into what is there; undefined when that stays as it is. */
+function merge(run: Execution, row: UploadedRow, names: Names): Row | undefined {
+  const { operation, table, key, values } = row
+  const found = run.overlay.get(table, key)
+  if (found === undefined) return undefined
+  const { state } = found
+  const isKept = state.kind === 'row' && !isNewer(key, values, state.object)
+  note(run.push, row, names, { isAsSent: !isKept && !found.isTaken })
+  if (isKept) return undefined
+  found.state = mergeWhole(state, 'upsert', values, originOf(run, operation, found)).state
+  found.isTouched = true
+  found.isShared = true
+  found.base = run.push.baseOf(operation)
+  return found
+}
+
+function note(
+  push: Push,
+  { operation, position, table, key, values }: UploadedRow,
+  names: Names,
+  more: Partial<NamedKey>,
+): void {
+  names.note(table.name, operation.keys[position] ?? key, {
+    base: push.baseOf(operation),
+    isAsSent: false,
+    isRejected: false,
+    revision: undefined,
+    names: new Set(Object.keys(values)),
+    ...more,
+  })
 }
 
 async function begin(
