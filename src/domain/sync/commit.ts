@@ -9,7 +9,7 @@ import type { SatchelError } from '../value/error'
 import { FULL } from '../value/permission'
 import { changedProperties } from '../value/value'
 import { type Execution, type OwnedRealm, writingOf, writtenKey } from './execution'
-import { isRejection, judgePut, judgeRefs, judgeRemoval } from './judge'
+import { isRejection, judgePut, judgeRefs, judgeRemoval, judgeSize } from './judge'
 import type { RowState } from './merge'
 import type { Row } from './overlay'
 import { type Kept, replay } from './replay'
@@ -191,6 +191,7 @@ async function settle(
     disappoint(run, row)
     return undefined
   }
+  if (run.push.limits !== undefined) judgeSize(own, table, run.push.limits)
   await judgeRefs(writing, own)
   if (!(await replay(run, row, own.realm.ref, kept))) return own
   disappoint(run, row)

@@ -1,9 +1,11 @@
 import { authorizePut, authorizeRemoval, refuseInvisible } from '../object/authorize'
 import { needsReadableRefs, requireReadableRefs } from '../object/authorize'
 import type { Draft } from '../object/draft'
+import { createEntryLimiter, requireFewProperties, type WriteLimits } from '../object/limits'
 import { place } from '../object/placement'
 import { type Placement, type Writing, rulesOf } from '../object/writing'
 import type { TimedObject } from '../store/objects'
+import type { Table } from '../store/tables'
 import { SatchelError, quoted } from '../value/error'
 import { keyOf, requireIdText } from '../value/key'
 import { type WireObject, requireWireObject, setOwn } from '../value/value'
@@ -31,6 +33,14 @@ export async function judgePut(
     return placement
   }
   return rules.authorizePut(writing, placement)
+}
+
+/** Throws `UNPROCESSABLE` for an object that is too much (design.md §6 limits by default). */
+export function judgeSize({ draft }: Placement, table: Table, limits: WriteLimits): void {
+  requireFewProperties(draft, '', limits)
+  if (table.indexes.length === 0) return
+  const perObject = { ...limits, maxRequestEntries: Infinity }
+  createEntryLimiter(table, perObject)(draft.object, '')
 }
 
 /** Checks the references that a put adds (design.md §5.9). Throws `BLOB_NOT_READABLE`. */

@@ -1,4 +1,5 @@
 import type { Actor } from '../../../src/domain/access/actor'
+import type { WriteLimits } from '../../../src/domain/object/limits'
 import { removeObject } from '../../../src/domain/object/remove'
 import { upsertObjects } from '../../../src/domain/object/upsert'
 import type { RulesByTable } from '../../../src/domain/object/writing'
@@ -109,6 +110,7 @@ export interface SendOptions {
   readonly base?: number | undefined
   readonly now?: number
   readonly rulesByTable?: RulesByTable
+  readonly limits?: WriteLimits
   readonly isUpload?: boolean
   /** Of the transactions, in order; new ones without it. */
   readonly txids?: readonly string[]
@@ -155,6 +157,7 @@ export async function connect(
       baseOf: () => base,
       now,
       rulesByTable,
+      ...(options.limits === undefined ? {} : { limits: options.limits }),
     })
     seen = await revisionOf(database)
     return pushed

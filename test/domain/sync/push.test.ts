@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import { rowRulesWith } from '../../../src/domain/rows/row-rules'
-import type { Pushed } from '../../../src/domain/sync/push'
+import { ROW_RULES, rowRulesWith } from '../../../src/domain/rows/row-rules'
+import { type Pushed, pushTransactions } from '../../../src/domain/sync/push'
+import { readSyncRequest } from '../../../src/domain/sync/request'
 import { NOW, refusalOf } from '../../contract/fixture'
 import {
   card,
@@ -8,6 +9,7 @@ import {
   connect,
   drop,
   insert,
+  person,
   put,
   read,
   revisionOf,
@@ -185,6 +187,65 @@ describe('a transaction of a client', () => {
     expect(pushed.rejections).toEqual([])
     expect(await read(database, 'unknown', key)).toEqual(value)
     expect(await read(database, 'roles', '["rlm-team","doer"]')).toMatchObject(roles)
+  })
+
+  test('with an object that is too much is rejected, whatever the size of the request', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const alice = await connect(database, 'alice')
+    const limits = {
+      maxObjects: 1,
+      maxRows: 1,
+      maxEntries: 5,
+      maxRequestEntries: 5,
+      maxProperties: 8,
+    }
+    const tags = Array.from({ length: 9 }, (_, n) => `t${n}`)
+    const many = Object.fromEntries(tags.map((tag) => [tag, 1]))
+    const pushed = await alice.send(
+      [
+        [insert(card('a', { tags }))],
+        [insert(card('b', many))],
+        [insert(card('c', { title: 'x' }), card('d', { title: 'x' }), card('e', { title: 'x' }))],
+      ],
+      { limits },
+    )
+    expect(
+      pushed.rejections.map(({ message }) => /maxEntries|maxProperties/.exec(message)?.[0]),
+    ).toEqual(['maxEntries', 'maxProperties'])
+    expect(await read(database, 'cards', 'e')).toBeDefined()
+  })
+
+  test('can be executed again: it does not change the request', async () => {
+    const add = { '@@propmod': { add: 1 } }
+    const operations = [
+      insert(card('a', { deep: { n: 5 } })),
+      change('a', { 'deep.n': add }),
+      change('a', { other: { n: 5 } }),
+      change('a', { 'other.n': add }),
+    ]
+    const { transactions } = readSyncRequest({
+      clientIdentity: 'one',
+      schema: {},
+      changes: [
+        { table: 'cards', muts: operations.map((mut) => ({ ...mut, txid: 't', ts: NOW })) },
+      ],
+    })
+    for (let run = 0; run < 2; run += 1) {
+      await using world = await setupPush()
+      const { database } = world
+      const client = await database.write((tx) => tx.syncClients.ensure('alice', 'one', NOW))
+      await pushTransactions(database, {
+        actor: person('alice'),
+        client,
+        transactions,
+        baseOf: () => 1_000,
+        now: NOW,
+        rulesByTable: ROW_RULES,
+      })
+      const stored = await read(database, 'cards', 'a')
+      expect(stored).toMatchObject({ deep: { n: 6 }, other: { n: 6 } })
+    }
   })
 
   test('whose unit fails leaves everything as it was, and can be sent again', async () => {
