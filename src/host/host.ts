@@ -6,6 +6,7 @@ import { createWebhook, type Webhook } from '../auth/person/webhook'
 import { createProviders, type Providers } from '../auth/provider/providers'
 import type { Clock } from '../clock'
 import { type BlobKeeper, createBlobKeeper } from '../domain/blob/keeper'
+import { createHistoryKeeper } from '../domain/sync/keeper'
 import type { Job } from '../domain/store/records'
 import { createJobRunner, type JobRunner } from '../domain/job/job-runner'
 import { MAINTENANCE } from '../domain/object/maintenance'
@@ -104,6 +105,7 @@ export async function openHost(database: Database, context: HostContext): Promis
   const addressOf = async (tx: ReadTx) => (await findPublicAddress(tx)) ?? context.addressOf(name)
   const report = (error: unknown) => reportBlobs(name, error)
   const blobKeeper = stack.use(createBlobKeeper({ database, bytes: blobs, clock, report }))
+  stack.use(createHistoryKeeper({ database, clock, report: (error) => reportHistory(name, error) }))
   const imports = importSteps({ contents: blobs, archives: ZIP, scratch })
   const steps = { ...MAINTENANCE, ...imports, ...REMOVAL_STEPS }
   await reportResumed(database)
@@ -131,6 +133,10 @@ export async function openHost(database: Database, context: HostContext): Promis
 /** Logs a failure of the blob store that no request can be told about. */
 export function reportBlobs(database: string, error: unknown): void {
   serverLog.error('The blob store failed', { database, error })
+}
+
+function reportHistory(database: string, error: unknown): void {
+  serverLog.error('Old history could not be removed', { database, error })
 }
 
 /** Logs the jobs that an earlier process did not finish: the runner continues them. */

@@ -103,7 +103,7 @@ export interface Database extends AsyncDisposable {
   duty(name: DutyName, granted: () => void): Duty
 }
 
-export type DutyName = 'jobs' | 'mails' | 'blobs'
+export type DutyName = 'jobs' | 'mails' | 'blobs' | 'history'
 
 /** Disposing gives the duty back, or stops asking for it. */
 export interface Duty extends AsyncDisposable {

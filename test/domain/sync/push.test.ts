@@ -248,7 +248,7 @@ describe('a transaction of a client', () => {
     }
   })
 
-  test('whose unit fails leaves everything as it was, and can be sent again', async () => {
+  test('is refused with its whole request when the database is closed', async () => {
     await using world = await setupPush()
     const { database } = world
     const alice = await connect(database, 'alice')

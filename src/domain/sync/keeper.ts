@@ -1,0 +1,67 @@
+import type { Clock } from '../../clock'
+import type { Database, WriteTx } from '../store/store'
+import { DAY, HOUR, MINUTE } from '../value/time'
+
+/** Forgets, in the background, the history that no client is owed any more. */
+export interface HistoryKeeper extends AsyncDisposable {
+  /** Forgets now, after the work under way, with or without the duty. */
+  forget(): Promise<void>
+}
+
+export interface HistoryKeeperParts {
+  readonly database: Database
+  readonly clock: Clock
+  /** Called with errors; the next time tries again. */
+  readonly report: (error: unknown) => void
+  /** The time until the first look for old history, and between two of them, ms. */
+  readonly after?: number
+  readonly every?: number
+}
+
+/**
+ * How long deletions, operations with criteria and clients are remembered, ms: a client that was
+ * away for longer gets everything anew (§3 of live sync).
+ */
+export const RETENTION = 180 * DAY
+
+/** Removed in one unit. */
+const BATCH = 1_000
+
+/** Works while its database is open and this process has the duty `history`. */
+export function createHistoryKeeper(parts: HistoryKeeperParts): HistoryKeeper {
+  const { database, clock, report, after = MINUTE, every = 6 * HOUR } = parts
+  let isStopped = false
+  let working = Promise.resolve()
+  const duty = database.duty('history', () => undefined)
+
+  async function forgetOld(): Promise<void> {
+    const before = clock.now() - RETENTION
+    await repeat((tx) => tx.runs.prune(before, BATCH))
+    await repeat((tx) => tx.syncClients.prune(before, BATCH))
+  }
+
+  function forget(): Promise<void> {
+    working = working.then(forgetOld).catch(report)
+    return working
+  }
+
+  async function repeat(step: (tx: WriteTx) => ReturnType<WriteTx['runs']['prune']>) {
+    while (!isStopped && (await database.write(step)) > 0);
+  }
+
+  const look = () => void (duty.isMine && forget())
+  const first = setTimeout(look, after)
+  const timer = setInterval(look, every)
+  first.unref()
+  timer.unref()
+  return {
+    forget,
+    async [Symbol.asyncDispose]() {
+      isStopped = true
+      clearTimeout(first)
+      clearInterval(timer)
+      await working
+      await duty[Symbol.asyncDispose]()
+    },
+  }
+}

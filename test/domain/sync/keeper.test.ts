@@ -1,0 +1,47 @@
+import { expect, test } from 'bun:test'
+import { createHistoryKeeper } from '../../../src/domain/sync/keeper'
+import { DAY } from '../../auth/setup'
+import { NOW } from '../../contract/fixture'
+import { card, connect, insert, put, removeAs, setupPush } from './push-setup'
+
+test('forgets deletions, operations and clients after 180 days, and no sooner', async () => {
+  await using world = await setupPush()
+  const { database, clock } = world
+  const start = NOW
+  await put(database, 'cards', [card('a'), card('b')], start)
+  await removeAs(database, 'cards', 'a', start)
+  const alice = await connect(database, 'alice', 'one')
+  await alice.send([[insert(card('c'))]], { txids: ['txid'], now: start })
+  const criteria = { index: 'list', range: { type: 3 } }
+  await alice.send([[{ type: 'delete', keys: [], criteria }]], { now: start })
+  const state = () =>
+    database.read(async (tx) => {
+      const table = await tx.tables.find('cards')
+      const realm = await tx.realms.find('alice')
+      return {
+        tombstone: (await tx.objects.findTombstone(table!, 'a')) !== undefined,
+        operation: (await tx.criteriaOps.since(table!.number, realm!.ref, 0)).length === 1,
+        client: (await tx.syncClients.find('alice', 'one')) !== undefined,
+        applied: (await tx.applied.find('alice', 'txid')) !== undefined,
+        isWhole: (await tx.runs.oldest()) === 0,
+      }
+    })
+  const report = (error: unknown) => {
+    throw error
+  }
+  await using keeper = createHistoryKeeper({ database, clock, report })
+  const all = { tombstone: true, operation: true, client: true, applied: true, isWhole: true }
+  clock.advance(NOW + 180 * DAY - clock.now())
+  await keeper.forget()
+  expect(await state()).toEqual(all)
+  await removeAs(database, 'cards', 'b', clock.now())
+  clock.advance(DAY)
+  await keeper.forget()
+  const none = { tombstone: false, operation: false, client: false, applied: false }
+  expect(await state()).toEqual({ ...none, isWhole: false })
+  const kept = await database.read(async (tx) => {
+    const table = await tx.tables.find('cards')
+    return tx.objects.findTombstone(table!, 'b')
+  })
+  expect(kept).toBeDefined()
+})
