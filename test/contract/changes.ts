@@ -112,6 +112,25 @@ export function describeChanges(openStore: OpenStore): void {
       expect(found).toEqual({ changes: [], next: undefined })
     })
 
+    test('of some tables alone are those of the tables that are named', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const things = await declareIn(database, 'things')
+      const others = await declareIn(database, 'others')
+      await database.write(async (tx) => {
+        await tx.objects.put(things, [fresh('a'), fresh('b')], NOW)
+        await tx.objects.put(others, [fresh('c'), fresh('d')], NOW)
+      })
+      await database.write((tx) => remove(tx, things, 'b'))
+      await database.write((tx) => remove(tx, others, 'd'))
+      const realms = new Set([PUBLIC_REALM_REF])
+      const { changes, next } = await database.read((tx) =>
+        tx.objects.changes(realms, 0, Infinity, WHOLE, new Set(['others'])),
+      )
+      expect(changes.map(({ table, key }) => `${table} ${key}`)).toEqual(['others c', 'others d'])
+      expect(next).toBeUndefined()
+    })
+
     test('of the unit itself are seen in it', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
