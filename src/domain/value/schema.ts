@@ -98,12 +98,12 @@ export function requireTableName(table: string, position?: Position): void {
   if (Buffer.byteLength(table) > MAX_TABLE_NAME_BYTES) {
     refuse(table, position, `a table name has at most ${MAX_TABLE_NAME_BYTES} bytes`)
   }
-  if (isReservedTableName(table)) {
-    refuse(table, position, 'this table name is reserved; choose another')
+  if (table.startsWith('$')) {
+    refuse(table, position, 'names that begin with "$" are reserved for clients; choose another')
   }
 }
 
-/** True for the names that addresses use for something else (design.md §6). */
+/** True for the names that short addresses use for something else (design.md §6). */
 export function isReservedTableName(name: string): boolean {
   return name.startsWith('$') || RESERVED_TABLE_NAMES.has(name)
 }

@@ -27,8 +27,8 @@ test('reports line and column of a fault in a stores text', () => {
 })
 
 test('tells the place of a name that no table may have', () => {
-  expect(told('{\n  "items": "@id",\n  "users": "@id"\n}')).toBe(
-    'INVALID_SCHEMA: Table "users", line 3, column 3: this table name is reserved; choose another',
+  expect(told('{\n  "items": "@id",\n  "$jobs": "@id"\n}')).toBe(
+    'INVALID_SCHEMA: Table "$jobs", line 3, column 3: names that begin with "$" are reserved for clients; choose another',
   )
   expect(told('{"items": {"id": "@"}}')).toBe(
     'INVALID_SCHEMA: Table "items", line 1, column 2: write a stores text such as "@id, title", or null',

@@ -150,6 +150,10 @@ describe('parseStores', () => {
   })
 })
 
+/** Short addresses use these names for something else; tables may have them. */
+const RESERVED =
+  'users token sync changes blob import export clients whitelist oauth my all public'.split(' ')
+
 describe('requireTableName', () => {
   test('accepts names that are addresses and text', () => {
     for (const name of [
@@ -160,6 +164,7 @@ describe('requireTableName', () => {
       'Users',
       '__proto__',
       'a$',
+      ...RESERVED,
     ]) {
       expect(() => requireTableName(name)).not.toThrow()
     }
@@ -174,9 +179,6 @@ describe('requireTableName', () => {
     ['\udc00', 'well-formed'],
     ['é'.repeat(65), 'at most 128 bytes'],
     ['$jobs', 'reserved'],
-    ...'users token sync changes blob import export clients whitelist oauth my all public'
-      .split(' ')
-      .map((name) => [name, 'reserved'] as const),
   ])('refuses %p', (name, reason) => {
     const error = refusal(() => parseStores({ [name]: '@id' }))
     expect(error.code).toBe('INVALID_SCHEMA')
