@@ -1,0 +1,74 @@
+import { type Access, accessOf, mayRead } from '../access/access'
+import type { Actor } from '../access/actor'
+import { PUBLIC_REALM_REF, type RealmRef } from '../store/realms'
+import type { Awaitable } from '../store/records'
+import type { ReadTx } from '../store/store'
+
+/** What an actor sees through live sync in one snapshot: the rules of `/my` (protocol.md §4.7). */
+export interface Visibility {
+  /**
+   * The ids of the realms whose content the actor sees, sorted. The private realm is among them
+   * before it has its first object.
+   */
+  readonly realms: readonly string[]
+  /** The ids of the realms with an open or rejected invitation for the actor, sorted. */
+  readonly inviteRealms: readonly string[]
+  /** The realms of both lists by id, except a private realm without objects. */
+  readonly refs: ReadonlyMap<string, RealmRef>
+  /** The keys of the actor's rows in `members` by realm, where the actor is invited. */
+  readonly invitations: ReadonlyMap<RealmRef, ReadonlySet<string>>
+  /** True when the actor sees a row of this table with this key in this realm. */
+  sees(table: string, realm: RealmRef, key: string): boolean
+}
+
+/** The visibility of an actor, remembered until policy changes. */
+export function visibilityOf(tx: ReadTx, actor: Actor): Awaitable<Visibility> {
+  // Neither contains a line break: user ids and addresses have no control characters.
+  return tx.remember(`visibility\n${actor.subject ?? ''}\n${actor.email ?? ''}`, () =>
+    loadVisibility(tx, actor),
+  )
+}
+
+async function loadVisibility(tx: ReadTx, actor: Actor): Promise<Visibility> {
+  const access = await accessOf(tx, actor)
+  const refs = new Map<string, RealmRef>()
+  const realms = new Set(actor.subject === null ? [] : [actor.subject])
+  const inviteRealms = new Set<string>()
+  for (const ref of access.realmRefs) {
+    const realm = await tx.realms.findByRef(ref)
+    if (realm === undefined) continue
+    refs.set(realm.id, ref)
+    realms.add(realm.id)
+  }
+  for (const ref of access.pending.keys()) {
+    const realm = await tx.realms.findByRef(ref)
+    if (realm === undefined || realms.has(realm.id)) continue
+    refs.set(realm.id, ref)
+    inviteRealms.add(realm.id)
+  }
+  const ownPublicRows = await findOwnPublicRows(tx, access)
+  return {
+    realms: [...realms].toSorted(),
+    inviteRealms: [...inviteRealms].toSorted(),
+    refs,
+    invitations: access.pending,
+    sees(table, realm, key) {
+      if (table === 'members' && realm === PUBLIC_REALM_REF) return ownPublicRows.has(key)
+      return mayRead(access, table, realm, () => key)
+    },
+  }
+}
+
+/** Of the `members` rows in `rlm-public` everyone sees only their own. */
+async function findOwnPublicRows(tx: ReadTx, access: Access): Promise<ReadonlySet<string>> {
+  const { subject, pending } = access
+  const open = pending.get(PUBLIC_REALM_REF) ?? []
+  if (subject === null) return new Set(open)
+  const memberships = await tx.memberships.ofUserIn(subject, PUBLIC_REALM_REF)
+  const keys = memberships
+    .filter(({ source }) => source.startsWith(MEMBERS))
+    .map(({ source }) => source.slice(MEMBERS.length))
+  return new Set([...keys, ...open])
+}
+
+const MEMBERS = 'members:'
