@@ -37,6 +37,11 @@ export async function declareTables(
     if (schema === null) await hide(tx, name)
     else await declare(tx, name, schema, { now, idPrefixes })
   }
+  await requireFewTables(tx)
+}
+
+/** Throws `UNPROCESSABLE` when the unit has made more tables than a database may have. */
+export async function requireFewTables(tx: WriteTx): Promise<void> {
   const count = (await tx.tables.list()).length
   if (count <= MOST_TABLES) return
   throw new SatchelError(

@@ -1,0 +1,448 @@
+import { type Actor, requireStanding } from '../access/actor'
+import type { Change, ChangePosition, ChunkSize, TimedObject } from '../store/objects'
+import type { RealmRef } from '../store/realms'
+import type { Database, ReadTx } from '../store/store'
+import type { Table } from '../store/tables'
+import { nextTurn } from '../value/turn'
+import { addChange, addNamedRow, createOperations, type Operations } from './message'
+import type { Named, NamedKey, Rejection } from './named'
+import type { SyncRequest } from './request'
+import { formatRevision, placeRevision } from './revision'
+import { echoSchema } from './schema'
+import { type Visibility, visibilityOf } from './visible'
+
+/** A request of sync whose changes have been stored. */
+export interface Pull {
+  readonly actor: Actor
+  readonly request: SyncRequest
+  readonly named: Named
+  readonly rejections: readonly Rejection[]
+}
+
+/** A part of an answer. */
+export interface AnswerPart {
+  readonly text: string
+  /** Present in the last part. */
+  readonly end?: AnswerEnd
+}
+
+/** What the client has when it has received an answer. */
+export interface AnswerEnd {
+  readonly revision: number
+  /** The same as it is sent. */
+  readonly serverRevision: string
+  /** Realms are left out so that the client drops its copies of them and fetches them whole. */
+  readonly realms: readonly string[]
+  readonly inviteRealms: readonly string[]
+}
+
+/** One short read of an answer. */
+const CHUNK: ChunkSize = { rows: 1_000, bytes: 256 * 1024 }
+/** The length of a part, in characters. */
+const PART = 256 * 1024
+
+/**
+ * The answer to a request of sync as JSON, part by part (protocol.md §4.3): everything that changed
+ * since the client's last pull, and every key of the request that is not as the client has assumed
+ * (rule 8 of merging). Realms that are new to the client are sent whole, in short reads, while others
+ * write; the answer ends with a snapshot of all changes since it began, whose revision comes last.
+ * Throws as `requireStanding`, which each read asks again.
+ */
+export async function* answerSync(database: Database, pull: Pull): AsyncGenerator<AnswerPart> {
+  const first = await database.read((tx) => begin(tx, pull))
+  const { plan } = first
+  let text = headOf(database, plan)
+  let separator = ''
+  const add = (entries: string) => {
+    if (entries === '') return
+    text += separator + entries
+    separator = ','
+  }
+  let closing: Closing = { entries: '', next: plan.revision }
+  if (first.closing !== undefined) {
+    closing = first.closing
+    add(closing.entries)
+  } else {
+    for await (const entries of stream(database, plan)) {
+      add(entries)
+      if (text.length < PART) continue
+      yield { text }
+      text = ''
+    }
+  }
+  while (closing.next !== undefined) {
+    const from: number | ChangePosition = closing.next
+    closing = await database.read((tx) => close(tx, plan, from))
+    add(closing.entries)
+    if (text.length < PART || closing.next === undefined) continue
+    yield { text }
+    text = ''
+    await nextTurn()
+  }
+  const { revision, serverRevision } = closing
+  text += `],"serverRevision":${JSON.stringify(serverRevision)}}`
+  const { realms, inviteRealms } = plan
+  yield { text, end: { revision, serverRevision, realms, inviteRealms } }
+}
+
+/** What an answer will hold, decided once, when it begins. */
+interface Plan {
+  readonly pull: Pull
+  /** The revision of the snapshot in which it was made. */
+  readonly revision: number
+  /** The client has everything up to here in its `known` realms. */
+  readonly base: number
+  /** The lists of the answer, as ids. */
+  readonly realms: readonly string[]
+  readonly inviteRealms: readonly string[]
+  /** The listed realms that the client has, and those that it gets whole. */
+  readonly known: ReadonlySet<RealmRef>
+  readonly fresh: ReadonlySet<RealmRef>
+  /** The listed invitations, and those that the client does not know. */
+  readonly invitations: ReadonlySet<RealmRef>
+  readonly newInvitations: ReadonlySet<RealmRef>
+  /** The tables that the client syncs, by name. */
+  readonly tables: ReadonlyMap<string, Table>
+  /** Those that the client gets whole. */
+  readonly newTables: ReadonlySet<string>
+  /** The named keys that are not as the client has assumed. */
+  readonly pending: readonly PendingKey[]
+}
+
+/** A key that a request named, and what the request did to it. */
+interface PendingKey {
+  readonly table: string
+  readonly key: string
+  readonly named: NamedKey
+}
+
+/** Plans the answer, and reads all of it when nothing has to be sent whole. */
+async function begin(
+  tx: ReadTx,
+  pull: Pull,
+): Promise<{ readonly plan: Plan; readonly closing?: Closing }> {
+  await requireStanding(tx, pull.actor)
+  const plan = await makePlan(tx, pull)
+  const { fresh, newTables, pending, base } = plan
+  if (fresh.size > 0 || newTables.size > 0 || pending.length > CHUNK.rows) return { plan }
+  const named = await pendingRows(tx, plan, 0)
+  if (named.next !== undefined) return { plan }
+  const closing = await close(tx, plan, base)
+  return { plan, closing: { ...closing, entries: joined(named.entries, closing.entries) } }
+}
+
+async function makePlan(tx: ReadTx, pull: Pull): Promise<Plan> {
+  const { lastPull } = pull.request
+  const revision = await tx.revision()
+  const visibility = await visibilityOf(tx, pull.actor)
+  const base = await baseOf(tx, pull.request, revision)
+  const omitted = await omittedRealms(tx, pull.request, visibility, base)
+  const realms = visibility.realms.filter((id) => !omitted.has(id))
+  const inviteRealms = visibility.inviteRealms.filter((id) => !omitted.has(id))
+  const had = new Set(lastPull?.realms)
+  const hadInvitations = had.union(new Set(lastPull?.inviteRealms))
+  const refsOf = (ids: readonly string[]) =>
+    new Set(ids.flatMap((id) => visibility.refs.get(id) ?? []))
+  const tables = await tablesOf(tx, pull.request)
+  return {
+    pull,
+    revision,
+    base: base ?? 0,
+    realms,
+    inviteRealms,
+    known: refsOf(realms.filter((id) => had.has(id))),
+    fresh: refsOf(realms.filter((id) => !had.has(id))),
+    invitations: refsOf(inviteRealms),
+    newInvitations: refsOf(inviteRealms.filter((id) => !hadInvitations.has(id))),
+    tables,
+    newTables: new Set(
+      lastPull === undefined
+        ? []
+        : [...tables.keys()].filter((name) => !isInitiallySynced(pull.request, name)),
+    ),
+    pending: pendingOf(pull.named),
+  }
+}
+
+function isInitiallySynced({ tables }: SyncRequest, name: string): boolean {
+  return tables.get(name)?.isInitiallySynced === true
+}
+
+/** The revision of the last pull; undefined when there was none that changes can be counted from. */
+async function baseOf(
+  tx: ReadTx,
+  { lastPull }: SyncRequest,
+  revision: number,
+): Promise<number | undefined> {
+  if (lastPull === undefined) return undefined
+  const base = placeRevision(await tx.runs.list(), revision, lastPull.serverRevision)
+  return base === undefined || base < (await tx.runs.oldest()) ? undefined : base
+}
+
+/**
+ * Realms of which the client has what no changes can correct: all of them when its revision is unknown
+ * or too old, else those that were deleted and made again since.
+ */
+async function omittedRealms(
+  tx: ReadTx,
+  { lastPull }: SyncRequest,
+  { realms, inviteRealms, refs }: Visibility,
+  base: number | undefined,
+): Promise<ReadonlySet<string>> {
+  const had = new Set([...(lastPull?.realms ?? []), ...(lastPull?.inviteRealms ?? [])])
+  const listed = [...realms, ...inviteRealms].filter((id) => had.has(id))
+  if (base === undefined) return new Set(listed)
+  const omitted = new Set<string>()
+  for (const id of listed) {
+    const ref = refs.get(id)
+    if (ref === undefined || (await tx.realms.bornAt(ref)) <= base) continue
+    // A private realm is listed before it has its first object.
+    if (await tx.realms.isRetired(id)) omitted.add(id)
+  }
+  return omitted
+}
+
+async function tablesOf(tx: ReadTx, { tables }: SyncRequest): Promise<Map<string, Table>> {
+  const synced = new Map<string, Table>()
+  for (const [name, { isMarked }] of tables) {
+    const table = isMarked ? await tx.tables.find(name) : undefined
+    if (table !== undefined && !table.hidden) synced.set(name, table)
+  }
+  return synced
+}
+
+function pendingOf(named: Named): PendingKey[] {
+  const pending: PendingKey[] = []
+  for (const [table, keys] of named) {
+    for (const [key, one] of keys) if (isPending(one)) pending.push({ table, key, named: one })
+  }
+  return pending
+}
+
+function isPending({ isAsSent, isRejected }: NamedKey): boolean {
+  return !isAsSent || isRejected
+}
+
+function headOf(database: Database, { pull, realms, inviteRealms, tables }: Plan): string {
+  const fields = {
+    dbId: database.id,
+    realms,
+    inviteRealms,
+    schema: echoSchema(pull.request.tables, tables),
+    rejections: pull.rejections,
+  }
+  return `${JSON.stringify(fields).slice(0, -1)},"changes":[`
+}
+
+function joined(one: string, other: string): string {
+  return one === '' || other === '' ? one + other : `${one},${other}`
+}
+
+/** Rows of some realms and tables that changed after a revision, up to that of the plan. */
+interface Stretch {
+  readonly realms: ReadonlySet<RealmRef>
+  readonly tables: ReadonlySet<string>
+  /** Undefined: all rows, as the client has none of them. */
+  readonly after: number | undefined
+}
+
+/**
+ * The entries of an answer that takes several reads: what changed in the known realms, all rows of
+ * the fresh ones and of new tables, then the pending keys.
+ */
+async function* stream(database: Database, plan: Plan): AsyncGenerator<string> {
+  for (const stretch of stretchesOf(plan)) {
+    let after: number | ChangePosition | undefined = stretch.after ?? 0
+    while (after !== undefined) {
+      const from: number | ChangePosition = after
+      const { entries, next }: Stretched = await database.read((tx) =>
+        readStretch(tx, plan, stretch, from),
+      )
+      yield entries
+      after = next
+      if (after !== undefined) await nextTurn()
+    }
+  }
+  let start: number | undefined = 0
+  while (start !== undefined) {
+    const from: number = start
+    const { entries, next } = await database.read((tx) => pendingRows(tx, plan, from))
+    yield entries
+    start = next
+    if (start !== undefined) await nextTurn()
+  }
+}
+
+function stretchesOf({ known, fresh, tables, newTables, base }: Plan): Stretch[] {
+  const all = new Set(tables.keys())
+  const whole = { after: undefined }
+  return [
+    { realms: known, tables: all.difference(newTables), after: base },
+    ...groupsOf(known).map((realms) => ({ realms, tables: newTables, ...whole })),
+    ...groupsOf(fresh).map((realms) => ({ realms, tables: all, ...whole })),
+  ].filter((stretch) => stretch.realms.size > 0 && stretch.tables.size > 0)
+}
+
+/** Realms that are read together: each chunk costs a look-up for each of them and each table. */
+const TOGETHER = 20
+
+function groupsOf(realms: ReadonlySet<RealmRef>): ReadonlySet<RealmRef>[] {
+  const groups: Set<RealmRef>[] = []
+  for (const realm of realms) {
+    const last = groups.at(-1)
+    if (last === undefined || last.size >= TOGETHER) groups.push(new Set([realm]))
+    else last.add(realm)
+  }
+  return groups
+}
+
+interface Stretched {
+  readonly entries: string
+  /** Where to go on; undefined at the end. */
+  readonly next: ChangePosition | undefined
+}
+
+async function readStretch(
+  tx: ReadTx,
+  plan: Plan,
+  { realms, tables, after: base }: Stretch,
+  after: number | ChangePosition,
+): Promise<Stretched> {
+  const sight = await sightOf(tx, plan)
+  const operations = createOperations()
+  const { changes, next } = await tx.objects.changes(
+    realms.intersection(sight.realms),
+    after,
+    plan.revision,
+    CHUNK,
+    tables,
+  )
+  for (const change of changes) {
+    if (base !== undefined || change.object !== null) await addSeen(tx, sight, operations, change)
+  }
+  return { entries: operations.text(), next }
+}
+
+/** A chunk of the closing: `next` is where to go on, undefined when the answer is complete. */
+type Closing =
+  | { readonly entries: string; readonly next: number | ChangePosition }
+  | ({ readonly entries: string; readonly next: undefined } & Snapshot)
+
+type Snapshot = Pick<AnswerEnd, 'revision' | 'serverRevision'>
+
+/**
+ * The next changes of all listed realms as they are now. The chunk after which nothing is left is the
+ * final snapshot: a row that was sent earlier and changed again is in it once more.
+ */
+async function close(tx: ReadTx, plan: Plan, after: number | ChangePosition): Promise<Closing> {
+  const sight = await sightOf(tx, plan)
+  const revision = await tx.revision()
+  const operations = createOperations()
+  const tables = new Set(plan.tables.keys())
+  const { changes, next } = await tx.objects.changes(sight.realms, after, revision, CHUNK, tables)
+  for (const change of changes) await addSeen(tx, sight, operations, change)
+  if (next !== undefined) return { entries: operations.text(), next }
+  await addInvitations(tx, sight, operations)
+  const run = (await tx.runs.list()).at(-1)
+  if (run === undefined) throw new Error('the database has no run')
+  const serverRevision = formatRevision(run, revision)
+  return { entries: operations.text(), next, revision, serverRevision }
+}
+
+/** What the actor sees at this moment of the realms that the answer lists. */
+interface Sight {
+  readonly plan: Plan
+  /** A realm that was lost meanwhile stays listed, and nothing more of it is sent. */
+  readonly realms: ReadonlySet<RealmRef>
+  readonly visibility: Visibility
+}
+
+async function sightOf(tx: ReadTx, plan: Plan): Promise<Sight> {
+  const { actor } = plan.pull
+  await requireStanding(tx, actor)
+  const visibility = await visibilityOf(tx, actor)
+  const visible = new Set(visibility.realms.flatMap((id) => visibility.refs.get(id) ?? []))
+  return { plan, realms: plan.known.union(plan.fresh).intersection(visible), visibility }
+}
+
+function isSeen({ plan, realms, visibility }: Sight, table: string, object: TimedObject): boolean {
+  const isListed = realms.has(object.realm) || plan.invitations.has(object.realm)
+  return isListed && visibility.sees(table, object.realm, object.key)
+}
+
+/** Adds a change of a listed realm, unless the client has it already or gets it otherwise. */
+async function addSeen(
+  tx: ReadTx,
+  sight: Sight,
+  operations: Operations,
+  change: Change,
+): Promise<void> {
+  const { plan } = sight
+  const { table: name, key, revision, object } = change
+  const named = plan.pull.named.get(name)?.get(key)
+  if (named !== undefined && isPending(named) && revision <= plan.revision) return
+  if (object === null) {
+    if (named?.revision === revision && !isPending(named)) return
+    const table = plan.tables.get(name)
+    const current = table && (await tx.objects.findTimed(table, [key])).get(key)
+    // It moved within what the client sees, or was made again: then its row is sent.
+    if (current === undefined || !isSeen(sight, name, current)) operations.delete(name, key)
+    return
+  }
+  if (!isSeen(sight, name, object)) return
+  const isOwn = named?.revision === revision && !isPending(named)
+  if (isUnknown(plan, name, object)) {
+    // Of a realm that it did not have, the client has the rows that it made.
+    if (!isOwn || object.entered !== revision) operations.upsert(name, key, object.value)
+  } else if (named === undefined) addChange(operations, change, plan.base)
+  else if (!isOwn) addNamedRow(operations, name, object, named)
+}
+
+/** True when the client had no rows of this realm or table. */
+function isUnknown({ fresh, newTables }: Plan, table: string, { realm }: TimedObject): boolean {
+  return fresh.has(realm) || newTables.has(table)
+}
+
+/** The operations that restore or correct the rows of the next pending keys. */
+async function pendingRows(
+  tx: ReadTx,
+  plan: Plan,
+  start: number,
+): Promise<{ readonly entries: string; readonly next: number | undefined }> {
+  const { pending } = plan
+  if (pending.length === 0) return { entries: '', next: undefined }
+  const sight = await sightOf(tx, plan)
+  const operations = createOperations()
+  let at = start
+  while (at < pending.length && at < start + CHUNK.rows && operations.size < PART) {
+    const { table: name, key, named } = pending[at]!
+    const table = await tx.tables.find(name)
+    const found = table && (await tx.objects.findTimed(table, [key])).get(key)
+    if (found === undefined || !isSeen(sight, name, found)) operations.delete(name, key)
+    else if (isUnknown(plan, name, found)) operations.upsert(name, key, found.value)
+    else addNamedRow(operations, name, found, named)
+    at += 1
+  }
+  return { entries: operations.text(), next: at < pending.length ? at : undefined }
+}
+
+/** Adds the rows of listed invitations: that of the realm, and the actor's own in `members`. */
+async function addInvitations(tx: ReadTx, sight: Sight, operations: Operations): Promise<void> {
+  const { plan, visibility } = sight
+  for (const id of plan.inviteRealms) {
+    const realm = visibility.refs.get(id)
+    const members = realm === undefined ? undefined : visibility.invitations.get(realm)
+    if (realm === undefined || members === undefined) continue
+    const keys = [['realms', [id]] as const, ['members', [...members]] as const]
+    for (const [name, own] of keys) {
+      const table = plan.tables.get(name)
+      if (table === undefined) continue
+      for (const object of (await tx.objects.findTimed(table, own)).values()) {
+        const { key, revision } = object
+        const change = { table: name, key, realm, revision, object }
+        if (plan.newInvitations.has(realm)) operations.upsert(name, key, object.value)
+        else if (revision > plan.base) await addSeen(tx, sight, operations, change)
+      }
+    }
+  }
+}
