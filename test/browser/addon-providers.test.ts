@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { connectOpenId, setupLogins } from '../oauth/setup'
-import { answerSyncs, serveApplication } from './addon/application'
+import { serveApplication } from './addon/application'
 import { openBrowser } from './chromium'
 
 /** The published add-on and a provider with pages of its own (protocol.md §3.2, §3.3). */
@@ -16,7 +16,6 @@ async function setup() {
   const { url } = undo.use(await serveApplication(server.main))
   const { page } = undo.use(await openBrowser())
   const scene = { page, url, main: server.main }
-  await answerSyncs(page, scene)
   await page.goto(`${url}?list=groceries#items`)
   await page.getByRole('button', { name: 'Log in' }).click()
   await page.getByText('Continue with Google').click()

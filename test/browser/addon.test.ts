@@ -5,7 +5,7 @@ import { HOUR } from '../auth/setup'
 import { wrongCode } from '../auth/otp-setup'
 import { startSmtp } from '../mail/smtp-server'
 import { setupServerAt } from '../setup'
-import { answerSyncs, serveApplication } from './addon/application'
+import { serveApplication } from './addon/application'
 import { openBrowser } from './chromium'
 
 /** The published add-on in a real browser: its dialogs, its database, its keys. */
@@ -61,7 +61,6 @@ test('a person logs in by following the link in the mail', async () => {
   await using scene = await setup()
   await using browser = await openBrowser()
   const { page } = browser
-  await answerSyncs(page, scene)
   await page.goto(scene.url)
   await askForCode(page)
   const { link } = await scene.mail()
@@ -74,7 +73,6 @@ test('the add-on refreshes with the key that it keeps, an hour later', async () 
   await using scene = await setup()
   await using browser = await openBrowser()
   const { page } = browser
-  await answerSyncs(page, scene)
   await page.goto(scene.url)
   await askForCode(page)
   await page.locator('input[name=otp]').fill((await scene.mail()).otp)

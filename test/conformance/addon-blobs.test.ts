@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { until } from '../timing'
 import { pushSchema, satchelJson } from '../binary/setup'
 import type { Described } from './addon/described'
-import { type Application, openApplication, setupServed } from './addon/setup'
+import { openDevice, setupServed } from './addon/setup'
 
 /**
  * conformance.md 136, 137, 142: the published add-on uploads what is large and downloads it on another
- * device, both unchanged. Between them objects go by REST in place of sync.
+ * device, both unchanged.
  */
 
 type Served = Awaited<ReturnType<typeof setupServed>>
@@ -17,16 +17,6 @@ async function setup(): Promise<Served> {
   const served = await setupServed()
   await pushSchema(served.surroundings, { items: '@id, title' })
   return served
-}
-
-/** A device of the person with this address. */
-async function openDevice(served: Served, email: string): Promise<Application> {
-  const app = await openApplication(served.main, 0, ['items'])
-  const login = app.begin({ do: 'login', hints: { email } })
-  await app.dialog()
-  await app.perform({ do: 'submit', fields: { otp: await served.code() } })
-  await login.end()
-  return app
 }
 
 const bytes = (length: number) =>

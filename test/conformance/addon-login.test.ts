@@ -121,7 +121,7 @@ describe('the add-on', () => {
 
   test('73, 74, 75: refreshes with its first refresh token, again and again, its clock being wrong', async () => {
     await using served = await setupServed()
-    await using app = await openApplication(served.main, AHEAD)
+    await using app = await openApplication(served.main, { clockAhead: AHEAD })
     await logIn(app, served, { email: ALICE })
     const { refreshToken, accessToken } = await app.user()
     const seen = new Set([accessToken])
@@ -149,7 +149,7 @@ describe('the add-on', () => {
 
   test('77: learns from a refresh that its user is deactivated, and is back again', async () => {
     await using served = await setupServed()
-    await using app = await openApplication(served.main, AHEAD)
+    await using app = await openApplication(served.main, { clockAhead: AHEAD })
     await logIn(app, served, { email: ALICE })
     for (const [command, status] of [
       ['deactivate', 'deactivated'],

@@ -1,6 +1,4 @@
 import { join } from 'node:path'
-import type { Page } from 'playwright-core'
-import { answerSync } from '../../conformance/addon/sync-stand-in'
 
 /** A web application with the published add-on (`page.js`), at another address than the server. */
 export interface Application extends Disposable {
@@ -25,23 +23,6 @@ export async function serveApplication(databaseUrl: string): Promise<Application
     url: `http://localhost:${server.port}/`,
     [Symbol.dispose]: () => void server.stop(true),
   }
-}
-
-/** The add-on syncs before it repeats a login, and does not log in while that fails. */
-export async function answerSyncs(page: Page, scene: { main: string; url: string }): Promise<void> {
-  await page.route(`${scene.main}/sync`, async (route) => {
-    const request = route.request()
-    const [headers, body] = [await request.allHeaders(), request.postData()]
-    const answer = await answerSync(scene.main, { headers, body })
-    await route.fulfill({
-      status: answer.status,
-      body: await answer.text(),
-      headers: {
-        'access-control-allow-origin': new URL(scene.url).origin,
-        'access-control-allow-credentials': 'true',
-      },
-    })
-  })
 }
 
 async function bundlePage(): Promise<Blob> {

@@ -1,8 +1,7 @@
 import process from 'node:process'
 import * as fakeIndexedDB from 'fake-indexeddb'
 import { descriptionOf, valueOf } from './described'
-import type { AddonUser, Command, Told } from './messages'
-import { answerSync } from './sync-stand-in'
+import type { AddonUser, Command, Device, Options, Told } from './messages'
 
 /**
  * An application with the published add-on and an IndexedDB in memory, told by messages what its user
@@ -13,21 +12,47 @@ Object.assign(globalThis, fakeIndexedDB)
 const { default: Dexie } = await import('dexie')
 const { default: dexieCloud } = await import('dexie-cloud-addon')
 
-const [databaseUrl = '', clockAhead = '0', ...exchanged] = process.argv.slice(2)
+const options = JSON.parse(process.argv[2] ?? '{}') as Options & { readonly databaseUrl: string }
+const { databaseUrl, clockAhead = 0, isEager = false } = options
 const now = Date.now.bind(Date)
-Date.now = () => now() + Number(clockAhead)
+const device: Device = { clockAhead, around: (send) => send(), syncs: [] }
+Date.now = () => now() + device.clockAhead
 
-const { fetch } = globalThis
+// The add-on repeats a failed sync after 20 seconds and more: a test does not wait that long.
+const { fetch, setTimeout } = globalThis
+globalThis.setTimeout = Object.assign(
+  (work: () => void, delay = 0, ...given: unknown[]) =>
+    setTimeout(work, delay < 5_000 ? delay : delay / 40, ...given),
+  setTimeout,
+)
 globalThis.fetch = Object.assign(
   (url: string | URL | Request, init?: RequestInit) =>
-    url === `${databaseUrl}/sync` ? answerSync(databaseUrl, init, exchanged) : fetch(url, init),
+    url === `${databaseUrl}/sync` ? device.around(() => sync(url, init)) : fetch(url, init),
   fetch,
 )
 
+async function sync(url: string, init?: RequestInit): Promise<Response> {
+  const response = await fetch(url, init)
+  const answer = await response.clone().text()
+  device.syncs.push({ request: await textOf(init?.body), answer, status: response.status })
+  return response
+}
+
+function textOf(body: RequestInit['body']): Promise<string> {
+  return new Response(body ?? null).text()
+}
+
+let { stores = { items: '@id, title' } } = options
+
 function open() {
   const db = new Dexie('app', { addons: [dexieCloud] })
-  db.version(1).stores({ items: '@id, title' })
-  db.cloud.configure({ databaseUrl, disableWebSocket: true, disableEagerSync: true })
+  db.version(1).stores(stores)
+  db.cloud.configure({
+    databaseUrl,
+    disableWebSocket: true,
+    disableEagerSync: !isEager,
+    ...options.cloud,
+  })
   db.cloud.userInteraction.subscribe((dialog) => {
     if (dialog === undefined) return
     const { type, alerts, fields } = dialog
@@ -48,6 +73,7 @@ async function perform(command: Command): Promise<unknown> {
       return db.cloud.userInteraction.value?.onSubmit({ ...command.fields })
     case 'restart':
       db.close()
+      stores = command.stores ?? stores
       db = open()
       return void (await db.open())
     case 'put':
@@ -58,6 +84,13 @@ async function perform(command: Command): Promise<unknown> {
       return descriptionOf(await db.table('items').get(command.id))
     case 'user':
       return describeUser()
+    case 'run': {
+      // oxlint-disable-next-line typescript/no-implied-eval -- the code is that of a test
+      const work = new Function('Dexie', `return (${command.code})`)(Dexie) as (
+        ...all: unknown[]
+      ) => Promise<unknown>
+      return await work(db, command.given, device)
+    }
   }
 }
 

@@ -4,14 +4,38 @@ import type { Described } from './described'
 export type Command =
   | { readonly do: 'login'; readonly hints?: Readonly<Record<string, string>> }
   | { readonly do: 'submit'; readonly fields: Readonly<Record<string, string>> }
-  /** Closes the application and opens it again on what it stored. */
-  | { readonly do: 'restart' }
+  /** Closes the application and opens it, or one that declares other tables, on what it stored. */
+  | { readonly do: 'restart'; readonly stores?: Stores }
   | { readonly do: 'user' }
   /** Stores an object on the device. */
   | { readonly do: 'put'; readonly value: Described }
   | { readonly do: 'sync' }
   /** An object as the device has it. */
   | { readonly do: 'read'; readonly id: string }
+  /** Runs a function of a test in the application; it takes the database, `given` and the device. */
+  | { readonly do: 'run'; readonly code: string; readonly given: unknown }
+
+export type Stores = Readonly<Record<string, string | null>>
+
+/** What an application is like. */
+export interface Options {
+  /** How much the clock of the device is ahead, ms. */
+  readonly clockAhead?: number
+  readonly stores?: Stores
+  /** Syncs by itself after each change. */
+  readonly isEager?: boolean
+  /** More of the add-on's own options. */
+  readonly cloud?: Readonly<Record<string, unknown>>
+}
+
+/** What a test can do to a device. */
+export interface Device {
+  clockAhead: number
+  /** Stands between the add-on and the network: calls `send`, or does not. */
+  around: (send: () => Promise<Response>) => Promise<Response>
+  /** The requests to `/sync` that were answered. */
+  readonly syncs: { readonly request: string; readonly answer: string; readonly status: number }[]
+}
 
 /** A dialog that the add-on shows. */
 export interface Dialog {

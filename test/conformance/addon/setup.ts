@@ -1,9 +1,10 @@
+import type Dexie from 'dexie'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { serve } from '../../binary/setup'
 import { startSmtp } from '../../mail/smtp-server'
 import { temporaryFolder } from '../../setup'
-import type { AddonUser, Command, Dialog, Told } from './messages'
+import type { AddonUser, Command, Device, Dialog, Options, Told } from './messages'
 
 const APPLICATION = join(import.meta.dir, 'application.ts')
 
@@ -22,6 +23,8 @@ export async function setupServed(environment: Readonly<Record<string, string>> 
   return {
     surroundings,
     main: `${server.ready.url}/main`,
+    kill: (signal: NodeJS.Signals) => server.kill(signal),
+    exited: server.exited,
     /** The code of the next mail. */
     async code(): Promise<string> {
       const { text } = await smtp.next()
@@ -33,18 +36,11 @@ export async function setupServed(environment: Readonly<Record<string, string>> 
 
 export type Application = Awaited<ReturnType<typeof openApplication>>
 
-/**
- * An application with the published add-on, and its user. `clockAhead` in ms; objects of `exchanged`
- * tables go to the server and come from it.
- */
-export async function openApplication(
-  databaseUrl: string,
-  clockAhead = 0,
-  exchanged: readonly string[] = [],
-) {
+/** An application with the published add-on, and its user. */
+export async function openApplication(databaseUrl: string, options: Options = {}) {
   const told = createInbox()
   const child = Bun.spawn(
-    [process.execPath, APPLICATION, databaseUrl, String(clockAhead), ...exchanged],
+    [process.execPath, APPLICATION, JSON.stringify({ databaseUrl, ...options })],
     {
       env: {},
       stdout: 'ignore',
@@ -73,6 +69,9 @@ export async function openApplication(
     begin,
     perform,
     user: () => perform<AddonUser>({ do: 'user' }),
+    /** Runs a function in the application; it may use what it is given, and nothing around it. */
+    run: <T, G>(work: (db: Dexie, given: G, device: Device) => Promise<T> | T, given?: G) =>
+      perform<T>({ do: 'run', code: String(work), given }),
     /** The next new dialog. */
     dialog: async () => (await told.take(({ about }) => about === 'dialog')) as Dialog,
     async [Symbol.asyncDispose]() {
@@ -99,4 +98,26 @@ function createInbox() {
       }
     },
   }
+}
+
+/** An application whose user has logged in with a code. */
+export async function openDevice(
+  served: Awaited<ReturnType<typeof setupServed>>,
+  email: string,
+  options?: Options,
+): Promise<Application> {
+  const app = await openApplication(served.main, options)
+  await logIn(app, served, email)
+  return app
+}
+
+export async function logIn(
+  app: Application,
+  served: Awaited<ReturnType<typeof setupServed>>,
+  email: string,
+): Promise<void> {
+  const login = app.begin({ do: 'login', hints: { email } })
+  await app.dialog()
+  await app.perform({ do: 'submit', fields: { otp: await served.code() } })
+  await login.end()
 }

@@ -1,0 +1,43 @@
+import { expect } from 'bun:test'
+import { until } from '../../timing'
+import type { Application } from './setup'
+
+export type Row = Readonly<Record<string, unknown>>
+
+/** Sends what the device changed and gets what others changed. */
+export async function pull(app: Application): Promise<void> {
+  await app.run((db) => db.cloud.sync({ wait: true, purpose: 'pull' }))
+}
+
+/** The rows of a table as the device has them. */
+export function rows(app: Application, table = 'items'): Promise<Row[]> {
+  return app.run((db, name) => db.table(name).toArray() as Promise<Row[]>, table)
+}
+
+/** Pulls until the device has these rows; the add-on applies an answer a moment after it came. */
+export async function pulled(
+  app: Application,
+  expected: readonly object[],
+  table = 'items',
+): Promise<void> {
+  let found: readonly (Row | Error)[] = []
+  await until(async () => {
+    found = await pull(app).then(
+      () => rows(app, table),
+      (error: Error) => [error],
+    )
+    return found.length === expected.length && Bun.deepMatch(expected, found)
+  }).catch(() => undefined)
+  expect(found).toMatchObject([...expected])
+}
+
+/** The operations of the last answer, as `type table key`. */
+export async function lastAnswer(app: Application): Promise<string[]> {
+  const answer = await app.run((_db, _given, device) => device.syncs.at(-1)?.answer ?? '')
+  const { changes } = JSON.parse(answer) as {
+    changes: { table: string; muts: { type: string; keys: string[] }[] }[]
+  }
+  return changes.flatMap(({ table, muts }) =>
+    muts.flatMap(({ type, keys }) => keys.map((key) => `${type} ${table} ${key}`)),
+  )
+}
