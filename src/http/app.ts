@@ -15,6 +15,7 @@ import {
 } from './routes/objects'
 import { openapiRoutes } from './routes/openapi'
 import { serviceRoutes } from './routes/service'
+import { syncRoutes } from './routes/sync'
 import { tokenRoutes } from './routes/tokens'
 import { userRoutes } from './routes/users'
 
@@ -34,6 +35,7 @@ export function createApp(http: HttpContext, domain: string | null): Handler {
     .use(objectRoutes(http))
     .use(userRoutes(http))
     .use(blobRoutes(http))
+    .use(syncRoutes(http))
     .use(shortTableRoutes(http))
     .use(openapiRoutes(http, application))
 

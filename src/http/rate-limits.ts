@@ -22,6 +22,8 @@ import type { Call } from './call'
 export interface Limiter {
   /** Counts a read or write for this subject; null: for the network of the caller. */
   request(call: Call, host: Host, subject: string | null): void
+  /** Counts a sync of one local database of this subject (protocol.md §4.3). */
+  sync(call: Call, host: Host, subject: string | null, identity: string): void
   /** Counts a token that is about to be issued to this subject. */
   token(call: Call, host: Host, subject: string): void
   /** Counts a step of a login with a provider, or another page. */
@@ -54,6 +56,8 @@ export function createLimiter(limits: RateLimits, clock: Clock, isOn: () => bool
   return {
     request: (call, host, subject) =>
       spend(call, READS.has(call.method) ? 'reads' : 'writes', host, subject),
+    sync: (call, host, subject, identity) =>
+      spend(call, 'syncs', host, `${identity} ${subject ?? networkOf(call.address)}`),
     token: (call, host, subject) => spend(call, 'tokens', host, subject),
     login: (call) => spend(call, 'logins', null, null),
 

@@ -38,6 +38,13 @@ export const RATE_LIMITS = {
     counts: '`POST`, `PUT` and `DELETE` of data and users',
     per: CALLER,
   },
+  syncs: {
+    count: 600,
+    window: MINUTE,
+    what: 'syncs',
+    counts: '`POST /sync`, except the first one of a user on a device',
+    per: 'device of a user; device without a token',
+  },
   tokens: {
     count: 100,
     window: HOUR,

@@ -11,6 +11,7 @@ import { HEADERS, withQuota, refusals, ERROR_CODES, MEANINGS } from './refusals'
 import { SERVICE_OPERATIONS, SERVICE_SCHEMAS } from './service'
 import type { Caller, Operation, Operations, Parameter, Tag } from './specification'
 import { STATUS } from './status'
+import { SYNC_OPERATIONS, SYNC_SCHEMAS } from './sync'
 import { TOKEN_OPERATIONS } from './token-operations'
 import { TOKEN_SCHEMAS } from './token-schemas'
 import { USER_OPERATIONS, USER_SCHEMAS } from './users'
@@ -23,6 +24,7 @@ const OPERATIONS: Operations = {
   ...INVITATION_OPERATIONS,
   ...BLOB_OPERATIONS,
   ...USER_OPERATIONS,
+  ...SYNC_OPERATIONS,
   ...SERVICE_OPERATIONS,
 }
 
@@ -35,6 +37,7 @@ const TAGS: Readonly<Record<Tag, string>> = {
   tables: 'The tables of /my at shorter addresses',
   invitations: 'The pages of invitations',
   blobs: 'Binary data that objects reference',
+  sync: 'Live sync of the client add-on',
   users: 'The users of a database',
   service: 'Routes of the server itself',
 }
@@ -65,6 +68,7 @@ export function createDocument(paths: Routes, version: string): object {
         ...OBJECT_SCHEMAS,
         ...BLOB_SCHEMAS,
         ...USER_SCHEMAS,
+        ...SYNC_SCHEMAS,
         ...WEBHOOK_SCHEMAS,
         ...ROW_SCHEMAS,
         ...VALUE_SCHEMAS,
@@ -235,6 +239,7 @@ export function introduction(): string {
     '* `POST /token` issues bearer tokens,',
     '* `/all`, `/my` and `/public` are three views on the same tables: the whole database, the objects that the subject of the token may read, and the objects that everyone may read; `/my/{table}` is also served as `/{table}`,',
     '* `/blob` holds binary data, which objects reference,',
+    '* `/sync` serves the client add-on, `dexie-cloud-addon`,',
     '* `/users` lists its users.',
     '',
     'The examples work in a shell with these variables, and a table that has been declared:',

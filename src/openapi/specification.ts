@@ -55,6 +55,7 @@ export type Tag =
   | 'tables'
   | 'blobs'
   | 'invitations'
+  | 'sync'
   | 'users'
   | 'service'
 

@@ -65,7 +65,7 @@ describe('a missing object or address', () => {
   test('an unknown address', async () => {
     await using server = await setupData()
     const database = ['', '/', '/all', '/all/', '/all/items/a/b', '/users/x/y', '/token/x/y']
-    const taken = ['/sync', '/blob', '/$x', '/.x', '/.well-known/x', '/%61ll/items', '/%24x/y']
+    const taken = ['/blob', '/$x', '/.x', '/.well-known/x', '/%61ll/items', '/%24x/y']
     for (const path of [...database, ...taken]) {
       expectRefusal(await server.root.get(path), 404, 'UNKNOWN_ROUTE')
     }
@@ -86,6 +86,7 @@ describe('a missing object or address', () => {
   test('a method that the address does not know, and which it does', async () => {
     await using server = await setupData()
     for (const [method, path, allowed] of [
+      ['GET', '/sync', ['POST', 'OPTIONS']],
       ['PUT', '/all/items', ['GET', 'HEAD', 'POST', 'OPTIONS']],
       ['PATCH', '/my/items', ['GET', 'HEAD', 'POST', 'OPTIONS']],
       ['DELETE', '/public/items', ['GET', 'HEAD', 'POST', 'OPTIONS']],

@@ -9,7 +9,14 @@ describe('rate limits as text', () => {
   test('are all of the table, none of it, or what differs', () => {
     const on = parseRateLimits('on')
     expect(on).toEqual(RATE_LIMITS)
-    expect(Object.values(parseRateLimits('off') ?? {})).toEqual([null, null, null, null, null])
+    expect(Object.values(parseRateLimits('off') ?? {})).toEqual([
+      null,
+      null,
+      null,
+      null,
+      null,
+      null,
+    ])
     expect(parseRateLimits('reads=1000/1m, tokens=off')).toEqual({
       ...RATE_LIMITS,
       reads: { count: 1000, window: MINUTE },

@@ -53,6 +53,10 @@ const CALLS: Readonly<
 > = {
   reads: (_server, alice) => alice.get('/my/plain'),
   writes: (_server, alice) => alice.post('/my/plain', { id: 'a' }),
+  syncs: (_server, alice) => {
+    const lastPull = { serverRevision: '', realms: [ALICE], inviteRealms: [] }
+    return alice.post('/sync', { clientIdentity: 'device', lastPull })
+  },
   tokens: (server) => askToken(server),
   logins: ({ anyone }) => anyone.get('/auth-providers'),
   failures: (server) => askToken(server, { client_secret: 'wrong' }),
@@ -114,7 +118,7 @@ test('promise 37: the add-on itself trips nothing', async () => {
   await using served = await setupServed({ SATCHEL_RATE_LIMITS: 'on' })
   await Bun.write(join(served.surroundings.cwd, 'demo.json'), '{"demoUsers":{"foo@demo.local":{}}}')
   await satchelJson(['import', 'demo.json'], served.surroundings)
-  await using app = await openApplication(served.main, 20 * HOUR)
+  await using app = await openApplication(served.main, { clockAhead: 20 * HOUR })
   await app.perform({ do: 'login', hints: { email: 'foo@demo.local' } })
   const seen = new Set<string | undefined>()
   for (let times = 0; times < 30; times++) {

@@ -83,10 +83,9 @@ export function originOf(run: Execution, operation: Operation, row: Row): Origin
   }
 }
 
-/** True when nobody else has changed or removed the row after this base. */
+/** True when nobody else has changed or removed the row after this base; without one, ever. */
 export function isSeen({ written }: Execution, row: Row, base: number | undefined): boolean {
-  if (base === undefined) return false
-  return row.latest <= base || row.latest === written.get(writtenKey(row.table, row.key))
+  return row.latest <= (base ?? 0) || row.latest === written.get(writtenKey(row.table, row.key))
 }
 
 export function writingOf({ tx, push, access }: Execution, table: Table): Writing {

@@ -1,0 +1,142 @@
+import { type AnyElysia, Elysia } from 'elysia'
+import { requireScopes } from '../../domain/access/actor'
+import type { SendInvitation } from '../../domain/rows/invitation'
+import { rowRulesWith } from '../../domain/rows/row-rules'
+import type { AnswerPart } from '../../domain/sync/pull'
+import { readSyncRequest, type SyncRequest } from '../../domain/sync/request'
+import { isFirstSync, sync } from '../../domain/sync/sync'
+import { SatchelError } from '../../domain/value/error'
+import { answer } from '../answer'
+import { type Authorised, bearer } from '../bearer'
+import { pacedStream, type StreamRoom } from '../body/json-stream'
+import { createSpooledBodies } from '../body/spooled'
+import type { HttpContext } from '../context'
+
+/** `POST /sync` of the published client add-on (protocol.md §4). */
+export function syncRoutes(http: HttpContext): AnyElysia {
+  const bodies = createSpooledBodies(http.blobs.timeout)
+  const streams = createGate(MOST_STREAMS)
+
+  async function respond({ call, host, actor }: Authorised): Promise<Response> {
+    if (actor.subject !== null) requireScopes(actor, ['ACCESS_DB'])
+    // A large body, or a first sync that waits for others, takes longer.
+    call.setIdleTimeout(0)
+    using stack = new DisposableStack()
+    stack.defer(() => call.setIdleTimeout(IDLE_SECONDS))
+    stack.use(await http.hosts.hold(host.name))
+    const { parts, first } = await bodies.json(call.sent, host.scratch, (body) =>
+      begin({ call, host, actor }, readSyncRequest(body)),
+    )
+    if (first.end !== undefined) return answer(call, first.text)
+    const leave = await streams.enter()
+    const held = stack.move()
+    held.defer(leave)
+    held.defer(() => void parts.return(undefined))
+    const body = pacedStream(bytesOf(first, parts), {
+      failed: (error) => http.failure(call.id, error),
+      room: withRelease(call.room, () => held.dispose()),
+    })
+    return answer(call, body)
+  }
+
+  /** Stores the changes of the request, and reads the first part of the answer. */
+  async function begin(
+    { call, host, actor }: Authorised,
+    request: SyncRequest,
+  ): Promise<{ parts: AsyncGenerator<AnswerPart>; first: AnswerPart }> {
+    const { subject } = actor
+    const isFirst = isFirstSync(request, subject)
+    if (!isFirst) http.limits.sync(call, host, subject, request.clientIdentity)
+    const sendInvitation: SendInvitation = (tx, facts) =>
+      host.invitations.send(tx, facts, call.sent.headers.get('origin'))
+    return await patiently(isFirst, async () => {
+      const now = http.clock.now()
+      const rulesByTable = rowRulesWith(sendInvitation)
+      const limits = http.writeLimits
+      const parts = sync(host.database, { actor, request, now, rulesByTable, limits })
+      const { value } = await parts.next()
+      if (value === undefined) throw new Error('the answer has no part')
+      return { parts, first: value as AnswerPart }
+    })
+  }
+
+  return new Elysia({ name: 'sync' })
+    .use(bearer(http, { isCounted: false }))
+    .post('/:database/sync', ({ call, host, actor }) => respond({ call, host, actor }), {
+      scopes: null,
+      parse: 'none',
+      detail: { operationId: 'sync' },
+    })
+}
+
+/** The idle timeout of a connection after the answer, as of all others, s. */
+const IDLE_SECONDS = 30
+/** So many answers are streamed at once; others wait for their turn. */
+const MOST_STREAMS = 8
+/** How often, and how long after each other, a first sync is tried while the server is busy. */
+const TRIES = 20
+const PAUSE_MS = 1_000
+
+/** Clients do not repeat a first sync that fails (protocol.md Appendix C.1). */
+async function patiently<T>(isPatient: boolean, work: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await work()
+    } catch (error) {
+      const isBusy = error instanceof SatchelError && error.code === 'BUSY'
+      if (!isPatient || !isBusy || tries === TRIES) throw error
+      await Bun.sleep(PAUSE_MS)
+    }
+  }
+}
+
+const encoder = new TextEncoder()
+
+/** The parts of an answer, the first of which is there. */
+function bytesOf(
+  first: AnswerPart,
+  parts: AsyncGenerator<AnswerPart>,
+): () => Promise<Uint8Array | undefined> {
+  let next: AnswerPart | undefined = first
+  return async () => {
+    const part = next ?? ((await parts.next()).value as AnswerPart | undefined)
+    next = undefined
+    return part && encoder.encode(part.text)
+  }
+}
+
+function withRelease(room: StreamRoom, released: () => void): StreamRoom {
+  return {
+    resize: (bytes) => room.resize(bytes),
+    handOver: (cut) => room.handOver(cut),
+    accepted: (bytes) => room.accepted(bytes),
+    brokenOff: (reason) => room.brokenOff(reason),
+    release() {
+      room.release()
+      released()
+    },
+  }
+}
+
+/** Lets `most` callers in at a time, the others in their order. */
+interface Gate {
+  /** Resolves with the way to leave. */
+  enter(): Promise<() => void>
+}
+
+function createGate(most: number): Gate {
+  const waiting: (() => void)[] = []
+  let inside = 0
+  const leave = () => {
+    const next = waiting.shift()
+    if (next === undefined) inside -= 1
+    else next()
+  }
+  return {
+    async enter() {
+      if (inside < most) inside += 1
+      else await new Promise<void>((resolve) => waiting.push(resolve))
+      return leave
+    },
+  }
+}

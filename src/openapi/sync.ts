@@ -1,0 +1,116 @@
+import { json, type Operations, schemaRef } from './specification'
+
+const EXAMPLE_REQUEST = {
+  v: 3,
+  clientIdentity: 'UebGj3YD7M35H75CKtI6xQ==',
+  schema: { todoItems: { markedForSync: true, generatedGlobalId: true, idPrefix: 'tdt' } },
+  baseRevs: [],
+  changes: [],
+  y: [],
+}
+
+const EXAMPLE_ANSWER = {
+  dbId: '3f0c2a3e-1a70-4ed6-9cde-2b8ba8ff0c1b',
+  realms: ['rlm-public'],
+  inviteRealms: [],
+  schema: {
+    todoItems: {
+      markedForSync: true,
+      generatedGlobalId: true,
+      idPrefix: 'tdt',
+      initiallySynced: true,
+    },
+  },
+  rejections: [],
+  changes: [],
+  serverRevision: '["k3v0Zq1x","17"]',
+}
+
+/** Live sync of the published client add-on (protocol.md §4). */
+export const SYNC_OPERATIONS: Operations = {
+  sync: {
+    tag: 'sync',
+    caller: 'anyone',
+    summary: 'Synchronise a local database',
+    description:
+      'The request of `dexie-cloud-addon`: it sends the changes that were made on a device and gets those of all others since its last request. An application does not call it itself: it sets `databaseUrl` to the address of the database. A token needs the scope `ACCESS_DB`; without one the client gets what is public and sends no changes. Operations with the same `txid` are stored all or none; a rejected transaction is listed in `rejections`, and `changes` restores its objects. When the request is answered, everything in it is durable. The first answer to a client, and any that holds new realms, may be long: it is streamed, and `serverRevision` comes last.',
+    curl: `curl -X POST "$DB/sync" -H 'Content-Type: application/json' -d '${JSON.stringify(EXAMPLE_REQUEST)}'`,
+    body: json(schemaRef('SyncRequest'), 'The first request of a client', EXAMPLE_REQUEST),
+    responses: {
+      '200': {
+        description: 'What the client has to do to be up to date.',
+        content: json(schemaRef('SyncAnswer'), 'Nothing is public', EXAMPLE_ANSWER),
+      },
+    },
+    refusals: [
+      'INVALID_TOKEN',
+      'NOT_AUTHORIZED',
+      'LICENSE_EXPIRED',
+      'USER_DEACTIVATED',
+      'TOO_SLOW',
+      'CONFLICT',
+      'PAYLOAD_TOO_LARGE',
+      'UNSUPPORTED_MEDIA_TYPE',
+      'UNPROCESSABLE',
+      'INVALID_SCHEMA',
+      'STORAGE_FULL',
+      'READ_ONLY',
+    ],
+  },
+}
+
+const CHANGES = {
+  type: 'array',
+  description: 'Operations by table, in order.',
+  items: {
+    type: 'object',
+    required: ['table', 'muts'],
+    properties: {
+      table: { type: 'string' },
+      muts: { type: 'array', items: { type: 'object', required: ['type', 'keys'] } },
+    },
+  },
+} as const
+
+const REALMS = { type: 'array', items: { type: 'string' } } as const
+
+export const SYNC_SCHEMAS = {
+  SyncRequest: {
+    type: 'object',
+    description: 'Typed JSON; unknown properties are ignored.',
+    required: ['clientIdentity'],
+    properties: {
+      v: { type: 'integer', description: 'The version of the protocol, 3 or later.' },
+      dbID: { description: 'The `dbId` of an earlier answer.' },
+      clientIdentity: { type: 'string', maxLength: 100 },
+      schema: { type: 'object', additionalProperties: { type: 'object' } },
+      lastPull: { description: 'What the client stored of the last answer; absent at first.' },
+      baseRevs: { type: 'array', items: { type: 'object' } },
+      changes: CHANGES,
+    },
+  },
+  SyncAnswer: {
+    type: 'object',
+    required: ['serverRevision', 'dbId', 'realms', 'inviteRealms', 'schema', 'changes'],
+    properties: {
+      serverRevision: { type: 'string', description: 'Opaque: the client sends it back.' },
+      dbId: { type: 'string' },
+      realms: { ...REALMS, description: 'The realms whose content the client has now.' },
+      inviteRealms: { ...REALMS, description: 'The realms with an invitation for the user.' },
+      schema: { type: 'object', additionalProperties: { type: 'object' } },
+      changes: CHANGES,
+      rejections: {
+        type: 'array',
+        items: {
+          type: 'object',
+          required: ['txid', 'name', 'message'],
+          properties: {
+            txid: { type: 'string' },
+            name: { type: 'string', description: 'An error code.' },
+            message: { type: 'string' },
+          },
+        },
+      },
+    },
+  },
+} as const
