@@ -38,6 +38,7 @@ describe('GET /openapi/json', () => {
         'GET /{database}/{table}/{key} tableGet',
         'PUT /{database}/{table}/{key} tableReplace',
         'DELETE /{database}/{table}/{key} tableDelete',
+        'POST /{database}/sync sync',
         'GET /{database}/users listUsers',
         'POST /{database}/users writeUsers',
         'GET /{database}/users/{user} getUser',

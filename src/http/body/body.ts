@@ -205,7 +205,8 @@ function isLarge(declared: number | undefined): declared is number {
   return declared !== undefined && declared > LARGE
 }
 
-function requireJson(request: Request): void {
+/** Throws `UNSUPPORTED_MEDIA_TYPE` for a body that is not JSON, or compressed. */
+export function requireJson(request: Request): void {
   const type = request.headers.get('content-type')
   if (type !== null && !JSON_TYPE.test(type)) {
     throw new SatchelError(

@@ -2,7 +2,7 @@ import { type JsonLimits, scanJson, parseScanned } from '../../domain/json/scan'
 import { scanInSlices } from '../../domain/json/slices'
 import type { Scratch, ScratchFile } from '../../domain/store/scratch'
 import { SatchelError } from '../../domain/value/error'
-import { declaredLength, incomplete, requireUncompressed } from './body'
+import { declaredLength, incomplete, requireJson } from './body'
 import { type UploadTimeout, withTimeout } from './upload-timeout'
 
 /** A client of sync sends all its changes at once: it cannot make a refused request smaller. */
@@ -35,7 +35,7 @@ export function createSpooledBodies(timeout: UploadTimeout): SpooledBodies {
 
   return {
     async json(request, scratch, work) {
-      requireUncompressed(request)
+      requireJson(request)
       const length = declaredLength(request)
       if (length !== undefined && length > MAX_BYTES) throw tooLarge()
       if (length !== undefined && length <= SMALL) {
