@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { until } from '../timing'
 import { satchelJson, serve } from '../binary/setup'
 import { logIn, openApplication, openDevice, setupServed } from './addon/setup'
-import { pull, pulled, rows } from './addon/sync'
+import { pull, expectRows, rows } from './addon/sync'
 
 /** Appendix C.1, C.4, C.5: the published add-on, with a network, clocks and servers that fail. */
 
@@ -34,9 +34,9 @@ test('a change whose answer was lost is stored once', async () => {
       return pushes.length > 1
     }),
   )
-  await pulled(phone, [{ id: 'itmA', n: 1 }])
+  await expectRows(phone, [{ id: 'itmA', n: 1 }])
   await using laptop = await openDevice(served, ALICE)
-  await pulled(laptop, [{ id: 'itmA', n: 1 }])
+  await expectRows(laptop, [{ id: 'itmA', n: 1 }])
 }, 60_000)
 
 test('a write while a sync is under way is kept', async () => {
@@ -53,9 +53,9 @@ test('a write while a sync is under way is kept', async () => {
       return response
     }
   })
-  await pulled(phone, [{ id: 'itmA', title: 'three', more: true }])
+  await expectRows(phone, [{ id: 'itmA', title: 'three', more: true }])
   await using laptop = await openDevice(served, ALICE)
-  await pulled(laptop, [{ id: 'itmA', title: 'three', more: true }])
+  await expectRows(laptop, [{ id: 'itmA', title: 'three', more: true }])
 }, 60_000)
 
 test('clocks that are wrong by an hour do not decide for ever', async () => {
@@ -65,13 +65,13 @@ test('clocks that are wrong by an hour do not decide for ever', async () => {
   await using behind = await openDevice(served, ALICE, { clockAhead: -hour })
   await ahead.run((db) => db.table('items').add({ id: 'itmA', title: 'first' }))
   await pull(ahead)
-  await pulled(behind, [{ title: 'first' }])
+  await expectRows(behind, [{ title: 'first' }])
   await behind.run((db) => db.table('items').update('itmA', { title: 'second' }))
   await pull(behind)
-  await pulled(ahead, [{ title: 'second' }])
+  await expectRows(ahead, [{ title: 'second' }])
   await ahead.run((db) => db.table('items').update('itmA', { title: 'third' }))
   await pull(ahead)
-  await pulled(behind, [{ title: 'third' }])
+  await expectRows(behind, [{ title: 'third' }])
 }, 60_000)
 
 test('a first sync that fails loses nothing when the page is loaded again', async () => {
@@ -90,9 +90,9 @@ test('a first sync that fails loses nothing when the page is loaded again', asyn
   await until(() => app.run((_db, _given, { syncs }) => syncs.length > 1))
   // It does not try again by itself: the page is loaded again.
   await app.perform({ do: 'restart' })
-  await pulled(app, [{ id: 'c1', title: 'offline', realmId: ALICE }], 'cards')
+  await expectRows(app, [{ id: 'c1', title: 'offline', realmId: ALICE }], 'cards')
   await using laptop = await openDevice(served, ALICE, { stores })
-  await pulled(laptop, [{ id: 'c1', title: 'offline' }], 'cards')
+  await expectRows(laptop, [{ id: 'c1', title: 'offline' }], 'cards')
 }, 60_000)
 
 test('a server that is killed among pushes has all that it answered', async () => {
@@ -119,7 +119,7 @@ test('a server that is killed among pushes has all that it answered', async () =
     ),
   )
   const all = [...Array.from({ length: 20 }, (_, at) => `itm${at}`), 'itmX'].toSorted()
-  await pulled(
+  await expectRows(
     phone,
     all.map((id) => ({ id })),
   )
@@ -153,5 +153,5 @@ test('a backup that is older than its clients brings them back to what it has', 
   rmSync(data, { recursive: true })
   cpSync(backup, data, { recursive: true })
   await using _ = await serve(served.surroundings, ['--port', port])
-  await pulled(phone, [{ id: 'itmA', title: 'kept' }])
+  await expectRows(phone, [{ id: 'itmA', title: 'kept' }])
 }, 60_000)

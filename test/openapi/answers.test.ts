@@ -76,7 +76,7 @@ describe('the document of GET /openapi/json', () => {
           'content-type': 'application/json',
           authorization: isClient ? `Basic ${credentials}` : `Bearer ${token}`,
         },
-        ...(BODIES[operation.operationId] ?? {}),
+        ...BODIES[operation.operationId],
       })
       await answer.arrayBuffer()
       const isCounted = answer.headers.has('ratelimit-limit')

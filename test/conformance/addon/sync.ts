@@ -15,7 +15,7 @@ export function rows(app: Application, table = 'items'): Promise<Row[]> {
 }
 
 /** Pulls until the device has these rows; the add-on applies an answer a moment after it came. */
-export async function pulled(
+export async function expectRows(
   app: Application,
   expected: readonly object[],
   table = 'items',

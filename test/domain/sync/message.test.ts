@@ -29,7 +29,7 @@ function told(object: TimedObject | null, base: number): unknown {
 const items = (...muts: readonly object[]) => [{ table: 'items', muts }]
 
 describe('a change for a client (rule 8 of merging)', () => {
-  test('that has the row is an update with what was written since', () => {
+  test('that has the row is an update of the properties written since', () => {
     expect(told(row({ id: 'a', x: 1, y: [2] }, ['y', 'gone']), 5)).toEqual(
       items({
         type: 'update',
@@ -113,7 +113,7 @@ describe('the row of a key that a request named', () => {
 
   const value = { id: 'a', x: 1, y: 2 }
 
-  test('is updated with what was written since its base or by the request', () => {
+  test('is updated in the properties written since its base or by the request', () => {
     expect(corrected(row(value, ['y']), {})).toEqual(
       items({ type: 'update', keys: ['a'], changeSpecs: [{ y: 2, z: { $t: 'undefined' } }] }),
     )

@@ -283,7 +283,7 @@ describe('the keys that a request named (rule 8 of merging)', () => {
     expect(operationsOf(answer)).toEqual(['update items itm1'])
   })
 
-  test('are restored after a rejection: by an upsert, or a deletion of what is not there', async () => {
+  test('are restored after a rejection: by an upsert, or a deletion where there is no row', async () => {
     const { world, device } = await setup()
     await using _ = world
     const rejected = { isRejected: true }

@@ -33,7 +33,7 @@ function insert(keys: readonly string[], more: object = {}) {
 }
 
 describe('POST /sync', () => {
-  test('answers an anonymous client with what is public, and stores nothing about it', async () => {
+  test('gives an anonymous client the public objects, and stores nothing about it', async () => {
     await using server = await setupData()
     await server.root.post('/public/plain', { id: 'a' })
     const revision = await server.commands.run('db.list', {})
