@@ -30,6 +30,8 @@ export async function setupServed(environment: Readonly<Record<string, string>> 
       const { text } = await smtp.next()
       return /^ {4}(\S+)$/m.exec(text)?.[1] ?? ''
     },
+    /** Waits for the next mail. */
+    mail: () => smtp.next(),
     [Symbol.asyncDispose]: () => parts.disposeAsync(),
   }
 }

@@ -1,0 +1,144 @@
+import { describe, expect, test } from 'bun:test'
+import { satchelJson } from '../binary/setup'
+import { type Application, logIn, openApplication, openDevice, setupServed } from './addon/setup'
+import { expectRows, pull } from './addon/sync'
+
+/** conformance.md 118–133: two users of the published add-on share realms over HTTP. */
+
+const ALICE = 'alice@example.com'
+const BOB = 'bob@example.com'
+
+type Served = Awaited<ReturnType<typeof setupServed>>
+
+/** Alice has a list in a realm and has invited Bob, who may tick its items. */
+async function setupShared(served: Served) {
+  await using undo = new AsyncDisposableStack()
+  const alice = undo.use(await openDevice(served, ALICE))
+  const bob = undo.use(await openDevice(served, BOB))
+  const realmId = await alice.run(
+    (db, email) =>
+      db.transaction('rw', 'realms', 'members', 'items', async () => {
+        // The members come before their realm.
+        const id = `rlm${'0'.repeat(24)}com`
+        const permissions = { update: { items: ['done'] } }
+        await db.table('members').add({ realmId: id, email, invite: true, permissions })
+        await db.table('realms').add({ realmId: id, name: 'Groceries' })
+        await db.table('items').add({ id: 'itmA', realmId: id, title: 'milk' })
+        return id
+      }),
+    BOB,
+  )
+  await pull(alice)
+  const parts = undo.move()
+  return { alice, bob, realmId, [Symbol.asyncDispose]: () => parts.disposeAsync() }
+}
+
+/** Answers the invitation that is shown. */
+function answerInvite(app: Application, answer: 'accept' | 'reject'): Promise<void> {
+  return app.run(
+    (db, how) =>
+      new Promise<void>((resolve, reject) => {
+        let isAnswered = false
+        db.cloud.invites.subscribe(([invite]) => {
+          if (invite === undefined || isAnswered) return
+          isAnswered = true
+          invite[how]().then(resolve, reject)
+        })
+      }),
+    answer,
+  )
+}
+
+describe('a shared list', () => {
+  test('118, 124–126, 129, 130: is offered, accepted, ticked, left and deleted', async () => {
+    await using served = await setupServed()
+    await using shared = await setupShared(served)
+    const { alice, bob, realmId } = shared
+    await served.mail()
+    await expectRows(bob, [{ realmId, name: 'Groceries' }], 'realms')
+    await expectRows(bob, [])
+    await answerInvite(bob, 'accept')
+    await expectRows(bob, [{ id: 'itmA', title: 'milk' }])
+    await bob.run((db) => db.table('items').update('itmA', { done: true }))
+    await pull(bob)
+    await expectRows(alice, [{ id: 'itmA', done: true }])
+    // He may not change its title, and gets the old one back.
+    await bob.run((db) => db.table('items').update('itmA', { title: 'beer' }))
+    await expectRows(bob, [{ id: 'itmA', title: 'milk', done: true }])
+    await bob.run((db, userId) => db.table('members').where({ userId }).delete(), BOB)
+    await expectRows(bob, [])
+    await expectRows(bob, [], 'members')
+    await alice.run(
+      (db, realm) =>
+        db.transaction('rw', 'realms', 'members', 'items', async () => {
+          await db.table('items').where({ id: 'itmA' }).delete()
+          await db.table('members').where({ realmId: realm }).delete()
+          await db.table('realms').delete(realm)
+        }),
+      realmId,
+    )
+    for (const table of ['realms', 'members', 'items']) await expectRows(alice, [], table)
+  }, 60_000)
+
+  test('127: is accepted after it was rejected', async () => {
+    await using served = await setupServed()
+    await using shared = await setupShared(served)
+    const { bob } = shared
+    await expectRows(bob, [{ name: 'Groceries' }], 'realms')
+    await answerInvite(bob, 'reject')
+    await pull(bob)
+    await expectRows(bob, [])
+    await answerInvite(bob, 'accept')
+    await expectRows(bob, [{ id: 'itmA' }])
+  }, 60_000)
+
+  test('121: loses an object that moves to another realm, and gets it back', async () => {
+    await using served = await setupServed()
+    await using shared = await setupShared(served)
+    const { alice, bob, realmId } = shared
+    await expectRows(bob, [{ name: 'Groceries' }], 'realms')
+    await answerInvite(bob, 'accept')
+    await expectRows(bob, [{ id: 'itmA' }])
+    await alice.run((db, user) => db.table('items').update('itmA', { realmId: user }), ALICE)
+    await pull(alice)
+    await expectRows(bob, [])
+    await alice.run((db, realm) => db.table('items').update('itmA', { realmId: realm }), realmId)
+    await pull(alice)
+    await expectRows(bob, [{ id: 'itmA', realmId }])
+  }, 60_000)
+})
+
+test('work of an anonymous user arrives at login: a realm with an invitation, cards, a setting', async () => {
+  await using served = await setupServed()
+  const stores = { cards: 'id', settings: 'id' }
+  await using app = await openApplication(served.main, { stores })
+  await app.run(async (db, email) => {
+    const realmId = await db.table('realms').add({ name: 'Offline' })
+    await db.table('members').add({ realmId, email, invite: true })
+    await db.table('cards').bulkAdd([{ id: 'c1', realmId }, { id: 'c2' }])
+    await db.table('settings').put({ id: '#theme', v: 'dark' })
+  }, BOB)
+  await logIn(app, served, ALICE)
+  await pull(app)
+  await served.mail()
+  await using laptop = await openDevice(served, ALICE, { stores })
+  for (const device of [app, laptop]) {
+    await expectRows(device, [{ name: 'Offline', owner: ALICE }], 'realms')
+    await expectRows(device, [{ id: 'c1' }, { id: 'c2', realmId: ALICE }], 'cards')
+    await expectRows(device, [{ id: '#theme', v: 'dark' }], 'settings')
+    const members = await device.run((db) => db.table('members').toArray())
+    const names = members.map(({ email, userId }) => String(userId ?? email)).toSorted()
+    expect(names).toEqual([ALICE, BOB])
+  }
+}, 60_000)
+
+test('an account that was deleted and registered again starts with nothing', async () => {
+  await using served = await setupServed()
+  await using phone = await openDevice(served, ALICE)
+  await phone.run((db) => db.table('items').add({ id: 'itmA' }))
+  await pull(phone)
+  await satchelJson(['user', 'delete', ALICE, '--yes'], served.surroundings)
+  await using laptop = await openDevice(served, ALICE)
+  await laptop.run((db) => db.table('items').add({ id: 'itmB' }))
+  await expectRows(laptop, [{ id: 'itmB' }])
+}, 60_000)
