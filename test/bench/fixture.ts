@@ -1,7 +1,7 @@
 import type { Bench } from './bench'
 import type { FloorSettings } from './floors/floor'
 import type { FloorName } from './floors/serve'
-import { openSatchel, prepareSatchel, type Satchel } from './satchel'
+import { type Mode, openSatchel, prepareSatchel, type Satchel } from './satchel'
 import { startServer, type ServerProcess } from './server-process'
 
 /** The parameters that the race gives to a floor; its fixture knows the rest. */
@@ -12,7 +12,7 @@ export interface Fixture {
   /** `race`: one start for all rounds. `round`: every round begins with an empty database. */
   readonly lifetime: 'race' | 'round'
   openFloor(bench: Bench, floor: FloorName, answer: FloorAnswer): Promise<ServerProcess>
-  openSatchel(bench: Bench): Promise<Satchel>
+  openSatchel(bench: Bench, mode?: Mode): Promise<Satchel>
 }
 
 /** The seeded databases (`seed.ts`). Only for reading. */
@@ -20,8 +20,9 @@ export const largeTable: Fixture = {
   lifetime: 'race',
   openFloor: async (bench, floor, answer) =>
     startFloor(bench, floor, { ...answer, indexes: [], file: await bench.seeds.floor() }),
-  openSatchel: async (bench) =>
+  openSatchel: async (bench, mode) =>
     openSatchel({
+      ...(mode === undefined ? {} : { mode }),
       executable: bench.options.satchel,
       signal: bench.signal,
       ...(await bench.seeds.satchel()),
@@ -34,7 +35,7 @@ export function emptyTable(indexes: readonly string[] = []): Fixture {
     lifetime: 'round',
     openFloor: (bench, floor, answer) =>
       startFloor(bench, floor, { ...answer, indexes, file: bench.newPath('floor.sqlite') }),
-    openSatchel: (bench) => openEmptySatchel(bench, indexes),
+    openSatchel: (bench, mode) => openEmptySatchel(bench, indexes, [], mode),
   }
 }
 
@@ -43,16 +44,19 @@ export async function openEmptySatchel(
   bench: Bench,
   indexes: readonly string[] = [],
   wrapper: readonly string[] = [],
+  mode: Mode = 'development',
 ): Promise<Satchel> {
   const settings = {
     executable: bench.options.satchel,
     data: bench.newPath('satchel'),
     signal: bench.signal,
     wrapper,
+    mode,
   }
   await using opening = new AsyncDisposableStack()
   const satchel = opening.use(await openSatchel(settings))
-  await prepareSatchel(satchel, settings, { items: ['@id', ...indexes].join(', ') })
+  const schema = { items: ['@id', ...indexes].join(', ') }
+  await prepareSatchel(satchel, settings, schema, ['reader', 'lister', 'writer'])
   opening.move()
   return satchel
 }

@@ -113,7 +113,7 @@ export function summarize({ name, samples }: Lane): LaneSummary {
 
 async function openSatchelContender(bench: Bench, race: Race): Promise<Contender> {
   await using opening = new AsyncDisposableStack()
-  const server = opening.use(await race.fixture.openSatchel(bench))
+  const server = opening.use(await race.fixture.openSatchel(bench, race.mode))
   const token = race.actor === undefined ? undefined : await server.issueToken(race.actor)
   const load = createLoad(bench, race, server.client, token)
   return createContender(server, load, opening.move())

@@ -11,7 +11,7 @@ import {
   type Lane,
 } from './lane'
 import type { Bar, Figure } from './result'
-import type { Actor, Client } from './satchel'
+import type { Actor, Client, Mode } from './satchel'
 import { median } from './statistics'
 import type { Load, LoadSample } from './wrk'
 
@@ -22,6 +22,8 @@ export interface Race {
   readonly fixture: Fixture
   /** Every floor gives one figure: Satchel's rate divided by the floor's. */
   readonly floors: readonly { readonly floor: FloorName; readonly bar: Bar }[]
+  /** `development` unless told. */
+  readonly mode?: Mode
   /** Whose token is sent; absent: none. */
   readonly actor?: Actor
   /** The path of the request, from the server's root. */
@@ -49,10 +51,15 @@ export function race(race: Race): Workload {
       const [former = [], latter = []] = lanes.map(({ samples }) =>
         samples.map(({ objectsPerSecond }) => objectsPerSecond),
       )
-      const { title } = race
+      const title = race.mode === 'production' ? `${race.title}, production` : race.title
       return [{ title, unit: '/s', isLowerBetter: false, before: former, after: latter }]
     },
   }
+}
+
+/** The same race in development and in production, where limits are on. */
+export function races(each: Race): Workload[] {
+  return [race(each), race({ ...each, name: `${each.name}-production`, mode: 'production' })]
 }
 
 /** Measures every lane once a round, in turn from the one end and from the other. */
@@ -78,6 +85,7 @@ function compare(race: Race, floors: readonly Lane[], satchel: Lane | undefined)
     )
     return {
       title: race.title,
+      mode: race.mode ?? 'development',
       bar,
       values,
       value: median(values),

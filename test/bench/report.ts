@@ -10,7 +10,7 @@ export interface Outcome {
   readonly failure?: string
 }
 
-const figureHeads = ['workload', 'bar', 'goal', 'measured', 'min – max', '']
+const figureHeads = ['workload', 'mode', 'bar', 'goal', 'measured', 'min – max', '']
 const laneHeads = ['contender', 'objects/s', 'p50 ms', 'p99 ms', 'RSS MB']
 
 /** The figures against their bars, and below how the contenders of every race did. */
@@ -20,10 +20,10 @@ export function renderTables(outcomes: readonly Outcome[]): string {
     failure === undefined ? [] : [`${workload} failed: ${failure}`],
   )
   const measured = figures.filter(({ values, skipped }) => values.length > 0 || skipped)
-  const lanes = figures.flatMap(({ title, floor, satchel }) =>
+  const lanes = figures.flatMap(({ title, mode = 'development', floor, satchel }) =>
     [floor, satchel]
       .filter((lane) => lane !== undefined)
-      .map((lane, index) => [index === 0 ? title : '', ...laneCells(lane)]),
+      .map((lane, index) => [index === 0 ? `${title}, ${mode}` : '', ...laneCells(lane)]),
   )
   return [
     ...(measured.length > 0 ? [align([figureHeads, ...measured.map(figureCells)])] : []),
@@ -60,13 +60,14 @@ function isMet(figure: Figure): boolean | undefined {
 }
 
 function figureCells(figure: Figure): string[] {
-  const { title, bar, values, value, floor, skipped } = figure
+  const { title, mode = 'development', bar, values, value, floor, skipped } = figure
   const against = floor ? `${title} (${floor.name})` : title
   const range = `${amount(Math.min(...values))} – ${amount(Math.max(...values))}`
   const goal = bar.goal === undefined ? '' : limit(bar, bar.goal)
-  if (skipped) return [against, limit(bar, bar.bar), goal, 'skipped', '', skipped]
+  if (skipped) return [against, mode, limit(bar, bar.bar), goal, 'skipped', '', skipped]
   return [
     against,
+    mode,
     limit(bar, bar.bar),
     goal,
     `${amount(value)} ${bar.unit}`,

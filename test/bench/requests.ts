@@ -8,6 +8,7 @@ import {
   largeTableKey,
   loneCountry,
   members,
+  pageItems,
   readerItems,
   writerRealms,
 } from './rows'
@@ -29,6 +30,14 @@ export function loneCountries(): Requests {
 /** A country that a thousand objects have. */
 export function crowds(rows: number): Requests {
   return gets(crowdedCountries(rows), (index) => `/main/all/items?country=${crowdedCountry(index)}`)
+}
+
+/** The first thirty objects of a country that a member of 1,000 realms may see. */
+export function pages(rows: number): Requests {
+  return gets(
+    crowdedCountries(rows),
+    (index) => `/main/my/items?country=${crowdedCountry(index)}&$limit=${pageItems}`,
+  )
 }
 
 export function list(path: string): Requests {

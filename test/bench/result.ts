@@ -1,3 +1,5 @@
+import type { Mode } from './satchel'
+
 /** The bar for a figure (design.md §7). */
 export interface Bar {
   readonly limit: 'at least' | 'at most'
@@ -9,6 +11,8 @@ export interface Bar {
 /** One figure of the benchmark, measured once per round. */
 export interface Figure {
   readonly title: string
+  /** How Satchel was started; `development` unless told. */
+  readonly mode?: Mode
   readonly bar: Bar
   readonly values: readonly number[]
   /** The value that represents the rounds: their median, or the worst for memory and files. */

@@ -8,6 +8,9 @@ export const readerRealm = 'rlmreader'
 export const readerItems = 10_000
 export const listerRealms = ['lister@bench.test', 'rlmlister1', 'rlmlister2', 'rlmlister3']
 export const listerItems = 100
+export const pageItems = 30
+/** The joiner is a member of all of these. */
+export const joinerRealms = Array.from({ length: 1000 }, (_, index) => `rlmjoiner${pad(index, 3)}`)
 export const writerRealms = Array.from({ length: 50 }, (_, index) => `rlmwriter${pad(index, 2)}`)
 
 /** The users a token is issued for. Each is a member of the realms beside it, with every right. */
@@ -15,6 +18,7 @@ export const members = {
   reader: { userId: 'reader@bench.test', realms: [readerRealm] },
   lister: { userId: 'lister@bench.test', realms: listerRealms.slice(1) },
   writer: { userId: 'writer@bench.test', realms: writerRealms },
+  joiner: { userId: 'joiner@bench.test', realms: joinerRealms },
 }
 
 export interface Item {
@@ -48,8 +52,9 @@ export function largeTableKey(index: number): string {
 
 /**
  * Object `index` of the large table of `rows` objects: the first 10,000 belong to the reader's
- * realm and have a country each; the lister sees 100 spread over the rest; the remaining ones lie in
- * the private realms of a thousand other users. Countries of the rest hold 1,000 objects each.
+ * realm and have a country each; the lister sees 100 spread over the rest; of every country of the
+ * rest, with 1,000 objects each, a tenth lies in the realms of the joiner, and the remaining ones lie
+ * in the private realms of a thousand other users.
  */
 export function largeTableText(index: number, rows: number): string {
   const id = largeTableKey(index)
@@ -66,7 +71,9 @@ export function largeTableText(index: number, rows: number): string {
     return itemText({ id, realmId, owner: members.lister.userId, country, rank: index % 10 }, index)
   }
   const owner = `user${pad(index % 1000, 4)}@bench.test`
-  return itemText({ id, realmId: owner, owner, country, rank: index % 10 }, index)
+  const isJoined = Math.floor(index / crowdedCountries(rows)) % 10 === 7
+  const realmId = isJoined ? (joinerRealms[index % joinerRealms.length] ?? '') : owner
+  return itemText({ id, realmId, owner, country, rank: index % 10 }, index)
 }
 
 /** A country that exactly one object has, from 0 to 9,999. */

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
+import { RATE_LIMIT_NAMES } from '../../src/limits/rate-limits'
 import { members } from './rows'
 import { startServer, type ServerProcess } from './server-process'
 
@@ -35,18 +36,35 @@ export interface SatchelSettings {
   /** Put before the command, to look at the process from outside. */
   readonly wrapper?: readonly string[]
   readonly signal: AbortSignal
+  /** `development` unless told. */
+  readonly mode?: Mode
 }
+
+/**
+ * In production a server has a public address: it counts every request against limits, which are too
+ * high to reach here, and reports them in every answer (design.md §2).
+ */
+export type Mode = 'development' | 'production'
+
+const PRODUCTION = [
+  '--public-url',
+  'https://bench.test',
+  '--rate-limits',
+  RATE_LIMIT_NAMES.map((name) => `${name}=999999999/24h`).join(','),
+]
 
 /** Serves a data folder with the executable under test on a port of its choice. */
 export async function openSatchel(settings: SatchelSettings): Promise<Satchel> {
-  const serve = ['serve', '--data', settings.data, '--port', '0', '--json']
+  const mode = settings.mode === 'production' ? PRODUCTION : []
+  const serve = ['serve', '--data', settings.data, '--port', '0', '--json', ...mode]
   const server = await startServer({
     command: [...(settings.wrapper ?? []), settings.executable, ...serve],
     log: `${settings.data}.log`,
     signal: settings.signal,
   })
   const client = settings.client ?? server.ready.client
-  const url = server.ready.databases[0]?.url
+  const [database] = server.ready.databases
+  const url = database && `${server.ready.url}/${database.name}`
   if (client === undefined || url === undefined) {
     await server[Symbol.asyncDispose]()
     throw new Error('Satchel named no client or no database when it was ready')
@@ -100,19 +118,21 @@ export function tokenRequest(client: Client, actor: Actor): object {
   return { ...credentials, scopes: ['ACCESS_DB'], claims }
 }
 
-/** Gives a fresh database its tables, and the members of `rows.ts` their realms. */
+/** Gives a fresh database its tables, and members of `rows.ts` their realms. */
 export async function prepareSatchel(
   satchel: Satchel,
   settings: SatchelSettings,
   schema: Readonly<Record<string, string>>,
+  names: readonly (keyof typeof members)[],
 ): Promise<void> {
   const file = `${satchel.data}.schema.json`
   await writeFile(file, JSON.stringify(schema))
   await runCommand(settings, ['schema', 'push', file, '--data', satchel.data])
   for (const table of Object.keys(schema)) await waitForTable(satchel, table)
-  const memberships = Object.values(members).flatMap(({ userId, realms }) =>
-    realms.map((realmId) => ({ realmId, userId })),
-  )
+  const memberships = names.flatMap((name) => {
+    const { userId, realms } = members[name]
+    return realms.map((realmId) => ({ realmId, userId }))
+  })
   await satchel.send(
     'POST',
     '/all/realms',

@@ -68,7 +68,8 @@ async function seedSatchel(ground: Ground): ReturnType<Seeds['satchel']> {
   let client: Client
   {
     await using satchel = await openSatchel(settings)
-    await prepareSatchel(satchel, settings, { items: '@id, country', thousand: '@id' })
+    const schema = { items: '@id, country', thousand: '@id' }
+    await prepareSatchel(satchel, settings, schema, ['reader', 'lister', 'writer', 'joiner'])
     await postAll(satchel, '/all/items', largeTable(options.rows))
     await postAll(satchel, '/all/thousand', thousand())
     client = satchel.client

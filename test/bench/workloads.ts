@@ -8,21 +8,30 @@ import { startUp } from './probes/start'
 import { userOrders, userSearches } from './probes/users'
 import { walSize } from './probes/wal'
 import { writersDuringDeletion, writersDuringImport, writersDuringPost } from './probes/writers'
-import { race } from './race'
-import { batches, crowds, list, loneCountries, points, singleObjects, tokens } from './requests'
+import { race, races } from './race'
+import {
+  batches,
+  crowds,
+  list,
+  loneCountries,
+  pages,
+  points,
+  singleObjects,
+  tokens,
+} from './requests'
 import { ratio } from './result'
-import { listerItems, writerRealms } from './rows'
+import { listerItems, pageItems, writerRealms } from './rows'
 
 const threeIndexes = ['country', 'rank', 'title']
 const oneRealm = writerRealms.slice(0, 1)
 
-/** The table of design.md §7, in its order. */
+/** The table of design.md §7, in its order; its hottest paths in production too. */
 export const workloads: readonly Workload[] = [
-  race({
+  ...races({
     name: 'point-read',
     title: 'GET /my/<t>/<key>, 10,000 keys',
     fixture: largeTable,
-    floors: [{ floor: 'point', bar: ratio(0.65, 0.8) }],
+    floors: [{ floor: 'point', bar: ratio(0.68, 0.8) }],
     actor: 'reader',
     load: points,
     objectsPerRequest: () => 1,
@@ -36,11 +45,11 @@ export const workloads: readonly Workload[] = [
     load: () => list('/my/items'),
     objectsPerRequest: () => listerItems,
   }),
-  race({
+  ...races({
     name: 'small-list',
     title: 'GET /all/<t>, 1,000 objects',
     fixture: largeTable,
-    floors: [{ floor: 'small-list', bar: ratio(0.8, 0.95) }],
+    floors: [{ floor: 'small-list', bar: ratio(0.78, 0.9) }],
     actor: 'client',
     load: () => list('/all/thousand'),
     objectsPerRequest: () => 1000,
@@ -56,11 +65,11 @@ export const workloads: readonly Workload[] = [
     measure: measureDownloads,
   }),
   listMemory,
-  race({
+  ...races({
     name: 'filter-1',
     title: 'GET …?prop=value, 1 of all',
     fixture: largeTable,
-    floors: [{ floor: 'filter', bar: ratio(0.65, 0.8) }],
+    floors: [{ floor: 'filter', bar: ratio(0.7, 0.85) }],
     actor: 'client',
     load: loneCountries,
     objectsPerRequest: () => 1,
@@ -74,12 +83,21 @@ export const workloads: readonly Workload[] = [
     load: crowds,
     objectsPerRequest: () => 1000,
   }),
-  race({
+  ...races({
+    name: 'page',
+    title: 'GET /my/<t>?prop=value, 30 a page, a member of 1,000 realms',
+    fixture: largeTable,
+    floors: [{ floor: 'page', bar: ratio(0.65, 0.8) }],
+    actor: 'joiner',
+    load: pages,
+    objectsPerRequest: () => pageItems,
+  }),
+  ...races({
     name: 'post-single',
     title: 'POST /my/<t> one object, 50 realms',
     fixture: emptyTable(),
     floors: [
-      { floor: 'group', bar: ratio(0.6, 0.75) },
+      { floor: 'group', bar: ratio(0.66, 0.8) },
       { floor: 'single', bar: ratio(2.2, 3) },
     ],
     actor: 'writer',
@@ -87,10 +105,10 @@ export const workloads: readonly Workload[] = [
     objectsPerRequest: () => 1,
   }),
   unitsPerSync,
-  postBatch('post-batch', '1 realm, no index', oneRealm, []),
-  postBatch('post-batch-realms', '50 realms, no index', writerRealms, []),
-  postBatch('post-batch-indexes', '1 realm, 3 indexes', oneRealm, threeIndexes),
-  postBatch('post-batch-realms-indexes', '50 realms, 3 indexes', writerRealms, threeIndexes),
+  ...postBatch('post-batch', '1 realm, no index', oneRealm, []),
+  ...postBatch('post-batch-realms', '50 realms, no index', writerRealms, []),
+  ...postBatch('post-batch-indexes', '1 realm, 3 indexes', oneRealm, threeIndexes),
+  ...postBatch('post-batch-realms-indexes', '50 realms, 3 indexes', writerRealms, threeIndexes),
   writersDuringPost,
   writersDuringImport,
   writersDuringDeletion,
@@ -114,12 +132,12 @@ function postBatch(
   what: string,
   realms: readonly string[],
   indexes: readonly string[],
-): Workload {
-  return race({
+): Workload[] {
+  return races({
     name,
     title: `POST /all/<t> 1,000 objects, ${what}`,
     fixture: emptyTable(indexes),
-    floors: [{ floor: 'batch', bar: ratio(0.5, 0.7) }],
+    floors: [{ floor: 'batch', bar: ratio(0.65, 0.8) }],
     actor: 'client',
     load: () => batches(realms),
     objectsPerRequest: () => 1000,

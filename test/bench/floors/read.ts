@@ -1,4 +1,6 @@
-import { listerRealms } from '../rows'
+import type { Database } from 'bun:sqlite'
+
+import { joinerRealms, listerRealms, pageItems } from '../rows'
 import { indexKey, openDatabase, tables } from './database'
 import type { Floor } from './floor'
 
@@ -21,12 +23,7 @@ export const pointFloor: Floor = ({ file, init }) => {
 /** The objects in the lister's realms, through the realm index. */
 export const realmsFloor: Floor = ({ file, init }) => {
   const database = openDatabase(file)
-  const realms = database
-    .prepare<{ number: number }, string[]>(
-      `SELECT number FROM realm_ids WHERE id IN (${listerRealms.map(() => '?').join(', ')})`,
-    )
-    .all(...listerRealms)
-    .map(({ number }) => number)
+  const realms = numbersOf(database, listerRealms)
   const list = database.prepare<Row, []>(
     `SELECT value FROM o_${tables.items} INDEXED BY o_${tables.items}_realm
      WHERE realm IN (${realms.join(', ')}) ORDER BY seq`,
@@ -78,6 +75,36 @@ export const filterFloor: Floor = ({ file, init }) => {
     '/main/all/items': ({ url }) =>
       new Response(joined(list.all(indexKey(url.slice(url.indexOf('=') + 1)))), init),
   }
+}
+
+/** The first objects of a country in the joiner's realms, found through the index entries. */
+export const pageFloor: Floor = ({ file, init }) => {
+  const database = openDatabase(file)
+  const realms = new Set(numbersOf(database, joinerRealms))
+  const list = database.prepare<Row & { realm: number }, [Uint8Array]>(
+    `SELECT o.seq, realm, value FROM index_entries JOIN o_${tables.items} AS o USING (seq)
+     WHERE index_id = 1 AND index_entries.key = ? ORDER BY seq`,
+  )
+  const pageOf = (country: string) => {
+    const page: Row[] = []
+    for (const row of list.iterate(indexKey(country))) {
+      if (realms.has(row.realm) && page.push(row) === pageItems) break
+    }
+    return page
+  }
+  return {
+    '/main/my/items': ({ url }) =>
+      new Response(joined(pageOf(url.slice(url.indexOf('=') + 1, url.indexOf('&')))), init),
+  }
+}
+
+function numbersOf(database: Database, realms: readonly string[]): number[] {
+  return database
+    .prepare<{ number: number }, string[]>(
+      `SELECT number FROM realm_ids WHERE id IN (${realms.map(() => '?').join(', ')})`,
+    )
+    .all(...realms)
+    .map(({ number }) => number)
 }
 
 function joined(rows: readonly Row[]): string {

@@ -1,6 +1,13 @@
 import { blobInFloor, blobOutFloor } from './blob'
 import type { Floor, FloorSettings } from './floor'
-import { filterFloor, pointFloor, realmsFloor, smallListFloor, streamFloor } from './read'
+import {
+  filterFloor,
+  pageFloor,
+  pointFloor,
+  realmsFloor,
+  smallListFloor,
+  streamFloor,
+} from './read'
 import { tokenFloor } from './token'
 import { batchFloor, groupFloor, singleFloor } from './write'
 
@@ -11,6 +18,7 @@ export const floors = {
   'small-list': smallListFloor,
   stream: streamFloor,
   filter: filterFloor,
+  page: pageFloor,
   group: groupFloor,
   single: singleFloor,
   batch: batchFloor,
