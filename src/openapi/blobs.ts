@@ -94,6 +94,7 @@ export const BLOB_OPERATIONS: Operations = {
   downloadBlob: {
     tag: 'blobs',
     caller: ['ACCESS_DB'],
+    isPartlyPublic: true,
     summary: 'Download a blob',
     description:
       'The bytes as they were uploaded, with their content type. A blob is readable by its uploader and by every reader of an object that references it; no token is needed if an object in `rlm-public` references it. A started download continues if the reader loses access. Browsers never execute a blob.',

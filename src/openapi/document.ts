@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../domain/value/error'
 import { KEY_BYTES } from '../domain/value/key'
+import { RESERVED_TABLE_NAMES } from '../domain/value/schema'
 import type { Scope } from '../domain/value/scope'
 import { formatTime, RATE_LIMIT_NAMES, RATE_LIMITS } from '../limits/rate-limits'
 import { BLOB_OPERATIONS, BLOB_SCHEMAS } from './blobs'
@@ -9,7 +10,14 @@ import { OBJECT_SCHEMAS, ROW_SCHEMAS, VALUE_SCHEMAS } from './object-schemas'
 import { OBJECT_OPERATIONS } from './objects'
 import { HEADERS, withQuota, refusals, ERROR_CODES, MEANINGS } from './refusals'
 import { SERVICE_OPERATIONS, SERVICE_SCHEMAS } from './service'
-import type { Caller, Operation, Operations, Parameter, Tag } from './specification'
+import {
+  type Caller,
+  mapValues,
+  type Operation,
+  type Operations,
+  type Parameter,
+  type Tag,
+} from './specification'
 import { STATUS } from './status'
 import { SYNC_OPERATIONS, SYNC_SCHEMAS } from './sync'
 import { TOKEN_OPERATIONS } from './token-operations'
@@ -78,6 +86,9 @@ export function createDocument(paths: Routes, version: string): object {
   }
 }
 
+/** Names that other routes have where the short addresses of tables are. */
+const TAKEN = [...RESERVED_TABLE_NAMES, 'auth-providers', 'invitation']
+
 /** Path parameters, by their name in the routes. */
 const PATH_PARAMETERS: Readonly<Record<string, Parameter>> = {
   database: {
@@ -94,6 +105,15 @@ const PATH_PARAMETERS: Readonly<Record<string, Parameter>> = {
     description:
       'A table of the schema (`satchel schema push`), or one of the built-in tables `realms`, `members` and `roles`.',
     schema: { type: 'string', minLength: 1 },
+    example: 'todoItems',
+  },
+  shortTable: {
+    name: 'table',
+    in: 'path',
+    required: true,
+    description:
+      'A table. Those with the name of another route of the database are only at `/my/{table}`.',
+    schema: { type: 'string', minLength: 1, not: { enum: TAKEN } },
     example: 'todoItems',
   },
   key: {
@@ -150,7 +170,7 @@ interface Route {
 function describe({ operationId, parameters = [] }: Route): object {
   const operation = OPERATIONS[operationId]
   if (operation === undefined) throw new Error(`the operation ${operationId} is not described`)
-  const { tag, caller, summary, body, responses } = operation
+  const { tag, caller, summary, body, responses, pathParameters = {} } = operation
   const answers = { ...responses, ...refusals(codesOf(operation), operation) }
   return {
     operationId,
@@ -158,12 +178,14 @@ function describe({ operationId, parameters = [] }: Route): object {
     summary,
     description: descriptionOf(operation),
     parameters: [
-      ...parameters.map(({ name }) => ({ $ref: `#/components/parameters/${name}` })),
+      ...parameters.map(({ name }) => ({
+        $ref: `#/components/parameters/${pathParameters[name] ?? name}`,
+      })),
       ...(operation.parameters ?? []),
     ],
     ...(body === undefined ? {} : { requestBody: { required: true, content: body } }),
     responses: withQuota(answers, tag !== 'service' && tag !== 'blobs'),
-    security: securityOf(caller),
+    security: securityOf(operation),
     ...(typeof caller === 'string' ? {} : { 'x-required-scopes': caller }),
   }
 }
@@ -183,10 +205,13 @@ function accessOf(caller: Caller): string {
   return `the bearer of a token with ${caller.map((scope) => `\`${scope}\``).join(' and ')}.`
 }
 
-function securityOf(caller: Caller): readonly Readonly<Record<string, readonly string[]>>[] {
+function securityOf({
+  caller,
+  isPartlyPublic,
+}: Operation): readonly Readonly<Record<string, readonly string[]>>[] {
   if (caller === 'anyone') return []
   if (caller === 'client') return [{ basic: [] }, {}]
-  return [{ bearer: caller }, { client: caller }]
+  return [{ bearer: caller }, { client: caller }, ...(isPartlyPublic ? [{}] : [])]
 }
 
 /** The refusals of every route, of its authentication, and its own. */
@@ -212,15 +237,6 @@ const DATABASE: readonly ErrorCode[] = [
   'NEWER_DATA',
   'COPIED_DATABASE',
 ]
-
-function mapValues<T, U>(
-  record: Readonly<Record<string, T>>,
-  change: (value: T) => U,
-): Record<string, U> {
-  return Object.fromEntries(
-    Object.entries(record).map(([name, value]) => [name, change(value)] as const),
-  )
-}
 
 /** The meaning of each scope (spec.md §5.4, protocol.md §9.2). */
 export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {

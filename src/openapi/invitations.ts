@@ -27,6 +27,7 @@ export const INVITATION_OPERATIONS: Operations = {
       },
     },
     refusals: REFUSALS,
+    alsoAsPage: true,
   },
   answerInvitation: {
     tag: 'invitations',
@@ -64,5 +65,6 @@ export const INVITATION_OPERATIONS: Operations = {
       'STORAGE_FULL',
       'READ_ONLY',
     ],
+    alsoAsPage: true,
   },
 }

@@ -71,18 +71,22 @@ export const LOGIN_OPERATIONS: Operations = {
       },
     },
     refusals: ['ORIGIN_NOT_ALLOWED', 'UNKNOWN_PROVIDER', 'NO_PUBLIC_ADDRESS'],
+    alsoAsPage: true,
   },
 }
 
-const SCOPES: Schema = { type: 'array', items: { const: 'ACCESS_DB' } }
+/** The `scopes` of a login. */
+export const PERSON_SCOPES: Schema = { type: ['array', 'null'], items: { const: 'ACCESS_DB' } }
 
-const PUBLIC_KEY: Schema = {
-  type: 'string',
+/** The `public_key` of a login. */
+export const PUBLIC_KEY: Schema = {
+  type: ['string', 'null'],
   description: 'A key as PEM (SPKI): the answer then has a refresh token that is bound to it.',
 }
 
-const INTENT: Schema = {
-  enum: ['login', 'register'],
+/** The `intent` of a login. */
+export const INTENT: Schema = {
+  enum: ['login', 'register', null],
   description:
     'The intent of the person. `login` creates no user, regardless of the policy of the database; with `register`, rejected newcomers get `USER_NOT_ACCEPTED`.',
 }
@@ -127,7 +131,7 @@ export const LOGIN_SCHEMAS: Readonly<Record<string, Schema>> = {
         description:
           'The address. `a@example.com as b@example.com` sends the code to the first address, for a token of the second; only for the owner of a client with GLOBAL_READ and GLOBAL_WRITE (`satchel client create --email`).',
       },
-      scopes: SCOPES,
+      scopes: PERSON_SCOPES,
       intent: INTENT,
     },
     not: { required: ['otp'] },
@@ -145,7 +149,7 @@ export const LOGIN_SCHEMAS: Readonly<Record<string, Schema>> = {
         description: 'The code as the person typed it: case, blanks and hyphens are ignored.',
       },
       email: { type: 'string', description: 'The same as in the first step.' },
-      scopes: SCOPES,
+      scopes: PERSON_SCOPES,
       public_key: PUBLIC_KEY,
       intent: INTENT,
     },
@@ -157,7 +161,7 @@ export const LOGIN_SCHEMAS: Readonly<Record<string, Schema>> = {
     properties: {
       grant_type: { const: 'otp-email' },
       email: { type: 'string' },
-      scopes: SCOPES,
+      scopes: PERSON_SCOPES,
       intent: INTENT,
     },
   },
@@ -169,7 +173,7 @@ export const LOGIN_SCHEMAS: Readonly<Record<string, Schema>> = {
       grant_type: { const: 'otp-token' },
       email: { type: 'string' },
       otp: { type: 'string' },
-      scopes: SCOPES,
+      scopes: PERSON_SCOPES,
       public_key: PUBLIC_KEY,
       intent: INTENT,
     },
@@ -187,7 +191,7 @@ export const LOGIN_SCHEMAS: Readonly<Record<string, Schema>> = {
     properties: {
       grant_type: { const: 'demo' },
       demo_user: { type: 'string', pattern: '@demo\\.local$' },
-      scopes: SCOPES,
+      scopes: PERSON_SCOPES,
       public_key: PUBLIC_KEY,
     },
   },

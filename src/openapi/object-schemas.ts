@@ -31,7 +31,10 @@ export const OBJECT_SCHEMAS: Readonly<Record<string, Schema>> = {
     properties: {
       realmId: schemaRef('RealmId'),
       owner: { type: ['string', 'null'], description: OWNER },
-      _hasBlobRefs: { const: 1, description: 'Marks an object that contains a BlobRef.' },
+      _hasBlobRefs: {
+        description:
+          'Clients mark an object that contains a BlobRef with 1. The server sets the mark when it stores a value as a blob, and otherwise stores it like any property.',
+      },
     },
     additionalProperties: schemaRef('Value'),
   },
@@ -42,7 +45,10 @@ export const OBJECT_SCHEMAS: Readonly<Record<string, Schema>> = {
     properties: {
       realmId: schemaRef('RealmId'),
       owner: { type: ['string', 'null'], description: OWNER },
-      _hasBlobRefs: { const: 1, description: 'Marks an object that contains a BlobRef.' },
+      _hasBlobRefs: {
+        description:
+          'Clients mark an object that contains a BlobRef with 1. The server sets the mark when it stores a value as a blob, and otherwise stores it like any property.',
+      },
     },
     additionalProperties: schemaRef('Value'),
   },
@@ -302,7 +308,7 @@ export const REALM: Parameter = {
   name: 'realm',
   in: 'query',
   description: 'An alias of the filter `realmId`.',
-  schema: { type: 'string', minLength: 1 },
+  schema: { type: 'string' },
 }
 
 export const PREFER: Parameter = {

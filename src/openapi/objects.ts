@@ -6,6 +6,7 @@ import {
   type Tag,
   type Content,
   json,
+  mapValues,
   type Operation,
   type Operations,
   schemaRef,
@@ -28,6 +29,8 @@ export interface TablePlace {
   readonly key: string
   /** Additional parameters of lists. */
   readonly parameters: readonly Parameter[]
+  /** Some names of tables have other routes at these addresses. */
+  readonly isShort: boolean
 }
 
 export const EXAMPLE_USER = 'alice@example.com'
@@ -77,12 +80,13 @@ const ALIAS: TablePlace = {
   deletes: 'The same as under `/my`.',
   key: 'bread',
   parameters: [REALM],
+  isShort: true,
 }
 
 export const TABLE_PLACES: readonly TablePlace[] = [ALL, MY, PUBLIC, ALIAS]
 
 function placeOf(view: ViewName) {
-  return { name: view, tag: view, view, path: `/${view}`, parameters: [] }
+  return { name: view, tag: view, view, path: `/${view}`, parameters: [], isShort: false }
 }
 
 const WRITE_REFUSALS: readonly ErrorCode[] = [
@@ -118,13 +122,20 @@ export const OBJECT_OPERATIONS: Operations = Object.assign({}, ...TABLE_PLACES.m
 
 function operationsAt(place: TablePlace): Operations {
   const { name } = place
-  return {
+  const operations = {
     [`${name}List`]: list(place),
     [`${name}Get`]: get(place),
     [`${name}Upsert`]: upsert(place),
     [`${name}Replace`]: replace(place),
     [`${name}Delete`]: remove(place),
   }
+  return place.isShort ? mapValues(operations, withTakenNames) : operations
+}
+
+/** Where a table has the name of another route. */
+function withTakenNames(operation: Operation): Operation {
+  const refusals = [...(operation.refusals ?? []), 'UNKNOWN_ROUTE', 'METHOD_NOT_ALLOWED'] as const
+  return { ...operation, refusals, pathParameters: { table: 'shortTable' } }
 }
 
 function list(place: TablePlace): Operation {

@@ -96,7 +96,8 @@ export function refusals(
   {
     format = plainRefusal,
     alsoAsText = false,
-  }: { format?: RefusalFormat; alsoAsText?: boolean } = {},
+    alsoAsPage = false,
+  }: { format?: RefusalFormat; alsoAsText?: boolean; alsoAsPage?: boolean } = {},
 ): Responses {
   const formatted = Array.from(new Set(codes), (code) => {
     const message = MEANINGS[code].replaceAll('`', '')
@@ -106,7 +107,8 @@ export function refusals(
   return Object.fromEntries(
     Array.from(byStatus, ([status, group]) => {
       const json = answer(group)
-      return [status, alsoAsText && status !== 403 ? withText(json) : json]
+      const found = alsoAsText && status !== 403 ? withText(json) : json
+      return [status, alsoAsPage ? withPage(found) : found]
     }),
   )
 }
@@ -114,6 +116,11 @@ export function refusals(
 function withText(response: Response): Response {
   const text = { schema: { type: 'string', description: 'The message, for people to read.' } }
   return { ...response, content: { ...response.content, 'text/plain': text } }
+}
+
+function withPage(response: Response): Response {
+  const page = { schema: { type: 'string', description: 'A page with the message.' } }
+  return { ...response, content: { ...response.content, 'text/html': page } }
 }
 
 type CodedRefusal = Refusal & { readonly code: ErrorCode }

@@ -94,10 +94,26 @@ export interface Operation {
   readonly format?: RefusalFormat
   /** It may also report them as plain text, except with status 403. */
   readonly alsoAsText?: true
+  /** Part of what it serves needs no token. */
+  readonly isPartlyPublic?: true
+  /** Descriptions of path parameters that differ from the common ones: their names in the document. */
+  readonly pathParameters?: Readonly<Record<string, string>>
+  /** It reports them as a page, except to clients that accept only JSON. */
+  readonly alsoAsPage?: true
 }
 
 /** The operations by the `operationId` that their routes name. */
 export type Operations = Readonly<Record<string, Operation>>
+
+/** The same record with every value changed. */
+export function mapValues<T, U>(
+  record: Readonly<Record<string, T>>,
+  change: (value: T) => U,
+): Record<string, U> {
+  return Object.fromEntries(
+    Object.entries(record).map(([name, value]) => [name, change(value)] as const),
+  )
+}
 
 export function schemaRef(name: string): { readonly $ref: string } {
   return { $ref: `#/components/schemas/${name}` }

@@ -1,4 +1,5 @@
 import { SCOPES } from '../domain/value/scope'
+import { INTENT, PERSON_SCOPES, PUBLIC_KEY } from './logins'
 import { type Schema, schemaRef } from './specification'
 
 const TIMESPAN: Schema = {
@@ -67,15 +68,9 @@ export const TOKEN_SCHEMAS: Readonly<Record<string, Schema>> = {
     properties: {
       grant_type: { const: 'authorization_code' },
       code: { type: 'string', description: 'The code from `dxc-auth`, valid for five minutes.' },
-      scopes: { type: 'array', items: { const: 'ACCESS_DB' } },
-      public_key: {
-        type: 'string',
-        description: 'PEM (SPKI): the answer then has a refresh token that is bound to it.',
-      },
-      intent: {
-        enum: ['login', 'register'],
-        description: '`login` creates no user, regardless of the policy of the database.',
-      },
+      scopes: PERSON_SCOPES,
+      public_key: PUBLIC_KEY,
+      intent: INTENT,
     },
   },
   RequestedClaims: {

@@ -127,9 +127,8 @@ export const USER_PARAMETERS: readonly Parameter[] = [
   {
     name: 'limit',
     in: 'query',
-    description:
-      'The maximum number of users in a page; there are fewer if their data is many megabytes.',
-    schema: { type: 'integer', minimum: 1, maximum: MAX_USERS, default: MAX_USERS },
+    description: `The maximum number of users in a page; more than ${MAX_USERS} counts as ${MAX_USERS}. There are fewer if their data is many megabytes.`,
+    schema: { type: 'integer', minimum: 1, maximum: 999_999_999_999_999, default: MAX_USERS },
   },
   {
     name: 'pagingKey',

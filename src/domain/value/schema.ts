@@ -109,7 +109,8 @@ export function isReservedTableName(name: string): boolean {
 }
 
 const MAX_TABLE_NAME_BYTES = 128
-const RESERVED_TABLE_NAMES: ReadonlySet<string> = new Set(
+/** Tables may not have these names, because routes of a database do. */
+export const RESERVED_TABLE_NAMES: ReadonlySet<string> = new Set(
   'users token sync changes blob import export clients whitelist oauth my all public'.split(' '),
 )
 
