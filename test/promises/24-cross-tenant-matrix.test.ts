@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { asClient } from '../auth/setup'
 import { type Answer, type Caller, callerOf, type DataServer, setupData } from '../http/setup'
+import { fill as fillPath, setupDocument } from '../openapi/setup'
 
 /**
  * Promise 24: the cross-tenant matrix. Every data endpoint × every role × every place an object can
@@ -148,6 +149,7 @@ interface World {
   readonly realms: Readonly<Record<Place, string>>
 }
 
+const GLOBAL = ['ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE']
 const OTHER_USER = 'someone-else@example.com'
 
 async function createWorld(server: DataServer, role: Role): Promise<World> {
@@ -328,5 +330,112 @@ describe('promise 24: the cross-tenant matrix', () => {
     expect((await there.get(`/my/realms/${realmId}`)).status).toBe(404)
     expect((await there.remove(`/my/realms/${realmId}`)).status).toBe(404)
     expect((await here.get(`/my/realms/${realmId}`)).status).toBe(200)
+  })
+})
+
+/** Everyone may send these; they have tests of their own. */
+const OPEN = [
+  'answerInvitation beginLogin checkHealth checkReadiness describeInterface describeService',
+  'listLoginProviders listPublicKeys loadAsset publicGet publicList readDocumentation',
+  'requestToken showInvitation',
+].flatMap((line) => line.split(' '))
+
+describe('promise 24: every endpoint', () => {
+  test('that is not open refuses callers of other databases, without a scope, deactivated and deleted', async () => {
+    await using server = await setupDocument()
+    const { root } = server
+    const { client } = await server.commands.run('db.create', { name: 'foreign' })
+    const { body } = await callerOf(`${server.url}/foreign`).post('/token', {
+      ...asClient(client),
+      scopes: [...GLOBAL],
+    })
+    const foreign = (body as { accessToken: string }).accessToken
+    const [idle = '', left = ''] = await Promise.all(
+      ['idle@example.com', 'left@example.com'].map((sub) => server.token({ sub, scopes: GLOBAL })),
+    )
+    await root.post('/users', { userId: 'idle@example.com', deactivated: true })
+    expect((await root.remove('/users/left@example.com')).status).toBe(204)
+    const wrong: string[] = []
+    const open: string[] = []
+    for (const { path, method, operation } of server.operations) {
+      const scopes = operation['x-required-scopes']
+      if (scopes === undefined) {
+        open.push(operation.operationId)
+        continue
+      }
+      const statusOf = async (token?: string) => {
+        const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+        // Nothing is wrong with the request itself.
+        const body = method === 'POST' ? '[]' : method === 'PUT' ? '{}' : undefined
+        const sent = body === undefined ? {} : { body }
+        return (await fetch(server.url + fillPath(path), { method, headers, ...sent })).status
+      }
+      const found = {
+        anonymous: await statusOf(),
+        foreign: await statusOf(foreign),
+        left: await statusOf(left),
+        idle: await statusOf(idle),
+      }
+      const wanted = { anonymous: 401, foreign: 401, left: 401, idle: 403 }
+      if (!Bun.deepEquals(found, wanted)) wrong.push(`${method} ${path}: ${JSON.stringify(found)}`)
+      for (const missing of scopes) {
+        const rest = scopes.filter((scope) => scope !== missing)
+        const status = await statusOf(await server.token({ sub: OTHER_USER, scopes: rest }))
+        if (status !== 403) wrong.push(`${method} ${path} without ${missing}: ${status}`)
+      }
+    }
+    expect(wrong).toEqual([])
+    expect(open.toSorted()).toEqual(OPEN.toSorted())
+  })
+
+  test('of users admits readers of all, writers of all, and everyone to their own account', async () => {
+    await using server = await setupDocument()
+    const callers = {
+      user: (sub: string) => server.as(sub),
+      globalReader: (sub: string) => server.as(sub, ['ACCESS_DB', 'GLOBAL_READ']),
+      globalWriter: (sub: string) => server.as(sub, GLOBAL),
+    }
+    const expectedOf = {
+      user: { list: 403, own: 200, other: 403, none: 403, write: 403, remove: 403, leave: 204 },
+      globalReader: {
+        list: 200,
+        own: 200,
+        other: 200,
+        none: 404,
+        write: 403,
+        remove: 403,
+        leave: 204,
+      },
+      globalWriter: {
+        list: 200,
+        own: 200,
+        other: 200,
+        none: 404,
+        write: 200,
+        remove: 204,
+        leave: 204,
+      },
+    }
+    const found: Record<string, object> = {}
+    for (const [role, as] of Object.entries(callers)) {
+      const own = `${role.toLowerCase()}@example.com`
+      const caller = await as(own)
+      await server.as(OTHER_USER)
+      const change = { userId: OTHER_USER, data: { displayName: 'Defaced' } }
+      found[role] = {
+        list: (await caller.get('/users')).status,
+        own: (await caller.get(`/users/${own}`)).status,
+        other: (await caller.get(`/users/${OTHER_USER}`)).status,
+        none: (await caller.get('/users/nobody@example.com')).status,
+        write: (await caller.post('/users', change)).status,
+        remove: (await caller.remove(`/users/${OTHER_USER}`)).status,
+        leave: (await caller.remove(`/users/${own}`)).status,
+      }
+      const { status, text } = await server.root.get(`/users/${OTHER_USER}`)
+      const isWriter = role === 'globalWriter'
+      expect({ role, status }).toEqual({ role, status: isWriter ? 404 : 200 })
+      expect(text).not.toContain('Defaced')
+    }
+    expect(found).toEqual(expectedOf)
   })
 })

@@ -48,7 +48,21 @@ const ABSOLUTE = [
   `${'..%2f'.repeat(1000)}etc%2fpasswd`,
 ]
 
-const HOSTILE = [...CLIMBS.map((climb, n) => `${climb}${TARGETS[n % TARGETS.length]}`), ...ABSOLUTE]
+/**
+ * Routes that anybody may read: a climb that is resolved on its way to them would be answered 200.
+ * Resolvers stop at the root, so that three levels are enough from every place.
+ */
+const ROUTES = ['health?', 'openapi/json?', 'main/public/plain?']
+const RESOLVED = ['..', '%2e%2e', '%2E.', '.%2e'].flatMap((dots) =>
+  ['/', '\\', '/./', '\\/', '/%2e/'].map((slash) => `${dots}${slash}`.repeat(3)),
+)
+const TO_ROUTES = RESOLVED.flatMap((climb) => ROUTES.map((route) => `${climb}${route}`))
+
+const HOSTILE = [
+  ...TO_ROUTES,
+  ...CLIMBS.map((climb, n) => `${climb}${TARGETS[n % TARGETS.length]}`),
+  ...ABSOLUTE,
+]
 
 /** Where a caller can put a name. */
 const PLACES = [
@@ -92,6 +106,7 @@ async function sendAll(url: string, token: string | undefined): Promise<string[]
 test('promise 27: hostile names in addresses are 400 or 404 in every place', async () => {
   expect(HOSTILE.length).toBeGreaterThanOrEqual(170)
   await using server = await setupData()
+  for (const route of ROUTES) expect((await fetch(`${server.url}/${route}`)).status).toBe(200)
   expect(await sendAll(server.url, server.root.token)).toEqual([])
   expect(existsSync(join(server.folder, 'databases', 'main', 'blobs'))).toBe(false)
   const failures = server.lines.filter((line) => line.includes('"level":"error"'))
