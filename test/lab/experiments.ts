@@ -1,13 +1,16 @@
 import { mayMount } from '../small-disk'
+import { dripAway } from './drippers'
 import type { Experiment } from './experiment'
-import { sendHeavyRequests } from './heavy-requests'
+import { heavyRequests } from './heavy-requests'
 import { killDeletions } from './kill-deletions'
 import { killPosts } from './kill-posts'
 import { killUploads } from './kill-uploads'
 import { killWriters } from './kill-writers'
 import { timeAddresses } from './known-addresses'
 import { canLosePower, losePower, losePowerOfUploads } from './power-loss'
+import { findPython, runSchemathesis } from './schemathesis'
 import { timeSecrets } from './secret-times'
+import { soak } from './soak'
 import { findSqlmap, runSqlmap } from './sqlmap'
 import { stallReaders } from './stalled-readers'
 import { runTests } from './tests'
@@ -170,12 +173,30 @@ export const experiments: readonly Experiment[] = [
     run: (rounds) => runSqlmap(rounds),
   },
   {
-    promise: 34,
-    title: 'the heaviest requests keep nobody else waiting, and scans end with their readers',
-    unit: 'rounds',
-    rounds: 2,
-    run: (rounds) => sendHeavyRequests(rounds),
+    promise: 33,
+    title:
+      'Schemathesis finds no 5xx, no answer that the document does not describe, no ignored token',
+    unit: 'minutes',
+    rounds: 10,
+    obstacle: findPython() === undefined ? 'needs Python 3.10 with venv' : undefined,
+    run: (rounds, seed) => runSchemathesis(rounds, seed),
   },
+  {
+    promise: 33,
+    title: 'random requests of every operation are answered as the document describes',
+    unit: 'requests of each',
+    rounds: 2_000,
+    run: (rounds, seed) => runTests(['test/promises/33'], rounds, seed),
+  },
+  {
+    promise: 34,
+    title:
+      'a thousand callers drip headers and a thousand bodies: all are cut, and no other caller is slower',
+    unit: 'rounds',
+    rounds: 3,
+    run: (rounds) => dripAway(rounds),
+  },
+  ...heavyRequests,
   {
     promise: 35,
     title: '100 readers who take nothing are cut, and memory stays below 512 MB',
@@ -190,5 +211,12 @@ export const experiments: readonly Experiment[] = [
     unit: 'rounds',
     rounds: 10,
     run: (rounds, seed) => runTests(['test/promises/35'], rounds, seed, rounds),
+  },
+  {
+    promise: 38,
+    title: 'mixed work leaves no memory, no descriptor and no log behind (a day: --rounds 1440)',
+    unit: 'minutes',
+    rounds: 20,
+    run: (rounds, seed) => soak(rounds, seed),
   },
 ]

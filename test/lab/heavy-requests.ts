@@ -1,87 +1,330 @@
-import { readFileSync } from 'node:fs'
-import { setupExecutable, type Executable } from '../promises/setup'
-import type { Finding } from './experiment'
+import { connect } from 'node:net'
+import type { Caller } from '../http/setup'
+import { type Executable, setupExecutable } from '../promises/setup'
+import { beside, cpuOf, harmOf, MOST_READ } from './beside'
+import type { Experiment, Finding } from './experiment'
 
-/** The longest that others may wait beside a heavy request, ms (two cores). */
-const MOST_WRITE = 1_000
-const MOST_READ = 300
-/** How often others write and read, ms. */
-const PROBE_EVERY = 50
-/** How long a scan may go on after its reader has closed, ms. */
-const MOST_SCAN = 1_000
-const ROWS = 200_000
-
+/** A request, or several in turn, beside which nobody else may wait. */
 interface Attack {
   readonly title: string
-  readonly status: number
-  readonly send: () => Promise<number>
+  readonly rounds?: number
+  run(stage: Stage): Promise<void>
 }
 
-/** The heaviest requests that are allowed, and heavier ones, while others write and read. */
-export async function sendHeavyRequests(rounds: number): Promise<Finding> {
-  const problems: string[] = []
-  const facts: string[] = []
-  await using executable = await setupExecutable()
-  const root = await executable.root()
-  const mallory = await executable.as('mallory@example.com')
-  // Made in advance, because the probes run in this process too.
-  const post = (path: string, objects: unknown) => {
-    const body = JSON.stringify(objects)
-    const headers = { prefer: 'return=minimal' }
-    return async () => (await mallory.send('POST', path, { body, headers })).status
-  }
-  const tagged = (from: number) =>
-    Array.from({ length: 500 }, (_, n) => ({
-      id: `tags${n}`,
-      tags: Array.from({ length: 900 }, (_unused, tag) => `${from + tag}`),
-    }))
-  const many = (length: number) => Array.from({ length }, () => ({}))
-  const attacks: Attack[] = [
-    { title: '50,000 objects', status: 204, send: post('/my/items', many(50_000)) },
-    { title: '999,999 objects', status: 422, send: post('/my/items', many(999_999)) },
-    { title: '20,000 realms', status: 422, send: post('/my/realms', many(20_000)) },
-    {
-      title: '900,000 tags',
-      status: 422,
-      send: post('/my/items', { tags: Array.from({ length: 900_000 }, (_, n) => n) }),
+interface Stage {
+  readonly executable: Executable
+  readonly root: Caller
+  readonly mallory: Caller
+  readonly facts: string[]
+  readonly problems: string[]
+  /** Runs `send` beside others; its status must be one of these. */
+  hurl(title: string, statuses: readonly number[], send: () => Promise<number>): Promise<void>
+  /** The median time of a request that is sent several times, less that of a plain write, ms. */
+  costOf(times: number, send: (time: number) => Promise<{ status: number }>): Promise<number>
+}
+
+/** The heaviest requests that are allowed, and heavier ones. */
+const ATTACKS: readonly Attack[] = [
+  {
+    title: '50,000 objects, and 999,999',
+    async run({ hurl, mallory }) {
+      for (const [count, status] of [
+        [50_000, 204],
+        [999_999, 422],
+      ] as const) {
+        await hurl(`${count} objects`, [status], poster(mallory, '/my/items', many(count)))
+      }
     },
-    { title: '500 × 900 tags', status: 204, send: post('/my/items', tagged(0)) },
-    { title: 'their replacement', status: 204, send: post('/my/items', tagged(900)) },
-  ]
+  },
+  {
+    title: '20,000 realms, whose sender waits or leaves, and SIGTERM then',
+    async run({ hurl, mallory, executable, problems, facts }) {
+      const realms = poster(mallory, '/my/realms', many(20_000))
+      await hurl('20,000 realms', [422], realms)
+      const allowed = JSON.stringify(many(5_000))
+      await hurl('5,000 realms whose sender leaves', [0], async () => {
+        const signal = AbortSignal.timeout(300)
+        const headers = { authorization: `Bearer ${mallory.token}` }
+        const init = { method: 'POST', body: allowed, headers, signal }
+        await fetch(`${executable.main}/my/realms`, init).catch(() => undefined)
+        await Bun.sleep(3_000)
+        return 0
+      })
+      void fetch(`${executable.main}/my/realms`, {
+        method: 'POST',
+        body: allowed,
+        headers: { authorization: `Bearer ${mallory.token}` },
+        signal: AbortSignal.timeout(300),
+      }).catch(() => undefined)
+      await Bun.sleep(400)
+      const begun = performance.now()
+      executable.served.kill('SIGTERM')
+      const exitCode = await executable.served.exited
+      const seconds = (performance.now() - begun) / 1_000
+      facts.push(`ended ${seconds.toFixed(1)} s after SIGTERM`)
+      if (exitCode !== 0 || seconds > 11) problems.push(`exit ${exitCode} after ${seconds} s`)
+    },
+  },
+  {
+    title: '2,000 rows of members',
+    async run({ hurl, mallory }) {
+      await mallory.post('/my/realms', { realmId: 'rlm-m', name: 'M' })
+      const rows = Array.from({ length: 2_000 }, (_, n) => ({
+        realmId: 'rlm-m',
+        email: `m${n}@example.com`,
+      }))
+      await hurl('2,000 members', [204], poster(mallory, '/my/members', rows))
+    },
+  },
+  {
+    title: 'an object with as many index entries as it may have, its replacement, its DELETE',
+    async run({ hurl, mallory }) {
+      const tagged = (count: number, from: number) => ({
+        id: 'tagged',
+        tags: Array.from({ length: count }, (_, n) => `${from + n}`),
+      })
+      await hurl('900,000 tags', [422], poster(mallory, '/my/items', tagged(900_000, 0)))
+      await hurl('10,000 tags', [204], poster(mallory, '/my/items', tagged(10_000, 0)))
+      await hurl('others', [204], poster(mallory, '/my/items', tagged(10_000, 10_000)))
+      const remove = async () => (await mallory.remove('/my/items/tagged')).status
+      await hurl('DELETE', [204], remove)
+    },
+  },
+  {
+    title: 'as many tagged objects as a request may have, and their replacement',
+    async run({ hurl, mallory }) {
+      const tagged = (count: number, from: number) =>
+        Array.from({ length: count }, (_, n) => ({
+          id: `tags${n}`,
+          tags: Array.from({ length: 900 }, (_unused, tag) => `${from + tag}`),
+        }))
+      await hurl('1,000 × 900 tags', [204, 422], poster(mallory, '/my/items', tagged(1_000, 0)))
+      await hurl('500 × 900 tags', [204, 422], poster(mallory, '/my/items', tagged(500, 0)))
+      await hurl('replaced', [204, 422], poster(mallory, '/my/items', tagged(500, 900)))
+      // A tenth is allowed in any case.
+      await hurl('50 × 900 tags', [204], poster(mallory, '/my/items', tagged(50, 1_800)))
+    },
+  },
+  { title: 'scans of a million objects and pages of a quarter of them', run: scan },
+  {
+    title: 'JSON of 15 MB that is broken at its end',
+    async run({ executable, mallory, facts, problems }) {
+      const broken = {
+        'small objects': `[${'{"id":"a","n":1},'.repeat(55_000)}{"id":`,
+        'one text': `{"id":"a","text":"${'x'.repeat(15_000_000)}`,
+        'long objects': `[${`{"id":"a","text":"${'x'.repeat(1_000)}"},`.repeat(14_000)}{`,
+        numbers: `{"id":"a","n":[${'1.5,'.repeat(900_000)}`,
+      }
+      for (const [what, body] of Object.entries(broken)) {
+        const bytes = Buffer.from(body)
+        const send = async () => (await mallory.send('POST', '/my/plain', { body: bytes })).status
+        const found = await beside(executable, send, 5)
+        facts.push(`${what}: reads ${found.read} ms`)
+        if (found.result !== 400) problems.push(`${what} was answered ${found.result}`)
+        if (found.read > LONGEST_STRETCH) {
+          problems.push(`${what}: a read of others took ${found.read} ms`)
+        }
+      }
+    },
+  },
+  {
+    title: 'a Content-Type of 15,000 blanks',
+    async run({ executable, mallory, facts, problems }) {
+      const type = `a${' '.repeat(15_000)}b`
+      const found = await beside(
+        executable,
+        async () => {
+          const statuses = new Set<number>()
+          for (let n = 0; n < 20; n += 1) statuses.add(await sendTyped(executable, mallory, type))
+          return [...statuses].join()
+        },
+        5,
+      )
+      facts.push(`answered ${found.result}, reads ${found.read} ms`)
+      if (found.read > LONGEST_STRETCH) problems.push(`a read of others took ${found.read} ms`)
+    },
+  },
+  {
+    title: 'one member more in a realm of 100,000, its renaming, leaving it',
+    async run({ executable, root, costOf, facts, problems }) {
+      const owner = await executable.as('owner@example.com')
+      await owner.post('/my/realms', { realmId: 'rlm-big', name: 'Big' })
+      await addMembers(root, 'rlm-big', 100_000)
+      const member = (name: string) => ({ id: name, realmId: 'rlm-big', userId: name })
+      const costs = {
+        'one more': await costOf(5, (n) => root.post('/all/members', member(`new${n}`))),
+        'twenty more': await costOf(3, (n) =>
+          root.post(
+            '/all/members',
+            Array.from({ length: 20 }, (_, each) => member(`more${n}-${each}`)),
+          ),
+        ),
+        'the name of the realm': await costOf(5, (n) =>
+          owner.post('/my/realms', { realmId: 'rlm-big', name: `Big ${n}` }),
+        ),
+        leaving: await costOf(5, (n) => root.remove(`/all/members/new${n}`)),
+      }
+      for (const [what, cost] of Object.entries(costs)) {
+        facts.push(`${what} ${cost.toFixed(1)} ms`)
+        if (cost >= 50) problems.push(`${what} took ${cost.toFixed(1)} ms`)
+      }
+    },
+  },
+  {
+    title: 'the acceptance of an invitation to a realm of 10,000 members',
+    async run({ executable, root, costOf, facts, problems }) {
+      const owner = await executable.as('owner@example.com')
+      await owner.post('/my/realms', { realmId: 'rlm-large', name: 'Large' })
+      await addMembers(root, 'rlm-large', 10_000)
+      const invitees = Array.from({ length: 21 }, (_, n) => `invitee${n}@example.com`)
+      const rows = invitees.map((email, n) => ({ id: `inv${n}`, realmId: 'rlm-large', email }))
+      await root.post('/all/members', rows)
+      const callers = await Promise.all(invitees.map((email) => executable.as(email)))
+      // Loads what they may do: the cost of the write alone counts.
+      for (const caller of callers) await caller.get('/my/realms')
+      const now = { $t: 'Date', v: new Date(Date.now()).toISOString() }
+      const cost = await costOf(invitees.length, async (n) => {
+        const row = { ...rows[n], userId: invitees[n], accepted: now }
+        return (await callers[n]?.post('/my/members', row)) ?? { status: 0 }
+      })
+      facts.push(`${cost.toFixed(1)} ms`)
+      if (cost >= 5) problems.push(`an acceptance took ${cost.toFixed(1)} ms`)
+    },
+  },
+]
+
+/** The longest stretch in which a parser may let nobody else run, ms. */
+const LONGEST_STRETCH = 100
+/** How long a scan may go on after its reader has closed, ms. */
+const MOST_SCAN = 1_000
+const ROWS = 1_000_000
+
+export const heavyRequests: readonly Experiment[] = ATTACKS.map((attack) => ({
+  promise: 34,
+  title: `nobody else waits: ${attack.title}`,
+  unit: 'rounds',
+  rounds: attack.rounds ?? 1,
+  run: (rounds) => perform(attack, rounds),
+}))
+
+async function perform(attack: Attack, rounds: number): Promise<Finding> {
+  const [facts, problems]: [string[], string[]] = [[], []]
   for (let round = 1; round <= rounds; round += 1) {
-    for (const { title, status, send } of attacks) {
-      const { result, write, read, refused } = await beside(executable, send)
-      facts.push(`${title}: writes ${write} ms, reads ${read} ms`)
-      if (result !== status) problems.push(`${title} was answered ${result}`)
-      if (refused > 0) problems.push(`${title}: ${refused} requests of others were refused`)
-      if (write > MOST_WRITE) problems.push(`${title}: a write of others took ${write} ms`)
-      if (read > MOST_READ) problems.push(`${title}: a read of others took ${read} ms`)
-    }
+    await using executable = await setupExecutable()
+    const mallory = await executable.as('mallory@example.com')
+    await attack.run({
+      executable,
+      root: await executable.root(),
+      mallory,
+      facts,
+      problems,
+      async hurl(title, statuses, send) {
+        const found = await beside(executable, send)
+        facts.push(`${title}: ${found.result}, writes ${found.write} ms, reads ${found.read} ms`)
+        if (!statuses.includes(found.result)) {
+          problems.push(`${title} was answered ${found.result}`)
+        }
+        problems.push(...harmOf(title, found))
+      },
+      async costOf(times, send) {
+        const plain = await medianTime(times, () => mallory.post('/my/plain', { id: 'a' }))
+        return (await medianTime(times, send)) - plain
+      },
+    })
+    facts.push(`at most ${Math.round(peakOf(executable))} MiB`)
   }
-  const cities = Array.from({ length: ROWS / 10 }, (_, n) => ({
+  return { facts: facts.join('; '), problems }
+}
+
+/** NaN when it has ended. */
+function peakOf(executable: Executable): number {
+  try {
+    return executable.memory().peak
+  } catch {
+    return Number.NaN
+  }
+}
+
+async function medianTime(
+  times: number,
+  send: (time: number) => Promise<{ status: number }>,
+): Promise<number> {
+  const all: number[] = []
+  for (let time = 0; time < times; time += 1) {
+    const begun = performance.now()
+    const { status } = await send(time)
+    all.push(performance.now() - begun)
+    if (status >= 300) throw new Error(`a request was answered ${status}`)
+  }
+  return all.toSorted((a, b) => a - b)[Math.floor(times / 2)] ?? Number.NaN
+}
+
+const many = (length: number) => Array.from({ length }, () => ({}))
+
+/** Its text is made in advance, because the probes run in this process too. */
+function poster(caller: Caller, path: string, objects: unknown): () => Promise<number> {
+  const body = JSON.stringify(objects)
+  const headers = { prefer: 'return=minimal' }
+  return async () => (await caller.send('POST', path, { body, headers })).status
+}
+
+async function addMembers(root: Caller, realmId: string, count: number): Promise<void> {
+  for (let from = 0; from < count; from += 5_000) {
+    const rows = Array.from({ length: Math.min(5_000, count - from) }, (_, n) => ({
+      realmId,
+      userId: `u${from + n}@example.com`,
+    }))
+    const { status, text } = await root.post('/all/members', rows, { prefer: 'return=minimal' })
+    if (status !== 204) throw new Error(`members were answered ${status} ${text.slice(0, 500)}`)
+  }
+}
+
+/** Sends a body of this type over a connection of its own: `fetch` trims it. */
+function sendTyped({ url }: Executable, { token }: Caller, type: string): Promise<number> {
+  const { hostname, port } = new URL(url)
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), hostname)
+    socket.on('error', () => resolve(0))
+    socket.on('data', (bytes) => {
+      socket.destroy()
+      resolve(Number(/^HTTP\/1\.1 (\d{3})/.exec(bytes.toString())?.[1] ?? 0))
+    })
+    socket.write(
+      `POST /main/my/plain HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n` +
+        `Content-Type: ${type}\r\nContent-Length: 2\r\n\r\n{}`,
+    )
+  })
+}
+
+async function scan({ executable, root, facts, problems }: Stage): Promise<void> {
+  const cities = Array.from({ length: 20_000 }, (_, n) => ({
     country: n % 4 === 0 ? 'US' : `C${n}`,
     realmId: 'rlm-public',
   }))
-  for (let part = 0; part < 10; part += 1) {
+  for (let sent = 0; sent < ROWS; sent += cities.length) {
     await root.post('/all/items', cities, { prefer: 'return=minimal' })
   }
+  const before = executable.memory().now
   const pages = await beside(executable, async () => {
-    const before = executable.memory().now
     const answers = await Promise.all(
       Array.from({ length: 100 }, () => root.get('/all/items?country=US&$limit=1')),
     )
-    facts.push(`100 pages of many matches: ${Math.round(executable.memory().now - before)} MiB`)
     return answers.filter(({ status, text }) => status === 200 && text.startsWith('[{')).length
   })
-  facts.push(`100 pages: reads ${pages.read} ms`)
+  const grown = Math.round(executable.memory().now - before)
+  facts.push(`100 pages: reads ${pages.read} ms, ${grown} MiB`)
   if (pages.result !== 100) problems.push(`${pages.result} of 100 pages were answered`)
-  if (pages.read > MOST_READ) problems.push(`100 pages: a read of others took ${pages.read} ms`)
-  const scans = await Promise.all(
-    Array.from({ length: 24 }, () => root.get('/all/items?name=nope')),
-  )
-  const whole = scans.filter(({ status, body }) => status === 200 && Array.isArray(body)).length
-  facts.push(`${whole} of 24 scans whole`)
-  if (whole < 24) problems.push(`${24 - whole} of 24 scans were not answered whole`)
+  if (grown > 64) problems.push(`100 pages took ${grown} MiB`)
+  problems.push(...harmOf('100 pages', pages))
+  const scans = await beside(executable, async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 24 }, () => root.get('/all/items?name=nope')),
+    )
+    return answers.filter(({ status, body }) => status === 200 && Array.isArray(body)).length
+  })
+  facts.push(`${scans.result} of 24 scans whole, reads ${scans.read} ms`)
+  if (scans.result < 24) problems.push(`${24 - scans.result} of 24 scans were not answered whole`)
+  if (scans.read > MOST_READ) problems.push(`24 scans: a read of others took ${scans.read} ms`)
   const closing = new AbortController()
   const closed = Array.from({ length: 100 }, () =>
     fetch(`${executable.main}/all/items?name=nope`, {
@@ -98,38 +341,4 @@ export async function sendHeavyRequests(rounds: number): Promise<Finding> {
   const spent = cpuOf(executable) - busy
   facts.push(`${spent} ms of CPU in the second after 100 closed scans`)
   if (spent > 200) problems.push(`closed scans went on: ${spent} ms of CPU in a second`)
-  return { facts: facts.join('; '), problems }
-}
-
-/** The slowest write and read of others while `attack` runs, in ms. */
-async function beside(executable: Executable, attack: () => Promise<number>) {
-  const other = await executable.as('other@example.com')
-  let isOver = false
-  let refused = 0
-  const slowest = { write: 0, read: 0 }
-  const probe = async (kind: 'write' | 'read', send: () => Promise<{ status: number }>) => {
-    while (!isOver) {
-      const begun = performance.now()
-      const { status } = await send()
-      slowest[kind] = Math.max(slowest[kind], Math.round(performance.now() - begun))
-      if (status !== 200) refused += 1
-      await Bun.sleep(PROBE_EVERY)
-    }
-  }
-  await other.post('/my/plain', { id: 'probe' })
-  let count = 0
-  const probes = [
-    probe('write', () => other.post('/my/plain', { id: 'probe', count: (count += 1) })),
-    probe('read', () => other.get('/my/plain/probe')),
-  ]
-  const result = await attack()
-  isOver = true
-  await Promise.all(probes)
-  return { result, refused, ...slowest }
-}
-
-/** The CPU time of the process so far, ms. */
-function cpuOf({ served }: Executable): number {
-  const fields = readFileSync(`/proc/${served.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-  return (Number(fields[11]) + Number(fields[12])) * 10
 }

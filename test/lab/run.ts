@@ -7,6 +7,7 @@ const usage = `bun run lab [options]
 Shows the promises that take long (promises.md), in full, on the executable of \`bun build.ts\`.
 
   --only N      the experiments for this promise only; may be repeated
+  --title TEXT  those of them with this text in their title
   --rounds N    rounds of every experiment
   --seed N      where random choices begin (a new one each time)
   --list        name the experiments
@@ -26,6 +27,7 @@ async function main(argv: readonly string[]): Promise<number> {
     args: [...argv],
     options: {
       only: { type: 'string', multiple: true, default: [] },
+      title: { type: 'string', default: '' },
       rounds: { type: 'string' },
       seed: { type: 'string' },
       list: { type: 'boolean', default: false },
@@ -34,7 +36,9 @@ async function main(argv: readonly string[]): Promise<number> {
   })
   if (values.help) return say(usage)
   if (values.list) return say(`${experiments.map(nameOf).join('\n')}\n`)
-  const chosen = choose(values.only.map((text) => requireWhole('--only', text)))
+  const promises = values.only.map((text) => requireWhole('--only', text))
+  const chosen = choose(promises).filter(({ title }) => title.includes(values.title))
+  if (chosen.length === 0) throw new Error(`There is no experiment “${values.title}”: see --list`)
   const rounds = values.rounds === undefined ? undefined : requireWhole('--rounds', values.rounds)
   const seed =
     values.seed === undefined
