@@ -18,9 +18,16 @@ interface Stage {
   readonly facts: string[]
   readonly problems: string[]
   /** Runs `send` beside others; its status must be one of these. */
-  hurl(title: string, statuses: readonly number[], send: () => Promise<number>): Promise<void>
+  readonly hurl: (
+    title: string,
+    statuses: readonly number[],
+    send: () => Promise<number>,
+  ) => Promise<void>
   /** The median time of a request that is sent several times, less that of a plain write, ms. */
-  costOf(times: number, send: (time: number) => Promise<{ status: number }>): Promise<number>
+  readonly costOf: (
+    times: number,
+    send: (time: number) => Promise<{ status: number }>,
+  ) => Promise<number>
 }
 
 /** The heaviest requests that are allowed, and heavier ones. */

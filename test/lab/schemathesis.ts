@@ -120,15 +120,14 @@ async function attack(
   const child = Bun.spawn(
     [
       program,
-      '--config-file',
-      'schemathesis.toml',
-      'run',
-      'openapi.json',
-      ...['--url', executable.url, '--header', `Authorization: Bearer ${token}`],
-      ...['--checks', 'all', '--phases', 'examples,coverage,fuzzing,stateful'],
-      ...['--seed', String(seed), '--max-redirects', '0', '--no-color'],
-      ...['--continue-on-failure', '--suppress-health-check', 'all'],
-      ...['--max-time', String(seconds), '--generation-database', 'none'],
+      ...'--config-file schemathesis.toml run openapi.json'.split(' '),
+      ...`--url ${executable.url} --seed ${seed} --max-time ${seconds}`.split(' '),
+      ...'--checks all --phases examples,coverage,fuzzing,stateful --continue-on-failure'.split(
+        ' ',
+      ),
+      ...'--suppress-health-check all --generation-database none --no-color'.split(' '),
+      ...'--max-redirects 0 --header'.split(' '),
+      `Authorization: Bearer ${token}`,
     ],
     { cwd: folder.path, stdout: 'pipe', stderr: 'inherit', timeout: (seconds + 120) * 1_000 },
   )

@@ -246,8 +246,9 @@ describe('promise 33: random requests', () => {
   })
 })
 
-async function prepare({ root, push }: DocumentServer): Promise<void> {
-  await push({ items: '@id, country, *tags', plain: 'id', pairs: '[a+b]' })
+async function prepare(server: DocumentServer): Promise<void> {
+  const { root } = server
+  await server.push({ items: '@id, country, *tags', plain: 'id', pairs: '[a+b]' })
   await root.post('/all/realms', { realmId: 'rlm-team', name: 'Team', owner: BOB })
   await root.post('/all/roles', { realmId: 'rlm-team', name: 'doer', permissions: { add: '*' } })
   await root.send('PUT', '/blob/a', { body: 'bytes' })
