@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { type Config, UsageError } from './config/config'
 import { SatchelError } from './domain/value/error'
 import { serverLog } from './log/log'
+import type { SocketOwner } from './sync/session'
 import { flagName } from './config/settings'
 
 /** A server that listens on its address. */
@@ -14,12 +15,17 @@ export interface Listener {
   reload(): Promise<void>
 }
 
+type HttpServer = Bun.Server<SocketOwner>
+
 /** Answers requests. */
 export interface Application {
-  /** `segments` are those of the path as they were sent, decoded; absent when some are empty. */
+  /**
+   * `segments` are those of the path as they were sent, decoded; absent when some are empty. The
+   * response to a request that became a WebSocket is not sent.
+   */
   fetch(
     request: Request,
-    server: Bun.Server<undefined>,
+    server: HttpServer,
     segments?: Readonly<Record<string, string>>,
   ): Response | Promise<Response>
 }
@@ -27,6 +33,12 @@ export interface Application {
 type ListenConfig = Pick<Config, 'host' | 'port' | 'tlsCert' | 'tlsKey'>
 
 const IDLE_SECONDS = 30
+/** A socket whose client has not even answered a ping for so long is closed. */
+const SOCKET_IDLE_SECONDS = 120
+/** The longest frame that a client may send, in bytes: a longer one closes the socket. */
+const LONGEST_FRAME = 1024 * 1024
+/** So many bytes may wait for a slow reader; a message has about one million characters. */
+const MOST_WAITING = 8 * 1024 * 1024
 
 /**
  * Listens as `config` says. Throws `CONFLICT` for a port in use, `NOT_AUTHORIZED` for one this user
@@ -53,7 +65,7 @@ const LOOK_FOR_REST_EVERY_MS = 20
  * Accepts no new requests and resolves when those in flight are answered. The server itself would wait
  * for the rest of a body that was rejected before it was read, for as long as its sender takes.
  */
-async function drain(server: Bun.Server<undefined>): Promise<void> {
+async function drain(server: HttpServer): Promise<void> {
   let isStopped = false
   const stopped = server.stop().then(() => (isStopped = true))
   while (!isStopped && server.pendingRequests > 0) {
@@ -85,7 +97,7 @@ async function listenTls(
   const port = findFreePort(config, application)
   const open = (tls: Pair) => serve({ ...config, port }, application, { tls, reusePort: true })
   let server = open(pair)
-  const retired = new Set<Bun.Server<undefined>>()
+  const retired = new Set<HttpServer>()
   let looking = Promise.resolve()
   const reload = () => (looking = looking.then(look))
 
@@ -103,7 +115,7 @@ async function listenTls(
     }
   }
 
-  function retire(former: Bun.Server<undefined>): void {
+  function retire(former: HttpServer): void {
     retired.add(former)
     void former.stop().then(() => retired.delete(former))
   }
@@ -114,7 +126,7 @@ async function listenTls(
     async stop(force) {
       clearInterval(timer)
       await looking
-      const end = (each: Bun.Server<undefined>) => (force ? each.stop(true) : drain(each))
+      const end = (each: HttpServer) => (force ? each.stop(true) : drain(each))
       await Promise.all([server, ...retired].map(end))
     },
     reload,
@@ -144,7 +156,7 @@ async function read(setting: 'tlsCert' | 'tlsKey', path: string): Promise<string
 
 /** One path for each number of segments: their parameters are the only trace of the path as it was sent. */
 function pathsOf(application: Application) {
-  const handle = (request: Bun.BunRequest, server: Bun.Server<undefined>) =>
+  const handle = (request: Bun.BunRequest, server: HttpServer) =>
     application.fetch(request, server, request.params)
   const paths = Array.from({ length: MOST_SEGMENTS }, (_, count) =>
     Array.from({ length: count + 1 }, (_name, at) => `/:s${at}`).join(''),
@@ -158,9 +170,9 @@ function serve(
   { host, port }: ListenConfig,
   application: Application,
   { tls, reusePort = false }: { readonly tls?: Pair; readonly reusePort?: boolean },
-): Bun.Server<undefined> {
+): HttpServer {
   try {
-    return Bun.serve({
+    return Bun.serve<SocketOwner>({
       ...(tls === undefined ? {} : { tls }),
       // Explicit: outside development Bun would share the port with other processes.
       reusePort,
@@ -173,10 +185,25 @@ function serve(
       routes: pathsOf(application),
       fetch: (request, server) => application.fetch(request, server),
       error: cannotAnswer,
+      websocket: WEBSOCKET,
     })
   } catch (error) {
     throw cannotListen(host, port, error)
   }
+}
+
+/** Events go to the owner of the socket. A text is made for one that waits only: few wait in memory. */
+const WEBSOCKET: Bun.WebSocketHandler<SocketOwner> = {
+  open: (socket) => socket.data.opened(socket),
+  message(socket, message) {
+    if (typeof message === 'string') socket.data.received(message)
+  },
+  drain: (socket) => socket.data.drained(),
+  close: (socket) => socket.data.closed(),
+  idleTimeout: SOCKET_IDLE_SECONDS,
+  maxPayloadLength: LONGEST_FRAME,
+  backpressureLimit: MOST_WAITING,
+  perMessageDeflate: false,
 }
 
 /** Sent when a response cannot be sent, for instance because its file was removed meanwhile. */

@@ -12,6 +12,7 @@ import { createApp } from './http/app'
 import { createBodies } from './http/body/body'
 import { createUnsent } from './http/body/unsent'
 import { createLimiter } from './http/rate-limits'
+import { createLive, type Live } from './sync/live'
 import { type Application, listen } from './listen'
 import { httpLog, type Logs, serverLog } from './log/log'
 import type { Message } from './mail/message'
@@ -58,7 +59,14 @@ export async function startServer(config: Config, { clock, logs }: ServerContext
   }
   const take = () => takeDataFolder(config, clock, printer)
   const folder = stack.use(await requireDataFolder(config.data, take))
-  const application = createApplication(folder, config, mode, { clock, logs })
+  const live = stack.use(
+    createLive({
+      hosts: folder.hosts,
+      clock,
+      report: (database, error) => serverLog.error('A live connection failed', { database, error }),
+    }),
+  )
+  const application = createApplication(folder, live, config, mode, { clock, logs })
   // Before the first database is created: its secret is shown once, and a port in use ends the start.
   const listener = await listen(config, application)
   stack.defer(() => listener.stop(true))
@@ -175,6 +183,7 @@ interface ServedApplication extends Application {
 
 function createApplication(
   folder: DataFolder,
+  live: Live,
   config: Config,
   mode: Mode,
   { clock, logs }: ServerContext,
@@ -190,6 +199,7 @@ function createApplication(
       bodies: createBodies({ bytes, depth, values, properties }),
       unsent: createUnsent(),
       limits: createLimiter(config.rateLimits ?? RATE_LIMITS, clock, isLimited),
+      live,
       writeLimits: config,
       blobs: {
         limits: folder.blobLimits,

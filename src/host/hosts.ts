@@ -24,8 +24,16 @@ export interface Hosts extends AsyncDisposable {
   remove(name: string): Promise<void>
   /** Opens the database and runs the jobs that an earlier process did not finish. */
   resume(name: string): Promise<void>
+  /** From now on tells `watcher` of each host that is opened, before anything else uses it. */
+  watch(watcher: HostWatcher): void
   /** Throws when one of the open databases does not answer. This is no use that keeps it open. */
   check(): Promise<void>
+}
+
+export interface HostWatcher {
+  opened(host: Host): void
+  /** The database with this name is gone. */
+  removed(name: string): void
 }
 
 export interface HeldHost extends Disposable {
@@ -65,6 +73,7 @@ export function createHosts(options: HostsOptions): Hosts {
   const { store, kept = 64, sweepEvery = MINUTE } = options
   const entries = new Map<string, Entry>()
   const busy = new Map<string, Promise<unknown>>()
+  const watchers: HostWatcher[] = []
   let sweeps = 0
   let isClosing = false
   const timer = setInterval(() => void sweep(), sweepEvery)
@@ -98,6 +107,7 @@ export function createHosts(options: HostsOptions): Hosts {
     })
     const host = await options.open(observed)
     entries.set(host.name, { host, database, use })
+    for (const watcher of watchers) watcher.opened(host)
     return host
   }
 
@@ -139,6 +149,7 @@ export function createHosts(options: HostsOptions): Hosts {
       inTurn(name, async () => {
         await close(name)
         await store.remove(name)
+        for (const watcher of watchers) watcher.removed(name)
       }),
     async hold(name) {
       const host = await open(name)
@@ -158,6 +169,7 @@ export function createHosts(options: HostsOptions): Hosts {
         if (use?.count === count && use?.holders === 0) await close(name)
       })
     },
+    watch: (watcher) => void watchers.push(watcher),
     async check() {
       const answers = [...entries.values()].map(async ({ database }) =>
         database.read((tx) => tx.jobs.list()),

@@ -5,6 +5,7 @@ import { type Call, callOf } from './call'
 import type { HttpContext } from './context'
 import { createHandler, type Handler } from './handler'
 import { blobRoutes } from './routes/blobs'
+import { changesRoutes } from './routes/changes'
 import { invitationRoutes } from './routes/invitations'
 import { oauthRoutes } from './routes/oauth'
 import {
@@ -36,6 +37,7 @@ export function createApp(http: HttpContext, domain: string | null): Handler {
     .use(userRoutes(http))
     .use(blobRoutes(http))
     .use(syncRoutes(http))
+    .use(changesRoutes(http))
     .use(shortTableRoutes(http))
     .use(openapiRoutes(http, application))
 

@@ -1,6 +1,7 @@
 import type { ErrorCode, SatchelError } from '../domain/value/error'
 import { decodePercent } from '../domain/value/percent'
 import type { Quota } from '../limits/counter'
+import type { SocketOwner } from '../sync/session'
 import type { Room } from './body/unsent'
 
 /** One HTTP request while it is handled. */
@@ -19,6 +20,11 @@ export interface Call {
   readonly address: string
   /** `performance.now()` at the start. */
   readonly started: number
+  /**
+   * Makes a WebSocket of the request; false when it does not ask for one. Afterwards no response is
+   * sent.
+   */
+  upgrade(owner: SocketOwner): boolean
   /** Sets how many seconds the connection may be idle until the answer is sent; 0: no limit. */
   setIdleTimeout(seconds: number): void
   /** The memory of the answer until its reader has accepted it. */

@@ -3,6 +3,7 @@ import type { BlobLimits } from '../domain/blob/limits'
 import type { WriteLimits } from '../domain/object/limits'
 import type { OffloadRule } from '../domain/blob/offload-rule'
 import type { Hosts } from '../host/hosts'
+import type { Live } from '../sync/live'
 import type { AccessEntry } from '../log/log'
 import type { Networks } from '../net/networks'
 import type { Bodies } from './body/body'
@@ -22,6 +23,8 @@ export interface HttpContext {
   readonly writeLimits: WriteLimits
   readonly origins: OriginPolicy
   readonly limits: Limiter
+  /** The live connections. */
+  readonly live: Live
   /** The proxies whose `X-Forwarded-For` is trusted, or null. */
   readonly proxies: Networks | null
   /** Called when the address of a caller is looked up behind this proxy, which is not trusted. */

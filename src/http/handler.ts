@@ -2,6 +2,7 @@ import type { Server } from 'bun'
 import { isDatabaseName } from '../domain/database/name'
 import type { Awaitable } from '../domain/store/records'
 import { SatchelError } from '../domain/value/error'
+import type { SocketOwner } from '../sync/session'
 import { isIPv4, isIPv6, networkOf, type Networks } from '../net/networks'
 import { errorAnswer, publicError } from './answer'
 import type { Room } from './body/unsent'
@@ -22,7 +23,7 @@ export interface Routes {
 export type Segments = Readonly<Record<string, string>>
 
 export interface Handler {
-  fetch(request: Request, server: Server<undefined>, segments?: Segments): Awaitable<Response>
+  fetch(request: Request, server: Server<SocketOwner>, segments?: Segments): Awaitable<Response>
 }
 
 /**
@@ -80,7 +81,7 @@ export function createHandler(http: HttpContext, routes: Routes, domain: string 
       requestId: call.id,
       method: call.method,
       path: shortened(call.path),
-      status: response.status,
+      status: call.isUpgraded ? SWITCHING_PROTOCOLS : response.status,
       duration: performance.now() - call.started,
       subject: call.subject,
       code: call.code,
@@ -122,7 +123,8 @@ class RequestCall implements Call {
   code: Call['code'] = undefined
   quota: Call['quota'] = undefined
   refuse: Call['refuse'] = undefined
-  readonly #server: Server<undefined>
+  isUpgraded = false
+  readonly #server: Server<SocketOwner>
   readonly #http: HttpContext
   #address: string | undefined = undefined
   #room: Room | undefined = undefined
@@ -130,7 +132,7 @@ class RequestCall implements Call {
   constructor(
     readonly id: string,
     readonly sent: Request,
-    server: Server<undefined>,
+    server: Server<SocketOwner>,
     http: HttpContext,
   ) {
     this.method = sent.method
@@ -145,6 +147,11 @@ class RequestCall implements Call {
       this.#server.requestIP(this.sent)?.address,
       this.sent.headers,
     ))
+  }
+
+  upgrade(owner: SocketOwner): boolean {
+    this.isUpgraded = this.#server.upgrade(this.sent, { data: owner })
+    return this.isUpgraded
   }
 
   setIdleTimeout(seconds: number): void {
@@ -164,6 +171,8 @@ class RequestCall implements Call {
     this.#room?.settle()
   }
 }
+
+const SWITCHING_PROTOCOLS = 101
 
 /** The caller whose unsent answers are counted together: a subject of a database, or a network. */
 function callerOf(call: Call): string {

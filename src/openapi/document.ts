@@ -4,6 +4,7 @@ import { RESERVED_TABLE_NAMES } from '../domain/value/schema'
 import type { Scope } from '../domain/value/scope'
 import { formatTime, RATE_LIMIT_NAMES, RATE_LIMITS } from '../limits/rate-limits'
 import { BLOB_OPERATIONS, BLOB_SCHEMAS } from './blobs'
+import { CHANGES_OPERATIONS } from './changes'
 import { INVITATION_OPERATIONS } from './invitations'
 import { LOGIN_OPERATIONS, LOGIN_SCHEMAS } from './logins'
 import { OBJECT_SCHEMAS, ROW_SCHEMAS, VALUE_SCHEMAS } from './object-schemas'
@@ -28,6 +29,7 @@ import { WEBHOOK_SCHEMAS, WEBHOOKS } from './webhooks'
 const OPERATIONS: Operations = {
   ...TOKEN_OPERATIONS,
   ...LOGIN_OPERATIONS,
+  ...CHANGES_OPERATIONS,
   ...OBJECT_OPERATIONS,
   ...INVITATION_OPERATIONS,
   ...BLOB_OPERATIONS,

@@ -104,6 +104,10 @@ test.if(canMakeCertificates)(
     const closed = new Promise((resolve) => socket.once('close', resolve))
     await new Promise((resolve) => socket.once('secureConnect', resolve))
     socket.write('GET /health HTTP/1.1\r\nHost: x\r\nConnection: cl')
+    const live = new WebSocket(`${url.replace('https', 'wss')}/main/changes`, {
+      tls: { rejectUnauthorized: false },
+    })
+    await new Promise((resolve) => live.addEventListener('open', resolve))
 
     for (const extension of ['crt', 'key']) {
       renameSync(join(folder.path, `second.${extension}`), join(folder.path, `first.${extension}`))
@@ -113,6 +117,9 @@ test.if(canMakeCertificates)(
     socket.write('ose\r\n\r\n')
     await closed
     expect(Buffer.concat(chunks).toString()).toStartWith('HTTP/1.1 200 OK')
+    const pong = new Promise((resolve) => live.addEventListener('message', resolve))
+    live.send('{"type":"ping"}')
+    expect(((await pong) as MessageEvent).data).toBe('{"type":"pong"}')
     // The rest of the former certificate does not hold up the end.
     server.kill('SIGTERM')
     expect(await server.exited).toBe(0)

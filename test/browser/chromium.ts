@@ -18,25 +18,13 @@ export interface Browser extends AsyncDisposable {
 }
 
 export async function openBrowser(screen: Screen = { width: 1280, height: 800 }): Promise<Browser> {
-  if (!existsSync(CHROMIUM)) {
-    throw new Error(
-      `${CHROMIUM} is missing: set CHROMIUM, or run bun test/browser/install.ts as root`,
-    )
-  }
+  requireChromium()
   const profile = temporaryFolder()
   const context = await chromium.launchPersistentContext(profile.path, {
     executablePath: CHROMIUM,
     headless: true,
     viewport: screen,
-    args: [
-      '--headless',
-      '--no-sandbox',
-      '--disable-gpu',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-    ],
+    args: ARGUMENTS,
   })
   const page = context.pages()[0] ?? (await context.newPage())
   return {
@@ -48,3 +36,42 @@ export async function openBrowser(screen: Screen = { width: 1280, height: 800 })
     },
   }
 }
+
+/** Several devices in one browser. */
+export interface Chromium extends AsyncDisposable {
+  /** A device with storage of its own, and one open page. */
+  openDevice(): Promise<{ readonly context: BrowserContext; readonly page: Page }>
+}
+
+export async function launchChromium(): Promise<Chromium> {
+  requireChromium()
+  const browser = await chromium.launch({
+    executablePath: CHROMIUM,
+    headless: true,
+    args: ARGUMENTS,
+  })
+  return {
+    async openDevice() {
+      const context = await browser.newContext()
+      return { context, page: await context.newPage() }
+    },
+    [Symbol.asyncDispose]: () => browser.close(),
+  }
+}
+
+function requireChromium(): void {
+  if (existsSync(CHROMIUM)) return
+  throw new Error(
+    `${CHROMIUM} is missing: set CHROMIUM, or run bun test/browser/install.ts as root`,
+  )
+}
+
+const ARGUMENTS = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]

@@ -1,79 +1,16 @@
 import { expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { createDiskBlobs } from '../../src/blobs/disk/disk'
-import { createDiskScratch } from '../../src/blobs/disk/scratch'
 import { startJob } from '../../src/domain/job/job'
 import type { BlobStore } from '../../src/domain/store/blob-store'
 import type { Database } from '../../src/domain/store/store'
-import { DEFAULT_LIMITS } from '../../src/auth/limits'
-import { type HostContext, openHost } from '../../src/host/host'
-import { createHosts, type HostsOptions } from '../../src/host/hosts'
-import { createOutbound } from '../../src/net/outbound'
-import { createSqliteStore } from '../../src/sqlite/store'
-import { codeOf, createTestClock } from '../auth/setup'
-import { temporaryFolder } from '../setup'
+import { openHost } from '../../src/host/host'
+import { codeOf } from '../auth/setup'
+import { setupHosts } from './setup'
 import { until } from '../timing'
 
-const call = createOutbound({ allowed: null })
-
-function setup(options: Partial<HostsOptions> = {}, parts: Partial<HostContext> = {}) {
-  using undo = new DisposableStack()
-  const folder = undo.use(temporaryFolder())
-  const clock = createTestClock()
-  const opened: string[] = []
-  const store = createSqliteStore(folder.path, { clock, durability: 'none' })
-  const context: HostContext = {
-    clock,
-    tokenLimits: DEFAULT_LIMITS,
-    call,
-    mail: {
-      address: null,
-      sender: null,
-      hookSecret: null,
-      call,
-      isPrinting: () => false,
-      print() {},
-    },
-    isSending: true,
-    secretKey: async () => new Uint8Array(32).fill(1),
-    openBlobs: async ({ name }) =>
-      createDiskBlobs(join(folder.path, 'databases', name, 'blobs'), {
-        clock,
-        isDurable: false,
-        report() {},
-      }),
-    openScratch: async ({ name }) =>
-      createDiskScratch(join(folder.path, 'databases', name, 'imports'), clock),
-    addressOf: () => null,
-    ...parts,
-  }
-  const hosts = createHosts({
-    store,
-    open(database) {
-      opened.push(database.name)
-      return openHost(database, context)
-    },
-    sweepEvery: 20,
-    ...options,
-  })
-  const rest = undo.move()
-  return {
-    hosts,
-    store,
-    context,
-    opened,
-    folder: folder.path,
-    async [Symbol.asyncDispose]() {
-      await hosts[Symbol.asyncDispose]()
-      await store[Symbol.asyncDispose]()
-      rest.dispose()
-    },
-  }
-}
-
 test('opens a database once, however many callers ask for it at the same time', async () => {
-  await using server = setup()
+  await using server = setupHosts()
   const { hosts, opened } = server
   await hosts.create('main')
   const all = await Promise.all(Array.from({ length: 10 }, () => hosts.open('main')))
@@ -83,7 +20,7 @@ test('opens a database once, however many callers ask for it at the same time', 
 })
 
 test('refuses unknown names again and again', async () => {
-  await using server = setup()
+  await using server = setupHosts()
   for (const name of ['none', 'none', '../etc', '']) {
     expect(await codeOf(() => server.hosts.open(name))).toBe('UNKNOWN_DATABASE')
   }
@@ -92,7 +29,7 @@ test('refuses unknown names again and again', async () => {
 })
 
 test('closes what was not used lately when more are open than it keeps', async () => {
-  await using server = setup({ kept: 2, sweepEvery: 100 })
+  await using server = setupHosts({ kept: 2, sweepEvery: 100 })
   const { hosts } = server
   for (const name of ['a', 'b', 'c', 'd']) await hosts.create(name)
   using held = await hosts.hold('a')
@@ -108,7 +45,7 @@ test('closes what was not used lately when more are open than it keeps', async (
 })
 
 test('a check of all databases keeps none of them open', async () => {
-  await using server = setup({ kept: 1 })
+  await using server = setupHosts({ kept: 1 })
   const { hosts } = server
   for (const name of ['a', 'b', 'c']) await hosts.create(name)
   const openOnes = () => ['a', 'b', 'c'].filter((name) => hosts.findOpen(name) !== undefined)
@@ -121,7 +58,7 @@ test('a check of all databases keeps none of them open', async () => {
 })
 
 test('keeps everything open while there is room', async () => {
-  await using server = setup({ kept: 2 })
+  await using server = setupHosts({ kept: 2 })
   const { hosts } = server
   for (const name of ['a', 'b']) await hosts.create(name)
   await Bun.sleep(120)
@@ -130,7 +67,7 @@ test('keeps everything open while there is room', async () => {
 })
 
 test('a database that is removed while it is used is gone, and its name is free', async () => {
-  await using server = setup()
+  await using server = setupHosts()
   const { hosts, folder } = server
   const { database } = await hosts.create('main')
   const writing = database.write((tx) => tx.origins.put({ id: 'https://a.example', created: 0 }))
@@ -149,7 +86,7 @@ test('is not asked twice when opening fails, and can be asked again', async () =
     if (isBroken) throw new Error('broken')
     return new Uint8Array(32)
   }
-  await using server = setup({}, { secretKey })
+  await using server = setupHosts({}, { secretKey })
   const { hosts, store } = server
   const failureOf = (work: Promise<unknown>) => work.catch((error: unknown) => String(error))
   expect(await failureOf(hosts.create('main'))).toBe('Error: broken')
@@ -161,7 +98,7 @@ test('is not asked twice when opening fails, and can be asked again', async () =
 })
 
 test('closes every part that was opened when a later one fails', async () => {
-  await using server = setup()
+  await using server = setupHosts()
   const { hosts, store, context } = server
   await hosts.create('main')
   await hosts[Symbol.asyncDispose]()
@@ -244,7 +181,7 @@ function countTimers() {
 }
 
 test('runs the jobs of a database and closes it again when there is no room for it', async () => {
-  await using server = setup({ kept: 1, sweepEvery: 60_000 })
+  await using server = setupHosts({ kept: 1, sweepEvery: 60_000 })
   const { hosts, store } = server
   for (const name of ['a', 'b']) {
     await using database = await store.create(name)
@@ -262,7 +199,7 @@ test('runs the jobs of a database and closes it again when there is no room for 
 })
 
 test('opens nothing any more when it is closing', async () => {
-  await using server = setup()
+  await using server = setupHosts()
   await server.hosts.create('main')
   await server.hosts[Symbol.asyncDispose]()
   expect(await codeOf(() => server.hosts.open('main'))).toBe('BUSY')

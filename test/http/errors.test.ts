@@ -363,6 +363,7 @@ test('every address of the documentation wants a token, except those that are op
     'GET /openapi/json',
     'POST /{database}/token',
     'POST /{database}/sync',
+    'GET /{database}/changes',
     'GET /{database}/.well-known/jwks.json',
     'GET /{database}/auth-providers',
     'GET /{database}/oauth/login/{provider}',

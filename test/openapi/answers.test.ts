@@ -89,7 +89,7 @@ describe('the document of GET /openapi/json', () => {
       expect('429' in responses).toBe(path.includes('{database}'))
       if (!isCounted && path.includes('{database}')) free.push(operation.operationId)
     }
-    expect(free.toSorted()).toEqual(['downloadBlob', 'uploadBlob'])
+    expect(free.toSorted()).toEqual(['downloadBlob', 'listen', 'uploadBlob'])
   })
 
   test('lists the refusals that a route makes', async () => {
@@ -177,7 +177,13 @@ describe('the document of GET /openapi/json', () => {
       expect(media === undefined).toBe(status === '204')
       if (operationId.endsWith('List')) expect(body).toContain('Buy milk')
     }
-    expect(without).toEqual(['answerInvitation', 'beginLogin', 'showInvitation', 'loadAsset'])
+    expect(without).toEqual([
+      'answerInvitation',
+      'beginLogin',
+      'showInvitation',
+      'listen',
+      'loadAsset',
+    ])
   })
 
   test('describes what is answered', async () => {

@@ -108,9 +108,9 @@ interface Verified {
   readonly expires: number
 }
 
-function actorOf({ actor, facts }: Verified, now: number): Actor {
+function actorOf({ actor, facts, expires }: Verified, now: number): Actor {
   const { subject, email, name, scopes } = actor
-  return { subject, email, name, scopes, bond: { facts, verified: now } }
+  return { subject, email, name, scopes, bond: { facts, verified: now, expires } }
 }
 
 function read(payload: JWTPayload): Verified {

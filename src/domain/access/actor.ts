@@ -22,6 +22,8 @@ export interface Bond {
   readonly facts: TokenFacts
   /** When the token was verified for this request, ms, by a clock that never goes back. */
   readonly verified: number
+  /** When the token expires, ms, by the same clock. */
+  readonly expires: number
 }
 
 /** The stored facts that a token depends on. It ends with any of them. */

@@ -1,11 +1,12 @@
 import { type AnyElysia, Elysia } from 'elysia'
-import { requireScopes } from '../../domain/access/actor'
+import { type Actor, requireScopes } from '../../domain/access/actor'
 import type { SendInvitation } from '../../domain/rows/invitation'
 import { rowRulesWith } from '../../domain/rows/row-rules'
 import type { AnswerPart } from '../../domain/sync/pull'
 import { readSyncRequest, type SyncRequest } from '../../domain/sync/request'
 import { isFirstSync, sync } from '../../domain/sync/sync'
 import { SatchelError } from '../../domain/value/error'
+import type { Host } from '../../host/host'
 import { answer } from '../answer'
 import { type Authorised, bearer } from '../bearer'
 import { pacedStream, type StreamRoom } from '../body/json-stream'
@@ -53,11 +54,31 @@ export function syncRoutes(http: HttpContext): AnyElysia {
       const now = http.clock.now()
       const rulesByTable = rowRulesWith(sendInvitation)
       const limits = http.writeLimits
-      const parts = sync(host.database, { actor, request, now, rulesByTable, limits })
+      const answered = sync(host.database, { actor, request, now, rulesByTable, limits })
+      const parts = heard(host, actor, request, answered)
       const { value } = await parts.next()
       if (value === undefined) throw new Error('the answer has no part')
       return { parts, first: value as AnswerPart }
     })
+  }
+
+  /** The live connections of the client rest until its answer is complete, and go on from there. */
+  async function* heard(
+    host: Host,
+    { subject }: Actor,
+    { clientIdentity, tables }: SyncRequest,
+    parts: AsyncGenerator<AnswerPart>,
+  ): AsyncGenerator<AnswerPart> {
+    using answering = http.live.answering(host, clientIdentity, subject)
+    for await (const part of parts) {
+      if (part.end !== undefined) {
+        const marked = [...tables].flatMap(([name, { isMarked }]) => (isMarked ? [name] : []))
+        answering.answered({ ...part.end, tables: new Set(marked) })
+        // The last part is not followed by another call.
+        answering[Symbol.dispose]()
+      }
+      yield part
+    }
   }
 
   return new Elysia({ name: 'sync' })

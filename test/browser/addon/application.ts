@@ -5,19 +5,23 @@ export interface Application extends Disposable {
   readonly url: string
 }
 
-let bundle: Promise<Blob> | undefined
+const bundles = new Map<string, Promise<Blob>>()
 
-/** Of the database at this address. */
-export async function serveApplication(databaseUrl: string): Promise<Application> {
-  bundle ??= bundlePage()
-  const script = await bundle
+/** Of the database at this address; `script` is the file of the application in this folder. */
+export async function serveApplication(
+  databaseUrl: string,
+  script = 'page.js',
+): Promise<Application> {
+  const bundle = bundles.get(script) ?? bundlePage(script)
+  bundles.set(script, bundle)
+  const code = await bundle
   const html = `<!doctype html><html data-database-url="${databaseUrl}">
     <button disabled>Log in</button><output></output><script type="module" src="/script"></script>`
   const page = () => new Response(html, { headers: { 'content-type': 'text/html' } })
   const server = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
-    routes: { '/': page, '/script': () => new Response(script) },
+    routes: { '/': page, '/script': () => new Response(code) },
   })
   return {
     url: `http://localhost:${server.port}/`,
@@ -25,8 +29,8 @@ export async function serveApplication(databaseUrl: string): Promise<Application
   }
 }
 
-async function bundlePage(): Promise<Blob> {
-  const entrypoints = [join(import.meta.dir, 'page.js')]
+async function bundlePage(script: string): Promise<Blob> {
+  const entrypoints = [join(import.meta.dir, script)]
   const { outputs } = await Bun.build({ entrypoints, target: 'browser' })
   return new Blob([await outputs[0]!.text()], { type: 'text/javascript' })
 }

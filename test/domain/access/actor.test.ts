@@ -12,7 +12,7 @@ import {
 import { createClient, revokeClient, rotateClient } from '../../../src/domain/database/client'
 import type { Database } from '../../../src/domain/store/store'
 import type { UserFields } from '../../../src/domain/store/users'
-import { codeOf, DAY, setupStore } from '../../auth/setup'
+import { codeOf, DAY, HOUR, setupStore } from '../../auth/setup'
 import { putOne, user } from '../../contract/user-fixture'
 
 async function setup() {
@@ -28,6 +28,7 @@ async function setup() {
     bond: {
       facts: tokenFacts({ subject, clientId, login: null, incarnation, ...changes }),
       verified: clock.now(),
+      expires: clock.now() + HOUR,
     },
   })
   return {

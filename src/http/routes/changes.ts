@@ -1,0 +1,60 @@
+import { type AnyElysia, Elysia } from 'elysia'
+import { ANONYMOUS, type Actor } from '../../domain/access/actor'
+import { SatchelError } from '../../domain/value/error'
+import type { Host } from '../../host/host'
+import { answer } from '../answer'
+import type { Call } from '../call'
+import type { HttpContext } from '../context'
+import { database } from '../database'
+
+/** The live connection of a client (protocol.md §5). */
+export function changesRoutes(http: HttpContext): AnyElysia {
+  return new Elysia({ name: 'changes' }).use(database(http)).get(
+    '/:database/changes',
+    async ({ call, host }) => {
+      const query = new URLSearchParams(call.query)
+      const actor = await findActor(http, call, host, query.get('token'))
+      call.subject = actor?.subject ?? null
+      const session = http.live.connect(host, readIdentity(query), actor)
+      if (!call.upgrade(session)) {
+        throw new SatchelError(
+          'INVALID_REQUEST',
+          'This address is for WebSockets: connect with wss://, or ws:// without TLS',
+        )
+      }
+      return answer(call, null)
+    },
+    { parse: 'none', detail: { operationId: 'listen' } },
+  )
+}
+
+/**
+ * The caller with the token in the address, where browsers have to put it. Undefined when the token
+ * is not valid any more: the client is told once it is connected, because a client whose upgrade is
+ * refused waits for its user (protocol.md Appendix C.11). Throws `TOO_MANY_REQUESTS` after too many of
+ * them from one network.
+ */
+async function findActor(
+  http: HttpContext,
+  call: Call,
+  host: Host,
+  token: string | null,
+): Promise<Actor | undefined> {
+  if (token === null) return ANONYMOUS
+  try {
+    return await host.authority.verify(token)
+  } catch (error) {
+    const shown = http.limits.failure(call, error)
+    if (shown instanceof SatchelError && shown.code === 'INVALID_TOKEN') return undefined
+    throw shown
+  }
+}
+
+/** The client names itself, so that its sockets and its requests know of each other. */
+function readIdentity(query: URLSearchParams): string {
+  const identity = query.get('clientId') ?? ''
+  if (identity.length <= LONGEST_IDENTITY) return identity
+  throw new SatchelError('INVALID_REQUEST', `"clientId" has at most ${LONGEST_IDENTITY} characters`)
+}
+
+const LONGEST_IDENTITY = 100

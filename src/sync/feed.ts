@@ -1,0 +1,203 @@
+import type { Change, ChunkSize } from '../domain/store/objects'
+import { PUBLIC_REALM_REF, type RealmRef } from '../domain/store/realms'
+import type { Awaitable } from '../domain/store/records'
+import type { Commit, ReadTx } from '../domain/store/store'
+import { changeMessage } from '../domain/sync/message'
+import { placeRevision } from '../domain/sync/revision'
+import { visibilityOf } from '../domain/sync/visible'
+import type { Session } from './session'
+import { createTouches, type Range } from './touches'
+
+/** The changes of a database for its sockets: recent ones are encoded once for all of them. */
+export interface Feed {
+  hear(commit: Commit): void
+  /** Forgets everything: commits may have been missed. */
+  restart(): void
+  /**
+   * The changes that the client of a session lacks up to `upTo`, the revision of `tx`, as the `changes`
+   * of a message; undefined when it has to pull (protocol.md §5.4).
+   */
+  changesFor(tx: ReadTx, session: Session, upTo: number): Promise<string | undefined>
+}
+
+/** The changes of one table, encoded: `{table, muts}` as JSON. */
+interface Part {
+  readonly table: string
+  readonly isRemoval: boolean
+  readonly text: string
+}
+
+/** The changes of one realm, for everybody who sees it; partial when that is not all of them. */
+interface Fragment {
+  readonly parts: readonly Part[]
+  readonly isPartial: boolean
+}
+
+/** A message has at most so many characters of changes, and rows: with more, a pull serves better. */
+const MESSAGE: ChunkSize = { rows: 5_000, bytes: 1024 * 1024 }
+
+/** So many characters of encoded changes are kept. */
+const KEPT = 16 * 1024 * 1024
+
+export function createFeed(): Feed {
+  const fragments = createFragments()
+  let touches = createTouches(0)
+  let isKnown = false
+
+  async function partsFor(
+    tx: ReadTx,
+    session: Session,
+    base: number,
+    upTo: number,
+  ): Promise<readonly Part[] | undefined> {
+    const { realms, invited } = session.sight
+    if (!touches.reaches(base))
+      return await ownParts(tx, session, [...realms, ...invited], base, upTo)
+    const own = invited.filter((realm) => touches.after(realm, base) !== undefined)
+    const parts: Part[] = []
+    for (const realm of realms) {
+      const range = touches.after(realm, base)
+      if (range === undefined) continue
+      const fragment = await fragments.find(tx, realm, range)
+      if (fragment === undefined) return undefined
+      if (fragment.isPartial) own.push(realm)
+      else parts.push(...fragment.parts)
+    }
+    if (own.length === 0) return parts
+    const rest = await ownParts(tx, session, own, base, upTo)
+    return rest && [...parts, ...rest]
+  }
+
+  return {
+    hear(commit) {
+      touches.note(commit)
+      // Tables may have been hidden.
+      const isPolicy = commit.units.some(
+        ({ realms, tables }) => realms.length + tables.length === 0,
+      )
+      if (isPolicy) fragments.clear()
+    },
+    restart() {
+      isKnown = false
+      fragments.clear()
+    },
+    async changesFor(tx, session, upTo) {
+      if (!isKnown) touches = createTouches(upTo)
+      isKnown = true
+      const base = await placed(tx, session, upTo)
+      if (base === null) return undefined
+      if (!session.isVerified) await verify(tx, session, base)
+      if (session.isStuck || session.hash !== session.sight.hash) return undefined
+      const parts = await partsFor(tx, session, base, upTo)
+      if (parts === undefined || sizeOf(parts) > MESSAGE.bytes) return undefined
+      const { tables } = session
+      return join(tables === undefined ? parts : parts.filter(({ table }) => tables.has(table)))
+    },
+  }
+}
+
+/** The number of the revision that the client has; null when nothing can be counted from it. */
+async function placed(tx: ReadTx, { base }: Session, upTo: number): Promise<number | null> {
+  if (base === undefined) return null
+  base.revision ??= placeRevision(await tx.runs.list(), upTo, base.text) ?? null
+  return base.revision === null || base.revision < (await tx.runs.oldest()) ? null : base.revision
+}
+
+/** Finds realms that were deleted and made again after the base: changes cannot correct their copies. */
+async function verify(tx: ReadTx, session: Session, base: number): Promise<void> {
+  const { realms, invited } = session.sight
+  session.isVerified = true
+  for (const ref of [...realms, ...invited]) {
+    if ((await tx.realms.bornAt(ref)) <= base) continue
+    const realm = await tx.realms.findByRef(ref)
+    if (realm !== undefined && (await tx.realms.isRetired(realm.id))) session.isStuck = true
+  }
+}
+
+/** Changes in realms of which the user may not see everything, or from long ago. */
+async function ownParts(
+  tx: ReadTx,
+  { caller }: Session,
+  realms: readonly RealmRef[],
+  base: number,
+  upTo: number,
+): Promise<readonly Part[] | undefined> {
+  if (caller === undefined) return []
+  const { changes, next } = await tx.objects.changes(new Set(realms), base, upTo, MESSAGE)
+  if (next !== undefined) return undefined
+  const visibility = await visibilityOf(tx, caller.actor)
+  const seen = changes.filter(({ table, realm, key }) => visibility.sees(table, realm, key))
+  return await encode(tx, seen, base)
+}
+
+/** Fragments by realm and range. */
+function createFragments() {
+  const kept = new Map<string, Fragment | undefined>()
+  let size = 0
+
+  function keep(name: string, fragment: Fragment | undefined): Fragment | undefined {
+    size += 100 + sizeOf(fragment?.parts ?? [])
+    if (size > KEPT) clear()
+    kept.set(name, fragment)
+    return fragment
+  }
+
+  function clear(): void {
+    kept.clear()
+    size = 0
+  }
+
+  return {
+    clear,
+    /** Undefined when the changes are more than a message may have. */
+    find(tx: ReadTx, realm: RealmRef, range: Range): Awaitable<Fragment | undefined> {
+      const name = `${realm} ${range.after} ${range.upTo}`
+      if (kept.has(name)) return kept.get(name)
+      return load(tx, realm, range).then((fragment) => keep(name, fragment))
+    },
+  }
+}
+
+async function load(
+  tx: ReadTx,
+  realm: RealmRef,
+  { after, upTo }: Range,
+): Promise<Fragment | undefined> {
+  const { changes, next } = await tx.objects.changes(new Set([realm]), after, upTo, MESSAGE)
+  if (next !== undefined) return undefined
+  const isPartial = changes.some(isPersonal)
+  return { isPartial, parts: isPartial ? [] : await encode(tx, changes, after) }
+}
+
+/** Of the members of the public realm everyone sees only their own rows. */
+function isPersonal({ table, realm }: Change): boolean {
+  return realm === PUBLIC_REALM_REF && table === 'members'
+}
+
+/** Encodes changes for clients that had all of them up to `base`, without those of hidden tables. */
+async function encode(
+  tx: ReadTx,
+  changes: readonly Change[],
+  base: number,
+): Promise<readonly Part[]> {
+  const groups = Map.groupBy(changes, ({ table, object }) => `${object === null} ${table}`)
+  const parts: Part[] = []
+  for (const group of groups.values()) {
+    const [first] = group
+    const table = first?.table ?? ''
+    if ((await tx.tables.find(table))?.hidden !== false) continue
+    parts.push({ table, isRemoval: first?.object === null, text: changeMessage(group, base) })
+  }
+  return parts
+}
+
+function sizeOf(parts: readonly Part[]): number {
+  return parts.reduce((sum, { text }) => sum + text.length, 0)
+}
+
+/** Removals come first: an object that moved leaves one realm before it arrives in another. */
+function join(parts: readonly Part[]): string {
+  const removals = parts.filter(({ isRemoval }) => isRemoval)
+  const others = parts.filter(({ isRemoval }) => !isRemoval)
+  return [...removals, ...others].map(({ text }) => text).join(',')
+}

@@ -1,0 +1,418 @@
+import { findStanding, PUBLIC_CLIENT } from '../domain/access/actor'
+import type { RealmRef } from '../domain/store/realms'
+import type { Commit, Database, ReadTx } from '../domain/store/store'
+import { realmSetHash } from '../domain/sync/realm-set'
+import { formatRevision } from '../domain/sync/revision'
+import { visibilityOf } from '../domain/sync/visible'
+import { SatchelError } from '../domain/value/error'
+import { DAY, HOUR, MINUTE, SECOND } from '../domain/value/time'
+import { nextTurn } from '../domain/value/turn'
+import { createAudience } from './audience'
+import { createFeed } from './feed'
+import { BLIND, type Caller, Session, type Sight } from './session'
+
+/** What a client has after an answer to its request: the fields of that answer. */
+export interface Answered {
+  /** `serverRevision` as it was sent, and its number. */
+  readonly serverRevision: string
+  readonly revision: number
+  readonly realms: readonly string[]
+  readonly inviteRealms: readonly string[]
+  /** The tables that the client declares and marks for sync. */
+  readonly tables: ReadonlySet<string>
+}
+
+/** A request of a client that is being answered: until it is disposed, its sockets hear nothing. */
+export interface Answering extends Disposable {
+  /** The answer is complete: the client has this when it receives the rest of it. */
+  answered(answer: Answered): void
+}
+
+/** The sockets of one database, whether it is open or not (protocol.md §5). */
+export interface Hub {
+  readonly databaseId: string
+  connect(identity: string, caller: Caller | undefined): Session
+  answering(identity: string, subject: string | null): Answering
+  /** Hears the commits of the database, which was opened. */
+  attach(database: Database): void
+  /** Called once a second. */
+  tick(): void
+  /** Mutes all sockets: the database is gone. */
+  end(): void
+  /** Hears no more commits. */
+  detach(): void
+  /** True when nothing has used it for a while. */
+  readonly isIdle: boolean
+}
+
+export interface HubContext {
+  /** The database, opened if it is closed. */
+  open(): Promise<Database>
+  /** ms; never goes back. */
+  now(): number
+  report(error: unknown): void
+}
+
+/** A turn of the event loop serves at most so many sockets, and takes about so many ms. */
+const TURN_SOCKETS = 256
+const TURN_MS = 8
+/** A client that did not come into step is told again after this time, ms. */
+const TELL_EVERY = MINUTE
+/** More changed realms than this are told in one message. */
+const MOST_NOTICES = 8
+/** A client that hears nothing for this long gets the newest revision, before its own is forgotten. */
+const AGE = DAY
+
+export function createHub(databaseId: string, context: HubContext): Hub {
+  const now = () => context.now()
+  const sessions = new Set<Session>()
+  const byRealm = createAudience<RealmRef, Session>()
+  const bySubject = createAudience<string, Session>()
+  const byClient = createAudience<string, Session>()
+  /** Sessions whose token can be revoked without a change of their user. */
+  const revocable = new Set<Session>()
+  /** How many requests of a client are being answered. */
+  const held = new Map<string, number>()
+  /** Sessions to serve, now and at the next tick. */
+  const due = new Set<Session>()
+  const later = new Set<Session>()
+  const feed = createFeed()
+  let stopHearing: () => void = () => undefined
+  let isServing = false
+  let quietUntil = 0
+  let lookedForAge = now()
+  let used = now()
+
+  function hear(commit: Commit): void {
+    feed.hear(commit)
+    // A job commits all the time: during it a socket hears once a second.
+    if (commit.jobs) quietUntil = now() + SECOND
+    const queue = now() < quietUntil ? later : due
+    for (const { realms, tables, subjects } of commit.units) {
+      for (const realm of realms) {
+        for (const session of byRealm.of(realm)) if (session.isReady) queue.add(session)
+      }
+      for (const subject of subjects) {
+        for (const session of bySubject.of(subject)) doubt(session)
+      }
+      if (tables.length === 0 || subjects.length > 0)
+        for (const session of revocable) doubt(session)
+    }
+    schedule()
+  }
+
+  /** Looks at the rights of its user again. */
+  function doubt(session: Session): void {
+    session.isStale = true
+    due.add(session)
+  }
+
+  function schedule(): void {
+    if (isServing || due.size === 0) return
+    isServing = true
+    setImmediate(() => void serveAll())
+  }
+
+  async function serveAll(): Promise<void> {
+    try {
+      while (due.size > 0) {
+        const database = await context.open()
+        await database.read(serveSome)
+        await nextTurn()
+      }
+    } catch (error) {
+      fail(error)
+    } finally {
+      isServing = false
+      schedule()
+    }
+  }
+
+  function fail(error: unknown): void {
+    const code = error instanceof SatchelError ? error.code : undefined
+    if (code === 'UNKNOWN_DATABASE') end()
+    else if (code !== 'BUSY') context.report(error)
+    for (const session of due) later.add(session)
+    due.clear()
+  }
+
+  async function serveSome(tx: ReadTx): Promise<void> {
+    const revision = await tx.revision()
+    const start = performance.now()
+    let count = 0
+    for (const session of due) {
+      due.delete(session)
+      try {
+        await serve(tx, session, revision)
+      } catch (error) {
+        session.told = now()
+        context.report(error)
+      }
+      count += 1
+      if (count >= TURN_SOCKETS || performance.now() - start >= TURN_MS) return
+    }
+  }
+
+  /** Sends a session what it lacks up to `upTo`, if it waits for that. */
+  async function serve(tx: ReadTx, session: Session, upTo: number): Promise<void> {
+    if (session.isMuted || session.isFull) return
+    if (!(await stands(tx, session))) {
+      mute(session)
+      return
+    }
+    if (session.isStale) {
+      session.isStale = false
+      await look(tx, session)
+    }
+    const { base } = session
+    if (!session.isReady || base === undefined || held.has(clientOf(session))) return
+    const changes = await feed.changesFor(tx, session, upTo)
+    if (changes === undefined) {
+      await tellToPull(tx, session)
+      return
+    }
+    session.told = 0
+    if (changes !== '' || session.isAging) await sendChanges(tx, session, changes, upTo)
+  }
+
+  async function stands(tx: ReadTx, session: Session): Promise<boolean> {
+    const { caller } = session
+    const bond = caller?.actor.bond
+    if (caller === undefined || bond === undefined) return true
+    const standing = await findStanding(tx, bond.facts)
+    if (standing === undefined) return false
+    session.ends = Math.min(caller.ends, standing.ends - caller.lead)
+    return session.ends > now() && typeof standing.user?.deactivated !== 'number'
+  }
+
+  /** Learns what the user of the session sees, and listens to those realms. */
+  async function look(tx: ReadTx, session: Session): Promise<void> {
+    const { caller, identity, sight: before } = session
+    if (caller === undefined) return
+    const visibility = await visibilityOf(tx, caller.actor)
+    const { realms: ids, inviteRealms, refs } = visibility
+    const refsOf = (names: readonly string[]) => names.flatMap((id) => refs.get(id) ?? [])
+    const sight: Sight = {
+      realms: refsOf(ids),
+      invited: refsOf(inviteRealms),
+      hash: realmSetHash(ids, inviteRealms),
+    }
+    if (caller.actor.subject !== null) {
+      const client = await tx.syncClients.find(caller.actor.subject, identity)
+      session.tables = client === undefined ? session.tables : new Set(client.tables)
+    }
+    listen(session, sight)
+    session.sight = sight
+    if (before.hash === sight.hash) {
+      // The same id is another realm now: the client has to fetch it anew.
+      if (lostSome(before, sight)) session.isStuck = true
+      return
+    }
+    if (before !== BLIND && session.hash === before.hash) session.former = before
+    session.told = 0
+  }
+
+  function listen(session: Session, sight: Sight): void {
+    if (!sessions.has(session)) return
+    const { realms, invited } = session.sight
+    const wanted = new Set([...sight.realms, ...sight.invited])
+    for (const realm of [...realms, ...invited]) {
+      if (!wanted.delete(realm)) byRealm.remove(realm, session)
+    }
+    for (const realm of wanted) byRealm.add(realm, session)
+  }
+
+  async function sendChanges(
+    tx: ReadTx,
+    session: Session,
+    changes: string,
+    upTo: number,
+  ): Promise<void> {
+    const { base, isNamed } = session
+    const run = (await tx.runs.list()).at(-1)
+    if (base === undefined || run === undefined) return
+    const head = JSON.stringify({
+      type: 'changes',
+      baseRev: base.text,
+      realmSetHash: session.hash,
+      newRev: formatRevision(run, upTo),
+    })
+    session.isReady = !session.send(`${head.slice(0, -1)},"changes":[${changes}]}`)
+    session.sentFrom = isNamed ? base.text : undefined
+    session.isAging = false
+  }
+
+  /** Has the client pull: it is out of step with its realms, or lacks more than a message may have. */
+  async function tellToPull(tx: ReadTx, session: Session): Promise<void> {
+    if (session.told !== 0 && now() - session.told < TELL_EVERY) return
+    const { former, sight } = session
+    const isFormer = session.hash === former?.hash && session.hash !== sight.hash
+    const notices = isFormer ? await noticesOf(tx, former, sight) : undefined
+    session.told = now()
+    session.former = undefined
+    const texts = notices ?? [realmsChanged(sight.hash)]
+    session.isReady = !texts.every((text) => session.send(text))
+  }
+
+  function mute(session: Session): void {
+    session.expire()
+    listen(session, BLIND)
+    session.sight = BLIND
+  }
+
+  function answering(identity: string, subject: string | null): Answering {
+    used = now()
+    const client = nameOf(identity, subject)
+    held.set(client, (held.get(client) ?? 0) + 1)
+    let isOver = false
+    return {
+      answered({ serverRevision: text, revision, realms, inviteRealms, tables }) {
+        const hash = realmSetHash(realms, inviteRealms)
+        for (const session of byClient.of(client))
+          session.answered({ text, revision }, hash, tables)
+      },
+      [Symbol.dispose]() {
+        if (isOver) return
+        isOver = true
+        const others = (held.get(client) ?? 1) - 1
+        if (others > 0) held.set(client, others)
+        else held.delete(client)
+        for (const session of byClient.of(client)) due.add(session)
+        schedule()
+      },
+    }
+  }
+
+  function tick(): void {
+    const time = now()
+    for (const session of sessions) {
+      const { ends, told } = session
+      if (session.isMuted) {
+        if (time - told >= TELL_EVERY && !session.isFull) session.expire()
+      } else if (ends <= time) {
+        mute(session)
+      } else if (session.isReady && told !== 0 && time - told >= TELL_EVERY) {
+        due.add(session)
+      }
+    }
+    if (time - lookedForAge >= HOUR) {
+      lookedForAge = time
+      for (const session of sessions) {
+        if (!session.isReady || time - session.since < AGE) continue
+        session.isAging = true
+        due.add(session)
+      }
+    }
+    for (const session of later) due.add(session)
+    later.clear()
+    schedule()
+  }
+
+  function end(): void {
+    for (const session of sessions) if (!session.isMuted) mute(session)
+  }
+
+  const own = {
+    now,
+    joined(session: Session) {
+      sessions.add(session)
+      byClient.add(clientOf(session), session)
+      for (const subject of subjectsOf(session)) bySubject.add(subject, session)
+      const facts = session.caller?.actor.bond?.facts
+      if (facts !== undefined && (facts.clientId !== PUBLIC_CLIENT || facts.login !== null)) {
+        revocable.add(session)
+      }
+    },
+    left(session: Session) {
+      listen(session, BLIND)
+      sessions.delete(session)
+      byClient.remove(clientOf(session), session)
+      for (const subject of subjectsOf(session)) bySubject.remove(subject, session)
+      for (const set of [revocable, due, later]) set.delete(session)
+    },
+    serve(session: Session, isSoon: boolean) {
+      if (isSoon) due.add(session)
+      else later.add(session)
+      schedule()
+    },
+  }
+
+  return {
+    databaseId,
+    connect(identity, caller) {
+      used = now()
+      return new Session(own, identity, caller)
+    },
+    answering,
+    attach(database) {
+      stopHearing()
+      feed.restart()
+      stopHearing = database.onCommit(hear)
+      // Others may have committed since it was opened.
+      for (const session of sessions) doubt(session)
+      schedule()
+    },
+    tick,
+    end,
+    detach: () => stopHearing(),
+    get isIdle() {
+      return sessions.size === 0 && held.size === 0 && now() - used >= MINUTE
+    },
+  }
+}
+
+function nameOf(identity: string, subject: string | null): string {
+  return `${subject ?? ''}\n${identity}`
+}
+
+function clientOf({ identity, caller }: Session): string {
+  return nameOf(identity, caller?.actor.subject ?? null)
+}
+
+/** The names under which commits announce changes that concern the user. */
+function subjectsOf({ caller }: Session): readonly string[] {
+  const { subject = null, email = null } = caller?.actor ?? {}
+  return [...new Set([subject, email])].filter((name) => name !== null)
+}
+
+/** True when a realm of the same id took the place of one. */
+function lostSome(before: Sight, now: Sight): boolean {
+  const seen = new Set([...now.realms, ...now.invited])
+  return [...before.realms, ...before.invited].some((realm) => !seen.has(realm))
+}
+
+/** The messages that name the realms which changed; undefined when there is a shorter way. */
+async function noticesOf(
+  tx: ReadTx,
+  before: Sight,
+  now: Sight,
+): Promise<readonly string[] | undefined> {
+  const had = new Set(before.realms)
+  const wasInvited = new Set(before.invited)
+  const has = new Set(now.realms)
+  const isInvited = new Set(now.invited)
+  const added = now.realms.filter((realm) => !had.has(realm) && !wasInvited.has(realm))
+  const offered = now.invited.filter((realm) => !had.has(realm) && !wasInvited.has(realm))
+  const accepted = now.realms.filter((realm) => wasInvited.has(realm))
+  const removed = [
+    ...before.realms.filter((realm) => !has.has(realm)),
+    ...before.invited.filter((realm) => !has.has(realm) && !isInvited.has(realm)),
+  ]
+  const notices = [
+    ...[...added, ...offered].map((ref) => ({ type: 'realm-added', ref })),
+    ...accepted.map((ref) => ({ type: 'realm-accepted', ref })),
+    ...removed.map((ref) => ({ type: 'realm-removed', ref })),
+  ]
+  if (notices.length === 0 || notices.length > MOST_NOTICES) return undefined
+  const texts: string[] = []
+  for (const { type, ref } of notices) {
+    const realm = await tx.realms.findByRef(ref)
+    if (realm === undefined) return undefined
+    texts.push(JSON.stringify({ type, realm: realm.id }))
+  }
+  return texts
+}
+
+function realmsChanged(realmsHash: string): string {
+  return JSON.stringify({ type: 'realms-changed', realmsHash })
+}

@@ -1,0 +1,81 @@
+import { createSteadyClock } from '../auth/steady-clock'
+import type { Clock } from '../clock'
+import type { Actor } from '../domain/access/actor'
+import { SECOND } from '../domain/value/time'
+import type { Host } from '../host/host'
+import type { Hosts } from '../host/hosts'
+import { type Answering, createHub, type Hub } from './hub'
+import type { SocketOwner } from './session'
+
+/** The live connections of a server (protocol.md §5). Disposing it forgets them. */
+export interface Live extends Disposable {
+  /**
+   * The owner of a socket that a client is about to open. Without an actor its token was not valid: it
+   * is told so once it is open, because a client whose upgrade is refused waits for its user.
+   */
+  connect(host: Host, identity: string, actor: Actor | undefined): SocketOwner
+  /** Called before a request of a client is executed; `subject` is null for an anonymous one. */
+  answering(host: Host, identity: string, subject: string | null): Answering
+}
+
+export interface LiveOptions {
+  readonly hosts: Hosts
+  readonly clock: Clock
+  readonly report: (database: string, error: unknown) => void
+}
+
+export function createLive({ hosts, clock, report }: LiveOptions): Live {
+  // Tokens must end even when the system clock is set back.
+  const steady = createSteadyClock(clock)
+  const now = () => steady.now()
+  const hubs = new Map<string, Hub>()
+  const timer = setInterval(tick, SECOND)
+  timer.unref()
+
+  function hubOf({ name, database }: Host): Hub {
+    const known = hubs.get(name)
+    if (known?.databaseId === database.id) return known
+    known?.detach()
+    const hub = createHub(database.id, {
+      open: async () => (hosts.findOpen(name) ?? (await hosts.open(name))).database,
+      now,
+      report: (error) => report(name, error),
+    })
+    hubs.set(name, hub)
+    hub.attach(database)
+    return hub
+  }
+
+  function tick(): void {
+    for (const [name, hub] of hubs) {
+      if (hub.isIdle) {
+        hub.detach()
+        hubs.delete(name)
+      } else {
+        hub.tick()
+      }
+    }
+  }
+
+  hosts.watch({
+    opened({ name, database }) {
+      const hub = hubs.get(name)
+      if (hub?.databaseId === database.id) hub.attach(database)
+    },
+    removed: (name) => hubs.get(name)?.end(),
+  })
+
+  return {
+    connect: (host, identity, actor) =>
+      hubOf(host).connect(identity, actor && callerOf(actor, now())),
+    answering: (host, identity, subject) => hubOf(host).answering(identity, subject),
+    [Symbol.dispose]: () => clearInterval(timer),
+  }
+}
+
+/** The token's times count by the clock of its database, which may be ahead. */
+function callerOf(actor: Actor, now: number) {
+  const { bond } = actor
+  const lead = bond === undefined ? 0 : bond.verified - now
+  return { actor, lead, ends: bond === undefined ? Infinity : bond.expires - lead }
+}

@@ -1,0 +1,204 @@
+import type { Actor } from '../domain/access/actor'
+import type { RealmRef } from '../domain/store/realms'
+
+/** A connected WebSocket: `send` gives -1 when the text waits in memory, and 0 when it was dropped. */
+export interface Socket {
+  send(text: string): number
+}
+
+/** The owner of a socket, told of its events. */
+export interface SocketOwner {
+  opened(socket: Socket): void
+  received(text: string): void
+  /** The texts that waited were sent. */
+  drained(): void
+  closed(): void
+}
+
+/** A revision as the client named it, or as it was sent to it. */
+export interface Base {
+  readonly text: string
+  /** Null when it is not a revision of this database; undefined while it was not looked up. */
+  revision: number | null | undefined
+}
+
+/** The realms that the user of a session sees now. */
+export interface Sight {
+  /** Those whose content it sees. */
+  readonly realms: readonly RealmRef[]
+  /** Those that it is invited to. */
+  readonly invited: readonly RealmRef[]
+  /** `realmSetHash` of both; empty before the first look. */
+  readonly hash: string
+}
+
+export const BLIND: Sight = { realms: [], invited: [], hash: '' }
+
+/** The part of a hub that its sessions call. */
+export interface SessionHub {
+  now(): number
+  joined(session: Session): void
+  left(session: Session): void
+  /** It has something to look at: now, or within a second when it asks too often. */
+  serve(session: Session, isSoon: boolean): void
+}
+
+/** The user behind a session, and when the token ends by the clock of the hub, ms. */
+export interface Caller {
+  readonly actor: Actor
+  readonly ends: number
+  /** How far the clock of the token is ahead of that of the hub, ms. */
+  readonly lead: number
+}
+
+/**
+ * One socket of a client (protocol.md §5). Its state says what the client has and whether it waits for
+ * a message; the hub decides what it gets. A socket is never closed from this side, because the client
+ * would be back at once: one whose user may not listen any more is muted.
+ */
+export class Session implements SocketOwner {
+  /** What the client has; undefined before its first `ready`. */
+  base: Base | undefined = undefined
+  /** True when `base` is what this socket named, false when it is an answer to its client. */
+  isNamed = false
+  /** When `base` changed, ms. */
+  since = 0
+  /** The realms that the client knows, by their hash. */
+  hash = ''
+  /** The client waits for the next message. */
+  isReady = false
+  isMuted = false
+  /** When its token ends, or the key of the client behind it, ms. */
+  ends: number
+  /** Texts wait in memory for a slow reader: no more are made. */
+  isFull = false
+  /** The memberships or the rights of its user may have changed. */
+  isStale = true
+  sight: Sight = BLIND
+  /** What it saw when the client was in step, if that was another set of realms. */
+  former: Sight | undefined = undefined
+  /** The tables that the client declares; undefined: unknown, it gets all. */
+  tables: ReadonlySet<string> | undefined = undefined
+  /** When it was told to pull, or that its token ended, ms; 0: not since its state changed. */
+  told = 0
+  /** The base of the last message, if the client itself had named it. */
+  sentFrom: string | undefined = undefined
+  /** The client named the same base after a message: it could not apply that. */
+  isStuck = false
+  /** The base of its first `ready` is older than none of its realms. */
+  isVerified = false
+  /** Send the revision even if nothing changed for it. */
+  isAging = false
+  readonly #hub: SessionHub
+  #socket: Socket | undefined = undefined
+  #allowance = BURST
+  #counted = 0
+
+  /** Without a caller the token was not valid. */
+  constructor(
+    hub: SessionHub,
+    readonly identity: string,
+    readonly caller: Caller | undefined,
+  ) {
+    this.#hub = hub
+    this.ends = caller?.ends ?? Infinity
+  }
+
+  opened(socket: Socket): void {
+    this.#socket = socket
+    this.#hub.joined(this)
+    if (this.caller === undefined) this.expire()
+  }
+
+  received(text: string): void {
+    if (text.length > LONGEST) return
+    const message = parse(text)
+    if (message === undefined) return
+    const isSoon = this.#spend()
+    if (message['type'] === 'ready') this.#ready(message['rev'], message['realmSetHash'], isSoon)
+    else if (message['type'] === 'ping' && isSoon && !this.isFull) this.send(PONG)
+  }
+
+  drained(): void {
+    this.isFull = false
+    this.#hub.serve(this, true)
+  }
+
+  closed(): void {
+    this.#socket = undefined
+    this.#hub.left(this)
+  }
+
+  /** False when the text was dropped: then the socket is full, or closed. */
+  send(text: string): boolean {
+    const sent = this.#socket?.send(text) ?? 0
+    this.isFull = sent <= 0
+    return sent !== 0
+  }
+
+  /** Mutes the socket and has the client refresh its token. */
+  expire(): void {
+    this.isMuted = true
+    this.told = this.#hub.now()
+    this.send(TOKEN_EXPIRED)
+  }
+
+  /** The client was answered by HTTP: that is what it has from now on. */
+  answered(base: Base, hash: string, tables: ReadonlySet<string>): void {
+    this.tables = tables
+    this.hash = hash
+    this.#move(base)
+    this.isNamed = false
+    this.sentFrom = undefined
+  }
+
+  #ready(rev: unknown, hash: unknown, isSoon: boolean): void {
+    if (this.isMuted || typeof rev !== 'string' || typeof hash !== 'string') return
+    if (this.sentFrom === rev) this.isStuck = true
+    if (this.base?.text !== rev) this.#move({ text: rev, revision: undefined })
+    if (this.hash !== hash) this.hash = hash
+    this.isNamed = true
+    this.sentFrom = undefined
+    this.isReady = true
+    this.#hub.serve(this, isSoon)
+  }
+
+  #move(base: Base): void {
+    this.base = base
+    this.since = this.#hub.now()
+    this.told = 0
+    this.isStuck = false
+    this.isAging = false
+  }
+
+  /** Counts a message; false when the client sends too many. */
+  #spend(): boolean {
+    const now = this.#hub.now()
+    const earned = (Math.max(0, now - this.#counted) / 1000) * PER_SECOND
+    this.#allowance = Math.min(BURST, this.#allowance + earned)
+    this.#counted = now
+    if (this.#allowance < 1) return false
+    this.#allowance -= 1
+    return true
+  }
+}
+
+/** How many messages a client may send at once, and for how long: a real one sends one per second. */
+const BURST = 60
+const PER_SECOND = 10
+/** The longest message that is read, in characters: a revision and a hash. */
+const LONGEST = 4_096
+
+const PONG = '{"type":"pong"}'
+const TOKEN_EXPIRED = '{"type":"token-expired"}'
+
+function parse(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const message: unknown = JSON.parse(text)
+    return typeof message === 'object' && message !== null
+      ? (message as Record<string, unknown>)
+      : undefined
+  } catch {
+    return undefined
+  }
+}

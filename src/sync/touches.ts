@@ -1,0 +1,53 @@
+import type { RealmRef } from '../domain/store/realms'
+import type { Commit } from '../domain/store/store'
+
+/** When realms changed lately, from the announcements of commits. */
+export interface Touches {
+  note(commit: Commit): void
+  /** True when everything that changed after this revision is known. */
+  reaches(revision: number): boolean
+  /**
+   * The changes of a realm after a revision that is reached, as a range of revisions that is the same
+   * for all revisions between two changes; undefined when there are none.
+   */
+  after(realm: RealmRef, revision: number): Range | undefined
+}
+
+export interface Range {
+  readonly after: number
+  readonly upTo: number
+}
+
+/** So many changes are kept. */
+const KEPT = 20_000
+
+/** `since`: the revision from which on commits are noted. */
+export function createTouches(since: number): Touches {
+  let known = since
+  let count = 0
+  const byRealm = new Map<RealmRef, number[]>()
+  return {
+    note({ revision, units }) {
+      for (const unit of units) {
+        for (const realm of unit.realms) {
+          const touches = byRealm.get(realm)
+          if (touches === undefined) byRealm.set(realm, [revision])
+          else if (touches.at(-1) === revision) continue
+          else touches.push(revision)
+          count += 1
+        }
+      }
+      if (count <= KEPT) return
+      byRealm.clear()
+      count = 0
+      known = revision
+    },
+    reaches: (revision) => revision >= known,
+    after(realm, revision) {
+      const touches = byRealm.get(realm)
+      const upTo = touches?.at(-1)
+      if (touches === undefined || upTo === undefined || upTo <= revision) return undefined
+      return { after: touches.findLast((touch) => touch <= revision) ?? known, upTo }
+    },
+  }
+}

@@ -1,0 +1,16 @@
+import { Dexie } from 'dexie'
+import { dexieCloud } from 'dexie-cloud-addon'
+
+/** A todo application with the published add-on, which tests use through its database. */
+const { databaseUrl = '' } = document.documentElement.dataset
+const db = new Dexie('live', { addons: [dexieCloud] })
+db.version(1).stores({
+  todoLists: '@id',
+  todoItems: '@id, title, [todoListId+realmId]',
+  settings: 'id',
+})
+db.cloud.configure({ databaseUrl, unsyncedProperties: { todoItems: ['scroll'] } })
+Object.assign(globalThis, { db, Dexie, invites: [] })
+db.cloud.invites.subscribe((invites) => Object.assign(globalThis, { invites }))
+await db.open()
+document.body.dataset['open'] = ''

@@ -1,0 +1,253 @@
+import { describe, expect, test } from 'bun:test'
+import { HOUR } from '../../auth/setup'
+import { until } from '../../timing'
+import { realmSetHash } from '../../../src/domain/sync/realm-set'
+import { ALICE, type Caller, type DataServer, exchange, setupData } from '../setup'
+
+interface Message {
+  readonly type: string
+  readonly baseRev?: string
+  readonly newRev?: string
+  readonly changes?: readonly { readonly muts: readonly { readonly keys: readonly string[] }[] }[]
+}
+
+interface SyncAnswer {
+  readonly serverRevision: string
+  readonly realms: readonly string[]
+  readonly inviteRealms: readonly string[]
+}
+
+/** The answer to a request that changes nothing. */
+async function pull(caller: Caller): Promise<SyncAnswer> {
+  const table = { markedForSync: true }
+  const schema = { plain: table, items: table, realms: table, members: table, roles: table }
+  const answer = await caller.post('/sync', { v: 3, clientIdentity: 'one==', schema })
+  expect(answer.status).toBe(200)
+  return answer.body as SyncAnswer
+}
+
+interface Options {
+  readonly path?: string
+  readonly token?: string | undefined
+  readonly origin?: string
+  readonly query?: string
+}
+
+/** A socket with the messages that it received. */
+async function open({ url }: DataServer, options: Options = {}) {
+  const { path = '/main/changes', token, origin, query = '' } = options
+  const address = new URL(url.replace('http', 'ws') + path)
+  address.search = `v=3&realmsHash=old&clientId=one%3D%3D&dxcv=4.4.14${query}`
+  if (token !== undefined) address.searchParams.set('token', token)
+  const socket = new WebSocket(address, {
+    headers: origin === undefined ? {} : { Origin: origin },
+  })
+  const messages: Message[] = []
+  let isOpen = false
+  const opened = new Promise<boolean>((resolve) => {
+    socket.addEventListener('open', () => resolve((isOpen = true)))
+    socket.addEventListener('close', () => {
+      resolve(false)
+      isOpen = false
+    })
+  })
+  socket.addEventListener('message', ({ data }) =>
+    messages.push(JSON.parse(String(data)) as Message),
+  )
+  await opened
+  return {
+    get isOpen() {
+      return isOpen
+    },
+    messages,
+    say: (message: unknown) => socket.send(JSON.stringify(message)),
+    heard: (type: string) => until(() => messages.some((message) => message.type === type)),
+    /** Says that it has what an answer brought, and waits for the changes after that. */
+    async hear(answer: SyncAnswer): Promise<string[]> {
+      const { serverRevision: rev, realms, inviteRealms } = answer
+      const count = messages.length
+      const hash = realmSetHash(realms, inviteRealms)
+      socket.send(JSON.stringify({ type: 'ready', rev, realmSetHash: hash }))
+      await until(() => messages.length > count)
+      const { baseRev, newRev, changes } = messages[count] ?? {}
+      expect(baseRev).toBe(rev)
+      Object.assign(answer, { serverRevision: newRev })
+      return (changes ?? []).flatMap(({ muts }) => muts.flatMap(({ keys }) => keys))
+    },
+    [Symbol.dispose]: () => socket.close(),
+  }
+}
+
+const PING = { type: 'ping' }
+
+describe('a live connection', () => {
+  test('is open to anonymous clients and to users (conformance 104, 105, 106)', async () => {
+    await using server = await setupData()
+    const { token } = await server.as(ALICE)
+    using anonymous = await open(server)
+    using alice = await open(server, { token, query: '&rev=%5B%22x%22%5D&yrev=' })
+    using second = await open(server, { token, path: '//main//changes' })
+    for (const socket of [anonymous, alice, second]) {
+      expect(socket.isOpen).toBe(true)
+      socket.say(PING)
+      await socket.heard('pong')
+    }
+    await until(() => server.lines.filter((line) => line.includes('/main/changes')).length === 3)
+    const lines = server.lines.filter((line) => line.includes('/main/changes'))
+    expect(lines.join('\n')).not.toContain(token ?? 'no token')
+    expect(lines.map((line) => /"status":(\d+)/.exec(line)?.[1])).toEqual(['101', '101', '101'])
+  })
+
+  test('is answered when it is ready', async () => {
+    await using server = await setupData()
+    using socket = await open(server)
+    socket.say({ type: 'ready', rev: '["unknown","1"]', realmSetHash: '' })
+    await socket.heard('realms-changed')
+    expect(socket.messages).toHaveLength(1)
+  })
+
+  test('needs an origin that the database lists (conformance 114)', async () => {
+    await using server = await setupData()
+    using refused = await open(server, { origin: 'https://app.example.com' })
+    expect(refused.isOpen).toBe(false)
+    await server.commands.run('origin.add', {
+      database: 'main',
+      origin: 'https://app.example.com',
+      force: false,
+    })
+    using accepted = await open(server, { origin: 'https://app.example.com' })
+    expect(accepted.isOpen).toBe(true)
+  })
+
+  test('is refused with a reason where there is none to be had', async () => {
+    await using server = await setupData()
+    const plain = await server.anyone.get('/changes')
+    expect(plain).toMatchObject({ status: 400, body: { code: 'INVALID_REQUEST' } })
+    const long = await server.anyone.get(`/changes?clientId=${'x'.repeat(101)}`)
+    expect(long).toMatchObject({ status: 400, body: { code: 'INVALID_REQUEST' } })
+    expect((await server.anyone.post('/changes', {})).status).toBe(405)
+    using unknown = await open(server, { path: '/other/changes' })
+    expect(unknown.isOpen).toBe(false)
+    const half = 'GET /main/changes HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n\r\n'
+    const { statuses } = await exchange(server.url, half)
+    expect(statuses).toEqual([400])
+  })
+
+  test('ends neither with a long message nor with a strange one', async () => {
+    await using server = await setupData()
+    using socket = await open(server)
+    for (const text of [null, 'x', { type: 'ready' }, 'x'.repeat(100_000)]) socket.say(text)
+    socket.say(PING)
+    await socket.heard('pong')
+    expect(socket.messages).toEqual([{ type: 'pong' }])
+  })
+
+  test('ends with the server, which does not wait for it', async () => {
+    await using server = await setupData()
+    using socket = await open(server)
+    await server.stop()
+    await until(() => !socket.isOpen)
+    expect(server.lines.join('\n')).not.toContain('were aborted')
+  })
+})
+
+describe('changes', () => {
+  test('by whatever means reach the sockets', async () => {
+    await using server = await setupData()
+    const alice = await server.as(ALICE)
+    using socket = await open(server, { token: alice.token })
+    await alice.post('/my/plain', { id: 'first' })
+    const state = await pull(alice)
+    const hear = async (work: () => Promise<unknown>) => {
+      const [keys] = await Promise.all([socket.hear(state), work()])
+      return keys
+    }
+    expect(await hear(() => alice.post('/my/plain', { id: 'a' }))).toEqual(['a'])
+    expect(await hear(() => alice.remove('/my/plain/a'))).toEqual(['a'])
+    const data = { [ALICE]: { plain: { imported: { text: 'x' } } } }
+    const upload = () => new Blob([JSON.stringify({ data })]).stream()
+    const how = { table: null, realm: null, atomic: false, dryRun: false, size: null }
+    const imported = await hear(() =>
+      server.commands.run('import', { database: 'main', ...how }, { upload: upload() }),
+    )
+    expect(imported).toEqual(['imported'])
+    await server.root.post('/all/members', { id: 'mA', realmId: 'rlm-public', userId: ALICE })
+    expect(await socket.hear(state)).toEqual(['mA'])
+  })
+})
+
+describe('a token', () => {
+  test('that is not valid is answered on the open socket (conformance 113)', async () => {
+    await using server = await setupData()
+    for (const token of ['', 'nonsense']) {
+      using socket = await open(server, { token })
+      await socket.heard('token-expired')
+      socket.say({ type: 'ready', rev: '["unknown","1"]', realmSetHash: '' })
+      socket.say(PING)
+      await socket.heard('pong')
+      expect(socket.messages).toEqual([{ type: 'token-expired' }, { type: 'pong' }])
+      expect(socket.isOpen).toBe(true)
+    }
+  })
+
+  test('may be wrong only so often', async () => {
+    await using server = await setupData({ rateLimits: 'failures=2/1m' })
+    const opened: boolean[] = []
+    for (let count = 0; count < 3; count += 1) {
+      using socket = await open(server, { token: 'nonsense' })
+      opened.push(socket.isOpen)
+    }
+    expect(opened).toEqual([true, true, false])
+  })
+
+  test('that expires is answered within a second', async () => {
+    await using server = await setupData()
+    const { token } = await server.as(ALICE)
+    using socket = await open(server, { token })
+    server.clock.advance(HOUR)
+    await socket.heard('token-expired')
+    expect(socket.isOpen).toBe(true)
+  })
+
+  test('ends with its user and with its client, and no other', async () => {
+    await using server = await setupData()
+    const { token } = await server.as(ALICE)
+    const client = (await server.commands.run('client.create', {
+      database: 'main',
+      scopes: ['ACCESS_DB', 'IMPERSONATE'],
+      name: null,
+      email: null,
+    })) as { clientId: string; clientSecret: string }
+    const answer = await server.anyone.post('/token', {
+      grant_type: 'client_credentials',
+      client_id: client.clientId,
+      client_secret: client.clientSecret,
+      scopes: ['ACCESS_DB'],
+      claims: { sub: ALICE, email: ALICE, name: ALICE },
+    })
+    const { accessToken } = answer.body as { accessToken: string }
+    using first = await open(server, { token })
+    using second = await open(server, { token: accessToken })
+    await server.commands.run('client.revoke', { database: 'main', id: client.clientId })
+    await second.heard('token-expired')
+    expect(first.messages).toEqual([])
+    await server.root.post('/users', [{ userId: ALICE, deactivated: true }])
+    await first.heard('token-expired')
+    expect([first.isOpen, second.isOpen]).toEqual([true, true])
+    using third = await open(server, { token: (await server.as('bob@example.com')).token })
+    await server.root.remove('/users/bob@example.com')
+    await third.heard('token-expired')
+    expect(third.isOpen).toBe(true)
+  })
+
+  test('ends with its database', async () => {
+    await using server = await setupData()
+    const { token } = await server.as(ALICE)
+    using socket = await open(server, { token })
+    socket.say({ type: 'ready', rev: '["unknown","1"]', realmSetHash: '' })
+    await socket.heard('realms-changed')
+    await server.commands.run('db.delete', { name: 'main' })
+    await socket.heard('token-expired')
+    expect(socket.isOpen).toBe(true)
+  })
+})

@@ -1,0 +1,55 @@
+import { expect, test } from 'bun:test'
+import { createLive } from '../../src/sync/live'
+import type { SocketOwner } from '../../src/sync/session'
+import { setupHosts } from '../host/setup'
+import { until } from '../timing'
+import { actorFor } from '../access/setup'
+import { ALICE, type Message } from './setup'
+
+function listenTo(owner: SocketOwner): readonly Message[] {
+  const messages: Message[] = []
+  owner.opened({
+    send(text) {
+      messages.push(JSON.parse(text) as Message)
+      return 1
+    },
+  })
+  return messages
+}
+
+const READY = JSON.stringify({ type: 'ready', rev: '["unknown","1"]', realmSetHash: '' })
+
+test('a socket keeps no database open, and hears of it again when it is opened', async () => {
+  await using server = setupHosts({ kept: 0 })
+  const { hosts, clock } = server
+  const reports: unknown[] = []
+  using live = createLive({ hosts, clock, report: (...report) => reports.push(report) })
+  const owner = live.connect(await hosts.create('main'), 'one', actorFor(ALICE, 'my'))
+  const messages = listenTo(owner)
+  await until(() => hosts.findOpen('main') === undefined)
+  owner.received(READY)
+  await until(() => messages.some(({ type }) => type === 'realms-changed'))
+  await until(() => hosts.findOpen('main') === undefined)
+  const { database } = await hosts.open('main')
+  const { name } = database
+  await database.write(async (tx) => tx.realms.ensure(ALICE.id))
+  expect({ name, reports }).toEqual({ name: 'main', reports: [] })
+  owner.closed()
+})
+
+test('the sockets of a database that is removed are told, those of the next one are others', async () => {
+  await using server = setupHosts()
+  const { hosts, clock } = server
+  using live = createLive({ hosts, clock, report: () => undefined })
+  const connect = async () => {
+    const host = hosts.findOpen('main') ?? (await hosts.create('main'))
+    return listenTo(live.connect(host, 'one', actorFor(ALICE, 'my')))
+  }
+  const before = await connect()
+  await hosts.remove('main')
+  expect(before).toEqual([{ type: 'token-expired' }])
+  const after = await connect()
+  await hosts.remove('main')
+  expect(before).toHaveLength(1)
+  expect(after).toEqual([{ type: 'token-expired' }])
+})

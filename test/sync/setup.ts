@@ -1,0 +1,169 @@
+import type { Actor, TokenFacts } from '../../src/domain/access/actor'
+import { PUBLIC_CLIENT, tokenFacts } from '../../src/domain/access/actor'
+import type { Database } from '../../src/domain/store/store'
+import { realmSetHash } from '../../src/domain/sync/realm-set'
+import { formatRevision } from '../../src/domain/sync/revision'
+import { nextTurn } from '../../src/domain/value/turn'
+import { visibilityOf } from '../../src/domain/sync/visible'
+import { createHub, type Hub } from '../../src/sync/hub'
+import { actorFor, openDatabase } from '../access/setup'
+import type { TestClock } from '../auth/setup'
+import { until } from '../timing'
+
+export const ALICE = { id: 'alice@example.com', email: 'alice@example.com' }
+export const BOB = { id: 'bob@example.com', email: 'bob@example.com' }
+
+export interface Message {
+  readonly type: string
+  readonly realm?: string
+  readonly baseRev?: string
+  readonly newRev?: string
+  readonly realmSetHash?: string
+  readonly changes?: readonly { readonly table: string; readonly muts: readonly Mut[] }[]
+}
+
+export interface Mut {
+  readonly type: string
+  readonly keys: readonly string[]
+  readonly values?: readonly unknown[]
+  readonly changeSpecs?: readonly unknown[]
+}
+
+/** A hub with a real database. */
+export interface TestHub extends AsyncDisposable {
+  readonly database: Database
+  readonly clock: TestClock
+  readonly hub: Hub
+  readonly reports: readonly unknown[]
+  /** Connects a person, or an anonymous client. */
+  connect(person: { id: string; email?: string } | null, options?: Connecting): TestSocket
+  /** What a client of the person has after a pull now. */
+  pulled(person: { id: string; email?: string } | null): Promise<Pulled>
+}
+
+export interface Connecting {
+  readonly identity?: string
+  /** The stored facts of the token; absent: nothing ends it. */
+  readonly facts?: Partial<TokenFacts>
+  /** When the token ends, ms. */
+  readonly ends?: number
+  /** What sending a text gives. */
+  readonly send?: () => number
+}
+
+export interface Pulled {
+  readonly rev: string
+  readonly revision: number
+  readonly realms: readonly string[]
+  readonly inviteRealms: readonly string[]
+  readonly realmSetHash: string
+}
+
+export interface TestSocket {
+  readonly messages: readonly Message[]
+  ready(state: Pick<Pulled, 'rev' | 'realmSetHash'>): void
+  say(message: unknown): void
+  drained(): void
+  close(): void
+  /** The next message that was not taken yet. */
+  next(): Promise<Message>
+}
+
+export async function setupHub(): Promise<TestHub> {
+  const { database, clock, ...parts } = await openDatabase()
+  const reports: unknown[] = []
+  const hub = createHub(database.id, {
+    open: async () => database,
+    now: () => clock.now(),
+    report: (error) => reports.push(error),
+  })
+  hub.attach(database)
+  return {
+    database,
+    clock,
+    hub,
+    reports,
+    connect: (person, options = {}) => connect(hub, clock, person, options),
+    pulled: (person) => pulled(database, person),
+    async [Symbol.asyncDispose]() {
+      hub.detach()
+      await parts[Symbol.asyncDispose]()
+    },
+  }
+}
+
+function actorOf(person: { id: string; email?: string } | null): Actor {
+  if (person === null) return { subject: null, email: null, name: null, scopes: new Set() }
+  return actorFor(person, 'my')
+}
+
+async function pulled(
+  database: Database,
+  person: { id: string; email?: string } | null,
+): Promise<Pulled> {
+  return await database.read(async (tx) => {
+    const { realms, inviteRealms } = await visibilityOf(tx, actorOf(person))
+    const revision = await tx.revision()
+    const run = (await tx.runs.list()).at(-1)
+    if (run === undefined) throw new Error('no run')
+    const hash = realmSetHash(realms, inviteRealms)
+    return {
+      rev: formatRevision(run, revision),
+      revision,
+      realms,
+      inviteRealms,
+      realmSetHash: hash,
+    }
+  })
+}
+
+function connect(
+  hub: Hub,
+  clock: TestClock,
+  person: { id: string; email?: string } | null,
+  { identity = 'one', facts, ends = Infinity, send = () => 1 }: Connecting,
+): TestSocket {
+  const plain = actorOf(person)
+  const bond = {
+    facts: tokenFacts({
+      subject: plain.subject ?? '',
+      clientId: PUBLIC_CLIENT,
+      login: null,
+      incarnation: null,
+      ...facts,
+    }),
+    verified: clock.now(),
+    expires: ends,
+  }
+  const actor = facts === undefined ? plain : { ...plain, bond }
+  const messages: Message[] = []
+  let taken = 0
+  const session = hub.connect(identity, { actor, ends, lead: 0 })
+  session.opened({
+    send(text) {
+      const result = send()
+      if (result !== 0) messages.push(JSON.parse(text) as Message)
+      return result
+    },
+  })
+  return {
+    messages,
+    ready: ({ rev, realmSetHash: hash }) =>
+      session.received(JSON.stringify({ type: 'ready', rev, realmSetHash: hash })),
+    say: (message) => session.received(JSON.stringify(message)),
+    drained: () => session.drained(),
+    close: () => session.closed(),
+    async next() {
+      await until(() => messages.length > taken)
+      const message = messages[taken]
+      if (message === undefined) throw new Error('no message')
+      taken += 1
+      return message
+    },
+  }
+}
+
+/** Resolves when everything that was due has been sent. */
+export async function settled(): Promise<void> {
+  for (let turn = 0; turn < 40; turn += 1) await nextTurn()
+}
