@@ -1,4 +1,5 @@
--- The shape of a database file. The meaning of every table: design.md §3.
+-- The shape of a database file. The meaning of every table: design.md §3. A `sum` is the checksum of its
+-- row; a row that is written by hand is damaged until satchel verify --accept.
 
 CREATE TABLE database (
   only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
@@ -12,7 +13,9 @@ CREATE TABLE database (
   sealed INTEGER NOT NULL,
   created INTEGER NOT NULL,
   -- The latest time that expiry was judged by, ms: expired stays expired when the clock goes back.
-  latest_time INTEGER NOT NULL
+  latest_time INTEGER NOT NULL,
+  -- The revisions before and after the last commit, as fixed text: it tells which log belongs to the file.
+  step TEXT NOT NULL
 ) STRICT;
 
 CREATE TABLE tables (
@@ -26,7 +29,9 @@ CREATE TABLE tables (
   hidden INTEGER NOT NULL,
   -- An upper bound of the size of its values, in bytes.
   largest INTEGER NOT NULL DEFAULT 0,
-  built_in INTEGER NOT NULL
+  built_in INTEGER NOT NULL,
+  -- Of all columns but the bound.
+  sum INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE TABLE indexes (
@@ -69,6 +74,7 @@ CREATE TABLE tombstones (
   client INTEGER,
   -- The revision at which the object had come into being, or into the realm.
   entered INTEGER NOT NULL,
+  sum INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (table_number, key, realm)
 ) STRICT, WITHOUT ROWID;
 
@@ -167,7 +173,8 @@ CREATE TABLE users (
   email TEXT,
   -- The display name, and all text that a search looks at, folded.
   name TEXT,
-  search TEXT NOT NULL
+  search TEXT NOT NULL,
+  sum INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- Each holds the columns that lists are filtered by, so that skipping a user reads no row.
@@ -200,7 +207,8 @@ CREATE TABLE clients (
   created INTEGER NOT NULL,
   expires INTEGER,
   -- The person a client belongs to, who may log in as somebody else.
-  email TEXT
+  email TEXT,
+  sum INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE TABLE keys (
@@ -209,7 +217,8 @@ CREATE TABLE keys (
   public_key TEXT NOT NULL,
   sealed_private_key TEXT NOT NULL,
   created INTEGER NOT NULL,
-  retired INTEGER
+  retired INTEGER,
+  sum INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE TABLE refresh_tokens (
@@ -304,7 +313,8 @@ CREATE TABLE providers (
   sealed_secret TEXT,
   scopes TEXT,
   options TEXT NOT NULL,
-  created INTEGER NOT NULL
+  created INTEGER NOT NULL,
+  sum INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- OAuth states that were used: each is accepted once.
@@ -325,12 +335,14 @@ CREATE INDEX revoked_logins_by_end ON revoked_logins (expires);
 
 CREATE TABLE origins (
   id TEXT PRIMARY KEY,
-  created INTEGER NOT NULL
+  created INTEGER NOT NULL,
+  sum INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE TABLE settings (
   id TEXT PRIMARY KEY,
-  value TEXT NOT NULL
+  value TEXT NOT NULL,
+  sum INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE TABLE jobs (
@@ -340,7 +352,8 @@ CREATE TABLE jobs (
   done INTEGER NOT NULL,
   total INTEGER,
   created INTEGER NOT NULL,
-  failure TEXT
+  failure TEXT,
+  sum INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- Blobs, their uploaders and the objects that reference them (design.md §3, §5.9).

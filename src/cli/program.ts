@@ -15,6 +15,7 @@ import { addProviderCommands } from './provider'
 import { addSchemaCommands } from './schema'
 import { addServeCommand } from './serve'
 import { addUserCommands } from './user'
+import { addVerifyCommand } from './verify'
 
 /** The exit codes. */
 const EXIT = { done: 0, failed: 1, misused: 2, interrupted: 130 } as const
@@ -28,6 +29,7 @@ const COMMANDS: Readonly<Record<string, (program: Command, cli: Cli) => void>> =
   import: addImportCommand,
   export: addExportCommand,
   job: addJobCommands,
+  verify: addVerifyCommand,
   blob: addBlobCommands,
   origin: addOriginCommands,
   user: addUserCommands,

@@ -8,6 +8,7 @@ import { type Cli, example, inSession, Interruption, withDatabase } from './comm
 import { openInput, writeWhole } from './files'
 import { shareOf } from './job'
 import { counted, print, showProgress } from './output'
+import { quoted, SatchelError } from '../domain/value/error'
 
 /** `satchel import` (design.md §6, protocol.md §9.4). */
 export function addImportCommand(program: Command, cli: Cli): void {
@@ -142,14 +143,17 @@ export function addExportCommand(program: Command, cli: Cli): void {
           ),
         )
       if (file === undefined) {
-        const { leftOut } = await run((bytes) => terminal.write(bytes))
+        const exported = await run((bytes) => terminal.write(bytes))
         progress[Symbol.dispose]()
+        const { leftOut } = exported
         if (leftOut > 0) terminal.writeError(`satchel: ${leftOutText(leftOut)}\n`)
+        requireUndamaged(exported)
         return
       }
       const exported = await writeWhole(file, run)
       progress[Symbol.dispose]()
       await print(cli, options, exported, `${exportSummary(exported)} to ${file}${rest(exported)}`)
+      requireUndamaged(exported)
     })
 }
 
@@ -167,6 +171,22 @@ function formatOf(file = ''): ExportFormat {
     )
   }
   return 'ndjson'
+}
+
+/** How many damaged objects are named. */
+const NAMED = 20
+
+/** Throws `DAMAGED`, after an export that left damaged objects out. */
+function requireUndamaged({ damaged }: OutputOf<'export'>): void {
+  if (damaged.length === 0) return
+  const names = damaged
+    .slice(0, NAMED)
+    .map(({ table, key }) => `\n  ${quoted(key)} of ${quoted(table)}`)
+  const more = damaged.length > NAMED ? `\n  and ${damaged.length - NAMED} more` : ''
+  throw new SatchelError(
+    'DAMAGED',
+    `${counted(damaged.length, 'object')} ${damaged.length === 1 ? 'is' : 'are'} damaged and left out (satchel verify lists all damage):${names.join('')}${more}`,
+  )
 }
 
 function exportSummary({ objects, blobs }: OutputOf<'export'>): string {

@@ -7,6 +7,7 @@ import { onFolder, type Operation } from './operation'
 import { providerOperations } from './providers'
 import { transferOperations } from './transfers'
 import { userOperations } from './users'
+import { verifyOperations } from './verify'
 
 /** All operations by name. */
 const OPERATIONS = {
@@ -20,6 +21,7 @@ const OPERATIONS = {
   ...providerOperations,
   ...transferOperations,
   ...jobOperations,
+  ...verifyOperations,
 }
 
 type Operations = typeof OPERATIONS

@@ -1,10 +1,15 @@
-import { createBlobCensus, exportArchive } from '../domain/transfer/archive-export'
+import {
+  createBlobCensus,
+  type ExportCount,
+  exportArchive,
+} from '../domain/transfer/archive-export'
 import {
   EXPORT_FORMATS,
   exportDatabase,
   type Selection,
   type TextFormat,
 } from '../domain/transfer/export'
+import type { DamagedObject } from '../domain/transfer/rows'
 import { importFile } from '../domain/transfer/import'
 import { ZIP } from '../zip/format'
 import type { Host } from '../host/host'
@@ -48,7 +53,7 @@ async function exportZip(
   selection: Selection,
   { download, progress }: Streams,
 ) {
-  let exported = { objects: 0, blobs: 0 }
+  let exported: ExportCount = { objects: 0, blobs: 0, damaged: [] }
   const pieces = exportArchive(contextOf(host), now, selection, (count) => {
     exported = count
     progress?.(count.objects + count.blobs, null)
@@ -65,14 +70,16 @@ async function exportText(
   { download, progress }: Streams,
 ) {
   const census = createBlobCensus(selection)
+  const damaged: DamagedObject[] = []
   let objects = 0
   for await (const piece of exportDatabase(database, format, selection)) {
     await download?.(Buffer.from(piece.text))
     census.add(piece)
     objects += piece.values.length
+    damaged.push(...piece.damaged)
     progress?.(objects, null)
   }
-  return { objects, blobs: 0, leftOut: await database.read((tx) => census.count(tx)) }
+  return { objects, blobs: 0, damaged, leftOut: await database.read((tx) => census.count(tx)) }
 }
 
 function contextOf({ database, blobs, scratch }: Host) {

@@ -205,6 +205,7 @@ function observe(database: Database, use: () => void): Database {
     onCommit: (listener) => database.onCommit(listener),
     commitsAfter: (revision) => database.commitsAfter(revision),
     duty: (name, granted) => database.duty(name, granted),
+    checkFile: () => database.checkFile(),
     [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
   }
 }

@@ -236,6 +236,7 @@ const DATABASE: readonly ErrorCode[] = [
   'TOO_MANY_REQUESTS',
   'BUSY',
   'STORAGE_FAILED',
+  'DAMAGED',
   'NEWER_DATA',
   'COPIED_DATABASE',
 ]

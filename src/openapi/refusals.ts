@@ -69,6 +69,8 @@ export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
   PROVIDER_FAILED: 'The login provider cannot be reached or its answer is invalid.',
   READ_ONLY: 'The data folder is not writable; nothing was stored.',
   STORAGE_FAILED: 'The storage failed: see the log of the server.',
+  DAMAGED:
+    'The stored row is damaged on the disk, and nothing of it is shown: replace or delete the object that the message names, or ask the administrator of the server.',
   BLOB_DAMAGED:
     'The bytes of the blob are missing or damaged: uploading the same bytes again repairs it.',
   COPIED_DATABASE:

@@ -44,6 +44,7 @@ export const STATUS: Readonly<Record<ErrorCode, number>> = {
   TOO_MANY_REQUESTS: 429,
   INTERNAL: 500,
   STORAGE_FAILED: 500,
+  DAMAGED: 500,
   BLOB_DAMAGED: 500,
   NEWER_DATA: 500,
   MAIL_FAILED: 502,

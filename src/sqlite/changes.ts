@@ -7,6 +7,8 @@ import type {
 } from '../domain/store/objects'
 import type { RealmRef } from '../domain/store/realms'
 import type { TxContext } from './context'
+import { checkedTimed, type Summed } from './soundness'
+import { checkedTombstone, TOMBSTONE_COLUMNS, type TombstoneRow } from './sum'
 import { knownTables, objectTable, TIMED_COLUMNS } from './tables'
 
 /**
@@ -41,17 +43,23 @@ export function changes(
   let bytes = size.bytes
   for (const place of places.slice(0, size.rows)) {
     if (bytes <= 0) break
-    const object = place.isObject === 1 ? load(context, place) : null
+    const table = tables.get(place.table) ?? ''
+    const object = place.isObject === 1 ? load(context, place, table) : null
+    if (object === null) requireTombstone(context, place)
     const key = object?.key ?? String(place.row)
     const { realm, revision } = place
-    found.push({ table: tables.get(place.table) ?? '', key, realm, revision, object })
-    bytes -= key.length + (object?.value.length ?? 0)
+    found.push({ table, key, realm, revision, object })
+    bytes -= key.length + sizeOf(object)
   }
   const last = places[found.length - 1]
   return {
     changes: found,
     next: found.length < places.length && last !== undefined ? positionOf(last) : undefined,
   }
+}
+
+function sizeOf(object: TimedObject | null): number {
+  return object === null || object.isDamaged === true ? 0 : object.value.length
 }
 
 /** The living realms among these that changed in this revision or later. */
@@ -160,10 +168,23 @@ function objectsOf(
   return rows.map(({ revision, seq }) => ({ revision, isObject: 1, realm, table, row: seq }))
 }
 
-function load({ connection }: TxContext, { table, row }: Place): TimedObject | null {
-  return connection
-    .prepare<TimedObject>(`SELECT ${TIMED_COLUMNS} FROM ${objectTable(table)} WHERE seq = ?`)
+function load({ connection }: TxContext, { table, row }: Place, name: string): TimedObject | null {
+  const found = connection
+    .prepare<Summed<TimedObject>>(
+      `SELECT ${TIMED_COLUMNS} FROM ${objectTable(table)} WHERE seq = ?`,
+    )
     .get(row)
+  return found && checkedTimed(name, found)
+}
+
+/** Throws `DAMAGED`. */
+function requireTombstone({ connection }: TxContext, { table, row, realm }: Place): void {
+  const found = connection
+    .prepare<TombstoneRow>(
+      `SELECT ${TOMBSTONE_COLUMNS} FROM tombstones WHERE table_number = ? AND key = ? AND realm = ?`,
+    )
+    .get(table, row, realm)
+  if (found !== null) checkedTombstone(found)
 }
 
 /** Of two places in one stream the order is that of the index: sorting keeps it. */

@@ -11,22 +11,53 @@ export interface CheckpointRequest {
 /** A task of the worker, which answers with the same id when it is done. */
 export interface CheckpointTask extends CheckpointRequest {
   readonly id: number
-  /** Close the connection to the file instead of copying its log. */
-  readonly isLast: boolean
+  /**
+   * `copy`: copies what the log holds into the file, without holding up the writer. `close`: closes the
+   * connection that did so. `check`: looks for damage in the structure of the file.
+   */
+  readonly kind: 'copy' | 'close' | 'check'
+}
+
+export interface CheckpointAnswer {
+  readonly id: number
+  /** The damage that a check has found, in SQLite's words. */
+  readonly damage: readonly string[]
 }
 
 const connections = new Map<string, Database>()
 
-/** Copies what the log holds into the database file, without holding up the writer. */
 self.addEventListener('message', ({ data }: MessageEvent<CheckpointTask>) => {
+  const damage = data.kind === 'check' ? check(data) : []
+  if (data.kind !== 'check') checkpoint(data)
+  self.postMessage({ id: data.id, damage } satisfies CheckpointAnswer)
+})
+
+function checkpoint(task: CheckpointTask): void {
   try {
-    if (data.isLast) close(data)
-    else open(data).run('PRAGMA wal_checkpoint(PASSIVE)')
+    if (task.kind === 'close') close(task)
+    else open(task).run('PRAGMA wal_checkpoint(PASSIVE)')
   } catch {
     // A full disk, for example. The log keeps what was not copied, and the next need asks again.
   }
-  self.postMessage(data.id)
-})
+}
+
+/** SQLite stops at this many. */
+const MOST_DAMAGE = 1_000
+
+/** The writer goes on meanwhile, in a log that grows. */
+function check({ file }: CheckpointRequest): string[] {
+  try {
+    using db = new Database(file, { readonly: true })
+    db.run('PRAGMA busy_timeout = 5000')
+    using statement = db.prepare<{ integrity_check: string }, []>(
+      `PRAGMA integrity_check(${MOST_DAMAGE})`,
+    )
+    const found = statement.all().map((row) => row.integrity_check)
+    return found.length === 1 && found[0] === 'ok' ? [] : found
+  } catch (error) {
+    return [error instanceof Error ? error.message : String(error)]
+  }
+}
 
 function open({ file, durability }: CheckpointRequest): Database {
   const found = connections.get(file)

@@ -1,4 +1,4 @@
-import type { CheckpointRequest, CheckpointTask } from './checkpoint-worker'
+import type { CheckpointAnswer, CheckpointRequest, CheckpointTask } from './checkpoint-worker'
 import type { Connection } from './connection'
 
 const MIB = 1024 * 1024
@@ -85,7 +85,7 @@ export function createCheckpoints(
     const asked = Promise.withResolvers<void>()
     work = asked
     worker ??= shareWorker()
-    worker.run({ ...request, isLast: false }).then(hasWorked, (error: unknown) => {
+    worker.run({ ...request, kind: 'copy' }).then(hasWorked, (error: unknown) => {
       hasFailed = true
       report(error)
       hasWorked()
@@ -103,16 +103,27 @@ export function createCheckpoints(
       if (worker === undefined) return
       worker.hold()
       await work?.promise
-      if (!hasFailed) await worker.run({ ...request, isLast: true }).catch(report)
+      if (!hasFailed) await worker.run({ ...request, kind: 'close' }).catch(report)
       worker.release()
     },
   }
 }
 
+/** The damage in the structure of a file, in SQLite's words. Rejects when the worker has failed. */
+export async function checkStructure(request: CheckpointRequest): Promise<readonly string[]> {
+  const worker = shareWorker()
+  worker.hold()
+  try {
+    return await worker.run({ ...request, kind: 'check' })
+  } finally {
+    worker.release()
+  }
+}
+
 /** The worker of all databases of this process: one thread copies the logs of hundreds of them. */
 interface SharedWorker {
-  /** Rejects when the worker has failed. */
-  run(task: Omit<CheckpointTask, 'id'>): Promise<void>
+  /** Resolves to the damage that a check has found. Rejects when the worker has failed. */
+  run(task: Omit<CheckpointTask, 'id'>): Promise<readonly string[]>
   /** Keeps the process alive until the worker is released. */
   hold(): void
   /** Ends the worker with its last user. */
@@ -121,7 +132,7 @@ interface SharedWorker {
 
 interface Running {
   readonly worker: Worker
-  readonly tasks: Map<number, PromiseWithResolvers<void>>
+  readonly tasks: Map<number, PromiseWithResolvers<readonly string[]>>
   users: number
   holders: number
   tasksSoFar: number
@@ -137,7 +148,7 @@ function shareWorker(): SharedWorker {
     run(task) {
       if (shared.failure !== undefined) return Promise.reject(shared.failure)
       const id = (shared.tasksSoFar += 1)
-      const done = Promise.withResolvers<void>()
+      const done = Promise.withResolvers<readonly string[]>()
       shared.tasks.set(id, done)
       shared.worker.postMessage({ ...task, id } satisfies CheckpointTask)
       return done.promise
@@ -163,9 +174,9 @@ function startWorker(): Running {
   const tasks: Running['tasks'] = new Map()
   const counts = { users: 0, holders: 0, tasksSoFar: 0 }
   const started: Running = { worker, tasks, ...counts, failure: undefined }
-  worker.addEventListener('message', ({ data }: MessageEvent<number>) => {
-    tasks.get(data)?.resolve()
-    tasks.delete(data)
+  worker.addEventListener('message', ({ data }: MessageEvent<CheckpointAnswer>) => {
+    tasks.get(data.id)?.resolve(data.damage)
+    tasks.delete(data.id)
   })
   worker.addEventListener('error', (event) => {
     // The next database that needs one gets another worker.

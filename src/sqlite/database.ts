@@ -1,5 +1,5 @@
 import { platform } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import type { Clock } from '../clock'
 import { makeFolder } from '../disk'
 import type { Awaitable } from '../domain/store/records'
@@ -7,7 +7,7 @@ import type { Database, Duty, DutyName, ReadTx } from '../domain/store/store'
 import { SatchelError } from '../domain/value/error'
 import { createIds } from '../domain/value/id'
 import { nextTurn } from '../domain/value/turn'
-import { createCheckpoints } from './checkpoint'
+import { checkStructure, createCheckpoints } from './checkpoint'
 import { createCommits } from './commits'
 import { type Connection, openConnection } from './connection'
 import type { Durability } from './durability'
@@ -133,6 +133,10 @@ function serveDatabase(
     onCommit: (listener) => commits.listen(listener),
     commitsAfter: async (revision) => commits.after(revision),
     duty: (duty, granted) => duties.ask(duty, granted),
+    async checkFile() {
+      const damage = await checkStructure({ file, durability })
+      return damage.map((words) => ({ problem: 'broken file', table: basename(file), key: words }))
+    },
     [Symbol.asyncDispose]() {
       closing ??= close()
       return closing

@@ -1,4 +1,5 @@
 import type { Connection } from './connection'
+import { stepText } from './log-file'
 import {
   type Committed,
   type Counters,
@@ -98,8 +99,13 @@ export function sealGroup(connection: Connection, committed: Committed, group: G
   const { counters, flags } = group
   if (!isSame(counters, committed.counters)) {
     connection
-      .prepare('UPDATE database SET revision = ?, next_seq = ?, id_high_water = ?')
-      .run(counters.revision, counters.nextSeq, counters.idHighWater)
+      .prepare('UPDATE database SET revision = ?, next_seq = ?, id_high_water = ?, step = ?')
+      .run(
+        counters.revision,
+        counters.nextSeq,
+        counters.idHighWater,
+        stepText(committed.counters.revision, counters.revision),
+      )
   }
   if (counters.revision !== committed.counters.revision) beginRun(connection, committed, group)
   const head = connection.prepare('UPDATE realm_ids SET head = ? WHERE number = ?')

@@ -54,6 +54,14 @@ export function membershipReader(context: TxContext): MembershipReader {
   }
 }
 
+/** The membership that is derived from a row. */
+export function membershipOfSource(
+  { connection }: TxContext,
+  source: string,
+): Membership | undefined {
+  return connection.orm.select().from(memberships).where(eq(memberships.source, source)).get()
+}
+
 /** The one whose rights a membership gives. */
 type Subject = Pick<Membership, 'userId' | 'email'>
 

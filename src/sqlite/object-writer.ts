@@ -3,13 +3,15 @@ import type {
   ObjectPut,
   ObjectRemoval,
   ObjectWriter,
-  StoredObject,
+  TimedObject,
   Traces,
 } from '../domain/store/objects'
 import { SatchelError, quoted } from '../domain/value/error'
 import { putRefs, removeRefs, eraseUploads, removeIfLeft } from './blobs'
 import type { Unit } from './unit'
-import { objectTable, knownTables } from './tables'
+import { objectTable, knownTables, TIMED_COLUMNS } from './tables'
+import { type Summed, UNKNOWN_REALM } from './soundness'
+import { isContentSound, isHeadSound, sumOfObject, sumOfTombstone, withHead } from './sum'
 import { findTimed, ObjectReads } from './objects'
 import { highestOf, fitsOneRead } from './places'
 import { erasing } from './realms'
@@ -56,6 +58,7 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
       context.connection
         .prepare(`DELETE FROM ${objectTable(table.number)} WHERE seq = ?`)
         .run(previous.seq)
+      if (previous.isDamaged === true) sweep(context, table, previous.seq)
       removeRefs(context, previous.seq, { realm: previous.realm, blobs })
       return removeEntries(context, previous.seq, entries)
     })
@@ -131,20 +134,24 @@ function insertRow(
 ): number | undefined {
   const { counters } = unit.group
   const seq = counters.nextSeq
+  const { key, realm, owner, value, stamps = null } = put
+  const revision = unit.nextRevision()
+  const sum = sumOfObject({
+    seq,
+    key,
+    realm,
+    owner,
+    revision,
+    entered: revision,
+    updated: now,
+    stamps,
+    value,
+  })
   const { changes } = context.connection
     .prepare(
-      `INSERT INTO ${objectTable(table.number)} (seq, key, realm, owner, revision, entered, updated_at, stamps, value) VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7, ?8) ON CONFLICT (key) DO NOTHING`,
+      `INSERT INTO ${objectTable(table.number)} (seq, key, realm, owner, revision, entered, updated_at, stamps, value, sum) VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (key) DO NOTHING`,
     )
-    .run(
-      seq,
-      put.key,
-      put.realm,
-      put.owner,
-      unit.nextRevision(),
-      now,
-      put.stamps ?? null,
-      put.value,
-    )
+    .run(seq, key, realm, owner, revision, now, stamps, value, sum)
   if (changes === 0) return undefined
   counters.nextSeq += 1
   unit.revision()
@@ -161,7 +168,7 @@ function insertRow(
 function freeKey(context: TxContext, table: Table, key: string): void {
   const name = objectTable(table.number)
   const row = context.connection
-    .prepare<{ seq: number; realm: number }>(`SELECT seq, realm FROM ${name} WHERE key = ?`)
+    .prepare<Summed<TimedObject>>(`SELECT ${TIMED_COLUMNS} FROM ${name} WHERE key = ?`)
     .get(key)
   if (row === null || !erasing(context).has(row.realm)) {
     throw new SatchelError(
@@ -169,9 +176,11 @@ function freeKey(context: TxContext, table: Table, key: string): void {
       `The key ${quoted(key)} already exists in ${quoted(table.name)}: use another key`,
     )
   }
+  const freed = { ...row, key: `\u0001${row.seq}` }
+  const sum = isHeadSound(row, row.sum) ? withHead(freed, row.sum) : row.sum
   context.connection
-    .prepare(`UPDATE ${name} SET key = ? WHERE seq = ?`)
-    .run(`\u0001${row.seq}`, row.seq)
+    .prepare(`UPDATE ${name} SET key = ?, sum = ? WHERE seq = ?`)
+    .run(freed.key, sum, row.seq)
 }
 
 function update(
@@ -179,23 +188,53 @@ function update(
   unit: Unit,
   table: Table,
   put: ObjectPut,
-  previous: StoredObject,
+  previous: TimedObject,
   now: number,
 ): Awaitable<void> {
   noteLargest(context, unit, table, put.value)
+  const { seq } = previous
+  const { key, realm, owner, value, stamps = null } = put
   const isMoved = previous.realm !== put.realm
   if (isMoved) writeTombstone(context, unit, table, previous, now)
+  const revision = unit.revision()
+  const entered = isMoved || previous.isDamaged === true ? revision : previous.entered
+  const sum = sumOfObject({
+    seq,
+    key,
+    realm,
+    owner,
+    revision,
+    entered,
+    updated: now,
+    stamps,
+    value,
+  })
   context.connection
     .prepare(
-      `UPDATE ${objectTable(table.number)} SET realm = ?1, owner = ?2, revision = ?3, ${isMoved ? 'entered = ?3, ' : ''}updated_at = ?4, stamps = ?5, value = ?6 WHERE seq = ?7`,
+      `UPDATE ${objectTable(table.number)} SET realm = ?, owner = ?, revision = ?, entered = ?, updated_at = ?, stamps = ?, value = ?, sum = ? WHERE seq = ?`,
     )
-    .run(put.realm, put.owner, unit.revision(), now, put.stamps ?? null, put.value, previous.seq)
+    .run(realm, owner, revision, entered, now, stamps, value, sum, seq)
+  if (previous.isDamaged === true) sweep(context, table, seq)
   const { entries = [], blobs = [] } = put.previousTraces ?? {}
   putRefs(context, table.number, previous.seq, put, { realm: previous.realm, blobs })
   touchRealm(context, unit, table, put)
   const add = () => putEntries(context, previous.seq, without(put.entries, entries))
   const removed = removeEntries(context, previous.seq, without(entries, put.entries))
   return removed === undefined ? add() : removed.then(add)
+}
+
+const NO_TRACES: Traces = { entries: [], blobs: [] }
+
+/** Removes the traces of a damaged object, which are not known: indexes and references are read whole. */
+function sweep(context: WriteContext, table: Table, seq: number): void {
+  const { prepare } = context.connection
+  for (const { number } of table.indexes) {
+    prepare('DELETE FROM index_entries WHERE index_number = ? AND seq = ?').run(number, seq)
+  }
+  const refs = prepare<{ blob: string; realm: RealmRef }>(
+    'SELECT blob, realm FROM blob_refs WHERE seq = ? AND table_number = ?',
+  ).all(seq, table.number)
+  for (const { blob, realm } of refs) removeRefs(context, seq, { realm, blobs: [blob] })
 }
 
 /** The entries that are not among the others; an array may have made thousands of either. */
@@ -238,19 +277,24 @@ function removeEntries(
   })
 }
 
-/** Tells clients that saw the object in its realm that it is gone from there. The row is there. */
+/** Tells clients that saw the object in its realm that it is gone from there. */
 function writeTombstone(
   context: TxContext,
   unit: Unit,
   table: Table,
-  { seq, realm }: StoredObject,
+  { key, realm, entered }: TimedObject,
   now: number,
 ): void {
+  if (realm === UNKNOWN_REALM) return
+  const { number } = table
+  const { client } = unit
+  const revision = unit.revision()
+  const sum = sumOfTombstone({ number, key, realm, revision, at: now, client, entered })
   context.connection
     .prepare(
-      `INSERT OR REPLACE INTO tombstones (table_number, key, realm, revision, at, client, entered) SELECT ?, key, realm, ?, ?, ?, entered FROM ${objectTable(table.number)} WHERE seq = ?`,
+      'INSERT OR REPLACE INTO tombstones (table_number, key, realm, revision, at, client, entered, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
     )
-    .run(table.number, unit.revision(), now, unit.client, seq)
+    .run(number, key, realm, revision, now, client, entered, sum)
   unit.touchRealm(realm, table.name)
   unit.group.flags.tombstones = true
 }
@@ -318,12 +362,14 @@ async function eraseRows(
 ): Promise<number> {
   const name = objectTable(table.number)
   const rows = context.connection
-    .prepare<{ seq: number; value: string }>(
-      `SELECT seq, value FROM ${name} WHERE realm = ? LIMIT ?`,
+    .prepare<{ seq: number; value: string; sum: number }>(
+      `SELECT seq, value, sum FROM ${name} WHERE realm = ? LIMIT ?`,
     )
     .all(realm, fitsOneRead(context, table, limit) ? limit : 1)
-  await inTurns(context.unit, rows, ({ seq, value }) => {
-    const { entries, blobs } = tracesOf(table, value)
+  await inTurns(context.unit, rows, ({ seq, value, sum }) => {
+    const isSound = isContentSound(value, realm, sum)
+    if (!isSound) sweep(context, table, seq)
+    const { entries, blobs } = isSound ? tracesOf(table, value) : NO_TRACES
     removeRefs(context, seq, { realm, blobs })
     for (const blob of blobs) removeIfLeft(context, blob)
     context.connection.prepare(`DELETE FROM ${name} WHERE seq = ?`).run(seq)

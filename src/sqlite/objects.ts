@@ -14,6 +14,15 @@ import { erasing } from './realms'
 import { firstPositions, gather, mayWalk, fitsOneRead, locate } from './places'
 import { COLUMNS, objectTable, TIMED_COLUMNS } from './tables'
 import { changes } from './changes'
+import { checkedObject, checkedRow, checkedTimed, type Summed } from './soundness'
+import { memorizeText } from './state'
+import {
+  checkedTombstone,
+  damagedObject,
+  isContentSound,
+  TOMBSTONE_COLUMNS,
+  type TombstoneRow,
+} from './sum'
 import type { TxContext } from './context'
 import type { RealmRef } from '../domain/store/realms'
 import type { Table } from '../domain/store/tables'
@@ -87,16 +96,23 @@ export class ObjectReads<Context extends TxContext = TxContext> implements Objec
 
 function find(context: TxContext, table: Table, key: string): StoredObject | undefined {
   const row = context.connection
-    .prepare<StoredObject>(`SELECT ${COLUMNS} FROM ${objectTable(table.number)} WHERE key = ?`)
+    .prepare<Summed<StoredObject>>(
+      `SELECT ${COLUMNS} FROM ${objectTable(table.number)} WHERE key = ?`,
+    )
     .get(key)
-  return row === null || erasing(context).has(row.realm) ? undefined : row
+  if (row === null || erasing(context).has(row.realm)) return undefined
+  return checkedObject(table, key, row)
 }
 
 export function findTimed(context: TxContext, table: Table, key: string): TimedObject | undefined {
   const row = context.connection
-    .prepare<TimedObject>(`SELECT ${TIMED_COLUMNS} FROM ${objectTable(table.number)} WHERE key = ?`)
+    .prepare<Summed<TimedObject>>(
+      `SELECT ${TIMED_COLUMNS} FROM ${objectTable(table.number)} WHERE key = ?`,
+    )
     .get(key)
-  return row === null || erasing(context).has(row.realm) ? undefined : row
+  if (row === null || erasing(context).has(row.realm)) return undefined
+  if (row.key !== key) throw damagedObject(table.name, key)
+  return checkedTimed(table.name, row)
 }
 
 function byKey<T>(keys: readonly string[], find: (key: string) => T | undefined): Map<string, T> {
@@ -112,10 +128,11 @@ function findTombstone(context: TxContext, table: Table, key: string): Tombstone
   const { committed, unit } = context
   if (!committed.hasTombstones && unit?.group.flags.tombstones !== true) return undefined
   const rows = context.connection
-    .prepare<Tombstone>(
-      'SELECT realm, revision, client, entered FROM tombstones WHERE table_number = ? AND key = ?',
+    .prepare<TombstoneRow>(
+      `SELECT ${TOMBSTONE_COLUMNS} FROM tombstones WHERE table_number = ? AND key = ?`,
     )
     .all(table.number, key)
+    .map(checkedTombstone)
   const hidden = erasing(context)
   return rows
     .filter(({ realm }) => !hidden.has(realm))
@@ -129,8 +146,8 @@ function scan(
   size: ChunkSize,
   realms: ReadonlySet<RealmRef> | undefined,
 ): Chunk {
-  const statement = context.connection.prepare<StoredRow>(
-    `SELECT seq, realm, value FROM ${objectTable(table.number)} WHERE seq > ? ORDER BY seq`,
+  const statement = context.connection.prepare<Summed<StoredRow>>(
+    `SELECT seq, realm, value, sum FROM ${objectTable(table.number)} WHERE seq > ? ORDER BY seq`,
   )
   const hidden = erasing(context)
   const rows: StoredRow[] = []
@@ -139,8 +156,8 @@ function scan(
   let bytes = size.bytes
   for (const row of statement.iterate(after)) {
     if (!hidden.has(row.realm) && realms?.has(row.realm) !== false) {
-      rows.push(row)
       bytes -= row.value.length
+      rows.push(checkedRow(context, table, row))
     }
     visits -= 1
     if (rows.length >= size.rows || bytes <= 0 || visits <= 0) return { rows, next: row.seq }
@@ -158,16 +175,65 @@ function scanText(
   if (realms !== undefined && realms.size !== 1) return undefined
   if (erasing(context).size > 0 || !fitsOneRead(context, table, size.rows)) return undefined
   const [realm] = realms ?? []
+  const place = `${table.number} ${after} ${size.rows} ${realm ?? ''}`
+  const known = context.committed.verified.get(place)
+  const chunk = known === undefined ? undefined : joined(context, table, after, size.rows, realm)
+  if (chunk !== undefined && Bun.hash(chunk.text) === known) return chunk
+  const verified = joinVerified(context, table, after, size.rows, realm)
+  if (verified !== undefined) {
+    memorizeText(context.committed, place, Bun.hash(verified.text))
+  }
+  return verified
+}
+
+interface JoinedText {
+  readonly text: string
+  readonly next: number | undefined
+}
+
+/** The values of a chunk, joined by the database: half as dear as by rows, but no sum is checked. */
+function joined(
+  context: TxContext,
+  table: Table,
+  after: number,
+  most: number,
+  realm: RealmRef | undefined,
+): JoinedText | undefined {
   const chosen = realm === undefined ? '' : 'FILTER (WHERE realm = ?3)'
   // The maximum of visited rows, in all realms: a read stays short.
   const row = context.connection
     .prepare<{ text: string | null; rows: number; last: number }>(
       `SELECT group_concat(value, ',') ${chosen} AS text, count(*) AS rows, max(seq) AS last FROM (SELECT seq, value${realm === undefined ? '' : ', realm'} FROM ${objectTable(table.number)} WHERE seq > ?1 ORDER BY seq LIMIT ?2)`,
     )
-    .get(after, size.rows, ...(realm === undefined ? [] : [realm]))
+    .get(after, most, ...(realm === undefined ? [] : [realm]))
   if (row === null) return undefined
-  const isEnd = row.rows < size.rows || isLast(context, table, row.last)
+  const isEnd = row.rows < most || isLast(context, table, row.last)
   return { text: row.text ?? '', next: isEnd ? undefined : row.last }
+}
+
+/** The same with the sum of each row checked; undefined when one is wrong. */
+function joinVerified(
+  context: TxContext,
+  table: Table,
+  after: number,
+  most: number,
+  realm: RealmRef | undefined,
+): JoinedText | undefined {
+  const value = realm === undefined ? 'value' : 'CASE WHEN realm = ?3 THEN value END AS value'
+  const rows = context.connection
+    .prepare<{ seq: number; realm: RealmRef; value: string | null; sum: number }>(
+      `SELECT seq, realm, ${value}, sum FROM ${objectTable(table.number)} WHERE seq > ?1 ORDER BY seq LIMIT ?2`,
+    )
+    .all(after, most, ...(realm === undefined ? [] : [realm]))
+  const values: string[] = []
+  for (const row of rows) {
+    if (row.value === null) continue
+    if (!isContentSound(row.value, row.realm, row.sum)) return undefined
+    values.push(row.value)
+  }
+  const last = rows.at(-1)?.seq ?? 0
+  const isEnd = rows.length < most || isLast(context, table, last)
+  return { text: values.join(','), next: isEnd ? undefined : last }
 }
 
 /** A list that ends with its chunk is sent in one piece. */
@@ -192,8 +258,8 @@ function walk(
 }
 
 function load(context: TxContext, table: Table, positions: Float64Array, size: ChunkSize): Chunk {
-  const statement = context.connection.prepare<StoredRow>(
-    `SELECT seq, realm, value FROM ${objectTable(table.number)} WHERE seq = ?`,
+  const statement = context.connection.prepare<Summed<StoredRow>>(
+    `SELECT seq, realm, value, sum FROM ${objectTable(table.number)} WHERE seq = ?`,
   )
   const hidden = erasing(context)
   const rows: StoredRow[] = []
@@ -205,8 +271,8 @@ function load(context: TxContext, table: Table, positions: Float64Array, size: C
     const row = statement.get(position)
     visits -= 1
     if (row !== null && !hidden.has(row.realm)) {
-      rows.push(row)
       bytes -= row.value.length
+      rows.push(checkedRow(context, table, row))
     }
     if (position !== last && (rows.length >= size.rows || bytes <= 0 || visits <= 0)) {
       return { rows, next: position }

@@ -2,6 +2,7 @@ import type { ChunkSize, IndexLookup, Places, StoredRow } from '../domain/store/
 import { objectTable } from './tables'
 import { erasing } from './realms'
 import type { TxContext } from './context'
+import { checkedRow, type Summed } from './soundness'
 import type { RealmRef } from '../domain/store/realms'
 import type { Table } from '../domain/store/tables'
 
@@ -18,8 +19,8 @@ export function gather(
     'realms' in by
       ? rowsOfRealms(context, table, after, size.rows, by.realms)
       : rowsOfLookup(context, table, after, size.rows, by.lookup)
-  if (rows === undefined || rows.length < 2) return rows
-  return inOrder(rows)
+  const checked = rows?.map((row) => checkedRow(context, table, row))
+  return checked === undefined || checked.length < 2 ? checked : inOrder(checked)
 }
 
 /** The maximum size of rows that are read at once, in bytes; else they are read one by one. */
@@ -36,13 +37,13 @@ function rowsOfRealms(
   after: number,
   most: number,
   realms: ReadonlySet<RealmRef>,
-): StoredRow[] | undefined {
+): Summed<StoredRow>[] | undefined {
   const name = objectTable(table.number)
-  const statement = context.connection.prepare<StoredRow>(
-    `SELECT seq, realm, value FROM ${name} INDEXED BY ${name}_realm WHERE realm = ? LIMIT ?`,
+  const statement = context.connection.prepare<Summed<StoredRow>>(
+    `SELECT seq, realm, value, sum FROM ${name} INDEXED BY ${name}_realm WHERE realm = ? LIMIT ?`,
   )
   const hidden = erasing(context)
-  const rows: StoredRow[] = []
+  const rows: Summed<StoredRow>[] = []
   for (const realm of realms) {
     if (hidden.has(realm)) continue
     // Not `seq > ?`: in a large realm that would skip over a large part of the index.
@@ -58,16 +59,16 @@ function rowsOfLookup(
   after: number,
   most: number,
   { index, keys, range }: IndexLookup,
-): StoredRow[] | undefined {
+): Summed<StoredRow>[] | undefined {
   if (!Number.isSafeInteger(index)) throw new RangeError('an index number is an integer')
   // Binding a parameter takes a tenth of the look-up, so our own numbers are part of the statement.
   const since = after === 0 ? '' : 'AND seq > ?'
   const parameters = after === 0 ? [] : [after]
   const name = objectTable(table.number)
-  const rows: StoredRow[] = []
+  const rows: Summed<StoredRow>[] = []
   // Not a join, which takes nearly twice as long for a single row.
-  const equal = context.connection.prepare<StoredRow>(
-    `SELECT seq, realm, value FROM ${name} WHERE seq IN (SELECT seq FROM index_entries WHERE index_number = ${index} AND key = ? ${since} LIMIT ${most + 1})`,
+  const equal = context.connection.prepare<Summed<StoredRow>>(
+    `SELECT seq, realm, value, sum FROM ${name} WHERE seq IN (SELECT seq FROM index_entries WHERE index_number = ${index} AND key = ? ${since} LIMIT ${most + 1})`,
   )
   for (const key of keys) {
     rows.push(...equal.all(key, ...parameters))
@@ -76,8 +77,8 @@ function rowsOfLookup(
   // Most properties are never arrays, and then there is nothing to look for.
   if (range !== undefined && (range.lower[0] ?? 0) <= highestOf(context, index)) {
     // A join, because a row counts once for each of its entries in the range.
-    const between = context.connection.prepare<StoredRow>(
-      `SELECT seq, realm, value FROM index_entries CROSS JOIN ${name} USING (seq) WHERE index_number = ${index} AND index_entries.key >= ? AND index_entries.key < ? ${since} LIMIT ${most + 1}`,
+    const between = context.connection.prepare<Summed<StoredRow>>(
+      `SELECT seq, realm, value, sum FROM index_entries CROSS JOIN ${name} USING (seq) WHERE index_number = ${index} AND index_entries.key >= ? AND index_entries.key < ? ${since} LIMIT ${most + 1}`,
     )
     rows.push(...between.all(range.lower, range.upper, ...parameters))
   }
@@ -92,7 +93,7 @@ export function highestOf({ committed, unit }: TxContext, index: number): number
 }
 
 /** Sorts by position and removes duplicates: several keys may lead to one row. */
-function inOrder(rows: StoredRow[]): StoredRow[] {
+function inOrder(rows: readonly StoredRow[]): StoredRow[] {
   const sorted = rows.toSorted((one, other) => one.seq - other.seq)
   return sorted.filter((row, place) => row.seq !== sorted[place - 1]?.seq)
 }

@@ -7,7 +7,9 @@ import { syncPathNow } from '../disk'
 import { SatchelError } from '../domain/value/error'
 import { randomToken } from '../domain/value/id'
 import type { Connection } from './connection'
+import { stepText } from './log-file'
 import { keepPrivate } from './private-file'
+import { sumTable } from './state'
 import { createObjectTable } from './tables'
 import { PUBLIC_REALM, PUBLIC_REALM_REF } from '../domain/store/realms'
 import { BUILT_IN_TABLES } from '../domain/store/tables'
@@ -61,8 +63,8 @@ function insertDefaults(connection: Connection, clock: Clock): void {
   const { db, prepare } = connection
   db.run('BEGIN IMMEDIATE')
   prepare(
-    'INSERT INTO database (only_row, id, epoch, revision, oldest_revision, next_seq, id_high_water, sealed, created, latest_time) VALUES (1, ?1, ?2, 1, 0, 1, 0, 0, ?3, ?3)',
-  ).run(randomToken(16), randomToken(6), clock.now())
+    'INSERT INTO database (only_row, id, epoch, revision, oldest_revision, next_seq, id_high_water, sealed, created, latest_time, step) VALUES (1, ?1, ?2, 1, 0, 1, 0, 0, ?3, ?3, ?4)',
+  ).run(randomToken(16), randomToken(6), clock.now(), stepText(1, 1))
   prepare("INSERT INTO realm_ids (number, id, state, born, head) VALUES (?, ?, 'live', 0, 0)").run(
     PUBLIC_REALM_REF,
     PUBLIC_REALM,
@@ -76,6 +78,7 @@ function insertDefaults(connection: Connection, clock: Clock): void {
     const flags = [compound ? 1 : 0, generated ? 1 : 0] as const
     insert.run(position + 1, name, JSON.stringify(primaryKey), ...flags, idPrefix, stores)
     createObjectTable(connection, position + 1)
+    sumTable(connection, position + 1, { ...table, hidden: false, builtIn: true })
   }
   db.run('COMMIT')
 }

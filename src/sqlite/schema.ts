@@ -17,6 +17,7 @@ export const tables = sqliteTable('tables', {
   hidden: integer({ mode: 'boolean' }).notNull(),
   largest: integer().notNull().default(0),
   builtIn: integer('built_in', { mode: 'boolean' }).notNull(),
+  sum: integer().notNull().default(0),
 })
 
 export const indexes = sqliteTable('indexes', {
@@ -46,6 +47,7 @@ export const clients = sqliteTable('clients', {
   created: integer().notNull(),
   expires: integer(),
   email: text(),
+  sum: integer().notNull(),
 })
 
 export const keys = sqliteTable('keys', {
@@ -55,6 +57,7 @@ export const keys = sqliteTable('keys', {
   sealedPrivateKey: text('sealed_private_key').notNull(),
   created: integer().notNull(),
   retired: integer(),
+  sum: integer().notNull(),
 })
 
 export const refreshTokens = sqliteTable('refresh_tokens', {
@@ -113,6 +116,7 @@ export const providers = sqliteTable('providers', {
   scopes: text({ mode: 'json' }).$type<readonly string[]>(),
   options: text({ mode: 'json' }).$type<Provider['options']>().notNull(),
   created: integer().notNull(),
+  sum: integer().notNull(),
 })
 
 export const spentStates = sqliteTable('spent_states', {
@@ -140,11 +144,13 @@ export const invitations = sqliteTable('invitations', {
 export const origins = sqliteTable('origins', {
   id: text().primaryKey(),
   created: integer().notNull(),
+  sum: integer().notNull(),
 })
 
 export const settings = sqliteTable('settings', {
   id: text().primaryKey(),
   value: text({ mode: 'json' }).$type<Setting['value']>().notNull(),
+  sum: integer().notNull(),
 })
 
 export const jobs = sqliteTable('jobs', {
@@ -155,4 +161,5 @@ export const jobs = sqliteTable('jobs', {
   total: integer(),
   created: integer().notNull(),
   failure: text(),
+  sum: integer().notNull(),
 })

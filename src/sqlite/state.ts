@@ -3,6 +3,7 @@ import type { Run } from '../domain/store/sync'
 import { randomToken } from '../domain/value/id'
 import { parseTable } from '../domain/value/schema'
 import type { Connection } from './connection'
+import { sumOfRow } from './sum'
 import type { Table } from '../domain/store/tables'
 
 /** The counters of a database: kept in memory, written once per commit. */
@@ -14,6 +15,7 @@ export interface Counters {
 
 const MEMO_LIMIT = 20_000
 const REALM_LIMIT = 100_000
+const TEXT_LIMIT = 10_000
 
 /**
  * The known facts of the committed state. They change only in the turn of the event loop in which a
@@ -42,6 +44,11 @@ export interface Committed {
   readonly highest: Map<number, number>
   readonly realmsById: Map<string, Realm>
   readonly realmsByRef: Map<RealmRef, Realm>
+  /**
+   * By the place of a chunk of a list: the hash of its text when the sum of each row was last checked. The
+   * same text again need not be checked row by row.
+   */
+  readonly verified: Map<string, number | bigint>
   /** Values remembered under the current policy. */
   readonly memo: Map<string, unknown>
 }
@@ -63,6 +70,7 @@ export function loadCommitted(connection: Connection): Committed {
     highest: loadHighest(connection),
     realmsById: new Map(),
     realmsByRef: new Map(),
+    verified: new Map(),
     memo: new Map(),
   }
 }
@@ -125,7 +133,8 @@ function loadHighest(connection: Connection): Map<number, number> {
   return new Map(rows.map(({ number, key }) => [number, key?.[0] ?? 0]))
 }
 
-interface TableRow {
+/** A row of `tables`. */
+export interface TableRow {
   number: number
   name: string
   primaryKey: string | null
@@ -135,6 +144,7 @@ interface TableRow {
   stores: string
   hidden: number
   builtIn: number
+  sum: number
 }
 
 interface IndexRow {
@@ -167,9 +177,45 @@ export function loadTable(connection: Connection, number: number): Table {
   return toTable(row, indexRows)
 }
 
-const SELECT_TABLES =
-  'SELECT number, name, primary_key AS primaryKey, compound, generated, id_prefix AS idPrefix, stores, hidden, built_in AS builtIn FROM tables'
+export const SELECT_TABLES =
+  'SELECT number, name, primary_key AS primaryKey, compound, generated, id_prefix AS idPrefix, stores, hidden, built_in AS builtIn, sum FROM tables'
 const SELECT_INDEXES = 'SELECT number, table_number AS tableNumber, name, state FROM indexes'
+
+export function sumOfTable(row: Omit<TableRow, 'sum'>): number {
+  const { number, name, primaryKey, compound, generated, idPrefix, stores, hidden, builtIn } = row
+  return sumOfRow([
+    number,
+    name,
+    primaryKey,
+    compound,
+    generated,
+    idPrefix,
+    stores,
+    hidden,
+    builtIn,
+  ])
+}
+
+/** Notes the sum of a row of `tables` that was written. */
+export function sumTable(
+  { prepare }: Connection,
+  number: number,
+  fields: Omit<Table, 'number' | 'indexes'>,
+): void {
+  const { name, primaryKey, compound, generated, idPrefix, stores, hidden, builtIn } = fields
+  const sum = sumOfTable({
+    number,
+    name,
+    primaryKey: primaryKey === null ? null : JSON.stringify(primaryKey),
+    compound: Number(compound),
+    generated: Number(generated),
+    idPrefix,
+    stores,
+    hidden: Number(hidden),
+    builtIn: Number(builtIn),
+  })
+  prepare('UPDATE tables SET sum = ? WHERE number = ?').run(sum, number)
+}
 
 function toTable(row: TableRow, declared: readonly IndexRow[]): Table {
   const schema = declared.length === 0 ? undefined : parseTable(row.name, row.stores)
@@ -194,6 +240,11 @@ function toTable(row: TableRow, declared: readonly IndexRow[]): Table {
 export function memorize(committed: Committed, name: string, value: unknown): void {
   if (committed.memo.size >= MEMO_LIMIT) committed.memo.clear()
   committed.memo.set(name, value)
+}
+
+export function memorizeText({ verified }: Committed, place: string, hash: number | bigint): void {
+  if (verified.size >= TEXT_LIMIT) verified.clear()
+  verified.set(place, hash)
 }
 
 export function memorizeRealm(committed: Committed, realm: Realm): void {

@@ -2,7 +2,7 @@ import { eq } from 'drizzle-orm'
 import type { Connection } from './connection'
 import { indexes, tables } from './schema'
 import type { TxContext, WriteContext } from './context'
-import { loadSealed, loadTable, loadTables } from './state'
+import { loadSealed, loadTable, loadTables, sumTable } from './state'
 import type {
   IndexState,
   TableDeclaration,
@@ -53,6 +53,7 @@ export class TableWrites extends TableReads<WriteContext> implements TableWriter
       context.connection.orm.update(tables).set(fields).where(eq(tables.number, number)).run()
     }
     reconcileIndexes(context, number, existing?.indexes ?? [], declaration.indexes)
+    sumTable(context.connection, number, { ...fields, builtIn: existing?.builtIn ?? false })
     const stored = loadTable(context.connection, number)
     tablesByName.set(name, stored)
     return stored
@@ -126,8 +127,8 @@ export function objectTable(number: number): string {
   return `o_${number}`
 }
 
-/** The columns of a `StoredObject`, and of a `TimedObject`. */
-export const COLUMNS = 'seq, key, realm, owner, revision, value'
+/** The columns of a `StoredObject`, and of a `TimedObject`, with the sum. */
+export const COLUMNS = 'seq, key, realm, owner, revision, value, sum'
 export const TIMED_COLUMNS = `${COLUMNS}, entered, updated_at AS updated, stamps`
 
 /** `seq` is given by the store and never reused: the order of creation (design.md §3). */
@@ -142,7 +143,8 @@ export function createObjectTable(connection: Connection, number: number): void 
     entered INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
     stamps TEXT,
-    value TEXT NOT NULL
+    value TEXT NOT NULL,
+    sum INTEGER NOT NULL DEFAULT 0
   ) STRICT`)
   connection.db.run(`CREATE INDEX ${name}_realm ON ${name} (realm, revision)`)
 }

@@ -12,6 +12,7 @@ import {
   timeReader,
   timeWriter,
 } from './credentials'
+import { integrityReader, integrityWriter } from './integrity'
 import { invitationReader, invitationWriter, mailReader, mailWriter } from './mails'
 import { membershipReader, membershipWriter } from './memberships'
 import { ObjectWrites } from './object-writer'
@@ -62,6 +63,7 @@ const READERS: { readonly [N in Noun]: (context: TxContext) => Readers[N] } = {
   syncClients: syncClientReader,
   applied: appliedReader,
   criteriaOps: criteriaOperationReader,
+  integrity: integrityReader,
 }
 
 const WRITERS: { readonly [N in Noun]: (context: WriteContext) => Writers[N] } = {
@@ -87,6 +89,7 @@ const WRITERS: { readonly [N in Noun]: (context: WriteContext) => Writers[N] } =
   syncClients: syncClientWriter,
   applied: appliedWriter,
   criteriaOps: criteriaOperationWriter,
+  integrity: integrityWriter,
 }
 
 /** The shared parts of transactions, besides their nouns. */

@@ -7,6 +7,7 @@ import type {
   UserQuery,
   User,
 } from '../domain/store/users'
+import { damaged, sumOfRow } from './sum'
 
 /** One page: the places of its users first, along an index or from a look-up, then their rows. */
 export function listUsers(context: TxContext, query: UserQuery): UserPage {
@@ -236,11 +237,24 @@ function lookupText(search: string): Lookup {
 }
 
 /** A user as the statements of this room select them. */
-export type UserRow = Omit<User, 'data'> & { readonly data: string | null }
+export type UserRow = Omit<User, 'data'> & { readonly data: string | null; readonly sum: number }
 
 export const USER_COLUMNS =
-  'number AS incarnation, id, type, created, updated, last_login AS lastLogin, valid_until AS validUntil, eval_until AS evalUntil, deactivated, data'
+  'number AS incarnation, id, type, created, updated, last_login AS lastLogin, valid_until AS validUntil, eval_until AS evalUntil, deactivated, data, sum'
 
-export function toUser({ data, ...columns }: UserRow): User {
+/** Throws `DAMAGED`. */
+export function toUser(row: UserRow): User {
+  const { data, sum, ...columns } = row
+  if (sumOfUser(row) !== sum) throw damaged('user', row.id)
   return { ...columns, data: data === null ? null : (JSON.parse(data) as User['data']) }
+}
+
+/**
+ * Of the columns that are a user; the address, name and text that users are found by follow from them.
+ * `data` is the text of the column.
+ */
+export function sumOfUser(row: Omit<UserRow, 'sum'>): number {
+  const { incarnation, id, type, created, updated, lastLogin, validUntil, evalUntil } = row
+  const times = [created, updated, lastLogin, validUntil, evalUntil, row.deactivated]
+  return sumOfRow([incarnation, id, type, ...times, row.data])
 }

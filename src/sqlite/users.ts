@@ -1,7 +1,8 @@
 import type { TxContext, WriteContext } from './context'
-import { countUsers, listUsers, toUser, USER_COLUMNS, type UserRow } from './user-list'
+import { countUsers, listUsers, sumOfUser, toUser, USER_COLUMNS, type UserRow } from './user-list'
 import type { UserReader, UserWriter, User, UserFields } from '../domain/store/users'
 import { textsOf } from '../domain/user/query'
+import { damaged } from './sum'
 
 export function userReader(context: TxContext): UserReader {
   return {
@@ -25,13 +26,7 @@ export function userWriter(context: WriteContext): UserWriter {
       context.unit.touchPolicy([fields.id])
       return put(context, fields)
     },
-    noteLogin(id, at, now) {
-      context.connection
-        .prepare(
-          'UPDATE users SET last_login = ?2 WHERE id = ?1 AND ifnull(last_login, created - 1) NOT BETWEEN ?2 AND ?3',
-        )
-        .run(id, at, now)
-    },
+    noteLogin: (id, at, now) => noteLogin(context, id, at, now),
     remove(id) {
       const row = context.connection
         .prepare<{ number: number }>('DELETE FROM users WHERE id = ? RETURNING number')
@@ -46,7 +41,9 @@ export function userWriter(context: WriteContext): UserWriter {
 
 function find({ connection }: TxContext, id: string): User | undefined {
   const row = connection.prepare<UserRow>(`SELECT ${USER_COLUMNS} FROM users WHERE id = ?`).get(id)
-  return row === null ? undefined : toUser(row)
+  if (row === null) return undefined
+  if (row.id !== id) throw damaged('user', id)
+  return toUser(row)
 }
 
 function put(context: WriteContext, user: UserFields): User {
@@ -72,20 +69,34 @@ function put(context: WriteContext, user: UserFields): User {
   ).get(user.id)
   if (known === null) {
     const { lastInsertRowid } = prepare(
-      'INSERT INTO users (id, type, created, updated, last_login, valid_until, eval_until, deactivated, data, email, name, search) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+      'INSERT INTO users (id, type, created, updated, last_login, valid_until, eval_until, deactivated, data, email, name, search, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)',
     ).run(...values)
     const incarnation = Number(lastInsertRowid)
+    const sum = sumOfUser({ ...user, incarnation, data })
+    prepare('UPDATE users SET sum = ? WHERE number = ?').run(sum, incarnation)
     indexText(context, incarnation, search)
     return { ...user, incarnation }
   }
+  const incarnation = known.number
   prepare(
-    'UPDATE users SET type = ?2, created = ?3, updated = ?4, last_login = ?5, valid_until = ?6, eval_until = ?7, deactivated = ?8, data = ?9, email = ?10, name = ?11, search = ?12 WHERE id = ?1',
-  ).run(...values)
+    'UPDATE users SET type = ?2, created = ?3, updated = ?4, last_login = ?5, valid_until = ?6, eval_until = ?7, deactivated = ?8, data = ?9, email = ?10, name = ?11, search = ?12, sum = ?13 WHERE id = ?1',
+  ).run(...values, sumOfUser({ ...user, incarnation, data }))
   if (known.search !== search) {
-    unindexText(context, known.number)
-    indexText(context, known.number, search)
+    unindexText(context, incarnation)
+    indexText(context, incarnation, search)
   }
-  return { ...user, incarnation: known.number }
+  return { ...user, incarnation }
+}
+
+/** Not the sum of a damaged row, which would be accepted by it: that row stays as it is. */
+function noteLogin({ connection }: TxContext, id: string, at: number, now: number): void {
+  const row = connection.prepare<UserRow>(`SELECT ${USER_COLUMNS} FROM users WHERE id = ?`).get(id)
+  if (row === null || sumOfUser(row) !== row.sum) return
+  const lastLogin = row.lastLogin ?? row.created - 1
+  if (lastLogin >= at && lastLogin <= now) return
+  connection
+    .prepare('UPDATE users SET last_login = ?, sum = ? WHERE number = ?')
+    .run(at, sumOfUser({ ...row, lastLogin: at }), row.incarnation)
 }
 
 function indexText(

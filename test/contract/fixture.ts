@@ -7,6 +7,7 @@ import type {
   ObjectPut,
   StoredObject,
   StoredRow,
+  TimedObject,
   Traces,
 } from '../../src/domain/store/objects'
 import type { Database, ReadTx, Store, WriteTx } from '../../src/domain/store/store'
@@ -154,6 +155,8 @@ export async function remove(tx: WriteTx, table: Table, ...keys: string[]): Prom
   await tx.objects.remove(table, removals, NOW)
 }
 
+export async function get(tx: WriteTx, table: Table, key: string): Promise<TimedObject>
+export async function get(tx: ReadTx, table: Table, key: string): Promise<StoredObject>
 export async function get(tx: ReadTx, table: Table, key: string): Promise<StoredObject> {
   const found = await tx.objects.find(table, key)
   if (found === undefined) throw new Error(`there is no ${key}`)

@@ -261,6 +261,9 @@ function writesOf(tx: WriteTx, table: Table): (() => unknown)[] {
     owner: null,
     revision: 1,
     value: '',
+    entered: 1,
+    updated: NOW,
+    stamps: null,
   }
   const index = table.indexes[0]?.number ?? 0
   return [

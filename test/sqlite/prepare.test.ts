@@ -109,7 +109,7 @@ describe('the backup before a migration', () => {
   test('is a complete database with all commits, for its owner only', () => {
     using file = openFile()
     prepareFile(file.connection, file.path, createTestClock())
-    file.connection.db.run("INSERT INTO origins VALUES ('https://a.example', 1)")
+    file.connection.db.run("INSERT INTO origins (id, created) VALUES ('https://a.example', 1)")
     const next = { name: '0002_next', sql: 'CREATE TABLE next (id INTEGER) STRICT;' }
     prepareFile(file.connection, file.path, createTestClock(), [...migrations, next])
     const name = `database.sqlite.before-${migrations.at(-1)?.name}`
@@ -127,7 +127,7 @@ describe('the backup before a migration', () => {
     prepareFile(file.connection, file.path, createTestClock())
     const broken = { name: '0002_broken', sql: 'SELECT nonsense;' }
     for (const origin of ['https://a.example', 'https://b.example']) {
-      file.connection.db.run('INSERT INTO origins VALUES (?, 1)', [origin])
+      file.connection.db.run('INSERT INTO origins (id, created) VALUES (?, 1)', [origin])
       expect(() =>
         prepareFile(file.connection, file.path, createTestClock(), [...migrations, broken]),
       ).toThrow('nonsense')

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { openConnection } from '../../src/sqlite/connection'
 import { prepareFile } from '../../src/sqlite/prepare'
 import { loadCommitted } from '../../src/sqlite/state'
-import { countUsers, listUsers } from '../../src/sqlite/user-list'
+import { countUsers, listUsers, sumOfUser } from '../../src/sqlite/user-list'
 import { temporaryFolder } from '../setup'
 import { USER_ORDERS, type UserFilter, type UserQuery } from '../../src/domain/store/users'
 
@@ -28,7 +28,7 @@ function setup() {
           total: Math.min(total, Number(parameters.at(-1))),
           numbers: '[]',
         }),
-        all: () => (sql.includes('AS value') ? places : [{ incarnation: 1, data: null }]),
+        all: () => (sql.includes('AS value') ? places : [{ ...USER, sum: sumOfUser(USER) }]),
       }
     }
     const scope = { connection: { ...connection, prepare } as never, committed, unit: undefined }
@@ -49,6 +49,18 @@ function setup() {
   }
 }
 
+const USER = {
+  incarnation: 1,
+  id: 'alice',
+  type: 'prod',
+  created: 1,
+  updated: 1,
+  lastLogin: null,
+  validUntil: null,
+  evalUntil: null,
+  deactivated: null,
+  data: null,
+} as const
 const AFTER = { value: 1, incarnation: 1 }
 /** Stops as soon as the page is full, in the order of the index, without a look at a row. */
 const WALK =

@@ -86,7 +86,8 @@ function createOffload({ contents, limits }: OffloadParts, rule: OffloadRule): O
       const { tx } = writing
       const all = valuesByDraft.get(draft)
       if (all === undefined) return draft
-      const before = previous === undefined ? undefined : parseStored(previous.value)
+      const isWhole = previous !== undefined && previous.isDamaged !== true
+      const before = isWhole ? parseStored(previous.value) : undefined
       for (const value of all) {
         const known = refAt(before, value.path)
         const isKnown = known !== undefined && (await isSame(tx, known, value))

@@ -122,7 +122,8 @@ export async function requireReadableRefs(
   { tx, access }: Writing,
   { draft, previous }: Placement,
 ): Promise<void> {
-  const known = new Set(previous === undefined ? [] : storedRefs(previous.value))
+  const isKnown = previous !== undefined && previous.isDamaged !== true
+  const known = new Set(isKnown ? storedRefs(previous.value) : [])
   for (const { ref, path } of refsIn(draft.object)) {
     if (known.has(ref)) continue
     known.add(ref)

@@ -29,7 +29,10 @@ function buildIndex(...[database, { id }]: Parameters<JobStep>): ReturnType<JobS
     const chunk = await tx.objects.scan(table, Number(after), STEP)
     const one = { ...table, indexes: [index] }
     await tx.objects.addEntries(
-      chunk.rows.map(({ seq, value }) => ({ seq, entries: entriesOf(one, parseStored(value)) })),
+      // The entries of a damaged object come with the one that replaces it.
+      chunk.rows
+        .filter(({ isDamaged }) => isDamaged !== true)
+        .map(({ seq, value }) => ({ seq, entries: entriesOf(one, parseStored(value)) })),
     )
     if (chunk.next === undefined) {
       await tx.tables.setIndexState(index.number, 'ready')

@@ -6,8 +6,8 @@ import type { Draft } from './draft'
 import { place } from './placement'
 import { andThen, type Awaitable } from '../store/records'
 import { replacedStamps } from './stamps'
-import { tracesOf } from './traces'
 import { parseStored } from '../value/value'
+import { tracesOf } from './traces'
 import { type Placement, type RowRules, type Writing, rulesOf } from './writing'
 
 /** Objects of ordinary tables are looked up and written this many at a time. */
@@ -173,6 +173,7 @@ async function accessAfterPut(
 function isStored({ draft, realm, owner, previous }: Placement): boolean {
   return (
     previous !== undefined &&
+    previous.isDamaged !== true &&
     previous.value === draft.text &&
     previous.realm === realm.ref &&
     previous.owner === owner
@@ -190,6 +191,7 @@ function putOf({ tx, table, now }: Writing, placement: Placement): ObjectPut {
     ...tracesOf(table, { text: draft.text, object: () => draft.object }),
   }
   if (previous === undefined) return put
+  if (previous.isDamaged === true) return { ...put, previous }
   const before = parseStored(previous.value)
   return {
     ...put,

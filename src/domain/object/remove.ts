@@ -1,11 +1,11 @@
 import { accessOf } from '../access/access'
 import { authorizeRemoval } from './authorize'
 import { type Actor, requireWriter } from '../access/actor'
-import type { StoredObject } from '../store/objects'
+import type { TimedObject } from '../store/objects'
 import type { Database } from '../store/store'
 import type { ViewName } from '../access/view'
 import { isShown, keyInView, unknownObject } from './object'
-import { storedTraces } from './traces'
+import { tracesBefore } from './traces'
 import { type RowRules, type Writing, type RulesByTable, rulesOf } from './writing'
 import { requireTable } from './tables'
 
@@ -54,13 +54,13 @@ export function removeObject(database: Database, removal: Removal): Promise<void
 }
 
 /** Removes a stored object by the rules of its table. Throws `NOT_AUTHORIZED`. */
-export async function removeStored(writing: Writing, previous: StoredObject): Promise<void> {
+export async function removeStored(writing: Writing, previous: TimedObject): Promise<void> {
   const rules = rulesOf(writing.rulesByTable, writing.table)
   if (rules === undefined) await removePlain(writing, previous)
   else await removeByRules(writing, rules, previous)
 }
 
-async function removePlain(writing: Writing, previous: StoredObject): Promise<void> {
+async function removePlain(writing: Writing, previous: TimedObject): Promise<void> {
   if (!writing.isGlobal) authorizeRemoval(writing, previous)
   await removeRow(writing, previous)
 }
@@ -68,7 +68,7 @@ async function removePlain(writing: Writing, previous: StoredObject): Promise<vo
 async function removeByRules(
   writing: Writing,
   rules: RowRules,
-  previous: StoredObject,
+  previous: TimedObject,
 ): Promise<void> {
   if (!writing.isGlobal) await rules.authorizeRemoval(writing, previous)
   await rules.guard(writing, previous.realm, previous, async () => {
@@ -77,6 +77,6 @@ async function removeByRules(
   })
 }
 
-async function removeRow({ tx, table, now }: Writing, previous: StoredObject): Promise<void> {
-  await tx.objects.remove(table, [{ previous, ...storedTraces(table, previous.value) }], now)
+async function removeRow({ tx, table, now }: Writing, previous: TimedObject): Promise<void> {
+  await tx.objects.remove(table, [{ previous, ...tracesBefore(table, previous) }], now)
 }

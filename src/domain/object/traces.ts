@@ -1,4 +1,4 @@
-import type { IndexEntry, Traces } from '../store/objects'
+import type { IndexEntry, StoredObject, Traces } from '../store/objects'
 import { indexEntries } from '../value/index-key'
 import { type WireObject, parseStored } from '../value/value'
 import { blobsIn, mentionsBlobs } from '../value/blob'
@@ -24,6 +24,12 @@ export function tracesOf(
 export function storedTraces(table: Table, value: string): Traces {
   let parsed: WireObject | undefined
   return tracesOf(table, { text: value, object: () => (parsed ??= parseStored(value)) })
+}
+
+/** The traces of an object that is replaced or removed; none of a damaged one, whose value is lost. */
+export function tracesBefore(table: Table, previous: StoredObject): Traces {
+  if (previous.isDamaged === true) return { entries: NONE, blobs: NONE }
+  return storedTraces(table, previous.value)
 }
 
 /** The entries an object has in the declared indexes of its table. */

@@ -60,7 +60,8 @@ export async function complementInvitation(
   const { draft, key, realm, previous } = placement
   const row = draft.object
   if (row['invite'] !== true) return placement
-  const before = previous?.realm === realm.ref ? parseStored(previous.value) : {}
+  const isKnown = previous?.realm === realm.ref && previous.isDamaged !== true
+  const before = isKnown ? parseStored(previous.value) : {}
   if (before['invite'] === true && addressIn(before) === addressIn(row)) {
     return { ...placement, draft: withFields(draft, sentBefore(before, row)) }
   }

@@ -61,8 +61,9 @@ export const MEMBER_RULES: RowRules = {
 
   /** Only an accepted row can have been the last one of an owner, or of a holder of full rights. */
   async guard(writing, realm, previous, change) {
-    const before = previous && membershipOf(parseStored(previous.value), '', previous.realm)
-    if (writing.isGlobal || before?.accepted !== true) return change()
+    if (writing.isGlobal || previous === undefined) return change()
+    const before = membershipOf(parseStored(previous.value), '', previous.realm)
+    if (!before.accepted) return change()
     const isFull = hasFullRights(await permissionsOf(writing.tx, before))
     await (isFull ? keepingFullRights(writing, realm, change) : change())
     if (before.userId !== null) await requireOwnerRow(writing.tx, realm, before.userId)

@@ -6,6 +6,8 @@ import type { Realm, RealmRef } from '../store/realms'
 import type { ChunkSize, StoredObject } from '../store/objects'
 import type { ReadTx, WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
+import type { Membership } from '../store/memberships'
+import { FULL } from '../value/permission'
 import { parseStored } from '../value/value'
 
 /**
@@ -64,6 +66,7 @@ export async function ensureOwnerRows(given: Writing, after: number): Promise<nu
   if (table === undefined) return undefined
   const { rows, next } = await tx.objects.scan(table, after, STEP)
   for (const row of rows) {
+    if (row.isDamaged === true) continue
     const { owner } = parseStored(row.value)
     const realm = await tx.realms.findByRef(row.realm)
     if (typeof owner !== 'string' || realm === undefined) continue
@@ -75,6 +78,20 @@ export async function ensureOwnerRows(given: Writing, after: number): Promise<nu
 
 /** Names the rights that a row of `realms` gives, besides those of rows of `members`. */
 export const OWNERSHIP = 'realms:'
+
+/** The rights that the row of `realms` with this key gives its owner: all. */
+export function ownershipOf(key: string, realm: RealmRef, owner: string): Membership {
+  return {
+    source: `${OWNERSHIP}${key}`,
+    realm,
+    userId: owner,
+    email: null,
+    accepted: true,
+    rejected: false,
+    permissions: FULL,
+    roles: [],
+  }
+}
 
 async function isAcceptedIn(tx: ReadTx, realm: RealmRef, userId: string): Promise<boolean> {
   const rows = await tx.memberships.ofUserIn(userId, realm)

@@ -1,12 +1,12 @@
 import { keepingFullRights } from './full-rights'
-import { ensureOwnerRow, OWNERSHIP } from './owner-row'
+import { ensureOwnerRow, OWNERSHIP, ownershipOf } from './owner-row'
 import { SatchelError, quoted } from '../value/error'
 import { startJob } from '../job/job'
 import { type Placement, type RowRules, type Writing, heldIn, refuse } from '../object/writing'
 import { PUBLIC_REALM } from '../store/realms'
 import { mayRead } from '../access/access'
 import { authorizePut, authorizeRemoval, refuseInvisible } from '../object/authorize'
-import { FULL, hasFullRights, mayManage } from '../value/permission'
+import { hasFullRights, mayManage } from '../value/permission'
 
 /**
  * Any user may create a realm; it belongs to its owner (protocol.md §6.1, design.md §4 Realm ids).
@@ -77,16 +77,7 @@ export const IMPORTED_REALM_RULES: RowRules = { ...REALM_RULES, afterPut: putOwn
 async function putOwnership({ tx }: Writing, { key, realm, owner }: Placement): Promise<void> {
   const source = `${OWNERSHIP}${key}`
   if (owner === null) return tx.memberships.remove(source)
-  return tx.memberships.put({
-    source,
-    realm: realm.ref,
-    userId: owner,
-    email: null,
-    accepted: true,
-    rejected: false,
-    permissions: FULL,
-    roles: [],
-  })
+  return tx.memberships.put(ownershipOf(key, realm.ref, owner))
 }
 
 const TIED = 'rlm~'

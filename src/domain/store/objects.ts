@@ -12,6 +12,11 @@ export interface StoredObject {
   readonly owner: string | null
   readonly revision: number
   readonly value: string
+  /**
+   * The checksum of the object is wrong (promises.md 3): reading its `value` throws `DAMAGED`, which
+   * names it. In a unit, `realm` is 0 and `owner` null unless they are certain.
+   */
+  readonly isDamaged?: true
 }
 
 /** A stored object with its history, which sync merges by. */
@@ -34,7 +39,7 @@ export interface Tombstone {
   readonly entered: number
 }
 
-export type StoredRow = Pick<StoredObject, 'seq' | 'realm' | 'value'>
+export type StoredRow = Pick<StoredObject, 'seq' | 'realm' | 'value' | 'isDamaged'>
 
 export interface Chunk {
   /** In order of creation. */
@@ -175,13 +180,17 @@ export interface ObjectPut extends Traces {
   readonly value: string
   /** The stamps of its properties as text; absent or null: all have the time of the put. */
   readonly stamps?: string | null
-  /** The object that this put replaces, with its traces; absent for a new object. */
-  readonly previous?: StoredObject
+  /**
+   * The object that this put replaces, with its traces; absent for a new object. Those of a damaged one
+   * are not known, and are looked for.
+   */
+  readonly previous?: TimedObject
   readonly previousTraces?: Traces
 }
 
 export interface ObjectRemoval extends Traces {
-  readonly previous: StoredObject
+  /** The traces of a damaged object are not known, and are looked for. */
+  readonly previous: TimedObject
 }
 
 export interface ObjectWriter extends ObjectReader {

@@ -14,6 +14,7 @@ import type {
 } from './records'
 import type { MembershipReader, MembershipWriter } from './memberships'
 import type { MailReader, MailWriter } from './mails'
+import type { Fault, IntegrityReader, IntegrityWriter } from './integrity'
 import type { InvitationReader, InvitationWriter } from './invitations'
 import type { UserReader, UserWriter } from './users'
 import type {
@@ -101,6 +102,11 @@ export interface Database extends AsyncDisposable {
    * the database open. It may be granted at once; `granted` is called when that happens later.
    */
   duty(name: DutyName, granted: () => void): Duty
+  /**
+   * The damage that the engine finds in the structure of its own files, besides that of rows, which
+   * `tx.integrity` finds. Others are served meanwhile.
+   */
+  checkFile(): Promise<readonly Fault[]>
 }
 
 export type DutyName = 'jobs' | 'mails' | 'blobs' | 'history'
@@ -190,6 +196,7 @@ export interface ReadTx {
   readonly syncClients: SyncClientReader
   readonly applied: AppliedReader
   readonly criteriaOps: CriteriaOperationReader
+  readonly integrity: IntegrityReader
   /**
    * The value loaded under this name since policy last changed (users, members, roles, realms,
    * clients, keys, origins, tables), else `load`s it. Exact on reads and writes alike.
@@ -222,6 +229,7 @@ export interface WriteTx extends ReadTx {
   readonly criteriaOps: CriteriaOperationWriter
   /** The revision of this unit: that of all its changes, or of the first one if it comes. */
   unitRevision(): number
+  readonly integrity: IntegrityWriter
   /** A new id of `createIds`, its high-water mark kept with the unit. */
   newId(prefix: string, realmId: string): string
   /** Runs a part that may fail alone: when it throws, its changes are gone and the unit goes on. */

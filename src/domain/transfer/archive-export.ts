@@ -5,6 +5,7 @@ import { BLOB_LIST, DATA, contentFile, formatBlob } from './archive-file'
 import { atPlaceOf } from '../blob/content'
 import type { BlobFacts } from './entry'
 import { type ExportPiece, type Selection, exportLines, isPart } from './export'
+import type { DamagedObject } from './rows'
 import type { Scratch, ScratchWriter } from '../store/scratch'
 import { blobsIn, mentionsBlobs } from '../value/blob'
 import { parseStored } from '../value/value'
@@ -14,6 +15,8 @@ import type { ReadTx } from '../store/store'
 export interface ExportCount {
   readonly objects: number
   readonly blobs: number
+  /** The objects that were left out, because they are damaged. */
+  readonly damaged: readonly DamagedObject[]
 }
 
 /**
@@ -30,13 +33,15 @@ export async function* exportArchive(
 ): AsyncGenerator<Uint8Array> {
   const maker = context.archives.create(now)
   const census = createBlobCensus(selection)
-  const count = { objects: 0, blobs: 0 }
+  const damaged: DamagedObject[] = []
+  const count = { objects: 0, blobs: 0, damaged }
   await using list = await context.scratch.create('ndjson')
 
   async function* data(): AsyncGenerator<Uint8Array> {
     for await (const piece of exportLines(context.database, selection)) {
       census.add(piece)
       count.objects += piece.values.length
+      damaged.push(...piece.damaged)
       progress({ ...count })
       yield Buffer.from(piece.text)
     }

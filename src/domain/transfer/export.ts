@@ -3,7 +3,14 @@ import { PUBLIC_REALM_REF, type RealmRef } from '../store/realms'
 import { BUILT_IN_TABLES, type Table } from '../store/tables'
 import { requireTable } from '../object/tables'
 import { listEveryUser } from '../user/list'
-import { type Row, findRealms, readRows, readRowsOfRealm } from './rows'
+import {
+  type DamagedObject,
+  type Row,
+  type Rows,
+  findRealms,
+  readRows,
+  readRowsOfRealm,
+} from './rows'
 import { parseStored } from '../value/value'
 
 export const EXPORT_FORMATS = ['ndjson', 'json', 'zip'] as const
@@ -13,7 +20,7 @@ export type TextFormat = Exclude<ExportFormat, 'zip'>
 /**
  * The schema, the demo users and all objects of a database, or the selected ones, as a file that
  * `importFile` reads (design.md §6, protocol.md §9.4); a zip is `exportArchive`. Each piece is a short read of its own: the
- * file has every object that existed throughout. Hidden tables and realms that are being erased are
+ * file has every object that existed throughout and is not damaged. Hidden tables and realms that are being erased are
  * left out. Throws `UNKNOWN_TABLE`.
  */
 export function exportDatabase(
@@ -35,6 +42,8 @@ export interface ExportPiece {
   readonly text: string
   /** The stored texts of the objects. */
   readonly values: readonly string[]
+  /** The objects that are left out here, because they are damaged. */
+  readonly damaged: readonly DamagedObject[]
 }
 
 /** True when not everything is exported. */
@@ -123,7 +132,7 @@ export async function* exportLines(
   let lastRealm = 0
   for (const table of tables) {
     for await (const rows of readRows(database, table)) {
-      if (table.name === 'realms') lastRealm = rows.at(-1)?.seq ?? lastRealm
+      if (table.name === 'realms') lastRealm = rows.rows.at(-1)?.seq ?? lastRealm
       yield piece(table, rows)
     }
   }
@@ -134,16 +143,16 @@ export async function* exportLines(
 }
 
 function line(value: object): ExportPiece {
-  return { text: `${JSON.stringify(value)}\n`, values: [] }
+  return { text: `${JSON.stringify(value)}\n`, values: [], damaged: [] }
 }
 
-function piece(table: Table, rows: readonly Row[]): ExportPiece {
+function piece(table: Table, { rows, damaged }: Rows): ExportPiece {
   const name = JSON.stringify(table.name)
   const lines = rows.map(({ realm, key, value }) => {
     const id = JSON.stringify(key)
     return `{"realm":${JSON.stringify(realm)},"table":${name},"id":${id},"data":${value}}\n`
   })
-  return { text: lines.join(''), values: rows.map(({ value }) => value) }
+  return { text: lines.join(''), values: rows.map(({ value }) => value), damaged }
 }
 
 /** The JSON import file of protocol.md §9.4, in which the global roles have their own section. */
@@ -157,23 +166,23 @@ export async function* exportSections(
   for (const [realm, tables] of await tablesByRealm(database, head)) {
     for (const table of tables) {
       if (realm === PUBLIC_REALM_REF && table.name === 'roles') continue
-      for await (const rows of readRowsOfRealm(database, table, realm)) {
+      for await (const { rows, damaged } of readRowsOfRealm(database, table, realm)) {
         let text = ''
         for (const row of rows) {
           const place = { realm: row.realm, table: table.name }
           text += `${step(last, place)}\n${JSON.stringify(row.key)}:${row.value}`
           last = place
         }
-        yield { text, values: rows.map(({ value }) => value) }
+        yield { text, values: rows.map(({ value }) => value), damaged }
       }
     }
   }
-  yield { text: `${last === undefined ? '' : '}}'}}}\n`, values: [] }
+  yield { text: `${last === undefined ? '' : '}}'}}}\n`, values: [], damaged: [] }
 }
 
 async function writeHead(database: Database, head: ExportHead): Promise<ExportPiece> {
   const { schema, idPrefixes, sealed, demoUsers } = head
-  const roles = await readGlobalRoles(database, head)
+  const { rows: roles, damaged } = await readGlobalRoles(database, head)
   const sections = {
     $exportMeta: { idPrefixes },
     schema,
@@ -184,7 +193,8 @@ async function writeHead(database: Database, head: ExportHead): Promise<ExportPi
   const texts = Object.entries(sections).map(
     ([name, value]) => `"${name}":${JSON.stringify(value)}`,
   )
-  return { text: `{${texts.join(',\n')},\n"data":{`, values: roles.map(({ value }) => value) }
+  const text = `{${texts.join(',\n')},\n"data":{`
+  return { text, values: roles.map(({ value }) => value), damaged }
 }
 
 interface Place {
@@ -211,12 +221,16 @@ async function tablesByRealm(
 async function readGlobalRoles(
   database: Database,
   { tables, realm = PUBLIC_REALM_REF }: ExportHead,
-): Promise<Row[]> {
+): Promise<Rows> {
   const table = tables.find(({ name }) => name === 'roles')
-  if (table === undefined || realm !== PUBLIC_REALM_REF) return []
   const roles: Row[] = []
-  for await (const rows of readRowsOfRealm(database, table, realm)) roles.push(...rows)
-  return roles
+  const damaged: DamagedObject[] = []
+  if (table === undefined || realm !== PUBLIC_REALM_REF) return { rows: roles, damaged }
+  for await (const read of readRowsOfRealm(database, table, realm)) {
+    roles.push(...read.rows)
+    damaged.push(...read.damaged)
+  }
+  return { rows: roles, damaged }
 }
 
 /** A role without what its place in the file says. */

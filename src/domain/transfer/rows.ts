@@ -1,4 +1,5 @@
-import type { Chunk, ChunkSize } from '../store/objects'
+import type { Chunk, ChunkSize, StoredRow } from '../store/objects'
+import { SatchelError } from '../value/error'
 import { keyOf } from '../value/key'
 import { parseStored } from '../value/value'
 import type { RealmRef } from '../store/realms'
@@ -15,16 +16,24 @@ export interface Row {
   readonly value: string
 }
 
+/** Objects that an export leaves out, because their checksums are wrong. */
+export interface DamagedObject {
+  readonly table: string
+  readonly key: string
+}
+
+/** Some objects of a table, or of a realm in it. */
+export interface Rows {
+  readonly rows: readonly Row[]
+  readonly damaged: readonly DamagedObject[]
+}
+
 /** One short read (design.md §3 Lists). */
 const CHUNK: ChunkSize = { rows: 1_000, bytes: 256 * 1024 }
 
 /** The rows of a table in order of creation, `after` a position, read in chunks. */
-export async function* readRows(
-  database: Database,
-  table: Table,
-  after = 0,
-): AsyncGenerator<readonly Row[]> {
-  for await (const read of scanTable(database, table, after)) yield read.rows
+export async function* readRows(database: Database, table: Table, after = 0): AsyncGenerator<Rows> {
+  yield* scanTable(database, table, after)
 }
 
 /** The rows of a table that lie in one realm, in order of creation, read in chunks. */
@@ -32,14 +41,12 @@ export async function* readRowsOfRealm(
   database: Database,
   table: Table,
   realm: RealmRef,
-): AsyncGenerator<readonly Row[]> {
+): AsyncGenerator<Rows> {
   const realms = new Set([realm])
   const positions = await database.read((tx) => tx.objects.locate(table, 0, { realms }))
-  const reads =
-    positions === undefined
-      ? scanTable(database, table, 0, realms)
-      : loadPositions(database, table, positions, realms)
-  for await (const { rows } of reads) yield rows
+  yield* positions === undefined
+    ? scanTable(database, table, 0, realms)
+    : loadPositions(database, table, positions, realms)
 }
 
 /** The tables in which each realm has objects. */
@@ -64,8 +71,7 @@ export async function findRealms(
   return tablesByRealm
 }
 
-interface Reading {
-  readonly rows: readonly Row[]
+interface Reading extends Rows {
   readonly next: number | undefined
 }
 
@@ -92,12 +98,13 @@ async function* loadPositions(
   positions: Float64Array,
   realms: ReadonlySet<RealmRef>,
 ): AsyncGenerator<Reading> {
+  const isThere = ({ realm, isDamaged }: StoredRow) => isDamaged === true || realms.has(realm)
   for (let rest = positions; rest.length > 0;) {
     const group = rest.subarray(0, CHUNK.rows)
     const reading = await database.read(async (tx) => {
       const { rows, next } = await tx.objects.load(table, group, CHUNK)
       // Some may have moved since they were located.
-      return readingOf(tx, table, { rows: rows.filter(({ realm }) => realms.has(realm)), next })
+      return readingOf(tx, table, { rows: rows.filter(isThere), next })
     })
     yield reading
     const { next } = reading
@@ -108,10 +115,25 @@ async function* loadPositions(
 
 async function readingOf(tx: ReadTx, table: Table, chunk: Chunk): Promise<Reading> {
   const rows: Row[] = []
-  for (const { seq, realm: ref, value } of chunk.rows) {
+  const damaged: DamagedObject[] = []
+  for (const row of chunk.rows) {
+    if (row.isDamaged === true) {
+      damaged.push({ table: table.name, key: keyOfDamaged(row) })
+      continue
+    }
+    const { seq, realm: ref, value } = row
     const realm = await tx.realms.findByRef(ref)
     const key = keyOf(table, parseStored(value))
     if (realm !== undefined && key !== undefined) rows.push({ seq, realm: realm.id, key, value })
   }
-  return { rows, next: chunk.next }
+  return { rows, damaged, next: chunk.next }
+}
+
+function keyOfDamaged(row: StoredRow): string {
+  try {
+    return row.value
+  } catch (error) {
+    if (error instanceof SatchelError && error.code === 'DAMAGED') return error.reason ?? ''
+    throw error
+  }
 }

@@ -11,7 +11,7 @@ import type { Membership, Rights } from '../store/memberships'
 import { FULL, hasFullRights } from '../value/permission'
 import type { TimedObject } from '../store/objects'
 import { replacedStamps } from '../object/stamps'
-import { storedTraces, tracesOf } from '../object/traces'
+import { tracesBefore, tracesOf } from '../object/traces'
 import { parseStored, setOwn, type WireObject } from '../value/value'
 import { PUBLIC_REALM_REF, type RealmRef } from '../store/realms'
 import type { Table } from '../store/tables'
@@ -159,7 +159,7 @@ async function removeRow(tx: WriteTx, membership: Membership, now: number): Prom
   const row = await rowOf(tx, table, membership)
   if (row === undefined) return
   if (isOwnership) await rewrite(tx, table, row, { owner: null }, now)
-  else await tx.objects.remove(table, [{ previous: row, ...storedTraces(table, row.value) }], now)
+  else await tx.objects.remove(table, [{ previous: row, ...tracesBefore(table, row) }], now)
 }
 
 async function rewrite(
@@ -176,8 +176,8 @@ async function rewrite(
   const owner = 'owner' in fields ? null : previous.owner
   const value = JSON.stringify(object)
   const traces = tracesOf(table, { text: value, object: () => object })
-  const previousTraces = storedTraces(table, previous.value)
   const stamps = replacedStamps(previous, before, object, now, tx.unitRevision())
+  const previousTraces = tracesBefore(table, previous)
   await tx.objects.put(
     table,
     [{ key, realm, owner, value, stamps, ...traces, previous, previousTraces }],

@@ -54,6 +54,7 @@ export type ErrorCode =
   | 'QUOTA_EXCEEDED'
   | 'READ_ONLY'
   | 'STORAGE_FAILED'
+  | 'DAMAGED'
   | 'BLOB_DAMAGED'
   | 'COPIED_DATABASE'
   | 'DATA_FOLDER_IN_USE'

@@ -1,0 +1,116 @@
+import type { Fault, Meaning, Meanings, WholeObject } from '../store/integrity'
+import type { Membership } from '../store/memberships'
+import type { Database } from '../store/store'
+import type { Table } from '../store/tables'
+import { tracesOf } from '../object/traces'
+import { nextTurn } from '../value/turn'
+import { keyOf } from '../value/key'
+import { type WireObject, getOwn, isRecord } from '../value/value'
+import { membershipOf } from './member-rows'
+import { ownershipOf } from './owner-row'
+
+/** The result of a verification. */
+export interface Verification {
+  /** Rows and entries that were looked at. */
+  readonly checked: number
+  /** How much damage there is; after `accept`, how much is left. */
+  readonly found: number
+  /** The first of it. */
+  readonly faults: readonly Fault[]
+}
+
+/** How many faults are named. */
+const NAMED = 1_000
+
+/** Options of `verifyDatabase`. */
+export interface VerificationOptions {
+  /** Accepts rows that were written by hand: they get new checksums, and the entries that follow. */
+  readonly accepts: boolean
+  /** Called with the rows and entries so far. */
+  readonly progress?: ((done: number, total: null) => void) | undefined
+  /** Ends the verification with its reason. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * Checks the file, the checksums of all rows that have one, the entries of the indexes, the rights that
+ * follow from rows of `realms` and `members`, and the references to blobs (promises.md 3). Each step is a
+ * short read, or unit, of its own: others are served meanwhile, and their changes cause no faults.
+ */
+export async function verifyDatabase(
+  database: Database,
+  { accepts, progress, signal }: VerificationOptions,
+): Promise<Verification> {
+  const file = await database.checkFile()
+  const faults: Fault[] = file.slice(0, NAMED)
+  let found = file.length
+  let checked = 0
+  const parts = await database.read((tx) => tx.integrity.parts())
+  for (const part of parts) {
+    for (let after: string | undefined = ''; after !== undefined;) {
+      signal?.throwIfAborted()
+      const from: string = after
+      const step = accepts
+        ? await database.write((tx) => tx.integrity.accept(part, from, MEANINGS))
+        : await database.read((tx) => tx.integrity.check(part, from, MEANINGS))
+      checked += step.checked
+      found += step.faults.length
+      faults.push(...step.faults.slice(0, NAMED - faults.length))
+      progress?.(checked, null)
+      after = step.next
+      await nextTurn()
+    }
+  }
+  return { checked, found, faults }
+}
+
+/** What follows from objects. */
+export const MEANINGS: Meanings = {
+  of(table, object) {
+    const value = parsed(object.value)
+    return value !== undefined && isConsistent(table, object, value)
+      ? meaningOf(table, object, value)
+      : undefined
+  },
+}
+
+function parsed(text: string): WireObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isRecord(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The key, realm and owner of an object stand in its value too. */
+function isConsistent(table: Table, object: WholeObject, value: WireObject): boolean {
+  try {
+    return (
+      (table.primaryKey === null || keyOf(table, value) === object.key) &&
+      getOwn(value, 'realmId') === object.realmId &&
+      (getOwn(value, 'owner') ?? null) === object.owner
+    )
+  } catch {
+    return false
+  }
+}
+
+function meaningOf(table: Table, object: WholeObject, value: WireObject): Meaning | undefined {
+  try {
+    const traces = tracesOf(table, { text: object.value, object: () => value })
+    return { ...traces, membership: membershipFrom(table, object, value) }
+  } catch {
+    return undefined
+  }
+}
+
+function membershipFrom(
+  { name, builtIn }: Table,
+  { key, realm, owner }: WholeObject,
+  value: WireObject,
+): Membership | undefined {
+  if (!builtIn || name === 'roles') return undefined
+  if (name === 'members') return membershipOf(value, `members:${key}`, realm)
+  return owner === null ? undefined : ownershipOf(key, realm, owner)
+}

@@ -1,0 +1,125 @@
+import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs'
+import { hasErrno } from '../disk'
+import { SatchelError } from '../domain/value/error'
+
+/**
+ * The step of the last commit that changed the counters, as it stands in the row of `database`: the
+ * revisions before and after it. Fixed text, so that it is found in a page without SQLite.
+ */
+export function stepText(before: number, after: number): string {
+  const digits = (revision: number) => String(revision).padStart(DIGITS, '0')
+  return `step:${digits(before)}-${digits(after)};`
+}
+
+const DIGITS = 16
+const STEP = new RegExp(`step:(\\d{${DIGITS}})-(\\d{${DIGITS}});`)
+
+interface Step {
+  readonly before: number
+  readonly after: number
+}
+
+/** The sizes of the headers of a log, of its frames (sqlite.org/fileformat2.html §4), and of page 1. */
+const LOG_HEADER = 32
+const FRAME_HEADER = 24
+const FILE_HEADER = 100
+/** The table `database` is made before all that hold text of users: its page is among the first. */
+const FIRST_PAGES = 64
+const LEAF = 0x0d
+
+/**
+ * Throws `STORAGE_FAILED` when the write-ahead log beside a database file belongs to another version of
+ * the file, such as the one that a restored file has replaced: SQLite would mix the pages of both
+ * (promises.md 9). To be called before SQLite opens the file in this process.
+ */
+export function requireOwnLog(file: string): void {
+  const log = `${file}-wal`
+  if (belongs(file, log)) return
+  throw new SatchelError(
+    'STORAGE_FAILED',
+    `${log} does not belong to this ${file}, which was restored or replaced: remove ${log} and ${file}-shm, or put back the file that they were written for`,
+  )
+}
+
+/** A file that cannot be read is left to SQLite, which says why. */
+function belongs(file: string, log: string): boolean {
+  try {
+    const size = statSync(log, { throwIfNoEntry: false })?.size ?? 0
+    if (size <= LOG_HEADER || !existsSync(file)) return true
+    const base = readBase(file)
+    if (base === undefined) return true
+    const [first, last] = readSteps(log, size, base)
+    if (first === undefined || last === undefined) return true
+    // A checkpoint may have copied some of the log to the file already.
+    return first.before <= base.step.after && base.step.after <= last.after
+  } catch (error) {
+    if (hasErrno(error, 'EACCES', 'EPERM')) return true
+    throw error
+  }
+}
+
+interface Base {
+  /** The number of the page that has the step, from 1. */
+  readonly page: number
+  readonly pageSize: number
+  readonly step: Step
+}
+
+/** The step that the file itself has; undefined for one that was never copied to from its log. */
+function readBase(file: string): Base | undefined {
+  return reading(file, (read) => {
+    const header = read(0, FILE_HEADER)
+    const pageSize = header.length < FILE_HEADER ? 0 : header.readUInt16BE(16) || 1
+    const size = pageSize === 1 ? 65_536 : pageSize
+    if (size < 512) return undefined
+    for (let page = 2; page <= FIRST_PAGES; page += 1) {
+      const bytes = read((page - 1) * size, size)
+      if (bytes.length < size) return undefined
+      const step = stepIn(bytes)
+      if (step !== undefined) return { page, pageSize: size, step }
+    }
+    return undefined
+  })
+}
+
+/** The first and the last step of the log, of its current generation. */
+function readSteps(
+  log: string,
+  size: number,
+  { page, pageSize }: Base,
+): readonly [Step | undefined, Step | undefined] {
+  return reading(log, (read) => {
+    const salts = read(0, LOG_HEADER).subarray(16, 24)
+    let first: Step | undefined
+    let last: Step | undefined
+    const frame = FRAME_HEADER + pageSize
+    for (let at = LOG_HEADER; at + frame <= size; at += frame) {
+      const header = read(at, FRAME_HEADER)
+      // Frames of an earlier generation follow.
+      if (!header.subarray(8, 16).equals(salts)) break
+      if (header.readUInt32BE(0) !== page) continue
+      last = stepIn(read(at + FRAME_HEADER, pageSize)) ?? last
+      first ??= last
+    }
+    return [first, last]
+  })
+}
+
+/** The step in a page with a single row. */
+function stepIn(page: Buffer): Step | undefined {
+  if (page[0] !== LEAF || page.readUInt16BE(3) !== 1) return undefined
+  const found = STEP.exec(page.toString('latin1'))
+  return found === null ? undefined : { before: Number(found[1]), after: Number(found[2]) }
+}
+
+function reading<T>(path: string, work: (read: (at: number, size: number) => Buffer) => T): T {
+  const descriptor = openSync(path, 'r')
+  try {
+    return work((at, size) => {
+      const bytes = Buffer.alloc(size)
+      return bytes.subarray(0, readSync(descriptor, bytes, 0, size, at))
+    })
+  } finally {
+    closeSync(descriptor)
+  }
+}

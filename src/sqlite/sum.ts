@@ -1,0 +1,119 @@
+import { SatchelError, quoted } from '../domain/value/error'
+import type { RealmRef } from '../domain/store/realms'
+
+/** The columns of an object that its sum covers besides the value. */
+export interface SummedHead {
+  readonly seq: number
+  readonly key: string
+  readonly realm: RealmRef
+  readonly owner: string | null
+  readonly revision: number
+  readonly entered: number
+  /** `updated_at`, ms. */
+  readonly updated: number
+  readonly stamps: string | null
+}
+
+/** An object as its sum covers it. */
+export interface SummedObject extends SummedHead {
+  readonly value: string
+}
+
+const CONTENT = 2 ** 32
+const HEAD_BITS = 21
+
+/**
+ * The `sum` of an object, a whole number of 53 bits: `head × 2³² + content` (promises.md 3).
+ *
+ * - `content`, unsigned 32 bits: the xxHash32 of the UTF-8 bytes of `value`, with `realm` as the seed
+ *   (modulo 2³²). A value is checked by it wherever it leaves, together with the realm that decides
+ *   about its readers.
+ * - `head`, 21 bits: the lowest bits of the xxHash32, with the seed 0, of the UTF-8 bytes of eight lines
+ *   divided by line feeds: `key`, `owner`, `stamps` (an empty line for null), `seq`, `realm`, `revision`,
+ *   `entered` and `updated_at` in decimal digits. Keys, owners and stamps have no line feed. It is
+ *   checked where these columns are read.
+ */
+export function sumOfObject(object: SummedObject): number {
+  return headOf(object) * CONTENT + contentOf(object.value, object.realm)
+}
+
+/** The sum of an object whose columns besides the value have changed. */
+export function withHead(head: SummedHead, sum: number): number {
+  return headOf(head) * CONTENT + (sum % CONTENT)
+}
+
+/** False when the value, or the realm it is in, is not the one that was stored. */
+export function isContentSound(value: string, realm: RealmRef, sum: number): boolean {
+  return contentOf(value, realm) === sum % CONTENT
+}
+
+/** False when one of the other columns is not as it was stored. */
+export function isHeadSound(head: SummedHead, sum: number): boolean {
+  return headOf(head) === Math.floor(sum / CONTENT)
+}
+
+function contentOf(value: string, realm: RealmRef): number {
+  return Bun.hash.xxHash32(value, realm)
+}
+
+function headOf(head: SummedHead): number {
+  const { key, owner, stamps, seq, realm, revision, entered, updated } = head
+  const text = `${key}\n${owner ?? ''}\n${stamps ?? ''}\n${seq}\n${realm}\n${revision}\n${entered}\n${updated}`
+  return Bun.hash.xxHash32(text) % 2 ** HEAD_BITS
+}
+
+/**
+ * The `sum` of any other row, unsigned 32 bits: the xxHash32, with the seed 0, of the UTF-8 bytes of the
+ * compact JSON array of its columns, in the order of the table and without the sum.
+ */
+export function sumOfRow(columns: readonly unknown[]): number {
+  return Bun.hash.xxHash32(JSON.stringify(columns))
+}
+
+/** A row of `tombstones`. */
+export interface TombstoneRow {
+  /** Of the table. */
+  readonly number: number
+  readonly key: string
+  readonly realm: RealmRef
+  readonly revision: number
+  readonly at: number
+  readonly client: number | null
+  readonly entered: number
+  readonly sum: number
+}
+
+export function sumOfTombstone(row: Omit<TombstoneRow, 'sum'>): number {
+  const { number, key, realm, revision, at, client, entered } = row
+  return sumOfRow([number, key, realm, revision, at, client, entered])
+}
+
+export const TOMBSTONE_COLUMNS =
+  'table_number AS number, key, realm, revision, at, client, entered, sum'
+
+/** Throws `DAMAGED`. */
+export function checkedTombstone(row: TombstoneRow): TombstoneRow {
+  if (sumOfTombstone(row) !== row.sum) throw damaged('tombstone', row.key)
+  return row
+}
+
+/** With a cause, the refusal is in the log too. */
+const WRONG = new Error('The checksum of the row is wrong')
+
+/** The refusal of a row whose sum is wrong. It names what the caller asked for, escaped. */
+export function damaged(what: string, name: string): SatchelError {
+  return new SatchelError(
+    'DAMAGED',
+    `The ${what} ${quoted(name)} is damaged on the disk: satchel verify lists all damage`,
+    { cause: WRONG },
+  )
+}
+
+/** The same for an object, which its writers can repair. */
+export function damagedObject(table: string, key: string): SatchelError {
+  return new SatchelError(
+    'DAMAGED',
+    `The object ${quoted(key)} of the table ${quoted(table)} is damaged on the disk: replace or delete it; satchel verify lists all damage`,
+    { reason: key, cause: WRONG },
+  )
+}

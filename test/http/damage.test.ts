@@ -1,0 +1,151 @@
+import { describe, expect, test } from 'bun:test'
+import { byHand } from '../sqlite/by-hand'
+import { ALICE, BOB, type Caller, type DataServer, objectsOf, setupData } from './setup'
+
+/** The number of the table `items`, the first after the built-in ones. */
+const ITEMS = 'o_4'
+
+interface Damaged extends DataServer {
+  readonly alice: Caller
+  readonly bob: Caller
+}
+
+/** Two objects of Alice, of which the second is damaged by a change that its checksum does not know. */
+async function setupDamaged(change = "value = replace(value, 'bread', 'brood')"): Promise<Damaged> {
+  const server = await setupData()
+  const [alice, bob] = [await server.as(ALICE), await server.as(BOB)]
+  await alice.post('/my/items', [
+    { id: 'itm1', country: 'DE', title: 'milk' },
+    { id: 'itm2', country: 'DE', title: 'bread', tags: ['a', 'b'] },
+  ])
+  expect(byHand(server.folder, `UPDATE ${ITEMS} SET ${change} WHERE key = 'itm2'`)).toBe(1)
+  return { ...server, alice, bob, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }
+}
+
+const REFUSAL = {
+  code: 'DAMAGED',
+  reason: 'itm2',
+  message: expect.stringMatching(/"itm2" of the table "items" is damaged .*satchel verify/),
+}
+
+async function verify({ commands }: DataServer, accept = false) {
+  return commands.run('verify', { database: 'main', accept })
+}
+
+describe('a damaged object', () => {
+  test.each([
+    ['value', "value = replace(value, 'bread', 'brood')"],
+    ['value that is no JSON', 'value = substr(value, 2)'],
+    ['realm', 'realm = 1'],
+    ['sum', 'sum = sum + 1'],
+  ])('with another %s is not shown, and named', async (_, change) => {
+    await using server = await setupDamaged(change)
+    const { root } = server
+    for (const path of ['/all/items/itm2', '/all/items', '/all/items?$limit=5']) {
+      const answer = await root.get(path)
+      expect(answer).toMatchObject({ status: 500, body: REFUSAL })
+      expect(answer.text).not.toContain('bro')
+    }
+    expect(await root.get('/all/items/itm1')).toMatchObject({ status: 200 })
+    expect(await verify(server)).toMatchObject({
+      found: 1,
+      faults: [{ problem: 'damaged', table: 'items', key: 'itm2' }],
+    })
+    expect(server.lines.some((line) => line.includes('The checksum of the row is wrong'))).toBe(
+      true,
+    )
+  })
+
+  test.each(['/my/items?country=DE', '/my/items?title=milk', '/my/items'])(
+    'is not passed over in %s of its readers, and nothing to others',
+    async (path) => {
+      await using server = await setupDamaged()
+      expect(await server.alice.get(path)).toMatchObject({ status: 500, body: REFUSAL })
+      expect(objectsOf(await server.bob.get(path))).toEqual([])
+      expect(await server.bob.get('/my/items/itm2')).toMatchObject({ status: 404 })
+    },
+  )
+
+  test('is found again in a list that was read before', async () => {
+    await using server = await setupDamaged('sum = sum')
+    for (const _ of [1, 2]) expect(objectsOf(await server.root.get('/all/items'))).toHaveLength(2)
+    byHand(server.folder, `UPDATE ${ITEMS} SET value = replace(value, 'bread', 'brood')`)
+    expect(await server.root.get('/all/items')).toMatchObject({ status: 500, body: REFUSAL })
+    byHand(server.folder, `UPDATE ${ITEMS} SET value = replace(value, 'brood', 'bread')`)
+    expect(objectsOf(await server.root.get('/all/items'))).toHaveLength(2)
+  })
+
+  test('can be replaced by its owner, and leaves nothing behind', async () => {
+    await using server = await setupDamaged('value = replace(value, \'"a"\', \'"x"\')')
+    const { alice, bob } = server
+    expect(await bob.post('/my/items', { id: 'itm2' })).toMatchObject({ status: 403 })
+    expect(await alice.post('/my/items', { id: 'itm2', tags: ['c'] })).toMatchObject({
+      status: 200,
+    })
+    expect(objectsOf(await alice.get('/my/items'))).toMatchObject([
+      { id: 'itm1' },
+      { id: 'itm2', tags: ['c'], realmId: ALICE },
+    ])
+    expect(await verify(server)).toMatchObject({ found: 0 })
+  })
+
+  test('can be deleted by its owner, and leaves nothing behind', async () => {
+    await using server = await setupDamaged('value = replace(value, \'"a"\', \'"x"\')')
+    expect(await server.bob.remove('/my/items/itm2')).toMatchObject({ status: 404 })
+    expect(await server.alice.remove('/my/items/itm2')).toMatchObject({ status: 204 })
+    expect(objectsOf(await server.alice.get('/my/items'))).toMatchObject([{ id: 'itm1' }])
+    expect(await verify(server)).toMatchObject({ found: 0 })
+  })
+
+  test('whose owner is damaged can only be replaced by administrators', async () => {
+    await using server = await setupDamaged(`owner = '${BOB}'`)
+    for (const [caller, view, status] of [
+      [server.bob, 'my', 403],
+      [server.root, 'all', 200],
+    ] as const) {
+      const object = { id: 'itm2', realmId: ALICE, title: 'new' }
+      expect(await caller.post(`/${view}/items`, object)).toMatchObject({ status })
+    }
+    expect(await verify(server)).toMatchObject({ found: 0 })
+  })
+})
+
+describe('a damaged row of members', () => {
+  test('gives an error where it is read, and can be replaced and deleted by administrators', async () => {
+    await using server = await setupData()
+    const { root } = server
+    await root.post('/all/realms', { realmId: 'rlm1', owner: ALICE })
+    const row = { id: 'mmb1', realmId: 'rlm1', userId: BOB, roles: [] }
+    await root.post('/all/members', row)
+    byHand(server.folder, "UPDATE o_2 SET value = replace(value, 'bob', 'eve') WHERE key = 'mmb1'")
+    expect(await root.get('/all/members')).toMatchObject({ status: 500, body: { code: 'DAMAGED' } })
+    expect(await root.post('/all/members', row)).toMatchObject({ status: 200 })
+    expect(objectsOf(await root.get('/all/members?id=mmb1'))).toMatchObject([{ userId: BOB }])
+    byHand(server.folder, "UPDATE o_2 SET value = replace(value, 'bob', 'eve') WHERE key = 'mmb1'")
+    expect(await root.remove('/all/members/mmb1')).toMatchObject({ status: 204 })
+    expect(await verify(server)).toMatchObject({ found: 0 })
+  })
+})
+
+describe('a damaged record', () => {
+  test.each([
+    ['users', "UPDATE users SET data = replace(data, 'bob', 'eve')", '/users'],
+    ['users', 'UPDATE users SET valid_until = 1', '/users'],
+    ['clients', 'UPDATE clients SET scopes = \'["ACCESS_DB"]\'', undefined],
+    ['tables', "UPDATE tables SET stores = '@id' WHERE name = 'items'", undefined],
+  ])('of %s by %p is named', async (table, sql, path) => {
+    await using server = await setupData()
+    await server.as(BOB)
+    expect(byHand(server.folder, sql)).toBeGreaterThan(0)
+    if (path !== undefined) {
+      const reader = await server.token({ scopes: ['ACCESS_DB', 'GLOBAL_READ', 'MANAGE_DB'] })
+      const answer = await fetch(server.main + path, {
+        headers: { authorization: `Bearer ${reader}` },
+      })
+      expect(answer.status).toBe(500)
+      expect(await answer.json()).toMatchObject({ code: 'DAMAGED' })
+    }
+    const { faults } = await verify(server)
+    expect(faults.map((fault) => [fault.problem, fault.table])).toContainEqual(['damaged', table])
+  })
+})
