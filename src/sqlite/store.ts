@@ -7,6 +7,7 @@ import type { Database, Store } from '../domain/store/store'
 import { SatchelError, quoted } from '../domain/value/error'
 import { randomToken } from '../domain/value/id'
 import { type DatabaseOptions, openDatabase } from './database'
+import { requireOwnLog } from './log-file'
 import { openRegistry, renewIdentity } from './registry'
 
 /**
@@ -34,6 +35,7 @@ export function createSqliteStore(folder: string, options: DatabaseOptions): Sto
     const found = open.get(name)
     if (found !== undefined) return found
     requireWhole(fileOf(name), hadData(name))
+    requireOwnLog(fileOf(name))
     const onClose = () => open.delete(name)
     const database = openDatabase(name, folderOf(name), { ...options, onClose })
     open.set(name, database)
