@@ -2,6 +2,10 @@ import { mayMount } from '../small-disk'
 import { dripAway } from './drippers'
 import type { Experiment } from './experiment'
 import { heavyRequests } from './heavy-requests'
+import { damagePages } from './damage'
+import type { Experiment } from './experiment'
+import { failCalls } from './failing-calls'
+import { sendHeavyRequests } from './heavy-requests'
 import { killDeletions } from './kill-deletions'
 import { killPosts } from './kill-posts'
 import { killUploads } from './kill-uploads'
@@ -9,13 +13,15 @@ import { killWriters } from './kill-writers'
 import { timeAddresses } from './known-addresses'
 import { canLosePower, losePower, losePowerOfUploads } from './power-loss'
 import { findPython, runSchemathesis } from './schemathesis'
+import { canLoadLayer } from './layer'
+import { losePower, losePowerOfUploads } from './power-loss'
 import { timeSecrets } from './secret-times'
 import { soak } from './soak'
 import { findSqlmap, runSqlmap } from './sqlmap'
 import { stallReaders } from './stalled-readers'
 import { runTests } from './tests'
 
-const powerObstacle = canLosePower() ? undefined : 'needs Linux and gcc'
+const powerObstacle = canLoadLayer() ? undefined : 'needs Linux and gcc'
 
 /** In the order of the promises. */
 export const experiments: readonly Experiment[] = [
@@ -93,6 +99,17 @@ export const experiments: readonly Experiment[] = [
     },
   },
   {
+    promise: 3,
+    title: 'a damaged page is refused, answered with an error, named or of no consequence',
+    unit: 'pages',
+    rounds: 500,
+    async run(rounds, seed) {
+      const { refused, answered, named, unchanged, problems } = await damagePages(rounds, seed)
+      const facts = `${refused} refused, ${answered} answered with an error, ${named} named, ${unchanged} of no consequence`
+      return { facts, problems }
+    },
+  },
+  {
     promise: 4,
     title: 'a full disk refuses objects and blobs, loses none and needs no restart',
     unit: 'rounds',
@@ -100,6 +117,17 @@ export const experiments: readonly Experiment[] = [
     obstacle: mayMount ? undefined : 'only root may mount',
     run: (rounds, seed) =>
       runTests(['test/sqlite/full-disk', 'test/blobs/full-disk'], rounds, seed, rounds),
+  },
+  {
+    promise: 5,
+    title: 'when a system call fails, each of 500 in turn, the state is the old or the new one',
+    unit: 'failing calls',
+    rounds: 500,
+    obstacle: powerObstacle,
+    async run(rounds) {
+      const { calls, refused, problems } = await failCalls(rounds)
+      return { facts: `${calls} calls in a session, ${refused} sessions refused`, problems }
+    },
   },
   {
     promise: 6,

@@ -14,6 +14,7 @@ import { type Executable, startExecutable } from '../promises/setup'
 import { temporaryFolder } from '../setup'
 import { type Forgotten, type NameOrder, createBlobDisk } from './forgotten-blobs'
 import { createHistory } from './history'
+import { compileLayer } from './layer'
 import { integrityOf } from './integrity'
 import { type KilledUploads, killUploads } from './kill-uploads'
 import { killDuring } from './kill-writers'
@@ -31,11 +32,6 @@ export interface PowerLossReport {
   readonly broken: readonly string[]
 }
 
-/** True where the layer can be compiled and loaded. */
-export function canLosePower(): boolean {
-  return process.platform === 'linux' && Bun.which('gcc') !== null
-}
-
 /**
  * Promise 2: kills the executable under writers, makes the disk forget what was not synced
  * (`power-loss.c`), wholly or from a random write on, that one torn, and starts it again.
@@ -47,7 +43,7 @@ export async function losePower(
 ): Promise<PowerLossReport> {
   using folder = temporaryFolder()
   using built = temporaryFolder()
-  const library = compile(built.path)
+  const library = compileLayer(built.path, 'power-loss')
   const random = createRandom(seed)
   const options = { args: ['--durability', durability], environment: { LD_PRELOAD: library } }
   const lost: string[] = []
@@ -95,7 +91,7 @@ export async function losePowerOfUploads(
   order: NameOrder,
 ): Promise<LostUploads> {
   using built = temporaryFolder()
-  const environment = { LD_PRELOAD: compile(built.path) }
+  const environment = { LD_PRELOAD: compileLayer(built.path, 'power-loss') }
   const args = ['--durability', durability]
   const forgotten = { bytes: 0, names: 0 }
   const killed = await killUploads(rounds, seed, async (folder, random) => {
@@ -117,23 +113,6 @@ export async function losePowerOfUploads(
     }
   })
   return { ...killed, forgotten }
-}
-
-function compile(folder: string): string {
-  const library = join(folder, 'power-loss.so')
-  const source = join(import.meta.dir, 'power-loss.c')
-  const { success, stderr } = Bun.spawnSync([
-    'gcc',
-    '-shared',
-    '-fPIC',
-    '-O2',
-    '-o',
-    library,
-    source,
-    '-ldl',
-  ])
-  if (!success) throw new Error(`gcc: ${stderr.toString()}`)
-  return library
 }
 
 /** Undoes writes since the last sync. Returns how many bytes they had. */

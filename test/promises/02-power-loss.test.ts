@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { canLosePower, losePower, losePowerOfUploads } from '../lab/power-loss'
+import { canLoadLayer } from '../lab/layer'
+import { losePower, losePowerOfUploads } from '../lab/power-loss'
 
 /**
  * Promise 2: with `--durability full` an acknowledged write survives power loss. A layer between the
@@ -7,7 +8,7 @@ import { canLosePower, losePower, losePowerOfUploads } from '../lab/power-loss'
  * keep the names of databases they were asked to make.
  */
 describe('promise 2: when the disk forgets what was not synced', () => {
-  test.skipIf(!canLosePower())(
+  test.skipIf(!canLoadLayer())(
     'no acknowledged write is lost with --durability full (needs gcc)',
     async () => {
       const report = await losePower(10, 2, 'full')
@@ -18,7 +19,7 @@ describe('promise 2: when the disk forgets what was not synced', () => {
     60_000,
   )
 
-  test.skipIf(!canLosePower())(
+  test.skipIf(!canLoadLayer())(
     'with --durability relaxed writes may be lost, but the database is whole (needs gcc)',
     async () => {
       const report = await losePower(6, 3, 'relaxed')
@@ -33,7 +34,7 @@ describe('promise 2: when the disk forgets what was not synced', () => {
     ['kept', 5],
     ['none', 6],
   ] as const) {
-    test.skipIf(!canLosePower())(
+    test.skipIf(!canLoadLayer())(
       `every acknowledged blob is whole, ${order === 'kept' ? 'and no file is left over' : 'for any names that are lost'} (needs gcc)`,
       async () => {
         const { problems, acknowledged, broken, forgotten } = await losePowerOfUploads(
@@ -53,7 +54,7 @@ describe('promise 2: when the disk forgets what was not synced', () => {
     )
   }
 
-  test.skipIf(!canLosePower())(
+  test.skipIf(!canLoadLayer())(
     'with --durability relaxed blobs may be lost, but those that are there are whole (needs gcc)',
     async () => {
       const { problems, lost } = await losePowerOfUploads(5, 7, 'relaxed', 'kept')

@@ -1,0 +1,385 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { SERVER } from '../../src/domain/access/actor'
+import { accessOf } from '../../src/domain/access/access'
+import { createClient } from '../../src/domain/database/client'
+import { listObjects } from '../../src/domain/object/list'
+import { getObject } from '../../src/domain/object/object'
+import { removeObject } from '../../src/domain/object/remove'
+import { declareTables } from '../../src/domain/object/tables'
+import { upsertObjects } from '../../src/domain/object/upsert'
+import { ROW_RULES } from '../../src/domain/rows/row-rules'
+import { verifyDatabase } from '../../src/domain/rows/verification'
+import type { Database } from '../../src/domain/store/store'
+import { listEveryUser } from '../../src/domain/user/list'
+import { SatchelError } from '../../src/domain/value/error'
+import { parseStores } from '../../src/domain/value/schema'
+import { createSqliteStore } from '../../src/sqlite/store'
+import { createTestClock } from '../auth/setup'
+import { temporaryFolder } from '../setup'
+import { createRandom, type Random } from './random'
+
+/** The ends of the corruptions. */
+export interface DamageReport {
+  /** The database did not open. */
+  refused: number
+  /** Reads were answered with an error. */
+  answered: number
+  /** All reads were answered, some of them wrong, and the verification names damage. */
+  named: number
+  /** Nothing that can be read has changed. */
+  unchanged: number
+  readonly problems: string[]
+}
+
+const PAGE = 4096
+const NOW = Date.UTC(2030, 0, 1, 12)
+
+/**
+ * Promise 3: damages one page of a database file, opens it and reads everything. Damage is refused,
+ * answered with an error, named by the verification, or of no consequence.
+ */
+export async function damagePages(rounds: number, seed: number): Promise<DamageReport> {
+  const report: DamageReport = { refused: 0, answered: 0, named: 0, unchanged: 0, problems: [] }
+  const { file, sections } = await makeOriginal()
+  const random = createRandom(seed)
+  for (let round = 1; round <= rounds; round += 1) {
+    const damage = damageOf(file, random)
+    if (damage.bytes.equals(file)) {
+      report.unchanged += 1
+      continue
+    }
+    const end = await endOf(damage.bytes, sections)
+    if (typeof end === 'string') report[end] += 1
+    else report.problems.push(`round ${round}, ${damage.what}: ${end.problem}`)
+  }
+  return report
+}
+
+type End = 'refused' | 'answered' | 'named' | 'unchanged' | { readonly problem: string }
+
+/** What can be read, by the way it is read: a text, or the error. */
+type Sections = ReadonlyMap<string, string | Error>
+
+async function endOf(file: Buffer, original: Sections): Promise<End> {
+  using folder = temporaryFolder()
+  placeFile(folder.path, file)
+  await using store = createSqliteStore(folder.path, {
+    clock: createTestClock(),
+    durability: 'none',
+  })
+  let database: Database
+  try {
+    database = await store.open('main')
+  } catch (error) {
+    return error instanceof SatchelError ? 'refused' : { problem: `opening: ${textOf(error)}` }
+  }
+  const found = await readSections(database)
+  const faults = await faultsOf(database)
+  if (faults instanceof Error) return { problem: `the verification: ${textOf(faults)}` }
+  let hasError = false
+  const wrong: string[] = []
+  for (const [name, text] of original) {
+    const now = found.get(name)
+    if (now instanceof SatchelError) hasError = true
+    else if (now instanceof Error) wrong.push(`${name}: ${textOf(now)}`)
+    else if (now !== text) wrong.push(`${name}: ${difference(String(text), now ?? '')}`)
+  }
+  if (wrong.length > 0) {
+    return faults.length > 0 ? 'named' : { problem: `not named, but ${wrong.join('; ')}` }
+  }
+  return hasError ? 'answered' : 'unchanged'
+}
+
+/** Names of damage; a database that cannot be read names itself. */
+async function faultsOf(database: Database): Promise<readonly string[] | Error> {
+  try {
+    const { faults } = await verifyDatabase(database, { accepts: false })
+    return faults.map(({ problem, table, key }) => `${problem} ${table} ${key}`)
+  } catch (error) {
+    if (error instanceof SatchelError) return [error.message]
+    return error instanceof Error ? error : new Error(String(error))
+  }
+}
+
+async function readSections(database: Database): Promise<Sections> {
+  const sections = new Map<string, string | Error>()
+  const note = async (name: string, read: () => Promise<unknown>) => {
+    try {
+      sections.set(name, JSON.stringify(await read()))
+    } catch (error) {
+      sections.set(name, error instanceof Error ? error : new Error(String(error)))
+    }
+  }
+  await note('tables', () => database.read(async (tx) => tx.tables.list()))
+  for (const table of TABLES) {
+    await note(`list ${table}`, () => listAll(database, table))
+    for (const key of KEYS[table] ?? []) {
+      await note(`${table} ${key}`, async () =>
+        JSON.parse(await getObject(database, SERVER, 'all', table, key)),
+      )
+    }
+  }
+  for (const country of COUNTRIES) {
+    await note(`country ${country}`, () => listAll(database, 'items', country))
+  }
+  await note('users', () => database.read((tx) => listEveryUser(tx)))
+  for (const n of USERS) {
+    await note(`user ${n}`, () => database.read(async (tx) => tx.users.find(userId(n))))
+    await note(`access of ${n}`, async () => {
+      const actor = { ...SERVER, subject: userId(n), email: userId(n), name: null }
+      const access = await database.read(async (tx) =>
+        accessOf(tx, { ...actor, scopes: new Set() }),
+      )
+      return [[...access.realms], [...access.pending]]
+    })
+  }
+  await note('clients', () => database.read(async (tx) => tx.clients.list()))
+  await note('changes', () =>
+    database.read(async (tx) => {
+      const realms = new Set<number>()
+      for (const id of REALMS) realms.add((await tx.realms.find(id))?.ref ?? 0)
+      const { changes } = await tx.objects.changes(realms, 0, await tx.revision(), WHOLE)
+      return changes.map(({ table, key, realm, object }) => [table, key, realm, object?.value])
+    }),
+  )
+  return sections
+}
+
+const WHOLE = { rows: 100_000, bytes: 100_000_000 }
+const TABLES = ['items', 'pairs', 'realms', 'members', 'roles']
+const COUNTRIES = ['DE', 'FR', 'US', 'SE']
+const REALMS = ['rlm-public', 'rlm1', 'rlm2', 'rlm3', 'user1@example.com']
+const USERS = [1, 2, 3, 4, 5, 6]
+const ITEMS = 240
+const KEYS: Readonly<Record<string, readonly string[]>> = {
+  items: Array.from({ length: ITEMS }, (_, n) => itemKey(n)),
+  pairs: Array.from({ length: 20 }, (_, n) => JSON.stringify(['a', n])),
+  realms: ['rlm1', 'rlm2', 'rlm3'],
+  members: USERS.map((n) => `mmb${n}`),
+}
+
+function itemKey(n: number): string {
+  return `itm${String(n).padStart(3, '0')}`
+}
+
+function userId(n: number): string {
+  return `user${n}@example.com`
+}
+
+async function listAll(database: Database, table: string, country?: string): Promise<unknown> {
+  const texts: string[] = []
+  const filters = country === undefined ? [] : [{ path: 'country', texts: [country] }]
+  let list = await listObjects(database, SERVER, 'all', table, { filters })
+  for (;;) {
+    texts.push(...list.texts)
+    if (list.more === undefined) return JSON.parse(`[${texts.join(',')}]`)
+    list = await list.more()
+  }
+}
+
+/** A closed database with a bit of everything, and what can be read from it. */
+async function makeOriginal(): Promise<{ readonly file: Buffer; readonly sections: Sections }> {
+  using folder = temporaryFolder()
+  let sections: Sections
+  {
+    await using store = createSqliteStore(folder.path, {
+      clock: createTestClock(),
+      durability: 'none',
+    })
+    const database = await store.create('main')
+    await fill(database)
+    sections = await readSections(database)
+  }
+  for (const [name, text] of sections)
+    if (text instanceof Error) throw new Error(name, { cause: text })
+  return { file: readFileSync(fileIn(folder.path)), sections }
+}
+
+async function fill(database: Database): Promise<void> {
+  await database.write((tx) =>
+    declareTables(tx, parseStores({ items: '@id, country, *tags', pairs: '[a+b]' }), NOW),
+  )
+  await database.write(async (tx) => {
+    for (const n of USERS) await tx.users.put(userOf(n))
+    await createClient(tx, createTestClock(), { scopes: ['ACCESS_DB'], name: 'first' })
+  })
+  await put(
+    database,
+    'realms',
+    REALMS.filter((id) => /^rlm\d/.test(id)).map((realmId) => ({
+      realmId,
+      name: `Realm ${realmId}`,
+      owner: userId(1),
+    })),
+  )
+  await put(database, 'roles', [
+    { realmId: 'rlm1', name: 'editor', permissions: { manage: '*' } },
+    { realmId: 'rlm-public', name: 'reader', permissions: {} },
+  ])
+  await put(
+    database,
+    'members',
+    USERS.map((n) => ({
+      id: `mmb${n}`,
+      realmId: `rlm${(n % 3) + 1}`,
+      userId: userId(n),
+      email: userId(n),
+      accepted: { $t: 'Date', v: '2030-01-01T00:00:00.000Z' },
+      roles: ['editor'],
+      permissions: n % 2 === 0 ? { add: '*' } : {},
+    })),
+  )
+  for (const from of [0, 60, 120, 180]) {
+    await put(
+      database,
+      'items',
+      Array.from({ length: 60 }, (_, at) => itemOf(from + at)),
+    )
+  }
+  await put(
+    database,
+    'items',
+    [5, 6, 7].map((n) => ({ ...itemOf(n), realmId: 'rlm2' })),
+  )
+  await put(
+    database,
+    'items',
+    ['gone1', 'gone2'].map((id) => ({ ...itemOf(8), id })),
+  )
+  for (const key of ['gone1', 'gone2']) {
+    await removeObject(database, {
+      actor: SERVER,
+      view: 'all',
+      table: 'items',
+      key,
+      now: NOW,
+      rulesByTable: ROW_RULES,
+    })
+  }
+  await put(
+    database,
+    'pairs',
+    Array.from({ length: 20 }, (_, b) => ({ a: 'a', b, realmId: 'rlm1' })),
+  )
+}
+
+function userOf(n: number) {
+  return {
+    id: userId(n),
+    type: 'prod' as const,
+    created: NOW,
+    updated: NOW,
+    lastLogin: NOW + n,
+    validUntil: null,
+    evalUntil: null,
+    deactivated: null,
+    data: { email: userId(n), displayName: `User ${n}` },
+  }
+}
+
+function itemOf(n: number) {
+  return {
+    id: itemKey(n),
+    realmId: REALMS[n % REALMS.length],
+    country: COUNTRIES[n % COUNTRIES.length],
+    tags: [`t${n % 7}`, `t${n % 5}`],
+    title: `Object ${n}`,
+    // Some fill pages of their own.
+    text: 'x'.repeat(n % 40 === 0 ? 9_000 : n % 100),
+  }
+}
+
+async function put(database: Database, table: string, objects: readonly object[]): Promise<void> {
+  await upsertObjects(database, {
+    actor: SERVER,
+    view: 'all',
+    table,
+    now: NOW,
+    rulesByTable: ROW_RULES,
+    objects,
+    isArray: true,
+  })
+}
+
+function fileIn(folder: string): string {
+  return join(folder, 'databases', 'main', 'database.sqlite')
+}
+
+function placeFile(folder: string, file: Buffer): void {
+  mkdirSync(join(folder, 'databases', 'main'), { recursive: true, mode: 0o700 })
+  writeFileSync(fileIn(folder), file)
+}
+
+interface Damage {
+  readonly bytes: Buffer
+  readonly what: string
+}
+
+/** One page of the file, damaged in one of the ways of disks and memory. */
+function damageOf(file: Buffer, random: Random): Damage {
+  const bytes = Buffer.from(file)
+  const pages = bytes.length / PAGE
+  const page = random.between(0, pages - 1)
+  const at = page * PAGE
+  const kind = random.pick(KINDS)
+  kind.strike(bytes, at, random, pages)
+  return { bytes, what: `page ${page + 1} of ${pages}: ${kind.name}` }
+}
+
+interface Kind {
+  readonly name: string
+  strike(bytes: Buffer, at: number, random: Random, pages: number): void
+}
+
+const KINDS: readonly Kind[] = [
+  {
+    name: 'one bit',
+    strike(bytes, at, random) {
+      const place = at + random.between(0, PAGE - 1)
+      bytes[place] = (bytes[place] ?? 0) ^ (1 << random.between(0, 7))
+    },
+  },
+  {
+    name: 'one byte',
+    strike(bytes, at, random) {
+      bytes[at + random.between(0, PAGE - 1)] = random.between(0, 255)
+    },
+  },
+  {
+    name: 'a run of bytes',
+    strike(bytes, at, random) {
+      const length = random.pick([4, 16, 64, 512])
+      const from = at + random.between(0, PAGE - length)
+      for (let place = from; place < from + length; place += 1)
+        bytes[place] = random.between(0, 255)
+    },
+  },
+  {
+    name: 'a sector of zeros',
+    strike(bytes, at, random) {
+      const from = at + 512 * random.between(0, 7)
+      bytes.fill(0, from, from + 512)
+    },
+  },
+  { name: 'all zeros', strike: (bytes, at) => void bytes.fill(0, at, at + PAGE) },
+  {
+    name: 'another page of the file',
+    strike(bytes, at, random, pages) {
+      const from = PAGE * random.between(0, pages - 1)
+      bytes.copy(bytes, at, from, from + PAGE)
+    },
+  },
+]
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+}
+
+/** The place where two texts part. */
+function difference(one: string, other: string): string {
+  let at = 0
+  while (at < one.length && one[at] === other[at]) at += 1
+  const from = Math.max(0, at - 30)
+  return `${one.slice(from, at + 60)} became ${other.slice(from, at + 60)}`
+}
