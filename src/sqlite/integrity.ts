@@ -78,7 +78,7 @@ const STEPS: Readonly<Record<string, Step>> = {
   ),
 }
 
-/** What lies behind a page that cannot be read is not looked at: its part ends there. */
+/** The check of a part ends at a page that cannot be read. */
 function run(
   context: TxContext,
   part: string,

@@ -12,7 +12,7 @@ export function stepText(before: number, after: number): string {
 }
 
 const DIGITS = 16
-const STEP = new RegExp(`step:(\\d{${DIGITS}})-(\\d{${DIGITS}});`)
+const STEP = /step:(\d{16})-(\d{16});/
 
 interface Step {
   readonly before: number

@@ -58,7 +58,7 @@ export async function damagePages(rounds: number, seed: number): Promise<DamageR
 
 type End = 'refused' | 'answered' | 'named' | 'unchanged' | { readonly problem: string }
 
-/** What can be read, by the way it is read: a text, or the error. */
+/** The answers by the way of reading: a text, or the error. */
 type Sections = ReadonlyMap<string, string | Error>
 
 async function endOf(file: Buffer, original: Sections): Promise<End> {

@@ -64,7 +64,7 @@ export async function verifyDatabase(
   return { checked, found, faults }
 }
 
-/** What follows from objects. */
+/** The entries, references and rights that follow from objects. */
 export const MEANINGS: Meanings = {
   of(table, object) {
     const value = parsed(object.value)

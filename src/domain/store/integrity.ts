@@ -49,7 +49,7 @@ export interface WholeObject {
   readonly value: string
 }
 
-/** What follows from an object. */
+/** The entries, references and rights that follow from an object. */
 export interface Meaning extends Traces {
   /** The rights that it gives, for rows of `realms` and `members`. */
   readonly membership: Membership | undefined
