@@ -123,9 +123,9 @@ function checkObjects(
   let next: string | undefined
   for (const row of statement.iterate(Number(after), STEP)) {
     checked += 1
-    characters -= row.value.length
+    characters -= String(row.value).length
     for (const problem of checkObject(context, table, row, meanings, accepting)) {
-      faults.push({ problem, table: table.name, key: row.key })
+      faults.push({ problem, table: table.name, key: String(row.key) })
     }
     if (checked < STEP && characters > 0) continue
     next = String(row.seq)

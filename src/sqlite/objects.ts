@@ -156,8 +156,9 @@ function scan(
   let bytes = size.bytes
   for (const row of statement.iterate(after)) {
     if (!hidden.has(row.realm) && realms?.has(row.realm) !== false) {
-      bytes -= row.value.length
-      rows.push(checkedRow(context, table, row))
+      const checked = checkedRow(context, table, row)
+      rows.push(checked)
+      bytes -= checked.isDamaged === true ? 0 : row.value.length
     }
     visits -= 1
     if (rows.length >= size.rows || bytes <= 0 || visits <= 0) return { rows, next: row.seq }
@@ -227,8 +228,8 @@ function joinVerified(
     .all(after, most, ...(realm === undefined ? [] : [realm]))
   const values: string[] = []
   for (const row of rows) {
-    if (row.value === null) continue
-    if (!isContentSound(row.value, row.realm, row.sum)) return undefined
+    if (realm !== undefined && row.realm !== realm) continue
+    if (row.value === null || !isContentSound(row.value, row.realm, row.sum)) return undefined
     values.push(row.value)
   }
   const last = rows.at(-1)?.seq ?? 0
@@ -271,8 +272,9 @@ function load(context: TxContext, table: Table, positions: Float64Array, size: C
     const row = statement.get(position)
     visits -= 1
     if (row !== null && !hidden.has(row.realm)) {
-      bytes -= row.value.length
-      rows.push(checkedRow(context, table, row))
+      const checked = checkedRow(context, table, row)
+      rows.push(checked)
+      bytes -= checked.isDamaged === true ? 0 : row.value.length
     }
     if (position !== last && (rows.length >= size.rows || bytes <= 0 || visits <= 0)) {
       return { rows, next: position }

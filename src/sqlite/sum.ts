@@ -42,9 +42,16 @@ export function withHead(head: SummedHead, sum: number): number {
   return headOf(head) * CONTENT + (sum % CONTENT)
 }
 
-/** False when the value, or the realm it is in, is not the one that was stored. */
-export function isContentSound(value: string, realm: RealmRef, sum: number): boolean {
-  return contentOf(value, realm) === sum % CONTENT
+/**
+ * False when the value, or the realm it is in, is not the one that was stored. A damaged column may have
+ * any type.
+ */
+export function isContentSound(value: unknown, realm: unknown, sum: number): boolean {
+  return (
+    typeof value === 'string' &&
+    typeof realm === 'number' &&
+    contentOf(value, realm) === sum % CONTENT
+  )
 }
 
 /** False when one of the other columns is not as it was stored. */
@@ -53,7 +60,7 @@ export function isHeadSound(head: SummedHead, sum: number): boolean {
 }
 
 function contentOf(value: string, realm: RealmRef): number {
-  return Bun.hash.xxHash32(value, realm)
+  return Bun.hash.xxHash32(value, realm >>> 0)
 }
 
 function headOf(head: SummedHead): number {
