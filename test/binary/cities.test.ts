@@ -93,7 +93,7 @@ test('exports them as a file whose import exports the same bytes', async () => {
   const file = join(folder.path, 'cities.ndjson')
   const copy = join(folder.path, 'copy.ndjson')
   const exported = await satchelJson<unknown>(['export', file], surroundings)
-  expect(exported).toEqual({ objects: cities.length, blobs: 0, leftOut: 0 })
+  expect(exported).toEqual({ objects: cities.length, blobs: 0, leftOut: 0, damaged: [] })
   const elsewhere = ['--data', 'elsewhere']
   await satchelJson(['db', 'create', 'main', ...elsewhere], surroundings)
   await satchelJson(['import', file, ...elsewhere], surroundings)

@@ -68,7 +68,7 @@ describe.each([
     const none = await run(['export', '--realm', 'rlm-nowhere'])
     expect(none.stderr).toBe('')
     const json = await runJson<unknown>(['export', file('all.json'), ...data])
-    expect(json).toEqual({ objects: 1, blobs: 0, leftOut: 1 })
+    expect(json).toEqual({ objects: 1, blobs: 0, leftOut: 1, damaged: [] })
   })
 
   test('a zip that is not good is refused, and nothing of it stays', async () => {

@@ -56,6 +56,7 @@ test('exports the JSON file when that is what its name says, and imports it', as
     objects: 2,
     blobs: 0,
     leftOut: 0,
+    damaged: [],
   })
   const content = JSON.parse(readFileSync(file('all.json'), 'utf8')) as Record<string, unknown>
   expect(content['schema']).toEqual({ cities: '@id, country', pairs: '[a+b]' })
