@@ -123,15 +123,20 @@ function checkObjects(
   let next: string | undefined
   for (const row of statement.iterate(Number(after), STEP)) {
     checked += 1
-    characters -= String(row.value).length
+    characters -= textOf(row.value).length
     for (const problem of checkObject(context, table, row, meanings, accepting)) {
-      faults.push({ problem, table: table.name, key: String(row.key) })
+      faults.push({ problem, table: table.name, key: textOf(row.key) })
     }
     if (checked < STEP && characters > 0) continue
     next = String(row.seq)
     break
   }
   return { checked, faults, next }
+}
+
+/** Damaged columns may have any type. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
 }
 
 function checkObject(
