@@ -1,14 +1,20 @@
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { systemClock } from '../../src/clock'
+import { startSmtp } from '../mail/smtp-server'
 import { connectOpenId, setupLogins } from '../oauth/setup'
-import { openBrowser } from './chromium'
+import { setupServerAt } from '../setup'
+import { launchChromium, openBrowser } from './chromium'
 
-const README = readFileSync(join(import.meta.dir, '..', '..', 'README.md'), 'utf8')
+const ROOT = join(import.meta.dir, '..', '..')
+const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
 
-/** The page that the README has its reader write. */
-function pageOfReadme(database: string): string {
-  const [, html = ''] = /cat > login\.html <<'HTML'\n([\s\S]*?)\nHTML\n/.exec(README) ?? []
+/** A page that the README has its reader write. */
+function pageOfReadme(name: string, database: string): string {
+  const start = `cat > ${name} <<'HTML'\n`
+  const [, rest = ''] = README.split(start)
+  const [html = ''] = rest.split('\nHTML\n')
   expect(html).toContain("'http://127.0.0.1:7080/main'")
   return html.replace('http://127.0.0.1:7080/main', database)
 }
@@ -16,7 +22,7 @@ function pageOfReadme(database: string): string {
 test('the page of the README logs a person in and shows their tokens', async () => {
   await using server = await setupLogins()
   await connectOpenId(server, { type: 'google' })
-  const html = pageOfReadme(server.main)
+  const html = pageOfReadme('login.html', server.main)
   using application = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
@@ -33,4 +39,40 @@ test('the page of the README logs a person in and shows their tokens', async () 
   await page.getByRole('button', { name: 'Continue' }).click()
   await page.getByText('"sub": "alice@example.com"').waitFor()
   expect(page.url()).toBe(address)
+})
+
+test('the page of the README syncs two browsers', async () => {
+  await using smtp = await startSmtp()
+  const smtpUrl = `smtp://127.0.0.1:${smtp.port}`
+  await using server = await setupServerAt(systemClock, { smtpUrl, mailFrom: 'app@example.com' })
+  const html = pageOfReadme('shopping.html', server.main)
+  using application = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: () => new Response(html, { headers: { 'content-type': 'text/html' } }),
+  })
+  await using chromium = await launchChromium()
+  const log = async () => {
+    const { page } = await chromium.openDevice()
+    // The published files, without a network.
+    await page.route('https://unpkg.com/**', (route) => {
+      const [, name = '', path = ''] =
+        /^https:\/\/unpkg\.com\/([^@]+)@[\d.]+\/(.+)$/.exec(route.request().url()) ?? []
+      return route.fulfill({ path: join(ROOT, 'node_modules', name, path) })
+    })
+    await page.goto(`http://localhost:${application.port}/`)
+    await page.locator('input[name=email]').fill('alice@example.com')
+    await page.getByRole('button', { name: 'Submit' }).click()
+    await page.locator('input[name=otp]').waitFor()
+    const [, otp = ''] = /^ {4}(\S+)$/m.exec((await smtp.next()).text) ?? []
+    await page.locator('input[name=otp]').fill(otp)
+    await page.locator('input[name=otp]').waitFor({ state: 'detached' })
+    return page
+  }
+  const [one, other] = [await log(), await log()]
+  await one.getByPlaceholder('Add an item').fill('Bread')
+  await one.keyboard.press('Enter')
+  await other.getByText('Bread', { exact: true }).click()
+  await one.getByText('✓ Bread').waitFor()
+  expect(await other.locator('li').allTextContents()).toEqual(['✓ Bread'])
 })
