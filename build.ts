@@ -3,7 +3,7 @@ import { join, relative } from 'node:path'
 import process from 'node:process'
 
 /**
- * Makes `dist/satchel`: the program, its migrations, its worker and the runtime in one file that
+ * Makes `dist/satchel`: the program, its migrations, its workers and the runtime in one file that
  * reads nothing from the folder it is started in (promises.md 44).
  */
 const OUTFILE = join(import.meta.dir, 'dist', 'satchel')
@@ -13,9 +13,11 @@ const DRAFT = `${OUTFILE}.${process.pid}`
 await Bun.build({
   root: import.meta.dir,
   // Workers are entry points of their own: an executable has no files to load them from.
-  entrypoints: ['src/main.ts', 'src/sqlite/checkpoint-worker.ts'].map((path) =>
-    join(import.meta.dir, path),
-  ),
+  entrypoints: [
+    'src/main.ts',
+    'src/sqlite/checkpoint-worker.ts',
+    'src/sqlite/migration-worker.ts',
+  ].map((path) => join(import.meta.dir, path)),
   target: 'bun',
   format: 'esm',
   bytecode: true,

@@ -85,6 +85,11 @@ export async function takeDataFolder(
       durability: config.memory ? 'none' : config.durability,
       report: (database, error) =>
         serverLog.error('The storage engine failed', { database, error }),
+      onMigration: (database, version) =>
+        serverLog.info('A database of an earlier version is copied and migrated', {
+          database,
+          version,
+        }),
     }),
   )
   let served: string | null = null

@@ -1,5 +1,6 @@
 import { platform } from 'node:os'
 import { basename, join } from 'node:path'
+import type { Migration } from '../../migrations/sqlite/index'
 import type { Clock } from '../clock'
 import { makeFolder } from '../disk'
 import type { Awaitable } from '../domain/store/records'
@@ -13,6 +14,7 @@ import { type Connection, openConnection } from './connection'
 import type { Durability } from './durability'
 import { openFailure, storageFailure } from './failure'
 import { publishGroup, sealGroup } from './group'
+import type { PageCaches } from './page-caches'
 import { prepareFile, requireSqlite, sqliteVersion } from './prepare'
 import { loadCommitted, loadId } from './state'
 import { SqliteReadTx } from './tx'
@@ -25,6 +27,10 @@ export interface DatabaseOptions {
   readonly onClose?: () => void
   /** Called with failures outside of requests: of a listener or a checkpoint, or an old SQLite. */
   readonly report?: (database: string, error: unknown) => void
+  /** The migrations, without which a file is not opened: those of this program. */
+  readonly migrations?: readonly Migration[]
+  /** The page caches that the database shares a budget with; without them it has full-sized ones. */
+  readonly caches?: PageCaches
 }
 
 /**
@@ -33,7 +39,7 @@ export interface DatabaseOptions {
  */
 export function openDatabase(name: string, folder: string, options: DatabaseOptions): Database {
   const file = join(folder, 'database.sqlite')
-  const { clock, durability, report } = options
+  const { clock, durability, report, migrations } = options
   using connections = new DisposableStack()
   const open = (mode: 'write' | 'read') =>
     connections.adopt(openConnection(file, mode, durability), (connection) => connection.close())
@@ -41,7 +47,7 @@ export function openDatabase(name: string, folder: string, options: DatabaseOpti
     makeFolder(folder)
     const writing = open('write')
     requireSqlite(sqliteVersion(writing), platform(), (sentence) => report?.(name, sentence))
-    prepareFile(writing, file, clock)
+    prepareFile(writing, file, clock, migrations)
     return serveDatabase({ name, file }, writing, open('read'), connections, options)
   } catch (error) {
     throw openFailure(error, file)
@@ -58,11 +64,12 @@ function serveDatabase(
   writing: Connection,
   reading: Connection,
   connections: DisposableStack,
-  { clock, durability, onClose, report }: DatabaseOptions,
+  { clock, durability, onClose, report, caches }: DatabaseOptions,
 ): Database {
   const id = loadId(writing)
   const committed = loadCommitted(writing)
   const snapshot = createSnapshot(reading)
+  const cache = caches?.add(writing, reading)
   const fail = (error: unknown) => report?.(name, error)
   const duties = createDuties()
   const commits = createCommits(name, committed.counters.revision, fail)
@@ -98,6 +105,7 @@ function serveDatabase(
       // The log stays, and the next start reads it.
       fail(error)
     } finally {
+      cache?.[Symbol.dispose]()
       owned.dispose()
       onClose?.()
     }
@@ -109,6 +117,7 @@ function serveDatabase(
     if (closing !== undefined) return Promise.reject(isClosing(name))
     const tx = new SqliteReadTx(reading, committed)
     try {
+      cache?.use()
       snapshot.take()
       const result = work(tx)
       if (result instanceof Promise) return endAfter(tx, result)
@@ -128,8 +137,11 @@ function serveDatabase(
     id,
     name,
     read,
-    write: (work, options) =>
-      closing === undefined ? writer.run(work, options) : Promise.reject(isClosing(name)),
+    write(work, options) {
+      if (closing !== undefined) return Promise.reject(isClosing(name))
+      cache?.use()
+      return writer.run(work, options)
+    },
     onCommit: (listener) => commits.listen(listener),
     commitsAfter: async (revision) => commits.after(revision),
     duty: (duty, granted) => duties.ask(duty, granted),

@@ -24,8 +24,17 @@ export function prepareFile(
   clock: Clock,
   list: readonly Migration[] = migrations,
 ): void {
-  migrate(connection, (version) => backUp(connection, file, `${file}.before-${version}`), list)
+  migrateFile(connection, file, list)
   if (connection.prepare('SELECT 1 FROM database').get() === null) insertDefaults(connection, clock)
+}
+
+/** Brings an older file to the newest version, after a copy beside it (`migrate`). */
+export function migrateFile(
+  connection: Connection,
+  file: string,
+  list: readonly Migration[],
+): void {
+  migrate(connection, (version) => backUp(connection, file, `${file}.before-${version}`), list)
 }
 
 export function sqliteVersion({ prepare }: Connection): string {
@@ -108,6 +117,13 @@ export function migrate(
     if (db.inTransaction) db.run('ROLLBACK')
     throw error
   }
+}
+
+/** The newest migration in a file of an earlier version; undefined for a new file and a current one. */
+export function versionBefore(db: Database, list: readonly Migration[]): string | undefined {
+  const applied = listApplied(db)
+  requireSameHistory(applied, list)
+  return applied.length < list.length ? applied.at(-1)?.name : undefined
 }
 
 interface Applied {

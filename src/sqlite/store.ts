@@ -8,15 +8,23 @@ import { SatchelError, quoted } from '../domain/value/error'
 import { randomToken } from '../domain/value/id'
 import { type DatabaseOptions, openDatabase } from './database'
 import { requireOwnLog } from './log-file'
+import { migrateApart } from './migration'
+import { createPageCaches } from './page-caches'
 import { openRegistry, renewIdentity } from './registry'
+
+export interface SqliteStoreOptions extends Omit<DatabaseOptions, 'caches' | 'onClose'> {
+  /** Called before the file of a database is migrated, with its version. */
+  readonly onMigration?: (database: string, version: string) => void
+}
 
 /**
  * The databases below `<folder>/databases`, one folder each (design.md §2). The caller holds the
  * lock of the data folder.
  */
-export function createSqliteStore(folder: string, options: DatabaseOptions): Store {
+export function createSqliteStore(folder: string, options: SqliteStoreOptions): Store {
   const root = join(folder, 'databases')
-  const open = new Map<string, Database>()
+  const open = new Map<string, Promise<Database>>()
+  const caches = createPageCaches()
   const leaving = new Set<string>()
   const syncRoot = () => (options.durability === 'none' ? undefined : syncPathNow(root))
   const leftovers = createLeftovers(root, syncRoot, (name, error) => options.report?.(name, error))
@@ -31,14 +39,25 @@ export function createSqliteStore(folder: string, options: DatabaseOptions): Sto
     throw new SatchelError('UNKNOWN_DATABASE', `There is no database ${quoted(name)} here`)
   }
 
-  async function opened(name: string): Promise<Database> {
+  function opened(name: string): Promise<Database> {
     const found = open.get(name)
     if (found !== undefined) return found
-    requireWhole(fileOf(name), hadData(name))
-    requireOwnLog(fileOf(name))
+    const opening = openNow(name)
+    open.set(name, opening)
+    opening.catch(() => {
+      if (open.get(name) === opening) open.delete(name)
+    })
+    return opening
+  }
+
+  async function openNow(name: string): Promise<Database> {
+    const file = fileOf(name)
+    requireWhole(file, hadData(name))
+    requireOwnLog(file)
+    const { durability, migrations, onMigration } = options
+    await migrateApart(file, durability, migrations, (version) => onMigration?.(name, version))
     const onClose = () => open.delete(name)
-    const database = openDatabase(name, folderOf(name), { ...options, onClose })
-    open.set(name, database)
+    const database = openDatabase(name, folderOf(name), { ...options, caches, onClose })
     try {
       registry.claim(database.id, name)
     } catch (error) {
@@ -46,6 +65,12 @@ export function createSqliteStore(folder: string, options: DatabaseOptions): Sto
       throw error
     }
     return database
+  }
+
+  /** One that could not be opened has closed itself. */
+  async function close(name: string): Promise<void> {
+    const database = await open.get(name)?.catch(() => undefined)
+    await database?.[Symbol.asyncDispose]()
   }
 
   /** True when a database was served from this folder: its secret key is made after its first rows. */
@@ -71,7 +96,7 @@ export function createSqliteStore(folder: string, options: DatabaseOptions): Sto
         if (options.durability !== 'none') [folderOf(name), root, folder].forEach(syncPathNow)
         return database
       } catch (error) {
-        await open.get(name)?.[Symbol.asyncDispose]()
+        await close(name)
         if (isNew && existsSync(folderOf(name))) await leftovers.discard(folderOf(name))
         throw error
       }
@@ -94,7 +119,7 @@ export function createSqliteStore(folder: string, options: DatabaseOptions): Sto
       requireKnown(name)
       leaving.add(name)
       try {
-        await open.get(name)?.[Symbol.asyncDispose]()
+        await close(name)
         await leftovers.discard(folderOf(name))
         registry.forget(name)
       } finally {
@@ -102,7 +127,8 @@ export function createSqliteStore(folder: string, options: DatabaseOptions): Sto
       }
     },
     async [Symbol.asyncDispose]() {
-      for (const database of Array.from(open.values())) await database[Symbol.asyncDispose]()
+      for (const name of Array.from(open.keys())) await close(name)
+      caches[Symbol.dispose]()
       await leftovers[Symbol.asyncDispose]()
       registry[Symbol.dispose]()
     },

@@ -10,6 +10,7 @@ import { killUploads } from './kill-uploads'
 import { killWriters } from './kill-writers'
 import { timeAddresses } from './known-addresses'
 import { canLoadLayer } from './layer'
+import { serveManyDatabases } from './many-databases'
 import { losePower, losePowerOfUploads } from './power-loss'
 import { findPython, runSchemathesis } from './schemathesis'
 import { timeSecrets } from './secret-times'
@@ -236,6 +237,13 @@ export const experiments: readonly Experiment[] = [
     unit: 'rounds',
     rounds: 10,
     run: (rounds, seed) => runTests(['test/promises/35'], rounds, seed, rounds),
+  },
+  {
+    promise: 35,
+    title: '100 databases of which 20 are busy take at most 300 MB and 20 threads',
+    unit: 'rounds',
+    rounds: 2,
+    run: (rounds) => serveManyDatabases(rounds),
   },
   {
     promise: 38,
