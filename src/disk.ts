@@ -60,6 +60,18 @@ export function inheritOwner(path: string): void {
   if (isNew) fchownSync(descriptor, uid, gid)
 }
 
+/** The number that the next file descriptor has, undefined when none is left. */
+export function nextDescriptor(): number | undefined {
+  try {
+    const descriptor = openSync('/dev/null', 'r')
+    closeSync(descriptor)
+    return descriptor
+  } catch (error) {
+    // Without `/dev/null` nothing can be said.
+    return hasErrno(error, 'EMFILE', 'ENFILE') ? undefined : 0
+  }
+}
+
 /** True for an error of the file system with one of these codes, such as `ENOENT`. */
 export function hasErrno(error: unknown, ...codes: readonly string[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code))

@@ -1,9 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { type Config, UsageError } from './config/config'
+import { watchDescriptors } from './descriptors'
 import { SatchelError } from './domain/value/error'
 import { serverLog } from './log/log'
 import type { SocketOwner } from './sync/session'
 import { flagName } from './config/settings'
+import { MOST_SEGMENTS } from './http/handler'
 
 /** A server that listens on its address. */
 export interface Listener {
@@ -20,7 +22,7 @@ type HttpServer = Bun.Server<SocketOwner>
 /** Answers requests. */
 export interface Application {
   /**
-   * `segments` are those of the path as they were sent, decoded; absent when some are empty. The
+   * `segments` are those of the path as they were sent, decoded; absent for unusual paths. The
    * response to a request that became a WebSocket is not sent.
    */
   fetch(
@@ -51,11 +53,62 @@ export async function listen(config: ListenConfig, application: Application): Pr
 }
 
 function listenPlain(config: ListenConfig, application: Application): Listener {
-  const server = serve(config, application, {})
+  const first = serve(config, application, {})
+  const port = first.port ?? config.port
+  const sockets = createSockets(first, () => serve({ ...config, port }, application, {}))
   return {
-    url: `http://${reachable(config.host)}:${server.port}`,
-    stop: (force) => (force ? server.stop(true) : drain(server)),
+    url: `http://${reachable(config.host)}:${port}`,
+    stop: (force = false) => sockets.stop(force),
     async reload() {},
+  }
+}
+
+/** The socket that listens, and former ones whose connections have not ended. */
+interface Sockets {
+  /** The successor accepts connections from now on; those of the former socket stay open until they end. */
+  replace(successor: HttpServer): void
+  stop(force: boolean): Promise<void>
+}
+
+/** While no file descriptors are left, nothing listens: accepting would fail in a busy loop. */
+function createSockets(first: HttpServer, open: () => HttpServer): Sockets {
+  let current: HttpServer | undefined = first
+  const retired = new Set<HttpServer>()
+  const descriptors = watchDescriptors({ exhausted: pause, available: resume })
+
+  function retire(former: HttpServer): void {
+    retired.add(former)
+    void former.stop().then(() => retired.delete(former))
+  }
+
+  function pause(limit: number | undefined): void {
+    serverLog.error(
+      'Too many files and connections are open: new connections are refused until some are closed. Raise the limit of open files (ulimit -n, LimitNOFILE)',
+      { limit },
+    )
+    if (current !== undefined) retire(current)
+    current = undefined
+  }
+
+  function resume(): void {
+    try {
+      current ??= open()
+      serverLog.info('New connections are accepted again')
+    } catch (error) {
+      serverLog.error('New connections cannot be accepted', { error })
+    }
+  }
+
+  return {
+    replace(successor) {
+      if (current !== undefined) retire(current)
+      current = successor
+    },
+    async stop(force) {
+      descriptors[Symbol.dispose]()
+      const all = current === undefined ? [...retired] : [current, ...retired]
+      await Promise.all(all.map((each) => (force ? each.stop(true) : drain(each))))
+    },
   }
 }
 
@@ -92,12 +145,11 @@ async function listenTls(
   application: Application,
   paths: Pair,
 ): Promise<Listener> {
-  const pair = await readPair(paths)
+  let pair = await readPair(paths)
   let tried = pair
   const port = findFreePort(config, application)
   const open = (tls: Pair) => serve({ ...config, port }, application, { tls, reusePort: true })
-  let server = open(pair)
-  const retired = new Set<HttpServer>()
+  const sockets = createSockets(open(pair), () => open(pair))
   let looking = Promise.resolve()
   const reload = () => (looking = looking.then(look))
 
@@ -106,28 +158,21 @@ async function listenTls(
     if (found.cert === tried.cert && found.key === tried.key) return
     tried = found
     try {
-      const successor = open(found)
-      retire(server)
-      server = successor
+      sockets.replace(open(found))
+      pair = found
       serverLog.info('The new certificate is in use')
     } catch (error) {
       serverLog.error('The new certificate cannot be used: the old one stays', { error })
     }
   }
 
-  function retire(former: HttpServer): void {
-    retired.add(former)
-    void former.stop().then(() => retired.delete(former))
-  }
-
   const timer = setInterval(() => void reload(), LOOK_EVERY_MS)
   return {
     url: `https://${reachable(config.host)}:${port}`,
-    async stop(force) {
+    async stop(force = false) {
       clearInterval(timer)
       await looking
-      const end = (each: HttpServer) => (force ? each.stop(true) : drain(each))
-      await Promise.all([server, ...retired].map(end))
+      await sockets.stop(force)
     },
     reload,
   }
@@ -154,17 +199,30 @@ async function read(setting: 'tlsCert' | 'tlsKey', path: string): Promise<string
   }
 }
 
-/** One path for each number of segments: their parameters are the only trace of the path as it was sent. */
+/** One path for each form that an address may have: parameters are the only trace of it as it was sent. */
 function pathsOf(application: Application) {
   const handle = (request: Bun.BunRequest, server: HttpServer) =>
     application.fetch(request, server, request.params)
-  const paths = Array.from({ length: MOST_SEGMENTS }, (_, count) =>
+  const withoutEmpty = Array.from({ length: MOST_SEGMENTS }, (_, count) =>
     Array.from({ length: count + 1 }, (_name, at) => `/:s${at}`).join(''),
   )
+  const paths = [...withoutEmpty, ...pathsWithEmpty()]
   return Object.fromEntries(paths.map((path) => [path, handle]))
 }
 
-const MOST_SEGMENTS = 12
+/** Repeated slashes collapse in paths up to this length; longer ones are refused, as they cannot be checked. */
+const MOST_WITH_EMPTY = 7
+
+/** The paths of this many segments in which any may be empty. */
+function pathsWithEmpty(): string[] {
+  let paths = ['']
+  return Array.from({ length: MOST_WITH_EMPTY }, (_, at) => {
+    paths = paths.flatMap((path) => [`${path}/:s${at}`, `${path}/`])
+    return paths
+  })
+    .flat()
+    .filter((path) => path !== '/')
+}
 
 function serve(
   { host, port }: ListenConfig,

@@ -1,5 +1,5 @@
 import { SQLiteError } from 'bun:sqlite'
-import { diskError, type DiskMessages } from '../disk'
+import { diskError, type DiskMessages, nextDescriptor } from '../disk'
 import { SatchelError } from '../domain/value/error'
 
 /** Translates an error of SQLite for the caller; other errors are returned unchanged. */
@@ -25,6 +25,13 @@ export function storageFailure(error: unknown): unknown {
       'The data folder is read-only: make it writable for the user of the server',
       { cause: error },
     )
+  }
+  // SQLite does not say why it cannot open a file.
+  if (code.startsWith('SQLITE_CANTOPEN') && nextDescriptor() === undefined) {
+    return new SatchelError('BUSY', 'Too many files are open here: repeat the request', {
+      retryAfter: 2,
+      cause: error,
+    })
   }
   if (/^SQLITE_(IOERR|CORRUPT|NOTADB|CANTOPEN)/.test(code)) {
     return new SatchelError(
