@@ -5,11 +5,6 @@ import type { Archive, PackedFile } from '../domain/transfer/archive'
 import type { ScratchFile } from '../domain/store/scratch'
 import { SatchelError, quoted } from '../domain/value/error'
 
-/** Files that unpack to more than this, in bytes, are checked for their ratio. */
-const HARMLESS = 16 * 2 ** 20
-/** Real files do not compress better than this (promises.md 36). */
-const MOST_RATIO = 200
-
 /**
  * Reads a zip by the directory at its end, and disposes the file when it is disposed itself. Throws
  * `INVALID_REQUEST` when it has none.
@@ -47,14 +42,11 @@ export async function openZip(file: ScratchFile): Promise<Archive> {
 async function* listFiles(zip: ZipFile): AsyncGenerator<PackedFile> {
   const entries = zip.eachEntry()
   let packed = 0
-  let unpacked = 0
   for (;;) {
     const { value: entry, done } = await explained(entries.next())
     if (done === true) return
     packed += entry.compressedSize
-    unpacked += entry.uncompressedSize
     requireReadable(entry)
-    if (isBomb(unpacked, packed)) throw refusal(`would be ${FAR_LARGER}`)
     // Files that lie in the same bytes would be unpacked again and again.
     if (packed > zip.fileSize) throw damaged('it claims to hold more than it does')
     if (entry.fileName.endsWith('/')) continue
@@ -70,8 +62,7 @@ async function* listFiles(zip: ZipFile): AsyncGenerator<PackedFile> {
 }
 
 function requireReadable(entry: Entry): void {
-  const { fileName, uncompressedSize: size, compressedSize } = entry
-  const name = quoted(fileName)
+  const name = quoted(entry.fileName)
   if (entry.isEncrypted())
     throw refusal(`has ${name} in it, which is encrypted: pack it without a password`)
   if (!entry.canDecodeFileData()) {
@@ -79,16 +70,7 @@ function requireReadable(entry: Entry): void {
       `has ${name} in it, which is packed in a way that is not read here: use "deflate" or "store"`,
     )
   }
-  if (isBomb(size, compressedSize)) {
-    throw refusal(`has ${name} in it, which would be ${FAR_LARGER}`)
-  }
 }
-
-function isBomb(unpacked: number, packed: number): boolean {
-  return unpacked > HARMLESS && unpacked > packed * MOST_RATIO
-}
-
-const FAR_LARGER = `more than ${MOST_RATIO} times larger when it is unpacked`
 
 /** The facts about a file that the library needs. */
 function entryOf({ name, size, packedSize, offset, method, crc }: PackedFile): Partial<Entry> {

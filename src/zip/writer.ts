@@ -1,4 +1,4 @@
-import { constants, crc32, createDeflateRaw, type DeflateRaw } from 'node:zlib'
+import { crc32, createDeflateRaw, type DeflateRaw } from 'node:zlib'
 import type { ArchiveWriter } from '../domain/transfer/archive'
 import { dataDescriptor, directoryEnd, directoryRecord, localHeader } from './records'
 
@@ -77,68 +77,33 @@ async function* counting(
 
 async function* deflate(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const packer = createDeflateRaw({ level: LEVEL })
-  const packed = { size: 0 }
-  const feeding = feed(packer, content, packed)
+  const feeding = feed(packer, content)
   feeding.catch((error: Error) => packer.destroy(error))
   try {
-    for await (const chunk of packer) {
-      const bytes = chunk as Uint8Array
-      packed.size += bytes.length
-      yield bytes
-    }
+    for await (const chunk of packer) yield chunk as Uint8Array
   } finally {
     packer.destroy()
     await feeding.catch(() => undefined)
   }
 }
 
-/**
- * Stops packing while the file would become so much smaller that a reader must take it for one that
- * was built to fill a disk: ours does.
- */
-async function feed(
-  packer: DeflateRaw,
-  content: AsyncIterable<Uint8Array>,
-  packed: { readonly size: number },
-): Promise<void> {
-  let size = 0
-  let isPacking = true
-  for await (const bytes of inSlices(content)) {
-    await unlessClosed(packer, (done) => packer.write(bytes, done))
-    size += bytes.length
-    const isWanted: boolean = size < LOOKED_AT || size < packed.size * (isPacking ? 100 : 50)
-    if (isWanted === isPacking) continue
-    isPacking = isWanted
-    const level = isPacking ? LEVEL : 0
-    await unlessClosed(packer, (done) => packer.params(level, constants.Z_DEFAULT_STRATEGY, done))
-  }
+/** Waits until each chunk was packed: its source may reuse the memory. */
+async function feed(packer: DeflateRaw, content: AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const bytes of content) await write(packer, bytes)
   packer.end()
 }
 
 /** Pending work of a closed stream never completes. */
-function unlessClosed(
-  stream: DeflateRaw,
-  begin: (done: (error?: Error | null) => void) => void,
-): Promise<void> {
+function write(packer: DeflateRaw, bytes: Uint8Array): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const closed = () => reject(new Error('the zip was cancelled'))
-  stream.once('close', closed)
-  begin((error) => (error ? reject(error) : resolve()))
-  return promise.finally(() => stream.off('close', closed))
+  packer.once('close', closed)
+  packer.write(bytes, (error) => (error ? reject(error) : resolve()))
+  return promise.finally(() => packer.off('close', closed))
 }
 
 /** How hard a file is packed. */
 const LEVEL = 6
-/** The number of bytes that are packed before the ratio is checked: the output comes late. */
-const LOOKED_AT = 2 ** 20
-/** How much goes in at once, in bytes. */
-const SLICE = 2 ** 16
-
-async function* inSlices(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  for await (const bytes of content) {
-    for (let at = 0; at < bytes.length; at += SLICE) yield bytes.subarray(at, at + SLICE)
-  }
-}
 
 /** In UTC, from 1980, in steps of two seconds. */
 function dosTime(now: number): number {

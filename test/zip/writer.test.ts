@@ -10,10 +10,6 @@ const FILES = [
   { name: 'blobs/two', content: 'Ünï 漢字 😀', size: Buffer.byteLength('Ünï 漢字 😀') },
 ]
 
-async function* asynchronous(chunks: Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  yield* chunks
-}
-
 /** The names and the bytes that another program finds in a zip. */
 async function readByPython(path: string): Promise<Record<string, string>> {
   const script =
@@ -45,19 +41,6 @@ test('a compressed file takes less room and reads the same', async () => {
   const size = loose.size
   const compressed = Bun.file(await makeZip(folder.path, FILES))
   expect(compressed.size).toBeLessThan(size / 20)
-})
-
-test('a file of one repeated byte is packed no tighter than the reader accepts', async () => {
-  using folder = temporaryFolder()
-  for (const size of [1, 3, 15, 17, 40]) {
-    const whole = Buffer.alloc(size * 2 ** 20, 'x')
-    for (const content of [whole, [whole].values()]) {
-      const given = Buffer.isBuffer(content) ? content : asynchronous(content)
-      const path = await makeZip(folder.path, [{ name: 'same', content: given, compress: true }])
-      expect((await readZip(path))['same']?.length).toBe(whole.length)
-      expect(Bun.file(path).size).toBeLessThan(whole.length / 20)
-    }
-  }
 })
 
 test('a source is released when the zip is cancelled', async () => {

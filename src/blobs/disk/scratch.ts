@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync, read, readSync } from 'node:fs'
-import { open, readdir, rm } from 'node:fs/promises'
+import { open, readdir, rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Clock } from '../../clock'
@@ -15,16 +15,28 @@ import type { Scratch, ScratchFile, ScratchWriter } from '../../domain/store/scr
 import { SatchelError } from '../../domain/value/error'
 import { randomToken } from '../../domain/value/id'
 
-/** Temporary files in `folder`, which only this user reads; their names begin with the time. */
-export function createDiskScratch(folder: string, clock: Clock): Scratch {
+/**
+ * Temporary files in `folder`, which only this user reads; their names begin with the time. `freeOn` gives
+ * the size and the free bytes of a disk.
+ */
+export function createDiskScratch(folder: string, clock: Clock, freeOn = spaceOf): Scratch {
   const pathOf = (name: string) => join(folder, requireName(name))
   const remove = (name: string) => rm(pathOf(name), { force: true })
+
+  async function available(): Promise<number> {
+    const { free, total } = await onDisk(async () => {
+      makeFolder(folder)
+      return await freeOn(folder)
+    })
+    return free - Math.min(KEPT_FREE, total * KEPT_SHARE)
+  }
 
   return {
     async create(extension) {
       const name = `${clock.now().toString(36)}-${randomToken(12)}.${extension}`
-      return await createWriter(folder, name, () => remove(name))
+      return await createWriter(folder, name, { remove: () => remove(name), available })
     },
+    available,
     open: async (name) => openFile(pathOf(name)),
     remove,
     async sweep(before, isUsed) {
@@ -40,13 +52,30 @@ export function createDiskScratch(folder: string, clock: Clock): Scratch {
   }
 }
 
+/** Free bytes of the disk that imports leave to everybody else, and of a small disk this share. */
+const KEPT_FREE = 64 * 2 ** 20
+const KEPT_SHARE = 0.05
+/** A file asks for the free space after this many bytes. */
+const ASK_EVERY = 8 * 2 ** 20
+
+/** In bytes. */
+interface Space {
+  readonly free: number
+  readonly total: number
+}
+
+async function spaceOf(folder: string): Promise<Space> {
+  const { bavail, blocks, bsize } = await statfs(folder)
+  return { free: bavail * bsize, total: blocks * bsize }
+}
+
 /** How much text is written at once, in UTF-16 units. */
 const WRITE_UNITS = 64 * 1024
 
 async function createWriter(
   folder: string,
   name: string,
-  remove: () => Promise<void>,
+  { remove, available }: { remove: () => Promise<void>; available: () => Promise<number> },
 ): Promise<ScratchWriter> {
   const file = await onDisk(async () => {
     makeFolder(folder)
@@ -57,6 +86,7 @@ async function createWriter(
   })
   let buffered = ''
   let size = 0
+  let sizeWhenAsked = 0
   let isKept = false
 
   async function flush(): Promise<void> {
@@ -67,6 +97,12 @@ async function createWriter(
 
   async function append(bytes: Uint8Array): Promise<void> {
     size += bytes.length
+    if (size - sizeWhenAsked >= ASK_EVERY) {
+      if ((await available()) < bytes.length) {
+        throw new SatchelError('STORAGE_FULL', FULL)
+      }
+      sizeWhenAsked = size
+    }
     await onDisk(() => file.appendFile(bytes))
   }
 
@@ -160,8 +196,10 @@ async function onDisk<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
+const FULL =
+  'The disk of the data folder is full, and a temporary copy of the file needs room there: nothing was imported or exported'
+
 const MESSAGES: DiskMessages = {
-  STORAGE_FULL:
-    'The disk of the data folder is full, and a temporary copy of the file needs room there: nothing was imported or exported',
+  STORAGE_FULL: FULL,
   READ_ONLY: 'The data folder cannot be written: nothing was imported or exported',
 }

@@ -10,6 +10,8 @@ export interface Scratch {
   open(name: string): Promise<ScratchFile>
   /** Removes a file, if it exists. */
   remove(name: string): Promise<void>
+  /** How many bytes may still be stored where the database is, without those that others need to go on. */
+  available(): Promise<number>
   /**
    * Removes the files that were created before `before` (ms) and that `isUsed` does not claim.
    * Younger ones may belong to another process that has not recorded them yet.
@@ -22,7 +24,7 @@ export interface ScratchWriter extends AsyncDisposable {
   readonly name: string
   /** In bytes, without text that is still buffered. */
   readonly size: number
-  /** Throws `STORAGE_FULL` or `READ_ONLY`. */
+  /** Throws `STORAGE_FULL`, before nothing is left for others, or `READ_ONLY`. */
   write(piece: string | Uint8Array): Promise<void>
   /** Completes the file: from now on it survives a crash and can be opened. */
   finish(): Promise<void>

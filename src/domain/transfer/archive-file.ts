@@ -57,6 +57,16 @@ export async function findFiles(archive: Archive): Promise<ArchiveFiles> {
   return { data, blobs, contents }
 }
 
+/** The bytes of the NDJSON parts, unpacked. */
+export function sizeOfLists({ data, blobs }: ArchiveFiles): number {
+  return data.size + (blobs?.size ?? 0)
+}
+
+/** The bytes of all contents, unpacked. */
+export function sizeOfContents({ contents }: ArchiveFiles): number {
+  return contents.values().reduce((sum, { size }) => sum + size, 0)
+}
+
 const CONTENTS = 'blobs/'
 const CONTENT = /^blobs\/([\da-f]{64})$/
 /** Entries that programs add besides the packed files. */

@@ -1,9 +1,16 @@
 import type { Archive, TransferContext } from './archive'
 import { SatchelError } from '../value/error'
-import { type ArchiveFiles, findFiles, readArchive } from './archive-file'
+import {
+  type ArchiveFiles,
+  findFiles,
+  readArchive,
+  sizeOfContents,
+  sizeOfLists,
+} from './archive-file'
 import { FILE, type Item, type PartLimits } from './entry'
 import { type Target, type TextFormat, readItems } from './text-file'
 import { nextTurn } from '../value/turn'
+import { requireSpace } from './spool'
 import type { ScratchWriter } from '../store/scratch'
 import { isRecord } from '../value/value'
 
@@ -66,6 +73,8 @@ async function openArchive(
   await scratch.finish()
   const archive = undo.use(await context.archives.open(await context.scratch.open(scratch.name)))
   const files = await findFiles(archive)
+  // The lines of both lists are written to a spool, and then to the tables.
+  await requireSpace(context.scratch, 2 * sizeOfLists(files) + sizeOfContents(files))
   const parts = undo.move()
   return {
     items: readArchive(archive, files, limits),

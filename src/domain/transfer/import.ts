@@ -9,7 +9,7 @@ import { type OpenedArchive, openFile } from './import-file'
 import type { Target } from './text-file'
 import { applyOwners, changesOwners } from './application'
 import type { TransferContext } from './archive'
-import { type SpoolWriter, createSpool, openSpool } from './spool'
+import { type SpoolWriter, createSpool, openSpool, requireSpace } from './spool'
 import type { TableSchema } from '../value/schema'
 import type { Database, WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
@@ -65,6 +65,7 @@ export async function importFile(
   const size = spool.size + bytes
   const contents = await examine(context, spool.name, tables, (done) => stages.examined(done, size))
   await checkArchive(archive, (done) => stages.examined(spool.size + done, size))
+  if (!isDryRun) await requireSpace(scratch, size)
   const { signal } = options
   const plan = { declared, hasOwners, archive, size, now, progress: stages.applied, signal }
   if (isAtomic && !isDryRun) await applyAtOnce(context, spool.name, plan)

@@ -39,6 +39,20 @@ export async function createSpool(scratch: Scratch): Promise<SpoolWriter> {
   }
 }
 
+/** Throws `STORAGE_FULL` unless there is room for this many bytes (promises.md 36). */
+export async function requireSpace(scratch: Scratch, bytes: number): Promise<void> {
+  const available = await scratch.available()
+  if (bytes <= available) return
+  throw new SatchelError(
+    'STORAGE_FULL',
+    `The import needs about ${inMegabytes(bytes)} on the disk of the data folder, where ${inMegabytes(Math.max(0, available))} can be used: nothing was imported`,
+  )
+}
+
+function inMegabytes(bytes: number): string {
+  return `${Math.ceil(bytes / 1e6)} MB`
+}
+
 /** How much is read at once, in bytes: no more than a fraction of a unit of work. */
 const READ_BYTES = 16 * 1024
 
