@@ -12,6 +12,11 @@ export const CLOSE_ARRAY = 0x5d
 export const OPEN_OBJECT = 0x7b
 export const CLOSE_OBJECT = 0x7d
 
+/** True for the bytes between the tokens of JSON. */
+export function isSpace(byte: number | undefined): boolean {
+  return byte === SPACE || byte === NEWLINE || byte === RETURN || byte === TAB
+}
+
 /**
  * The index of the quote that closes a string, or -1 when the bytes end before it. `from` lies
  * inside the string, not behind a backslash.

@@ -4,13 +4,10 @@ import {
   CLOSE_ARRAY,
   CLOSE_OBJECT,
   COMMA,
-  NEWLINE,
   OPEN_ARRAY,
   OPEN_OBJECT,
   QUOTE,
-  RETURN,
-  SPACE,
-  TAB,
+  isSpace,
 } from './bytes'
 import { findJsonFault } from './syntax'
 import { describePosition, positionAt, type Position } from '../value/position'
@@ -149,7 +146,7 @@ function lastSpace(bytes: Uint8Array, at: number): number {
   let last = at
   for (;;) {
     const next = bytes[last + 1]
-    if (next !== SPACE && next !== NEWLINE && next !== RETURN && next !== TAB) return last
+    if (!isSpace(next)) return last
     last++
   }
 }

@@ -8,13 +8,10 @@ import {
   closingQuote,
   COLON,
   COMMA,
-  NEWLINE,
   OPEN_ARRAY,
   OPEN_OBJECT,
   QUOTE,
-  RETURN,
-  SPACE,
-  TAB,
+  isSpace,
 } from './bytes'
 import { decodeUtf8, type JsonLimits, JsonScan, parseScanned } from './scan'
 import { findJsonFault } from './syntax'
@@ -189,7 +186,7 @@ function markLength(bytes: Uint8Array): number {
 function skipSpace(bytes: Uint8Array, from: number): number {
   for (let at = from; ; at++) {
     const byte = bytes[at]
-    if (byte !== SPACE && byte !== NEWLINE && byte !== RETURN && byte !== TAB) return at
+    if (!isSpace(byte)) return at
   }
 }
 
