@@ -59,11 +59,12 @@ async function seedSatchel(ground: Ground): ReturnType<Seeds['satchel']> {
   const { folder, options, signal, say } = ground
   const data = join(folder, `satchel-${options.rows}`)
   const record = `${data}.client.json`
-  if (existsSync(record)) {
-    return { data, client: JSON.parse(await readFile(record, 'utf8')) as Client }
-  }
+  const build = await hashOf(options.satchel)
+  const known = await readRecord(record)
+  // Another build may have other tables.
+  if (known?.build === build) return { data, client: known.client }
   say(`seeding Satchel with ${options.rows} objects`)
-  await rm(data, { recursive: true, force: true })
+  for (const path of [record, data]) await rm(path, { recursive: true, force: true })
   const settings = { executable: options.satchel, data, signal }
   let client: Client
   {
@@ -74,8 +75,24 @@ async function seedSatchel(ground: Ground): ReturnType<Seeds['satchel']> {
     await postAll(satchel, '/all/thousand', thousand())
     client = satchel.client
   }
-  await writeFile(record, JSON.stringify(client))
+  await writeFile(record, JSON.stringify({ build, client } satisfies SeedRecord))
   return { data, client }
+}
+
+/** The record beside the data of an earlier run. */
+interface SeedRecord {
+  /** The hash of the executable that made it. */
+  readonly build: string
+  readonly client: Client
+}
+
+async function readRecord(path: string): Promise<SeedRecord | undefined> {
+  if (!existsSync(path)) return undefined
+  return JSON.parse(await readFile(path, 'utf8')) as SeedRecord
+}
+
+async function hashOf(path: string): Promise<string> {
+  return Bun.hash(await readFile(path)).toString(16)
 }
 
 /** Stores the texts of objects, a thousand per request. */
