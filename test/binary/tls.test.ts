@@ -47,35 +47,51 @@ async function untilShown(url: string, name: string): Promise<void> {
   })
 }
 
+/** The executable with the certificate `first` in a folder that has `second` too, to renew it with. */
+async function setup({ wrapper = [] }: { readonly wrapper?: readonly string[] } = {}) {
+  await using undo = new AsyncDisposableStack()
+  const { path } = undo.use(temporaryFolder())
+  for (const name of ['first', 'second']) makeCertificate(path, name)
+  const files = ['--tls-cert', 'first.crt', '--tls-key', 'first.key']
+  const server = undo.use(await serve({ cwd: path, wrapper }, files))
+  const parts = undo.move()
+  return {
+    server,
+    folder: path,
+    url: server.ready.url,
+    port: Number(new URL(server.ready.url).port),
+    renew: (extension: 'crt' | 'key') =>
+      renameSync(join(path, `second.${extension}`), join(path, `first.${extension}`)),
+    [Symbol.asyncDispose]: () => parts.disposeAsync(),
+  }
+}
+
 test.if(canMakeCertificates)(
   'serves https and takes a renewed certificate without refusing a connection',
   async () => {
-    using folder = temporaryFolder()
-    makeCertificate(folder.path, 'first')
-    makeCertificate(folder.path, 'second')
-    const files = ['--tls-cert', 'first.crt', '--tls-key', 'first.key']
-    await using server = await serve({ cwd: folder.path }, files)
-    const { url } = server.ready
+    await using served = await setup()
+    const { server, url, port, renew } = served
     expect(url).toStartWith('https://127.0.0.1:')
     const tls = { rejectUnauthorized: false }
     expect((await fetch(`${url}/health`, { tls })).status).toBe(200)
     expect(await shownName(url)).toBe('first')
 
-    renameSync(join(folder.path, 'second.crt'), join(folder.path, 'first.crt'))
+    renew('crt')
     // Between the two files the pair does not fit: the old one stays.
     await Bun.sleep(1500)
     expect(await shownName(url)).toBe('first')
-    renameSync(join(folder.path, 'second.key'), join(folder.path, 'first.key'))
+    renew('key')
     await untilShown(url, 'second')
     expect((await fetch(`${url}/health`, { tls })).status).toBe(200)
 
-    const { port } = new URL(url)
     using other = temporaryFolder()
-    const refused = await satchel(['serve', '--port', port], { cwd: other.path })
+    const refused = await satchel(['serve', '--port', String(port)], { cwd: other.path })
     expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('is in use') })
     makeCertificate(other.path, 'third')
     const third = ['--tls-cert', 'third.crt', '--tls-key', 'third.key']
-    const refusedTls = await satchel(['serve', '--port', port, ...third], { cwd: other.path })
+    const refusedTls = await satchel(['serve', '--port', String(port), ...third], {
+      cwd: other.path,
+    })
     expect(refusedTls).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('is in use') })
 
     server.kill('SIGTERM')
@@ -91,14 +107,9 @@ test.if(canMakeCertificates)(
 test.if(canMakeCertificates)(
   'a renewed certificate closes no open connection',
   async () => {
-    using folder = temporaryFolder()
-    makeCertificate(folder.path, 'first')
-    makeCertificate(folder.path, 'second')
-    const files = ['--tls-cert', 'first.crt', '--tls-key', 'first.key']
-    await using server = await serve({ cwd: folder.path }, files)
-    const { url } = server.ready
-    const { port } = new URL(url)
-    const socket = connect({ port: Number(port), host: '127.0.0.1', rejectUnauthorized: false })
+    await using served = await setup()
+    const { server, url, port, renew } = served
+    const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false })
     const chunks: Buffer[] = []
     socket.on('data', (bytes: Buffer) => chunks.push(bytes))
     const closed = new Promise((resolve) => socket.once('close', resolve))
@@ -109,9 +120,8 @@ test.if(canMakeCertificates)(
     })
     await new Promise((resolve) => live.addEventListener('open', resolve))
 
-    for (const extension of ['crt', 'key']) {
-      renameSync(join(folder.path, `second.${extension}`), join(folder.path, `first.${extension}`))
-    }
+    renew('crt')
+    renew('key')
     await untilShown(url, 'second')
     await Bun.sleep(500)
     socket.write('ose\r\n\r\n')
@@ -131,16 +141,12 @@ test.if(canMakeCertificates)(
 test.if(canMakeCertificates && Bun.which('setsid') !== null)(
   'SIGHUP reloads the certificates of a service, which has no terminal',
   async () => {
-    using folder = temporaryFolder()
-    makeCertificate(folder.path, 'first')
-    makeCertificate(folder.path, 'second')
-    const files = ['--tls-cert', 'first.crt', '--tls-key', 'first.key']
-    await using server = await serve({ cwd: folder.path, wrapper: ['setsid'] }, files)
-    for (const extension of ['crt', 'key']) {
-      renameSync(join(folder.path, `second.${extension}`), join(folder.path, `first.${extension}`))
-    }
+    await using served = await setup({ wrapper: ['setsid'] })
+    const { server, url, renew } = served
+    renew('crt')
+    renew('key')
     server.kill('SIGHUP')
-    await untilShown(server.ready.url, 'second')
+    await untilShown(url, 'second')
     server.kill('SIGTERM')
     expect(await server.exited).toBe(0)
   },
@@ -172,13 +178,11 @@ test.if(canMakeCertificates)(
 test.if(canMakeCertificates)(
   'blobs come and go over https, whole and in ranges, in flat memory',
   async () => {
-    using folder = temporaryFolder()
-    makeCertificate(folder.path, 'first')
-    const files = ['--tls-cert', 'first.crt', '--tls-key', 'first.key']
-    await using server = await serve({ cwd: folder.path }, files)
-    const address = `${server.ready.url}/main/blob`
+    await using served = await setup()
+    const { server, url, folder } = served
+    const address = `${url}/main/blob`
     const { stdout: token } = await satchel(['token', '--sub', 'alice@example.com'], {
-      cwd: folder.path,
+      cwd: folder,
     })
     const tls = { rejectUnauthorized: false }
     const headers = { authorization: `Bearer ${token.trim()}` }
