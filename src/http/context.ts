@@ -8,6 +8,7 @@ import type { AccessEntry } from '../log/log'
 import type { Networks } from '../net/networks'
 import type { Bodies } from './body/body'
 import type { Unsent } from './body/unsent'
+import type { Uploads } from './body/uploads'
 import type { UploadTimeout } from './body/upload-timeout'
 import type { OriginPolicy } from './cors'
 import type { Limiter } from './rate-limits'
@@ -17,6 +18,7 @@ export interface HttpContext {
   readonly hosts: Hosts
   readonly clock: Clock
   readonly bodies: Bodies
+  readonly uploads: Uploads
   readonly unsent: Unsent
   readonly blobs: BlobContext
   /** How much one request may write. */
@@ -34,8 +36,6 @@ export interface HttpContext {
   isReady(): boolean
   /** Writes one line of the access log. */
   access(entry: AccessEntry): void
-  /** Logs that the reader of an answer did not receive all of it. */
-  brokenOff(requestId: string, reason: string): void
   /** Logs an error whose details the caller must not see. */
   failure(requestId: string, error: unknown): void
 }

@@ -28,15 +28,8 @@ const BUDGET_OF_PARSED = 96 * 1024 * 1024
 const SMALL = 64 * 1024
 /** Garbage is collected after this many bytes of large bodies were parsed. */
 const COLLECT_AFTER_PARSED = 16 * 1024 * 1024
-/** The memory of a slow upload, whose chunks are small, and of a fast one. */
-const SLOW_UPLOAD = 64 * 1024
-const FAST_UPLOAD = 512 * 1024
-/** The upload budget of one sender: enough for a hundred uploads at once, and less than all of it. */
-const BUDGET_OF_SENDER = 56 * 1024 * 1024
 /** JSON of at most so many bytes is parsed at once: it takes about ten milliseconds at the worst. */
 const AT_ONCE = 512 * 1024
-/** Garbage is collected after this many bytes were uploaded. */
-const COLLECT_AFTER_UPLOADED = 128 * 1024 * 1024
 
 /** Reads request bodies within the limits of a request and the memory budget of the server. */
 export interface Bodies {
@@ -46,18 +39,10 @@ export interface Bodies {
   json<T>(request: Request, work: JsonWork<T>): Promise<T>
   /** The body as text of at most `maxBytes`, for small forms. */
   text(request: Request, maxBytes: number): Promise<string>
-  /** Reserves memory to stream an upload of this sender. Throws `BUSY` when none is left. */
-  beginUpload(sender: string): UploadBudget
 }
 
 /** Takes a parsed body and its size in bytes. */
 type JsonWork<T> = (value: unknown, bytes: number) => Promise<T>
-
-/** The memory of an upload that streams to the disk. Disposing it releases the memory. */
-export interface UploadBudget extends Disposable {
-  /** Counts the bytes of a chunk. Throws `BUSY` when a fast upload finds no memory left. */
-  readonly consume: (bytes: number) => void
-}
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?(?:json|x?-?tson)\s*(?:;|$)/i
 
@@ -67,9 +52,6 @@ export function createBodies(limits: BodyLimits): Bodies {
   let parsedMemory = 0
   const waitingForMemory: { readonly weight: number; readonly enter: () => void }[] = []
   let parsedBytes = 0
-  let uploadMemory = 0
-  const uploadMemoryBySender = new Map<string, number>()
-  let uploadedBytes = 0
 
   async function withBytes<T>(
     request: Request,
@@ -168,36 +150,6 @@ export function createBodies(limits: BodyLimits): Bodies {
 
     text: (request, maxBytes) =>
       withBytes(request, Math.min(maxBytes, limits.bytes), async (bytes) => decode(bytes)),
-
-    beginUpload(sender) {
-      let memory = 0
-      const reserve = (to: number) => {
-        const ofSender = (uploadMemoryBySender.get(sender) ?? 0) + to - memory
-        if (ofSender > BUDGET_OF_SENDER) throw tooMany()
-        uploadMemoryBySender.set(sender, ofSender)
-        uploadMemory += to - memory
-        memory = to
-      }
-      // Uploads have a budget of their own: one that takes hours must not block other bodies.
-      if (uploadMemory + SLOW_UPLOAD > BUDGET) throw tooMany()
-      reserve(SLOW_UPLOAD)
-      return {
-        consume(bytes) {
-          if (memory === SLOW_UPLOAD && bytes > SLOW_UPLOAD) reserve(FAST_UPLOAD)
-          uploadedBytes += bytes
-          if (uploadedBytes < COLLECT_AFTER_UPLOADED) return
-          uploadedBytes = 0
-          // Chunks that wait for the disk live so long that the collector would keep them.
-          Bun.gc(true)
-        },
-        [Symbol.dispose]() {
-          uploadMemory -= memory
-          const ofSender = (uploadMemoryBySender.get(sender) ?? 0) - memory
-          if (ofSender > 0) uploadMemoryBySender.set(sender, ofSender)
-          else uploadMemoryBySender.delete(sender)
-        },
-      }
-    },
   }
 }
 
@@ -267,7 +219,8 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-function tooMany(): SatchelError {
+/** The error when a budget of memory is spent. */
+export function tooMany(): SatchelError {
   return new SatchelError('BUSY', 'Too many large bodies at once: repeat the request', {
     retryAfter: 2,
   })

@@ -35,7 +35,7 @@ export async function receiveUpload(http: HttpContext, upload: Upload): Promise<
   if (length !== undefined && length > room.bytes) throw room.refuse()
   using held = new DisposableStack()
   held.use(await http.hosts.hold(host.name))
-  const memory = held.use(http.bodies.beginUpload(`${host.database.id} ${actor.subject}`))
+  const memory = held.use(http.uploads.begin(`${host.database.id} ${actor.subject}`))
   const consumers = [memory.consume]
   for (const { whose, left } of room.quotas) {
     const payer = `${whose} ${host.database.id} ${whose === 'user' ? actor.subject : ''}`
