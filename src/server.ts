@@ -11,6 +11,7 @@ import { newSecret } from './domain/value/secret'
 import { createApp } from './http/app'
 import { createBodies } from './http/body/body'
 import { createUnsent } from './http/body/unsent'
+import { createUploads } from './http/body/uploads'
 import { createLimiter } from './http/rate-limits'
 import { createLive, type Live } from './sync/live'
 import { type Application, listen } from './listen'
@@ -197,6 +198,7 @@ function createApplication(
       hosts: folder.hosts,
       clock,
       bodies: createBodies({ bytes, depth, values, properties }),
+      uploads: createUploads(),
       unsent: createUnsent(),
       limits: createLimiter(config.rateLimits ?? RATE_LIMITS, clock, isLimited),
       live,
@@ -212,7 +214,6 @@ function createApplication(
       version,
       isReady: () => isReady,
       access: (entry) => logs.access(entry),
-      brokenOff: (requestId, reason) => httpLog.info('An answer broke off', { requestId, reason }),
       failure: (requestId, error) => httpLog.error('A request failed', { requestId, error }),
     },
     config.domain,

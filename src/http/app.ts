@@ -25,7 +25,11 @@ export function createApp(http: HttpContext, domain: string | null): Handler {
   const app = new Elysia({ name: 'satchel', normalize: false })
     .onError(({ error, code, request }) => {
       const call = callOf(request)
-      if (code === 'NOT_FOUND') return noRouteAnswer(call, methodsAt(call.path))
+      try {
+        if (code === 'NOT_FOUND') return noRouteAnswer(http, call, methodsAt(call.path))
+      } catch (limitExceeded) {
+        return errorAnswer(call, publicError(http, call, limitExceeded))
+      }
       const shown = publicError(http, call, error)
       return call.refuse?.(call, shown) ?? errorAnswer(call, shown)
     })
@@ -59,7 +63,7 @@ export function createApp(http: HttpContext, domain: string | null): Handler {
   /** Lists the methods of a path (RFC 9110 §9.3.7). Preflight requests were answered before. */
   function answerOptions(call: Call): Response {
     const methods = methodsAt(call.path)
-    if (methods.length === 0) return noRouteAnswer(call, methods)
+    if (methods.length === 0) return noRouteAnswer(http, call, methods)
     return answer(call, null, { status: 204, type: null, headers: allow(methods) })
   }
 
@@ -83,7 +87,9 @@ function isShortTable(path: string, parameters: Readonly<Record<string, string>>
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE']
 
-function noRouteAnswer(call: Call, methods: readonly string[]): Response {
+/** Throws `TOO_MANY_REQUESTS` after too many such calls. */
+function noRouteAnswer(http: HttpContext, call: Call, methods: readonly string[]): Response {
+  http.limits.other(call)
   if (methods.length === 0) {
     const sentence = 'There is no route at this address: see /openapi'
     return errorAnswer(call, new SatchelError('UNKNOWN_ROUTE', sentence))

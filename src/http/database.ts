@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia'
+import { SatchelError } from '../domain/value/error'
 import type { Host } from '../host/host'
 import { type Call, callOf, segment } from './call'
 import type { HttpContext } from './context'
@@ -15,8 +16,20 @@ export function database(http: HttpContext) {
   })
 }
 
-/** The database that the first path segment names, at once when it is open. Throws `UNKNOWN_DATABASE`. */
+/**
+ * The database that the first path segment names, at once when it is open. Throws `UNKNOWN_DATABASE`, and
+ * `TOO_MANY_REQUESTS` after too many unknown names.
+ */
 export function hostOf(http: HttpContext, call: Call): Host | Promise<Host> {
   const name = segment(call, 0)
-  return http.hosts.findOpen(name) ?? http.hosts.open(name)
+  return http.hosts.findOpen(name) ?? openHost(http, call, name)
+}
+
+async function openHost(http: HttpContext, call: Call, name: string): Promise<Host> {
+  try {
+    return await http.hosts.open(name)
+  } catch (error) {
+    if (error instanceof SatchelError && error.code === 'UNKNOWN_DATABASE') http.limits.other(call)
+    throw error
+  }
 }

@@ -5,6 +5,7 @@ import { SatchelError } from '../domain/value/error'
 import type { SocketOwner } from '../sync/session'
 import { isIPv4, isIPv6, networkOf, type Networks } from '../net/networks'
 import { errorAnswer, publicError } from './answer'
+import { SERVER_FAILED } from './body/json-stream'
 import type { Room } from './body/unsent'
 import { type Call, enterCall, segment } from './call'
 import type { HttpContext } from './context'
@@ -19,7 +20,7 @@ export interface Routes {
   router(request: Request): Awaitable<Response>
 }
 
-/** The segments of a path as they were sent, decoded, in their order. */
+/** The segments of a path that are not empty, as they were sent, decoded, in their order. */
 export type Segments = Readonly<Record<string, string>>
 
 export interface Handler {
@@ -49,7 +50,8 @@ export function createHandler(http: HttpContext, routes: Routes, domain: string 
   }
 
   function respond(call: RequestCall, segments: Segments | undefined): Awaitable<Response> {
-    if (segments !== undefined) requireSamePath(call.sent.url, segments)
+    if (segments === undefined) requireCheckable(call.sent.url)
+    else requireSamePath(call.sent.url, segments)
     readAddress(call, domain)
     const origin = call.sent.headers.get('origin')
     return origin === null || isProviderForm(call) || isInvitationForm(call, origin)
@@ -74,19 +76,26 @@ export function createHandler(http: HttpContext, routes: Routes, domain: string 
     return errorAnswer(call, publicError(http, call, error))
   }
 
-  /** Writes the line of the call; the response itself is given back. */
+  /** Writes the line of the call, that of a stream when it has ended; the response itself is given back. */
   function log(call: RequestCall, response: Response): Response {
-    call.settle()
+    const status = call.isUpgraded ? SWITCHING_PROTOCOLS : response.status
+    const isStream = call.settle()
+    if (isStream && call.method !== 'HEAD') call.ended = (reason) => write(call, status, reason)
+    else write(call, status, undefined)
+    return response
+  }
+
+  function write(call: RequestCall, status: number, brokenOff: string | undefined): void {
     http.access({
       requestId: call.id,
       method: call.method,
       path: shortened(call.path),
-      status: call.isUpgraded ? SWITCHING_PROTOCOLS : response.status,
+      status: brokenOff === undefined ? status : statusOf(brokenOff),
       duration: performance.now() - call.started,
       subject: call.subject,
       code: call.code,
+      brokenOff,
     })
-    return response
   }
 
   /** The database whose list of origins applies; undefined when the path names none. */
@@ -124,6 +133,8 @@ class RequestCall implements Call {
   quota: Call['quota'] = undefined
   refuse: Call['refuse'] = undefined
   isUpgraded = false
+  /** Called when a streamed answer has ended. */
+  ended: ((brokenOff: string | undefined) => void) | undefined = undefined
   readonly #server: Server<SocketOwner>
   readonly #http: HttpContext
   #address: string | undefined = undefined
@@ -162,17 +173,24 @@ class RequestCall implements Call {
     return (this.#room ??= this.#http.unsent.open({
       caller: () => callerOf(this),
       pending: () => this.#server.pendingRequests,
-      brokenOff: (reason) => this.#http.brokenOff(this.id, reason),
+      ended: (reason) => this.ended?.(reason),
     }))
   }
 
-  /** Releases the memory of the answer unless a stream has it. */
-  settle(): void {
-    this.#room?.settle()
+  /** Releases the memory of the answer unless a stream has it; returns true when one has. */
+  settle(): boolean {
+    return this.#room?.settle() ?? false
   }
 }
 
 const SWITCHING_PROTOCOLS = 101
+
+/** As nginx logs a reader who left. The status that was sent says nothing about the rest. */
+const READER_LEFT = 499
+
+function statusOf(brokenOff: string): number {
+  return brokenOff === SERVER_FAILED ? 500 : READER_LEFT
+}
 
 /** The caller whose unsent answers are counted together: a subject of a database, or a network. */
 function callerOf(call: Call): string {
@@ -198,16 +216,45 @@ function requestIds(): () => string {
  * segments than the request: a proxy would have checked another path than the one that is served.
  */
 function requireSamePath(url: string, segments: Segments): void {
-  const begin = pathStart(url)
-  const mark = url.indexOf('?', begin)
-  const path = mark === -1 ? url.slice(begin + 1) : url.slice(begin + 1, mark)
-  const resolved = path.split('/')
+  const resolved = segmentsOf(url)
   const sent = Object.values(segments)
   const isSame =
     sent.length === resolved.length &&
     resolved.every((segment, at) => segment === sent[at] || decodesTo(segment, sent[at]))
-  if (isSame) return
-  throw new SatchelError(
+  if (!isSame) throw resolvedPath()
+}
+
+/** The segments that are not empty: repeated slashes collapse. */
+function segmentsOf(url: string): string[] {
+  const begin = pathStart(url)
+  const mark = url.indexOf('?', begin)
+  const path = mark === -1 ? url.slice(begin + 1) : url.slice(begin + 1, mark)
+  const segments = path.split('/')
+  return segments.includes('') ? segments.filter((segment) => segment !== '') : segments
+}
+
+/**
+ * Throws `INVALID_REQUEST` for a path that came in an unknown form, unless it is served as it is: the root,
+ * and those too long for any route.
+ */
+function requireCheckable(url: string): void {
+  const segments = segmentsOf(url)
+  if (segments.length === 0 || segments.length > MOST_SEGMENTS) return
+  const path = `/${segments.join('/')}`
+  const isClean = url.startsWith(path, pathStart(url))
+  throw isClean
+    ? resolvedPath()
+    : new SatchelError(
+        'INVALID_REQUEST',
+        'The address repeats slashes too often: use single slashes',
+      )
+}
+
+/** The longest path whose segments are checked. */
+export const MOST_SEGMENTS = 12
+
+function resolvedPath(): SatchelError {
+  return new SatchelError(
     'INVALID_REQUEST',
     'The address has a segment "." or ".." or a backslash: percent-encode a backslash as %5C',
   )

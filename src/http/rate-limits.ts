@@ -24,6 +24,8 @@ export interface Limiter {
   request(call: Call, host: Host, subject: string | null): void
   /** Counts a sync of one local database of this subject (protocol.md §4.3). */
   sync(call: Call, host: Host, subject: string | null, identity: string): void
+  /** Counts a call of the documentation or of an unknown address for the network of the caller, once. */
+  other(call: Call): void
   /** Counts a token that is about to be issued to this subject. */
   token(call: Call, host: Host, subject: string): void
   /** Counts a step of a login with a provider, or another page. */
@@ -54,10 +56,12 @@ export function createLimiter(limits: RateLimits, clock: Clock, isOn: () => bool
   }
 
   return {
-    request: (call, host, subject) =>
-      spend(call, READS.has(call.method) ? 'reads' : 'writes', host, subject),
+    request: (call, host, subject) => spend(call, kindOf(call), host, subject),
     sync: (call, host, subject, identity) =>
       spend(call, 'syncs', host, `${identity} ${subject ?? networkOf(call.address)}`),
+    other(call) {
+      if (call.quota === undefined) spend(call, kindOf(call), null, null)
+    },
     token: (call, host, subject) => spend(call, 'tokens', host, subject),
     login: (call) => spend(call, 'logins', null, null),
 
@@ -83,6 +87,10 @@ export function quotaHeaders({ limit, remaining, reset }: Quota): Record<string,
 }
 
 const READS = new Set(['GET', 'HEAD'])
+
+function kindOf({ method }: Call): RateLimitName {
+  return READS.has(method) ? 'reads' : 'writes'
+}
 
 /** Errors for wrong credentials, as opposed to missing permissions. */
 const FAILURES: ReadonlySet<ErrorCode> = new Set([

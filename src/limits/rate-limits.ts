@@ -28,14 +28,14 @@ export const RATE_LIMITS = {
     count: 200,
     window: MINUTE,
     what: 'requests that read',
-    counts: '`GET` and `HEAD` of data, users and public keys',
+    counts: '`GET` and `HEAD` of data, users, public keys, `/openapi` and unknown addresses',
     per: CALLER,
   },
   writes: {
     count: 100,
     window: MINUTE,
     what: 'requests that write',
-    counts: '`POST`, `PUT` and `DELETE` of data and users',
+    counts: 'other methods for data, users and unknown addresses',
     per: CALLER,
   },
   syncs: {

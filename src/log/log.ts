@@ -18,13 +18,16 @@ export interface AccessEntry {
   readonly method: string
   /** The raw path, without the query. */
   readonly path: string
+  /** 499 when the reader of a stream left before its end, 500 when the server could not go on. */
   readonly status: number
-  /** From the first byte to the answer, in ms. */
+  /** From the first byte of the request to the answer, or to the end of a stream, in ms. */
   readonly duration: number
   /** The user or client that called, when known. */
   readonly subject?: string | null
   /** The closed error code of a refusal. */
   readonly code?: string | undefined
+  /** Why the reader did not receive the whole answer. */
+  readonly brokenOff?: string | undefined
 }
 
 /** A mail that is printed to the terminal (design.md §2 Development). */
@@ -104,11 +107,12 @@ const JSON_LINES = {
   },
   // Written by hand, because every request pays for this line.
   request(time: string, access: AccessEntry): string {
-    const { requestId, method, path, status, duration, subject, code } = access
+    const { requestId, method, path, status, duration, subject, code, brokenOff } = access
     return (
       `{"time":"${time}","level":"info","logger":"access","requestId":"${requestId}"` +
       `,"method":${text(method)},"path":${text(path)},"status":${status},"ms":${rounded(duration)}` +
       (subject === undefined || subject === null ? '' : `,"subject":${text(subject)}`) +
+      (brokenOff === undefined ? '' : `,"brokenOff":${text(brokenOff)}`) +
       (code === undefined ? '}' : `,"code":"${code}"}`)
     )
   },
@@ -136,9 +140,12 @@ const TEXT_LINES = {
     ]
     return ['', ...frame, ''].map(escapeControls).join('\n')
   },
-  request(time: string, { method, path, status, duration, subject, code }: AccessEntry): string {
+  request(time: string, access: AccessEntry): string {
+    const { method, path, status, duration, subject, code, brokenOff } = access
     const caller = subject === undefined || subject === null ? '' : `  ${subject}`
-    const why = code === undefined ? '' : `  ${code}`
+    const why =
+      (brokenOff === undefined ? '' : `  broken off: ${brokenOff}`) +
+      (code === undefined ? '' : `  ${code}`)
     return escapeControls(
       `${timeOfDay(time)} ${status}  ${method.padEnd(6)} ${path}  ${rounded(duration)} ms${caller}${why}`,
     )

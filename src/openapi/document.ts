@@ -186,10 +186,15 @@ function describe({ operationId, parameters = [] }: Route): object {
       ...(operation.parameters ?? []),
     ],
     ...(body === undefined ? {} : { requestBody: { required: true, content: body } }),
-    responses: withQuota(answers, tag !== 'service' && tag !== 'blobs'),
+    responses: withQuota(answers, isCounted(operation)),
     security: securityOf(operation),
     ...(typeof caller === 'string' ? {} : { 'x-required-scopes': caller }),
   }
+}
+
+/** True when the requests of a route are counted by the rate limits. */
+function isCounted({ tag, refusals = [] }: Operation): boolean {
+  return tag === 'service' ? refusals.includes('TOO_MANY_REQUESTS') : tag !== 'blobs'
 }
 
 function descriptionOf({ description, caller, curl }: Operation): string {

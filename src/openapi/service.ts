@@ -61,6 +61,7 @@ export const SERVICE_OPERATIONS: Operations = {
         content: { 'text/html': { schema: { type: 'string' } } },
       },
     },
+    refusals: ['TOO_MANY_REQUESTS'],
   },
   describeInterface: {
     tag: 'service',
@@ -74,6 +75,7 @@ export const SERVICE_OPERATIONS: Operations = {
         content: { 'application/json': { schema: DOCUMENT } },
       },
     },
+    refusals: ['TOO_MANY_REQUESTS'],
   },
   loadAsset: {
     tag: 'service',
@@ -97,7 +99,7 @@ export const SERVICE_OPERATIONS: Operations = {
         },
       },
     },
-    refusals: ['UNKNOWN_ROUTE'],
+    refusals: ['UNKNOWN_ROUTE', 'TOO_MANY_REQUESTS'],
   },
 }
 

@@ -1,4 +1,8 @@
 import { describe, expect, test } from 'bun:test'
+import { connect } from 'node:net'
+import { clientAddress } from '../../src/http/handler'
+import { parseNetworks } from '../../src/net/networks'
+import { until } from '../timing'
 import { ALICE, callerOf, exchange, readAnswer, setupData } from './setup'
 
 const FILLED = { id: 'a', title: 'x' }
@@ -20,12 +24,15 @@ describe('addresses', () => {
       '//main/public/plain/a',
       '/main//public/plain/a',
       '/main/public///plain//a',
-      '////main//public//plain//a?x=//',
+      '//main//public//plain/a?x=//',
     ]) {
       const { text } = await exchange(server.url, get(path, host))
       expect(text).toStartWith('HTTP/1.1 200')
       expect(text).toEndWith('{"id":"a","title":"x","realmId":"rlm-public","owner":null}')
     }
+    const often = await exchange(server.url, get('////main//public//plain//a', host))
+    expect(often.statuses).toEqual([400])
+    expect(often.text).toContain('The address repeats slashes too often')
     const list = await callerOf(`${server.url}//main/`).get('/public/plain?title=x//y')
     expect(list).toMatchObject({ status: 200, text: '[]' })
     const posted = await callerOf(`${server.main}/`, server.root.token).post('/all/plain', {
@@ -86,6 +93,13 @@ describe('a path that means another one when it is resolved', () => {
       '/main/public/plain/a/.',
       '/main/public/plain/a/b/..',
       '/..',
+      '/a/b/c/d/e/f/g/h/../../../../../../../../main/public/plain/a',
+      '/main//my/../public/plain/a',
+      '//main/my/%2e%2e/public/plain',
+      '////main//my/../public/plain/a',
+      '/main/my//../public/plain/a',
+      '/main/public/plain//./a',
+      '/main//public\\plain/a',
     ]) {
       const { text, statuses } = await exchange(server.url, get(path))
       expect({ path, statuses }).toEqual({ path, statuses: [400] })
@@ -116,6 +130,46 @@ test('the access log shortens a long path', async () => {
   const line = server.lines.find((each) => each.includes('xxxx'))
   expect(line).toContain(`"path":"/main/public/plain/${'x'.repeat(981)}…"`)
   expect(line!.length).toBeLessThan(1_300)
+})
+
+describe('the access log of a stream', () => {
+  async function setupList() {
+    const server = await setupData()
+    const text = 'x'.repeat(10_000)
+    const objects = Array.from({ length: 1_000 }, () => ({ text }))
+    await server.root.post('/public/items', objects, { prefer: 'return=minimal' })
+    const lines = () =>
+      server.lines
+        .map((line) => JSON.parse(line) as Record<string, unknown>)
+        .filter(({ method, path }) => method !== 'POST' && path === '/main/public/items')
+    return { ...server, lists: lines }
+  }
+
+  test('has its status when it was sent to the end', async () => {
+    await using server = await setupList()
+    expect((await server.anyone.get('/public/items')).status).toBe(200)
+    await until(() => server.lists().length === 1)
+    expect(server.lists()).toMatchObject([{ status: 200 }])
+    expect(server.lists()[0]).not.toHaveProperty('brokenOff')
+  })
+
+  test('says that it broke off when its reader left, and not 200', async () => {
+    await using server = await setupList()
+    const { hostname, port } = new URL(server.url)
+    const socket = connect(Number(port), hostname)
+    socket.write('GET /main/public/items HTTP/1.1\r\nHost: x\r\n\r\n')
+    await new Promise((resolve) => socket.once('data', resolve))
+    expect(server.lists()).toEqual([])
+    socket.destroy()
+    await until(() => server.lists().length === 1)
+    expect(server.lists()).toMatchObject([{ status: 499, brokenOff: 'the reader disconnected' }])
+  })
+
+  test('has the answer to HEAD at once', async () => {
+    await using server = await setupList()
+    expect((await server.anyone.send('HEAD', '/public/items')).status).toBe(200)
+    expect(server.lists()).toMatchObject([{ method: 'HEAD', status: 200 }])
+  })
 })
 
 describe('with --domain', () => {
@@ -300,5 +354,55 @@ describe('every answer', () => {
       answers.map(({ headers }) => headers.get('x-request-id') ?? ''),
     )
     expect(server.lines.slice(before).join('\n')).not.toContain('secret')
+  })
+})
+
+const PROXIES = parseNetworks('10.0.0.0/8,fd00::/8')!
+const PROXY = '10.1.2.3'
+
+const through = (forwarded: string, peer = PROXY, proxies: typeof PROXIES | null = PROXIES) =>
+  clientAddress(peer, new Headers({ 'x-forwarded-for': forwarded }), proxies)
+
+describe('the address of a caller (design.md §2)', () => {
+  test('is that of the socket, in one form', () => {
+    const none = new Headers()
+    expect(clientAddress('198.51.100.7', none, null)).toBe('198.51.100.7')
+    expect(clientAddress('::ffff:198.51.100.7', none, PROXIES)).toBe('198.51.100.7')
+    expect(clientAddress('2001:DB8::1', none, PROXIES)).toBe('2001:db8::1')
+    expect(clientAddress(undefined, none, PROXIES)).toBe('')
+  })
+
+  test('is never what a caller that is no trusted proxy says', () => {
+    expect(through('203.0.113.9', '198.51.100.7')).toBe('198.51.100.7')
+    expect(through('203.0.113.9', PROXY, null)).toBe(PROXY)
+  })
+
+  test('is the last one that the chain of trusted proxies vouches for', () => {
+    expect(through('203.0.113.9')).toBe('203.0.113.9')
+    expect(through('203.0.113.9, 10.9.9.9')).toBe('203.0.113.9')
+    expect(through('1.1.1.1, 203.0.113.9')).toBe('203.0.113.9')
+    expect(through('1.1.1.1, 203.0.113.9, 10.9.9.9', '::ffff:10.1.2.3')).toBe('203.0.113.9')
+    expect(through('203.0.113.9, fd00::5', 'fd00::1')).toBe('203.0.113.9')
+  })
+
+  test.each([
+    ['203.0.113.9:4711', '203.0.113.9'],
+    ['[2001:db8::9]:4711', '2001:db8::9'],
+    ['[2001:DB8::9]', '2001:db8::9'],
+    ['2001:db8::9', '2001:db8::9'],
+    ['::ffff:203.0.113.9', '203.0.113.9'],
+  ])('is read from %s', (forwarded, address) => {
+    expect(through(forwarded)).toBe(address)
+  })
+
+  test.each(['', ' ', 'unknown', '_hidden', '203.0.113.999', '203.0.113.9 evil', '<script>', ','])(
+    'is that of the proxy when it says %p',
+    (forwarded) => {
+      expect(through(forwarded)).toBe(PROXY)
+    },
+  )
+
+  test('is that of the outermost proxy when all are trusted', () => {
+    expect(through('10.5.5.5, 10.6.6.6')).toBe('10.5.5.5')
   })
 })

@@ -121,7 +121,7 @@ describe('reads and writes', () => {
 
   test('are not counted without a limit', async () => {
     await using server = await setupData({ rateLimits: 'reads=1/1m,writes=1/1m,logins=1/1m' })
-    for (const path of ['/health', '/ready', '/', '/openapi', '/openapi/json']) {
+    for (const path of ['/health', '/ready', '/']) {
       for (let times = 0; times < 3; times++) {
         const answer = await fetch(server.url + path)
         await answer.arrayBuffer()
@@ -133,8 +133,23 @@ describe('reads and writes', () => {
     const upload = () => alice.send('PUT', '/blob/abc', { body: 'x' })
     expect(await statuses(3, upload)).toEqual(of(200, 3))
     expect(await statuses(3, () => alice.get('/blob/1:none'))).toEqual(of(404, 3))
-    expect(await statuses(3, () => server.anyone.get('/no/such/address'))).toEqual(of(404, 3))
-    expect(await statuses(3, () => server.anyone.send('PATCH', '/my/plain'))).toEqual(of(405, 3))
+  })
+
+  test('of the documentation and of unknown addresses are counted for the network', async () => {
+    await using server = await setupData({ rateLimits: 'reads=3/1m,writes=2/1m' })
+    const anyone = callerOf(server.url)
+    expect(await statuses(2, () => anyone.get('/openapi/json'))).toEqual([200, 200])
+    expect(quotaOf(await anyone.get('/main/my/plain/a/b/c'))?.remaining).toBe(0)
+    for (const path of ['/openapi/json', '/no/such/address/x', '/elsewhere/all/plain', '/a/b']) {
+      expect((await anyone.get(path)).status).toBe(429)
+    }
+    expect((await server.anyone.get('/public/plain')).status).toBe(429)
+    expect(await statuses(3, () => anyone.send('PATCH', '/main/my/plain'))).toEqual([405, 405, 429])
+    expect((await anyone.send('POST', '/elsewhere/my/plain', { body: {} })).status).toBe(429)
+    // Neither those with a token nor the probes of an operator.
+    const alice = await server.as(ALICE)
+    expect((await alice.get('/my/plain')).status).toBe(200)
+    expect((await anyone.get('/health')).status).toBe(200)
   })
 })
 

@@ -51,10 +51,12 @@ export interface StreamRoom {
   handOver(cut: () => void): void
   /** Counts bytes that the reader accepted. */
   accepted(bytes: number): void
-  /** Logs that the reader did not receive the whole answer. */
-  brokenOff(reason: string): void
-  release(): void
+  /** Called when the stream has ended; `reason` says why the reader did not receive all of it. */
+  release(reason?: string): void
 }
+
+/** The reason when an error of the server ended a stream. */
+export const SERVER_FAILED = 'the server could not go on'
 
 export interface StreamOptions {
   /** Called with the error when the stream fails, unless the reader disconnected. */
@@ -83,10 +85,10 @@ export function pacedStream(
   let timer = setTimeout(stalled, stall)
   room?.handOver(() => breakOff('others needed its memory'))
 
-  function end(): void {
+  function end(reason?: string): void {
     isOver = true
     clearTimeout(timer)
-    room?.release()
+    room?.release(reason)
   }
 
   function stalled(): void {
@@ -95,8 +97,7 @@ export function pacedStream(
 
   function breakOff(reason: string): void {
     if (isOver) return
-    end()
-    room?.brokenOff(reason)
+    end(reason)
     fail(new Error(reason))
   }
 
@@ -122,8 +123,7 @@ export function pacedStream(
           timer = setTimeout(stalled, stall)
         } catch (error) {
           if (isOver) return
-          end()
-          room?.brokenOff('the server could not go on')
+          end(SERVER_FAILED)
           failed(error)
           // In the turn in which the response began, Bun would print the error.
           await nextTurn()
@@ -131,9 +131,7 @@ export function pacedStream(
         }
       },
       cancel() {
-        if (isOver) return
-        end()
-        room?.brokenOff('the reader disconnected')
+        if (!isOver) end('the reader disconnected')
       },
     },
     { highWaterMark: 0 },

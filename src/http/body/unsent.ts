@@ -32,8 +32,8 @@ export interface RoomOwner {
   readonly caller: () => string
   /** How many requests the server has not answered completely. */
   readonly pending: () => number
-  /** Logs that the reader did not receive the whole answer, and why. */
-  readonly brokenOff: (reason: string) => void
+  /** Called when a stream has ended; `reason` says why the reader did not receive all of it. */
+  readonly ended: (reason: string | undefined) => void
 }
 
 /** The memory of one answer from before it is read until its reader has accepted it. */
@@ -42,8 +42,8 @@ export interface Room extends StreamRoom {
   reserve(bytes: number): void
   /** The text as a body: a counted stream when it is large. Throws as `resize`, unless `isDone`. */
   bodyOf(text: string, isDone: boolean): string | ReadableStream<Uint8Array>
-  /** Releases the memory unless a stream has it. */
-  settle(): void
+  /** Releases the memory unless a stream has it; returns true when one has. */
+  settle(): boolean
 }
 
 interface Reservation {
@@ -105,7 +105,7 @@ export function createUnsent({ stalledMs = STALLED_MS } = {}): Unsent {
     Bun.gc(true)
   }
 
-  function open({ caller, pending, brokenOff }: RoomOwner): Room {
+  function open({ caller, pending, ended }: RoomOwner): Room {
     let reservation: Reservation | undefined
     const isSmall = (bytes: number) =>
       bytes <= UNCOUNTED || (bytes <= MEDIUM && bytes * pending() <= BUDGET_OF_MEDIUM)
@@ -159,17 +159,18 @@ export function createUnsent({ stalledMs = STALLED_MS } = {}): Unsent {
         reservation.acceptedBytes += bytes
       },
 
-      brokenOff,
-
-      release() {
+      release(reason) {
         if (reservation === undefined) return
-        streams.delete(reservation)
+        const isStream = streams.delete(reservation)
         add(reservation, -reservation.bytes)
         reservation = undefined
+        if (isStream) ended(reason)
       },
 
       settle() {
-        if (reservation?.cut === undefined) room.release()
+        if (reservation?.cut !== undefined) return true
+        room.release()
+        return false
       },
     }
     return room
@@ -196,8 +197,8 @@ function sendBytes(bytes: Buffer<ArrayBuffer>, room: Room): ReadableStream<Uint8
     return part
   }
   const failed = () => undefined
-  const release = () => {
-    room.release()
+  const release = (reason?: string) => {
+    room.release(reason)
     if (bytes.length === bytes.buffer.byteLength) bytes.buffer.transfer(0)
   }
   return pacedStream(nextPart, { failed, room: { ...room, resize: () => undefined, release } })

@@ -30,6 +30,7 @@ export function openapiRoutes(http: HttpContext, app: () => AnyElysia): AnyElysi
     .get(
       '/openapi',
       async ({ request }) => {
+        http.limits.other(callOf(request))
         const { page, PAGE_POLICY } = await import('../../openapi/page')
         return answer(callOf(request), page(await findAssets()), {
           type: 'text/html;charset=utf-8',
@@ -41,6 +42,7 @@ export function openapiRoutes(http: HttpContext, app: () => AnyElysia): AnyElysi
     .get(
       '/openapi/json',
       async ({ request }) => {
+        http.limits.other(callOf(request))
         document ??= await describeInterface()
         return answer(callOf(request), document, { headers: { 'Cache-Control': REVALIDATE } })
       },
@@ -50,6 +52,7 @@ export function openapiRoutes(http: HttpContext, app: () => AnyElysia): AnyElysi
       '/openapi/assets/:asset',
       async ({ request }) => {
         const call = callOf(request)
+        http.limits.other(call)
         const { served } = await findAssets()
         const asset = served.get(segment(call, 2))
         if (asset === undefined) {

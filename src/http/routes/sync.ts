@@ -131,9 +131,8 @@ function withRelease(room: StreamRoom, released: () => void): StreamRoom {
     resize: (bytes) => room.resize(bytes),
     handOver: (cut) => room.handOver(cut),
     accepted: (bytes) => room.accepted(bytes),
-    brokenOff: (reason) => room.brokenOff(reason),
-    release() {
-      room.release()
+    release(reason) {
+      room.release(reason)
       released()
     },
   }

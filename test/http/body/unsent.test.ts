@@ -6,11 +6,11 @@ const MIB = 1024 * 1024
 const LARGE = 'x'.repeat(16 * MIB)
 
 function openRoom(unsent: Unsent, { caller = 'alice', pending = 1 } = {}) {
-  const reasons: string[] = []
+  const reasons: (string | undefined)[] = []
   const room = unsent.open({
     caller: () => caller,
     pending: () => pending,
-    brokenOff: (reason) => reasons.push(reason),
+    ended: (reason) => void reasons.push(reason),
   })
   return { room, reasons }
 }
@@ -39,9 +39,11 @@ describe('the memory of unsent answers', () => {
   test('is free when the answer was read, cancelled or never begun', async () => {
     const unsent = createUnsent()
     const text = 'ä'.repeat(MIB)
-    const read = new Response(openRoom(unsent).room.bodyOf(text, false))
+    const whole = openRoom(unsent)
+    const read = new Response(whole.room.bodyOf(text, false))
     expect(unsent.reserved).toBe(2 * MIB)
     expect(await read.text()).toBe(text)
+    expect(whole.reasons).toEqual([undefined])
     const left = openRoom(unsent)
     const stream = new Response(left.room.bodyOf(text, false)).body!
     await stream.getReader().cancel()
@@ -49,7 +51,7 @@ describe('the memory of unsent answers', () => {
     const { room } = openRoom(unsent)
     room.reserve(MIB)
     expect(unsent.reserved).toBe(MIB)
-    room.settle()
+    expect(room.settle()).toBe(false)
     expect(unsent.reserved).toBe(0)
   })
 
