@@ -44,7 +44,7 @@ export async function serveManyDatabases(rounds: number): Promise<Finding> {
 }
 
 interface Base {
-  /** Lists, reads or writes; resolves to the status. */
+  /** Reads a page, reads or writes; resolves to the status. */
   useOnce(n: number): Promise<number>
 }
 
@@ -76,7 +76,7 @@ async function fill({ url, commands }: Executable, name: string): Promise<Base> 
   }
   return {
     useOnce(n) {
-      if (n % 10 === 0) return send('GET', '/my/items')
+      if (n % 10 === 0) return send('GET', '/my/items?$limit=1000')
       const id = `o${(n * 7919) % OBJECTS}`
       return n % 5 === 0
         ? send('POST', '/my/items', { id, text, n })
