@@ -133,10 +133,10 @@ export const SETTINGS = {
   ),
   maxEntries: rare(10_000, count, 'entries', 'the maximum number of index entries of an object'),
   maxRequestEntries: rare(
-    500_000,
+    200_000,
     count,
     'entries',
-    'the maximum number of index entries of the objects in a request',
+    'the maximum number of index entries of the objects in a request, and of those that it replaces',
   ),
   maxBlob: rare(1024 * MIB, amount, 'bytes', 'the largest blob'),
   maxSilence: rare(60, count, 'seconds', 'how long the upload of a blob may stall'),

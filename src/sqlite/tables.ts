@@ -127,6 +127,12 @@ export function objectTable(number: number): string {
   return `o_${number}`
 }
 
+/** A statement for each table: its text is made and hashed once, which takes as long as to bind a row. */
+export function perTable(make: (name: string) => string): (table: { number: number }) => string {
+  const texts: string[] = []
+  return ({ number }) => (texts[number] ??= make(objectTable(number)))
+}
+
 /** The columns of a `StoredObject`, and of a `TimedObject`, with the sum. */
 export const COLUMNS = 'seq, key, realm, owner, revision, value, sum'
 export const TIMED_COLUMNS = `${COLUMNS}, entered, updated_at AS updated, stamps`

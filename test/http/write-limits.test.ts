@@ -48,6 +48,25 @@ test('as much as the limits allow is stored, and the rows of owners do not count
   expect((await alice.get('/my/realms')).body).toHaveLength(4)
 })
 
+test('a request replaces no more index entries than it may write', async () => {
+  await using server = await setupData(LIMITS)
+  const alice = await server.as(ALICE)
+  const tagged = (from: number, tags: readonly string[]) =>
+    many(6, (n) => ({ id: `${from + n}`, tags }))
+  const tags = many(5, String)
+  for (const from of [0, 6])
+    expect((await alice.post('/my/items', tagged(from, tags))).status).toBe(200)
+  const bare = [...tagged(0, []), ...tagged(6, [])]
+  const { status, body } = await alice.post('/my/items', bare)
+  expect(status).toBe(422)
+  expect(body).toMatchObject({ code: 'UNPROCESSABLE', reason: 'maxRequestEntries' })
+  expect((await alice.get('/my/items?tags=1')).body).toHaveLength(12)
+  // Entries that stay are not replaced.
+  const kept = [...tagged(0, tags), ...tagged(6, [])].map((one) => ({ ...one, done: true }))
+  expect((await alice.post('/my/items', kept)).status).toBe(200)
+  expect((await alice.get('/my/items?tags=1')).body).toHaveLength(6)
+})
+
 test('a request whose caller disconnects stores nothing', async () => {
   await using server = await setupData()
   const { port, hostname } = new URL(server.url)

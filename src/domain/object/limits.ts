@@ -15,7 +15,7 @@ export interface WriteLimits {
   readonly maxRows: number
   /** Index entries of one object. */
   readonly maxEntries: number
-  /** Index entries of all objects in a request. */
+  /** Index entries of all objects in a request, and those that it removes from replaced objects. */
   readonly maxRequestEntries: number
   /** Properties of one object, those of the objects inside it included. */
   readonly maxProperties: number
@@ -78,6 +78,24 @@ export function createEntryLimiter(
     throw refusal(
       'maxRequestEntries',
       `The objects of a request may have ${maxRequestEntries} index entries, and ${nameOf(path)} exceeds that`,
+    )
+  }
+}
+
+/**
+ * Counts the index entries that one unit removes from the objects that it replaces. The result is
+ * called before they are removed, and throws `UNPROCESSABLE` for those that are too many.
+ */
+export function createRemovalLimiter({
+  maxRequestEntries,
+}: WriteLimits): (removed: number) => void {
+  let total = 0
+  return (removed) => {
+    total += removed
+    if (total <= maxRequestEntries) return
+    throw refusal(
+      'maxRequestEntries',
+      `A request may replace ${maxRequestEntries} index entries of stored objects, and this one exceeds that`,
     )
   }
 }

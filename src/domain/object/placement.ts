@@ -20,10 +20,17 @@ export function place(
     const owner = draft.owner !== undefined ? draft.owner : defaultOwner(writing, realm, previous)
     const key = draft.key ?? newKey(tx, table, realm)
     requirePrivatePlace(table, key, realm.id)
+    if (isComplete(draft, realm, owner)) return { draft, key, realm, owner, previous }
     const path = table.primaryKey?.[0] ?? ''
     const fields = { ...(draft.key === undefined ? { [path]: key } : {}), realmId: realm.id, owner }
     return { draft: withFields(draft, fields), key, realm, owner, previous }
   })
+}
+
+/** True for a draft that names its place: then there is nothing to write into it. */
+function isComplete({ key, realmId, owner: given }: Draft, realm: Realm, owner: string | null) {
+  // The realm of a private key is known without being in the object.
+  return key !== undefined && !key.startsWith('#') && realmId === realm.id && given === owner
 }
 
 /**
@@ -76,8 +83,17 @@ function realmFor(
 }
 
 /** The realm that a draft names, or the private one of the writer. */
-function namedRealm({ tx, subject, isGlobal }: Writing, { realmId }: Draft): Awaitable<Realm> {
-  const id = realmId ?? subject
+function namedRealm(writing: Writing, { realmId }: Draft): Awaitable<Realm> {
+  const id = realmId ?? writing.subject
+  const known = writing.knownRealms?.get(id)
+  if (known !== undefined) return known
+  return andThen(findRealm(writing, id), (realm) => {
+    writing.knownRealms?.set(id, realm)
+    return realm
+  })
+}
+
+function findRealm({ tx, subject, isGlobal }: Writing, id: string): Awaitable<Realm> {
   if (id === subject && !id.startsWith('rlm')) return tx.realms.ensure(id)
   if (isGlobal && !id.startsWith('rlm')) return tx.realms.ensure(requireUserId(id))
   return andThen(tx.realms.find(id), (found) => {

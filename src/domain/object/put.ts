@@ -1,19 +1,21 @@
 import { type Access, accessAfter, accessOf } from '../access/access'
 import { authorizePut, needsReadableRefs, requireReadableRefs } from './authorize'
-import type { ObjectPut, TimedObject } from '../store/objects'
+import type { ObjectPut, TimedObject, Traces } from '../store/objects'
 import { PUBLIC_REALM_REF } from '../store/realms'
 import type { Draft } from './draft'
 import { place } from './placement'
 import { andThen, type Awaitable } from '../store/records'
 import { replacedStamps } from './stamps'
+import { type KnownKeys, replacementOf, tracesOf } from './traces'
 import { parseStored } from '../value/value'
-import { tracesOf } from './traces'
 import { type Placement, type RowRules, type Writing, rulesOf } from './writing'
 
 /** Objects of ordinary tables are looked up and written this many at a time. */
 const BATCH = 500
-/** A batch is written early when its objects have so many index entries, which take memory. */
-const BATCH_ENTRIES = 5_000
+/** A batch is written early when it changes so many index entries, which take memory. */
+const BATCH_ENTRIES = 50_000
+/** An object with more index entries is written in a batch. */
+const FEW_ENTRIES = 16
 
 /**
  * Puts drafts into their table, each in its place, by the rules of the table and, for a writer
@@ -24,25 +26,25 @@ const BATCH_ENTRIES = 5_000
 export function putDrafts(writing: Writing, drafts: readonly Draft[]): Awaitable<string[]> {
   const rules = rulesOf(writing.rulesByTable, writing.table)
   if (rules !== undefined) return putRows(writing, rules, drafts)
-  const [draft] = drafts
-  if (draft === undefined || drafts.length > 1) return putAll(writing, drafts)
-  return andThen(insertNew(writing, draft), (text) =>
-    text === undefined ? putAll(writing, drafts) : [text],
-  )
+  return putAll(drafts.length > 1 ? { ...writing, knownRealms: new Map() } : writing, drafts)
 }
 
 /**
- * Writes a single object as a new one, without looking for one that it would replace. Undefined, with
- * nothing written, where that needs a look: `putAll` decides then.
+ * Writes a draft as a new object, without looking for one that it would replace. Undefined, with
+ * nothing written, where that needs a look: `replaceSome` decides then.
  */
 function insertNew(writing: Writing, draft: Draft): Awaitable<string | undefined> {
   const { tx, table, now } = writing
+  if (writing.offload !== undefined) return undefined
   // Without a realm, that of the object there would count.
-  if (draft.realmId === undefined || writing.offload !== undefined) return undefined
+  if (draft.realmId === undefined && draft.key !== undefined) return undefined
   return andThen(place(writing, draft, undefined), (placement) => {
     if (!writing.isGlobal && !mayInsert(writing, placement)) return undefined
     if (needsReadableRefs(writing, placement)) return undefined
-    const inserted = tx.objects.insert(table, putOf(writing, placement), now)
+    const put = putOf(writing, placement)
+    // Many entries are written faster together with those of other objects.
+    if (heldBy(put) > FEW_ENTRIES) return undefined
+    const inserted = tx.objects.insert(table, put, now)
     return andThen(inserted, (isNew) => (isNew ? placement.draft.text : undefined))
   })
 }
@@ -57,44 +59,91 @@ function mayInsert(writing: Writing, placement: Placement): boolean {
   }
 }
 
-/** Objects of ordinary tables do not change permissions, so they are written in batches. */
-async function putAll(given: Writing, drafts: readonly Draft[]): Promise<string[]> {
-  const { tx, table, now } = given
+/**
+ * Objects of ordinary tables do not change permissions. Most are new: they are written one after the
+ * other until one is there already, then some are looked up at once.
+ */
+function putAll(writing: Writing, drafts: readonly Draft[]): Awaitable<string[]> {
   const texts: string[] = []
-  for (let start = 0; start < drafts.length;) {
-    const batch = takeBatch(drafts, start)
-    start += batch.length
-    const known = batch.flatMap(({ key }) => (key === undefined ? [] : [key]))
-    const existing = await tx.objects.findMany(table, known)
-    const settled = given.offload === undefined ? batch : await settle(given, batch, existing)
-    // An earlier put may have created the writer's private realm.
-    const writing = { ...given, access: await accessOf(tx, given.actor) }
-    let puts: ObjectPut[] = []
-    let entries = 0
-    for (const draft of settled) {
-      const previous = draft.key === undefined ? undefined : existing.get(draft.key)
-      // An await that has nothing to wait for costs as much as a check, a thousand times over.
-      const placed = place(writing, draft, previous)
-      const placement = placed instanceof Promise ? await placed : placed
-      if (!writing.isGlobal) authorizePut(writing, placement)
-      if (needsReadableRefs(writing, placement)) await requireReadableRefs(writing, placement)
-      texts.push(placement.draft.text)
-      if (isStored(placement)) continue
-      const put = putOf(writing, placement)
-      puts.push(put)
-      entries += put.entries.length + (put.previousTraces?.entries.length ?? 0)
-      if (entries >= BATCH_ENTRIES) {
-        await tx.objects.put(table, puts, now)
-        puts = []
-        entries = 0
-      }
-      const pause = tx.breathe()
-      if (pause instanceof Promise) await pause
+  return andThen(insertFirst(writing, drafts, texts), () =>
+    texts.length === drafts.length ? texts : replaceRest(writing, drafts, texts),
+  )
+}
+
+/**
+ * Inserts the drafts behind those of `texts`, and adds their texts, up to one that needs a look. At
+ * once where it need not wait: a promise costs as much as the checks of an object.
+ */
+function insertFirst(writing: Writing, drafts: readonly Draft[], texts: string[]): Awaitable<void> {
+  while (texts.length < drafts.length) {
+    const text = insertNew(writing, drafts[texts.length]!)
+    if (text instanceof Promise) {
+      return text.then((waited) => {
+        if (waited === undefined) return
+        texts.push(waited)
+        return insertFirst(writing, drafts, texts)
+      })
     }
-    await tx.objects.put(table, puts, now)
-    await tx.breathe()
+    if (text === undefined) return
+    texts.push(text)
+    if (texts.length === drafts.length) return
+    const pause = writing.tx.breathe()
+    if (pause instanceof Promise) return pause.then(() => insertFirst(writing, drafts, texts))
+  }
+}
+
+async function replaceRest(
+  given: Writing,
+  drafts: readonly Draft[],
+  texts: string[],
+): Promise<string[]> {
+  while (texts.length < drafts.length) {
+    // An earlier put may have created the writer's private realm.
+    const writing = { ...given, access: await accessOf(given.tx, given.actor) }
+    const found = await replaceSome(writing, takeBatch(drafts, texts.length), texts)
+    if (found === 0) await insertFirst(writing, drafts, texts)
   }
   return texts
+}
+
+/** Looks objects up and replaces or inserts them; resolves to the number of those that were there. */
+async function replaceSome(
+  given: Writing,
+  batch: readonly Draft[],
+  texts: string[],
+): Promise<number> {
+  const { tx, table, now } = given
+  const known = batch.flatMap(({ key }) => (key === undefined ? [] : [key]))
+  const existing = await tx.objects.findMany(table, known)
+  const settled = given.offload === undefined ? batch : await settle(given, batch, existing)
+  // Settling may have created the writer's private realm.
+  const writing = { ...given, access: await accessOf(tx, given.actor) }
+  const keys: KnownKeys = new Map()
+  let puts: ObjectPut[] = []
+  let entries = 0
+  for (const draft of settled) {
+    const previous = draft.key === undefined ? undefined : existing.get(draft.key)
+    // An await that has nothing to wait for costs as much as a check, a thousand times over.
+    const placed = place(writing, draft, previous)
+    const placement = placed instanceof Promise ? await placed : placed
+    if (!writing.isGlobal) authorizePut(writing, placement)
+    if (needsReadableRefs(writing, placement)) await requireReadableRefs(writing, placement)
+    texts.push(placement.draft.text)
+    if (isStored(placement)) continue
+    const put = putOf(writing, placement, keys)
+    puts.push(put)
+    entries += heldBy(put) + heldBy(put.previousTraces)
+    if (entries >= BATCH_ENTRIES) {
+      await tx.objects.put(table, puts, now)
+      puts = []
+      entries = 0
+    }
+    const pause = tx.breathe()
+    if (pause instanceof Promise) await pause
+  }
+  await tx.objects.put(table, puts, now)
+  await tx.breathe()
+  return existing.size
 }
 
 /** The drafts with their large values offloaded. */
@@ -180,23 +229,32 @@ function isStored({ draft, realm, owner, previous }: Placement): boolean {
   )
 }
 
-/** The put of a placement, whose writer wins over all that was written before (REST, imports). */
-function putOf({ tx, table, now }: Writing, placement: Placement): ObjectPut {
+/**
+ * The put of a placement, whose writer wins over all that was written before (REST, imports). Throws
+ * `UNPROCESSABLE` when the request replaces too many index entries.
+ */
+function putOf(writing: Writing, placement: Placement, keys?: KnownKeys): ObjectPut {
+  const { tx, table, now, limitRemoved } = writing
   const { draft, key, realm, owner, previous } = placement
-  const put = {
-    key,
-    realm: realm.ref,
-    owner,
-    value: draft.text,
-    ...tracesOf(table, { text: draft.text, object: () => draft.object }),
+  const { text } = draft
+  const next = { text, object: () => draft.object }
+  if (previous === undefined) {
+    const { entries, blobs } = tracesOf(table, next, keys)
+    return { key, realm: realm.ref, owner, value: text, entries, blobs }
   }
-  if (previous === undefined) return put
-  if (previous.isDamaged === true) return { ...put, previous }
+  if (previous.isDamaged === true) {
+    return { key, realm: realm.ref, owner, value: text, ...tracesOf(table, next, keys), previous }
+  }
   const before = parseStored(previous.value)
-  return {
-    ...put,
-    stamps: replacedStamps(previous, before, draft.object, now, tx.unitRevision()),
-    previous,
-    previousTraces: tracesOf(table, { text: previous.value, object: () => before }),
-  }
+  const stored = { text: previous.value, object: () => before }
+  const { entries, blobs, previousTraces, removed } = replacementOf(table, stored, next, keys)
+  limitRemoved?.(removed)
+  const stamps = replacedStamps(previous, before, draft.object, now, tx.unitRevision())
+  const put = { key, realm: realm.ref, owner, value: text, entries, blobs }
+  return { ...put, stamps, previous, previousTraces }
+}
+
+/** The number of index entries that take memory. */
+function heldBy(traces: Traces | undefined): number {
+  return Array.isArray(traces?.entries) ? traces.entries.length : 0
 }

@@ -1,29 +1,37 @@
-import type { IndexEntry, StoredObject, Traces } from '../store/objects'
-import { indexEntries } from '../value/index-key'
+import type { IndexEntry, ObjectPut, StoredObject, Traces } from '../store/objects'
+import { hasOwnKey, indexedValues, indexKey } from '../value/index-key'
 import { type WireObject, parseStored } from '../value/value'
 import { blobsIn, mentionsBlobs } from '../value/blob'
-import type { Table } from '../store/tables'
+import type { Table, TableIndex } from '../store/tables'
 
 const NONE: readonly never[] = []
+
+/** An object as its text, with the properties for those who need them. */
+interface Readable {
+  readonly text: string
+  readonly object: () => WireObject
+}
 
 /**
  * The entries of an object in the indexes of a store. Its properties are read only if they are
  * needed.
  */
-export function tracesOf(
-  table: Table,
-  { text, object }: { readonly text: string; readonly object: () => WireObject },
-): Traces {
+export function tracesOf(table: Table, { text, object }: Readable, keys?: KnownKeys): Traces {
   return {
-    entries: table.indexes.length === 0 ? NONE : entriesOf(table, object()),
+    entries: table.indexes.length === 0 ? NONE : entriesOf(table, object(), keys),
     blobs: mentionsBlobs(text) ? blobsIn(object()) : NONE,
   }
 }
 
 /** The same for a stored value, which is parsed only if it has index entries or references. */
 export function storedTraces(table: Table, value: string): Traces {
+  return tracesOf(table, stored(value))
+}
+
+/** A stored value, which is parsed when its properties are first needed. */
+export function stored(text: string): Readable {
   let parsed: WireObject | undefined
-  return tracesOf(table, { text: value, object: () => (parsed ??= parseStored(value)) })
+  return { text, object: () => (parsed ??= parseStored(text)) }
 }
 
 /** The traces of an object that is replaced or removed; none of a damaged one, whose value is lost. */
@@ -33,8 +41,141 @@ export function tracesBefore(table: Table, previous: StoredObject): Traces {
 }
 
 /** The entries an object has in the declared indexes of its table. */
-export function entriesOf(table: Table, object: WireObject): readonly IndexEntry[] {
-  return table.indexes.flatMap((index) =>
-    indexEntries(index, object).map((key) => ({ index: index.number, key })),
-  )
+export function entriesOf(
+  table: Table,
+  object: WireObject,
+  keys?: KnownKeys,
+): Iterable<IndexEntry> {
+  const parts = table.indexes.map((index) => ({ index, values: indexedValues(index, object) }))
+  return encode(parts, keys)
+}
+
+/** The keys of texts that objects of one batch have in common. */
+export type KnownKeys = Map<string, Uint8Array>
+
+/** The traces of an object that replaces another one; entries that both have are left out. */
+export interface Replacement extends Required<Pick<ObjectPut, 'previousTraces'>>, Traces {
+  /** How many entries of the replaced object are removed. */
+  readonly removed: number
+}
+
+/** Compares a stored object with the one that replaces it, index by index. */
+export function replacementOf(
+  table: Table,
+  previous: Readable,
+  next: Readable,
+  keys?: KnownKeys,
+): Replacement {
+  const blobs = mentionsBlobs(next.text) ? blobsIn(next.object()) : NONE
+  const previousBlobs = mentionsBlobs(previous.text) ? blobsIn(previous.object()) : NONE
+  const [removed, added] = changedValues(table, previous, next)
+  const [previousEntries, entries] = differing(removed, added, keys)
+  return {
+    entries,
+    blobs,
+    previousTraces: { entries: previousEntries, blobs: previousBlobs },
+    removed: countOf(removed),
+  }
+}
+
+/** Values of an object that one index has keys for. */
+interface Indexed {
+  readonly index: TableIndex
+  readonly values: readonly unknown[]
+}
+
+/** The values that only the first object has, and those that only the second one has. */
+function changedValues(table: Table, previous: Readable, next: Readable): [Indexed[], Indexed[]] {
+  const removed: Indexed[] = []
+  const added: Indexed[] = []
+  if (table.indexes.length > 0 && previous.text !== next.text) {
+    const [before, after] = [previous.object(), next.object()]
+    for (const index of table.indexes) {
+      const old = indexedValues(index, before)
+      const current = indexedValues(index, after)
+      removed.push({ index, values: valuesWithout(old, current) })
+      added.push({ index, values: valuesWithout(current, old) })
+    }
+  }
+  return [removed, added]
+}
+
+/** Longer arrays are not compared: that would take a long time in which nobody else has a turn. */
+const MOST_COMPARED = 20_000
+
+/** The values whose key may not be among those of the others. */
+function valuesWithout(values: readonly unknown[], others: readonly unknown[]): readonly unknown[] {
+  if (values.length + others.length > MOST_COMPARED) return values
+  if (values.length === 1 && others.length === 1) {
+    return values[0] === others[0] && hasOwnKey(values[0]) ? NONE : values
+  }
+  const known = new Set(others)
+  return values.filter((value) => !known.has(value) || !hasOwnKey(value))
+}
+
+/** The entries of both without those that both have. */
+function differing(
+  removed: readonly Indexed[],
+  added: readonly Indexed[],
+  keys: KnownKeys | undefined,
+): [Iterable<IndexEntry>, Iterable<IndexEntry>] {
+  const [before, after] = [encode(removed, keys), encode(added, keys)]
+  const isCompared = Array.isArray(before) && Array.isArray(after)
+  return isCompared && hasShared(removed) && hasShared(added)
+    ? [entriesWithout(before, after), entriesWithout(after, before)]
+    : [before, after]
+}
+
+function hasShared(parts: readonly Indexed[]): boolean {
+  return parts.some(({ values }) => values.some((value) => !hasOwnKey(value)))
+}
+
+function entriesWithout(entries: readonly IndexEntry[], others: readonly IndexEntry[]) {
+  const known = new Set(others.map(nameOf))
+  return entries.filter((entry) => !known.has(nameOf(entry)))
+}
+
+function nameOf({ index, key }: IndexEntry): string {
+  return `${index} ${Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1')}`
+}
+
+/** More entries are encoded one by one while they are written: thousands take time and memory. */
+const MANY = 1_000
+
+function encode(parts: readonly Indexed[], keys?: KnownKeys): Iterable<IndexEntry> {
+  if (countOf(parts) > MANY) return { [Symbol.iterator]: () => encodeEach(parts) }
+  const entries: IndexEntry[] = []
+  for (const { index, values } of parts) {
+    for (const value of values) {
+      const key =
+        keys !== undefined && typeof value === 'string'
+          ? keyOfText(index, value, keys)
+          : indexKey(index, value)
+      if (key !== undefined) entries.push({ index: index.number, key })
+    }
+  }
+  return entries
+}
+
+function keyOfText(index: TableIndex, text: string, keys: KnownKeys): Uint8Array | undefined {
+  const known = keys.get(text)
+  if (known !== undefined) return known
+  const key = indexKey(index, text)
+  if (key !== undefined) keys.set(text, key)
+  return key
+}
+
+function* encodeEach(parts: readonly Indexed[]): Generator<IndexEntry> {
+  for (const { index, values } of parts) {
+    for (const value of values) {
+      const key = indexKey(index, value)
+      if (key !== undefined) yield { index: index.number, key }
+    }
+  }
+}
+
+function countOf(parts: readonly Indexed[]): number {
+  let count = 0
+  for (const { values } of parts) count += values.length
+  return count
 }

@@ -9,6 +9,7 @@ import type { ViewName } from '../access/view'
 import { type Draft, asPrivate, draftOf } from './draft'
 import {
   createEntryLimiter,
+  createRemovalLimiter,
   requireFewObjects,
   requireFewProperties,
   type WriteLimits,
@@ -96,7 +97,7 @@ function keepInline(): undefined {
  * and as `requireWriter`.
  */
 export async function upsertObjects(database: Database, upsert: Upsert): Promise<string[]> {
-  const { actor, now, rulesByTable } = upsert
+  const { actor, now, rulesByTable, limits } = upsert
   const subject = actor.subject ?? ''
   const { table, offload } = upsert.plan ?? (await prepareUpsert(database, upsert))
   const drafts = await readDrafts(table, upsert, subject, offload)
@@ -121,6 +122,7 @@ export async function upsertObjects(database: Database, upsert: Upsert): Promise
                 now,
                 rulesByTable,
                 ...(offload === undefined ? {} : { offload }),
+                ...(limits === undefined ? {} : { limitRemoved: createRemovalLimiter(limits) }),
               }
               return putDrafts(writing, drafts)
             })

@@ -29,6 +29,13 @@ export interface Writing {
   readonly rulesByTable: RulesByTable
   /** Absent where every value stays in its object. */
   readonly offload?: Offload
+  /**
+   * Called with the number of index entries that a put removes, and throws when those of the unit are
+   * too many; absent: any number.
+   */
+  readonly limitRemoved?: (removed: number) => void
+  /** The realms that its drafts named so far, by id: no put of ordinary objects ends one. */
+  readonly knownRealms?: Map<string, Realm>
 }
 
 /** The rules of the built-in tables, handed in by the caller: this folder knows none of them. */

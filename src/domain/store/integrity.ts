@@ -1,4 +1,4 @@
-import type { Traces } from './objects'
+import type { IndexEntry, Traces } from './objects'
 import type { Membership } from './memberships'
 import type { RealmRef } from './realms'
 import type { Awaitable } from './records'
@@ -51,6 +51,7 @@ export interface WholeObject {
 
 /** The entries, references and rights that follow from an object. */
 export interface Meaning extends Traces {
+  readonly entries: readonly IndexEntry[]
   /** The rights that it gives, for rows of `realms` and `members`. */
   readonly membership: Membership | undefined
 }

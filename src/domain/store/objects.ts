@@ -168,7 +168,11 @@ export interface IndexEntry {
 
 /** The entries of an object in the indexes. */
 export interface Traces {
-  readonly entries: readonly IndexEntry[]
+  /**
+   * In any order. They are taken once, and many are made while they are taken. Objects that are put
+   * together may share keys: an engine writes the entries of one key faster one after the other.
+   */
+  readonly entries: Iterable<IndexEntry>
   /** The ids of the blobs that it references, each once, be they there or not. */
   readonly blobs: readonly string[]
 }
@@ -181,8 +185,8 @@ export interface ObjectPut extends Traces {
   /** The stamps of its properties as text; absent or null: all have the time of the put. */
   readonly stamps?: string | null
   /**
-   * The object that this put replaces, with its traces; absent for a new object. Those of a damaged one
-   * are not known, and are looked for.
+   * The object that this put replaces, with its traces; absent for a new object. Traces that both
+   * have may be left out of both. Those of a damaged one are not known, and are looked for.
    */
   readonly previous?: TimedObject
   readonly previousTraces?: Traces
@@ -206,7 +210,7 @@ export interface ObjectWriter extends ObjectReader {
   /** Removes objects, leaving tombstones. */
   remove(table: Table, removals: readonly ObjectRemoval[], now: number): Awaitable<void>
   /** Adds the entries of a new index for rows that were there before it was declared. */
-  addEntries(rows: readonly { seq: number; entries: readonly IndexEntry[] }[]): Awaitable<void>
+  addEntries(rows: readonly { seq: number; entries: Iterable<IndexEntry> }[]): Awaitable<void>
   /** Drops up to `limit` entries of indexes that are no longer declared; how many it dropped. */
   dropEntries(limit: number): Awaitable<number>
   /**

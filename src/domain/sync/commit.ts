@@ -1,5 +1,5 @@
 import { formatStamps, stampReplacement } from '../object/stamps'
-import { storedTraces, tracesOf } from '../object/traces'
+import { replacementOf, stored, storedTraces, tracesOf } from '../object/traces'
 import { type Placement, type RowRules, rulesOf } from '../object/writing'
 import { ensureOwnerRow } from '../rows/owner-row'
 import type { ObjectPut, ObjectRemoval, TimedObject } from '../store/objects'
@@ -227,10 +227,11 @@ function putOf(run: Execution, row: Row, placement: Placement): ObjectPut {
     owner,
     value: draft.text,
     stamps: formatStamps(state.stamps, push.now, revision),
-    ...tracesOf(table, { text: draft.text, object: () => draft.object }),
   }
-  if (before === undefined) return put
-  return { ...put, previous: before, previousTraces: storedTraces(table, before.value) }
+  const next = { text: draft.text, object: () => draft.object }
+  if (before === undefined) return { ...put, ...tracesOf(table, next) }
+  const { entries, blobs, previousTraces } = replacementOf(table, stored(before.value), next)
+  return { ...put, entries, blobs, previous: before, previousTraces }
 }
 
 function removalOf({ table, before }: Row): ObjectRemoval {

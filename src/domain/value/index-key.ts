@@ -25,20 +25,35 @@ export function encodeKey(value: unknown): Uint8Array | undefined {
 export type IndexShape = Pick<Index, 'paths' | 'multi' | 'compound'>
 
 /**
- * The keys under which an object stands in an index: none, one, or for `*` one per distinct
- * element. A plain index also has an array with elements that have no place: behind all others,
- * so that a search for an element finds it within `ARRAY_RANGE`.
+ * The values of an object that an index has keys for: none, one, or for `*` each element. Elements that
+ * are equal texts or numbers are there once.
  */
-export function indexEntries(index: IndexShape, object: object): Uint8Array[] {
-  if (index.compound) {
-    const key = encodeKey(index.paths.map((path) => propertyAt(object, path)))
-    return key === undefined ? [] : [key]
-  }
+export function indexedValues(index: IndexShape, object: object): readonly unknown[] {
+  if (index.compound) return [index.paths.map((path) => propertyAt(object, path))]
   const value = propertyAt(object, index.paths[0]!)
-  if (index.multi && Array.isArray(value)) return distinctKeys(value)
-  const key = encodeKey(value) ?? (Array.isArray(value) ? UNORDERED_ARRAY : undefined)
-  return key === undefined ? [] : [key]
+  if (value === undefined) return NOTHING
+  return index.multi && Array.isArray(value) ? [...new Set<unknown>(value)] : [value]
 }
+
+/**
+ * The key of one of these values, if it has one. A plain index also has an array with elements that
+ * have no place: behind all others, so that a search for an element finds it within `ARRAY_RANGE`.
+ */
+export function indexKey({ multi, compound }: IndexShape, value: unknown): Uint8Array | undefined {
+  const isWhole = !multi && !compound && Array.isArray(value)
+  return encodeKey(value) ?? (isWhole ? UNORDERED_ARRAY : undefined)
+}
+
+/**
+ * True for a value whose key no other value has: a text that is longer may share its cut key with
+ * another one.
+ */
+export function hasOwnKey(value: unknown): boolean {
+  if (typeof value === 'string') return value.length < MAX_KEY_BYTES / BYTES_PER_UNIT
+  return typeof value !== 'object' || value === null
+}
+
+const NOTHING: readonly unknown[] = []
 
 /** The keys of all values that a filter text matches (design.md §6): arrays have `ARRAY_RANGE`. */
 export function candidateKeys(text: string): Uint8Array[] {
@@ -128,6 +143,9 @@ function writeNumber(tag: number, value: number): boolean {
   return true
 }
 
+/** The longest unit of a text, in bytes. */
+const BYTES_PER_UNIT = 3
+
 /**
  * UTF-16 units in one to three bytes, never beginning with the terminator: ASCII as one more
  * than it is, then 14 bits behind `10`, then 16 bits behind `11`.
@@ -150,17 +168,6 @@ function writeText(tag: number, text: string, isElement: boolean): boolean {
     }
   }
   return !isElement || writeByte(END)
-}
-
-function distinctKeys(elements: readonly unknown[]): Uint8Array[] {
-  const keys: Uint8Array[] = []
-  for (const element of elements) {
-    const key = encodeKey(element)
-    if (key !== undefined) keys.push(key)
-  }
-  if (keys.length < 2) return keys
-  keys.sort((a, b) => Buffer.compare(a, b))
-  return keys.filter((key, i) => i === 0 || Buffer.compare(keys[i - 1]!, key) !== 0)
 }
 
 /** Whole groups of four, then one or two bytes with padding and no bits left over. */

@@ -2,7 +2,12 @@ import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { SatchelError } from '../../../src/domain/value/error'
 import { matches, parseFilters } from '../../../src/domain/object/filter'
-import { ARRAY_RANGE, candidateKeys, indexEntries } from '../../../src/domain/value/index-key'
+import {
+  ARRAY_RANGE,
+  candidateKeys,
+  indexedValues,
+  indexKey,
+} from '../../../src/domain/value/index-key'
 
 describe('parseFilters', () => {
   test('reads names and values, the same name as alternatives', () => {
@@ -177,7 +182,9 @@ describe('matches', () => {
     )
     fc.assert(
       fc.property(value, text, fc.boolean(), (value, text, multi) => {
-        const entries = indexEntries({ paths: ['p'], multi, compound: false }, { p: value })
+        const index = { paths: ['p'], multi, compound: false }
+        const values = indexedValues(index, { p: value })
+        const entries = values.flatMap((one) => indexKey(index, one) ?? [])
         const candidates = candidateKeys(text)
         const isFound = entries.some((entry) =>
           candidates.some((key) => Buffer.compare(key, entry) === 0),
