@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { systemClock } from '../../src/clock'
 import { openSession } from '../../src/control/session'
@@ -6,7 +6,7 @@ import { HOUR } from '../auth/setup'
 import { setupServerAt } from '../setup'
 import { until } from '../timing'
 import { serveApplication } from './addon/application'
-import { launchChromium } from './chromium'
+import { type Chromium, launchChromium } from './chromium'
 
 /** The published add-on in real browsers that hear of each other's changes (conformance 104–133). */
 
@@ -25,6 +25,12 @@ const IMPORTED = {
   },
 }
 
+let chromium: Chromium
+beforeAll(async () => {
+  chromium = await launchChromium()
+})
+afterAll(() => chromium[Symbol.asyncDispose]())
+
 /** A server and a todo application beside it. */
 async function setup() {
   await using undo = new AsyncDisposableStack()
@@ -42,10 +48,13 @@ async function setup() {
     { upload: new Blob([JSON.stringify(schema)]).stream() },
   )
   const application = undo.use(await serveApplication(server.main, 'live.js'))
-  const chromium = undo.use(await launchChromium())
   const parts = undo.move()
   return {
-    chromium,
+    async openDevice() {
+      const { context, page } = await chromium.openDevice()
+      parts.defer(() => context.close())
+      return { context, page }
+    },
     main: server.main,
     url: application.url,
     commands,
@@ -58,8 +67,8 @@ async function setup() {
 type Scene = Awaited<ReturnType<typeof setup>>
 
 /** A device of its own with the application, and its user logged in and connected. */
-async function openPerson({ chromium, url }: Scene, userId: string, script = '') {
-  const device = await chromium.openDevice()
+async function openPerson({ openDevice, url }: Scene, userId: string, script = '') {
+  const device = await openDevice()
   await device.page.addInitScript(script)
   await openTab(device.page, url)
   await run(device.page, `db.cloud.login({ grant_type: 'demo', userId: '${userId}' })`)
@@ -82,7 +91,12 @@ function run<T>(page: Page, expression: string): Promise<T> {
 
 /** Resolves when the expression is true in the application. */
 async function sees(page: Page, expression: string): Promise<void> {
-  await until(async () => Boolean(await page.evaluate(expression)))
+  await until(async () => {
+    if (await page.evaluate(expression)) return true
+    // Asking all the time would slow the browsers down.
+    await Bun.sleep(50)
+    return false
+  })
 }
 
 const connected = (page: Page) => sees(page, `db.cloud.webSocketStatus.value === 'connected'`)
