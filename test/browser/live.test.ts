@@ -67,10 +67,10 @@ async function setup() {
 type Scene = Awaited<ReturnType<typeof setup>>
 
 /** A device of its own with the application, and its user logged in and connected. */
-async function openPerson({ openDevice, url }: Scene, userId: string, script = '') {
-  const device = await openDevice()
+async function openPerson(scene: Scene, userId: string, script = '') {
+  const device = await scene.openDevice()
   await device.page.addInitScript(script)
-  await openTab(device.page, url)
+  await openTab(device.page, scene.url)
   await run(device.page, `db.cloud.login({ grant_type: 'demo', userId: '${userId}' })`)
   await connected(device.page)
   return device
