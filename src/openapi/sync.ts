@@ -72,21 +72,66 @@ const CHANGES = {
   },
 } as const
 
+/** A rejected operation does not make the request malformed: only its transaction is restored. */
+const OPERATIONS = {
+  type: ['array', 'null'],
+  description: 'Operations by table, in order. Those with the same `txid` are one transaction.',
+  items: {
+    type: 'object',
+    required: ['table'],
+    properties: {
+      table: { type: 'string' },
+      muts: {
+        type: ['array', 'null'],
+        items: {
+          type: 'object',
+          required: ['txid'],
+          properties: {
+            txid: { type: 'string', minLength: 1, maxLength: 100 },
+            type: { description: '`insert`, `upsert`, `update`, `modify` or `delete`.' },
+            keys: {
+              type: ['array', 'null'],
+              items: { type: ['string', 'array'] },
+              description: 'Primary keys; compound ones as JSON text.',
+            },
+          },
+        },
+      },
+    },
+  },
+} as const
+
+const NAMES = { type: ['array', 'null'], items: { type: 'string' } } as const
+
 const REALMS = { type: 'array', items: { type: 'string' } } as const
 
 export const SYNC_SCHEMAS = {
   SyncRequest: {
     type: 'object',
-    description: 'Typed JSON; unknown properties are ignored.',
+    description: 'Typed JSON; unknown properties are ignored, and null means absent.',
     required: ['clientIdentity'],
     properties: {
-      v: { type: 'integer', description: 'The version of the protocol, 3 or later.' },
+      v: { description: 'The version of the protocol, 3 or later; not used.' },
       dbID: { description: 'The `dbId` of an earlier answer.' },
       clientIdentity: { type: 'string', maxLength: 100 },
-      schema: { type: 'object', additionalProperties: { type: 'object' } },
-      lastPull: { description: 'What the client stored of the last answer; absent at first.' },
-      baseRevs: { type: 'array', items: { type: 'object' } },
-      changes: CHANGES,
+      schema: {
+        type: ['object', 'null'],
+        description: 'The tables of the client, each an object.',
+      },
+      lastPull: {
+        type: ['object', 'null'],
+        description: 'What the client stored of the last answer; absent at first.',
+        properties: { realms: NAMES, inviteRealms: NAMES },
+      },
+      baseRevs: {
+        type: ['array', 'null'],
+        items: {
+          type: 'object',
+          required: ['tableName', 'clientRev'],
+          properties: { tableName: { type: 'string' }, clientRev: { type: 'number' } },
+        },
+      },
+      changes: OPERATIONS,
     },
   },
   SyncAnswer: {

@@ -336,7 +336,7 @@ describe('promise 24: the cross-tenant matrix', () => {
 /** Everyone may send these; they have tests of their own. */
 const OPEN = [
   'answerInvitation beginLogin checkHealth checkReadiness describeInterface describeService',
-  'listLoginProviders listPublicKeys loadAsset publicGet publicList readDocumentation',
+  'listen sync listLoginProviders listPublicKeys loadAsset publicGet publicList readDocumentation',
   'requestToken showInvitation',
 ].flatMap((line) => line.split(' '))
 

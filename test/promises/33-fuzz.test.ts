@@ -75,6 +75,21 @@ const value = fc.letrec((tie) => ({
   ),
 })).value
 
+/** An operation of a client that syncs. */
+const mut = fc.record(
+  {
+    txid: fc.constantFrom('t1', 't2', ''),
+    type: fc.constantFrom('insert', 'upsert', 'update', 'modify', 'delete', 'x'),
+    keys: fc.array(text, { maxLength: 2 }),
+    values: fc.array(fc.dictionary(text, value, { maxKeys: 3 }), { maxLength: 2 }),
+    changeSpecs: fc.array(fc.dictionary(text, value, { maxKeys: 3 }), { maxLength: 2 }),
+    criteria: fc.oneof(value, fc.record({ index: text, type: text, values: value })),
+    ts: value,
+    rev: value,
+  },
+  { requiredKeys: ['txid', 'type', 'keys'] },
+)
+
 /** A body whose properties are often those that mean something. */
 const properties = fc.record(
   Object.fromEntries(
@@ -82,7 +97,8 @@ const properties = fc.record(
       'id realmId owner name userId email invite roles permissions accepted rejected title due tags ' +
       '_hasBlobRefs a b type data validUntil evalDaysLeft deactivated grant_type client_id ' +
       'client_secret scopes scope claims public_key expires_in not_before otp otp_id intent ' +
-      'demo_user code refresh_token time_stamp signing_algorithm signature'
+      'demo_user code refresh_token time_stamp signing_algorithm signature clientIdentity dbID ' +
+      'schema lastPull baseRevs changes'
     )
       .split(' ')
       .map((name) => [name, fc.oneof(value, valuesOf(name))]),
@@ -104,6 +120,8 @@ function valuesOf(name: string): fc.Arbitrary<unknown> {
     validUntil: moment,
     permissions: fc.constantFrom<unknown>({ manage: '*' }, { add: ['todoItems'] }, { add: 1 }),
     intent: fc.constantFrom<unknown>('login', 'register', null),
+    schema: fc.record({ todoItems: fc.record({ markedForSync: fc.constant(true) }) }),
+    changes: fc.array(fc.record({ table: text, muts: fc.array(mut, { maxLength: 2 }) })),
   }
   return known[name] ?? text
 }
@@ -123,8 +141,16 @@ function toText(json: unknown): string {
 
 function requestsOf(server: DocumentServer, path: string, operation: Operation) {
   const parameters = server.parametersOf(operation)
+  // Names of tables that other operations have at this address.
+  const taken = parameters.flatMap(({ schema }) => {
+    const { not } = schema as { readonly not?: { readonly enum: readonly string[] } }
+    return not?.enum ?? []
+  })
   const nameOf = (name: string) =>
-    fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...(KNOWN[name] ?? ['a'])) }, text)
+    fc.oneof(
+      { weight: 4, arbitrary: fc.constantFrom(...(KNOWN[name] ?? ['a'])) },
+      text.filter((given) => !taken.includes(given)),
+    )
   const inPath = parameters.filter((each) => each.in === 'path')
   const inQuery = parameters.filter((each) => each.in === 'query').map(({ name }) => name)
   const pair = fc.tuple(fc.oneof(fc.constantFrom(...inQuery, 'country', 'realmId'), text), text)
