@@ -1,11 +1,19 @@
 import { accessOf } from '../access/access'
 import type { Actor } from '../access/actor'
-import type { ChangeChunk, ChangePosition, ChunkSize } from '../store/objects'
+import type {
+  ChangeChunk,
+  ChangePosition,
+  ChunkSize,
+  IndexLookup,
+  StoredRow,
+} from '../store/objects'
 import type { Database, ReadTx } from '../store/store'
 import type { Table } from '../store/tables'
+import { encodeKey } from '../value/index-key'
+import { keyOf } from '../value/key'
 import { nextTurn } from '../value/turn'
 import { parseStored } from '../value/value'
-import { type Criteria, satisfies } from './criteria'
+import { type Criteria, compareKeys, satisfies, wireOfKey } from './criteria'
 import type { ClientTransaction } from './request'
 
 /** One short read of a look-up. */
@@ -48,12 +56,71 @@ export async function findCandidates(
     if (criteria === undefined) continue
     const table = await database.read((tx) => tx.tables.find(name))
     if (table === undefined) continue
-    keysByCriteria.set(criteria, await findKeys(database, actor, table, criteria, revision))
+    const keys =
+      (await findByIndex(database, actor, table, criteria)) ??
+      (await findByRealm(database, actor, table, criteria, revision))
+    keysByCriteria.set(criteria, keys)
   }
   return { revision, keysByCriteria }
 }
 
-async function findKeys(
+/** Undefined when no index narrows the table down to these criteria. */
+async function findByIndex(
+  database: Database,
+  actor: Actor,
+  table: Table,
+  criteria: Criteria,
+): Promise<readonly string[] | undefined> {
+  const lookup = lookupFor(table, criteria)
+  if (lookup === undefined) return undefined
+  const positions = await database.read((tx) => tx.objects.locate(table, 0, { lookup }))
+  if (positions === undefined) return undefined
+  const keys: string[] = []
+  const multiOf = multiOfIn(table)
+  for (let start = 0; start < positions.length; start += CHUNK.rows) {
+    const some = positions.subarray(start, start + CHUNK.rows)
+    const rows = await database.read((tx) => loadVisible(tx, actor, table, some))
+    for (const { value } of rows) {
+      const object = parseStored(value)
+      const key = keyOf(table, object)
+      if (key !== undefined && satisfies(criteria, object, key, multiOf)) keys.push(key)
+    }
+    await nextTurn()
+  }
+  return keys
+}
+
+async function loadVisible(
+  tx: ReadTx,
+  actor: Actor,
+  table: Table,
+  positions: Float64Array,
+): Promise<readonly StoredRow[]> {
+  const { realmRefs, pending } = await accessOf(tx, actor)
+  const { rows } = await tx.objects.load(table, positions, { ...CHUNK, bytes: Infinity })
+  return rows.filter(({ realm }) => realmRefs.has(realm) || pending.has(realm))
+}
+
+/** The look-up that finds all rows of a range, and maybe more; undefined when none does. */
+export function lookupFor(table: Table, { index, range }: Criteria): IndexLookup | undefined {
+  if (table.primaryKey === null || range.type !== 'range') return undefined
+  const declared = table.indexes.find(({ name, state }) => name === index && state === 'ready')
+  const { lower, upper } = range
+  if (declared === undefined || lower === undefined || upper === undefined) return undefined
+  const [from, to] = [encodeKey(wireOfKey(lower)), encodeKey(wireOfKey(upper))]
+  // Values of another type, or that no index has, may be between bounds of different types.
+  if (from === undefined || to === undefined || from[0] !== to[0]) return undefined
+  if (compareKeys(lower, upper) === 0) return { index: declared.number, keys: [from] }
+  if (declared.compound) return undefined
+  return { index: declared.number, keys: [], range: { lower: from, upper: after(to) } }
+}
+
+/** A key behind all that begin with this one. */
+function after(key: Uint8Array): Uint8Array {
+  return Uint8Array.from([...key, 0xff])
+}
+
+async function findByRealm(
   database: Database,
   actor: Actor,
   table: Table,

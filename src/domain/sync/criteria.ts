@@ -93,6 +93,21 @@ export function keyOfValue(value: unknown): Key | undefined {
   return isRecord(value) ? typedKey(value) : undefined
 }
 
+/** The wire value of a key that an index may have; undefined for all others. */
+export function wireOfKey(key: Key): unknown {
+  switch (key.type) {
+    case NUMBER:
+    case STRING:
+      return key.value
+    case DATE:
+      return { $t: 'Date', v: new Date(key.value).toISOString() }
+    case ARRAY:
+      return key.value.map(wireOfKey)
+    case BINARY:
+      return undefined
+  }
+}
+
 function arrayKey(elements: readonly unknown[]): Key | undefined {
   const keys: Key[] = []
   for (const element of elements) {

@@ -363,25 +363,42 @@ describe('rule 6: criteria', () => {
     expect(kept).toEqual([])
   })
 
-  test('find rows through every kind of index', async () => {
-    await using world = await setupPush()
+  test.each([false, true])('find rows through every kind of index (ready: %p)', async (isReady) => {
+    await using world = await setupPush('@id, title, list, *tags, d.e, [list+title]', isReady)
     const { database } = world
     const alice = await connect(database, 'alice')
+    const date = (v: string) => ({ $t: 'Date', v })
+    const when = date('2029-05-01T00:00:00.000Z')
+    const values = { list: 'x', title: 't', tags: ['red', 'blue'], d: { e: 7 } }
+    const others = { list: 'y', title: 'u', tags: ['green'], d: { e: 4 } }
     await alice.push(
-      insert(card('a', { list: 'x', title: 't', tags: ['red', 'blue'], d: { e: 7 } })),
+      insert(card('a', values), card('b', others), card('c', { d: { e: when } }), card('d')),
     )
     const queries = [
       { index: 'tags', range: only('blue') },
       { index: 'd.e', range: { type: 2, lower: 5, upper: { $t: 'undefined' } } },
+      { index: 'd.e', range: { type: 2, lower: 5, upper: 7 } },
+      { index: 'd.e', range: { type: 2, lower: 4, lowerOpen: true, upper: 7.5, upperOpen: true } },
       { index: '[list+title]', range: only(['x', 't']) },
       { index: 'title', range: { type: 2, lower: 't', upper: 't\uffff' } },
+      { index: 'title', range: only('t') },
       { index: { $t: 'undefined' }, range: { type: 3 } },
     ]
+    const changeSpec = { n: { '@@propmod': { add: 1 } } }
     for (const criteria of queries) {
-      const changeSpec = { n: { '@@propmod': { add: 1 } } }
       await alice.push({ type: 'modify', keys: ['a'], criteria, changeSpec })
     }
+    const range = { type: 2, lower: when, upper: date('2029-05-02T00:00:00.000Z') }
+    await alice.push({ type: 'modify', keys: [], criteria: { index: 'd.e', range }, changeSpec })
     expect(await read(database, 'cards', 'a')).toMatchObject({ n: queries.length })
+    // Date follows number: c is in the second and the last range, and in the one of all rows.
+    const counts = await Promise.all(['b', 'c', 'd'].map((key) => read(database, 'cards', key)))
+    expect(counts.map((row) => row?.['n'])).toEqual([1, 3, 1])
+    const hidden = card('hidden', values, ...TEAM)
+    await put(database, 'cards', [hidden])
+    const carol = await connect(database, 'carol')
+    await carol.push({ type: 'delete', keys: [], criteria: { index: 'list', range: only('x') } })
+    expect(await read(database, 'cards', 'hidden')).toEqual(hidden)
   })
 })
 

@@ -75,7 +75,7 @@ describe('any history of two users', () => {
         const twice = await play(world.database, steps, again)
         expect(twice).toEqual(once)
       }),
-      { numRuns: 20 },
+      { numRuns: 8 },
     )
   })
 
@@ -88,7 +88,7 @@ describe('any history of two users', () => {
           expect([object['owner'], object['realmId']]).toEqual([owner, realmId])
         }
       }),
-      { numRuns: 20 },
+      { numRuns: 8 },
     )
   })
 })

@@ -27,11 +27,22 @@ export interface WireOperation {
   readonly [name: string]: unknown
 }
 
-/** A database with tables `cards` and `lists`, and the realm `rlm-team` of Alice with Bob in it. */
-export async function setupPush(stores = '@id, title, list, *tags, [list+title]') {
+/**
+ * A database with tables `cards` and `lists`, and the realm `rlm-team` of Alice with Bob in it; without
+ * `isIndexed` no index of them is ready.
+ */
+export async function setupPush(
+  stores = '@id, title, list, *tags, [list+title]',
+  isIndexed = false,
+) {
   const base = await setupStore()
   const database = await base.store.create('main')
-  await declareIn(database, 'cards', stores)
+  const cards = await declareIn(database, 'cards', stores)
+  if (isIndexed) {
+    await database.write(async (tx) => {
+      for (const { number } of cards.indexes) await tx.tables.setIndexState(number, 'ready')
+    })
+  }
   await declareIn(database, 'lists', '@id')
   const team = { realmId: 'rlm-team' }
   await put(database, 'realms', [{ ...team, owner: 'alice' }])
