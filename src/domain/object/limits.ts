@@ -19,6 +19,8 @@ export interface WriteLimits {
   readonly maxRequestEntries: number
   /** Properties of one object, those of the objects inside it included. */
   readonly maxProperties: number
+  /** Levels of nesting; REST bodies are checked before they are parsed. */
+  readonly maxDepth: number
 }
 
 /** Throws `UNPROCESSABLE` when a request has too many objects for this table. */
@@ -52,6 +54,18 @@ export function requireFewProperties(
     'maxProperties',
     `An object may have ${maxProperties} properties, and ${nameOf(path)} has ${properties}`,
   )
+}
+
+/** Throws `UNPROCESSABLE` for an object of sync that is nested more deeply than a REST body may be. */
+export function requireFewLevels({ object, text }: Draft, { maxDepth }: WriteLimits): void {
+  // Each level has two brackets.
+  if (text.length <= 2 * maxDepth || isWithin(object, maxDepth)) return
+  throw refusal('maxDepth', `An object may have ${maxDepth} levels of nesting`)
+}
+
+function isWithin(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return true
+  return levels > 0 && Object.values(value).every((member) => isWithin(member, levels - 1))
 }
 
 /**

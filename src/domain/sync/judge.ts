@@ -1,7 +1,12 @@
 import { authorizePut, authorizeRemoval, refuseInvisible } from '../object/authorize'
 import { needsReadableRefs, requireReadableRefs } from '../object/authorize'
 import type { Draft } from '../object/draft'
-import { createEntryLimiter, requireFewProperties, type WriteLimits } from '../object/limits'
+import {
+  createEntryLimiter,
+  requireFewLevels,
+  requireFewProperties,
+  type WriteLimits,
+} from '../object/limits'
 import { place } from '../object/placement'
 import { type Placement, type Writing, rulesOf } from '../object/writing'
 import type { TimedObject } from '../store/objects'
@@ -37,6 +42,7 @@ export async function judgePut(
 
 /** Throws `UNPROCESSABLE` for an object that is too much (design.md §6 limits by default). */
 export function judgeSize({ draft }: Placement, table: Table, limits: WriteLimits): void {
+  requireFewLevels(draft, limits)
   requireFewProperties(draft, '', limits)
   if (table.indexes.length === 0) return
   const perObject = { ...limits, maxRequestEntries: Infinity }

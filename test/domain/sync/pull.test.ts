@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { ANONYMOUS } from '../../../src/domain/access/actor'
 import type { Named, NamedKey } from '../../../src/domain/sync/named'
-import { createDevice, declare, MARKED, operationsOf, openWorld, SCHEMA, user } from './setup'
+import { createDevice, declare, MARKED, NOW, operationsOf, openWorld, SCHEMA, user } from './setup'
 
 const ALICE = user('alice@example.com')
 const BOB = user('bob@example.com')
@@ -215,6 +215,20 @@ describe('a client whose revision cannot be placed (protocol.md §4.7)', () => {
     expect(device.table('items')).toEqual([])
     expect((await device.pull()).realms).toContain('alice@example.com')
     expect(device.table('items')).toHaveLength(1)
+  })
+
+  test('gets everything anew when deletions after its last pull were forgotten', async () => {
+    await using world = await openWorld()
+    await world.put(ALICE, 'items', { id: 'itm1' }, { id: 'itm2' })
+    const device = createDevice(world.database, ALICE)
+    await device.pull()
+    await world.remove('items', 'itm1')
+    await world.database.write((tx) => tx.runs.prune(NOW + 1, 10))
+    expect(await device.pull()).toMatchObject({ realms: [], inviteRealms: [] })
+    await device.pull()
+    expect(device.table('items').map(({ id }) => id)).toEqual(['itm2'])
+    // Its revision is newer than the forgotten deletion.
+    expect((await device.pull()).realms).toHaveLength(2)
   })
 
   test('drops and fetches only a realm that was deleted and made again', async () => {

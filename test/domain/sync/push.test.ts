@@ -199,6 +199,7 @@ describe('a transaction of a client', () => {
       maxEntries: 5,
       maxRequestEntries: 5,
       maxProperties: 8,
+      maxDepth: 9,
     }
     const tags = Array.from({ length: 9 }, (_, n) => `t${n}`)
     const many = Object.fromEntries(tags.map((tag) => [tag, 1]))

@@ -1,0 +1,186 @@
+import { describe, expect, test } from 'bun:test'
+import type { Actor } from '../../../src/domain/access/actor'
+import { ROW_RULES } from '../../../src/domain/rows/row-rules'
+import type { Database } from '../../../src/domain/store/store'
+import { readSyncRequest } from '../../../src/domain/sync/request'
+import { isFirstSync, sync } from '../../../src/domain/sync/sync'
+import { type Answer, NOW, openWorld, operationsOf, SCHEMA, user } from './setup'
+
+const ALICE = user('alice@example.com')
+const BOB = user('bob@example.com')
+const TEAM = { realmId: 'rlmTeam' }
+const LIMITS = {
+  maxObjects: 100,
+  maxRows: 100,
+  maxEntries: 100,
+  maxRequestEntries: 1_000,
+  maxProperties: 100,
+  maxDepth: 10,
+}
+
+type Sent = Readonly<Record<string, unknown>>
+
+/** A client that sends operations and keeps what `lastPull` and `baseRevs` are made of. */
+function createClient(database: Database, actor: Actor, clientIdentity = `${actor.subject}'s`) {
+  let lastPull: object | undefined
+  let baseRevs: object[] = []
+  let rev = 0
+
+  async function send(body: object): Promise<Answer> {
+    const all = { v: 3, clientIdentity, schema: SCHEMA, lastPull, baseRevs, ...body }
+    const request = readSyncRequest(JSON.parse(JSON.stringify(all)))
+    let text = ''
+    const given = { actor, request, now: NOW, rulesByTable: ROW_RULES, limits: LIMITS }
+    for await (const part of sync(database, given)) text += part.text
+    const answer = JSON.parse(text) as Answer
+    const { serverRevision, realms, inviteRealms } = answer
+    lastPull = { serverRevision, realms, inviteRealms }
+    baseRevs = [{ tableName: 'items', clientRev: rev + 1, serverRev: serverRevision }]
+    return answer
+  }
+
+  return {
+    pull: () => send({ changes: [] }),
+    /** Sends each operation on `items` as a transaction of its own. */
+    async push(...operations: readonly Sent[]): Promise<Answer> {
+      const muts = operations.map((operation) => {
+        rev += 1
+        const txid = `${clientIdentity} ${rev}`
+        return { txid, ts: NOW + rev, opNo: 1, rev, userId: actor.subject, ...operation }
+      })
+      return send({ changes: [{ table: 'items', muts }] })
+    },
+    send,
+  }
+}
+
+const insert = (value: Readonly<Record<string, unknown>>) => ({
+  type: 'insert',
+  keys: [value['id']],
+  values: [value],
+})
+const update = (key: string, change: object) => ({
+  type: 'update',
+  keys: [key],
+  changeSpecs: [change],
+})
+
+/** Alice and Bob share a realm with an object. */
+async function setupTeam() {
+  const world = await openWorld()
+  await world.put(ALICE, 'realms', TEAM)
+  const member = { id: 'mmbBob', ...TEAM, userId: BOB.subject, permissions: { manage: '*' } }
+  await world.putAll('members', member)
+  await world.put(ALICE, 'items', { id: 'itm1', ...TEAM, a: 1, b: 1 })
+  const [alice, bob] = [createClient(world.database, ALICE), createClient(world.database, BOB)]
+  await alice.pull()
+  await bob.pull()
+  return { world, alice, bob, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
+}
+
+describe('a change that was made before the client heard of another one', () => {
+  test('is merged with it property by property, and the answer says what the other changed', async () => {
+    await using team = await setupTeam()
+    await team.alice.push(update('itm1', { a: 2 }))
+    const answer = await team.bob.push(update('itm1', { b: 2 }))
+    expect(answer.changes).toEqual([
+      {
+        table: 'items',
+        muts: [{ type: 'update', keys: ['itm1'], changeSpecs: [{ a: 2, b: 2 }] }],
+      },
+    ])
+    expect((await team.alice.pull()).changes[0]?.muts).toEqual([
+      { type: 'update', keys: ['itm1'], changeSpecs: [{ b: 2 }] },
+    ])
+  })
+
+  test('of an object that was deleted meanwhile is undone', async () => {
+    await using team = await setupTeam()
+    await team.alice.push({ type: 'delete', keys: ['itm1'] })
+    expect(operationsOf(await team.bob.push(update('itm1', { b: 2 })))).toEqual([
+      'delete items itm1',
+    ])
+  })
+
+  test('in a realm that was lost meanwhile is undone, and costs the others nothing', async () => {
+    await using team = await setupTeam()
+    await team.world.remove('members', 'mmbBob')
+    const own = { id: 'itm2', realmId: BOB.subject, owner: BOB.subject }
+    const answer = await team.bob.push(
+      update('itm1', { realmId: BOB.subject }),
+      insert({ id: 'itm3', ...TEAM, owner: BOB.subject }),
+      insert(own),
+    )
+    expect(answer.realms).not.toContain('rlmTeam')
+    expect(operationsOf(answer)).toEqual(['delete items itm1', 'delete items itm3'])
+    expect(answer.rejections).toHaveLength(1)
+    const stored = await team.world.database.read(async (tx) => {
+      const table = await tx.tables.find('items')
+      return tx.objects.findMany(table!, ['itm1', 'itm2', 'itm3'])
+    })
+    expect([...stored].map(([key, { value }]) => [key, JSON.parse(value) as object])).toEqual([
+      ['itm1', expect.objectContaining(TEAM)],
+      ['itm2', own],
+    ])
+  })
+})
+
+test('a realm that was lost and regained while a client was away is up to date', async () => {
+  await using team = await setupTeam()
+  await team.world.remove('members', 'mmbBob')
+  await team.world.put(ALICE, 'items', { id: 'itm1', ...TEAM, a: 5 }, { id: 'itm2', ...TEAM })
+  const again = { id: 'mmbBob2', ...TEAM, userId: BOB.subject }
+  await team.world.putAll('members', again)
+  expect(operationsOf(await team.bob.pull())).toEqual([
+    'delete members mmbBob',
+    'update items itm1',
+    'upsert items itm2',
+    'upsert members mmbBob2',
+  ])
+})
+
+test('a request that is sent twice is executed once, and answered twice', async () => {
+  await using team = await setupTeam()
+  const add = { a: { '@@propmod': { add: 1 } } }
+  const mut = { ...update('itm1', add), txid: 't', ts: NOW, rev: 1, opNo: 1, userId: BOB.subject }
+  const body = { changes: [{ table: 'items', muts: [mut] }] }
+  const [first, second] = [await team.bob.send(body), await team.bob.send(body)]
+  for (const answer of [first, second]) {
+    expect(answer.changes[0]?.muts).toEqual([
+      { type: 'update', keys: ['itm1'], changeSpecs: [{ a: 2 }] },
+    ])
+  }
+})
+
+test('a transaction that is rejected is told with its objects restored', async () => {
+  await using team = await setupTeam()
+  const answer = await team.bob.push(
+    insert({ id: 'itm9', realmId: 'rlm-public', owner: BOB.subject }),
+  )
+  expect(answer.rejections).toMatchObject([{ name: 'NOT_AUTHORIZED' }])
+  expect(operationsOf(answer)).toEqual(['delete items itm9'])
+})
+
+test('the own rows of a new client are not sent back to it', async () => {
+  await using world = await openWorld()
+  const rows = ['itm1', 'itm2'].map((id) => ({ id, realmId: ALICE.subject, owner: ALICE.subject }))
+  const client = createClient(world.database, ALICE)
+  expect((await client.push(...rows.map(insert))).changes).toEqual([])
+  const upload = { type: 'upsert', keys: ['itm3'], txid: 'upload-x', userId: ALICE.subject }
+  const values = [{ id: 'itm3', realmId: ALICE.subject, owner: ALICE.subject }]
+  const other = createClient(world.database, ALICE, 'other')
+  const muts = [{ ...upload, values }]
+  const answer = await other.send({ changes: [{ table: 'items', muts }] })
+  expect(operationsOf(answer)).toEqual(['upsert items itm1', 'upsert items itm2'])
+})
+
+test('a first sync is one without a last pull, or without the realm of the user in it', () => {
+  const request = (lastPull?: object) =>
+    readSyncRequest({ clientIdentity: 'x', ...(lastPull === undefined ? {} : { lastPull }) })
+  const anonymous = { serverRevision: 'x', realms: ['rlm-public'], inviteRealms: [] }
+  expect(isFirstSync(request(), null)).toBe(true)
+  expect(isFirstSync(request(anonymous), null)).toBe(false)
+  expect(isFirstSync(request(anonymous), ALICE.subject)).toBe(true)
+  const own = { ...anonymous, realms: [ALICE.subject] }
+  expect(isFirstSync(request(own), ALICE.subject)).toBe(false)
+})

@@ -1,0 +1,83 @@
+import { expect, test } from 'bun:test'
+import { operationsOf, type Answer as SyncAnswer } from '../../domain/sync/setup'
+import { type Answer, ALICE, type Caller, setupData } from '../setup'
+
+const MARKED = { markedForSync: true, initiallySynced: true }
+const REQUEST = { v: 3, clientIdentity: 'device', schema: { plain: MARKED }, baseRevs: [] }
+
+function sync(caller: Caller, changes: readonly object[], lastPull?: object): Promise<Answer> {
+  const body = JSON.stringify({ ...REQUEST, changes, lastPull })
+  return caller.send('POST', '/sync', { body, headers: { 'content-type': 'application/tson' } })
+}
+
+interface Row {
+  readonly id: string
+  readonly [name: string]: unknown
+}
+
+/** Rows of a user in one operation. */
+function operation(txid: string, values: readonly Row[], more: object = {}) {
+  const keys = values.map(({ id }) => id)
+  const owned = values.map((value) => ({ owner: ALICE, realmId: ALICE, ...value }))
+  return { type: 'upsert', keys, values: owned, txid, userId: ALICE, ...more }
+}
+
+function rows(count: number, more: object = {}): Row[] {
+  return Array.from({ length: count }, (_, at) => ({ id: `a${at}`, ...more }))
+}
+
+test('of 5,000 rows that are uploaded at login only the refused one is given back', async () => {
+  await using server = await setupData()
+  const alice = await server.as(ALICE)
+  const values = rows(5_000).with(2_500, { id: 'a2500', realmId: 'rlm-public' })
+  const answer = await sync(alice, [{ table: 'plain', muts: [operation('upload-x', values)] }])
+  expect(answer.status).toBe(200)
+  expect(operationsOf(answer.body as SyncAnswer)).toEqual(['delete plain a2500'])
+  const stored = await alice.get('/my/plain')
+  expect(stored.body).toHaveLength(4_999)
+})
+
+test('a log of 40 MB is stored, and the answer does not repeat it', async () => {
+  await using server = await setupData()
+  const alice = await server.as(ALICE)
+  const text = 'x'.repeat(10_000)
+  const muts = Array.from({ length: 40 }, (_, at) =>
+    operation(
+      `t${at}`,
+      rows(100, { text }).map((row) => ({ ...row, id: `${row.id}-${at}` })),
+      { type: 'insert', ts: at, rev: at + 1, opNo: 1 },
+    ),
+  )
+  const answer = await sync(alice, [{ table: 'plain', muts }])
+  expect(answer.status).toBe(200)
+  expect(answer.text.length).toBeLessThan(10_000)
+  expect(answer.body).toMatchObject({ rejections: [], changes: [] })
+  expect((await alice.get('/my/plain/a99-39')).body).toMatchObject({ text })
+})
+
+test('an object that is nested too deeply costs its transaction alone', async () => {
+  await using server = await setupData()
+  const alice = await server.as(ALICE)
+  let deep: unknown = 0
+  for (let level = 0; level < 100; level += 1) deep = [deep]
+  const common = { type: 'insert', ts: 1, rev: 1, opNo: 1 }
+  const muts = [
+    operation('t1', [{ id: 'deep', deep }], common),
+    operation('t2', [{ id: 'flat' }], common),
+  ]
+  const answer = await sync(alice, [{ table: 'plain', muts }])
+  expect(answer.body).toMatchObject({ rejections: [{ txid: 't1', name: 'UNPROCESSABLE' }] })
+  expect(operationsOf(answer.body as SyncAnswer)).toEqual(['delete plain deep'])
+  expect((await alice.get('/my/plain/flat')).status).toBe(200)
+})
+
+test('many clients with large first syncs are all served', async () => {
+  await using server = await setupData()
+  const alice = await server.as(ALICE)
+  await alice.post('/my/plain', rows(600, { text: 'x'.repeat(1_000) }))
+  const answers = await Promise.all(Array.from({ length: 20 }, () => sync(alice, [])))
+  for (const answer of answers) {
+    expect(answer.status).toBe(200)
+    expect(operationsOf(answer.body as SyncAnswer)).toHaveLength(600)
+  }
+})
