@@ -97,6 +97,7 @@ export function keyOfValue(value: unknown): Key | undefined {
 export function wireOfKey(key: Key): unknown {
   switch (key.type) {
     case NUMBER:
+      return Number.isFinite(key.value) ? key.value : undefined
     case STRING:
       return key.value
     case DATE:
