@@ -217,6 +217,9 @@ async function perform(attack: Attack, rounds: number): Promise<Finding> {
   for (let round = 1; round <= rounds; round += 1) {
     await using executable = await setupExecutable()
     const mallory = await executable.as('mallory@example.com')
+    // On a busy machine others wait for it too, not only for the attack.
+    const calm = await beside(executable, () => Bun.sleep(1_000))
+    facts.push(`others alone: writes ${calm.write} ms, reads ${calm.read} ms`)
     await attack.run({
       executable,
       root: await executable.root(),
