@@ -13,7 +13,7 @@ import { objectTable, knownTables, perTable, TIMED_COLUMNS } from './tables'
 import { type Summed, UNKNOWN_REALM } from './soundness'
 import { isContentSound, isHeadSound, sumOfObject, sumOfTombstone, withHead } from './sum'
 import { findTimed, ObjectReads } from './objects'
-import { highestOf, fitsOneRead } from './places'
+import { type FoundRow, highestOf, READ_BYTES, SMALL_VALUE, whole } from './places'
 import { erasing } from './realms'
 import { eraseOperations } from './sync'
 import type { TxContext, WriteContext } from './context'
@@ -22,8 +22,8 @@ import type { RealmRef } from '../domain/store/realms'
 import type { Table } from '../domain/store/tables'
 
 export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWriter {
-  override find(table: Table, key: string) {
-    return findTimed(this.context, table, key)
+  override find(table: Table, key: string, realms?: ReadonlySet<RealmRef>) {
+    return findTimed(this.context, table, key, realms)
   }
 
   override findMany(table: Table, keys: readonly string[]) {
@@ -417,12 +417,16 @@ async function eraseRows(
   tracesOf: (table: Table, value: string) => Traces,
 ): Promise<number> {
   const name = objectTable(table.number)
-  const rows = context.connection
-    .prepare<{ seq: number; value: string; sum: number }>(
-      `SELECT seq, value, sum FROM ${name} WHERE realm = ? LIMIT ?`,
+  const found = context.connection
+    .prepare<FoundRow & { bytes: number }>(
+      `SELECT seq, realm, octet_length(value) AS bytes, ${SMALL_VALUE}, sum FROM ${name} WHERE realm = ? LIMIT ?`,
     )
-    .all(realm, fitsOneRead(context, table, limit) ? limit : 1)
-  await inTurns(context.unit, rows, ({ seq, value, sum }) => {
+    .all(realm, limit)
+  let left = READ_BYTES
+  const rows = found.filter(({ bytes }, at) => (left -= bytes) >= 0 || at === 0)
+  await inTurns(context.unit, rows, (row) => {
+    const { seq, sum } = row
+    const { value } = whole(context, table, row)
     const isSound = isContentSound(value, realm, sum)
     if (!isSound) sweep(context, table, seq)
     const { entries, blobs } = isSound ? tracesOf(table, value) : NO_TRACES

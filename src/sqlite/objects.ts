@@ -11,10 +11,21 @@ import type {
   Tombstone,
 } from '../domain/store/objects'
 import { erasing } from './realms'
-import { firstPositions, gather, mayWalk, fitsOneRead, locate } from './places'
-import { COLUMNS, objectTable, TIMED_COLUMNS } from './tables'
+import {
+  firstPositions,
+  type FoundRow,
+  gather,
+  locate,
+  mayWalk,
+  READ_BYTES,
+  shownRow,
+  sizeOf,
+  SMALL_VALUE,
+  whole,
+} from './places'
+import { COLUMNS, objectTable, perTable, TIMED_COLUMNS } from './tables'
 import { changes } from './changes'
-import { checkedObject, checkedRow, checkedTimed, type Summed } from './soundness'
+import { checkedObject, checkedTimed } from './soundness'
 import { memorizeText } from './state'
 import {
   checkedTombstone,
@@ -31,8 +42,8 @@ import type { Table } from '../domain/store/tables'
 export class ObjectReads<Context extends TxContext = TxContext> implements ObjectReader {
   constructor(protected readonly context: Context) {}
 
-  find(table: Table, key: string): StoredObject | undefined {
-    return find(this.context, table, key)
+  find(table: Table, key: string, realms?: ReadonlySet<RealmRef>): StoredObject | undefined {
+    return find(this.context, table, key, realms)
   }
 
   findMany(table: Table, keys: readonly string[]): Map<string, StoredObject> {
@@ -67,12 +78,18 @@ export class ObjectReads<Context extends TxContext = TxContext> implements Objec
     return mayWalk(this.context, lookup)
   }
 
-  walk(table: Table, after: number, size: ChunkSize, lookup: IndexLookup) {
-    return walk(this.context, table, after, size, lookup)
+  walk(
+    table: Table,
+    after: number,
+    size: ChunkSize,
+    lookup: IndexLookup,
+    realms?: ReadonlySet<RealmRef>,
+  ) {
+    return walk(this.context, table, after, size, lookup, realms)
   }
 
-  load(table: Table, positions: Float64Array, size: ChunkSize) {
-    return load(this.context, table, positions, size)
+  load(table: Table, positions: Float64Array, size: ChunkSize, realms?: ReadonlySet<RealmRef>) {
+    return load(this.context, table, positions, size, realms)
   }
 
   changes(
@@ -94,25 +111,52 @@ export class ObjectReads<Context extends TxContext = TxContext> implements Objec
   }
 }
 
-function find(context: TxContext, table: Table, key: string): StoredObject | undefined {
-  const row = context.connection
-    .prepare<Summed<StoredObject>>(
-      `SELECT ${COLUMNS} FROM ${objectTable(table.number)} WHERE key = ?`,
-    )
-    .get(key)
-  if (row === null || erasing(context).has(row.realm)) return undefined
-  return checkedObject(table, key, row)
+const selectWhole = perTable((name) => `SELECT ${COLUMNS} FROM ${name} WHERE key = ?`)
+const selectSmall = perTable((name) => `SELECT ${smallIn(COLUMNS)} FROM ${name} WHERE key = ?`)
+const selectTimed = perTable((name) => `SELECT ${TIMED_COLUMNS} FROM ${name} WHERE key = ?`)
+const selectSmallTimed = perTable(
+  (name) => `SELECT ${smallIn(TIMED_COLUMNS)} FROM ${name} WHERE key = ?`,
+)
+
+function smallIn(columns: string): string {
+  return columns.replace(' value,', ` ${SMALL_VALUE},`)
 }
 
-export function findTimed(context: TxContext, table: Table, key: string): TimedObject | undefined {
+/** A row whose value is null when it is large. */
+type Cut<Row> = Omit<Row, 'value'> & FoundRow
+
+function find(
+  context: TxContext,
+  table: Table,
+  key: string,
+  realms?: ReadonlySet<RealmRef>,
+): StoredObject | undefined {
   const row = context.connection
-    .prepare<Summed<TimedObject>>(
-      `SELECT ${TIMED_COLUMNS} FROM ${objectTable(table.number)} WHERE key = ?`,
-    )
+    .prepare<Cut<StoredObject>>(realms === undefined ? selectWhole(table) : selectSmall(table))
+    .get(key)
+  if (row === null || erasing(context).has(row.realm)) return undefined
+  if (isWithheld(row, realms)) return { ...row, value: '' }
+  return checkedObject(table, key, whole(context, table, row))
+}
+
+export function findTimed(
+  context: TxContext,
+  table: Table,
+  key: string,
+  realms?: ReadonlySet<RealmRef>,
+): TimedObject | undefined {
+  const row = context.connection
+    .prepare<Cut<TimedObject>>(realms === undefined ? selectTimed(table) : selectSmallTimed(table))
     .get(key)
   if (row === null || erasing(context).has(row.realm)) return undefined
   if (row.key !== key) throw damagedObject(table.name, key)
-  return checkedTimed(table.name, row)
+  if (isWithheld(row, realms)) return { ...row, value: '' }
+  return checkedTimed(table.name, whole(context, table, row))
+}
+
+/** True for a large value of another realm, which stays in the database. */
+function isWithheld(row: FoundRow, realms: ReadonlySet<RealmRef> | undefined): boolean {
+  return row.value === null && realms?.has(row.realm) === false
 }
 
 function byKey<T>(keys: readonly string[], find: (key: string) => T | undefined): Map<string, T> {
@@ -146,8 +190,8 @@ function scan(
   size: ChunkSize,
   realms: ReadonlySet<RealmRef> | undefined,
 ): Chunk {
-  const statement = context.connection.prepare<Summed<StoredRow>>(
-    `SELECT seq, realm, value, sum FROM ${objectTable(table.number)} WHERE seq > ? ORDER BY seq`,
+  const statement = context.connection.prepare<FoundRow>(
+    `SELECT seq, realm, ${realms === undefined ? 'value' : SMALL_VALUE}, sum FROM ${objectTable(table.number)} WHERE seq > ? ORDER BY seq`,
   )
   const hidden = erasing(context)
   const rows: StoredRow[] = []
@@ -156,9 +200,9 @@ function scan(
   let bytes = size.bytes
   for (const row of statement.iterate(after)) {
     if (!hidden.has(row.realm) && realms?.has(row.realm) !== false) {
-      const checked = checkedRow(context, table, row)
-      rows.push(checked)
-      bytes -= checked.isDamaged === true ? 0 : row.value.length
+      const shown = shownRow(context, table, row)
+      rows.push(shown)
+      bytes -= sizeOf(shown)
     }
     visits -= 1
     if (rows.length >= size.rows || bytes <= 0 || visits <= 0) return { rows, next: row.seq }
@@ -174,7 +218,7 @@ function scanText(
   realms: ReadonlySet<RealmRef> | undefined,
 ): { text: string; next: number | undefined } | undefined {
   if (realms !== undefined && realms.size !== 1) return undefined
-  if (erasing(context).size > 0 || !fitsOneRead(context, table, size.rows)) return undefined
+  if (erasing(context).size > 0 || !fitsOneRead(context, table, after, size.rows)) return undefined
   const [realm] = realms ?? []
   const place = `${table.number} ${after} ${size.rows} ${realm ?? ''}`
   const known = context.committed.verified.get(place)
@@ -243,24 +287,44 @@ function isLast(context: TxContext, table: Table, seq: number): boolean {
   return context.connection.prepare(`SELECT 1 FROM ${name} WHERE seq > ? LIMIT 1`).get(seq) === null
 }
 
+/** True when the next rows can be read in one go. Most tables only have small values. */
+function fitsOneRead(context: TxContext, table: Table, after: number, rows: number): boolean {
+  const largest = context.committed.largest.get(table.number) ?? Infinity
+  if (rows * largest <= READ_BYTES) return true
+  // The size of a value is known without reading it.
+  const row = context.connection
+    .prepare<{ bytes: number }>(
+      `SELECT ifnull(sum(octet_length(value)), 0) AS bytes FROM (SELECT value FROM ${objectTable(table.number)} WHERE seq > ? ORDER BY seq LIMIT ?)`,
+    )
+    .get(after, rows)
+  return row !== null && row.bytes <= READ_BYTES
+}
+
 function walk(
   context: TxContext,
   table: Table,
   after: number,
   size: ChunkSize,
   lookup: IndexLookup,
+  realms: ReadonlySet<RealmRef> | undefined,
 ): Chunk | undefined {
   if (!mayWalk(context, lookup)) return undefined
   const positions = firstPositions(context, lookup, after, size.rows + 1)
   const isEnd = positions.length <= size.rows
   const loaded = isEnd ? positions : positions.subarray(0, size.rows)
-  const chunk = load(context, table, loaded, size)
+  const chunk = load(context, table, loaded, size, realms)
   return isEnd || chunk.next !== undefined ? chunk : { ...chunk, next: loaded.at(-1) }
 }
 
-function load(context: TxContext, table: Table, positions: Float64Array, size: ChunkSize): Chunk {
-  const statement = context.connection.prepare<Summed<StoredRow>>(
-    `SELECT seq, realm, value, sum FROM ${objectTable(table.number)} WHERE seq = ?`,
+function load(
+  context: TxContext,
+  table: Table,
+  positions: Float64Array,
+  size: ChunkSize,
+  realms: ReadonlySet<RealmRef> | undefined,
+): Chunk {
+  const statement = context.connection.prepare<FoundRow>(
+    `SELECT seq, realm, ${realms === undefined ? 'value' : SMALL_VALUE}, sum FROM ${objectTable(table.number)} WHERE seq = ?`,
   )
   const hidden = erasing(context)
   const rows: StoredRow[] = []
@@ -271,10 +335,10 @@ function load(context: TxContext, table: Table, positions: Float64Array, size: C
   for (const position of positions) {
     const row = statement.get(position)
     visits -= 1
-    if (row !== null && !hidden.has(row.realm)) {
-      const checked = checkedRow(context, table, row)
-      rows.push(checked)
-      bytes -= checked.isDamaged === true ? 0 : row.value.length
+    if (row !== null && !hidden.has(row.realm) && realms?.has(row.realm) !== false) {
+      const shown = shownRow(context, table, row)
+      rows.push(shown)
+      bytes -= sizeOf(shown)
     }
     if (position !== last && (rows.length >= size.rows || bytes <= 0 || visits <= 0)) {
       return { rows, next: position }

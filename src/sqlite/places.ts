@@ -6,6 +6,49 @@ import { checkedRow, type Summed } from './soundness'
 import type { RealmRef } from '../domain/store/realms'
 import type { Table } from '../domain/store/tables'
 
+/**
+ * The value of a row that may be of a realm that is not shown: a large one is null, because it takes
+ * so long to read that a caller could tell that it is there (`shownRow`).
+ */
+export const SMALL_VALUE = 'CASE WHEN octet_length(value) <= 2048 THEN value END AS value'
+
+export type FoundRow = Summed<Omit<StoredRow, 'value'> & { readonly value: string | null }>
+
+/** The maximum size of values that one read holds, in bytes; else they are read one by one. */
+export const READ_BYTES = 8 * 1024 * 1024
+
+/** The row with its value, which is read when it is large. */
+export function shownRow(context: TxContext, table: Table, row: FoundRow): StoredRow {
+  return checkedRow(context, table, whole(context, table, row))
+}
+
+export function whole<Row extends FoundRow>(
+  context: TxContext,
+  table: Table,
+  row: Row,
+): Row & { readonly value: string } {
+  return isWhole(row) ? row : { ...row, value: valueAt(context, table, row.seq) }
+}
+
+function isWhole<Row extends FoundRow>(row: Row): row is Row & { readonly value: string } {
+  return row.value !== null
+}
+
+/** The value of a row that is there. */
+function valueAt({ connection }: TxContext, table: Table, seq: number): string {
+  const row = connection
+    .prepare<{ value: string | null }>(
+      `SELECT value FROM ${objectTable(table.number)} WHERE seq = ?`,
+    )
+    .get(seq)
+  return row?.value ?? ''
+}
+
+/** The size of a value as far as it is held; that of a damaged row is not. */
+export function sizeOf(row: StoredRow): number {
+  return row.isDamaged === true ? 0 : row.value.length
+}
+
 /** The rows that realms or a look-up lead to, undefined when there are more than one read may take. */
 export function gather(
   context: TxContext,
@@ -14,21 +57,22 @@ export function gather(
   size: ChunkSize,
   by: Places,
 ): StoredRow[] | undefined {
-  if (!fitsOneRead(context, table, size.rows)) return undefined
-  const rows =
-    'realms' in by
-      ? rowsOfRealms(context, table, after, size.rows, by.realms)
-      : rowsOfLookup(context, table, after, size.rows, by.lookup)
-  const checked = rows?.map((row) => checkedRow(context, table, row))
-  return checked === undefined || checked.length < 2 ? checked : inOrder(checked)
-}
-
-/** The maximum size of rows that are read at once, in bytes; else they are read one by one. */
-const READ_BYTES = 8 * 1024 * 1024
-
-/** Whether so many rows of this table can be read without looking at their size first. */
-export function fitsOneRead({ committed }: TxContext, { number }: Table, rows: number): boolean {
-  return rows * (committed.largest.get(number) ?? Infinity) <= READ_BYTES
+  const found =
+    'lookup' in by
+      ? rowsOfLookup(context, table, after, size.rows, by.lookup)
+      : rowsOfRealms(context, table, after, size.rows, by.realms)
+  if (found === undefined) return undefined
+  const hidden = erasing(context)
+  const rows: StoredRow[] = []
+  let left = READ_BYTES
+  for (const row of found) {
+    if (by.realms?.has(row.realm) === false || hidden.has(row.realm)) continue
+    const shown = shownRow(context, table, row)
+    rows.push(shown)
+    left -= sizeOf(shown)
+    if (left < 0) return undefined
+  }
+  return rows.length < 2 ? rows : inOrder(rows)
 }
 
 function rowsOfRealms(
@@ -37,13 +81,13 @@ function rowsOfRealms(
   after: number,
   most: number,
   realms: ReadonlySet<RealmRef>,
-): Summed<StoredRow>[] | undefined {
+): FoundRow[] | undefined {
   const name = objectTable(table.number)
-  const statement = context.connection.prepare<Summed<StoredRow>>(
-    `SELECT seq, realm, value, sum FROM ${name} INDEXED BY ${name}_realm WHERE realm = ? LIMIT ?`,
+  const statement = context.connection.prepare<FoundRow>(
+    `SELECT seq, realm, ${SMALL_VALUE}, sum FROM ${name} INDEXED BY ${name}_realm WHERE realm = ? LIMIT ?`,
   )
   const hidden = erasing(context)
-  const rows: Summed<StoredRow>[] = []
+  const rows: FoundRow[] = []
   for (const realm of realms) {
     if (hidden.has(realm)) continue
     // Not `seq > ?`: in a large realm that would skip over a large part of the index.
@@ -59,16 +103,16 @@ function rowsOfLookup(
   after: number,
   most: number,
   { index, keys, range }: IndexLookup,
-): Summed<StoredRow>[] | undefined {
+): FoundRow[] | undefined {
   if (!Number.isSafeInteger(index)) throw new RangeError('an index number is an integer')
   // Binding a parameter takes a tenth of the look-up, so our own numbers are part of the statement.
   const since = after === 0 ? '' : 'AND seq > ?'
   const parameters = after === 0 ? [] : [after]
   const name = objectTable(table.number)
-  const rows: Summed<StoredRow>[] = []
+  const rows: FoundRow[] = []
   // Not a join, which takes nearly twice as long for a single row.
-  const equal = context.connection.prepare<Summed<StoredRow>>(
-    `SELECT seq, realm, value, sum FROM ${name} WHERE seq IN (SELECT seq FROM index_entries WHERE index_number = ${index} AND key = ? ${since} LIMIT ${most + 1})`,
+  const equal = context.connection.prepare<FoundRow>(
+    `SELECT seq, realm, ${SMALL_VALUE}, sum FROM ${name} WHERE seq IN (SELECT seq FROM index_entries WHERE index_number = ${index} AND key = ? ${since} LIMIT ${most + 1})`,
   )
   for (const key of keys) {
     rows.push(...equal.all(key, ...parameters))
@@ -77,14 +121,12 @@ function rowsOfLookup(
   // Most properties are never arrays, and then there is nothing to look for.
   if (range !== undefined && (range.lower[0] ?? 0) <= highestOf(context, index)) {
     // A join, because a row counts once for each of its entries in the range.
-    const between = context.connection.prepare<Summed<StoredRow>>(
-      `SELECT seq, realm, value, sum FROM index_entries CROSS JOIN ${name} USING (seq) WHERE index_number = ${index} AND index_entries.key >= ? AND index_entries.key < ? ${since} LIMIT ${most + 1}`,
+    const between = context.connection.prepare<FoundRow>(
+      `SELECT seq, realm, ${SMALL_VALUE}, sum FROM index_entries CROSS JOIN ${name} USING (seq) WHERE index_number = ${index} AND index_entries.key >= ? AND index_entries.key < ? ${since} LIMIT ${most + 1}`,
     )
     rows.push(...between.all(range.lower, range.upper, ...parameters))
   }
-  if (rows.length > most) return undefined
-  const hidden = erasing(context)
-  return hidden.size === 0 ? rows : rows.filter(({ realm }) => !hidden.has(realm))
+  return rows.length > most ? undefined : rows
 }
 
 /** No key of the index begins with a greater byte. */
@@ -111,9 +153,9 @@ export function locate(
   by: Places,
 ): Float64Array | undefined {
   const within = (most: number) =>
-    'realms' in by
-      ? positionsOfRealms(context, table, by.realms, after, most)
-      : positionsOfLookup(context, by.lookup, after, most)
+    'lookup' in by
+      ? positionsOfLookup(context, by.lookup, after, most)
+      : positionsOfRealms(context, table, by.realms, after, most)
   return within(SMALL) ?? within(Math.max(SMALL, Math.ceil(newest(context, table) * GATHERED_PART)))
 }
 

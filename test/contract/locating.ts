@@ -100,6 +100,46 @@ export function describeLocating(openStore: OpenStore): void {
       }
     })
 
+    test('gives the rows of the named realms only, with their values', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things', '@id, title')
+      const index = table.indexes[0]?.number ?? 0
+      const own = await database.write(async (tx) => (await tx.realms.ensure('rlm-own')).ref)
+      const text = 'ü'.repeat(20_000)
+      const puts = names(8).map((key, n) =>
+        fresh(key, {
+          realm: n % 2 === 0 ? own : 1,
+          value: JSON.stringify(n < 4 ? { id: key } : { id: key, text }),
+          entries: [entry(index, 1)],
+        }),
+      )
+      await database.write((tx) => tx.objects.put(table, puts, NOW))
+      const lookup = { index, keys: [Uint8Array.of(1)] }
+      const realms = new Set([own])
+      const shown = puts.filter(({ realm }) => realm === own).map(({ value }) => value)
+      await database.read(async (tx) => {
+        const { objects } = tx
+        const positions = (await objects.locate(table, 0, { lookup }))!
+        expect(positions).toHaveLength(8)
+        const reads = [
+          await objects.gather(table, 0, CHUNK, { lookup, realms }),
+          await objects.gather(table, 0, CHUNK, { realms }),
+          (await objects.walk(table, 0, CHUNK, lookup, realms))?.rows,
+          (await objects.load(table, positions, CHUNK, realms)).rows,
+          (await objects.scan(table, 0, CHUNK, realms)).rows,
+        ]
+        for (const rows of reads) expect(rows?.map(({ value }) => value)).toEqual(shown)
+        for (const { key, realm, value } of puts) {
+          const found = await objects.find(table, key, realms)
+          expect(found).toMatchObject({ key, realm })
+          if (realm === own || value.length > 20_000) {
+            expect(found?.value).toBe(realm === own ? value : '')
+          }
+        }
+      })
+    })
+
     test('finds all of it or gives up, also where rows have several entries', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture

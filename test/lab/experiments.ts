@@ -4,6 +4,7 @@ import { dripAway } from './drippers'
 import type { Experiment } from './experiment'
 import { failCalls } from './failing-calls'
 import { heavyRequests } from './heavy-requests'
+import { timeHiddenObjects } from './hidden-times'
 import { killDeletions } from './kill-deletions'
 import { killPosts } from './kill-posts'
 import { killUploads } from './kill-uploads'
@@ -168,6 +169,13 @@ export const experiments: readonly Experiment[] = [
     unit: 'histories',
     rounds: 5_000,
     run: (rounds, seed) => runTests(['test/access', 'test/promises/24'], rounds, seed),
+  },
+  {
+    promise: 24,
+    title: 'how long a read takes does not reveal a large object of another user',
+    unit: 'reads of each',
+    rounds: 10_000,
+    run: (rounds, seed) => timeHiddenObjects(rounds, seed),
   },
   {
     promise: 28,

@@ -37,7 +37,7 @@ const PLANS: readonly [RegExp, RegExp][] = [
   [/FROM o_4 WHERE seq = \?$/, /SEARCH o_4 USING INTEGER PRIMARY KEY \(rowid=\?\)/],
   [/^SELECT seq FROM o_4 INDEXED BY/, /^SEARCH o_4 USING COVERING INDEX o_4_realm \(realm=\?\)$/],
   [
-    /^SELECT seq, realm, value, sum FROM o_4 INDEXED/,
+    /^SELECT seq, realm, CASE .* FROM o_4 INDEXED/,
     /^SEARCH o_4 USING INDEX o_4_realm \(realm=\?\)$/,
   ],
   [
@@ -60,7 +60,10 @@ const PLANS: readonly [RegExp, RegExp][] = [
   [/^UPDATE o_4 SET realm/, /SEARCH o_4 USING INTEGER PRIMARY KEY/],
   [/^UPDATE o_4 SET key/, /SEARCH o_4 USING INTEGER PRIMARY KEY/],
   [/^DELETE FROM o_4/, /SEARCH o_4 USING INTEGER PRIMARY KEY/],
-  [/^SELECT seq, value, sum FROM o_4 WHERE realm/, /SEARCH o_4 USING INDEX o_4_realm \(realm=\?\)/],
+  [
+    /^SELECT seq, realm, octet.* FROM o_4 WHERE realm/,
+    /SEARCH o_4 USING INDEX o_4_realm \(realm=\?\)/,
+  ],
   [/FROM o_4 WHERE realm = \? LIMIT 1/, /SEARCH o_4 USING COVERING INDEX o_4_realm \(realm=\?\)/],
   [
     /^DELETE FROM index_entries WHERE index_number = \? AND key/,

@@ -49,6 +49,46 @@ test('a page of many matches visits as many rows as it shows', async () => {
   expect(visited).toBeLessThan(5_000)
 })
 
+test('one large object does not make the filters of its table visit more rows', async () => {
+  await using writer = setupWriter()
+  const put = async (from: number, count: number, text: string) => {
+    await writer.run(async (tx) => {
+      const table =
+        (await tx.tables.find('cities')) ?? (await declare(tx, 'cities', '@id, country'))
+      const index = table.indexes[0]!.number
+      await tx.tables.setIndexState(index, 'ready')
+      const entries = [{ index, key: encodeKey('US')! }]
+      const puts = Array.from({ length: count }, (_, n) =>
+        fresh(`k${from + n}`, { entries, value: JSON.stringify({ country: 'US', text }) }),
+      )
+      await tx.objects.put(table, puts, NOW)
+    })
+  }
+  let visited = 0
+  const connection = counting(writer.connection, (rows) => (visited += rows))
+  const database = {
+    read: (work: (tx: ReadTx) => unknown) =>
+      Promise.resolve(work(new SqliteReadTx(connection, writer.committed))),
+  } as unknown as Database
+  const costOf = async (matches: number) => {
+    visited = 0
+    const { texts } = await listObjects(
+      database,
+      administrator,
+      'all',
+      'cities',
+      parseFilters('country=US'),
+    )
+    expect(texts).toHaveLength(matches)
+    return visited
+  }
+  await put(0, 30, 'short')
+  const before = await costOf(30)
+  await put(30, 1, 'x'.repeat(3_000_000))
+  // The large one is found with the others, and then read.
+  expect(await costOf(31)).toBe(before + 2)
+})
+
 /** The connection; `count` is called with the number of rows that each statement gave. */
 function counting(connection: Connection, count: (rows: number) => void): Connection {
   return {

@@ -3,6 +3,7 @@ import { decodePercent } from '../value/percent'
 import { timeOfDate } from '../value/time'
 import { propertyAt } from '../value/property'
 import type { ChunkSize, IndexLookup, StoredRow } from '../store/objects'
+import type { RealmRef } from '../store/realms'
 import type { ReadTx } from '../store/store'
 import { ARRAY_RANGE, candidateKeys, isCutKey } from '../value/index-key'
 import { parseStored } from '../value/value'
@@ -128,18 +129,22 @@ export interface IndexPath {
 
 const NOWHERE = { positions: undefined, rows: undefined, path: undefined } as const
 
-/** Lets the first index that narrows the table down answer its filter; undefined when none does. */
+/**
+ * Lets the first index that narrows the table down answer its filter; undefined when none does.
+ * `rows` are of these realms only if they are named.
+ */
 export async function findByIndex(
   tx: ReadTx,
   table: Table,
   after: number,
   size: ChunkSize,
   filters: readonly Filter[],
+  realms: ReadonlySet<RealmRef> | undefined,
 ): Promise<Found | undefined> {
   for (const filter of filters) {
     const index = indexFor(table, filter)
     if (index === undefined) continue
-    const rows = await findRows(tx, table, after, size, filter, index)
+    const rows = await findRows(tx, table, after, size, filter, index, realms)
     const others = filters.filter((other) => other !== filter)
     if (rows !== undefined) return { ...NOWHERE, rows, filters: others }
     const lookup = lookupOf(index, filter)
@@ -161,17 +166,20 @@ async function findRows(
   size: ChunkSize,
   filter: Filter,
   index: TableIndex,
+  realms: ReadonlySet<RealmRef> | undefined,
 ): Promise<readonly StoredRow[] | undefined> {
   const { keys, range } = lookupOf(index, filter)
   const isMatch = (row: StoredRow) => matches([filter], parseStored(row.value))
   const equal = await tx.objects.gather(table, after, size, {
     lookup: { index: index.number, keys },
+    realms,
   })
   if (equal === undefined) return undefined
   const exact = keys.some(isCutKey) ? equal.filter(isMatch) : equal
   if (range === undefined) return exact
   const arrays = await tx.objects.gather(table, after, size, {
     lookup: { index: index.number, keys: [], range },
+    realms,
   })
   if (arrays === undefined || exact.length + arrays.length > size.rows) return undefined
   if (arrays.length === 0) return exact

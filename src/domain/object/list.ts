@@ -5,9 +5,10 @@ import type { Database, ReadTx } from '../store/store'
 import { nextTurn } from '../value/turn'
 import type { ViewName } from '../access/view'
 import { type ListQuery, type Filter, type IndexPath, matches, findByIndex } from './filter'
+import { realmsInView } from './object'
 import { requireTable } from './tables'
 import { type Access, accessOf, mayRead } from '../access/access'
-import { PUBLIC_REALM_REF, type RealmRef } from '../store/realms'
+import type { RealmRef } from '../store/realms'
 import { parseStored } from '../value/value'
 import type { Table } from '../store/tables'
 
@@ -174,7 +175,7 @@ export async function prepareReading(
   }
   // A page and one row more are enough to find by looking at all of them.
   const most = query.limit === undefined ? CHUNK.rows : Math.min(CHUNK.rows, query.limit + 1)
-  const found = await findByIndex(tx, table, start, { ...CHUNK, rows: most }, filters)
+  const found = await findByIndex(tx, table, start, { ...CHUNK, rows: most }, filters, realms)
   if (found !== undefined) {
     const reading = { ...base, ...found }
     return { ...reading, rows: found.rows?.filter((row) => isListed(reading, access, row)) }
@@ -207,9 +208,9 @@ async function nextCandidates(
   size: ChunkSize,
 ): Promise<Chunk> {
   if (positions !== undefined) {
-    return tx.objects.load(table, positionsAfter(positions, after), size)
+    return tx.objects.load(table, positionsAfter(positions, after), size, realms)
   }
-  const walked = path && (await tx.objects.walk(table, after, size, path.lookup))
+  const walked = path && (await tx.objects.walk(table, after, size, path.lookup, realms))
   if (walked !== undefined) return walked
   const chunk = await tx.objects.scan(table, after, size, realms)
   if (path === undefined) return chunk
@@ -232,23 +233,6 @@ export async function nextText(tx: ReadTx, reading: Reading, after: number) {
     if (realms?.isSubsetOf(realmRefs) !== true) return undefined
   }
   return tx.objects.scanText(table, after, CHUNK, realms)
-}
-
-function realmsInView(
-  access: Access,
-  view: ViewName,
-  table: Table,
-): ReadonlySet<RealmRef> | undefined {
-  switch (view) {
-    case 'all':
-      return undefined
-    case 'public':
-      return new Set([PUBLIC_REALM_REF])
-    case 'my':
-      return access.pending.size === 0 || !table.builtIn
-        ? access.realmRefs
-        : new Set([...access.realmRefs, ...access.pending.keys()])
-  }
 }
 
 async function realmsNamed(

@@ -2,7 +2,7 @@ import { type Access, accessOf, mayRead } from '../access/access'
 import { type Actor, requireStanding } from '../access/actor'
 import { SatchelError } from '../value/error'
 import type { StoredObject } from '../store/objects'
-import { PUBLIC_REALM_REF } from '../store/realms'
+import { PUBLIC_REALM_REF, type RealmRef } from '../store/realms'
 import { andThen, type Awaitable } from '../store/records'
 import type { Database, ReadTx } from '../store/store'
 import type { ViewName } from '../access/view'
@@ -24,10 +24,13 @@ export function getObject(
   key: string,
 ): Awaitable<string> {
   const find = (tx: ReadTx, table: Table, access: Access) =>
-    andThen(tx.objects.find(table, keyInView(table, view, key, actor)), (object) => {
-      if (object === undefined || !isShown(access, view, table, object)) throw unknownObject()
-      return object.value
-    })
+    andThen(
+      tx.objects.find(table, keyInView(table, view, key, actor), realmsInView(access, view, table)),
+      (object) => {
+        if (object === undefined || !isShown(access, view, table, object)) throw unknownObject()
+        return object.value
+      },
+    )
   return database.read((tx) =>
     andThen(requireStanding(tx, actor), () =>
       andThen(requireTable(tx, tableName), (table) =>
@@ -58,6 +61,24 @@ export function isShown(
       return object.realm === PUBLIC_REALM_REF
     case 'my':
       return mayRead(access, table.name, object.realm, () => object.key)
+  }
+}
+
+/** The realms with the objects that a view shows; undefined: all of them. */
+export function realmsInView(
+  access: Access,
+  view: ViewName,
+  table: Table,
+): ReadonlySet<RealmRef> | undefined {
+  switch (view) {
+    case 'all':
+      return undefined
+    case 'public':
+      return new Set([PUBLIC_REALM_REF])
+    case 'my':
+      return access.pending.size === 0 || !table.builtIn
+        ? access.realmRefs
+        : new Set([...access.realmRefs, ...access.pending.keys()])
   }
 }
 

@@ -4,7 +4,7 @@ import { type Actor, requireWriter } from '../access/actor'
 import type { TimedObject } from '../store/objects'
 import type { Database } from '../store/store'
 import type { ViewName } from '../access/view'
-import { isShown, keyInView, unknownObject } from './object'
+import { isShown, keyInView, realmsInView, unknownObject } from './object'
 import { tracesBefore } from './traces'
 import { type RowRules, type Writing, type RulesByTable, rulesOf } from './writing'
 import { requireTable } from './tables'
@@ -32,7 +32,8 @@ export function removeObject(database: Database, removal: Removal): Promise<void
       await requireWriter(tx, actor, now)
       const table = await requireTable(tx, removal.table)
       const access = await accessOf(tx, actor)
-      const previous = await tx.objects.find(table, keyInView(table, view, removal.key, actor))
+      const key = keyInView(table, view, removal.key, actor)
+      const previous = await tx.objects.find(table, key, realmsInView(access, view, table))
       if (previous === undefined || !isShown(access, view, table, previous)) {
         throw unknownObject()
       }

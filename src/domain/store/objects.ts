@@ -64,8 +64,10 @@ export interface IndexLookup {
   readonly range?: { readonly lower: Uint8Array; readonly upper: Uint8Array }
 }
 
-/** Where rows are: in these realms, or where an index says. */
-export type Places = { readonly realms: ReadonlySet<RealmRef> } | { readonly lookup: IndexLookup }
+/** Where rows are: in these realms, or where an index says, there too in these realms if they are named. */
+export type Places =
+  | { readonly realms: ReadonlySet<RealmRef> }
+  | { readonly lookup: IndexLookup; readonly realms?: ReadonlySet<RealmRef> | undefined }
 
 /** The latest change of one object in one realm. */
 export interface Change {
@@ -91,8 +93,16 @@ export interface ChangeChunk {
 }
 
 export interface ObjectReader {
-  /** The objects of a realm that is being erased are not there, for any method. */
-  find(table: Table, key: string): Awaitable<StoredObject | undefined>
+  /**
+   * The objects of a realm that is being erased are not there, for any method. Where realms are
+   * named, a large value of another realm does not leave the store: the time that it takes would tell
+   * that it is there. An object of another realm then comes with an empty `value`, or with its own.
+   */
+  find(
+    table: Table,
+    key: string,
+    realms?: ReadonlySet<RealmRef>,
+  ): Awaitable<StoredObject | undefined>
   findMany(table: Table, keys: readonly string[]): Awaitable<Map<string, StoredObject>>
   /** The rows after `after` in order of creation, of these realms only if they are named. */
   scan(
@@ -127,7 +137,8 @@ export interface ObjectReader {
   /** True while `walk` can follow this look-up: the index has no entry in its range. */
   mayWalk(lookup: IndexLookup): Awaitable<boolean>
   /**
-   * The rows that a look-up finds after `after`, in order of creation: a chunk costs what it holds,
+   * The rows that a look-up finds after `after`, of these realms only if they are named, in order of
+   * creation: a chunk costs what it holds,
    * however many rows follow. Undefined when `mayWalk` is false by now.
    */
   walk(
@@ -135,9 +146,18 @@ export interface ObjectReader {
     after: number,
     size: ChunkSize,
     lookup: IndexLookup,
+    realms?: ReadonlySet<RealmRef>,
   ): Awaitable<Chunk | undefined>
-  /** The rows at these positions that are still there; `next` is the position to go on after. */
-  load(table: Table, positions: Float64Array, size: ChunkSize): Awaitable<Chunk>
+  /**
+   * The rows at these positions that are still there, of these realms only if they are named; `next`
+   * is the position to go on after.
+   */
+  load(
+    table: Table,
+    positions: Float64Array,
+    size: ChunkSize,
+    realms?: ReadonlySet<RealmRef>,
+  ): Awaitable<Chunk>
   /**
    * What changed in these realms, in all tables or in the named ones, in the revisions after `after` up to `upTo`: each
    * object once, as it is now, and each object that is gone from a realm once. In the order of the
@@ -198,7 +218,11 @@ export interface ObjectRemoval extends Traces {
 }
 
 export interface ObjectWriter extends ObjectReader {
-  find(table: Table, key: string): Awaitable<TimedObject | undefined>
+  find(
+    table: Table,
+    key: string,
+    realms?: ReadonlySet<RealmRef>,
+  ): Awaitable<TimedObject | undefined>
   findMany(table: Table, keys: readonly string[]): Awaitable<Map<string, TimedObject>>
   /**
    * Writes objects whose keys are all different. `now` is the operation time in ms. A new object
