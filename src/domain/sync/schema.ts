@@ -49,15 +49,81 @@ async function requireKnownTables(tx: ReadTx, { transactions }: SyncRequest): Pr
 /** The synced tables that are new, or whose key was not known. */
 async function newsIn(
   tx: ReadTx,
-  { tables }: SyncRequest,
+  request: SyncRequest,
 ): Promise<(readonly [string, DeclaredTable])[]> {
   const known = new Map((await tx.tables.list()).map((table) => [table.name, table]))
-  return [...tables].filter(([name, declared]) => {
-    if (!declared.isMarked) return false
+  const news: (readonly [string, DeclaredTable])[] = []
+  for (const [name, declared] of request.tables) {
     const table = known.get(name)
-    return table === undefined || (table.primaryKey === null && keyOf(name, declared) !== undefined)
-  })
+    if (!declared.isMarked || (table !== undefined && table.primaryKey !== null)) continue
+    const primaryKey = declared.primaryKey ?? shownKey(name, request)
+    const shown = { ...declared, primaryKey }
+    if (table === undefined || keyOf(name, shown) !== undefined) news.push([name, shown])
+  }
+  return news
 }
+
+/** So many objects of a request are looked at for their key. */
+const LOOKED_AT = 200
+
+/**
+ * The key of a table as the objects of a request show it: each part of it is the value of one
+ * property. In its first session a client does not name it (protocol.md §10.1).
+ */
+function shownKey(name: string, { transactions }: SyncRequest): string | undefined {
+  let candidates: readonly (readonly string[])[] | undefined
+  let count = 0
+  for (const { operations } of transactions) {
+    for (const { table, keys, action } of operations) {
+      if (table !== name || !('values' in action)) continue
+      for (const [position, value] of action.values.entries()) {
+        candidates = namesOfParts(keys[position] ?? '', value, candidates)
+        count += 1
+        if (count === LOOKED_AT) return declaredKey(candidates)
+      }
+    }
+  }
+  return declaredKey(candidates)
+}
+
+/** For each part of a key, those of the candidates that have its value; all names at first. */
+function namesOfParts(
+  key: string,
+  value: WireObject,
+  candidates: readonly (readonly string[])[] | undefined,
+): readonly (readonly string[])[] {
+  const parts = partsOf(key)
+  const all = Object.keys(value).filter((name) => !name.startsWith('$'))
+  return parts.map((part, position) =>
+    (candidates === undefined ? all : (candidates[position] ?? [])).filter(
+      (name) => value[name] === part,
+    ),
+  )
+}
+
+/** A compound key is JSON on the wire (protocol.md §10.3). */
+function partsOf(key: string): readonly unknown[] {
+  if (!key.startsWith('[') || !key.endsWith(']')) return [key]
+  try {
+    return JSON.parse(key) as unknown[]
+  } catch {
+    return []
+  }
+}
+
+/** The key of parts that one name remains for. */
+function declaredKey(candidates: readonly (readonly string[])[] | undefined): string | undefined {
+  const names = candidates?.map((all) => {
+    const own = all.length > 1 ? all.filter((name) => !PLACES.has(name)) : all
+    return own.length === 1 ? own[0] : undefined
+  })
+  if (names === undefined || names.includes(undefined)) return undefined
+  if (names.length === 0 || new Set(names).size < names.length) return undefined
+  return names.length === 1 ? names[0] : `[${names.join('+')}]`
+}
+
+/** Every object has these, and its key may be equal to one of them. */
+const PLACES: ReadonlySet<string> = new Set(['realmId', 'owner'])
 
 async function learn(tx: WriteTx, name: string, declared: DeclaredTable): Promise<void> {
   requireTableName(name)
