@@ -58,10 +58,27 @@ export interface Execution {
   readonly written: WrittenRows
 }
 
-/** By `writtenKey`. */
+/** The revisions in which a request wrote rows, by `writtenKey`. */
 export interface WrittenRows {
   get(key: string): number | undefined
   set(key: string, revision: number): void
+  /** Takes over those of a part that has succeeded. */
+  append(part: WrittenRows): void
+  /** Those of this part alone. */
+  readonly own: ReadonlyMap<string, number>
+}
+
+/** Begins a part, which reads through to those that were written `before` it. */
+export function createWrittenRows(before?: WrittenRows): WrittenRows {
+  const own = new Map<string, number>()
+  return {
+    get: (key) => own.get(key) ?? before?.get(key),
+    set: (key, revision) => void own.set(key, revision),
+    append(part) {
+      for (const [key, revision] of part.own) own.set(key, revision)
+    },
+    own,
+  }
 }
 
 export function writtenKey(table: Table, key: string): string {

@@ -5,7 +5,7 @@ import { IMPORTED_REALM_RULES } from '../rows/realm-rows'
 import type { Database, WriteTx } from '../store/store'
 import { type Candidates, findCandidates, hasCriteria } from './candidates'
 import { addOwnerRows, commitRows } from './commit'
-import type { Execution, Push, WrittenRows } from './execution'
+import { createWrittenRows, type Execution, type Push } from './execution'
 import { isRejection } from './judge'
 import type { Named, Rejection } from './named'
 import { createNames } from './names'
@@ -50,8 +50,9 @@ export async function pushTransactions(database: Database, given: Push): Promise
   const progress: Progress = {
     names: createNames(),
     rejections: [],
-    written: new Map(),
+    written: createWrittenRows(),
     clock: { ahead: aheadOf(push), floor: push.client.floor },
+    isPruned: false,
   }
   for (const unit of unitsOf(push.transactions)) {
     const [first] = unit
@@ -146,7 +147,7 @@ async function executeOnce(
   }
   const { floor } = part.clock
   const names = createNames()
-  const written = new Map<string, number>()
+  const written = createWrittenRows(part.written)
   const work = async () => {
     const access = await accessOf(tx, actor)
     await execute(transaction, {
@@ -158,28 +159,20 @@ async function executeOnce(
       names,
       candidates,
       owned: [],
-      written: createLayer(part.written, written),
+      written,
     })
     await tx.applied.put(actor.subject, txid, client.number, now)
   }
   try {
     await (isAlone ? work() : tx.attempt(work))
     part.names.append(names)
-    for (const [key, revision] of written) part.written.set(key, revision)
+    part.written.append(written)
   } catch (error) {
     if (isAlone || !isRejection(error)) throw error
     part.clock.floor = floor
     reject(part, transaction, error)
     noteAll(push, transaction, part.names, { isRejected: true, revision: undefined })
     await tx.syncClients.noteRejection(client.number)
-  }
-}
-
-/** A map that reads through to another one. */
-function createLayer(below: ReadonlyMap<string, number>, own: Map<string, number>): WrittenRows {
-  return {
-    get: (key) => own.get(key) ?? below.get(key),
-    set: (key, revision) => void own.set(key, revision),
   }
 }
 

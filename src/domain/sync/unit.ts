@@ -2,7 +2,7 @@ import { requireWriter } from '../access/actor'
 import type { Database, ReadTx, WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
 import { SatchelError, quoted } from '../value/error'
-import type { ClientClock, Push } from './execution'
+import { type ClientClock, createWrittenRows, type Push, type WrittenRows } from './execution'
 import type { Rejection } from './named'
 import { type Names, createNames } from './names'
 import { type PlacedOperation, namesOf } from './operations'
@@ -17,8 +17,10 @@ export interface Progress {
   readonly names: Names
   readonly rejections: Rejection[]
   /** The revision in which the request last wrote a row, by table and key. */
-  written: Map<string, number>
+  readonly written: WrittenRows
   clock: ClientClock
+  /** A unit of the request has forgotten the transactions that are not repeated any more. */
+  isPruned: boolean
 }
 
 /** One unit of a request: checks the writer, and keeps what the client is remembered by. */
@@ -34,8 +36,10 @@ export function writeUnit<T extends Progress>(
       const part = await work(tx)
       const { floor } = part.clock
       if (floor > client.floor) await tx.syncClients.raiseFloor(client.number, floor)
-      const txids = new Set(transactions.map(({ txid }) => txid))
-      await tx.applied.prune(client.number, now - REMEMBERED, txids)
+      if (!part.isPruned) {
+        const txids = new Set(transactions.map(({ txid }) => txid))
+        await tx.applied.prune(client.number, now - REMEMBERED, txids)
+      }
       return part
     },
     { client: client.number, isUnbounded, ...(signal === undefined ? {} : { signal }) },
@@ -43,20 +47,22 @@ export function writeUnit<T extends Progress>(
 }
 
 /** A unit may run again, so it works on copies. */
-export function beginPart({ written, clock }: Progress): Progress {
+export function beginPart({ written, clock, isPruned }: Progress): Progress {
   return {
     names: createNames(),
     rejections: [],
-    written: new Map(written),
+    written: createWrittenRows(written),
     clock: { ...clock },
+    isPruned,
   }
 }
 
 export function endPart(progress: Progress, { names, rejections, written, clock }: Progress): void {
   progress.names.append(names)
   progress.rejections.push(...rejections)
-  progress.written = written
+  progress.written.append(written)
   progress.clock = clock
+  progress.isPruned = true
 }
 
 /**

@@ -4,7 +4,13 @@ import type { Table } from '../store/tables'
 import type { SatchelError } from '../value/error'
 import { type WireObject, getOwn } from '../value/value'
 import { addOwnerRows, commitRows, writePlain } from './commit'
-import { type Execution, type Push, originOf } from './execution'
+import {
+  createWrittenRows,
+  type Execution,
+  type Push,
+  type WrittenRows,
+  originOf,
+} from './execution'
 import { isRejection } from './judge'
 import { mergeWhole } from './merge'
 import type { NamedKey } from './named'
@@ -178,7 +184,7 @@ async function uploadRuled(
   part: Progress,
 ): Promise<SatchelError | undefined> {
   const names = createNames()
-  const written = new Map<string, number>()
+  const written = createWrittenRows(part.written)
   try {
     await tx.attempt(async () => {
       const run = await begin(tx, push, part, names, written)
@@ -187,7 +193,7 @@ async function uploadRuled(
       await commitRows(run)
     })
     part.names.append(names)
-    for (const [name, revision] of written) part.written.set(name, revision)
+    part.written.append(written)
     return undefined
   } catch (error) {
     if (!isRejection(error)) throw error
@@ -232,7 +238,7 @@ async function begin(
   push: Push,
   { clock }: Progress,
   names: Names,
-  written: Map<string, number>,
+  written: WrittenRows,
 ): Promise<Execution> {
   const access = await accessOf(tx, push.actor)
   const overlay = createOverlay(tx, access)
