@@ -49,7 +49,7 @@ const ALL: TablePlace = {
 const MY: TablePlace = {
   ...placeOf('my'),
   lists:
-    'The objects of the private realm of the subject, of `rlm-public` and of every realm in which the subject is an accepted member. In `realms` and `members`, pending invitations are listed too.',
+    'The objects of the private realm of the subject, of `rlm-public` and of every realm in which the subject is an accepted member. In `realms` and `members`, pending invitations are listed too; of the rows of `members` in `rlm-public`, only those of the subject.',
   upserts:
     'Without a `realmId`, a new object is stored in the private realm of the subject, and an existing one stays in its realm. In other realms the subject needs permissions; a refusal names the missing one as `reason`. A new BlobRef to a blob that the subject may not read is refused; `reason` names the property.',
   deletes:

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { removeObject } from '../../src/domain/object/remove'
 import { upsertObjects } from '../../src/domain/object/upsert'
 import type { Value } from './oracle-world'
-import { actorFor, get } from './setup'
+import { actorFor, as, get } from './setup'
 import { expectDone, expectRefused, MALLORY, openTeam, told } from './team'
 import { ROW_RULES } from '../../src/domain/rows/row-rules'
 
@@ -247,14 +247,39 @@ describe('private keys', () => {
         'UNPROCESSABLE',
         'realmId',
       )
-      expectDone(await team.mallory.put('notes', { id: key, text: 'mine' }))
     }
+    expectDone(await team.mallory.put('notes', { id: '#diary', text: 'mine' }))
+    expectRefused(
+      await team.mallory.put('notes', { id: '#diary:alice', text: 'mine' }),
+      'UNPROCESSABLE',
+      'id',
+    )
     expectRefused(
       await team.mallory.put('realms', { realmId: 'rlm~#diary:alice' }),
       'NOT_AUTHORIZED',
       'realmId',
     )
     expect(await team.alice.get('notes', '#diary')).toMatchObject({ text: 'hers' })
+  })
+
+  test('cannot be taken by a user whose id is the end of another one', async () => {
+    await using team = await openTeam()
+    const [short, long] = [as(team.database, { id: 'b' }), as(team.database, { id: 'a:b' })]
+    const before = await short.put('notes', { id: '#diary:a' })
+    expectRefused(before, 'UNPROCESSABLE', 'id')
+    expectDone(await long.put('notes', { id: '#diary', text: 'mine' }))
+    expect(await long.get('notes', '#diary')).toMatchObject({ id: '#diary:a:b', text: 'mine' })
+    expect(await short.get('notes', '#diary:a')).toBe('UNKNOWN_OBJECT')
+    // Nor does the answer tell whether the other user has such an object.
+    expect(told(await short.put('notes', { id: '#diary:a' }))).toEqual(told(before))
+  })
+
+  test('with a colon stay writable by their user where an administrator made them', async () => {
+    await using team = await openTeam()
+    const key = '#diary:monday'
+    expectDone(await team.admin.put('notes', { id: `${key}:alice`, realmId: 'alice' }))
+    expectDone(await team.alice.put('notes', { id: key, text: 'hers' }))
+    expect(await team.alice.get('notes', key)).toMatchObject({ text: 'hers' })
   })
 
   test('stay in the private realm of their user, with GLOBAL_WRITE too', async () => {

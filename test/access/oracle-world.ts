@@ -123,6 +123,8 @@ export const seesRealm = (world: World, user: string, realm: string): boolean =>
  * be answered otherwise or deleted (`protocol.md` Appendix C.6).
  */
 export const seesRow = (world: World, person: Person, row: Row): boolean => {
+  // Everyone is in the public realm: of its member rows each person sees their own only.
+  if (row.table === 'members' && realmOf(row) === PUBLIC) return isAddressedTo(row.value, person)
   if (seesRealm(world, person.id, realmOf(row))) return true
   if (row.table === 'members') return isAddressedTo(row.value, person)
   return (

@@ -292,6 +292,10 @@ const wrongPlace = (
   const refusals: Refusal[] = []
   if (needsRealm(table) && isPrivate(realm)) refusals.push(unacceptable())
   if (isPrivateKey(key) && realm !== person.id) refusals.push(unacceptable())
+  // Safer: `#x:a` of the user `b` would be `#x` of the user `a:b`.
+  if (isPrivateKey(key) && key.slice(0, -`:${person.id}`.length).includes(':')) {
+    refusals.push(unacceptable())
+  }
   if (!seesRealm(world, person.id, realm)) refusals.push(lacks('realmId'))
   else if (!mayAdd(heldBy(world, person.id, realm), table)) refusals.push(lacks('add', table))
   return refusals
@@ -365,7 +369,7 @@ const needsRealm = (table: string): boolean => table === 'members' || table === 
 const targetOf = (old: Row, body: Value): string =>
   body['realmId'] === undefined ? realmOf(old) : textOf(body['realmId'])
 
-/** `#x` is `#x:<me>` (`protocol.md` §10.3). Safer: `#x:<someone else>` is a name below one's own. */
+/** `#x` is `#x:<me>` (`protocol.md` §10.3). */
 const privateKey = (person: Person, key: string): string =>
   key.endsWith(`:${person.id}`) ? key : `${key}:${person.id}`
 

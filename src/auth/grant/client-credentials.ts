@@ -1,4 +1,8 @@
-import { authenticateClient, type ClientCredentials } from '../../domain/database/client'
+import {
+  authenticateClient,
+  findClient,
+  type ClientCredentials,
+} from '../../domain/database/client'
 import { SatchelError, quoted } from '../../domain/value/error'
 import { grantScopes } from '../../domain/value/scope'
 import type { Grant, TokenRequest, GrantParts } from './grant'
@@ -10,6 +14,7 @@ import {
   requestedScopes,
 } from './parameters'
 import type { Client } from '../../domain/store/records'
+import type { ReadTx } from '../../domain/store/store'
 import { requireUserId } from '../../domain/value/user-id'
 import { USER } from '../key/token'
 import { foldEmail } from '../../domain/value/email'
@@ -24,11 +29,16 @@ export function clientCredentials({ database, clock, issuer }: GrantParts): Gran
   return async (request) => {
     const { parameters, count } = request
     const credentials = requireCredentials(request)
-    const client = await database.read((tx) => authenticateClient(tx, credentials, clock.now()))
+    const { client, claims } = await database.read(async (tx) => {
+      const found = await authenticateClient(tx, credentials, clock.now())
+      const asked = findClaims(parameters, found)
+      if (asked !== null && asked.id !== found.id) await requireNoClient(tx, asked.id)
+      return { client: found, claims: asked }
+    })
     return issuer.issue({
       clientId: client.id,
       scopes: grantScopes(requestedScopes(parameters), client.scopes),
-      claims: findClaims(parameters, client),
+      claims,
       publicKey: optional(parameters, 'public_key', requirePublicKey),
       expiresIn: optional(parameters, 'expires_in', parseTimespan),
       notBefore: optional(parameters, 'not_before', parseTimespan),
@@ -65,6 +75,12 @@ function findClaims(parameters: Parameters, client: Client): PersonClaims | null
     )
   }
   return requireClaims(parameters['claims'])
+}
+
+/** Another client is a subject of its own, with a private realm: nobody is it but with its secret. */
+async function requireNoClient(tx: ReadTx, id: string): Promise<void> {
+  if ((await findClient(tx, id)) === undefined) return
+  throw invalid('The claim "sub" is the id of a client: name a user')
 }
 
 function optional<T>(

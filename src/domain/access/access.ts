@@ -22,6 +22,8 @@ export interface Access {
    * C.6).
    */
   readonly pending: ReadonlyMap<RealmRef, ReadonlySet<string>>
+  /** The keys of the member rows for the actor in the public realm, accepted or not. */
+  readonly publicRows: ReadonlySet<string>
 }
 
 /** The actor's access, remembered until policy changes. */
@@ -33,8 +35,9 @@ export function accessOf(tx: ReadTx, actor: Actor): Access | Promise<Access> {
 }
 
 /**
- * True when the actor may see a row of this table in this realm. `key` is called only where it
- * matters.
+ * True when the actor may see a row of this table in this realm. Everyone is in the public realm, so
+ * of its member rows, which hold addresses, each person sees their own only. `key` is called only
+ * where it matters.
  */
 export function mayRead(
   access: Access,
@@ -42,13 +45,18 @@ export function mayRead(
   realm: RealmRef,
   key: () => unknown,
 ): boolean {
+  if (table === 'members' && realm === PUBLIC_REALM_REF) {
+    return access.publicRows.size > 0 && isAmong(access.publicRows, key())
+  }
   if (access.realms.has(realm)) return true
   const invited = access.pending.get(realm)
   if (invited === undefined) return false
   if (table === 'realms') return true
-  if (table !== 'members') return false
-  const own = key()
-  return typeof own === 'string' && invited.has(own)
+  return table === 'members' && isAmong(invited, key())
+}
+
+function isAmong(keys: ReadonlySet<string>, key: unknown): boolean {
+  return typeof key === 'string' && keys.has(key)
 }
 
 /** The permission sets that count in a realm; none where the actor is not a member. */
@@ -60,6 +68,7 @@ async function loadAccess(tx: ReadTx, actor: Actor): Promise<Access> {
   const { subject, email } = actor
   const realms = new Map<RealmRef, PermissionSet[]>([[PUBLIC_REALM_REF, []]])
   const pending = new Map<RealmRef, Set<string>>()
+  const publicRows = new Set<string>()
   const own = subject === null ? undefined : await tx.realms.find(subject)
   if (subject !== null) {
     if (own !== undefined) realms.set(own.ref, [FULL])
@@ -72,10 +81,10 @@ async function loadAccess(tx: ReadTx, actor: Actor): Promise<Access> {
       realms.set(realm, sets)
     }
     const addressed = email === null ? [] : await tx.memberships.ofEmail(email)
-    for (const membership of [...memberships, ...addressed]) {
-      if (membership.accepted) continue
-      const keys = pending.get(membership.realm) ?? new Set()
-      pending.set(membership.realm, keys.add(membership.source.slice('members:'.length)))
+    for (const { realm, accepted: isAccepted, source } of [...memberships, ...addressed]) {
+      if (realm === PUBLIC_REALM_REF) publicRows.add(keyIn(source))
+      if (isAccepted) continue
+      pending.set(realm, (pending.get(realm) ?? new Set()).add(keyIn(source)))
     }
   }
   return {
@@ -85,7 +94,13 @@ async function loadAccess(tx: ReadTx, actor: Actor): Promise<Access> {
     realms,
     realmRefs: new Set(realms.keys()),
     pending,
+    publicRows,
   }
+}
+
+/** The key of the member row that a membership is derived from. */
+function keyIn(source: string): string {
+  return source.slice('members:'.length)
 }
 
 /**
@@ -110,8 +125,12 @@ export async function accessAfter(tx: ReadTx, access: Access, realm: RealmRef): 
   }
   const pending = new Map(access.pending)
   if (waiting.length === 0) pending.delete(realm)
-  else pending.set(realm, new Set(waiting.map(({ source }) => source.slice('members:'.length))))
-  return { ...access, realms, realmRefs: new Set(realms.keys()), pending }
+  else pending.set(realm, new Set(waiting.map(({ source }) => keyIn(source))))
+  const publicRows =
+    realm === PUBLIC_REALM_REF
+      ? new Set(here.map(({ source }) => keyIn(source)))
+      : access.publicRows
+  return { ...access, realms, realmRefs: new Set(realms.keys()), pending, publicRows }
 }
 
 /** A membership's own permissions and those of the roles it names. */

@@ -1,6 +1,7 @@
 import { quoted, SatchelError } from '../value/error'
 import type { StoredObject } from '../store/objects'
 import type { Draft } from './draft'
+import type { Table } from '../store/tables'
 import { changedProperties, getOwn, parseStored } from '../value/value'
 import { type Placement, type Writing, heldIn, refuse } from './writing'
 import { mayRead } from '../access/access'
@@ -46,8 +47,9 @@ export function refuseInvisible(writing: Writing) {
   )
 }
 
-function authorizeInsert(writing: Writing, { realm, owner }: Placement): void {
+function authorizeInsert(writing: Writing, { key, realm, owner }: Placement): void {
   const { table, access, subject } = writing
+  requireOwnName(table, key, realm.id)
   if (realm.id !== subject) {
     if (!access.realms.has(realm.ref)) throw refuseRealm()
     if (!mayAdd(heldIn(writing, realm.ref), table.name)) throw refuseAdd(table.name)
@@ -57,10 +59,26 @@ function authorizeInsert(writing: Writing, { realm, owner }: Placement): void {
   }
 }
 
+/**
+ * Throws `UNPROCESSABLE` for a private key that could be one of another user: `#k:a` of the user `b`
+ * and `#k` of the user `a:b` would be the same.
+ */
+function requireOwnName(table: Table, key: string, user: string): void {
+  if (!key.startsWith('#') || table.compound) return
+  const name = key.slice(0, -`:${user}`.length)
+  if (!name.includes(':')) return
+  throw new SatchelError(
+    'UNPROCESSABLE',
+    `${quoted(name)} cannot be a private key, because it contains ":": use another key`,
+    { reason: table.primaryKey?.[0] ?? 'key' },
+  )
+}
+
 function authorizeUpdate(writing: Writing, placement: Placement, previous: StoredObject): void {
   const { table, access, subject } = writing
   const { realm } = placement
   if (!mayRead(access, table.name, previous.realm, () => previous.key)) {
+    requireOwnName(table, placement.key, realm.id)
     throw refuseInvisible(writing)
   }
   if (!hasAll(writing, previous)) authorizeChanges(writing, placement, previous)

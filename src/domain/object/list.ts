@@ -5,7 +5,7 @@ import type { Database, ReadTx } from '../store/store'
 import { nextTurn } from '../value/turn'
 import type { ViewName } from '../access/view'
 import { type ListQuery, type Filter, type IndexPath, matches, findByIndex } from './filter'
-import { realmsInView } from './object'
+import { realmsInView, showsAllPublic } from './object'
 import { requireTable } from './tables'
 import { type Access, accessOf, mayRead } from '../access/access'
 import type { RealmRef } from '../store/realms'
@@ -226,6 +226,7 @@ function passes(filters: readonly Filter[], row: StoredRow): boolean {
 export async function nextText(tx: ReadTx, reading: Reading, after: number) {
   const { table, realms, positions, path, filters, view, actor } = reading
   if (positions !== undefined || path !== undefined || filters.length > 0) return undefined
+  if (view === 'public' && !showsAllPublic(actor, table)) return undefined
   if (view === 'my') {
     if (table.builtIn) return undefined
     // The reader may have lost a realm since the chunk before.
@@ -261,9 +262,10 @@ function positionsAfter(positions: Float64Array, after: number): Float64Array {
 }
 
 function isListed(reading: Reading, access: Access, row: StoredRow): boolean {
-  const { table, view, realms, filters } = reading
+  const { table, view, actor, realms, filters } = reading
   if (realms?.has(row.realm) === false) return false
-  if (view === 'my' && !mayRead(access, table.name, row.realm, () => keyOfRow(row))) return false
+  const isWhole = view === 'all' || (view === 'public' && showsAllPublic(actor, table))
+  if (!isWhole && !mayRead(access, table.name, row.realm, () => keyOfRow(row))) return false
   return filters.length === 0 || passes(filters, row)
 }
 

@@ -27,7 +27,8 @@ export function getObject(
     andThen(
       tx.objects.find(table, keyInView(table, view, key, actor), realmsInView(access, view, table)),
       (object) => {
-        if (object === undefined || !isShown(access, view, table, object)) throw unknownObject()
+        if (object === undefined || !isShown(actor, access, view, table, object))
+          throw unknownObject()
         return object.value
       },
     )
@@ -48,19 +49,23 @@ export function keyInView(table: Table, view: ViewName, key: string, actor: Acto
   return view === 'my' && !table.compound ? privateKey(found, actor.subject ?? '') : found
 }
 
+/** True when the view shows the object to this actor. */
 export function isShown(
+  actor: Actor,
   access: Access,
   view: ViewName,
   table: Table,
   object: StoredObject,
 ): boolean {
+  const keyOfObject = () => object.key
   switch (view) {
     case 'all':
       return true
     case 'public':
-      return object.realm === PUBLIC_REALM_REF
+      if (object.realm !== PUBLIC_REALM_REF) return false
+      return showsAllPublic(actor, table) || mayRead(access, table.name, object.realm, keyOfObject)
     case 'my':
-      return mayRead(access, table.name, object.realm, () => object.key)
+      return mayRead(access, table.name, object.realm, keyOfObject)
   }
 }
 
@@ -80,6 +85,11 @@ export function realmsInView(
         ? access.realmRefs
         : new Set([...access.realmRefs, ...access.pending.keys()])
   }
+}
+
+/** False for the member rows of the public realm, unless the caller may read everything. */
+export function showsAllPublic(actor: Actor, table: Table): boolean {
+  return table.name !== 'members' || actor.scopes.has('GLOBAL_READ')
 }
 
 /** Absent and invisible get the same answer (design.md §5.6). */

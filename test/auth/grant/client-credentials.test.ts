@@ -127,6 +127,15 @@ describe('a token for a person', () => {
     expect((await server.ask({ ...asClient(unable), claims: null })).userType).toBe('client')
   })
 
+  test('is never one of another client', async () => {
+    await using server = await setupAuthority()
+    const other = await server.addClient('ACCESS_DB')
+    const refusal = await refusalOf(() => server.ask({ claims: { sub: other.clientId } }))
+    expect(refusal.code).toBe('INVALID_REQUEST')
+    expect(refusal.message).toContain('"sub"')
+    expect(await server.database.read((tx) => listEveryUser(tx))).toEqual([])
+  })
+
   test('is refused while they are deactivated', async () => {
     await using server = await setupAuthority()
     await server.ask({ claims: alice })
