@@ -55,9 +55,17 @@ CREATE TABLE realm_ids (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL,
   state TEXT NOT NULL CHECK (state IN ('live', 'erasing', 'erased')),
-  -- The revision in which this life of the id began, and the latest one that touched it.
+  -- The revision in which this life of the id began.
   born INTEGER NOT NULL,
+  -- The newest revision that touched it, except for what is still in realm_moves.
   head INTEGER NOT NULL
+) STRICT;
+
+-- The realms that commits have touched, as JSON, until they are folded into their heads.
+CREATE TABLE realm_moves (
+  number INTEGER PRIMARY KEY,
+  revision INTEGER NOT NULL,
+  realms TEXT NOT NULL
 ) STRICT;
 
 CREATE INDEX realm_ids_by_id ON realm_ids (id);
@@ -151,6 +159,9 @@ CREATE TABLE memberships (
 
 -- A deleted user leaves their realms in this order.
 CREATE INDEX memberships_of_user ON memberships (user_id, realm) WHERE user_id IS NOT NULL;
+-- All rights of a user are read without looking at the memberships themselves.
+CREATE INDEX memberships_rights_of_user
+  ON memberships (user_id, accepted, realm, permissions, roles) WHERE user_id IS NOT NULL;
 CREATE INDEX memberships_of_email ON memberships (email) WHERE email IS NOT NULL AND user_id IS NULL;
 CREATE INDEX memberships_of_realm ON memberships (realm);
 -- The different rights in a realm are found without reading all of its members.

@@ -7,6 +7,7 @@ import type {
 } from '../domain/store/objects'
 import type { RealmRef } from '../domain/store/realms'
 import type { TxContext } from './context'
+import { erasing } from './realms'
 import { checkedTimed, type Summed } from './soundness'
 import { checkedTombstone, TOMBSTONE_COLUMNS, type TombstoneRow } from './sum'
 import { knownTables, objectTable, TIMED_COLUMNS } from './tables'
@@ -64,19 +65,17 @@ function sizeOf(object: TimedObject | null): number {
 
 /** The living realms among these that changed in this revision or later. */
 function movedRealms(
-  { connection, unit }: TxContext,
+  context: TxContext,
   realms: ReadonlySet<RealmRef>,
   revision: number,
 ): RealmRef[] {
-  const head = connection.prepare<{ head: number }>(
-    "SELECT head FROM realm_ids WHERE number = ? AND state = 'live'",
-  )
-  // The heads of a group are written with its commit.
-  const moving = new Set(unit?.group.units.flatMap((changed) => changed.realms))
-  return [...realms].filter((realm) => {
-    const row = head.get(realm)
-    return row !== null && (row.head >= revision || moving.has(realm))
-  })
+  const { connection, committed, unit } = context
+  const moved = new Set(committed.heads.moved(connection, realms, revision))
+  for (const changed of unit?.group.units ?? []) {
+    for (const realm of changed.realms) if (realms.has(realm)) moved.add(realm)
+  }
+  const hidden = erasing(context)
+  return [...moved].filter((realm) => !hidden.has(realm))
 }
 
 interface Wanted {

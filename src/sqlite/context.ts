@@ -1,5 +1,6 @@
 import { type Unit, lostTransaction } from './unit'
 import type { Connection } from './connection'
+import type { Facts } from './memo'
 import type { Committed } from './state'
 
 /** The transaction as its readers and writers see it. */
@@ -9,9 +10,13 @@ export interface TxContext<U extends Unit | undefined = Unit | undefined> {
   readonly committed: Committed
   /** Undefined on reads. */
   readonly unit: U
+  /** One for each value that is being loaded: what is read meanwhile is noted in all of them. */
+  readonly loads: readonly Facts[]
 }
 
 export type WriteContext = TxContext<Unit>
+
+const NO_LOADS: readonly Facts[] = []
 
 /**
  * Its connection and committed state throw once the transaction is over, when a commit came between
@@ -24,6 +29,7 @@ export class GuardedContext<U extends Unit | undefined> implements TxContext<U> 
   readonly #begun: number
   #isOver = false
   readonly unit: U
+  loads: readonly Facts[] = NO_LOADS
 
   constructor(connection: Connection, committed: Committed, unit: U) {
     this.#connection = connection

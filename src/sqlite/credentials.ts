@@ -1,6 +1,7 @@
 import { and, desc, eq, gt, lt } from 'drizzle-orm'
 import { codes, refreshTokens, refreshUses, revokedLogins, spentStates } from './schema'
 import type { TxContext, WriteContext } from './context'
+import { fact, note } from './memo'
 import type {
   CodeReader,
   CodeWriter,
@@ -89,9 +90,11 @@ export function refreshTokenWriter(context: WriteContext): RefreshTokenWriter {
 
 export function loginReader(context: TxContext): LoginReader {
   return {
-    isRevoked: (id) =>
-      context.connection.orm.select().from(revokedLogins).where(eq(revokedLogins.id, id)).get() !==
-      undefined,
+    isRevoked(id) {
+      note(context, 'login', id)
+      const { orm } = context.connection
+      return orm.select().from(revokedLogins).where(eq(revokedLogins.id, id)).get() !== undefined
+    },
   }
 }
 
@@ -109,7 +112,7 @@ export function loginWriter(context: WriteContext): LoginWriter {
     },
     revoke(id, expires) {
       // Remembered tokens of this login must be checked again.
-      context.unit.touchPolicy()
+      context.unit.touchPolicy([fact('login', id)])
       context.connection.orm
         .insert(revokedLogins)
         .values({ id, expires })

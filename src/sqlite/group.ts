@@ -8,7 +8,8 @@ import {
   loadSealed,
   loadTables,
 } from './state'
-import type { RealmRef } from '../domain/store/realms'
+import { ChangedFacts, Memo } from './memo'
+import type { Realm, RealmRef } from '../domain/store/realms'
 import type { Run } from '../domain/store/sync'
 import type { Table } from '../domain/store/tables'
 
@@ -22,9 +23,13 @@ export interface Group {
   readonly largest: Map<number, number>
   /** By index number, for indexes that got a key with a greater first byte than they had. */
   readonly highest: Map<number, number>
-  /** Values remembered under the policy of the group as it is now, uncommitted changes included. */
-  readonly memo: Map<string, unknown>
-  /** How often the memo was emptied. */
+  /** The policy that its units have changed. */
+  readonly changed: ChangedFacts
+  /** Values loaded by its units: of the policy as it is now, uncommitted changes included. */
+  readonly memo: Memo
+  /** Realms that it has marked as erasing. */
+  readonly ended: Realm[]
+  /** How often its policy changed, or went back to what it was. */
   policyChanges: number
   /** The group's own view, loaded when it is first needed after a change. */
   tables: Map<string, Table> | undefined
@@ -35,6 +40,8 @@ export interface Group {
   oldest: number | undefined
   /** The newest revision of an operation with criteria that the group keeps. */
   newestOperation: number | undefined
+  /** How many realms the log of their heads names at the end of the group. */
+  logged: number
 }
 
 /** The changes of a unit, which its commit announces. Entries may repeat. */
@@ -47,12 +54,12 @@ export interface UnitChanges {
 }
 
 /**
- * What the group changed. The first three make committed knowledge stale: for this group at once,
- * for everybody after its commit.
+ * What the group changed. The first two make committed knowledge stale: for this group at once, for
+ * everybody after its commit.
  */
 export interface GroupFlags {
-  policy: boolean
   tables: boolean
+  /** A realm is being erased, or was. */
   realms: boolean
   jobs: boolean
   mails: boolean
@@ -66,7 +73,6 @@ export function beginGroup(committed: Committed): Group {
   return {
     counters: { ...committed.counters },
     flags: {
-      policy: false,
       tables: false,
       realms: false,
       jobs: false,
@@ -77,7 +83,9 @@ export function beginGroup(committed: Committed): Group {
     units: [],
     largest: new Map(),
     highest: new Map(),
-    memo: new Map(),
+    changed: new ChangedFacts(),
+    memo: new Memo(),
+    ended: [],
     policyChanges: 0,
     tables: undefined,
     sealed: undefined,
@@ -85,13 +93,8 @@ export function beginGroup(committed: Committed): Group {
     runs: undefined,
     oldest: undefined,
     newestOperation: undefined,
+    logged: 0,
   }
-}
-
-/** Empties the memo of the group: its policy changed, or went back to what it was. */
-export function forgetPolicy(group: Group): void {
-  group.memo.clear()
-  group.policyChanges += 1
 }
 
 /** Writes the group's counters and loads what its commit publishes, inside its transaction. */
@@ -108,8 +111,7 @@ export function sealGroup(connection: Connection, committed: Committed, group: G
       )
   }
   if (counters.revision !== committed.counters.revision) beginRun(connection, committed, group)
-  const head = connection.prepare('UPDATE realm_ids SET head = ? WHERE number = ?')
-  for (const [realm, revision] of headsOf(group)) head.run(revision, realm)
+  group.logged = committed.heads.log(connection, group.units)
   const grow = connection.prepare('UPDATE tables SET largest = ? WHERE number = ?')
   for (const [number, largest] of group.largest) grow.run(largest, number)
   if (flags.tables) {
@@ -131,14 +133,10 @@ function beginRun(connection: Connection, { run, runs, counters }: Committed, gr
   group.runs = [...known, begun]
 }
 
-/** The newest revision of each realm that the group changed. */
-function headsOf({ units }: Group): ReadonlyMap<RealmRef, number> {
-  return new Map(units.flatMap(({ revision, realms }) => realms.map((realm) => [realm, revision])))
-}
-
 /** Makes the sealed group's changes the committed state. It cannot fail: the commit is done. */
 export function publishGroup(committed: Committed, group: Group): void {
   committed.commits += 1
+  committed.heads.publish(group.units, group.logged)
   committed.counters = group.counters
   for (const [number, largest] of group.largest) committed.largest.set(number, largest)
   for (const [index, byte] of group.highest) committed.highest.set(index, byte)
@@ -148,10 +146,14 @@ export function publishGroup(committed: Committed, group: Group): void {
   committed.oldest = group.oldest ?? committed.oldest
   committed.newestOperation = group.newestOperation ?? committed.newestOperation
   const { flags } = group
-  if (flags.policy) committed.memo.clear()
+  committed.memo.forget(group.changed)
+  // Its values are those of the last unit, and so of the commit: readers need not load them again.
+  committed.memo.take(group.memo)
+  for (const realm of group.ended) {
+    committed.realmsById.delete(realm.id)
+    committed.realmsByRef.delete(realm.ref)
+  }
   if (flags.realms) {
-    committed.realmsById.clear()
-    committed.realmsByRef.clear()
     committed.erasing = group.erasing ?? committed.erasing
     committed.hasTombstones = flags.tombstones
   } else {

@@ -15,6 +15,7 @@ import type { Table } from '../domain/store/tables'
 import { textsOf } from '../domain/user/query'
 import { acceptRecord, isRecordSound, RECORD_TABLES } from './records'
 import type { TxContext, WriteContext } from './context'
+import { fact } from './memo'
 import { membershipOfSource, membershipWriter } from './memberships'
 import {
   isContentSound,
@@ -48,7 +49,7 @@ export function integrityWriter(context: WriteContext): IntegrityWriter {
   return {
     ...integrityReader(context),
     accept(part, after, meanings) {
-      context.unit.touchPolicy()
+      context.unit.touchPolicy([fact('everything')])
       return run(context, part, after, meanings, context)
     },
   }

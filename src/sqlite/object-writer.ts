@@ -7,6 +7,7 @@ import type {
   Traces,
 } from '../domain/store/objects'
 import { SatchelError, quoted } from '../domain/value/error'
+import { fact } from './memo'
 import { putRefs, removeRefs, eraseUploads, removeIfLeft } from './blobs'
 import type { Unit } from './unit'
 import { objectTable, knownTables, perTable, TIMED_COLUMNS } from './tables'
@@ -33,7 +34,9 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
   put(table: Table, puts: readonly ObjectPut[], now: number) {
     const { context } = this
     const { unit } = context
-    if (table.builtIn) unit.touchPolicy()
+    for (const { key, realm, previous } of table.builtIn ? puts : []) {
+      touchRow(unit, table, key, [realm, previous?.realm ?? realm])
+    }
     const removed: RowEntries[] = []
     const added: RowEntries[] = []
     const rows = inTurns(unit, puts, (put) => {
@@ -59,7 +62,7 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
     const { unit } = context
     const seq = insertRow(context, unit, table, put, now)
     if (seq === undefined) return false
-    if (table.builtIn) unit.touchPolicy()
+    if (table.builtIn) touchRow(unit, table, put.key, [put.realm])
     const { entries } = put
     if (Array.isArray(entries) && entries.length === 0) return true
     return andThen(putEntries(context, [{ seq, entries }]), () => true)
@@ -68,7 +71,9 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
   remove(table: Table, removals: readonly ObjectRemoval[], now: number) {
     const { context } = this
     const { unit } = context
-    if (table.builtIn) unit.touchPolicy()
+    for (const { previous } of table.builtIn ? removals : []) {
+      touchRow(unit, table, previous.key, [previous.realm])
+    }
     return inTurns(unit, removals, ({ previous, entries, blobs }) => {
       writeTombstone(context, unit, table, previous, now)
       context.connection
@@ -97,6 +102,14 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
 interface RowEntries {
   readonly seq: number
   readonly entries: Iterable<IndexEntry>
+}
+
+/** A change of a row that values may have been loaded from. */
+function touchRow(unit: Unit, { name }: Table, key: string, realms: readonly RealmRef[]): void {
+  unit.touchPolicy(
+    [fact('row', `${name} ${key}`), fact('rows', name)],
+    name === 'roles' ? realms : [],
+  )
 }
 
 /** The clock is read once for so many items. */

@@ -10,6 +10,7 @@ import type {
   TimedObject,
   Tombstone,
 } from '../domain/store/objects'
+import { note, noteRealm } from './memo'
 import { erasing } from './realms'
 import {
   firstPositions,
@@ -55,22 +56,27 @@ export class ObjectReads<Context extends TxContext = TxContext> implements Objec
   }
 
   findTombstone(table: Table, key: string) {
+    noteRows(this.context, table)
     return findTombstone(this.context, table, key)
   }
 
   scan(table: Table, after: number, size: ChunkSize, realms?: ReadonlySet<RealmRef>) {
+    noteRows(this.context, table)
     return scan(this.context, table, after, size, realms)
   }
 
   scanText(table: Table, after: number, size: ChunkSize, realms?: ReadonlySet<RealmRef>) {
+    noteRows(this.context, table)
     return scanText(this.context, table, after, size, realms)
   }
 
   gather(table: Table, after: number, size: ChunkSize, by: Places) {
+    noteRows(this.context, table)
     return gather(this.context, table, after, size, by)
   }
 
   locate(table: Table, after: number, by: Places) {
+    noteRows(this.context, table)
     return locate(this.context, table, after, by)
   }
 
@@ -85,10 +91,12 @@ export class ObjectReads<Context extends TxContext = TxContext> implements Objec
     lookup: IndexLookup,
     realms?: ReadonlySet<RealmRef>,
   ) {
+    noteRows(this.context, table)
     return walk(this.context, table, after, size, lookup, realms)
   }
 
   load(table: Table, positions: Float64Array, size: ChunkSize, realms?: ReadonlySet<RealmRef>) {
+    noteRows(this.context, table)
     return load(this.context, table, positions, size, realms)
   }
 
@@ -102,7 +110,12 @@ export class ObjectReads<Context extends TxContext = TxContext> implements Objec
     return changes(this.context, realms, after, upTo, size, tables)
   }
 
+  realmsWith(table: Table, realms: ReadonlySet<RealmRef>) {
+    return realmsWith(this.context, table, realms)
+  }
+
   count(table: Table) {
+    noteRows(this.context, table)
     return count(this.context, table)
   }
 
@@ -122,6 +135,42 @@ function smallIn(columns: string): string {
   return columns.replace(' value,', ` ${SMALL_VALUE},`)
 }
 
+/**
+ * Notes that the row of a built-in table was looked up; `realm` is where it is, if it is there. Roles
+ * are noted by their realm, because thousands may count in one value.
+ */
+function noteRow(
+  context: TxContext,
+  { name, builtIn }: Table,
+  key: string,
+  realm: RealmRef | undefined,
+): void {
+  if (!builtIn || context.loads.length === 0) return
+  if (name === 'roles' && realm !== undefined) noteRealm(context, realm)
+  else note(context, 'row', `${name} ${key}`)
+}
+
+function noteRows(context: TxContext, { name, builtIn }: Table): void {
+  if (builtIn) note(context, 'rows', name)
+}
+
+function realmsWith(
+  context: TxContext,
+  table: Table,
+  realms: ReadonlySet<RealmRef>,
+): ReadonlySet<RealmRef> {
+  if (table.name === 'roles') for (const realm of realms) noteRealm(context, realm)
+  else noteRows(context, table)
+  const name = objectTable(table.number)
+  const rows = context.connection
+    .prepare(
+      `SELECT wanted.value FROM json_each(?) AS wanted WHERE EXISTS (SELECT 1 FROM ${name} INDEXED BY ${name}_realm WHERE realm = wanted.value)`,
+    )
+    .values(JSON.stringify([...realms])) as [number][]
+  const hidden = erasing(context)
+  return new Set(rows.flatMap(([realm]) => (hidden.has(realm) ? [] : [realm])))
+}
+
 /** A row whose value is null when it is large. */
 type Cut<Row> = Omit<Row, 'value'> & FoundRow
 
@@ -134,7 +183,9 @@ function find(
   const row = context.connection
     .prepare<Cut<StoredObject>>(realms === undefined ? selectWhole(table) : selectSmall(table))
     .get(key)
-  if (row === null || erasing(context).has(row.realm)) return undefined
+  const isThere = row !== null && !erasing(context).has(row.realm)
+  noteRow(context, table, key, isThere ? row.realm : undefined)
+  if (!isThere) return undefined
   if (isWithheld(row, realms)) return { ...row, value: '' }
   return checkedObject(table, key, whole(context, table, row))
 }
@@ -148,7 +199,9 @@ export function findTimed(
   const row = context.connection
     .prepare<Cut<TimedObject>>(realms === undefined ? selectTimed(table) : selectSmallTimed(table))
     .get(key)
-  if (row === null || erasing(context).has(row.realm)) return undefined
+  const isThere = row !== null && !erasing(context).has(row.realm)
+  noteRow(context, table, key, isThere ? row.realm : undefined)
+  if (!isThere) return undefined
   if (row.key !== key) throw damagedObject(table.name, key)
   if (isWithheld(row, realms)) return { ...row, value: '' }
   return checkedTimed(table.name, whole(context, table, row))

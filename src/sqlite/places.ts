@@ -82,19 +82,24 @@ function rowsOfRealms(
   most: number,
   realms: ReadonlySet<RealmRef>,
 ): FoundRow[] | undefined {
-  const name = objectTable(table.number)
-  const statement = context.connection.prepare<FoundRow>(
-    `SELECT seq, realm, ${SMALL_VALUE}, sum FROM ${name} INDEXED BY ${name}_realm WHERE realm = ? LIMIT ?`,
-  )
-  const hidden = erasing(context)
-  const rows: FoundRow[] = []
-  for (const realm of realms) {
-    if (hidden.has(realm)) continue
-    // Not `seq > ?`: in a large realm that would skip over a large part of the index.
-    rows.push(...statement.all(realm, most + 1 - rows.length))
-    if (rows.length > most) return undefined
-  }
+  // Not `seq > ?`: in a large realm that would skip over a large part of the index.
+  const rows = context.connection
+    .prepare<FoundRow>(`SELECT seq, realm, ${SMALL_VALUE}, sum ${inRealms(table)} LIMIT ?2`)
+    .all(listOf(context, realms), most + 1)
+  if (rows.length > most) return undefined
   return after === 0 ? rows : rows.filter(({ seq }) => seq > after)
+}
+
+/** One statement for all realms: a user may be in thousands of them. */
+function inRealms(table: Table): string {
+  const name = objectTable(table.number)
+  return `FROM (SELECT value AS wanted FROM json_each(?1)) CROSS JOIN ${name} INDEXED BY ${name}_realm ON realm = wanted`
+}
+
+function listOf(context: TxContext, realms: ReadonlySet<RealmRef>): string {
+  const hidden = erasing(context)
+  const shown = hidden.size === 0 ? realms : [...realms].filter((realm) => !hidden.has(realm))
+  return JSON.stringify([...shown])
 }
 
 function rowsOfLookup(
@@ -177,20 +182,11 @@ function positionsOfRealms(
   after: number,
   most: number,
 ): Float64Array | undefined {
-  const name = objectTable(table.number)
-  const statement = context.connection.prepare<{ seq: number }>(
-    `SELECT seq FROM ${name} INDEXED BY ${name}_realm WHERE realm = ? LIMIT ?`,
-  )
-  const hidden = erasing(context)
-  const found: number[] = []
-  let seen = 0
-  for (const realm of realms) {
-    if (hidden.has(realm)) continue
-    const rows = statement.values(realm, most + 1 - seen) as [number][]
-    seen += rows.length
-    if (seen > most) return undefined
-    for (const [seq] of rows) if (seq > after) found.push(seq)
-  }
+  const rows = context.connection
+    .prepare(`SELECT seq ${inRealms(table)} LIMIT ?2`)
+    .values(listOf(context, realms), most + 1) as [number][]
+  if (rows.length > most) return undefined
+  const found = rows.flatMap(([seq]) => (seq > after ? [seq] : []))
   return Float64Array.from(found).toSorted()
 }
 

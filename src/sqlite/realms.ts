@@ -1,5 +1,6 @@
 import { SatchelError } from '../domain/value/error'
 import type { TxContext, WriteContext } from './context'
+import { fact, note, noteRealm } from './memo'
 import { loadErasing, memorizeRealm } from './state'
 import type { Realm, RealmRef, RealmReader, RealmWriter } from '../domain/store/realms'
 
@@ -7,15 +8,17 @@ export class RealmReads<Context extends TxContext = TxContext> implements RealmR
   constructor(protected readonly context: Context) {}
 
   find(id: string) {
+    this.#noteId(id)
     return (
-      this.#known()?.realmsById.get(id) ??
+      this.#living(this.context.committed.realmsById.get(id)) ??
       this.#select("SELECT number AS ref, id FROM realm_ids WHERE id = ? AND state = 'live'", id)
     )
   }
 
   findByRef(ref: RealmRef) {
+    noteRealm(this.context, ref)
     return (
-      this.#known()?.realmsByRef.get(ref) ??
+      this.#living(this.context.committed.realmsByRef.get(ref)) ??
       this.#select(
         "SELECT number AS ref, id FROM realm_ids WHERE number = ? AND state = 'live'",
         ref,
@@ -24,6 +27,7 @@ export class RealmReads<Context extends TxContext = TxContext> implements RealmR
   }
 
   isRetired(id: string) {
+    this.#noteId(id)
     return (
       this.context.connection
         .prepare("SELECT 1 FROM realm_ids WHERE id = ? AND state <> 'live' LIMIT 1")
@@ -32,16 +36,21 @@ export class RealmReads<Context extends TxContext = TxContext> implements RealmR
   }
 
   bornAt(ref: RealmRef) {
+    noteRealm(this.context, ref)
     const row = this.context.connection
       .prepare<{ born: number }>('SELECT born FROM realm_ids WHERE number = ?')
       .get(ref)
     return row?.born ?? 0
   }
 
-  /** The committed state, until a unit of this group changes realms. */
-  #known() {
-    const { committed, unit } = this.context
-    return unit?.group.flags.realms === true ? undefined : committed
+  #noteId(id: string): void {
+    if (this.context.loads.length > 0) note(this.context, ...namedAs(id))
+  }
+
+  /** A realm that is known from the committed state, unless a unit of this group has ended it. */
+  #living(known: Realm | undefined): Realm | undefined {
+    const ended = this.context.unit?.group.ended ?? []
+    return ended.length === 0 || !ended.some(({ ref }) => ref === known?.ref) ? known : undefined
   }
 
   #select(sql: string, parameter: string | number): Realm | undefined {
@@ -75,17 +84,25 @@ export class RealmWrites extends RealmReads<WriteContext> implements RealmWriter
         "UPDATE realm_ids SET state = 'erasing' WHERE number = ? AND state = 'live' RETURNING number AS ref, id",
       )
       .get(ref)
-    if (row !== null) this.#touch(row)
+    if (row === null) return
+    const { group } = this.context.unit
+    group.flags.realms = true
+    group.erasing = undefined
+    group.ended.push(row)
+    this.#touch(row)
   }
 
   #touch({ ref, id }: Realm): void {
     const { unit } = this.context
-    unit.group.flags.realms = true
-    unit.group.erasing = undefined
     unit.touchRealm(ref)
-    // A private realm has the id of its user.
-    unit.touchPolicy(id.startsWith('rlm') ? [] : [id])
+    if (!id.startsWith('rlm')) unit.touchSubjects([id])
+    unit.touchPolicy([fact(...namedAs(id))], [ref])
   }
+}
+
+/** A private realm has the id of its user. */
+function namedAs(id: string): ['realm' | 'subject', string] {
+  return [id.startsWith('rlm') ? 'realm' : 'subject', id]
 }
 
 /** Realms that are being erased: their rows are hidden from everybody (design.md §4). */

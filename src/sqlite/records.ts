@@ -2,6 +2,7 @@ import { eq, getTableColumns, getTableName } from 'drizzle-orm'
 import type { SQLiteUpdateSetSource } from 'drizzle-orm/sqlite-core'
 import { clients, jobs, keys, origins, providers, settings } from './schema'
 import type { TxContext, WriteContext } from './context'
+import { fact, type FactKind, note } from './memo'
 import { damaged, sumOfRow } from './sum'
 import type { SatchelError } from '../domain/value/error'
 import type { RecordWriter, Records } from '../domain/store/records'
@@ -23,17 +24,19 @@ export function recordReader<T extends RecordTable>(
   type Row = T['$inferSelect']
   return {
     find(id) {
+      if (table !== jobs) note(context, kindOf(table), id)
       const row = parsing(table, id, () =>
         context.connection.orm.select().from(table).where(eq(table.id, id)).get(),
       ) as Row | undefined
       return row && recordOf(table, row, id)
     },
-    list: () =>
-      (
-        parsing(table, '', () =>
-          context.connection.orm.select().from(table).orderBy(table.id).all(),
-        ) as Row[]
-      ).map((row) => recordOf(table, row)),
+    list() {
+      if (table !== jobs) note(context, kindOf(table))
+      const rows = parsing(table, '', () =>
+        context.connection.orm.select().from(table).orderBy(table.id).all(),
+      ) as Row[]
+      return rows.map((row) => recordOf(table, row))
+    },
   }
 }
 
@@ -52,7 +55,7 @@ export function recordWriter<T extends RecordTable>(
         .values(row)
         .onConflictDoUpdate({ target: table.id, set: row as SQLiteUpdateSetSource<T> })
         .run()
-      touch(context, table)
+      touch(context, table, record.id)
     },
     remove(id) {
       const removed = context.connection.orm
@@ -60,7 +63,7 @@ export function recordWriter<T extends RecordTable>(
         .where(eq(table.id, id))
         .returning({ id: table.id })
         .all()
-      if (removed.length > 0) touch(context, table)
+      if (removed.length > 0) touch(context, table, id)
       return removed.length > 0
     },
   }
@@ -150,8 +153,12 @@ const NOUNS: Readonly<Record<string, string>> = {
   settings: 'setting',
 }
 
-/** All of these but jobs are policy, or are remembered under it. */
-function touch({ unit }: WriteContext, table: RecordTable): void {
+/** All of these but jobs are policy, or are remembered like it. */
+function touch({ unit }: WriteContext, table: RecordTable, id: string): void {
   if (table === jobs) unit.group.flags.jobs = true
-  else unit.touchPolicy()
+  else unit.touchPolicy([fact(kindOf(table)), fact(kindOf(table), id)])
+}
+
+function kindOf(table: RecordTable): FactKind {
+  return getTableName(table) as FactKind
 }

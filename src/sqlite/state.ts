@@ -3,6 +3,8 @@ import type { Run } from '../domain/store/sync'
 import { randomToken } from '../domain/value/id'
 import { parseTable } from '../domain/value/schema'
 import type { Connection } from './connection'
+import { Heads } from './heads'
+import { Memo } from './memo'
 import { sumOfRow } from './sum'
 import type { Table } from '../domain/store/tables'
 
@@ -13,7 +15,6 @@ export interface Counters {
   idHighWater: number
 }
 
-const MEMO_LIMIT = 20_000
 const REALM_LIMIT = 100_000
 const TEXT_LIMIT = 10_000
 
@@ -36,6 +37,7 @@ export interface Committed {
   /** No operation with criteria is newer than this revision. */
   newestOperation: number
   erasing: ReadonlySet<RealmRef>
+  readonly heads: Heads
   /** False while no object ever left a realm: then inserts need not look for tombstones. */
   hasTombstones: boolean
   /** By table number: no value is longer, in bytes. */
@@ -49,8 +51,8 @@ export interface Committed {
    * same text again need not be checked row by row.
    */
   readonly verified: Map<string, number | bigint>
-  /** Values remembered under the current policy. */
-  readonly memo: Map<string, unknown>
+  /** Values that `remember` has loaded. */
+  readonly memo: Memo
 }
 
 export function loadCommitted(connection: Connection): Committed {
@@ -65,13 +67,14 @@ export function loadCommitted(connection: Connection): Committed {
     oldest: loadOldest(connection),
     newestOperation: counters.revision,
     erasing: loadErasing(connection),
+    heads: new Heads(connection, counters.revision),
     hasTombstones: loadHasTombstones(connection),
     largest: loadLargest(connection),
     highest: loadHighest(connection),
     realmsById: new Map(),
     realmsByRef: new Map(),
     verified: new Map(),
-    memo: new Map(),
+    memo: new Memo(),
   }
 }
 
@@ -234,12 +237,6 @@ function toTable(row: TableRow, declared: readonly IndexRow[]): Table {
       return index === undefined ? [] : [{ ...index, number, state }]
     }),
   }
-}
-
-/** Keeps a value under the policy it was loaded under; forgets everything when there is too much. */
-export function memorize(committed: Committed, name: string, value: unknown): void {
-  if (committed.memo.size >= MEMO_LIMIT) committed.memo.clear()
-  committed.memo.set(name, value)
 }
 
 export function memorizeText({ verified }: Committed, place: string, hash: number | bigint): void {

@@ -1,5 +1,6 @@
 import { eq } from 'drizzle-orm'
 import type { Connection } from './connection'
+import { fact, note } from './memo'
 import { indexes, tables } from './schema'
 import type { TxContext, WriteContext } from './context'
 import { loadSealed, loadTable, loadTables, sumTable } from './state'
@@ -26,14 +27,17 @@ export class TableReads<Context extends TxContext = TxContext> implements TableR
   constructor(protected readonly context: Context) {}
 
   find(name: string) {
+    note(this.context, 'table', name)
     return knownTables(this.context).get(name)
   }
 
   list() {
+    note(this.context, 'table')
     return [...knownTables(this.context).values()]
   }
 
   isSealed() {
+    note(this.context, 'table')
     const { connection, committed, unit } = this.context
     if (unit?.group.flags.tables !== true) return committed.sealed
     unit.group.sealed ??= loadSealed(connection)
@@ -44,7 +48,7 @@ export class TableReads<Context extends TxContext = TxContext> implements TableR
 export class TableWrites extends TableReads<WriteContext> implements TableWriter {
   put(declaration: TableDeclaration) {
     const { context } = this
-    const tablesByName = ownTables(context)
+    const tablesByName = ownTables(context, declaration.name)
     const { name, primaryKey, compound, generated, idPrefix, stores, hidden } = declaration
     const fields = { name, primaryKey, compound, generated, idPrefix, stores, hidden }
     const existing = tablesByName.get(name)
@@ -61,7 +65,8 @@ export class TableWrites extends TableReads<WriteContext> implements TableWriter
 
   setIndexState(index: number, state: IndexState) {
     const { context } = this
-    const tablesByName = ownTables(context)
+    const of = (table: Table) => table.indexes.some(({ number }) => number === index)
+    const tablesByName = ownTables(context, [...knownTables(context).values()].find(of)?.name)
     const owner = context.connection.orm
       .update(indexes)
       .set({ state })
@@ -81,13 +86,14 @@ export class TableWrites extends TableReads<WriteContext> implements TableWriter
   }
 }
 
-/** The group's own view of the tables, updated with its changes. */
-function ownTables(context: WriteContext): Map<string, Table> {
+/** The group's own view of the tables, updated with its changes, of which one is of this table. */
+function ownTables(context: WriteContext, changed?: string): Map<string, Table> {
   const tablesByName = new Map(knownTables(context))
   const { group } = context.unit
   group.tables = tablesByName
   group.flags.tables = true
-  context.unit.touchPolicy()
+  const all = fact('table')
+  context.unit.touchPolicy(changed === undefined ? [all] : [all, fact('table', changed)])
   return tablesByName
 }
 

@@ -20,7 +20,8 @@ import { ObjectReads } from './objects'
 import { RealmReads, RealmWrites } from './realms'
 import { recordReader, recordWriter } from './records'
 import { clients, jobs, keys, origins, providers, settings } from './schema'
-import { type Committed, memorize } from './state'
+import { fact, Facts, type Memory } from './memo'
+import type { Committed } from './state'
 import {
   appliedReader,
   appliedWriter,
@@ -32,6 +33,7 @@ import {
   syncClientWriter,
 } from './sync'
 import { TableReads, TableWrites } from './tables'
+import type { Group } from './group'
 import { runPart, type Unit } from './unit'
 import { userReader, userWriter } from './users'
 import type { Awaitable } from '../domain/store/records'
@@ -134,16 +136,15 @@ export class SqliteReadTx extends txWith<undefined, Readers>(READERS) implements
   }
 
   remember<T>(name: string, load: () => Awaitable<T>): Awaitable<T> {
-    const { committed } = this.context
-    if (committed.memo.has(name)) return committed.memo.get(name) as T
+    const { context } = this
+    const { committed } = context
+    const known = committed.memo.find(name)
+    if (known !== undefined) return recalled(context, known)
     const { commits } = committed
-    const keep = (value: T): T => {
+    return loaded(context, load, (memory) => {
       // Loading may have awaited something else: then the value may be one of an earlier policy.
-      if (committed.commits === commits) memorize(committed, name, value)
-      return value
-    }
-    const loaded = load()
-    return loaded instanceof Promise ? loaded.then(keep) : keep(loaded)
+      if (committed.commits === commits) committed.memo.set(name, memory)
+    })
   }
 }
 
@@ -151,22 +152,20 @@ export class SqliteWriteTx extends txWith<Unit, Writers>(WRITERS) implements Wri
   #parts = 0
 
   /**
-   * Committed values count while this group has not changed policy. A value that is loaded here is
-   * remembered for the group only, until one of its units changes policy.
+   * Committed values count as long as this group has changed nothing that they were loaded from. A
+   * value that is loaded here counts for the group, and for everybody once it is committed.
    */
   remember<T>(name: string, load: () => Awaitable<T>): Awaitable<T> {
-    const { committed, unit } = this.context
+    const { context } = this
+    const { committed, unit } = context
     const { group } = unit
-    if (!group.flags.policy && committed.memo.has(name)) return committed.memo.get(name) as T
-    if (group.memo.has(name)) return group.memo.get(name) as T
+    const known = group.memo.find(name) ?? unchanged(group, committed.memo.find(name))
+    if (known !== undefined) return recalled(context, known)
     const { policyChanges } = group
-    const keep = (value: T): T => {
+    return loaded(context, load, (memory) => {
       // The unit may have changed policy, or undone a change, while the value was loaded.
-      if (group.policyChanges === policyChanges) group.memo.set(name, value)
-      return value
-    }
-    const loaded = load()
-    return loaded instanceof Promise ? loaded.then(keep) : keep(loaded)
+      if (group.policyChanges === policyChanges) group.memo.set(name, memory)
+    })
   }
 
   unitRevision(): number {
@@ -200,5 +199,45 @@ export class SqliteWriteTx extends txWith<Unit, Writers>(WRITERS) implements Wri
   breathe(): Promise<void> | undefined {
     this.context.requireAlive()
     return this.context.unit.breathe()
+  }
+}
+
+function unchanged({ changed }: Group, known: Memory | undefined): Memory | undefined {
+  if (known === undefined || changed.size === 0) return known
+  return known.facts.meets(changed) ? undefined : known
+}
+
+/** A value that is loaded from a remembered one depends on its facts. */
+function recalled<T>({ loads }: TxContext, known: Memory): T {
+  for (const facts of loads) facts.add(known.facts)
+  return known.value as T
+}
+
+/** Loads a value and keeps it with the facts that the transaction read meanwhile. */
+function loaded<T>(
+  context: GuardedContext<Unit | undefined>,
+  load: () => Awaitable<T>,
+  keep: (memory: Memory) => void,
+): Awaitable<T> {
+  const facts = new Facts()
+  facts.named.add(fact('everything'))
+  context.loads = [...context.loads, facts]
+  const end = () => {
+    context.loads = context.loads.filter((other) => other !== facts)
+  }
+  const kept = (value: T): T => {
+    end()
+    keep({ value, facts })
+    return value
+  }
+  const failed = (error: unknown): never => {
+    end()
+    throw error
+  }
+  try {
+    const value = load()
+    return value instanceof Promise ? value.then(kept, failed) : kept(value)
+  } catch (error) {
+    return failed(error)
   }
 }

@@ -6,7 +6,8 @@ import { SatchelError } from '../domain/value/error'
 import { nextTurn } from '../domain/value/turn'
 import type { Ids } from '../domain/value/id'
 import type { Connection } from './connection'
-import { forgetPolicy, type Group, type GroupFlags, type UnitChanges } from './group'
+import type { Group, GroupFlags, UnitChanges } from './group'
+import { fact, Facts } from './memo'
 import type { Counters } from './state'
 
 /** How long a unit may run before `breathe` lets others in, ms. */
@@ -53,10 +54,24 @@ export class Unit {
     if (table !== undefined && tables.at(-1) !== table) tables.push(table)
   }
 
-  /** Announces a change of policy, which ends what was remembered under the earlier one. */
-  touchPolicy(subjects: readonly string[] = []): void {
-    this.group.flags.policy = true
-    forgetPolicy(this.group)
+  /**
+   * Announces a change of policy: of named facts, and of these realms or their roles. Ends
+   * what was remembered from them.
+   */
+  touchPolicy(named: readonly string[], realms: readonly RealmRef[] = []): void {
+    const { group } = this
+    const changed = new Facts()
+    for (const name of named) changed.named.add(name)
+    for (const realm of realms) changed.realms.add(realm)
+    group.changed.add(changed)
+    group.memo.forget(changed)
+    group.policyChanges += 1
+    this.#announced()
+  }
+
+  /** `touchPolicy` for users, whose ids these are, or addresses: their rights have changed. */
+  touchSubjects(subjects: readonly string[]): void {
+    this.touchPolicy(subjects.map((subject) => fact('subject', subject)))
     const changes = this.#announced()
     for (const subject of subjects) changes.subjects.push(subject)
   }
@@ -96,6 +111,9 @@ export class Unit {
       flags: { ...flags },
       runs,
       oldest,
+      policyChanges: this.group.policyChanges,
+      changed: this.group.changed.size,
+      ended: this.group.ended.length,
       announced: changes && {
         realms: changes.realms.length,
         tables: changes.tables.length,
@@ -104,13 +122,19 @@ export class Unit {
     }
   }
 
-  restore({ counters, flags, runs, oldest, announced }: Mark): void {
+  restore(mark: Mark): void {
+    const { counters, flags, runs, oldest, policyChanges, changed, ended, announced } = mark
     const { group } = this
     group.runs = runs
     group.oldest = oldest
     Object.assign(group.counters, counters)
     Object.assign(group.flags, flags)
-    forgetPolicy(group)
+    if (group.policyChanges !== policyChanges) {
+      group.memo.clear()
+      group.changed.cut(changed)
+      group.ended.length = ended
+      group.policyChanges += 1
+    }
     // These may hold undone changes, and are loaded again when needed.
     Object.assign(group, { tables: undefined, sealed: undefined, erasing: undefined })
     if (this.#changes === undefined) return
@@ -131,6 +155,10 @@ interface Mark {
   readonly flags: GroupFlags
   readonly runs: readonly Run[] | undefined
   readonly oldest: number | undefined
+  /** How often the group had changed policy, how much of it, and how many realms it had ended. */
+  readonly policyChanges: number
+  readonly changed: number
+  readonly ended: number
   /** How much the unit had announced; undefined while it had no revision. */
   readonly announced:
     | { readonly realms: number; readonly tables: number; readonly subjects: number }

@@ -1,4 +1,5 @@
 import type { TxContext, WriteContext } from './context'
+import { fact, note } from './memo'
 import { countUsers, listUsers, sumOfUser, toUser, USER_COLUMNS, type UserRow } from './user-list'
 import type { UserReader, UserWriter, User, UserFields } from '../domain/store/users'
 import { textsOf } from '../domain/user/query'
@@ -6,16 +7,27 @@ import { damaged } from './sum'
 
 export function userReader(context: TxContext): UserReader {
   return {
-    find: (id) => find(context, id),
-    ofEmail: (email, limit) =>
-      context.connection
+    find(id) {
+      note(context, 'subject', id)
+      return find(context, id)
+    },
+    ofEmail(email, limit) {
+      note(context, 'users')
+      return context.connection
         .prepare<UserRow>(
           `SELECT ${USER_COLUMNS} FROM users WHERE email = ? ORDER BY number LIMIT ?`,
         )
         .all(email, limit)
-        .map(toUser),
-    list: (query) => listUsers(context, query),
-    count: (filter, most) => countUsers(context, filter, most),
+        .map(toUser)
+    },
+    list(query) {
+      note(context, 'users')
+      return listUsers(context, query)
+    },
+    count(filter, most) {
+      note(context, 'users')
+      return countUsers(context, filter, most)
+    },
   }
 }
 
@@ -23,7 +35,7 @@ export function userWriter(context: WriteContext): UserWriter {
   return {
     ...userReader(context),
     put(fields) {
-      context.unit.touchPolicy([fields.id])
+      touch(context, fields.id)
       return put(context, fields)
     },
     noteLogin: (id, at, now) => noteLogin(context, id, at, now),
@@ -32,11 +44,16 @@ export function userWriter(context: WriteContext): UserWriter {
         .prepare<{ number: number }>('DELETE FROM users WHERE id = ? RETURNING number')
         .get(id)
       if (row === null) return false
-      context.unit.touchPolicy([id])
+      touch(context, id)
       unindexText(context, row.number)
       return true
     },
   }
+}
+
+function touch({ unit }: WriteContext, id: string): void {
+  unit.touchSubjects([id])
+  unit.touchPolicy([fact('users')])
 }
 
 function find({ connection }: TxContext, id: string): User | undefined {

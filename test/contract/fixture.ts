@@ -53,14 +53,23 @@ export async function inEveryLife(
   await look(await (await fixture.reopen()).open('main'))
 }
 
-/** Operation time in ms; engines keep it and never look at it. */
 /**
- * Whether the database has forgotten, since it was last asked, what transactions remembered: it does
- * in the commits that change policy.
+ * Whether the database has forgotten, since it was last asked, a value that was loaded from origins,
+ * clients, the rights of Alice and a login.
  */
 export async function memoryOf(database: Database): Promise<() => Promise<boolean>> {
   let loads = 0
-  const look = () => database.read((tx) => tx.remember('probe', () => void (loads += 1)))
+  const look = () =>
+    database.read((tx) =>
+      tx.remember('probe', async () => {
+        loads += 1
+        await tx.origins.list()
+        await tx.clients.list()
+        await tx.users.find('alice')
+        await tx.memberships.acceptedOf('alice')
+        await tx.logins.isRevoked('one')
+      }),
+    )
   await look()
   return async () => {
     const before = loads
@@ -69,6 +78,7 @@ export async function memoryOf(database: Database): Promise<() => Promise<boolea
   }
 }
 
+/** Operation time in ms; engines keep it and never look at it. */
 export const NOW = Date.UTC(2030, 0, 1)
 /** Of an object that no look-up leads to. */
 export const NO_TRACES: Traces = { entries: [], blobs: [] }

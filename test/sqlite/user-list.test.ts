@@ -31,7 +31,12 @@ function setup() {
         all: () => (sql.includes('AS value') ? places : [{ ...USER, sum: sumOfUser(USER) }]),
       }
     }
-    const scope = { connection: { ...connection, prepare } as never, committed, unit: undefined }
+    const scope = {
+      connection: { ...connection, prepare } as never,
+      committed,
+      unit: undefined,
+      loads: [],
+    }
     listUsers(scope, { order: 'userId', isDescending: false, limit: 10, ...query })
     return statements.map((sql) => {
       const steps = connection.prepare<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all()
@@ -142,7 +147,11 @@ test('seats are counted in an index', () => {
   }
   const connection = { ...scene.connection, prepare } as never
   const { committed } = scene
-  countUsers({ connection, committed, unit: undefined }, { type: 'prod', active: true }, 5)
+  countUsers(
+    { connection, committed, unit: undefined, loads: [] },
+    { type: 'prod', active: true },
+    5,
+  )
   const steps = scene.connection.prepare<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all()
   expect(steps.map(({ detail }) => detail)).toContain(
     'SEARCH users USING COVERING INDEX users_by_type (type=?)',

@@ -66,35 +66,39 @@ export function held(access: Access, realm: RealmRef): readonly PermissionSet[] 
 
 async function loadAccess(tx: ReadTx, actor: Actor): Promise<Access> {
   const { subject, email } = actor
-  const realms = new Map<RealmRef, PermissionSet[]>([[PUBLIC_REALM_REF, []]])
+  const realms = new Map<RealmRef, readonly PermissionSet[]>([[PUBLIC_REALM_REF, []]])
   const pending = new Map<RealmRef, Set<string>>()
-  const publicRows = new Set<string>()
   const own = subject === null ? undefined : await tx.realms.find(subject)
-  if (subject !== null) {
-    if (own !== undefined) realms.set(own.ref, [FULL])
-    const memberships = await tx.memberships.ofUser(subject)
-    const accepted = memberships.filter((membership) => membership.accepted)
-    const permissions = await permissionsOfEach(tx, accepted)
-    for (const [position, { realm }] of accepted.entries()) {
-      const sets = realms.get(realm) ?? []
-      sets.push(...(permissions[position] ?? []))
-      realms.set(realm, sets)
-    }
-    const addressed = email === null ? [] : await tx.memberships.ofEmail(email)
-    for (const { realm, accepted: isAccepted, source } of [...memberships, ...addressed]) {
-      if (realm === PUBLIC_REALM_REF) publicRows.add(keyIn(source))
-      if (isAccepted) continue
-      pending.set(realm, (pending.get(realm) ?? new Set()).add(keyIn(source)))
-    }
+  if (subject === null) return accessIn({ subject, email, ownRealm: null, pending }, realms, [])
+  if (own !== undefined) realms.set(own.ref, [FULL])
+  const accepted = await tx.memberships.acceptedOf(subject)
+  const permissions = await permissionsOfEach(tx, accepted)
+  for (const [position, { realm }] of accepted.entries()) {
+    const sets = permissions[position] ?? []
+    const others = realms.get(realm)
+    realms.set(realm, others === undefined || others.length === 0 ? sets : [...others, ...sets])
   }
+  const open = await tx.memberships.openOf(subject)
+  const addressed = email === null ? [] : await tx.memberships.ofEmail(email)
+  for (const { realm, source } of [...open, ...addressed]) {
+    pending.set(realm, (pending.get(realm) ?? new Set()).add(keyIn(source)))
+  }
+  const inPublic = await tx.memberships.ofUserIn(subject, PUBLIC_REALM_REF)
+  const publicRows = inPublic.map(({ source }) => keyIn(source))
+  return accessIn({ subject, email, ownRealm: own?.ref ?? null, pending }, realms, publicRows)
+}
+
+function accessIn(
+  rest: Pick<Access, 'subject' | 'email' | 'ownRealm' | 'pending'>,
+  realms: Access['realms'],
+  publicRows: Iterable<string>,
+): Access {
+  const open = rest.pending.get(PUBLIC_REALM_REF) ?? []
   return {
-    subject,
-    email,
-    ownRealm: own?.ref ?? null,
+    ...rest,
     realms,
     realmRefs: new Set(realms.keys()),
-    pending,
-    publicRows,
+    publicRows: new Set([...publicRows, ...open]),
   }
 }
 
@@ -117,7 +121,7 @@ export async function accessAfter(tx: ReadTx, access: Access, realm: RealmRef): 
   const waiting = here.filter((membership) => !membership.accepted)
   const sets = (await permissionsOfEach(tx, accepted)).flat()
   if (realm === access.ownRealm) sets.push(FULL)
-  const realms = new Map(access.realms)
+  const realms = new Map<RealmRef, readonly PermissionSet[]>(access.realms)
   if (accepted.length > 0 || realm === access.ownRealm || realm === PUBLIC_REALM_REF) {
     realms.set(realm, sets)
   } else {
@@ -134,31 +138,68 @@ export async function accessAfter(tx: ReadTx, access: Access, realm: RealmRef): 
 }
 
 /** A membership's own permissions and those of the roles it names. */
-export async function permissionsOf(tx: ReadTx, membership: Rights): Promise<PermissionSet[]> {
+export async function permissionsOf(
+  tx: ReadTx,
+  membership: Rights,
+): Promise<readonly PermissionSet[]> {
   const [sets = []] = await permissionsOfEach(tx, [membership])
   return sets
 }
 
-/** `permissionsOf` for several memberships, in order: all their roles are found at once. */
+/**
+ * `permissionsOf` for several memberships, in order. The roles of `rlm-public` are read once, roles of
+ * other realms only where there are any.
+ */
 export async function permissionsOfEach(
   tx: ReadTx,
   memberships: readonly Rights[],
-): Promise<PermissionSet[][]> {
-  const realmIds: (string | undefined)[] = []
-  for (const { realm, roles } of memberships) {
-    realmIds.push(roles.length === 0 ? undefined : (await tx.realms.findByRef(realm))?.id)
+): Promise<(readonly PermissionSet[])[]> {
+  const named = memberships.filter(({ roles }) => roles.length > 0)
+  const table = named.length === 0 ? undefined : await tx.tables.find('roles')
+  const withRoles =
+    table && (await tx.objects.realmsWith(table, new Set(named.map(({ realm }) => realm))))
+  /** By own permissions and roles: memberships that share these share the result. */
+  const shared = new Map<PermissionSet, Map<readonly string[], readonly PermissionSet[]>>()
+  const found: (readonly PermissionSet[])[] = []
+  for (const { realm, permissions, roles } of memberships) {
+    const known = shared.get(permissions)?.get(roles)
+    if (roles.length > 0 && withRoles?.has(realm) === true) {
+      found.push([permissions, ...(await rolesIn(tx, realm, roles))])
+    } else if (known !== undefined) {
+      found.push(known)
+    } else {
+      const sets = [permissions, ...(await rolesIn(tx, PUBLIC_REALM_REF, roles))]
+      const others = shared.get(permissions) ?? new Map<readonly string[], typeof sets>()
+      shared.set(permissions, others.set(roles, sets))
+      found.push(sets)
+    }
   }
-  const named = memberships.flatMap(({ roles }, position) => {
-    const realmId = realmIds[position]
-    return realmId === undefined ? [] : roles.map((name) => ({ realmId, name }))
-  })
-  const found = (await findRoles(tx, named)).values()
-  return memberships.map(({ permissions, roles }, position) =>
-    realmIds[position] === undefined
-      ? [permissions]
-      : [permissions, ...roles.map(() => found.next().value ?? {})],
-  )
+  return found
 }
+
+/** The permissions of the roles that these names mean in a realm; a name without a role gives none. */
+async function rolesIn(
+  tx: ReadTx,
+  realm: RealmRef,
+  names: readonly string[],
+): Promise<PermissionSet[]> {
+  if (names.length === 0) return []
+  const { id: realmId } =
+    realm === PUBLIC_REALM_REF ? PUBLIC : ((await tx.realms.findByRef(realm)) ?? PUBLIC)
+  const sets: PermissionSet[] = []
+  for (const name of names) {
+    const key = compoundKey([realmId, name])
+    // Members of a realm share its roles.
+    const role = tx.remember(`role ${key}`, async () => {
+      const [set] = await findRoles(tx, [{ realmId, name }])
+      return set
+    })
+    sets.push((role instanceof Promise ? await role : role) ?? {})
+  }
+  return sets
+}
+
+const PUBLIC = { id: PUBLIC_REALM }
 
 /** A role as a membership in this realm names it. */
 export interface RoleName {

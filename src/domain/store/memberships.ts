@@ -33,6 +33,10 @@ export interface SharedRights {
 export interface MembershipReader {
   /** By realm, then by source; at most `limit`. */
   ofUser(userId: string, limit?: number): Awaitable<Membership[]>
+  /** The rights of the accepted memberships of a user, by realm: what most readings need. */
+  acceptedOf(userId: string): Awaitable<readonly Rights[]>
+  /** The memberships of a user that are not accepted, by realm. */
+  openOf(userId: string): Awaitable<Membership[]>
   /** By source. */
   ofUserIn(userId: string, realm: RealmRef): Awaitable<Membership[]>
   /** Open invitations to an address: rows without a user. */

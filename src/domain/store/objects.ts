@@ -176,6 +176,8 @@ export interface ObjectReader {
   findTimed(table: Table, keys: readonly string[]): Awaitable<Map<string, TimedObject>>
   /** The newest tombstone of a key, of any living realm. */
   findTombstone(table: Table, key: string): Awaitable<Tombstone | undefined>
+  /** Which of these realms have a row of this table. Costs little for each of them. */
+  realmsWith(table: Table, realms: ReadonlySet<RealmRef>): Awaitable<ReadonlySet<RealmRef>>
   count(table: Table): Awaitable<number>
   /** True while a realm id still has objects or tombstones, of any incarnation. */
   isRealmUsed(realmId: string): Awaitable<boolean>

@@ -198,8 +198,10 @@ export interface ReadTx {
   readonly criteriaOps: CriteriaOperationReader
   readonly integrity: IntegrityReader
   /**
-   * The value loaded under this name since policy last changed (users, members, roles, realms,
-   * clients, keys, origins, tables), else `load`s it. Exact on reads and writes alike.
+   * The value loaded under this name, while nothing has changed that `load` read: users, memberships,
+   * realms, rows of built-in tables, clients, keys, origins, providers, settings, revoked logins and
+   * declarations of tables count, application objects and the rest do not. Exact on reads and writes
+   * alike: an engine may forget too much, never too little. `load` reads nothing but its `tx`.
    */
   remember<T>(name: string, load: () => Awaitable<T>): Awaitable<T>
 }

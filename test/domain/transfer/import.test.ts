@@ -121,7 +121,7 @@ describe('an import file', () => {
       {},
       FILE.roles.reader.permissions,
     ])
-    expect(await permissions(database, 'ann@demo.local', 'rlm-list')).toEqual([{}, { manage: '*' }])
+    expect(await permissions(database, 'ann@demo.local', 'rlm-list')).toEqual([{ manage: '*' }, {}])
     const users = await database.read((tx) => listEveryUser(tx))
     const now = base.clock.now()
     expect(users).toMatchObject([

@@ -1,0 +1,131 @@
+import type { RealmRef } from '../domain/store/realms'
+import type { Connection } from './connection'
+import type { UnitChanges } from './group'
+
+/** So many realms are written in one row of `realm_moves`. */
+const ROW = 1_000
+/** So many realms are kept in rows of `realm_moves` before the oldest are folded into `realm_ids`. */
+const FOLD_AT = 10_000
+/** So many of them are folded by one commit: others wait for it. */
+const FOLD_STEP = 2_000
+/** So many realms are kept in memory. */
+const KEPT = 200_000
+
+/**
+ * The heads of realms: the newest revision of each. A commit that moves a hundred realms would change
+ * a hundred rows of `realm_ids`, each on a page of its own, so it adds them to the log `realm_moves` in
+ * one row. The log is folded into `realm_ids` when it has grown; memory has at least what is in it.
+ */
+export class Heads {
+  /** Those of all realms that moved after `#since`, in the order of the revisions. */
+  readonly #recent = new Map<RealmRef, number>()
+  #since: number
+  /** How many realms the log names. */
+  #logged = 0
+
+  /** `revision`: the newest one of the database. */
+  constructor(connection: Connection, revision: number) {
+    const rows = connection
+      .prepare<MoveRow>('SELECT number, revision, realms FROM realm_moves ORDER BY number')
+      .all()
+    this.#since = rows[0] === undefined ? revision : rows[0].revision - 1
+    for (const row of rows) {
+      const realms = realmsOf(row)
+      this.#logged += realms.length
+      this.#note(realms, row.revision)
+    }
+  }
+
+  /** Adds the realms of a commit to the log, inside its transaction. Returns how many it then names. */
+  log(connection: Connection, units: readonly UnitChanges[]): number {
+    const realms = [...new Set(units.flatMap((unit) => unit.realms))]
+    const revision = units.at(-1)?.revision ?? 0
+    const insert = connection.prepare('INSERT INTO realm_moves (revision, realms) VALUES (?, ?)')
+    for (let start = 0; start < realms.length; start += ROW) {
+      insert.run(revision, JSON.stringify(realms.slice(start, start + ROW)))
+    }
+    const logged = this.#logged + realms.length
+    return logged > FOLD_AT ? logged - fold(connection) : logged
+  }
+
+  /** Makes the moves of a commit known, right after it; `logged` is the result of `log`. */
+  publish(units: readonly UnitChanges[], logged: number): void {
+    this.#logged = logged
+    for (const { realms, revision } of units) this.#note(realms, revision)
+  }
+
+  /** Those of these realms that moved in this revision or later, and some that moved earlier. */
+  moved(
+    connection: Connection,
+    realms: ReadonlySet<RealmRef>,
+    revision: number,
+  ): ReadonlySet<RealmRef> {
+    const moved = new Set<RealmRef>()
+    if (this.#recent.size < realms.size) {
+      for (const [realm, head] of this.#recent) {
+        if (head >= revision && realms.has(realm)) moved.add(realm)
+      }
+    } else {
+      for (const realm of realms) {
+        if ((this.#recent.get(realm) ?? 0) >= revision) moved.add(realm)
+      }
+    }
+    if (revision > this.#since) return moved
+    const stored = connection
+      .prepare(
+        'SELECT number FROM json_each(?1) CROSS JOIN realm_ids ON number = value WHERE head >= ?2',
+      )
+      .values(JSON.stringify([...realms]), revision) as [RealmRef][]
+    for (const [realm] of stored) moved.add(realm)
+    return moved
+  }
+
+  #note(realms: readonly RealmRef[], revision: number): void {
+    for (const realm of realms) {
+      // The realm becomes the last one.
+      this.#recent.delete(realm)
+      this.#recent.set(realm, revision)
+    }
+    // The newest ones, as many as the log names, are not in `realm_ids` yet.
+    if (this.#recent.size <= this.#logged + KEPT) return
+    for (const [realm, head] of this.#recent) {
+      if (this.#recent.size <= this.#logged + KEPT / 2) break
+      this.#recent.delete(realm)
+      this.#since = head
+    }
+  }
+}
+
+interface MoveRow {
+  readonly number: number
+  readonly revision: number
+  readonly realms: string
+}
+
+function realmsOf({ realms }: MoveRow): RealmRef[] {
+  return JSON.parse(realms) as RealmRef[]
+}
+
+/** Moves the oldest rows of the log into `realm_ids`. Returns how many realms they named. */
+function fold(connection: Connection): number {
+  const heads = new Map<RealmRef, number>()
+  let folded = 0
+  let last = 0
+  const rows = connection
+    .prepare<MoveRow>('SELECT number, revision, realms FROM realm_moves ORDER BY number LIMIT ?')
+    .all(FOLD_STEP)
+  for (const row of rows) {
+    if (folded >= FOLD_STEP) break
+    const realms = realmsOf(row)
+    for (const realm of realms) heads.set(realm, row.revision)
+    folded += realms.length
+    last = row.number
+  }
+  // In the order of their pages.
+  const update = connection.prepare('UPDATE realm_ids SET head = ? WHERE number = ?')
+  for (const realm of [...heads.keys()].toSorted((one, other) => one - other)) {
+    update.run(heads.get(realm) ?? 0, realm)
+  }
+  connection.prepare('DELETE FROM realm_moves WHERE number <= ?').run(last)
+  return folded
+}
