@@ -13,6 +13,7 @@ import { timeAddresses } from './known-addresses'
 import { canLoadLayer } from './layer'
 import { serveManyDatabases } from './many-databases'
 import { losePower, losePowerOfUploads } from './power-loss'
+import { measureManyRealms } from './many-realms'
 import { findPython, runSchemathesis } from './schemathesis'
 import { timeSecrets } from './secret-times'
 import { soak } from './soak'
@@ -231,6 +232,13 @@ export const experiments: readonly Experiment[] = [
     run: (rounds) => dripAway(rounds),
   },
   ...heavyRequests,
+  {
+    promise: 34,
+    title: 'a user in 10,000 realms pays for their own changes only, and not much',
+    unit: 'changes',
+    rounds: 30,
+    run: (rounds) => measureManyRealms(rounds),
+  },
   {
     promise: 35,
     title: '100 readers who take nothing are cut, and memory stays below 512 MB',
