@@ -1,6 +1,5 @@
 import type { RealmRef } from '../domain/store/realms'
 import type { Connection } from './connection'
-import type { UnitChanges } from './group'
 
 /** So many realms are written in one row of `realm_moves`. */
 const ROW = 1_000
@@ -10,6 +9,12 @@ const FOLD_AT = 10_000
 const FOLD_STEP = 2_000
 /** So many realms are kept in memory. */
 const KEPT = 200_000
+
+/** The realms that a unit has moved. */
+interface Moves {
+  readonly revision: number
+  readonly realms: readonly RealmRef[]
+}
 
 /**
  * The heads of realms: the newest revision of each. A commit that moves a hundred realms would change
@@ -37,7 +42,7 @@ export class Heads {
   }
 
   /** Adds the realms of a commit to the log, inside its transaction. Returns how many it then names. */
-  log(connection: Connection, units: readonly UnitChanges[]): number {
+  log(connection: Connection, units: readonly Moves[]): number {
     const realms = [...new Set(units.flatMap((unit) => unit.realms))]
     const revision = units.at(-1)?.revision ?? 0
     const insert = connection.prepare('INSERT INTO realm_moves (revision, realms) VALUES (?, ?)')
@@ -49,7 +54,7 @@ export class Heads {
   }
 
   /** Makes the moves of a commit known, right after it; `logged` is the result of `log`. */
-  publish(units: readonly UnitChanges[], logged: number): void {
+  publish(units: readonly Moves[], logged: number): void {
     this.#logged = logged
     for (const { realms, revision } of units) this.#note(realms, revision)
   }

@@ -139,7 +139,7 @@ export class SqliteReadTx extends txWith<undefined, Readers>(READERS) implements
     const { context } = this
     const { committed } = context
     const known = committed.memo.find(name)
-    if (known !== undefined) return recalled(context, known)
+    if (known !== undefined) return recall(context, known) as T
     const { commits } = committed
     return loaded(context, load, (memory) => {
       // Loading may have awaited something else: then the value may be one of an earlier policy.
@@ -160,7 +160,7 @@ export class SqliteWriteTx extends txWith<Unit, Writers>(WRITERS) implements Wri
     const { committed, unit } = context
     const { group } = unit
     const known = group.memo.find(name) ?? unchanged(group, committed.memo.find(name))
-    if (known !== undefined) return recalled(context, known)
+    if (known !== undefined) return recall(context, known) as T
     const { policyChanges } = group
     return loaded(context, load, (memory) => {
       // The unit may have changed policy, or undone a change, while the value was loaded.
@@ -208,9 +208,9 @@ function unchanged({ changed }: Group, known: Memory | undefined): Memory | unde
 }
 
 /** A value that is loaded from a remembered one depends on its facts. */
-function recalled<T>({ loads }: TxContext, known: Memory): T {
+function recall({ loads }: TxContext, known: Memory): unknown {
   for (const facts of loads) facts.add(known.facts)
-  return known.value as T
+  return known.value
 }
 
 /** Loads a value and keeps it with the facts that the transaction read meanwhile. */

@@ -112,8 +112,7 @@ export function describeMemory(openStore: OpenStore): void {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const memory = counted()
-      const twice = (tx: ReadTx) =>
-        tx.remember('twice', async () => 2 * Number(await memory.look(tx)))
+      const twice = (tx: ReadTx) => tx.remember('twice', async () => 2 * (await memory.look(tx)))
       expect(await database.read(memory.look)).toBe(0)
       expect(await database.read(twice)).toBe(0)
       for (let n = 1; n <= 3; n += 1) {
@@ -127,9 +126,9 @@ export function describeMemory(openStore: OpenStore): void {
       const { database } = fixture
       const load = (tx: ReadTx, name: string, before: number, after: number) =>
         tx.remember(name, async () => {
-          for (let turn = 0; turn < before; turn += 1) await undefined
+          for (let turn = 0; turn < before; turn += 1) await Promise.resolve()
           const { length } = await tx.origins.list()
-          for (let turn = 0; turn < after; turn += 1) await undefined
+          for (let turn = 0; turn < after; turn += 1) await Promise.resolve()
           return length
         })
       const look = (tx: ReadTx) => Promise.all([load(tx, 'one', 3, 0), load(tx, 'other', 1, 9)])
