@@ -57,7 +57,7 @@ CREATE TABLE realm_ids (
   state TEXT NOT NULL CHECK (state IN ('live', 'erasing', 'erased')),
   -- The revision in which this life of the id began.
   born INTEGER NOT NULL,
-  -- The newest revision that touched it, except for what is still in realm_moves.
+  -- The newest revision that touched it, apart from the moves that are still in realm_moves.
   head INTEGER NOT NULL
 ) STRICT;
 

@@ -10,7 +10,7 @@ export interface TxContext<U extends Unit | undefined = Unit | undefined> {
   readonly committed: Committed
   /** Undefined on reads. */
   readonly unit: U
-  /** One for each value that is being loaded: what is read meanwhile is noted in all of them. */
+  /** One for each value that is being loaded: reads are noted in all of them. */
   readonly loads: readonly Facts[]
 }
 

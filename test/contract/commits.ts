@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { PUBLIC_REALM_REF } from '../../src/domain/store/realms'
 import type { Membership } from '../../src/domain/store/memberships'
 import type { Commit, CommitUnit, Database, WriteTx } from '../../src/domain/store/store'
+import { requireTable } from '../../src/domain/object/tables'
 import { code } from './codes'
 import {
   declareIn,
@@ -101,6 +102,37 @@ export function describeCommits(openStore: OpenStore): void {
       using heard = listen(database)
       await database.write(change)
       expect(heard.units).toMatchObject([{ revision: before + 1, subjects: subjects }])
+    })
+
+    test('name the realm of a role instead of its members', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const realm = await ensureRealm(database, 'rlm-a')
+      const roles = await database.read((tx) => requireTable(tx, 'roles'))
+      const named = { userId: 'bob', realm, roles: ['boss'] }
+      await database.write((tx) => tx.memberships.put(membership('members:bob', named)))
+      using heard = listen(database)
+      await database.write((tx) =>
+        tx.objects.put(roles, [fresh('["rlm-a","boss"]', { realm })], NOW),
+      )
+      expect(heard.units).toMatchObject([{ realms: [realm], tables: ['roles'], subjects: [] }])
+    })
+
+    test('name nobody whose membership is stored again as it is', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      await ensureRealm(database, 'rlm-a')
+      const bobs = membership('members:bob', { userId: 'bob', permissions: { add: ['a'] } })
+      await database.write((tx) => tx.memberships.put(bobs))
+      const members = await database.read((tx) => requireTable(tx, 'members'))
+      using heard = listen(database)
+      await database.write(async (tx) => {
+        await tx.objects.put(members, [fresh('bob', { realm: REALM })], NOW)
+        await tx.memberships.put(structuredClone(bobs))
+      })
+      expect(heard.units).toMatchObject([{ realms: [REALM], tables: ['members'], subjects: [] }])
+      await database.write((tx) => tx.memberships.put(bobs))
+      expect(heard.units).toHaveLength(1)
     })
 
     test('report that a realm was created or is to be erased', async () => {

@@ -163,8 +163,9 @@ export interface CommitUnit {
   readonly tables: readonly string[]
   /**
    * User ids, or e-mail addresses without a user id, whose memberships, private realm or user
-   * changed. A change of a role is not among them: it concerns the members of the unit's `realms`
-   * when `tables` has `roles`.
+   * changed: a membership that is stored again as it is changes nothing. A role may be that of very
+   * many members, who are not named: when `tables` has `roles`, the members of the unit's `realms`
+   * are concerned, and when `rlm-public` is one of these, everybody with a role.
    */
   readonly subjects: readonly string[]
   /** The `origin` given to `write`. */
