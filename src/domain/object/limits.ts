@@ -142,8 +142,10 @@ function countEntries({ indexes }: Table, object: WireObject): number {
 /** The nesting was limited when the body was read. */
 function countProperties(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0
-  const members: unknown[] = Object.values(value)
-  let count = Array.isArray(value) ? 0 : members.length
+  const isArray = Array.isArray(value)
+  // Of a long array, `Object.values` takes a hundred times as long as a walk.
+  const members: unknown[] = isArray ? value : Object.values(value)
+  let count = isArray ? 0 : members.length
   for (const member of members) count += countProperties(member)
   return count
 }

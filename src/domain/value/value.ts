@@ -107,8 +107,9 @@ function checkTyped(object: WireObject, path: string): void {
 }
 
 function checkElements(elements: unknown[], path: string): void {
-  for (const [position, value] of elements.entries()) {
-    if (typeof value === 'number') checkNumber(value, path, String(position))
+  for (let position = 0; position < elements.length; position += 1) {
+    const value = elements[position]
+    if (typeof value === 'number') checkNumber(value, path, position)
     else if (Array.isArray(value)) checkElements(value, `${path}.${position}`)
     else if (isRecord(value)) {
       if (getOwn(value, '$t') === 'undefined') elements[position] = null
@@ -121,10 +122,10 @@ function inside(path: string, name: string): string {
   return path === '' ? name : `${path}.${name}`
 }
 
-function checkNumber(value: number, path: string, name: string): void {
+function checkNumber(value: number, path: string, name: string | number): void {
   if (Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))) return
   throw refuse(
-    inside(path, name),
+    inside(path, String(name)),
     'is a number that cannot be stored exactly: integers are limited to ±9007199254740991; send others as {"$t":"bigint","v":"…"} or a string',
   )
 }

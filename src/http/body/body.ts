@@ -27,7 +27,7 @@ const BUDGET_OF_PARSED = 96 * 1024 * 1024
 /** Smaller bodies are read in one piece: reading them by chunk would cost a third of the time of a write. */
 const SMALL = 64 * 1024
 /** Garbage is collected after this many bytes of large bodies were parsed. */
-const COLLECT_AFTER_PARSED = 16 * 1024 * 1024
+const COLLECT_AFTER_PARSED = 32 * 1024 * 1024
 /** JSON of at most so many bytes is parsed at once: it takes about ten milliseconds at the worst. */
 const AT_ONCE = 512 * 1024
 
