@@ -1,10 +1,8 @@
 import type { Connection } from './connection'
 
 const MIB = 1024 * 1024
-/** The page caches of all databases of a store, in bytes. */
-const BUDGET = 96 * MIB
-/** The page caches of one database at most: two of them have room for all that they can use. */
-const LARGEST = 48 * MIB
+/** The page caches of all databases of a store, in bytes: one alone may have all of it. */
+const BUDGET = 48 * MIB
 /** The page caches of one database at least, however many are in use. */
 const SMALLEST = MIB / 2
 /** How often to look for databases that are no longer used, ms. */
@@ -93,14 +91,15 @@ export function createPageCaches({ lookEvery = LOOK_EVERY } = {}): PageCaches {
 /** The memory of each of so many databases in use, in bytes. */
 function sizeFor(active: number): number {
   const rounded = 2 ** Math.ceil(Math.log2(Math.max(1, active)))
-  return Math.max(SMALLEST, Math.min(LARGEST, BUDGET / rounded))
+  return Math.max(SMALLEST, BUDGET / rounded)
 }
 
 /** Readers use two thirds: the writer seldom needs a page twice. Surplus pages are freed at once. */
 function setSize({ writing, reading }: Member, bytes: number): void {
-  const kibibytes = Math.floor(bytes / 1024)
-  writing.db.run(`PRAGMA cache_size = -${Math.floor(kibibytes / 3)}`)
-  reading.db.run(`PRAGMA cache_size = -${Math.floor((kibibytes * 2) / 3)}`)
+  const all = Math.floor(bytes / 1024)
+  const forWriter = Math.floor(all / 3)
+  writing.db.run(`PRAGMA cache_size = -${forWriter}`)
+  reading.db.run(`PRAGMA cache_size = -${all - forWriter}`)
 }
 
 /** Frees all pages that no running statement uses. */
