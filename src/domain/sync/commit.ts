@@ -78,10 +78,15 @@ async function guarded(
   run: Execution,
   rows: readonly Row[],
   change: () => Promise<void>,
+  position = 0,
 ): Promise<void> {
-  const [row, ...rest] = rows
+  const row = rows[position]
   if (row === undefined) return change()
-  const next = () => guarded(run, rest, change)
+  const next = async () => {
+    // Thousands of rows would be as many calls inside each other.
+    await run.tx.breathe()
+    return guarded(run, rows, change, position + 1)
+  }
   const realm = row.before?.realm ?? (await namedRealm(run, row))
   const writing = writingOf(run, row.table)
   const rules = rulesOf(writing.rulesByTable, row.table)

@@ -33,7 +33,7 @@ export interface Pushed {
 /** Transactions that name at most so many keys share a unit. */
 const UNIT_KEYS = 500
 /** A transaction that names more may take longer than the time budget of a unit. */
-const LARGE = 20_000
+const LARGE = 1_000
 
 /**
  * Executes the transactions of a request in order, each as a whole or not at all and each once
