@@ -19,9 +19,16 @@ export interface SpooledBodies {
   /**
    * Calls `work` with the parsed body. A large one is written to a file while it arrives; such files
    * are read, parsed and worked on one at a time, so that memory holds one of them. Throws
-   * `PAYLOAD_TOO_LARGE` above 256 MiB, `TOO_SLOW`, `STORAGE_FULL`, and as `parseJson`.
+   * `PAYLOAD_TOO_LARGE`, `TOO_SLOW`, `STORAGE_FULL`, and as `parseJson`.
    */
-  json<T>(request: Request, scratch: Scratch, work: (body: unknown) => Promise<T>): Promise<T>
+  json<T>(request: Request, source: SpooledSource, work: (body: unknown) => Promise<T>): Promise<T>
+}
+
+export interface SpooledSource {
+  /** The place for the file. */
+  readonly scratch: Scratch
+  /** False for a caller that sends no changes: its body is small. */
+  readonly mayBeLarge: boolean
 }
 
 export function createSpooledBodies(timeout: UploadTimeout): SpooledBodies {
@@ -34,10 +41,11 @@ export function createSpooledBodies(timeout: UploadTimeout): SpooledBodies {
   }
 
   return {
-    async json(request, scratch, work) {
+    async json(request, { scratch, mayBeLarge }, work) {
       requireJson(request)
       const length = declaredLength(request)
-      if (length !== undefined && length > MAX_BYTES) throw tooLarge()
+      const most = mayBeLarge ? MAX_BYTES : SMALL
+      if (length !== undefined && length > most) throw tooLarge(most)
       if (length !== undefined && length <= SMALL) {
         const bytes = await request.bytes().catch(() => Promise.reject(incomplete()))
         if (bytes.length !== length) throw incomplete()
@@ -45,7 +53,7 @@ export function createSpooledBodies(timeout: UploadTimeout): SpooledBodies {
         return await work(parseScanned(bytes))
       }
       await using file = await scratch.create('json')
-      for await (const chunk of withTimeout(chunksOf(request, length), timeout)) {
+      for await (const chunk of withTimeout(chunksOf(request, length, most), timeout)) {
         await file.write(chunk)
       }
       await file.finish()
@@ -71,7 +79,7 @@ async function parse(file: ScratchFile): Promise<unknown> {
 }
 
 /** The chunks of a body, up to its declared length or the limit. */
-function chunksOf({ body }: Request, length: number | undefined) {
+function chunksOf({ body }: Request, length: number | undefined, most: number) {
   const reader = body?.getReader()
   let received = 0
   let isCancelled = false
@@ -79,7 +87,7 @@ function chunksOf({ body }: Request, length: number | undefined) {
     async read(): Promise<Uint8Array | undefined> {
       const { value } = (await reader?.read().catch(() => Promise.reject(incomplete()))) ?? {}
       received += value?.length ?? 0
-      if (received > MAX_BYTES) throw tooLarge()
+      if (received > most) throw tooLarge(most)
       const isComplete = !isCancelled && (length === undefined || received === length)
       if (value === undefined && !isComplete) throw incomplete()
       return value
@@ -92,9 +100,9 @@ function chunksOf({ body }: Request, length: number | undefined) {
   }
 }
 
-function tooLarge(): SatchelError {
+function tooLarge(most: number): SatchelError {
   return new SatchelError(
     'PAYLOAD_TOO_LARGE',
-    `The body is larger than ${MAX_BYTES} bytes: import a file with satchel import`,
+    `The body is larger than ${most} bytes: import a file with satchel import`,
   )
 }

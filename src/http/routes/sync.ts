@@ -1,5 +1,5 @@
 import { type AnyElysia, Elysia } from 'elysia'
-import { type Actor, requireScopes } from '../../domain/access/actor'
+import { type Actor, requireScopes, requireWriter } from '../../domain/access/actor'
 import type { SendInvitation } from '../../domain/rows/invitation'
 import { rowRulesWith } from '../../domain/rows/row-rules'
 import type { AnswerPart } from '../../domain/sync/pull'
@@ -19,20 +19,27 @@ export function syncRoutes(http: HttpContext): AnyElysia {
   const streams = createGate(MOST_STREAMS)
 
   async function respond({ call, host, actor }: Authorised): Promise<Response> {
-    if (actor.subject !== null) requireScopes(actor, ['ACCESS_DB'])
+    const isAnonymous = actor.subject === null
+    if (!isAnonymous) {
+      requireScopes(actor, ['ACCESS_DB'])
+      // Before the body is read, which may be large.
+      await host.database.read((tx) => requireWriter(tx, actor, http.clock.now()))
+    }
     // A large body, or a first sync that waits for others, takes longer.
     call.setIdleTimeout(0)
     using stack = new DisposableStack()
     stack.defer(() => call.setIdleTimeout(IDLE_SECONDS))
     stack.use(await http.hosts.hold(host.name))
-    const { parts, first } = await bodies.json(call.sent, host.scratch, (body) =>
+    const source = { scratch: host.scratch, mayBeLarge: !isAnonymous }
+    const { parts, first } = await bodies.json(call.sent, source, (body) =>
       begin({ call, host, actor }, readSyncRequest(body)),
     )
     if (first.end !== undefined) return answer(call, first.text)
-    const leave = await streams.enter()
+    stack.defer(() => void parts.return(undefined))
+    stack.defer(await streams.enter())
+    // Nobody waits for the answer any more: others may have its turn.
+    if (call.sent.signal.aborted) throw aborted()
     const held = stack.move()
-    held.defer(leave)
-    held.defer(() => void parts.return(undefined))
     const body = pacedStream(bytesOf(first, parts), {
       failed: (error) => http.failure(call.id, error),
       room: withRelease(call.room, () => held.dispose()),
@@ -97,6 +104,10 @@ const MOST_STREAMS = 8
 /** How often, and how long after each other, a first sync is tried while the server is busy. */
 const TRIES = 20
 const PAUSE_MS = 1_000
+
+function aborted(): SatchelError {
+  return new SatchelError('BUSY', 'The request was aborted', { retryAfter: 1 })
+}
 
 /** Clients do not repeat a first sync that fails (protocol.md Appendix C.1). */
 async function patiently<T>(isPatient: boolean, work: () => Promise<T>): Promise<T> {
