@@ -276,10 +276,10 @@ function scanText(
   const place = `${table.number} ${after} ${size.rows} ${realm ?? ''}`
   const known = context.committed.verified.get(place)
   const chunk = known === undefined ? undefined : joined(context, table, after, size.rows, realm)
-  if (chunk !== undefined && Bun.hash(chunk.text) === known) return chunk
+  if (chunk !== undefined && Bun.hash.xxHash3(chunk.text) === known) return chunk
   const verified = joinVerified(context, table, after, size.rows, realm)
   if (verified !== undefined) {
-    memorizeText(context.committed, place, Bun.hash(verified.text))
+    memorizeText(context.committed, place, Bun.hash.xxHash3(verified.text))
   }
   return verified
 }
