@@ -19,6 +19,9 @@ export interface SummedObject extends SummedHead {
   readonly value: string
 }
 
+/** Looked up once: that costs as much as a short hash. */
+const { xxHash32 } = Bun.hash
+
 const CONTENT = 2 ** 32
 const HEAD_BITS = 21
 
@@ -39,7 +42,7 @@ export function sumOfObject(object: SummedObject): number {
 
 /** The sum of an object whose columns besides the value have changed. */
 export function withHead(head: SummedHead, sum: number): number {
-  return headOf(head) * CONTENT + (sum % CONTENT)
+  return headOf(head) * CONTENT + (sum >>> 0)
 }
 
 /**
@@ -50,7 +53,7 @@ export function isContentSound(value: unknown, realm: unknown, sum: number): boo
   return (
     typeof value === 'string' &&
     typeof realm === 'number' &&
-    contentOf(value, realm) === sum % CONTENT
+    contentOf(value, realm) === sum >>> 0
   )
 }
 
@@ -60,13 +63,13 @@ export function isHeadSound(head: SummedHead, sum: number): boolean {
 }
 
 function contentOf(value: string, realm: RealmRef): number {
-  return Bun.hash.xxHash32(value, realm >>> 0)
+  return xxHash32(value, realm >>> 0)
 }
 
 function headOf(head: SummedHead): number {
   const { key, owner, stamps, seq, realm, revision, entered, updated } = head
   const text = `${key}\n${owner ?? ''}\n${stamps ?? ''}\n${seq}\n${realm}\n${revision}\n${entered}\n${updated}`
-  return Bun.hash.xxHash32(text) % 2 ** HEAD_BITS
+  return xxHash32(text) % 2 ** HEAD_BITS
 }
 
 /**
@@ -74,7 +77,7 @@ function headOf(head: SummedHead): number {
  * compact JSON array of its columns, in the order of the table and without the sum.
  */
 export function sumOfRow(columns: readonly unknown[]): number {
-  return Bun.hash.xxHash32(JSON.stringify(columns))
+  return xxHash32(JSON.stringify(columns))
 }
 
 /** A row of `tombstones`. */
