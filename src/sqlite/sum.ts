@@ -51,9 +51,7 @@ export function withHead(head: SummedHead, sum: number): number {
  */
 export function isContentSound(value: unknown, realm: unknown, sum: number): boolean {
   return (
-    typeof value === 'string' &&
-    typeof realm === 'number' &&
-    contentOf(value, realm) === sum >>> 0
+    typeof value === 'string' && typeof realm === 'number' && contentOf(value, realm) === sum >>> 0
   )
 }
 
