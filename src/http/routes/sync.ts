@@ -37,7 +37,7 @@ export function syncRoutes(http: HttpContext): AnyElysia {
     if (first.end !== undefined) return answer(call, first.text)
     stack.defer(() => void parts.return(undefined))
     stack.defer(await streams.enter())
-    // Nobody waits for the answer any more: others may have its turn.
+    // The caller is gone: another one has its turn.
     if (call.sent.signal.aborted) throw aborted()
     const held = stack.move()
     const body = pacedStream(bytesOf(first, parts), {
