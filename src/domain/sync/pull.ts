@@ -186,9 +186,10 @@ async function baseOf(
 async function omittedRealms(
   tx: ReadTx,
   { lastPull }: SyncRequest,
-  { realms, inviteRealms, refs }: Visibility,
+  { realms, inviteRealms, refs, newestBirth }: Visibility,
   base: number | undefined,
 ): Promise<ReadonlySet<string>> {
+  if (base !== undefined && newestBirth <= base) return new Set()
   const had = new Set([...(lastPull?.realms ?? []), ...(lastPull?.inviteRealms ?? [])])
   const listed = [...realms, ...inviteRealms].filter((id) => had.has(id))
   if (base === undefined) return new Set(listed)

@@ -15,6 +15,8 @@ export interface Visibility {
   readonly inviteRealms: readonly string[]
   /** The realms of both lists by id, except a private realm without objects. */
   readonly refs: ReadonlyMap<string, RealmRef>
+  /** The latest revision in which one of these realms came into being. */
+  readonly newestBirth: number
   /** The keys of the actor's rows in `members` by realm, where the actor is invited. */
   readonly invitations: ReadonlyMap<RealmRef, ReadonlySet<string>>
   /** True when the actor sees a row of this table with this key in this realm. */
@@ -46,11 +48,14 @@ async function loadVisibility(tx: ReadTx, actor: Actor): Promise<Visibility> {
     refs.set(realm.id, ref)
     inviteRealms.add(realm.id)
   }
+  let newestBirth = 0
+  for (const ref of refs.values()) newestBirth = Math.max(newestBirth, await tx.realms.bornAt(ref))
   const ownPublicRows = await findOwnPublicRows(tx, access)
   return {
     realms: [...realms].toSorted(),
     inviteRealms: [...inviteRealms].toSorted(),
     refs,
+    newestBirth,
     invitations: access.pending,
     sees(table, realm, key) {
       if (table === 'members' && realm === PUBLIC_REALM_REF) return ownPublicRows.has(key)
