@@ -203,17 +203,13 @@ async function read(setting: 'tlsCert' | 'tlsKey', path: string): Promise<string
 function pathsOf(application: Application) {
   const handle = (request: Bun.BunRequest, server: HttpServer) =>
     application.fetch(request, server, request.params)
-  const withoutEmpty = Array.from({ length: MOST_SEGMENTS }, (_, count) =>
-    Array.from({ length: count + 1 }, (_name, at) => `/:s${at}`).join(''),
-  )
-  const paths = [...withoutEmpty, ...pathsWithEmpty()]
-  return Object.fromEntries(paths.map((path) => [path, handle]))
+  return Object.fromEntries(PATHS.map((path) => [path, handle]))
 }
 
 /** Repeated slashes collapse in paths up to this length; longer ones are refused, as they cannot be checked. */
 const MOST_WITH_EMPTY = 7
 
-/** The paths of this many segments in which any may be empty. */
+/** The paths of up to this many segments in which any may be empty, except the root. */
 function pathsWithEmpty(): string[] {
   let paths = ['']
   return Array.from({ length: MOST_WITH_EMPTY }, (_, at) => {
@@ -223,6 +219,14 @@ function pathsWithEmpty(): string[] {
     .flat()
     .filter((path) => path !== '/')
 }
+
+function pathsWithoutEmpty(): string[] {
+  return Array.from({ length: MOST_SEGMENTS }, (_, count) =>
+    Array.from({ length: count + 1 }, (_name, at) => `/:s${at}`).join(''),
+  )
+}
+
+const PATHS = [...pathsWithoutEmpty(), ...pathsWithEmpty()]
 
 function serve(
   { host, port }: ListenConfig,

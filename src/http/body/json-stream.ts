@@ -6,7 +6,7 @@ const encoder = new TextEncoder()
 /** The texts of a list as one JSON array: a string when there is only one chunk, else a stream. */
 export function jsonArray(list: List, options: StreamOptions): string | ReadableStream<Uint8Array> {
   if (list.more === undefined) return `[${list.texts.join(',')}]`
-  const nextPart = partsOf(list)
+  const nextPart = partsOf(list, options.partEvery)
   return pacedStream(async (isOver) => {
     const part = await nextPart(isOver)
     return part === undefined ? undefined : encoder.encode(part)
@@ -20,7 +20,10 @@ const PART_EVERY = 5_000
  * Gives the non-empty parts of the array, then undefined; also when nobody reads them any more. While
  * nothing is found, a part is a line break, which JSON allows between values.
  */
-function partsOf(list: List): (isOver: () => boolean) => Promise<string | undefined> {
+function partsOf(
+  list: List,
+  partEvery = PART_EVERY,
+): (isOver: () => boolean) => Promise<string | undefined> {
   let next: List | List['more'] = list
   let opening = '['
   let comma = ''
@@ -34,7 +37,7 @@ function partsOf(list: List): (isOver: () => boolean) => Promise<string | undefi
       opening = ''
       if (values !== '') comma = ','
       if (part !== '') return part
-      if (performance.now() - begun >= PART_EVERY) return '\n'
+      if (performance.now() - begun >= partEvery) return '\n'
     }
     return undefined
   }
@@ -64,6 +67,8 @@ export interface StreamOptions {
   /** The stream ends when the reader accepts nothing for this long, ms (design.md §3 Lists). */
   readonly stall?: number
   readonly room?: StreamRoom
+  /** A list without a value for this long sends a line break, ms. */
+  readonly partEvery?: number
 }
 
 const STALL = 30_000
