@@ -58,7 +58,9 @@ export async function setupServerAt<Time extends Clock>(
   const sink = collectLines()
   const logs = openLogs({ clock, level: 'debug', format: 'json', sink })
   const data = flags['data'] ?? undo.use(temporaryFolder()).path
-  const config = readConfig({ environment: {}, flags: { port: 0, ...flags, data } })
+  // That acknowledged writes survive power loss is shown on executables: here syncing would only take time.
+  const defaults = { port: 0, durability: 'relaxed' }
+  const config = readConfig({ environment: {}, flags: { ...defaults, ...flags, data } })
   // Only here, so that tests of one room do not load them all.
   const { startServer } = await import('../src/server')
   const server = undo.use(await startServer(config, { clock, logs }))

@@ -133,6 +133,7 @@ describe('a full disk', () => {
   })
 })
 
+// The tests that wait for a time budget wait side by side.
 describe('another process that writes', () => {
   test('is waited for without holding up the event loop', async () => {
     await using writer = setupWriter()
@@ -149,7 +150,7 @@ describe('another process that writes', () => {
     expect(await keysOf(writer, table)).toEqual(['a', 'b'])
   })
 
-  test('that does not end makes units refused after five seconds', async () => {
+  test.concurrent('that does not end makes units refused after five seconds', async () => {
     await using writer = setupWriter()
     const table = await declareIn(writer)
     using other = new SqliteDatabase(writer.file)
@@ -165,7 +166,7 @@ describe('another process that writes', () => {
 })
 
 describe('a unit that does not end', () => {
-  test('because it awaits something else is ended with an error, and the next one runs', async () => {
+  test.concurrent('because it awaits something else is ended with an error, and the next one runs', async () => {
     await using writer = setupWriter()
     const table = await declareIn(writer)
     const late: unknown[] = []
@@ -194,7 +195,7 @@ describe('a unit that does not end', () => {
     expect(late).toEqual([])
   }, 20_000)
 
-  test('because it awaits a write of its own database is ended with an error', async () => {
+  test.concurrent('because it awaits a write of its own database is ended with an error', async () => {
     await using opened = setupDatabase()
     const { database } = opened
     const unit = database.write(async (tx) => {
@@ -205,7 +206,7 @@ describe('a unit that does not end', () => {
     expect(await database.write(() => 2)).toBe(2)
   }, 20_000)
 
-  test('makes the units behind it refused after five seconds, and is ended after ten', async () => {
+  test.concurrent('makes the units behind it refused after five seconds, and is ended after ten', async () => {
     await using writer = setupWriter()
     const events: string[] = []
     const endless = writer.run(async (tx) => {

@@ -79,8 +79,8 @@ test('a scan that finds nothing ends when its reader closes', async () => {
   expect(reads).toBe(before)
 })
 
-test('a scan that finds nothing for seconds keeps its connection busy', async () => {
-  const end = performance.now() + 6_000
+test('a scan that finds nothing for long keeps its connection busy', async () => {
+  const end = performance.now() + 300
   const nothing = (): List => {
     const more = async () => {
       await wait(10)
@@ -88,9 +88,9 @@ test('a scan that finds nothing for seconds keeps its connection busy', async ()
     }
     return { texts: [], more, after: undefined }
   }
-  const text = await new Response(jsonArray(nothing(), { failed })).text()
+  const text = await new Response(jsonArray(nothing(), { failed, partEvery: 200 })).text()
   expect(text).toBe('[\n1,2]')
-}, 20_000)
+})
 
 /** Answers every request with an endless list. */
 function serveEndless(stall: number) {
