@@ -133,6 +133,36 @@ const ATTACKS: readonly Attack[] = [
     },
   },
   {
+    title: 'large bodies that are announced and then dripped',
+    async run({ executable, root, facts, problems }) {
+      const sockets = await Promise.all(
+        Array.from({ length: 20 }, async (_, n) => {
+          const { token } = await executable.as(`dripper${n}@example.com`)
+          const socket = connect(Number(new URL(executable.url).port), '127.0.0.1')
+          socket.on('error', () => undefined)
+          socket.resume()
+          socket.write(
+            `POST /main/my/plain HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n` +
+              `Content-Length: ${16 * 1024 * 1024}\r\n\r\n{"id":"`,
+          )
+          return socket
+        }),
+      )
+      await Bun.sleep(500)
+      const large = { id: 'large', text: 'x'.repeat(2_000_000), realmId: 'rlm-public' }
+      const statuses: number[] = []
+      for (let n = 0; n < 10; n += 1) {
+        for (const socket of sockets) socket.write('x')
+        statuses.push((await root.post('/all/plain', large, { prefer: 'return=minimal' })).status)
+        await Bun.sleep(500)
+      }
+      for (const socket of sockets) socket.destroy()
+      const refused = statuses.filter((status) => status !== 204).length
+      facts.push(`${refused} of ${statuses.length} bodies of 2 MB refused`)
+      if (refused > 0) problems.push(`${refused} large bodies of others were refused`)
+    },
+  },
+  {
     title: 'a Content-Type of 15,000 blanks',
     async run({ executable, mallory, facts, problems }) {
       const type = `a${' '.repeat(15_000)}b`
