@@ -9,6 +9,7 @@ import { describeHandles } from './handles'
 import { describeTexts } from './texts'
 import { describeDuties } from './duties'
 import { describeErasure } from './erasure'
+import { describeIntegrity } from './integrity'
 import { describeInvitations } from './invitations'
 import { describeLists } from './lists'
 import { describeLocating } from './locating'
@@ -53,6 +54,7 @@ export function describeStore(name: string, openStore: OpenStore): void {
     describeIdleBlobs(openStore)
     describeRealms(openStore)
     describeErasure(openStore)
+    describeIntegrity(openStore)
     describeRecords(openStore)
     describeUsers(openStore)
     describeUserLists(openStore)
