@@ -43,7 +43,7 @@ describe('a device with a live connection', () => {
     expect(await laptop.run((_db, _given, { syncs }) => syncs.length)).toBe(requests)
   })
 
-  test('merges a pending edit with what it hears, and drops one of what was deleted', async () => {
+  test('merges a pending edit with live changes, and drops one of an object that was deleted', async () => {
     await using served = await setupServed()
     await using phone = await openLive(served)
     await using laptop = await openLive(served)
