@@ -1,10 +1,10 @@
 import type { Change, ChunkSize } from '../domain/store/objects'
-import { PUBLIC_REALM_REF, type RealmRef } from '../domain/store/realms'
+import type { RealmRef } from '../domain/store/realms'
 import type { Awaitable } from '../domain/store/records'
 import type { Commit, ReadTx } from '../domain/store/store'
 import { changeMessage } from '../domain/sync/message'
 import { placeRevision } from '../domain/sync/revision'
-import { visibilityOf } from '../domain/sync/visible'
+import { isPersonal, visibilityOf } from '../domain/sync/visible'
 import type { Session } from './session'
 import { createTouches, type Range } from './touches'
 
@@ -117,7 +117,7 @@ async function verify(tx: ReadTx, session: Session, base: number): Promise<void>
 /** Changes in realms of which the user may not see everything, or from long ago. */
 async function ownParts(
   tx: ReadTx,
-  { caller }: Session,
+  { caller, sight }: Session,
   realms: readonly RealmRef[],
   base: number,
   upTo: number,
@@ -126,7 +126,20 @@ async function ownParts(
   const { changes, next } = await tx.objects.changes(new Set(realms), base, upTo, MESSAGE)
   if (next !== undefined) return undefined
   const visibility = await visibilityOf(tx, caller.actor)
-  const seen = changes.filter(({ table, realm, key }) => visibility.sees(table, realm, key))
+  const seen = changes.flatMap((change) => {
+    const { table, realm, key, object } = change
+    const isMember = sight.realms.includes(realm)
+    // Of some members the user sees only the own rows.
+    const isOwn = isPersonal(table, realm) || (table === 'members' && !isMember)
+    if (object !== null && visibility.sees(table, realm, key)) {
+      // A row that may be the user's own only now is sent whole.
+      return [isOwn ? { ...change, object: { ...object, entered: change.revision } } : change]
+    }
+    if (!isOwn) return object === null && isMember ? [change] : []
+    // It may have been the user's own before.
+    const isKnown = object === null || object.entered <= base
+    return isKnown && caller.actor.subject !== null ? [{ ...change, object: null }] : []
+  })
   return await encode(tx, seen, base)
 }
 
@@ -165,13 +178,8 @@ async function load(
 ): Promise<Fragment | undefined> {
   const { changes, next } = await tx.objects.changes(new Set([realm]), after, upTo, MESSAGE)
   if (next !== undefined) return undefined
-  const isPartial = changes.some(isPersonal)
+  const isPartial = changes.some(({ table }) => isPersonal(table, realm))
   return { isPartial, parts: isPartial ? [] : await encode(tx, changes, after) }
-}
-
-/** Of the members of the public realm everyone sees only their own rows. */
-function isPersonal({ table, realm }: Change): boolean {
-  return realm === PUBLIC_REALM_REF && table === 'members'
 }
 
 /** Encodes changes for clients that had all of them up to `base`, without those of hidden tables. */

@@ -9,7 +9,7 @@ import type { Named, NamedKey, Rejection } from './named'
 import type { SyncRequest } from './request'
 import { formatRevision, placeRevision } from './revision'
 import { echoSchema } from './schema'
-import { type Visibility, visibilityOf } from './visible'
+import { isPersonal, type Visibility, visibilityOf } from './visible'
 
 /** A request of sync whose changes have been stored. */
 export interface Pull {
@@ -181,7 +181,8 @@ async function baseOf(
 
 /**
  * Realms of which the client has what no changes can correct: all of them when its revision is unknown
- * or too old, else those that were deleted and made again since.
+ * or too old, else those that were deleted and made again since, and those of which the user is no
+ * member but invited again: the client would keep the rows of other members.
  */
 async function omittedRealms(
   tx: ReadTx,
@@ -189,11 +190,11 @@ async function omittedRealms(
   { realms, inviteRealms, refs, newestBirth }: Visibility,
   base: number | undefined,
 ): Promise<ReadonlySet<string>> {
-  if (base !== undefined && newestBirth <= base) return new Set()
+  const omitted = new Set(inviteRealms).intersection(new Set(lastPull?.realms))
+  if (base !== undefined && newestBirth <= base) return omitted
   const had = new Set([...(lastPull?.realms ?? []), ...(lastPull?.inviteRealms ?? [])])
   const listed = [...realms, ...inviteRealms].filter((id) => had.has(id))
   if (base === undefined) return new Set(listed)
-  const omitted = new Set<string>()
   for (const id of listed) {
     const ref = refs.get(id)
     if (ref === undefined || (await tx.realms.bornAt(ref)) <= base) continue
@@ -390,7 +391,12 @@ async function addSeen(
     if (current === undefined || !isSeen(sight, name, current)) operations.delete(name, key)
     return
   }
-  if (!isSeen(sight, name, object)) return
+  if (!isSeen(sight, name, object)) {
+    // It may have been the user's own before.
+    const isKnown = sight.realms.has(object.realm) && object.entered <= plan.base
+    if (isKnown && plan.pull.actor.subject !== null) operations.delete(name, key)
+    return
+  }
   const isOwn = named?.revision === revision && !isPending(named)
   if (isUnknown(plan, name, object)) {
     // Of a realm that it did not have, the client has the rows that it made.
@@ -399,9 +405,9 @@ async function addSeen(
   else if (!isOwn) addNamedRow(operations, name, object, named)
 }
 
-/** True when the client had no rows of this realm or table. */
-function isUnknown({ fresh, newTables }: Plan, table: string, { realm }: TimedObject): boolean {
-  return fresh.has(realm) || newTables.has(table)
+/** True when the client had no rows of this realm or table, or when the row may be its own only now. */
+function isUnknown({ fresh, newTables }: Plan, table: string, object: TimedObject): boolean {
+  return fresh.has(object.realm) || newTables.has(table) || isPersonal(table, object.realm)
 }
 
 /** The operations that restore or correct the rows of the next pending keys. */
@@ -441,7 +447,9 @@ async function addInvitations(tx: ReadTx, sight: Sight, operations: Operations):
       for (const object of (await tx.objects.findTimed(table, own)).values()) {
         const { key, revision } = object
         const change = { table: name, key, realm, revision, object }
-        if (plan.newInvitations.has(realm)) operations.upsert(name, key, object.value)
+        const isNew = plan.newInvitations.has(realm) || (revision > plan.base && name === 'members')
+        // A row that may be the user's own only now is sent whole.
+        if (isNew) operations.upsert(name, key, object.value)
         else if (revision > plan.base) await addSeen(tx, sight, operations, change)
       }
     }

@@ -58,10 +58,15 @@ async function loadVisibility(tx: ReadTx, actor: Actor): Promise<Visibility> {
     newestBirth,
     invitations: access.pending,
     sees(table, realm, key) {
-      if (table === 'members' && realm === PUBLIC_REALM_REF) return ownPublicRows.has(key)
+      if (isPersonal(table, realm)) return ownPublicRows.has(key)
       return mayRead(access, table, realm, () => key)
     },
   }
+}
+
+/** True for the `members` rows in `rlm-public`: everyone sees only their own. */
+export function isPersonal(table: string, realm: RealmRef): boolean {
+  return table === 'members' && realm === PUBLIC_REALM_REF
 }
 
 /** Of the `members` rows in `rlm-public` everyone sees only their own. */
