@@ -75,9 +75,9 @@ export class ObjectReads<Context extends TxContext = TxContext> implements Objec
     return gather(this.context, table, after, size, by)
   }
 
-  locate(table: Table, after: number, by: Places) {
+  locate(table: Table, after: number, by: Places, most: number) {
     noteRows(this.context, table)
-    return locate(this.context, table, after, by)
+    return locate(this.context, table, after, by, most)
   }
 
   mayWalk(lookup: IndexLookup) {

@@ -145,49 +145,31 @@ function inOrder(rows: readonly StoredRow[]): StoredRow[] {
   return sorted.filter((row, place) => row.seq !== sorted[place - 1]?.seq)
 }
 
-/** Above this part of a table a scan is faster than collecting positions (design.md §3). */
-const GATHERED_PART = 1 / 4
-/** In tables smaller than this, positions are collected for any part. */
-const SMALL = 1_000
-
-/** The positions that realms or a look-up lead to, or undefined: scan instead. */
+/** The first positions that realms or a look-up lead to. */
 export function locate(
   context: TxContext,
   table: Table,
   after: number,
   by: Places,
-): Float64Array | undefined {
-  const within = (most: number) =>
-    'lookup' in by
-      ? positionsOfLookup(context, by.lookup, after, most)
-      : positionsOfRealms(context, table, by.realms, after, most)
-  return within(SMALL) ?? within(Math.max(SMALL, Math.ceil(newest(context, table) * GATHERED_PART)))
+  most: number,
+): Float64Array {
+  return 'lookup' in by
+    ? positionsOfLookup(context, by.lookup, after, most)
+    : positionsOfRealms(context, table, by.realms, after, most)
 }
 
-/** At most this many rows: positions only grow. */
-function newest(context: TxContext, table: Table): number {
-  const name = objectTable(table.number)
-  const row = context.connection
-    .prepare<{ first: number | null; last: number | null }>(
-      `SELECT (SELECT min(seq) FROM ${name}) AS first, (SELECT max(seq) FROM ${name}) AS last`,
-    )
-    .get()
-  return row === null || row.first === null || row.last === null ? 0 : row.last - row.first + 1
-}
-
+/** SQLite holds no more than `most` of them at a time, however many rows the realms have. */
 function positionsOfRealms(
   context: TxContext,
   table: Table,
   realms: ReadonlySet<RealmRef>,
   after: number,
   most: number,
-): Float64Array | undefined {
+): Float64Array {
   const rows = context.connection
-    .prepare(`SELECT seq ${inRealms(table)} LIMIT ?2`)
-    .values(listOf(context, realms), most + 1) as [number][]
-  if (rows.length > most) return undefined
-  const found = rows.flatMap(([seq]) => (seq > after ? [seq] : []))
-  return Float64Array.from(found).toSorted()
+    .prepare(`SELECT seq ${inRealms(table)} WHERE seq > ?2 ORDER BY seq LIMIT ?3`)
+    .values(listOf(context, realms), after, most) as [number][]
+  return Float64Array.from(rows, ([seq]) => seq)
 }
 
 function positionsOfLookup(
@@ -195,28 +177,23 @@ function positionsOfLookup(
   lookup: IndexLookup,
   after: number,
   most: number,
-): Float64Array | undefined {
-  const found = new Set<number>()
-  /** False when rows were left out: one row may have several entries, so `found` does not tell. */
-  const collect = (rows: [number][]) => {
-    for (const [seq] of rows) found.add(seq)
-    return rows.length <= most && found.size <= most
-  }
-  const exact = context.connection.prepare(
-    'SELECT seq FROM index_entries WHERE index_number = ? AND key = ? AND seq > ? LIMIT ?',
+): Float64Array {
+  const first = firstPositions(context, lookup, after, most)
+  if (lookup.range === undefined) return first
+  const { lower, upper } = lookup.range
+  const statement = context.connection.prepare(
+    'SELECT seq FROM index_entries WHERE index_number = ? AND key >= ? AND key < ? AND seq > ? ORDER BY seq LIMIT ?',
   )
-  for (const key of lookup.keys) {
-    if (!collect(exact.values(lookup.index, key, after, most + 1) as [number][])) return undefined
+  const between = new Set<number>()
+  // One row may have several entries in the range.
+  for (let from: number | undefined = after; from !== undefined && between.size < most;) {
+    const rows = statement.values(lookup.index, lower, upper, from, most) as [number][]
+    for (const [seq] of rows) between.add(seq)
+    from = rows.length < most ? undefined : rows.at(-1)?.[0]
   }
-  if (lookup.range !== undefined) {
-    const between = context.connection.prepare(
-      'SELECT seq FROM index_entries WHERE index_number = ? AND key >= ? AND key < ? AND seq > ? LIMIT ?',
-    )
-    const { lower, upper } = lookup.range
-    const rows = between.values(lookup.index, lower, upper, after, most + 1) as [number][]
-    if (!collect(rows)) return undefined
-  }
-  return Float64Array.from(found).toSorted()
+  return Float64Array.from(between.union(new Set(first)))
+    .toSorted()
+    .subarray(0, most)
 }
 
 /** Entries of one key are in order of creation, those of a range are not. */

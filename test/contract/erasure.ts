@@ -104,7 +104,9 @@ export function describeErasure(openStore: OpenStore): void {
       expect(await eraseAll(database, realm, 3, tracesFor(index))).toBe(DYING.length + 3)
       expect(await database.read((tx) => tx.objects.isRealmUsed('rlm-dying'))).toBe(false)
       const lookup = { index, keys: [Uint8Array.of(1)] }
-      expect(await database.read((tx) => tx.objects.locate(table, 0, { lookup }))).toHaveLength(0)
+      expect(
+        await database.read((tx) => tx.objects.locate(table, 0, { lookup }, WHOLE.rows)),
+      ).toHaveLength(0)
       expect(await keysOf(database, other)).toEqual(['z'])
     })
 

@@ -11,6 +11,7 @@ import {
   type OpenStore,
   scanAll,
   setupDatabase,
+  WHOLE,
 } from './fixture'
 import type { Table } from '../../src/domain/store/tables'
 
@@ -166,11 +167,11 @@ async function expectSame(database: Database, world: World, model: Model): Promi
   await database.read(async (tx) => {
     for (let tag = 0; tag < TAGS; tag += 1) {
       const lookup = { index, keys: [Uint8Array.of(tag)] }
-      const found = await tx.objects.locate(table, 0, { lookup })
+      const found = await tx.objects.locate(table, 0, { lookup }, WHOLE.rows)
       expect([...(found ?? [])]).toEqual(ascending(keysWhere(({ tags }) => tags.includes(tag))))
     }
     for (const [number, realm] of realms.entries()) {
-      const found = await tx.objects.locate(table, 0, { realms: new Set([realm]) })
+      const found = await tx.objects.locate(table, 0, { realms: new Set([realm]) }, WHOLE.rows)
       expect([...(found ?? [])]).toEqual(ascending(keysWhere((one) => one.realm === number)))
     }
   })

@@ -20,6 +20,7 @@ import {
   remove,
   setupDatabase,
   update,
+  WHOLE,
 } from './fixture'
 import { PUBLIC_REALM_REF } from '../../src/domain/store/realms'
 import type { Table } from '../../src/domain/store/tables'
@@ -67,7 +68,7 @@ export function describeObjects(openStore: OpenStore): void {
       expect(found?.value).toBe('{"id":"a"}')
       const located = async (key: number) => {
         const lookup = { index, keys: [entry(index, key).key] }
-        return database.read((tx) => tx.objects.locate(table, 0, { lookup }))
+        return database.read((tx) => tx.objects.locate(table, 0, { lookup }, WHOLE.rows))
       }
       expect((await located(1))?.length).toBe(1)
       expect((await located(2))?.length).toBe(0)
@@ -223,7 +224,9 @@ export function describeObjects(openStore: OpenStore): void {
       const keys = [Uint8Array.of(0, 99), Uint8Array.of(10_099 >> 8, 10_099 & 255)]
       const found = await Promise.all(
         keys.map(async (key) =>
-          database.read((tx) => tx.objects.locate(table, 0, { lookup: { index, keys: [key] } })),
+          database.read((tx) =>
+            tx.objects.locate(table, 0, { lookup: { index, keys: [key] } }, WHOLE.rows),
+          ),
         ),
       )
       expect(found.map((positions) => positions?.length)).toEqual([0, 1])
@@ -277,7 +280,9 @@ async function keysIn(
   const found: number[] = []
   for (let key = 0; key < end; key += 1) {
     const lookup = { index, keys: [Uint8Array.of(key)] }
-    const positions = await database.read((tx) => tx.objects.locate(table, 0, { lookup }))
+    const positions = await database.read((tx) =>
+      tx.objects.locate(table, 0, { lookup }, WHOLE.rows),
+    )
     if (positions !== undefined && positions.length > 0) found.push(key)
   }
   return found

@@ -13,6 +13,7 @@ import {
   type OpenStore,
   scanAll,
   setupDatabase,
+  WHOLE,
 } from './fixture'
 import type { Table } from '../../src/domain/store/tables'
 
@@ -241,7 +242,7 @@ function stateOf(table: Table | undefined) {
 async function entriesOf(database: Database, table: Table, index: number): Promise<number[]> {
   const range = { lower: new Uint8Array(0), upper: Uint8Array.of(255, 255) }
   const found = await database.read((tx) =>
-    tx.objects.locate(table, 0, { lookup: { index, keys: [], range } }),
+    tx.objects.locate(table, 0, { lookup: { index, keys: [], range } }, WHOLE.rows),
   )
   return [...(found ?? [])]
 }

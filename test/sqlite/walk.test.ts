@@ -88,7 +88,53 @@ test('one large object does not make the filters of its table visit more rows', 
   const before = await costOf(30)
   await put(30, 1, 'x'.repeat(3_000_000))
   // The large one is found with the others, and then read.
-  expect(await costOf(31)).toBe(before + 2)
+  expect(await costOf(31)).toBeLessThanOrEqual(before + 2)
+})
+
+test.each([
+  ['a fifth of the rows, one by one', (n: number) => n % 5 === 0],
+  ['the last fifth', (n: number) => n >= (MATCHES * 4) / 5],
+])('a page of realms with %s holds the positions of a page', async (_, isListed) => {
+  await using writer = setupWriter()
+  const realm = await writer.run(async (tx) => {
+    const table = await declare(tx, 'cities', '@id')
+    const { ref } = await tx.realms.ensure('rlm-listed')
+    const puts = Array.from({ length: MATCHES }, (_unused, n) =>
+      fresh(`k${n}`, { realm: isListed(n) ? ref : 1, value: `{"id":"k${n}"}` }),
+    )
+    await tx.objects.put(table, puts, NOW)
+    return ref
+  })
+  let visited = 0
+  const connection = counting(writer.connection, (rows) => (visited += rows))
+  const read = async <T>(work: (tx: ReadTx) => T) =>
+    work(new SqliteReadTx(connection, writer.committed))
+  const table = (await read((tx) => tx.tables.find('cities')))!
+  const by = { realms: new Set([realm]) }
+  const all = await read((tx) => tx.objects.locate(table, 0, by, MATCHES))
+  expect(all).toHaveLength(MATCHES / 5)
+  for (const after of [0, all[100]!, all.at(-20)!]) {
+    visited = 0
+    const page = await read((tx) => tx.objects.locate(table, after, by, 11))
+    expect([...page]).toEqual([...all.filter((seq) => seq > after).subarray(0, 11)])
+    expect(visited).toBe(11)
+  }
+  const database = { read } as unknown as Database
+  const found: string[] = []
+  const query = parseFilters('realmId=rlm-listed&$limit=1500')
+  for (let after: string | undefined = 's0'; after !== undefined;) {
+    const page: Awaited<ReturnType<typeof listObjects>> = await listObjects(
+      database,
+      administrator,
+      'all',
+      'cities',
+      { ...query, after },
+    )
+    found.push(...page.texts)
+    after = page.after
+  }
+  const expected = Array.from({ length: MATCHES }, (_unused, n) => n).filter(isListed)
+  expect(found).toEqual(expected.map((n) => `{"id":"k${n}"}`))
 })
 
 /** The connection; `count` is called with the number of rows that each statement gave. */

@@ -2,7 +2,7 @@ import { quoted, SatchelError } from '../value/error'
 import { decodePercent } from '../value/percent'
 import { timeOfDate } from '../value/time'
 import { propertyAt } from '../value/property'
-import type { ChunkSize, IndexLookup, StoredRow } from '../store/objects'
+import type { ChunkSize, IndexLookup, Places, StoredRow } from '../store/objects'
 import type { RealmRef } from '../store/realms'
 import type { ReadTx } from '../store/store'
 import { ARRAY_RANGE, candidateKeys, isCutKey } from '../value/index-key'
@@ -115,8 +115,8 @@ function refusal(message: string): SatchelError {
 export interface Found {
   /** Filters that each row must still be compared with. */
   readonly filters: readonly Filter[]
-  /** Where the candidates are, ascending; undefined when they are in `rows` or on `path`. */
-  readonly positions: Float64Array | undefined
+  /** Where to locate the candidates; undefined when they are in `rows` or on `path`. */
+  readonly places: Places | undefined
   readonly rows: readonly StoredRow[] | undefined
   readonly path: IndexPath | undefined
 }
@@ -127,7 +127,7 @@ export interface IndexPath {
   readonly filter: Filter
 }
 
-const NOWHERE = { positions: undefined, rows: undefined, path: undefined } as const
+const NOWHERE = { places: undefined, rows: undefined, path: undefined } as const
 
 /**
  * Lets the first index that narrows the table down answer its filter; undefined when none does.
@@ -152,8 +152,7 @@ export async function findByIndex(
       const isExact = !lookup.keys.some(isCutKey)
       return { ...NOWHERE, path: { lookup, filter }, filters: isExact ? others : filters }
     }
-    const positions = await tx.objects.locate(table, after, { lookup })
-    if (positions !== undefined) return { ...NOWHERE, positions, filters }
+    return { ...NOWHERE, places: { lookup }, filters }
   }
   return undefined
 }

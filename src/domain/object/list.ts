@@ -1,6 +1,6 @@
 import { type Actor, requireStanding } from '../access/actor'
 import { SatchelError } from '../value/error'
-import type { Chunk, StoredRow, ChunkSize } from '../store/objects'
+import type { Chunk, ChunkSize, Places, StoredRow } from '../store/objects'
 import type { Database, ReadTx } from '../store/store'
 import { nextTurn } from '../value/turn'
 import type { ViewName } from '../access/view'
@@ -142,12 +142,23 @@ export interface Reading {
   /** Filters that finding the rows has not applied yet. */
   readonly filters: readonly Filter[]
   /** Where the rows are, when an index knows. */
-  readonly positions: Float64Array | undefined
+  readonly located: Located | undefined
   /** The way to the rows, when an index has them in order of creation. */
   readonly path: IndexPath | undefined
   /** All rows, when they are so few that finding them was reading them. */
   readonly rows: readonly StoredRow[] | undefined
 }
+
+/** Positions that are located some at a time: a list takes the memory of those, however long it is. */
+interface Located {
+  readonly by: Places
+  readonly most: number
+  /** Those after the last chunk, ascending; there are no more when they are fewer than `most`. */
+  positions: Float64Array
+}
+
+/** Positions of a list that are located at once. */
+const MOST_LOCATED = 20_000
 
 /** Chooses the cheapest way to the rows of a list after `start`. */
 export async function prepareReading(
@@ -169,7 +180,7 @@ export async function prepareReading(
     view,
     realms,
     filters,
-    positions: undefined,
+    located: undefined,
     path: undefined,
     rows: undefined,
   }
@@ -177,7 +188,9 @@ export async function prepareReading(
   const most = query.limit === undefined ? CHUNK.rows : Math.min(CHUNK.rows, query.limit + 1)
   const found = await findByIndex(tx, table, start, { ...CHUNK, rows: most }, filters, realms)
   if (found !== undefined) {
-    const reading = { ...base, ...found }
+    const { places } = found
+    const located = places && (await locate(tx, table, start, places, MOST_LOCATED))
+    const reading = { ...base, filters: found.filters, path: found.path, located }
     return { ...reading, rows: found.rows?.filter((row) => isListed(reading, access, row)) }
   }
   if (realms === undefined) return base
@@ -185,7 +198,15 @@ export async function prepareReading(
   if (rows !== undefined) {
     return { ...base, rows: rows.filter((row) => isListed(base, access, row)) }
   }
-  return { ...base, positions: await tx.objects.locate(table, start, { realms }) }
+  const near = await tx.objects.scan(table, start, { ...CHUNK, rows: most }, realms)
+  // Where the realms have a large part of the rows, they are passed over faster than located.
+  if (near.rows.length === most || near.next === undefined) return base
+  const wanted = query.limit === undefined || filters.length > 0 ? MOST_LOCATED : query.limit + 1
+  return { ...base, located: await locate(tx, table, start, { realms }, wanted) }
+}
+
+async function locate(tx: ReadTx, table: Table, after: number, by: Places, most: number) {
+  return { by, most, positions: await tx.objects.locate(table, after, by, most) }
 }
 
 /** The rows of the list in the next chunk after `after`. */
@@ -203,13 +224,11 @@ export async function nextRows(
 
 async function nextCandidates(
   tx: ReadTx,
-  { table, realms, positions, path }: Reading,
+  { table, realms, located, path }: Reading,
   after: number,
   size: ChunkSize,
 ): Promise<Chunk> {
-  if (positions !== undefined) {
-    return tx.objects.load(table, positionsAfter(positions, after), size, realms)
-  }
+  if (located !== undefined) return loadLocated(tx, table, located, after, size, realms)
   const walked = path && (await tx.objects.walk(table, after, size, path.lookup, realms))
   if (walked !== undefined) return walked
   const chunk = await tx.objects.scan(table, after, size, realms)
@@ -218,14 +237,33 @@ async function nextCandidates(
   return { ...chunk, rows: chunk.rows.filter((row) => passes([path.filter], row)) }
 }
 
+async function loadLocated(
+  tx: ReadTx,
+  table: Table,
+  located: Located,
+  after: number,
+  size: ChunkSize,
+  realms: ReadonlySet<RealmRef> | undefined,
+): Promise<Chunk> {
+  const { by, most } = located
+  let positions = positionsAfter(located.positions, after)
+  if (positions.length === 0 && located.positions.length === most) {
+    positions = await tx.objects.locate(table, after, by, most)
+    located.positions = positions
+  }
+  const chunk = await tx.objects.load(table, positions, size, realms)
+  const isLast = located.positions.length < most
+  return chunk.next !== undefined || isLast ? chunk : { ...chunk, next: positions.at(-1) }
+}
+
 function passes(filters: readonly Filter[], row: StoredRow): boolean {
   return matches(filters, parseStored(row.value))
 }
 
 /** The same as one text, when every row in the realms belongs to the list unchanged. */
 export async function nextText(tx: ReadTx, reading: Reading, after: number) {
-  const { table, realms, positions, path, filters, view, actor } = reading
-  if (positions !== undefined || path !== undefined || filters.length > 0) return undefined
+  const { table, realms, located, path, filters, view, actor } = reading
+  if (located !== undefined || path !== undefined || filters.length > 0) return undefined
   if (view === 'public' && !showsAllPublic(actor, table)) return undefined
   if (view === 'my') {
     if (table.builtIn) return undefined

@@ -121,7 +121,7 @@ export interface ObjectReader {
     size: ChunkSize,
     realms?: ReadonlySet<RealmRef>,
   ): Awaitable<{ readonly text: string; readonly next: number | undefined } | undefined>
-  /** The results of `locate` as rows, in order of creation, when one read may return them all. */
+  /** The rows that `locate` finds, in order of creation, when one read may return them all. */
   gather(
     table: Table,
     after: number,
@@ -129,11 +129,11 @@ export interface ObjectReader {
     by: Places,
   ): Awaitable<readonly StoredRow[] | undefined>
   /**
-   * Positions (`seq`, ascending) after `after`: of the rows in these realms, or of those that an
-   * index look-up finds in any realm. Undefined when there are so many that `scan` is the
-   * better way.
+   * The first `most` positions (`seq`, ascending) after `after`: of the rows in these realms, or of
+   * those that an index look-up finds in any realm. There are no others when they are fewer. Takes the
+   * memory of what it gives, and the time of all that there are.
    */
-  locate(table: Table, after: number, by: Places): Awaitable<Float64Array | undefined>
+  locate(table: Table, after: number, by: Places, most: number): Awaitable<Float64Array>
   /** True while `walk` can follow this look-up: the index has no entry in its range. */
   mayWalk(lookup: IndexLookup): Awaitable<boolean>
   /**

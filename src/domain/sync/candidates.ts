@@ -18,6 +18,8 @@ import type { ClientTransaction } from './request'
 
 /** One short read of a look-up. */
 const CHUNK: ChunkSize = { rows: 1_000, bytes: 256 * 1024 }
+/** Positions that are located at once. */
+const MOST_LOCATED = 20_000
 
 /** The keys of rows that may satisfy the criteria of a transaction, looked up before its unit. */
 export interface Candidates {
@@ -73,19 +75,24 @@ async function findByIndex(
 ): Promise<readonly string[] | undefined> {
   const lookup = lookupFor(table, criteria)
   if (lookup === undefined) return undefined
-  const positions = await database.read((tx) => tx.objects.locate(table, 0, { lookup }))
-  if (positions === undefined) return undefined
   const keys: string[] = []
   const multiOf = multiOfIn(table)
-  for (let start = 0; start < positions.length; start += CHUNK.rows) {
-    const some = positions.subarray(start, start + CHUNK.rows)
-    const rows = await database.read((tx) => loadVisible(tx, actor, table, some))
-    for (const { value } of rows) {
-      const object = parseStored(value)
-      const key = keyOf(table, object)
-      if (key !== undefined && satisfies(criteria, object, key, multiOf)) keys.push(key)
+  for (let after: number | undefined = 0; after !== undefined;) {
+    const from: number = after
+    const positions: Float64Array = await database.read((tx) =>
+      tx.objects.locate(table, from, { lookup }, MOST_LOCATED),
+    )
+    for (let start = 0; start < positions.length; start += CHUNK.rows) {
+      const some = positions.subarray(start, start + CHUNK.rows)
+      const rows = await database.read((tx) => loadVisible(tx, actor, table, some))
+      for (const { value } of rows) {
+        const object = parseStored(value)
+        const key = keyOf(table, object)
+        if (key !== undefined && satisfies(criteria, object, key, multiOf)) keys.push(key)
+      }
+      await nextTurn()
     }
-    await nextTurn()
+    after = positions.length === MOST_LOCATED ? positions.at(-1) : undefined
   }
   return keys
 }

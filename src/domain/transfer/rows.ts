@@ -43,11 +43,24 @@ export async function* readRowsOfRealm(
   realm: RealmRef,
 ): AsyncGenerator<Rows> {
   const realms = new Set([realm])
-  const positions = await database.read((tx) => tx.objects.locate(table, 0, { realms }))
-  yield* positions === undefined
-    ? scanTable(database, table, 0, realms)
-    : loadPositions(database, table, positions, realms)
+  const near = await database.read((tx) => tx.objects.scan(table, 0, CHUNK, realms))
+  // Where the realm has a large part of the rows, they are passed over faster than located.
+  if (near.rows.length === CHUNK.rows || near.next === undefined) {
+    yield* scanTable(database, table, 0, realms)
+    return
+  }
+  for (let after: number | undefined = 0; after !== undefined;) {
+    const from: number = after
+    const positions: Float64Array = await database.read((tx) =>
+      tx.objects.locate(table, from, { realms }, MOST_LOCATED),
+    )
+    yield* loadPositions(database, table, positions, realms)
+    after = positions.length === MOST_LOCATED ? positions.at(-1) : undefined
+  }
 }
+
+/** Positions that are located at once. */
+const MOST_LOCATED = 20_000
 
 /** The tables in which each realm has objects. */
 export async function findRealms(
