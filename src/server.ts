@@ -86,7 +86,7 @@ export async function startServer(config: Config, { clock, logs }: ServerContext
   const names = await folder.hosts.list()
   hasStarted = true
   const owned = stack.move()
-  void resumeJobs(folder, names)
+  void folder.hosts.resumeAll(names, reportUnopened)
 
   let stopping: Promise<void> | undefined
   const stop = () => (stopping ??= shutDown())
@@ -236,7 +236,7 @@ async function openFirstDatabase(folder: DataFolder): Promise<ClientCredentials 
   const names = await hosts.list()
   const [first] = names.includes(FIRST_DATABASE) ? [FIRST_DATABASE] : names
   if (first !== undefined) {
-    // A copied database is not served, and does not keep the others from it: `resumeJobs` logs it.
+    // A copied database is not served, and does not keep the others from it: `resumeAll` reports it.
     await hosts.open(first).catch((error: unknown) => {
       if (!(error instanceof SatchelError) || error.code !== 'COPIED_DATABASE') throw error
     })
@@ -245,15 +245,8 @@ async function openFirstDatabase(folder: DataFolder): Promise<ClientCredentials 
   return await createDatabase(folder, FIRST_DATABASE)
 }
 
-/** Continues the jobs that an earlier process did not finish, one database after the other. */
-async function resumeJobs({ hosts }: DataFolder, names: readonly string[]): Promise<void> {
-  for (const name of names) {
-    try {
-      await hosts.resume(name)
-    } catch (error) {
-      serverLog.error('A database cannot be opened', { database: name, error })
-    }
-  }
+function reportUnopened(database: string, error: unknown): void {
+  serverLog.error('A database cannot be opened', { database, error })
 }
 
 async function isDoneWithin(milliseconds: number, work: Promise<unknown>): Promise<boolean> {

@@ -1,7 +1,7 @@
 import { SatchelError } from '../domain/value/error'
 import type { Database, Store } from '../domain/store/store'
 import type { Host } from './host'
-import { MINUTE } from '../domain/value/time'
+import { MINUTE, SECOND } from '../domain/value/time'
 
 /** The databases of a store, opened on demand and kept in a bounded cache (design.md §2). */
 export interface Hosts extends AsyncDisposable {
@@ -24,6 +24,11 @@ export interface Hosts extends AsyncDisposable {
   remove(name: string): Promise<void>
   /** Opens the database and runs the jobs that an earlier process did not finish. */
   resume(name: string): Promise<void>
+  /**
+   * Resumes one database after the other, so that requests are answered meanwhile; one with long jobs does
+   * not hold up the next. `failed` is called for each that cannot be opened.
+   */
+  resumeAll(names: readonly string[], failed: (name: string, error: unknown) => void): Promise<void>
   /** From now on tells `watcher` of each host that is opened, before anything else uses it. */
   watch(watcher: HostWatcher): void
   /** Throws when one of the open databases does not answer. This is no use that keeps it open. */
@@ -48,6 +53,8 @@ export interface HostsOptions {
   readonly kept?: number
   /** How often to look for databases to close, ms. */
   readonly sweepEvery?: number
+  /** How long the jobs of one database may hold up those of the next, ms. */
+  readonly resumeWithin?: number
 }
 
 interface Entry {
@@ -70,7 +77,7 @@ interface Use {
 const QUIET_SWEEPS = 2
 
 export function createHosts(options: HostsOptions): Hosts {
-  const { store, kept = 64, sweepEvery = MINUTE } = options
+  const { store, kept = 64, sweepEvery = MINUTE, resumeWithin = SECOND } = options
   const entries = new Map<string, Entry>()
   const busy = new Map<string, Promise<unknown>>()
   const watchers: HostWatcher[] = []
@@ -89,6 +96,18 @@ export function createHosts(options: HostsOptions): Hosts {
     }
     turn.then(leave, leave)
     return turn
+  }
+
+  async function resume(name: string): Promise<void> {
+    const { jobs, blobKeeper } = await open(name)
+    const use = entries.get(name)?.use
+    await jobs.idle()
+    await blobKeeper.collect()
+    const count = use?.count
+    if (entries.size <= kept) return
+    await inTurn(name, async () => {
+      if (use?.count === count && use?.holders === 0) await close(name)
+    })
   }
 
   function findOpen(name: string): Host | undefined {
@@ -158,16 +177,12 @@ export function createHosts(options: HostsOptions): Hosts {
       use.holders += 1
       return { host, [Symbol.dispose]: () => void (use.holders -= 1) }
     },
-    async resume(name) {
-      const { jobs, blobKeeper } = await open(name)
-      const use = entries.get(name)?.use
-      await jobs.idle()
-      await blobKeeper.collect()
-      const count = use?.count
-      if (entries.size <= kept) return
-      await inTurn(name, async () => {
-        if (use?.count === count && use?.holders === 0) await close(name)
-      })
+    resume,
+    async resumeAll(names, failed) {
+      for (const name of names) {
+        const resuming = resume(name).catch((error: unknown) => failed(name, error))
+        await Promise.race([resuming, pause(resumeWithin)])
+      }
     },
     watch: (watcher) => void watchers.push(watcher),
     async check() {
@@ -183,6 +198,11 @@ export function createHosts(options: HostsOptions): Hosts {
       for (const name of entries.keys()) await close(name)
     },
   }
+}
+
+/** Does not keep the process alive. */
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, milliseconds).unref())
 }
 
 function stopping(): SatchelError {

@@ -5,6 +5,7 @@ import { startJob } from '../../src/domain/job/job'
 import type { BlobStore } from '../../src/domain/store/blob-store'
 import type { Database } from '../../src/domain/store/store'
 import { openHost } from '../../src/host/host'
+import { createHosts } from '../../src/host/hosts'
 import { codeOf } from '../auth/setup'
 import { setupHosts } from './setup'
 import { until } from '../timing'
@@ -196,6 +197,32 @@ test('runs the jobs of a database and closes it again when there is no room for 
   expect(hosts.findOpen('a')).toBeDefined()
   expect(hosts.findOpen('b')).toBeUndefined()
   expect([await jobsOf('a'), await jobsOf('b')]).toEqual([[], []])
+})
+
+test('long jobs of one database do not hold up those of the next', async () => {
+  await using server = setupHosts()
+  const { store, context } = server
+  for (const name of ['a', 'b', 'c']) {
+    await using database = await store.create(name)
+    await database.write((tx) => startJob(tx, 'erase', { realm: 4711 }, 0))
+  }
+  const done = Promise.withResolvers<void>()
+  await using hosts = createHosts({
+    store,
+    resumeWithin: 20,
+    async open(database) {
+      const host = await openHost(database, context)
+      if (database.name !== 'a') return host
+      return { ...host, jobs: { ...host.jobs, idle: () => done.promise } }
+    },
+  })
+  const failed: string[] = []
+  await hosts.resumeAll(['a', 'none', 'b', 'c'], (name) => void failed.push(name))
+  const jobsOf = async (name: string) =>
+    (await hosts.open(name)).database.read((tx) => tx.jobs.list())
+  expect([await jobsOf('b'), await jobsOf('c')]).toEqual([[], []])
+  expect(failed).toEqual(['none'])
+  done.resolve()
 })
 
 test('opens nothing any more when it is closing', async () => {
