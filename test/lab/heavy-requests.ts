@@ -269,7 +269,8 @@ async function perform(attack: Attack, rounds: number): Promise<Finding> {
         return (await medianTime(times, send)) - plain
       },
     })
-    facts.push(`at most ${Math.round(peakOf(executable))} MiB`)
+    const peak = peakOf(executable)
+    if (!Number.isNaN(peak)) facts.push(`at most ${Math.round(peak)} MiB`)
   }
   return { facts: facts.join('; '), problems }
 }
