@@ -174,6 +174,17 @@ test('the own rows of a new client are not sent back to it', async () => {
   expect(operationsOf(answer)).toEqual(['upsert items itm1', 'upsert items itm2'])
 })
 
+test('rows of a new client that are both in its log and in its upload are not sent back', async () => {
+  await using world = await openWorld()
+  const client = createClient(world.database, ALICE)
+  const value = { id: 'itm1', realmId: ALICE.subject, owner: ALICE.subject }
+  const logged = { ...insert(value), ts: NOW, rev: 1, opNo: 1, txid: 't', userId: ALICE.subject }
+  const upload = { type: 'upsert', keys: ['itm1'], txid: 'upload-x', userId: ALICE.subject }
+  const muts = [logged, { ...upload, values: [{ ...value, local: 1 }] }]
+  const answer = await client.send({ changes: [{ table: 'items', muts }] })
+  expect(answer.changes).toEqual([])
+})
+
 test('a first sync is one without a last pull, or without the realm of the user in it', () => {
   const request = (lastPull?: object) =>
     readSyncRequest({ clientIdentity: 'x', ...(lastPull === undefined ? {} : { lastPull }) })
