@@ -3,7 +3,7 @@ import type { RealmRef } from '../domain/store/realms'
 import type { Commit, Database, ReadTx } from '../domain/store/store'
 import { realmSetHash } from '../domain/sync/realm-set'
 import { formatRevision } from '../domain/sync/revision'
-import { visibilityOf } from '../domain/sync/visible'
+import { type Visibility, visibilityOf } from '../domain/sync/visible'
 import { SatchelError } from '../domain/value/error'
 import { DAY, HOUR, MINUTE, SECOND } from '../domain/value/time'
 import { nextTurn } from '../domain/value/turn'
@@ -189,14 +189,9 @@ export function createHub(databaseId: string, context: HubContext): Hub {
   async function look(tx: ReadTx, session: Session): Promise<void> {
     const { caller, identity, sight: before } = session
     if (caller === undefined) return
-    const visibility = await visibilityOf(tx, caller.actor)
-    const { realms: ids, inviteRealms, refs } = visibility
-    const refsOf = (names: readonly string[]) => names.flatMap((id) => refs.get(id) ?? [])
-    const sight: Sight = {
-      realms: refsOf(ids),
-      invited: refsOf(inviteRealms),
-      hash: realmSetHash(ids, inviteRealms),
-    }
+    const sight = sightOf(await visibilityOf(tx, caller.actor))
+    // One text in memory for both.
+    if (session.hash === sight.hash) session.hash = sight.hash
     if (caller.actor.subject !== null) {
       const client = await tx.syncClients.find(caller.actor.subject, identity)
       session.tables = client === undefined ? session.tables : new Set(client.tables)
@@ -367,6 +362,20 @@ function nameOf(identity: string, subject: string | null): string {
 
 function clientOf({ identity, caller }: Session): string {
   return nameOf(identity, caller?.actor.subject ?? null)
+}
+
+/** Sockets of the same user share it. */
+const sights = new WeakMap<Visibility, Sight>()
+
+function sightOf(visibility: Visibility): Sight {
+  const known = sights.get(visibility)
+  if (known !== undefined) return known
+  const { realms, inviteRealms, refs } = visibility
+  const refsOf = (ids: readonly string[]) => ids.flatMap((id) => refs.get(id) ?? [])
+  const hash = realmSetHash(realms, inviteRealms)
+  const sight = { realms: refsOf(realms), invited: refsOf(inviteRealms), hash }
+  sights.set(visibility, sight)
+  return sight
 }
 
 /** The names under which commits announce changes that concern the user. */

@@ -3,8 +3,8 @@ import { createLive } from '../../src/sync/live'
 import type { SocketOwner } from '../../src/sync/session'
 import { setupHosts } from '../host/setup'
 import { until } from '../timing'
-import { actorFor } from '../access/setup'
-import { ALICE, type Message } from './setup'
+import { actorFor, administrator } from '../access/setup'
+import { ALICE, type Message, pulled } from './setup'
 
 function listenTo(owner: SocketOwner): readonly Message[] {
   const messages: Message[] = []
@@ -52,4 +52,25 @@ test('the sockets of a database that is removed are told, those of the next one 
   await hosts.remove('main')
   expect(before).toHaveLength(1)
   expect(after).toEqual([{ type: 'token-expired' }])
+})
+
+test('changes are counted from a revision of before a restart', async () => {
+  await using server = setupHosts({ kept: 0 })
+  const { hosts, clock } = server
+  using live = createLive({ hosts, clock, report: () => undefined })
+  const realm = { realmId: 'rlmA', name: 'before', owner: ALICE.id }
+  const first = await hosts.create('main')
+  await administrator(first.database).put('realms', realm)
+  const { rev, realmSetHash } = await pulled(first.database, ALICE)
+  await until(() => hosts.findOpen('main') === undefined)
+  const second = await hosts.open('main')
+  await administrator(second.database).put('realms', { ...realm, name: 'after' })
+  const { rev: newRev } = await pulled(second.database, ALICE)
+  const owner = live.connect(second, 'one', actorFor(ALICE, 'my'))
+  const messages = listenTo(owner)
+  owner.received(JSON.stringify({ type: 'ready', rev, realmSetHash }))
+  await until(() => messages.length > 0)
+  expect(messages[0]).toMatchObject({ type: 'changes', baseRev: rev, newRev, realmSetHash })
+  expect(messages[0]?.changes?.[0]?.muts).toMatchObject([{ keys: ['rlmA'] }])
+  expect(JSON.parse(newRev)[0]).not.toBe(JSON.parse(rev)[0])
 })

@@ -97,7 +97,8 @@ function actorOf(person: { id: string; email?: string } | null): Actor {
   return actorFor(person, 'my')
 }
 
-async function pulled(
+/** What a client of the person has after a pull now. */
+export async function pulled(
   database: Database,
   person: { id: string; email?: string } | null,
 ): Promise<Pulled> {
