@@ -143,7 +143,10 @@ export function perTable(make: (name: string) => string): (table: { number: numb
 export const COLUMNS = 'seq, key, realm, owner, revision, value, sum'
 export const TIMED_COLUMNS = `${COLUMNS}, entered, updated_at AS updated, stamps`
 
-/** `seq` is given by the store and never reused: the order of creation (design.md §3). */
+/**
+ * `seq` is given by the store and never reused: the order of creation (design.md §3). The value comes
+ * last, because SQLite reads all of a large one before the columns behind it.
+ */
 export function createObjectTable(connection: Connection, number: number): void {
   const name = objectTable(number)
   connection.db.run(`CREATE TABLE ${name} (
@@ -155,8 +158,8 @@ export function createObjectTable(connection: Connection, number: number): void 
     entered INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
     stamps TEXT,
-    value TEXT NOT NULL,
-    sum INTEGER NOT NULL DEFAULT 0
+    sum INTEGER NOT NULL DEFAULT 0,
+    value TEXT NOT NULL
   ) STRICT`)
   connection.db.run(`CREATE INDEX ${name}_realm ON ${name} (realm, revision)`)
 }

@@ -173,7 +173,7 @@ export const experiments: readonly Experiment[] = [
   },
   {
     promise: 24,
-    title: 'how long a read takes does not reveal a large object of another user',
+    title: 'how long a read takes does not reveal how large an object of another user is',
     unit: 'reads of each',
     rounds: 10_000,
     run: (rounds, seed) => timeHiddenObjects(rounds, seed),
