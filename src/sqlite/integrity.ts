@@ -79,6 +79,9 @@ const STEPS: Readonly<Record<string, Step>> = {
   ),
 }
 
+/** A damaged schema names columns that are not there. */
+const DAMAGE = /^SQLITE_(?:CORRUPT|ERROR$)/
+
 /** The check of a part ends at a page that cannot be read. */
 function run(
   context: TxContext,
@@ -96,9 +99,7 @@ function run(
     if (step === undefined) throw new Error(`there is no part ${part} to check`)
     return step(context, after, meanings, accepting)
   } catch (error) {
-    if (!(error instanceof SQLiteError) || error.code?.startsWith('SQLITE_CORRUPT') !== true) {
-      throw error
-    }
+    if (!(error instanceof SQLiteError) || !DAMAGE.test(error.code ?? '')) throw error
     const fault: Fault = { problem: 'unreadable', table: table?.name ?? part, key: after }
     return { checked: 0, faults: [fault], next: undefined }
   }
