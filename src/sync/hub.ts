@@ -3,13 +3,14 @@ import type { RealmRef } from '../domain/store/realms'
 import type { Commit, Database, ReadTx } from '../domain/store/store'
 import { realmSetHash } from '../domain/sync/realm-set'
 import { formatRevision } from '../domain/sync/revision'
-import { type Visibility, visibilityOf } from '../domain/sync/visible'
+import { visibilityOf } from '../domain/sync/visible'
 import { SatchelError } from '../domain/value/error'
 import { DAY, HOUR, MINUTE, SECOND } from '../domain/value/time'
 import { nextTurn } from '../domain/value/turn'
 import { createAudience } from './audience'
 import { createFeed } from './feed'
-import { BLIND, type Caller, Session, type Sight } from './session'
+import { type Caller, Session } from './session'
+import { BLIND, lostSome, noticesOf, type Sight, sightOf } from './sight'
 
 /** What a client has after an answer to its request: the fields of that answer. */
 export interface Answered {
@@ -58,8 +59,6 @@ const TURN_SOCKETS = 256
 const TURN_MS = 8
 /** A client that did not come into step is told again after this time, ms. */
 const TELL_EVERY = MINUTE
-/** More changed realms than this are told in one message. */
-const MOST_NOTICES = 8
 /** A client that hears nothing for this long gets the newest revision, before its own is forgotten. */
 const AGE = DAY
 
@@ -364,62 +363,10 @@ function clientOf({ identity, caller }: Session): string {
   return nameOf(identity, caller?.actor.subject ?? null)
 }
 
-/** Sockets of the same user share it. */
-const sights = new WeakMap<Visibility, Sight>()
-
-function sightOf(visibility: Visibility): Sight {
-  const known = sights.get(visibility)
-  if (known !== undefined) return known
-  const { realms, inviteRealms, refs } = visibility
-  const refsOf = (ids: readonly string[]) => ids.flatMap((id) => refs.get(id) ?? [])
-  const hash = realmSetHash(realms, inviteRealms)
-  const sight = { realms: refsOf(realms), invited: refsOf(inviteRealms), hash }
-  sights.set(visibility, sight)
-  return sight
-}
-
 /** The names under which commits announce changes that concern the user. */
 function subjectsOf({ caller }: Session): readonly string[] {
   const { subject = null, email = null } = caller?.actor ?? {}
   return [...new Set([subject, email])].filter((name) => name !== null)
-}
-
-/** True when a realm of the same id took the place of one. */
-function lostSome(before: Sight, now: Sight): boolean {
-  const seen = new Set([...now.realms, ...now.invited])
-  return [...before.realms, ...before.invited].some((realm) => !seen.has(realm))
-}
-
-/** The messages that name the realms which changed; undefined when there is a shorter way. */
-async function noticesOf(
-  tx: ReadTx,
-  before: Sight,
-  now: Sight,
-): Promise<readonly string[] | undefined> {
-  const had = new Set(before.realms)
-  const wasInvited = new Set(before.invited)
-  const has = new Set(now.realms)
-  const isInvited = new Set(now.invited)
-  const added = now.realms.filter((realm) => !had.has(realm) && !wasInvited.has(realm))
-  const offered = now.invited.filter((realm) => !had.has(realm) && !wasInvited.has(realm))
-  const accepted = now.realms.filter((realm) => wasInvited.has(realm))
-  const removed = [
-    ...before.realms.filter((realm) => !has.has(realm)),
-    ...before.invited.filter((realm) => !has.has(realm) && !isInvited.has(realm)),
-  ]
-  const notices = [
-    ...[...added, ...offered].map((ref) => ({ type: 'realm-added', ref })),
-    ...accepted.map((ref) => ({ type: 'realm-accepted', ref })),
-    ...removed.map((ref) => ({ type: 'realm-removed', ref })),
-  ]
-  if (notices.length === 0 || notices.length > MOST_NOTICES) return undefined
-  const texts: string[] = []
-  for (const { type, ref } of notices) {
-    const realm = await tx.realms.findByRef(ref)
-    if (realm === undefined) return undefined
-    texts.push(JSON.stringify({ type, realm: realm.id }))
-  }
-  return texts
 }
 
 function realmsChanged(realmsHash: string): string {

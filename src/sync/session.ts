@@ -1,5 +1,5 @@
 import type { Actor } from '../domain/access/actor'
-import type { RealmRef } from '../domain/store/realms'
+import { BLIND, type Sight } from './sight'
 
 /** A connected WebSocket: `send` gives -1 when the text waits in memory, and 0 when it was dropped. */
 export interface Socket {
@@ -21,18 +21,6 @@ export interface Base {
   /** Null when it is not a revision of this database; undefined while it was not looked up. */
   revision: number | null | undefined
 }
-
-/** The realms that the user of a session sees now. */
-export interface Sight {
-  /** Those whose content it sees. */
-  readonly realms: readonly RealmRef[]
-  /** Those that it is invited to. */
-  readonly invited: readonly RealmRef[]
-  /** `realmSetHash` of both; empty before the first look. */
-  readonly hash: string
-}
-
-export const BLIND: Sight = { realms: [], invited: [], hash: '' }
 
 /** The part of a hub that its sessions call. */
 export interface SessionHub {
