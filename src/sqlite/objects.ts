@@ -383,21 +383,38 @@ function load(
   const rows: StoredRow[] = []
   let bytes = size.bytes
   // Positions without a row cost time too.
-  let visits = size.rows * 4
+  const visited = positions.subarray(0, size.rows * 4)
   const last = positions.at(-1)
-  for (const position of positions) {
+  for (const position of realms === undefined ? visited : within(context, table, visited, realms)) {
     const row = statement.get(position)
-    visits -= 1
     if (row !== null && !hidden.has(row.realm) && realms?.has(row.realm) !== false) {
       const shown = shownRow(context, table, row)
       rows.push(shown)
       bytes -= sizeOf(shown)
     }
-    if (position !== last && (rows.length >= size.rows || bytes <= 0 || visits <= 0)) {
+    if (position !== last && (rows.length >= size.rows || bytes <= 0)) {
       return { rows, next: position }
     }
   }
-  return { rows, next: undefined }
+  return { rows, next: visited.length < positions.length ? visited.at(-1) : undefined }
+}
+
+/** Those of the positions that are in the realms: a row of another one is not read for that. */
+function within(
+  { connection }: TxContext,
+  table: Table,
+  positions: Float64Array,
+  realms: ReadonlySet<RealmRef>,
+): Float64Array {
+  if (positions.length < 2) return positions
+  const places = connection
+    .prepare(
+      `SELECT seq, realm FROM json_each(?) AS wanted CROSS JOIN ${objectTable(table.number)} ON seq = wanted.value`,
+    )
+    .values(`[${positions.join(',')}]`) as [number, RealmRef][]
+  const found: number[] = []
+  for (const [seq, realm] of places) if (realms.has(realm)) found.push(seq)
+  return Float64Array.from(found)
 }
 
 function count(context: TxContext, table: Table): number {

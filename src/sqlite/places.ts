@@ -217,6 +217,7 @@ export function firstPositions(
   for (const key of keys) {
     const rows = statement.values(index, key, after, last, most) as [number][]
     if (rows.length === 0) continue
+    if (keys.length === 1) return Float64Array.from(rows, ([seq]) => seq)
     const both = new Set([...first, ...rows.map(([seq]) => seq)])
     first = Float64Array.from(both).toSorted().subarray(0, most)
     if (first.length === most) last = first.at(-1)!
