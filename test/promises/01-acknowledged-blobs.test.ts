@@ -9,6 +9,6 @@ test('promise 1: kill -9 under uploads loses no acknowledged blob and leaves no 
   const { rounds, acknowledged, broken, problems } = await killUploads(15, 4)
   expect(problems).toEqual([])
   expect(rounds).toBe(15)
-  expect(acknowledged).toBeGreaterThan(100)
-  expect(broken).toBeGreaterThan(50)
+  expect(acknowledged).toBeGreaterThan(20)
+  expect(broken).toBeGreaterThan(10)
 }, 120_000)

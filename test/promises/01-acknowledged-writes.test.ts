@@ -9,5 +9,5 @@ test('promise 1: no acknowledged write is lost by kill -9 under 8 to 64 writers,
   const { rounds, acknowledged, problems } = await killWriters(15, 1)
   expect(problems).toEqual([])
   expect(rounds).toBe(15)
-  expect(acknowledged).toBeGreaterThan(1_000)
+  expect(acknowledged).toBeGreaterThan(100)
 }, 60_000)
