@@ -101,6 +101,8 @@ interface Plan {
   /** The listed invitations, and those that the client does not know. */
   readonly invitations: ReadonlySet<RealmRef>
   readonly newInvitations: ReadonlySet<RealmRef>
+  /** The listed invitations to realms whose content the client has had. */
+  readonly formerRealms: ReadonlySet<RealmRef>
   /** The tables that the client syncs, by name. */
   readonly tables: ReadonlyMap<string, Table>
   /** Those that the client gets whole. */
@@ -154,6 +156,7 @@ async function makePlan(tx: ReadTx, pull: Pull): Promise<Plan> {
     fresh: refsOf(realms.filter((id) => !had.has(id))),
     invitations: refsOf(inviteRealms),
     newInvitations: refsOf(inviteRealms.filter((id) => !hadInvitations.has(id))),
+    formerRealms: refsOf(inviteRealms.filter((id) => had.has(id))),
     tables,
     newTables: new Set(
       lastPull === undefined
@@ -345,6 +348,7 @@ async function close(tx: ReadTx, plan: Plan, after: number | ChangePosition): Pr
   for (const change of changes) await addSeen(tx, sight, operations, change)
   if (next !== undefined) return { entries: operations.text(), next }
   await addInvitations(tx, sight, operations)
+  await dropFormerRows(tx, sight, operations)
   const run = (await tx.runs.list()).at(-1)
   if (run === undefined) throw new Error('the database has no run')
   const serverRevision = formatRevision(run, revision)
@@ -455,3 +459,32 @@ async function addInvitations(tx: ReadTx, sight: Sight, operations: Operations):
     }
   }
 }
+
+/**
+ * Removes what the client keeps of a realm that became an invitation: the rows of `members` and
+ * `roles` (protocol.md §4.7), of which the actor sees its own only.
+ */
+async function dropFormerRows(tx: ReadTx, sight: Sight, operations: Operations): Promise<void> {
+  const { plan } = sight
+  if (plan.formerRealms.size === 0) return
+  const tables = new Set(FORMER_TABLES.filter((name) => plan.tables.has(name)))
+  const revision = await tx.revision()
+  let after: number | ChangePosition | undefined = 0
+  while (after !== undefined) {
+    const from: number | ChangePosition = after
+    const { changes, next } = await tx.objects.changes(
+      plan.formerRealms,
+      from,
+      revision,
+      CHUNK,
+      tables,
+    )
+    for (const { table, key, object } of changes) {
+      const isKept = object !== null && isSeen(sight, table, object)
+      if (!isKept) operations.delete(table, key)
+    }
+    after = next
+  }
+}
+
+const FORMER_TABLES = ['members', 'roles']

@@ -357,3 +357,21 @@ function many<T>(length: number, make: (at: number) => T): T[] {
 function date(time: number) {
   return { $t: 'Date', v: new Date(time).toISOString() }
 }
+
+test('a member who refuses afterwards keeps nothing of the realm but the invitation', async () => {
+  await using world = await openWorld()
+  await world.put(ALICE, 'realms', TEAM)
+  await world.putAll('members', MEMBER, { id: 'mmbOther', ...TEAM, userId: 'other' })
+  await world.putAll('members', { id: 'mmbGone', ...TEAM, userId: 'gone' })
+  await world.putAll('roles', { ...TEAM, name: 'helper', permissions: {} })
+  const device = createDevice(world.database, BOB)
+  await device.pull()
+  expect(device.table('members').length).toBeGreaterThan(2)
+  const rejected = { $t: 'Date', v: '2030-01-01T00:00:00.000Z' }
+  await world.putAll('members', { ...MEMBER, rejected })
+  await world.remove('members', 'mmbGone')
+  const { inviteRealms } = await device.pull()
+  expect(inviteRealms).toEqual(['rlmTeam'])
+  expect(device.table('members').map(({ id }) => id)).toEqual(['mmbBob'])
+  expect([device.table('roles'), device.table('realms').length]).toEqual([[], 1])
+})
