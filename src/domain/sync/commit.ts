@@ -11,6 +11,7 @@ import { changedProperties } from '../value/value'
 import { type Execution, type OwnedRealm, writingOf, writtenKey } from './execution'
 import { isRejection, judgePut, judgeRefs, judgeRemoval, judgeSize } from './judge'
 import type { RowState } from './merge'
+import { disappoint } from './operations'
 import type { Row } from './overlay'
 import { type Kept, replay } from './replay'
 
@@ -258,15 +259,3 @@ function noteWritten({ tx, written, names }: Execution, { table, key, base }: Ro
 }
 
 const NO_NAMES: ReadonlySet<string> = new Set()
-
-/** The row is not what its client has assumed. */
-function disappoint({ names }: Execution, { table, key, base }: Row): void {
-  if (names.named.get(table.name)?.has(key) !== true) return
-  names.note(table.name, key, {
-    base,
-    isAsSent: false,
-    isRejected: false,
-    revision: undefined,
-    names: NO_NAMES,
-  })
-}

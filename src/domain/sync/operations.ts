@@ -132,7 +132,10 @@ async function applyByCriteria(run: Execution, placed: PlacedOperation): Promise
   for (const [position, key] of keys.entries()) {
     const row = run.overlay.get(table, key)
     if (row !== undefined) note(run, placed, position, row, done.has(key))
+    done.delete(key)
   }
+  // The client did not expect it to reach these.
+  for (const row of run.overlay.rowsOf(table)) if (done.has(row.key)) disappoint(run, row)
   await keep(run, placed, criteria)
 }
 
@@ -220,12 +223,27 @@ function note(
   const { names, push } = run
   const base = push.baseOf(operation)
   const isRejected = push.client.rejected > (base ?? -1) && push.client.rejected > 0
+  const isSeenNow = isSeen(run, row, base)
+  // A row of others that the client has never had: it may have changed nothing of its own.
+  const isForeign = !isSeenNow && row.before !== undefined && row.before.entered > (base ?? 0)
   names.note(table.name, operation.keys[position] ?? row.key, {
     base,
-    isAsSent: isAsSent && isSeen(run, row, base) && !row.isTaken && !isRejected,
+    isAsSent: isAsSent && isSeenNow && !row.isTaken && !isRejected,
     isRejected,
     revision: undefined,
-    names: namesOf(operation.action, position),
+    names: isForeign ? undefined : namesOf(operation.action, position),
+  })
+}
+
+/** The row is not what its client has assumed, if it named that. */
+export function disappoint({ names }: Execution, { table, key, base }: Row): void {
+  if (names.named.get(table.name)?.has(key) !== true) return
+  names.note(table.name, key, {
+    base,
+    isAsSent: false,
+    isRejected: false,
+    revision: undefined,
+    names: new Set(),
   })
 }
 

@@ -6,7 +6,7 @@ import { type ClientClock, createWrittenRows, type Push, type WrittenRows } from
 import type { Rejection } from './named'
 import { type Names, createNames } from './names'
 import { type PlacedOperation, namesOf } from './operations'
-import type { ClientTransaction } from './request'
+import type { ClientTransaction, Operation } from './request'
 import { storedKey } from './wire-key'
 
 /** Executed transactions are remembered for so long, and while their client repeats them, ms. */
@@ -114,8 +114,13 @@ export function noteAll(
         ...state,
         base,
         isAsSent: false,
-        names: namesOf(operation.action, position),
+        names: mayMove(operation) ? undefined : namesOf(operation.action, position),
       })
     }
   }
+}
+
+/** The client may not have had a row that an update of it has moved. */
+function mayMove({ action }: Operation): boolean {
+  return action.type === 'update' && action.changes.flat().some(({ path }) => path[0] === 'realmId')
 }

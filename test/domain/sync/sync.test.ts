@@ -94,6 +94,47 @@ describe('a change that was made before the client heard of another one', () => 
     ])
   })
 
+  test('that moves an object which the client never had brings the whole of it', async () => {
+    await using team = await setupTeam()
+    await team.alice.push(insert({ id: 'itm2', ...TEAM, owner: ALICE.subject }))
+    const move = update('itm2', { realmId: BOB.subject })
+    const answer = await team.bob.push(move)
+    expect(operationsOf(answer)).toEqual(['upsert items itm2'])
+    const client = createClient(team.world.database, BOB, 'other')
+    await client.pull()
+    await team.alice.push(insert({ id: 'itm3', ...TEAM, owner: ALICE.subject }))
+    const repeated = { txid: 'twice', ts: NOW, rev: 1, ...update('itm3', { realmId: BOB.subject }) }
+    const body = {
+      lastPull: undefined,
+      baseRevs: [],
+      changes: [{ table: 'items', muts: [repeated] }],
+    }
+    await client.send(body)
+    const realms = [BOB.subject, 'rlm-public', 'rlmTeam']
+    const { serverRevision } = await client.pull()
+    const again = { ...body, lastPull: { serverRevision, realms, inviteRealms: [] } }
+    expect(operationsOf(await client.send(again))).toEqual(['upsert items itm3'])
+  })
+
+  test('by criteria says so when it reaches an object of its transaction that it does not name', async () => {
+    await using team = await setupTeam()
+    const modify = {
+      type: 'modify',
+      keys: [],
+      criteria: { index: 'list', range: { type: 1, lower: 'x', upper: 'x' } },
+      changeSpec: { n: 1 },
+    }
+    const value = { id: 'itm2', realmId: BOB.subject, owner: BOB.subject, list: 'x' }
+    const own = { txid: 'one', ts: NOW, userId: BOB.subject }
+    const muts = [
+      { ...insert(value), ...own, opNo: 1, rev: 1 },
+      { ...modify, ...own, opNo: 2, rev: 2 },
+    ]
+    const answer = await team.bob.send({ changes: [{ table: 'items', muts }] })
+    expect(operationsOf(answer)).toEqual(['update items itm2'])
+    expect(answer.changes[0]?.muts[0]?.changeSpecs?.[0]).toMatchObject({ n: 1 })
+  })
+
   test('of an object that was deleted meanwhile is undone', async () => {
     await using team = await setupTeam()
     await team.alice.push({ type: 'delete', keys: ['itm1'] })
