@@ -136,6 +136,8 @@ function write(object: WireObject, stamps: Stamps, change: Change, origin: Origi
   const found = collide(stamps, path, ts, base)
   if (found.isLost) return { isAsSent: false, latest: found.latest }
   const survivors = found.survivors.map((below) => ({ below, value: valueAt(object, below) }))
+  // A client makes the missing object from which it removes something, and the server does not.
+  const isMade = change.kind === 'remove' && path.length > 1 && !valueAt(object, path.slice(0, -1))
   if (change.kind === 'set') assign(object, path, change.value)
   else removeAt(object, path)
   for (const { below, value } of survivors) {
@@ -143,7 +145,7 @@ function write(object: WireObject, stamps: Stamps, change: Change, origin: Origi
     else assign(object, below, value)
   }
   const latest = stampWrite(stamps, path, found, ts, revision)
-  return { isAsSent: survivors.length === 0, latest }
+  return { isAsSent: survivors.length === 0 && !isMade, latest }
 }
 
 function assign(object: WireObject, path: Path, value: unknown): void {

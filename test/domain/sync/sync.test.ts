@@ -116,6 +116,15 @@ describe('a change that was made before the client heard of another one', () => 
     expect(operationsOf(await client.send(again))).toEqual(['upsert items itm3'])
   })
 
+  test('that removes something inside a property which is missing says so', async () => {
+    await using team = await setupTeam()
+    const { changes } = await team.bob.push(update('itm1', { 'deep.x': { $t: 'undefined' } }))
+    const changeSpecs = [{ deep: { $t: 'undefined' } }]
+    expect(changes).toEqual([
+      { table: 'items', muts: [{ type: 'update', keys: ['itm1'], changeSpecs }] },
+    ])
+  })
+
   test('by criteria says so when it reaches an object of its transaction that it does not name', async () => {
     await using team = await setupTeam()
     const modify = {
