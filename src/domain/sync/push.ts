@@ -59,7 +59,31 @@ export async function pushTransactions(database: Database, given: Push): Promise
     if (first?.isUpload === true) await uploadRows(database, push, first, progress)
     else await runUnit(database, push, unit, progress)
   }
-  return { named: progress.names.named, rejections: progress.rejections }
+  const { names, rejections } = progress
+  return { named: isInOrder(push) ? names.named : doubted(names.named), rejections }
+}
+
+/** False when the clock of the client went back: it sends its operations in the order of their times. */
+function isInOrder({ transactions }: Push): boolean {
+  const latest = new Map<string, number>()
+  for (const { operations } of transactions) {
+    for (const { table, rev } of operations) {
+      if (rev === undefined) continue
+      if (rev < (latest.get(table) ?? 0)) return false
+      latest.set(table, rev)
+    }
+  }
+  return true
+}
+
+/** The client executed the operations in another order, so none of its rows is sure. */
+function doubted(named: Named): Named {
+  return new Map(
+    [...named].map(([table, keys]) => [
+      table,
+      new Map([...keys].map(([key, one]) => [key, { ...one, isAsSent: false }])),
+    ]),
+  )
 }
 
 /** The owner of a new realm gets a row of `members` at the end, unless the transaction has one. */

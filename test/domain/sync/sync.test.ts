@@ -125,6 +125,16 @@ describe('a change that was made before the client heard of another one', () => 
     ])
   })
 
+  test('of a client whose clock went back is answered with the rows as they are', async () => {
+    await using team = await setupTeam()
+    const value = { id: 'itm2', realmId: BOB.subject, owner: BOB.subject, n: 1 }
+    const early = { ...insert(value), txid: 'two', ts: NOW - 1_000, rev: 2 }
+    const late = { ...update('itm2', { n: 2 }), txid: 'one', ts: NOW, rev: 1 }
+    const answer = await team.bob.send({ changes: [{ table: 'items', muts: [early, late] }] })
+    expect(operationsOf(answer)).toEqual(['update items itm2'])
+    expect(answer.changes[0]?.muts[0]?.changeSpecs?.[0]).toMatchObject({ n: 2 })
+  })
+
   test('by criteria says so when it reaches an object of its transaction that it does not name', async () => {
     await using team = await setupTeam()
     const modify = {
