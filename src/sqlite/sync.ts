@@ -150,7 +150,7 @@ export function appliedWriter(context: WriteContext): AppliedWriter {
         .prepare(
           'INSERT OR REPLACE INTO applied (subject, txid, client, revision, at) VALUES (?, ?, ?, ?, ?)',
         )
-        .run(subject, txid, client, unit.nextRevision(), at)
+        .run(subject, txid, client, unit.takenRevision(), at)
     },
     prune(client, before, kept) {
       context.connection

@@ -47,6 +47,11 @@ export class Unit {
     return this.#changes?.revision ?? this.group.counters.revision + 1
   }
 
+  /** The revision that the unit has taken; 0 while it has changed nothing, as others take it then. */
+  takenRevision(): number {
+    return this.#changes?.revision ?? 0
+  }
+
   /** Announces a change to the objects of a table in a realm, or to the realm itself. */
   touchRealm(realm: RealmRef, table?: string): void {
     const { realms, tables } = this.#announced()

@@ -66,7 +66,7 @@ export interface SyncClientWriter extends SyncClientReader {
 /** A transaction of a client that was executed. */
 export interface AppliedTransaction {
   readonly client: number
-  /** Of the unit that executed it. */
+  /** Of the unit that executed it; 0 when the transaction has changed nothing. */
   readonly revision: number
   /** ms. */
   readonly at: number

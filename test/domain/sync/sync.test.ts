@@ -135,6 +135,21 @@ describe('a change that was made before the client heard of another one', () => 
     expect(answer.changes[0]?.muts[0]?.changeSpecs?.[0]).toMatchObject({ n: 2 })
   })
 
+  test('that changed nothing is not mistaken for the next write of others when it comes again', async () => {
+    await using team = await setupTeam()
+    const client = createClient(team.world.database, BOB, 'other')
+    const { serverRevision } = await client.pull()
+    const again = { txid: 'again', ts: NOW, rev: 1, ...update('itm2', { n: 1 }) }
+    const realms = [BOB.subject, 'rlm-public', 'rlmTeam']
+    const body = {
+      lastPull: { serverRevision, realms, inviteRealms: [] },
+      changes: [{ table: 'items', muts: [again] }],
+    }
+    expect(operationsOf(await client.send(body))).toEqual(['delete items itm2'])
+    await team.world.put(ALICE, 'items', { id: 'itm2', ...TEAM })
+    expect(operationsOf(await client.send(body))).toEqual(['upsert items itm2'])
+  })
+
   test('by criteria says so when it reaches an object of its transaction that it does not name', async () => {
     await using team = await setupTeam()
     const modify = {
