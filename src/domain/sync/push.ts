@@ -60,7 +60,22 @@ export async function pushTransactions(database: Database, given: Push): Promise
     else await runUnit(database, push, unit, progress)
   }
   const { names, rejections } = progress
-  return { named: isInOrder(push) ? names.named : doubted(names.named), rejections }
+  return { named: isSure(push) ? names.named : doubted(names.named), rejections }
+}
+
+/** False when rows may be gone or others than the client assumes, though it applied what it sent. */
+function isSure(push: Push): boolean {
+  return isInOrder(push) && !removesRealms(push)
+}
+
+/** Rows of a realm go with it, or with the membership in it, and the client may never have listed it. */
+function removesRealms({ transactions }: Push): boolean {
+  return transactions.some(({ operations }) =>
+    operations.some(
+      ({ table, action: { type } }) =>
+        type === 'delete' && (table === 'realms' || table === 'members'),
+    ),
+  )
 }
 
 /** False when the clock of the client went back: it sends its operations in the order of their times. */
@@ -76,7 +91,7 @@ function isInOrder({ transactions }: Push): boolean {
   return true
 }
 
-/** The client executed the operations in another order, so none of its rows is sure. */
+/** None of the rows that the request names is sure to be as the client has it. */
 function doubted(named: Named): Named {
   return new Map(
     [...named].map(([table, keys]) => [

@@ -150,6 +150,26 @@ describe('a change that was made before the client heard of another one', () => 
     expect(operationsOf(await client.send(body))).toEqual(['upsert items itm2'])
   })
 
+  test('in a new realm that the same request deletes is undone', async () => {
+    await using team = await setupTeam()
+    const place = { realmId: 'rlmShort', owner: BOB.subject }
+    const own = { ts: NOW, userId: BOB.subject }
+    const realm = { type: 'insert', keys: ['rlmShort'], values: [place] }
+    const gone = { type: 'delete', keys: ['rlmShort'] }
+    const answer = await team.bob.send({
+      changes: [
+        { table: 'realms', muts: [{ ...realm, ...own, txid: 'one', rev: 1 }] },
+        {
+          table: 'items',
+          muts: [{ ...insert({ id: 'itm2', ...place }), ...own, txid: 'two', rev: 1 }],
+        },
+        { table: 'realms', muts: [{ ...gone, ...own, txid: 'three', rev: 2 }] },
+      ],
+    })
+    expect(operationsOf(answer)).toContain('delete items itm2')
+    expect(answer.rejections).toEqual([])
+  })
+
   test('by criteria says so when it reaches an object of its transaction that it does not name', async () => {
     await using team = await setupTeam()
     const modify = {
