@@ -268,4 +268,11 @@ export const experiments: readonly Experiment[] = [
     rounds: 20,
     run: (rounds, seed) => soak(rounds, seed),
   },
+  {
+    promise: 46,
+    title: 'simulated clients have the rows that they may see after any history',
+    unit: 'histories',
+    rounds: 100_000,
+    run: (rounds, seed) => runTests(['test/sync/model'], rounds, seed),
+  },
 ]
