@@ -274,6 +274,13 @@ describe('private keys', () => {
     expect(told(await short.put('notes', { id: '#diary:a' }))).toEqual(told(before))
   })
 
+  test('with a colon are free for users whose id is an address', async () => {
+    await using team = await openTeam()
+    const erin = as(team.database, { id: 'erin@example.com' })
+    expectDone(await erin.put('notes', { id: '#settings:dark', text: 'mine' }))
+    expect(await erin.get('notes', '#settings:dark')).toMatchObject({ text: 'mine' })
+  })
+
   test('with a colon stay writable by their user where an administrator made them', async () => {
     await using team = await openTeam()
     const key = '#diary:monday'

@@ -292,8 +292,12 @@ const wrongPlace = (
   const refusals: Refusal[] = []
   if (needsRealm(table) && isPrivate(realm)) refusals.push(unacceptable())
   if (isPrivateKey(key) && realm !== person.id) refusals.push(unacceptable())
-  // Safer: `#x:a` of the user `b` would be `#x` of the user `a:b`.
-  if (isPrivateKey(key) && key.slice(0, -`:${person.id}`.length).includes(':')) {
+  // Safer: `#x:a` of the user `b` would be `#x` of the user `a:b`; no address has a colon.
+  if (
+    isPrivateKey(key) &&
+    !person.id.includes('@') &&
+    key.slice(0, -`:${person.id}`.length).includes(':')
+  ) {
     refusals.push(unacceptable())
   }
   if (!seesRealm(world, person.id, realm)) refusals.push(lacks('realmId'))

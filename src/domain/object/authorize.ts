@@ -1,3 +1,4 @@
+import { isEmail } from '../value/email'
 import { quoted, SatchelError } from '../value/error'
 import type { StoredObject } from '../store/objects'
 import type { Draft } from './draft'
@@ -61,10 +62,10 @@ function authorizeInsert(writing: Writing, { key, realm, owner }: Placement): vo
 
 /**
  * Throws `UNPROCESSABLE` for a private key that could be one of another user: `#k:a` of the user `b`
- * and `#k` of the user `a:b` would be the same.
+ * and `#k` of the user `a:b` would be the same. No user id ends in ":" and an address.
  */
 function requireOwnName(table: Table, key: string, user: string): void {
-  if (!key.startsWith('#') || table.compound) return
+  if (!key.startsWith('#') || table.compound || isEmail(user)) return
   const name = key.slice(0, -`:${user}`.length)
   if (!name.includes(':')) return
   throw new SatchelError(

@@ -15,6 +15,8 @@ export function requireUserId(value: unknown, code: ErrorCode = 'UNPROCESSABLE')
   if (!id.isWellFormed()) return refuse('must be well-formed Unicode')
   if (/\p{Cc}/u.test(id)) return refuse('must have no control characters')
   if (id.startsWith('rlm') || id.startsWith('#')) return refuse('must not begin with "rlm" or "#"')
+  // `#x:a` of the user `b@c` and `#x` of the user `a:b@c` would be the same private key.
+  if (isEmail(id) && id.includes(':')) return refuse('with "@" must have no ":"')
   if (Buffer.byteLength(id) > MAX_BYTES) return refuse(`must have at most ${MAX_BYTES} bytes`)
   return id
 }

@@ -25,6 +25,7 @@ describe('a user id', () => {
     ['rlm-public'],
     ['rlm~x'],
     ['#x'],
+    ['acct:alice@example.com'],
     ['a\nb'],
     ['a\u0000'],
     ['\u0085x'],
