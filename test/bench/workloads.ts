@@ -20,6 +20,7 @@ import {
   tokens,
 } from './requests'
 import { ratio } from './result'
+import { liveSync } from './sync'
 import { listerItems, pageItems, writerRealms } from './rows'
 
 const threeIndexes = ['country', 'rank', 'title']
@@ -123,6 +124,7 @@ export const workloads: readonly Workload[] = [
   }),
   userOrders,
   userSearches,
+  liveSync,
   ...blobWorkloads,
   startUp,
 ]
