@@ -122,7 +122,7 @@ const PATH_PARAMETERS: Readonly<Record<string, Parameter>> = {
     name: 'key',
     in: 'path',
     required: true,
-    description: `The primary key, URL-encoded, at most ${KEY_BYTES} bytes. A compound key is the URL-encoded JSON of its parts: \`["rlm-public","editor"]\` is sent as \`%5B%22rlm-public%22%2C%22editor%22%5D\`. On \`/my\`, \`#settings\` (\`%23settings\`) is the caller's own object of that name, which contains no ":".`,
+    description: `The primary key, URL-encoded, at most ${KEY_BYTES} bytes. A compound key is the URL-encoded JSON of its parts: \`["rlm-public","editor"]\` is sent as \`%5B%22rlm-public%22%2C%22editor%22%5D\`. On \`/my\`, \`#settings\` (\`%23settings\`) is the caller's own object of that name, which contains no ":" unless the caller's id is an e-mail address.`,
     schema: { type: 'string', minLength: 1, maxLength: KEY_BYTES },
     example: 'milk',
   },
