@@ -125,8 +125,11 @@ async function applyByCriteria(run: Execution, placed: PlacedOperation): Promise
   if (criteria === undefined || (action.type !== 'modify' && action.type !== 'delete')) return
   const changes = action.type === 'modify' ? action.change : undefined
   const done = new Set<string>()
+  const known = new Set(keys)
   for (const row of await matchingRows(run, table, criteria)) {
     if (await changeIfAllowed(run, row, changes, operation)) done.add(row.key)
+    // The client did not reach it, so it may not have it.
+    if (!known.has(row.key)) note(run, placed, -1, row, false)
     await run.tx.breathe()
   }
   for (const [position, key] of keys.entries()) {

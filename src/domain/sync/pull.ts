@@ -184,8 +184,7 @@ async function baseOf(
 
 /**
  * Realms of which the client has what no changes can correct: all of them when its revision is unknown
- * or too old, else those that were deleted and made again since, and those of which the user is no
- * member but invited again: the client would keep the rows of other members.
+ * or too old, else those that were deleted and made again since.
  */
 async function omittedRealms(
   tx: ReadTx,
@@ -193,11 +192,11 @@ async function omittedRealms(
   { realms, inviteRealms, refs, newestBirth }: Visibility,
   base: number | undefined,
 ): Promise<ReadonlySet<string>> {
-  const omitted = new Set(inviteRealms).intersection(new Set(lastPull?.realms))
-  if (base !== undefined && newestBirth <= base) return omitted
+  if (base !== undefined && newestBirth <= base) return new Set()
   const had = new Set([...(lastPull?.realms ?? []), ...(lastPull?.inviteRealms ?? [])])
   const listed = [...realms, ...inviteRealms].filter((id) => had.has(id))
   if (base === undefined) return new Set(listed)
+  const omitted = new Set<string>()
   for (const id of listed) {
     const ref = refs.get(id)
     if (ref === undefined || (await tx.realms.bornAt(ref)) <= base) continue
