@@ -93,15 +93,18 @@ describe('a body of sync', () => {
     using place = setup()
     const order: string[] = []
     const blocked = Promise.withResolvers<void>()
+    const begun = Promise.withResolvers<void>()
     const first = place.bodies.json(
       request({ body: streamOf(objects(2)) }),
       place.source,
       async () => {
         order.push('first begins')
+        begun.resolve()
         await blocked.promise
         order.push('first ends')
       },
     )
+    await begun.promise
     const second = place.bodies.json(
       request({ body: streamOf(objects(3)) }),
       place.source,
