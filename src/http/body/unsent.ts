@@ -4,8 +4,8 @@ import { pacedStream, type StreamRoom } from './json-stream'
 const MIB = 1024 * 1024
 
 /** Answers that wait for their readers, of all callers and of one, in bytes (design.md §6 fairness). */
-const BUDGET = 112 * MIB
-const BUDGET_OF_CALLER = 72 * MIB
+const BUDGET = 88 * MIB
+const BUDGET_OF_CALLER = 64 * MIB
 /** Answers up to this size are sent as they are: the network accepts most of them at once. */
 export const UNCOUNTED = 16 * 1024
 const MEDIUM = 256 * 1024
