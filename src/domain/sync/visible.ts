@@ -1,4 +1,4 @@
-import { type Access, accessOf, mayRead } from '../access/access'
+import { accessOf, mayRead } from '../access/access'
 import type { Actor } from '../access/actor'
 import { PUBLIC_REALM_REF, type RealmRef } from '../store/realms'
 import type { Awaitable } from '../store/records'
@@ -50,17 +50,13 @@ async function loadVisibility(tx: ReadTx, actor: Actor): Promise<Visibility> {
   }
   let newestBirth = 0
   for (const ref of refs.values()) newestBirth = Math.max(newestBirth, await tx.realms.bornAt(ref))
-  const ownPublicRows = await findOwnPublicRows(tx, access)
   return {
     realms: [...realms].toSorted(),
     inviteRealms: [...inviteRealms].toSorted(),
     refs,
     newestBirth,
     invitations: access.pending,
-    sees(table, realm, key) {
-      if (isPersonal(table, realm)) return ownPublicRows.has(key)
-      return mayRead(access, table, realm, () => key)
-    },
+    sees: (table, realm, key) => mayRead(access, table, realm, () => key),
   }
 }
 
@@ -68,17 +64,3 @@ async function loadVisibility(tx: ReadTx, actor: Actor): Promise<Visibility> {
 export function isPersonal(table: string, realm: RealmRef): boolean {
   return table === 'members' && realm === PUBLIC_REALM_REF
 }
-
-/** Of the `members` rows in `rlm-public` everyone sees only their own. */
-async function findOwnPublicRows(tx: ReadTx, access: Access): Promise<ReadonlySet<string>> {
-  const { subject, pending } = access
-  const open = pending.get(PUBLIC_REALM_REF) ?? []
-  if (subject === null) return new Set(open)
-  const memberships = await tx.memberships.ofUserIn(subject, PUBLIC_REALM_REF)
-  const keys = memberships
-    .filter(({ source }) => source.startsWith(MEMBERS))
-    .map(({ source }) => source.slice(MEMBERS.length))
-  return new Set([...keys, ...open])
-}
-
-const MEMBERS = 'members:'
