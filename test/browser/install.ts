@@ -2,10 +2,17 @@ import { existsSync } from 'node:fs'
 import process from 'node:process'
 import { CHROMIUM } from './chromium'
 
-/** Puts the browser of the tests in place where it is missing, which on Debian only root can. */
-if (!existsSync(CHROMIUM)) {
+/**
+ * Puts in place what the tests need besides npm packages: the browser, and the programs that the
+ * commands of the guides call. On Debian only root can.
+ */
+const missing = [
+  ...(existsSync(CHROMIUM) ? [] : ['chromium']),
+  ...['curl', 'jq'].filter((program) => Bun.which(program) === null),
+]
+if (missing.length > 0) {
   await run('apt-get', 'update', '-q')
-  await run('apt-get', 'install', '-q', '-y', '--no-install-recommends', 'chromium')
+  await run('apt-get', 'install', '-q', '-y', '--no-install-recommends', ...missing)
 }
 
 async function run(...command: string[]): Promise<void> {

@@ -8,21 +8,19 @@ import { setupServerAt } from '../setup'
 import { launchChromium, openBrowser } from './chromium'
 
 const ROOT = join(import.meta.dir, '..', '..')
-const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
 
-/** A page that the README has its reader write. */
-function pageOfReadme(name: string, database: string): string {
-  const start = `cat > ${name} <<'HTML'\n`
-  const [, rest = ''] = README.split(start)
-  const [html = ''] = rest.split('\nHTML\n')
+/** The first page that a guide has its reader save. */
+function pageOf(guide: string, database: string): string {
+  const [, rest = ''] = readFileSync(join(ROOT, guide), 'utf8').split('<!doctype html>')
+  const [html = ''] = rest.split(/\n(?:HTML|```)\n/)
   expect(html).toContain("'http://127.0.0.1:7080/main'")
-  return html.replace('http://127.0.0.1:7080/main', database)
+  return `<!doctype html>${html}`.replace('http://127.0.0.1:7080/main', database)
 }
 
-test('the page of the README logs a person in and shows their tokens', async () => {
+test('the page of the guide logs a person in and shows their tokens', async () => {
   await using server = await setupLogins()
   await connectOpenId(server, { type: 'google' })
-  const html = pageOfReadme('login.html', server.main)
+  const html = pageOf('docs/login.md', server.main)
   using application = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
@@ -45,7 +43,7 @@ test('the page of the README syncs two browsers', async () => {
   await using smtp = await startSmtp()
   const smtpUrl = `smtp://127.0.0.1:${smtp.port}`
   await using server = await setupServerAt(systemClock, { smtpUrl, mailFrom: 'app@example.com' })
-  const html = pageOfReadme('shopping.html', server.main)
+  const html = pageOf('README.md', server.main)
   using application = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,

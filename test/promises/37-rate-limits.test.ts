@@ -27,15 +27,15 @@ import {
 
 const ROOT = join(import.meta.dir, '../..')
 
-test('promise 37: the README lists the limits of the server', () => {
-  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
+test('promise 37: the guide lists the limits of the server', () => {
+  const guide = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8')
   for (const name of RATE_LIMIT_NAMES) {
     const { count, window, counts, per } = RATE_LIMITS[name]
-    expect(readme).toContain(
+    expect(guide).toContain(
       `| \`${name}\` | ${count} in ${formatTime(window)} | ${counts} | ${per} |`,
     )
   }
-  expect(readme.match(/^\| `\w+` \| \d+ in /gm)).toHaveLength(RATE_LIMIT_NAMES.length)
+  expect(guide.match(/^\| `\w+` \| \d+ in /gm)).toHaveLength(RATE_LIMIT_NAMES.length)
 })
 
 function askToken({ anyone, client }: DataServer, more: object = {}): Promise<Answer> {
