@@ -1,23 +1,13 @@
-import { type Actor, requireStanding } from '../access/actor'
+import { requireStanding } from '../access/actor'
 import type { Change, ChangePosition, ChunkSize, TimedObject } from '../store/objects'
 import type { RealmRef } from '../store/realms'
 import type { Database, ReadTx } from '../store/store'
-import type { Table } from '../store/tables'
 import { nextTurn } from '../value/turn'
 import { addChange, addNamedRow, createOperations, type Operations } from './message'
-import type { Named, NamedKey, Rejection } from './named'
-import type { SyncRequest } from './request'
-import { formatRevision, placeRevision } from './revision'
+import { isPending, makePlan, type Plan, type Pull } from './plan'
+import { formatRevision } from './revision'
 import { echoSchema } from './schema'
 import { isPersonal, type Visibility, visibilityOf } from './visible'
-
-/** A request of sync whose changes have been stored. */
-export interface Pull {
-  readonly actor: Actor
-  readonly request: SyncRequest
-  readonly named: Named
-  readonly rejections: readonly Rejection[]
-}
 
 /** A part of an answer. */
 export interface AnswerPart {
@@ -85,39 +75,6 @@ export async function* answerSync(database: Database, pull: Pull): AsyncGenerato
   yield { text, end: { revision, serverRevision, realms, inviteRealms } }
 }
 
-/** What an answer will hold, decided once, when it begins. */
-interface Plan {
-  readonly pull: Pull
-  /** The revision of the snapshot in which it was made. */
-  readonly revision: number
-  /** The client has everything up to here in its `known` realms. */
-  readonly base: number
-  /** The lists of the answer, as ids. */
-  readonly realms: readonly string[]
-  readonly inviteRealms: readonly string[]
-  /** The listed realms that the client has, and those that it gets whole. */
-  readonly known: ReadonlySet<RealmRef>
-  readonly fresh: ReadonlySet<RealmRef>
-  /** The listed invitations, and those that the client does not know. */
-  readonly invitations: ReadonlySet<RealmRef>
-  readonly newInvitations: ReadonlySet<RealmRef>
-  /** The listed invitations to realms whose content the client has had. */
-  readonly formerRealms: ReadonlySet<RealmRef>
-  /** The tables that the client syncs, by name. */
-  readonly tables: ReadonlyMap<string, Table>
-  /** Those that the client gets whole. */
-  readonly newTables: ReadonlySet<string>
-  /** The named keys that are not as the client has assumed. */
-  readonly pending: readonly PendingKey[]
-}
-
-/** A key that a request named, and what the request did to it. */
-interface PendingKey {
-  readonly table: string
-  readonly key: string
-  readonly named: NamedKey
-}
-
 /** Plans the answer, and reads all of it when nothing has to be sent whole. */
 async function begin(
   tx: ReadTx,
@@ -131,100 +88,6 @@ async function begin(
   if (named.next !== undefined) return { plan }
   const closing = await close(tx, plan, base)
   return { plan, closing: { ...closing, entries: joined(named.entries, closing.entries) } }
-}
-
-async function makePlan(tx: ReadTx, pull: Pull): Promise<Plan> {
-  const { lastPull } = pull.request
-  const revision = await tx.revision()
-  const visibility = await visibilityOf(tx, pull.actor)
-  const base = await baseOf(tx, pull.request, revision)
-  const omitted = await omittedRealms(tx, pull.request, visibility, base)
-  const realms = visibility.realms.filter((id) => !omitted.has(id))
-  const inviteRealms = visibility.inviteRealms.filter((id) => !omitted.has(id))
-  const had = new Set(lastPull?.realms)
-  const hadInvitations = had.union(new Set(lastPull?.inviteRealms))
-  const refsOf = (ids: readonly string[]) =>
-    new Set(ids.flatMap((id) => visibility.refs.get(id) ?? []))
-  const tables = await tablesOf(tx, pull.request)
-  return {
-    pull,
-    revision,
-    base: base ?? 0,
-    realms,
-    inviteRealms,
-    known: refsOf(realms.filter((id) => had.has(id))),
-    fresh: refsOf(realms.filter((id) => !had.has(id))),
-    invitations: refsOf(inviteRealms),
-    newInvitations: refsOf(inviteRealms.filter((id) => !hadInvitations.has(id))),
-    formerRealms: refsOf(inviteRealms.filter((id) => had.has(id))),
-    tables,
-    newTables: new Set(
-      lastPull === undefined
-        ? []
-        : [...tables.keys()].filter((name) => !isInitiallySynced(pull.request, name)),
-    ),
-    pending: pendingOf(pull.named),
-  }
-}
-
-function isInitiallySynced({ tables }: SyncRequest, name: string): boolean {
-  return tables.get(name)?.isInitiallySynced === true
-}
-
-/** The revision of the last pull; undefined when there was none that changes can be counted from. */
-async function baseOf(
-  tx: ReadTx,
-  { lastPull }: SyncRequest,
-  revision: number,
-): Promise<number | undefined> {
-  if (lastPull === undefined) return undefined
-  const base = placeRevision(await tx.runs.list(), revision, lastPull.serverRevision)
-  return base === undefined || base < (await tx.runs.oldest()) ? undefined : base
-}
-
-/**
- * Realms of which the client has what no changes can correct: all of them when its revision is unknown
- * or too old, else those that were deleted and made again since.
- */
-async function omittedRealms(
-  tx: ReadTx,
-  { lastPull }: SyncRequest,
-  { realms, inviteRealms, refs, newestBirth }: Visibility,
-  base: number | undefined,
-): Promise<ReadonlySet<string>> {
-  if (base !== undefined && newestBirth <= base) return new Set()
-  const had = new Set([...(lastPull?.realms ?? []), ...(lastPull?.inviteRealms ?? [])])
-  const listed = [...realms, ...inviteRealms].filter((id) => had.has(id))
-  if (base === undefined) return new Set(listed)
-  const omitted = new Set<string>()
-  for (const id of listed) {
-    const ref = refs.get(id)
-    if (ref === undefined || (await tx.realms.bornAt(ref)) <= base) continue
-    // A private realm is listed before it has its first object.
-    if (await tx.realms.isRetired(id)) omitted.add(id)
-  }
-  return omitted
-}
-
-async function tablesOf(tx: ReadTx, { tables }: SyncRequest): Promise<Map<string, Table>> {
-  const synced = new Map<string, Table>()
-  for (const [name, { isMarked }] of tables) {
-    const table = isMarked ? await tx.tables.find(name) : undefined
-    if (table !== undefined && !table.hidden) synced.set(name, table)
-  }
-  return synced
-}
-
-function pendingOf(named: Named): PendingKey[] {
-  const pending: PendingKey[] = []
-  for (const [table, keys] of named) {
-    for (const [key, one] of keys) if (isPending(one)) pending.push({ table, key, named: one })
-  }
-  return pending
-}
-
-function isPending({ isAsSent, isRejected }: NamedKey): boolean {
-  return !isAsSent || isRejected
 }
 
 function headOf(database: Database, { pull, realms, inviteRealms, tables }: Plan): string {
