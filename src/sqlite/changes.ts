@@ -3,13 +3,16 @@ import type {
   ChangeChunk,
   ChangePosition,
   ChunkSize,
+  Content,
+  ContentChunk,
   TimedObject,
 } from '../domain/store/objects'
 import type { RealmRef } from '../domain/store/realms'
+import type { Table } from '../domain/store/tables'
 import type { TxContext } from './context'
 import { erasing } from './realms'
 import { checkedTimed, type Summed } from './soundness'
-import { checkedTombstone, TOMBSTONE_COLUMNS, type TombstoneRow } from './sum'
+import { checkedTombstone, isContentSound, TOMBSTONE_COLUMNS, type TombstoneRow } from './sum'
 import { knownTables, objectTable, TIMED_COLUMNS } from './tables'
 
 /**
@@ -57,6 +60,49 @@ export function changes(
     changes: found,
     next: found.length < places.length && last !== undefined ? positionOf(last) : undefined,
   }
+}
+
+/**
+ * `ObjectReader.contents`. The sum of a value covers the value and the realm; its key is in it as well,
+ * or the whole row is checked.
+ */
+export function contents(
+  context: TxContext,
+  table: Table,
+  realm: RealmRef,
+  after: number | ChangePosition,
+  upTo: number,
+  size: ChunkSize,
+): ContentChunk {
+  if (erasing(context).has(realm)) return { contents: [], next: undefined }
+  const { connection, committed } = context
+  const start = placeOf(after)
+  // All values of a read are in memory at once.
+  const largest = committed.largest.get(table.number) ?? size.bytes
+  const most = Math.min(size.rows, Math.max(1, Math.floor((4 * size.bytes) / largest)))
+  const rows = rowsOf<[number, number, string, string, number]>(
+    (sql, ...parameters) => connection.prepare(sql).values(...parameters) as never,
+    'revision, seq, key, value, sum',
+    { realm, table: table.number, start, upTo, most: most + 1 },
+  )
+  const found: Content[] = []
+  let bytes = size.bytes
+  let last: (typeof rows)[number] | undefined
+  for (const row of rows) {
+    if (found.length === most || bytes <= 0) break
+    const [revision, seq, key, value, sum] = row
+    last = row
+    const isSound = isContentSound(value, realm, sum) && value.includes(`"${key}"`)
+    const place: Place = { revision, isObject: 1, realm, table: table.number, row: seq }
+    const object = isSound ? undefined : load(context, place, table.name)
+    found.push([key, object?.isDamaged === true ? null : value])
+    bytes -= value.length
+  }
+  const next =
+    last === undefined || found.length === rows.length
+      ? undefined
+      : positionOf({ revision: last[0], isObject: 1, realm, table: table.number, row: last[1] })
+  return { contents: found, next }
 }
 
 function sizeOf(object: TimedObject | null): number {
@@ -145,26 +191,50 @@ function objectsOf(
   upTo: number,
   most: number,
 ): Place[] {
+  return rowsOf<{ revision: number; seq: number }>(
+    (sql, ...parameters) => connection.prepare<never>(sql).all(...parameters),
+    'revision, seq',
+    { realm, table, start, upTo, most },
+  ).map(({ revision, seq }) => ({ revision, isObject: 1, realm, table, row: seq }))
+}
+
+interface Stretch {
+  readonly realm: RealmRef
+  readonly table: number
+  readonly start: Place
+  readonly upTo: number
+  readonly most: number
+}
+
+/** The next rows of one table in one realm, in the order of the changes. */
+function rowsOf<Row>(
+  select: (sql: string, ...parameters: number[]) => Row[],
+  columns: string,
+  { realm, table, start, upTo, most }: Stretch,
+): Row[] {
   const order = start.isObject - 1 || start.realm - realm || start.table - table
   const name = objectTable(table)
-  const select = `SELECT revision, seq FROM ${name} INDEXED BY ${name}_realm WHERE realm = ?1`
-  const rows: { revision: number; seq: number }[] = []
-  if (order <= 0) {
-    // Two seeks, because one over both columns would skip all earlier rows of the revision.
-    const tied = connection.prepare<{ revision: number; seq: number }>(
-      `${select} AND revision = ?2 AND seq > ?3 ORDER BY seq LIMIT ?4`,
-    )
-    if (start.revision <= upTo) {
-      rows.push(...tied.all(realm, start.revision, order === 0 ? Number(start.row) : 0, most))
-    }
-  }
-  if (rows.length < most) {
-    const later = connection.prepare<{ revision: number; seq: number }>(
-      `${select} AND revision > ?2 AND revision <= ?3 ORDER BY revision, seq LIMIT ?4`,
-    )
-    rows.push(...later.all(realm, start.revision, upTo, most - rows.length))
-  }
-  return rows.map(({ revision, seq }) => ({ revision, isObject: 1, realm, table, row: seq }))
+  const from = `SELECT ${columns} FROM ${name} INDEXED BY ${name}_realm WHERE realm = ?1`
+  // Two seeks, because one over both columns would skip all earlier rows of the revision.
+  const tied =
+    order <= 0 && start.revision <= upTo
+      ? select(
+          `${from} AND revision = ?2 AND seq > ?3 ORDER BY seq LIMIT ?4`,
+          realm,
+          start.revision,
+          order === 0 ? Number(start.row) : 0,
+          most,
+        )
+      : []
+  if (tied.length === most) return tied
+  const later = select(
+    `${from} AND revision > ?2 AND revision <= ?3 ORDER BY revision, seq LIMIT ?4`,
+    realm,
+    start.revision,
+    upTo,
+    most - tied.length,
+  )
+  return tied.length === 0 ? later : [...tied, ...later]
 }
 
 function load({ connection }: TxContext, { table, row }: Place, name: string): TimedObject | null {

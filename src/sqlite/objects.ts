@@ -25,7 +25,7 @@ import {
   whole,
 } from './places'
 import { COLUMNS, objectTable, perTable, TIMED_COLUMNS } from './tables'
-import { changes } from './changes'
+import { changes, contents } from './changes'
 import { checkedObject, checkedTimed } from './soundness'
 import { memorizeText } from './state'
 import {
@@ -108,6 +108,17 @@ export class ObjectReads<Context extends TxContext = TxContext> implements Objec
     tables?: ReadonlySet<string>,
   ) {
     return changes(this.context, realms, after, upTo, size, tables)
+  }
+
+  contents(
+    table: Table,
+    realm: RealmRef,
+    after: number | ChangePosition,
+    upTo: number,
+    size: ChunkSize,
+  ) {
+    noteRows(this.context, table)
+    return contents(this.context, table, realm, after, upTo, size)
   }
 
   realmsWith(table: Table, realms: ReadonlySet<RealmRef>) {

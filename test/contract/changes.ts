@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
-import type { Change, ChangeChunk, ChangePosition, ChunkSize } from '../../src/domain/store/objects'
+import type {
+  Change,
+  ChangeChunk,
+  ChangePosition,
+  ChunkSize,
+  Content,
+  ContentChunk,
+} from '../../src/domain/store/objects'
 import { PUBLIC_REALM_REF, type RealmRef } from '../../src/domain/store/realms'
 import type { Database, ReadTx } from '../../src/domain/store/store'
 import type { Table } from '../../src/domain/store/tables'
@@ -185,6 +192,47 @@ export function describeChanges(openStore: OpenStore): void {
         after = next && (JSON.parse(JSON.stringify(next)) as ChangePosition)
       }
       expect(found).toEqual([...all.changes])
+      const gone = all.changes.filter(({ object }) => object === null).length
+      let count = 0
+      for (const table of tables) {
+        for (const realm of realms) {
+          const contents = await contentsOf(database, table, realm, size)
+          const same = all.changes.filter((one) => one.table === table.name && one.realm === realm)
+          expect(contents).toEqual(
+            same.flatMap(({ key, object }) => (object === null ? [] : [[key, object.value]])),
+          )
+          count += contents.length
+        }
+      }
+      expect(count).toBe(all.changes.length - gone)
+    })
+
+    test('without their history begin and end like those with it', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things')
+      const realm = await ensureRealm(database, 'rlm-a')
+      const start = await database.read((tx) => tx.revision())
+      const values = ['a', 'b"', 'c'].map((key) => [key, JSON.stringify({ key })] as const)
+      for (const [key, value] of values) {
+        await database.write((tx) => tx.objects.put(table, [fresh(key, { realm, value })], NOW))
+      }
+      const keys = (after: number, upTo: number, size = WHOLE) =>
+        database.read(async (tx) => {
+          const { contents, next } = await tx.objects.contents(table, realm, after, upTo, size)
+          return { keys: contents.map(([key]) => key), isEnd: next === undefined }
+        })
+      expect(await keys(start, start + 2)).toEqual({ keys: ['a', 'b"'], isEnd: true })
+      expect(await keys(start + 1, Infinity)).toEqual({ keys: ['b"', 'c'], isEnd: true })
+      const two = { ...WHOLE, rows: 2 }
+      expect(await keys(start, Infinity, two)).toEqual({ keys: ['a', 'b"'], isEnd: false })
+      await database.write(async (tx) => {
+        await remove(tx, table, 'a')
+        const { contents } = await tx.objects.contents(table, realm, 0, Infinity, WHOLE)
+        expect(contents).toEqual(values.slice(1).map(([key, value]) => [key, value]))
+      })
+      await database.write((tx) => tx.realms.markErasing(realm))
+      expect(await keys(0, Infinity)).toEqual({ keys: [], isEnd: true })
     })
   })
 
@@ -252,6 +300,22 @@ async function setupWorld(database: Database) {
       await ensureRealm(database, 'rlm-b'),
     ],
   }
+}
+
+/** All that `contents` gives, chunk by chunk. */
+async function contentsOf(database: Database, table: Table, realm: RealmRef, size: ChunkSize) {
+  const found: Content[] = []
+  let after: number | ChangePosition | undefined = 0
+  while (after !== undefined) {
+    const from: number | ChangePosition = after
+    const chunk: ContentChunk = await database.read((tx) =>
+      tx.objects.contents(table, realm, from, Infinity, size),
+    )
+    expect(chunk.contents.length).toBeLessThanOrEqual(size.rows)
+    found.push(...chunk.contents)
+    after = chunk.next
+  }
+  return found
 }
 
 async function visible(tx: ReadTx, tables: readonly Table[], realms: ReadonlySet<RealmRef>) {

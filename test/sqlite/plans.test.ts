@@ -300,6 +300,7 @@ async function live(database: Database): Promise<void> {
     const { next } = await tx.objects.changes(new Set([1, 2]), 0, 9, size)
     if (next !== undefined) await tx.objects.changes(new Set([1, 2]), next, 9, size)
     await tx.objects.changes(new Set([1, 2]), 0, 9, size, new Set(['things']))
+    await tx.objects.contents(table, 1, 0, 9, size)
     await tx.objects.findTimed(table, ['k0'])
     await tx.realms.bornAt(1)
     await tx.syncClients.find('alice', 'identity')

@@ -92,6 +92,16 @@ export interface ChangeChunk {
   readonly next: ChangePosition | undefined
 }
 
+/** Objects as a client gets them that has none of them yet. */
+export interface ContentChunk {
+  readonly contents: readonly Content[]
+  /** The position to go on after, or undefined when there is no more. */
+  readonly next: ChangePosition | undefined
+}
+
+/** `value` is null when the object is damaged. */
+export type Content = readonly [key: string, value: string | null]
+
 export interface ObjectReader {
   /**
    * The objects of a realm that is being erased are not there, for any method. Where realms are
@@ -172,6 +182,17 @@ export interface ObjectReader {
     size: ChunkSize,
     tables?: ReadonlySet<string>,
   ): Awaitable<ChangeChunk>
+  /**
+   * The objects among `changes` of one table in one realm, without their history, which makes it several
+   * times as fast.
+   */
+  contents(
+    table: Table,
+    realm: RealmRef,
+    after: number | ChangePosition,
+    upTo: number,
+    size: ChunkSize,
+  ): Awaitable<ContentChunk>
   /** `findMany` with the history of the objects. */
   findTimed(table: Table, keys: readonly string[]): Awaitable<Map<string, TimedObject>>
   /** The newest tombstone of a key, of any living realm. */

@@ -2,6 +2,7 @@ import { requireStanding } from '../access/actor'
 import type { Change, ChangePosition, ChunkSize, TimedObject } from '../store/objects'
 import type { RealmRef } from '../store/realms'
 import type { Database, ReadTx } from '../store/store'
+import type { Table } from '../store/tables'
 import { nextTurn } from '../value/turn'
 import { addChange, addNamedRow, createOperations, type Operations } from './message'
 import { isPending, makePlan, type Plan, type Pull } from './plan'
@@ -105,89 +106,133 @@ function joined(one: string, other: string): string {
   return one === '' || other === '' ? one + other : `${one},${other}`
 }
 
-/** Rows of some realms and tables that changed after a revision, up to that of the plan. */
-interface Stretch {
-  readonly realms: ReadonlySet<RealmRef>
-  readonly tables: ReadonlySet<string>
-  /** Undefined: all rows, as the client has none of them. */
-  readonly after: number | undefined
-}
-
 /**
  * The entries of an answer that takes several reads: what changed in the known realms, all rows of
  * the fresh ones and of new tables, then the pending keys.
  */
 async function* stream(database: Database, plan: Plan): AsyncGenerator<string> {
-  for (const stretch of stretchesOf(plan)) {
-    let after: number | ChangePosition | undefined = stretch.after ?? 0
-    while (after !== undefined) {
-      const from: number | ChangePosition = after
-      const { entries, next }: Stretched = await database.read((tx) =>
-        readStretch(tx, plan, stretch, from),
-      )
-      yield entries
-      after = next
-      if (after !== undefined) await nextTurn()
-    }
+  const { known, fresh, tables, newTables, base } = plan
+  const olderTables = new Set(tables.keys()).difference(newTables)
+  if (known.size > 0 && olderTables.size > 0) {
+    yield* inReads(database, base as number | ChangePosition, (tx, after) =>
+      readChanges(tx, plan, olderTables, after),
+    )
   }
-  let start: number | undefined = 0
-  while (start !== undefined) {
-    const from: number = start
-    const { entries, next } = await database.read((tx) => pendingRows(tx, plan, from))
-    yield entries
-    start = next
-    if (start !== undefined) await nextTurn()
-  }
+  const wholes = [...tables.values()]
+    .map((table) => ({ table, realms: newTables.has(table.name) ? fresh.union(known) : fresh }))
+    .filter(({ realms }) => realms.size > 0)
+  yield* inReads(database, START, (tx, place) => readWholes(tx, plan, wholes, place))
+  yield* inReads(database, 0, (tx, start) => pendingRows(tx, plan, start))
 }
 
-function stretchesOf({ known, fresh, tables, newTables, base }: Plan): Stretch[] {
-  const all = new Set(tables.keys())
-  const whole = { after: undefined }
-  return [
-    { realms: known, tables: all.difference(newTables), after: base },
-    ...groupsOf(known).map((realms) => ({ realms, tables: newTables, ...whole })),
-    ...groupsOf(fresh).map((realms) => ({ realms, tables: all, ...whole })),
-  ].filter((stretch) => stretch.realms.size > 0 && stretch.tables.size > 0)
-}
-
-/** Realms that are read together: each chunk costs a look-up for each of them and each table. */
-const TOGETHER = 20
-
-function groupsOf(realms: ReadonlySet<RealmRef>): ReadonlySet<RealmRef>[] {
-  const groups: Set<RealmRef>[] = []
-  for (const realm of realms) {
-    const last = groups.at(-1)
-    if (last === undefined || last.size >= TOGETHER) groups.push(new Set([realm]))
-    else last.add(realm)
-  }
-  return groups
-}
-
-interface Stretched {
+/** The entries of one read, and where the next one goes on; undefined at the end. */
+interface ReadEntries<Place> {
   readonly entries: string
-  /** Where to go on; undefined at the end. */
-  readonly next: ChangePosition | undefined
+  readonly next: Place | undefined
 }
 
-async function readStretch(
+/** Short reads, so that others get their turn. */
+async function* inReads<Place>(
+  database: Database,
+  start: Place,
+  read: (tx: ReadTx, place: Place) => Promise<ReadEntries<Place>>,
+): AsyncGenerator<string> {
+  let place: Place | undefined = start
+  while (place !== undefined) {
+    const from: Place = place
+    const { entries, next }: ReadEntries<Place> = await database.read((tx) => read(tx, from))
+    yield entries
+    place = next
+    if (place !== undefined) await nextTurn()
+  }
+}
+
+async function readChanges(
   tx: ReadTx,
   plan: Plan,
-  { realms, tables, after: base }: Stretch,
+  tables: ReadonlySet<string>,
   after: number | ChangePosition,
-): Promise<Stretched> {
+): Promise<ReadEntries<number | ChangePosition>> {
   const sight = await sightOf(tx, plan)
   const operations = createOperations()
-  const { changes, next } = await tx.objects.changes(
-    realms.intersection(sight.realms),
-    after,
-    plan.revision,
-    CHUNK,
-    tables,
-  )
-  for (const change of changes) {
-    if (base !== undefined || change.object !== null) await addSeen(tx, sight, operations, change)
-  }
+  const realms = plan.known.intersection(sight.realms)
+  const { changes, next } = await tx.objects.changes(realms, after, plan.revision, CHUNK, tables)
+  for (const change of changes) await addSeen(tx, sight, operations, change)
   return { entries: operations.text(), next }
+}
+
+/** A table whose rows in these realms are sent whole. */
+interface Whole {
+  readonly table: Table
+  readonly realms: ReadonlySet<RealmRef>
+}
+
+/** A place among the rows that are sent whole. */
+interface WholePlace {
+  /** The table, as its position in the list. */
+  readonly at: number
+  /** The realms with rows of it; undefined: not yet known. */
+  readonly realms: readonly RealmRef[] | undefined
+  /** The realm, as its position in the list, and the place in it. */
+  readonly nth: number
+  readonly after: number | ChangePosition
+}
+
+const START: WholePlace = { at: 0, realms: undefined, nth: 0, after: 0 }
+/** So many realms are looked into in one read. */
+const LOOKS = 200
+
+async function readWholes(
+  tx: ReadTx,
+  plan: Plan,
+  wholes: readonly Whole[],
+  place: WholePlace,
+): Promise<ReadEntries<WholePlace>> {
+  const sight = await sightOf(tx, plan)
+  const operations = createOperations()
+  let { at, realms, nth, after } = place
+  for (let looks = 0; looks < LOOKS && operations.size < PART; looks += 1) {
+    const whole = wholes[at]
+    if (whole === undefined) return { entries: operations.text(), next: undefined }
+    realms ??= [...(await tx.objects.realmsWith(whole.table, whole.realms))]
+    const realm = realms[nth]
+    const next = realm && (await addWhole(tx, sight, operations, whole.table, realm, after))
+    after = next ?? 0
+    if (next !== undefined) continue
+    nth += 1
+    if (nth < realms.length) continue
+    realms = undefined
+    nth = 0
+    at += 1
+  }
+  return { entries: operations.text(), next: { at, realms, nth, after } }
+}
+
+/** Adds the next rows of a table in a realm; undefined when there are no more. */
+async function addWhole(
+  tx: ReadTx,
+  sight: Sight,
+  operations: Operations,
+  table: Table,
+  realm: RealmRef,
+  after: number | ChangePosition,
+): Promise<ChangePosition | undefined> {
+  const { plan, realms } = sight
+  const { name } = table
+  if (!realms.has(realm)) return undefined
+  if (isPersonal(name, realm) || plan.pull.named.has(name)) {
+    const one = [new Set([realm]), new Set([name])] as const
+    const chunk = await tx.objects.changes(one[0], after, plan.revision, CHUNK, one[1])
+    for (const change of chunk.changes) {
+      if (change.object !== null) await addSeen(tx, sight, operations, change)
+    }
+    return chunk.next
+  }
+  const { contents, next } = await tx.objects.contents(table, realm, after, plan.revision, CHUNK)
+  for (const [key, value] of contents) {
+    if (value !== null) operations.upsert(name, key, value)
+  }
+  return next
 }
 
 /** A chunk of the closing: `next` is where to go on, undefined when the answer is complete. */

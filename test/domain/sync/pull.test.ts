@@ -65,6 +65,18 @@ describe('a first sync (protocol.md §4.7)', () => {
     expect(fresh.table('items')).toHaveLength(900)
   })
 
+  test('gives a member of many realms their rows in all tables', async () => {
+    await using world = await openWorld()
+    const realms = many(230, (at) => `rlm${at}`)
+    await world.put(ALICE, 'realms', ...realms.map((realmId) => ({ realmId })))
+    await world.put(ALICE, 'items', ...realms.map((realmId, at) => ({ id: `itm${at}`, realmId })))
+    await world.put(ALICE, 'notes', ...realms.slice(100).map((id) => ({ id, realmId: id })))
+    const device = createDevice(world.database, ALICE)
+    await device.pull()
+    const counts = ['items', 'notes', 'realms', 'members'].map((name) => device.table(name).length)
+    expect(counts).toEqual([230, 130, 230, 230])
+  })
+
   test('sends no more of a realm that is lost meanwhile, and lists it until the next one', async () => {
     await using world = await openWorld()
     await world.put(ALICE, 'realms', TEAM)
