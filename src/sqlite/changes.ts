@@ -38,8 +38,10 @@ export function changes(
   only: ReadonlySet<string> | undefined,
 ): ChangeChunk {
   const start = placeOf(after)
-  const moved = movedRealms(context, realms, typeof after === 'number' ? after + 1 : start.revision)
-  const places = findPlaces(context, { realms: moved, only, start, upTo, most: size.rows })
+  const first = typeof after === 'number' ? after + 1 : start.revision
+  const moved = movedRealms(context, realms, first)
+  const wanted = { realms: moved, only, first, start, upTo, most: size.rows }
+  const places = moved.length === 0 ? [] : findPlaces(context, wanted)
   const tables = new Map(
     [...knownTables(context).values()].map(({ number, name }) => [number, name]),
   )
@@ -124,20 +126,36 @@ function movedRealms(
   return [...moved].filter((realm) => !hidden.has(realm))
 }
 
+/** Tells the tables, by name, that may have changed in this revision or later. */
+function movedSince({ committed, unit }: TxContext, revision: number): (table: string) => boolean {
+  const own = new Set(unit?.group.units.flatMap(({ tables }) => tables))
+  return (table) => committed.heads.mayHaveMoved(table, revision) || own.has(table)
+}
+
+function mayHaveTombstones({ committed, unit }: TxContext, revision: number): boolean {
+  return committed.heads.mayHaveTombstones(revision) || unit?.group.flags.tombstones === true
+}
+
 interface Wanted {
   readonly realms: readonly RealmRef[]
   /** The names of the tables; undefined for all of them. */
   readonly only: ReadonlySet<string> | undefined
+  /** The first revision that counts, and the place after which rows count. */
+  readonly first: number
   readonly start: Place
   readonly upTo: number
   readonly most: number
 }
 
 /** The next places in order: one more than `most` when there are more. */
-function findPlaces(context: TxContext, { realms, only, start, upTo, most }: Wanted): Place[] {
+function findPlaces(context: TxContext, wanted: Wanted): Place[] {
+  const { realms, only, first, start, upTo, most } = wanted
+  const hasMoved = movedSince(context, first)
   const tables = [...knownTables(context).values()]
-    .filter(({ name }) => only?.has(name) !== false)
+    .filter(({ name }) => only?.has(name) !== false && hasMoved(name))
     .map(({ number }) => number)
+  if (tables.length === 0) return []
+  const hasTombstones = mayHaveTombstones(context, first)
   const chosen = only && tables
   let places: Place[] = []
   let end = upTo
@@ -149,7 +167,7 @@ function findPlaces(context: TxContext, { realms, only, start, upTo, most }: Wan
     end = places.at(-1)?.revision ?? end
   }
   for (const realm of realms) {
-    add(tombstonesOf(context, realm, chosen, start, end, most + 1))
+    if (hasTombstones) add(tombstonesOf(context, realm, chosen, start, end, most + 1))
     for (const table of tables) add(objectsOf(context, realm, table, start, end, most + 1))
   }
   return places.toSorted(compare).slice(0, most + 1)

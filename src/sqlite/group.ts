@@ -136,7 +136,7 @@ function beginRun(connection: Connection, { run, runs, counters }: Committed, gr
 /** Makes the sealed group's changes the committed state. It cannot fail: the commit is done. */
 export function publishGroup(committed: Committed, group: Group): void {
   committed.commits += 1
-  committed.heads.publish(group.units, group.logged)
+  committed.heads.publish(group.units, group.logged, group.flags.tombstones)
   committed.counters = group.counters
   for (const [number, largest] of group.largest) committed.largest.set(number, largest)
   for (const [index, byte] of group.highest) committed.highest.set(index, byte)

@@ -10,10 +10,11 @@ const FOLD_STEP = 2_000
 /** So many realms are kept in memory. */
 const KEPT = 200_000
 
-/** The realms that a unit has moved. */
+/** The realms that a unit has moved, and the tables in which it changed or removed objects. */
 interface Moves {
   readonly revision: number
   readonly realms: readonly RealmRef[]
+  readonly tables: readonly string[]
 }
 
 /**
@@ -27,12 +28,19 @@ export class Heads {
   #since: number
   /** How many realms the log names. */
   #logged = 0
+  /** The newest revision of each table, by name; of the others none is newer than `#opened`. */
+  readonly #tables = new Map<string, number>()
+  readonly #opened: number
+  /** No tombstone is newer than this revision. */
+  #tombstones: number
 
   /** `revision`: the newest one of the database. */
   constructor(connection: Connection, revision: number) {
     const rows = connection
       .prepare<MoveRow>('SELECT number, revision, realms FROM realm_moves ORDER BY number')
       .all()
+    this.#opened = revision
+    this.#tombstones = revision
     this.#since = rows[0] === undefined ? revision : rows[0].revision - 1
     for (const row of rows) {
       const realms = realmsOf(row)
@@ -53,10 +61,27 @@ export class Heads {
     return logged > FOLD_AT ? logged - fold(connection) : logged
   }
 
-  /** Makes the moves of a commit known, right after it; `logged` is the result of `log`. */
-  publish(units: readonly Moves[], logged: number): void {
+  /**
+   * Makes the moves of a commit known, right after it. `logged` is the result of `log`;
+   * `hasTombstones`: one of its units may have written a tombstone.
+   */
+  publish(units: readonly Moves[], logged: number, hasTombstones: boolean): void {
     this.#logged = logged
-    for (const { realms, revision } of units) this.#note(realms, revision)
+    for (const { realms, tables, revision } of units) {
+      this.#note(realms, revision)
+      for (const table of tables) this.#tables.set(table, revision)
+    }
+    if (hasTombstones) this.#tombstones = units.at(-1)?.revision ?? this.#tombstones
+  }
+
+  /** False when no object of the table was put or removed in this revision or later. */
+  mayHaveMoved(table: string, revision: number): boolean {
+    return (this.#tables.get(table) ?? this.#opened) >= revision
+  }
+
+  /** False when no tombstone was written in this revision or later. */
+  mayHaveTombstones(revision: number): boolean {
+    return this.#tombstones >= revision
   }
 
   /** Those of these realms that moved in this revision or later, and some that moved earlier. */

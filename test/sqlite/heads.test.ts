@@ -5,9 +5,11 @@ import { join } from 'node:path'
 import type { RealmRef } from '../../src/domain/store/realms'
 import type { Database } from '../../src/domain/store/store'
 import type { Table } from '../../src/domain/store/tables'
-import { declareIn, fresh, NOW, WHOLE } from '../contract/fixture'
+import { declare, declareIn, fresh, NOW, WHOLE } from '../contract/fixture'
 import { temporaryFolder } from '../setup'
-import { openIn, setupDatabase } from './setup'
+import type { Connection } from '../../src/sqlite/connection'
+import { SqliteReadTx } from '../../src/sqlite/tx'
+import { openIn, setupDatabase, setupWriter } from './setup'
 
 /** Realms with one object each, `k<n>` in the realm with the number n of `refs`. */
 async function fill(database: Database, table: Table, count: number): Promise<RealmRef[]> {
@@ -130,4 +132,43 @@ test('a commit that fails logs nothing', async () => {
   expect(await failing.catch(({ message }: Error) => message)).toBe('expected')
   expect(count(file, LOGGED)).toBe(before)
   expect(await changedAfter(database, refs, revision)).toEqual([])
+})
+
+test('changes are looked up only in tables that have moved, and tombstones only when there are new ones', async () => {
+  await using writer = setupWriter()
+  const { connection, committed } = writer
+  const put = (name: string, key: string) =>
+    writer.run(async (tx) => {
+      const table = (await tx.tables.find(name))!
+      const { ref } = await tx.realms.ensure('rlm1')
+      await tx.objects.put(table, [fresh(key, { realm: ref })], NOW)
+      return ref
+    })
+  await writer.run(async (tx) => {
+    for (let n = 0; n < 10; n += 1) await declare(tx, `table${n}`, '@id')
+  })
+  const realm = await put('table3', 'k1')
+  const before = committed.counters.revision
+  const find = async () => {
+    const looked: string[] = []
+    const prepare = ((sql: string) => {
+      looked.push(/FROM (\w+) INDEXED/.exec(sql)?.[1] ?? '')
+      return connection.prepare(sql)
+    }) as Connection['prepare']
+    const tx = new SqliteReadTx({ ...connection, prepare }, committed)
+    const { changes } = await tx.objects.changes(new Set([realm]), before, Infinity, WHOLE)
+    return { keys: changes.map(({ key }) => key), looked: looked.filter((name) => name !== '') }
+  }
+  const tableOf = (name: string) => `o_${committed.tables.get(name)!.number}`
+  expect(await find()).toEqual({ keys: [], looked: [] })
+  await put('table3', 'k2')
+  await put('table7', 'k3')
+  const moved = ['table3', 'table7'].map(tableOf)
+  expect(await find()).toEqual({ keys: ['k2', 'k3'], looked: moved })
+  await writer.run(async (tx) => {
+    const table = (await tx.tables.find('table7'))!
+    const previous = (await tx.objects.find(table, 'k3'))!
+    await tx.objects.remove(table, [{ previous, entries: [], blobs: [] }], NOW)
+  })
+  expect(await find()).toEqual({ keys: ['k2', 'k3'], looked: ['tombstones', ...moved] })
 })
