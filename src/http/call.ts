@@ -18,6 +18,11 @@ export interface Call {
   query: string
   /** The IP address of the caller, for limits; empty when the connection is closed already. */
   readonly address: string
+  /**
+   * The caller whose bodies and unsent answers are counted together: a subject of a database, or a
+   * network.
+   */
+  readonly caller: string
   /** `performance.now()` at the start. */
   readonly started: number
   /**

@@ -9,7 +9,7 @@ import type { Networks } from '../net/networks'
 import type { Bodies } from './body/body'
 import type { Unsent } from './body/unsent'
 import type { Uploads } from './body/uploads'
-import type { UploadTimeout } from './body/upload-timeout'
+import type { UploadTimeout } from './body/chunks'
 import type { OriginPolicy } from './cors'
 import type { Limiter } from './rate-limits'
 

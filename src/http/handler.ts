@@ -160,6 +160,11 @@ class RequestCall implements Call {
     ))
   }
 
+  get caller(): string {
+    const { subject } = this
+    return subject === null ? networkOf(this.address) : `${segment(this, 0)} ${subject}`
+  }
+
   upgrade(owner: SocketOwner): boolean {
     this.isUpgraded = this.#server.upgrade(this.sent, { data: owner })
     return this.isUpgraded
@@ -171,7 +176,7 @@ class RequestCall implements Call {
 
   get room(): Room {
     return (this.#room ??= this.#http.unsent.open({
-      caller: () => callerOf(this),
+      caller: () => this.caller,
       pending: () => this.#server.pendingRequests,
       ended: (reason) => this.ended?.(reason),
     }))
@@ -190,11 +195,6 @@ const READER_LEFT = 499
 
 function statusOf(brokenOff: string): number {
   return brokenOff === SERVER_FAILED ? 500 : READER_LEFT
-}
-
-/** The caller whose unsent answers are counted together: a subject of a database, or a network. */
-function callerOf(call: Call): string {
-  return call.subject === null ? networkOf(call.address) : `${segment(call, 0)} ${call.subject}`
 }
 
 /** The longest path in the access log, in characters: paths come from anonymous callers too. */

@@ -48,6 +48,16 @@ export function describeScratch(name: string, openScratch: () => ScratchFixture)
       expect(Buffer.concat(parts).equals(bytes)).toBe(true)
     })
 
+    test('gives back a file that need not survive a crash', async () => {
+      using fixture = openScratch()
+      await using file = await fixture.scratch.create('json')
+      await file.write('[1')
+      await file.write(Buffer.from(',2]'))
+      await file.close()
+      using written = await fixture.scratch.open(file.name)
+      expect(await textOf(written.stream())).toBe('[1,2]')
+    })
+
     test('counts the bytes of a file that is complete', async () => {
       using fixture = openScratch()
       await using file = await fixture.scratch.create('zip')

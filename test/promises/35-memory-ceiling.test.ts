@@ -114,7 +114,7 @@ describe('promise 35: posts of maximal size', () => {
     ['100 one after the other, in chunks,', CHUNKED, MANY, PART, 5],
     ['4 in tiny chunks', CHUNKED, 4, 16, 0],
   ])(
-    '%s stay below 512 MB: some are stored, the others asked to come back',
+    '%s stay below 512 MB: those that there is room for are stored',
     async (_, form, many, size, apart) => {
       await using executable = await setupExecutable()
       const alice = await executable.as(ALICE)
@@ -130,7 +130,8 @@ describe('promise 35: posts of maximal size', () => {
         ),
       )
       const statuses = new Set(posts.map(({ status }) => status))
-      expect(statuses).toEqual(new Set([200, 503]))
+      // Four of a caller are received at once.
+      expect(statuses).toEqual(new Set(many > 4 ? [200, 503] : [200]))
       expect((await alice.post('/my/plain', { id: 'b' })).status).toBe(200)
       const stored = await alice.get('/my/plain/a')
       expect(Buffer.byteLength(stored.text)).toBeGreaterThan(LARGEST)

@@ -126,6 +126,10 @@ async function createWriter(
       await file.close()
       await onDisk(() => syncPath(folder))
     },
+    async close() {
+      await flush()
+      await file.close()
+    },
     keep() {
       isKept = true
     },

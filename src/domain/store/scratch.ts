@@ -28,6 +28,8 @@ export interface ScratchWriter extends AsyncDisposable {
   write(piece: string | Uint8Array): Promise<void>
   /** Completes the file: from now on it survives a crash and can be opened. */
   finish(): Promise<void>
+  /** Completes the file like `finish`, but it need not survive a crash. */
+  close(): Promise<void>
   /** Leaves the file to another owner, which removes it by its name. */
   keep(): void
 }

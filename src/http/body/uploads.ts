@@ -1,4 +1,4 @@
-import { tooMany } from './body'
+import { tooMany } from './arrivals'
 
 /** Uploads that stream to the disk at the same time, of all senders, in bytes (design.md §6). */
 const BUDGET = 64 * 1024 * 1024

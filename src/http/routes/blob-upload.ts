@@ -4,8 +4,8 @@ import { requireBlobType } from '../../domain/value/blob'
 import { SatchelError } from '../../domain/value/error'
 import { decodePercent } from '../../domain/value/percent'
 import type { Host } from '../../host/host'
-import { declaredLength, incomplete, requireUncompressed } from '../body/body'
-import { type ChunkSource, withTimeout } from '../body/upload-timeout'
+import { declaredLength, requireUncompressed } from '../body/body'
+import { chunksOf, withTimeout } from '../body/chunks'
 import type { Call } from '../call'
 import type { HttpContext } from '../context'
 
@@ -46,42 +46,14 @@ export async function receiveUpload(http: HttpContext, upload: Upload): Promise<
   }
   call.setIdleTimeout(0)
   held.defer(() => call.setIdleTimeout(IDLE_SECONDS))
-  const bytes = withTimeout(chunksOf(call.sent, length, consumers), timeout)
+  const count = (bytes: number) => consumers.forEach((consume) => consume(bytes))
+  const bytes = withTimeout(chunksOf(call.sent, length, count), timeout)
   await using arrival = await host.blobs.receive(bytes, room)
   const { hash, size } = arrival
   const now = http.clock.now()
   return await arrival.keep(() =>
     putBlob(host.database, actor, { id, hash, place: arrival.place, size, type, now }, limits),
   )
-}
-
-/** The chunks of the body, counted by `consumers`. A body that ends too early is an error of its sender. */
-function chunksOf(
-  { body }: Request,
-  length: number | undefined,
-  consumers: readonly ((bytes: number) => void)[],
-): ChunkSource {
-  const reader = body?.getReader()
-  let received = 0
-  let isCancelled = false
-  return {
-    read: () =>
-      (reader?.read() ?? Promise.resolve({ value: undefined })).then(
-        ({ value }) => {
-          const isComplete = !isCancelled && (length === undefined || received === length)
-          if (value === undefined && !isComplete) throw incomplete()
-          received += value?.length ?? 0
-          for (const consume of consumers) consume(value?.length ?? 0)
-          return value
-        },
-        () => Promise.reject(incomplete()),
-      ),
-    cancel() {
-      // A pending read then ends as if the body was over.
-      isCancelled = true
-      reader?.cancel().catch(() => undefined)
-    },
-  }
 }
 
 /** Throws for compressed and partial bodies (RFC 9110 §14.5). */

@@ -166,7 +166,7 @@ function tableHandlers(http: HttpContext, paths: TablePaths) {
       host.invitations.send(tx, facts, call.sent.headers.get('origin'))
     // Before the body is read: a caller who may not write need not send it.
     const plan = await prepareUpsert(host.database, target)
-    return await http.bodies.json(call.sent, async (body, bytes) => {
+    return await http.bodies.json(call, host, async (body, bytes) => {
       const isArray = Array.isArray(body) && key === undefined
       const isMinimal = wantsMinimal(call.sent)
       // Before anything is stored: the answer repeats the objects.

@@ -10,12 +10,15 @@ import type { Host } from '../../host/host'
 import { answer } from '../answer'
 import { type Authorised, bearer } from '../bearer'
 import { pacedStream, type StreamRoom } from '../body/json-stream'
-import { createSpooledBodies } from '../body/spooled'
+import { type BodyLimits, createBodies } from '../body/body'
 import type { HttpContext } from '../context'
 
 /** `POST /sync` of the published client add-on (protocol.md §4). */
 export function syncRoutes(http: HttpContext): AnyElysia {
-  const bodies = createSpooledBodies(http.blobs.timeout)
+  const bodies = createBodies(LIMITS, {
+    advice: 'import a file with satchel import',
+    timeout: http.blobs.timeout,
+  })
   const streams = createGate(MOST_STREAMS)
 
   async function respond({ call, host, actor }: Authorised): Promise<Response> {
@@ -30,8 +33,8 @@ export function syncRoutes(http: HttpContext): AnyElysia {
     using stack = new DisposableStack()
     stack.defer(() => call.setIdleTimeout(IDLE_SECONDS))
     stack.use(await http.hosts.hold(host.name))
-    const source = { scratch: host.scratch, mayBeLarge: !isAnonymous }
-    const { parts, first } = await bodies.json(call.sent, source, (body) =>
+    const source = { scratch: host.scratch, ...(isAnonymous ? { maxBytes: UNCHANGING } : {}) }
+    const { parts, first } = await bodies.json(call, source, (body) =>
       begin({ call, host, actor }, readSyncRequest(body)),
     )
     if (first.end !== undefined) return answer(call, first.text)
@@ -96,6 +99,14 @@ export function syncRoutes(http: HttpContext): AnyElysia {
       detail: { operationId: 'sync' },
     })
 }
+
+/**
+ * A client sends all its changes at once: it cannot make a rejected request smaller. Their values are
+ * checked where they are stored: a deep one rejects only its transaction.
+ */
+const LIMITS: BodyLimits = { bytes: 256 * 1024 * 1024, depth: 1_000, values: 50_000_000 }
+/** The limit for callers who send no changes, in bytes. */
+const UNCHANGING = 256 * 1024
 
 /** The idle timeout of a connection after the answer, as of all others, s. */
 const IDLE_SECONDS = 30

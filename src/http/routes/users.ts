@@ -39,7 +39,7 @@ export function userRoutes(http: HttpContext): AnyElysia {
     .post(
       '/:database/users',
       ({ call, host, actor }) =>
-        http.bodies.json(call.sent, async (body) => {
+        http.bodies.json(call, host, async (body) => {
           const changes = readUserChanges(body)
           const users = await writeUsers(host.database, actor, changes, http.clock.now())
           return answer(call, JSON.stringify(Array.isArray(body) ? users : users[0]))

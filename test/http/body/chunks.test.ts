@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { withTimeout } from '../../../src/http/body/upload-timeout'
+import { withTimeout } from '../../../src/http/body/chunks'
 import { codeOf } from '../../auth/setup'
 
 /** Texts, and pauses between them in ms. */

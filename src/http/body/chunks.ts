@@ -87,7 +87,45 @@ export function withTimeout(
   }
 }
 
-function tooSlow(): SatchelError {
+/**
+ * The chunks of a request body, each given to `count` as it arrives, which may throw. Throws
+ * `INVALID_REQUEST` when the body ends before its declared `length`, or the connection does.
+ */
+export function chunksOf(
+  { body }: Request,
+  length: number | undefined,
+  count: (bytes: number) => void,
+): ChunkSource {
+  const reader = body?.getReader()
+  let received = 0
+  let isCancelled = false
+  return {
+    read: () =>
+      (reader?.read() ?? Promise.resolve({ value: undefined })).then(
+        ({ value }) => {
+          const isComplete = !isCancelled && (length === undefined || received === length)
+          if (value === undefined && !isComplete) throw incomplete()
+          received += value?.length ?? 0
+          count(value?.length ?? 0)
+          return value
+        },
+        () => Promise.reject(incomplete()),
+      ),
+    cancel() {
+      // A pending read then ends as if the body was over.
+      isCancelled = true
+      reader?.cancel().catch(() => undefined)
+    },
+  }
+}
+
+/** The error for a body whose connection closed before its end. */
+export function incomplete(): SatchelError {
+  return new SatchelError('INVALID_REQUEST', 'The body ended early: send it again')
+}
+
+/** The error for a body that arrives too slowly. */
+export function tooSlow(): SatchelError {
   return new SatchelError(
     'TOO_SLOW',
     'The body arrived too slowly and nothing was stored: repeat the request on a better network',

@@ -2,18 +2,22 @@ import { describe, expect, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { createDiskScratch } from '../../../src/blobs/disk/scratch'
 import { SatchelError } from '../../../src/domain/value/error'
-import { createSpooledBodies } from '../../../src/http/body/spooled'
+import { createBodies, type JsonSource } from '../../../src/http/body/body'
 import { createTestClock } from '../../auth/setup'
 import { temporaryFolder } from '../../setup'
+import { until } from '../../timing'
 
 const KIB = 1024
 const TIMEOUT = { silence: 100, rate: 1 }
+const LIMITS = { bytes: 256 * KIB * KIB, depth: 1_000, values: 50_000_000 }
 
 function setup() {
   const folder = temporaryFolder()
+  const bodies = createBodies(LIMITS, { advice: 'import it', timeout: TIMEOUT })
+  const source: JsonSource = { scratch: createDiskScratch(folder.path, createTestClock()) }
   return {
-    bodies: createSpooledBodies(TIMEOUT),
-    source: { scratch: createDiskScratch(folder.path, createTestClock()), mayBeLarge: true },
+    read: <T>(sent: Request, work: (body: unknown) => Promise<T>, more: Partial<JsonSource> = {}) =>
+      bodies.json({ sent, caller: 'main alice' }, { ...source, ...more }, work),
     files: () => readdirSync(folder.path),
     [Symbol.dispose]: () => folder[Symbol.dispose](),
   }
@@ -66,55 +70,46 @@ describe('a body of sync', () => {
   test('that is small is read as it is', async () => {
     using place = setup()
     const sent = request({ body: '{"v":3}' })
-    expect(await place.bodies.json(sent, place.source, keep)).toEqual({ v: 3 })
+    expect(await place.read(sent, keep)).toEqual({ v: 3 })
     expect(place.files()).toEqual([])
   })
 
-  test('that is large, or of unknown length, comes by way of a file that is removed', async () => {
+  test('that is large comes by way of a file that is removed before the work begins', async () => {
     using place = setup()
-    const text = objects(20_000)
+    const text = objects(40_000)
     for (const [body, expected] of [
       [text, text],
       [streamOf(text), text],
       [streamOf('[]'), '[]'],
     ] as const) {
-      let files = 0
-      const read = await place.bodies.json(request({ body }), place.source, async (value) => {
-        files = place.files().length
+      const read = await place.read(request({ body }), async (value) => {
+        expect(place.files()).toEqual([])
         return JSON.stringify(value)
       })
       expect(read).toBe(expected)
-      expect(files).toBe(1)
     }
     expect(place.files()).toEqual([])
   })
 
-  test('waits while another large one is worked on, and small ones pass', async () => {
+  test('waits while another one has all memory, and small ones pass', async () => {
     using place = setup()
     const order: string[] = []
     const blocked = Promise.withResolvers<void>()
     const begun = Promise.withResolvers<void>()
-    const first = place.bodies.json(
-      request({ body: streamOf(objects(2)) }),
-      place.source,
-      async () => {
-        order.push('first begins')
-        begun.resolve()
-        await blocked.promise
-        order.push('first ends')
-      },
-    )
+    const first = place.read(request({ body: streamOf(objects(300_000)) }), async () => {
+      order.push('first begins')
+      begun.resolve()
+      await blocked.promise
+      order.push('first ends')
+    })
     await begun.promise
-    const second = place.bodies.json(
-      request({ body: streamOf(objects(3)) }),
-      place.source,
-      async () => {
-        order.push('second')
-      },
-    )
-    await place.bodies.json(request({ body: '[]' }), place.source, async () => {
+    const second = place.read(request({ body: streamOf(objects(300_000)) }), async () => {
+      order.push('second')
+    })
+    await place.read(request({ body: '[]' }), async () => {
       order.push('small')
     })
+    await until(() => place.files().length === 1)
     blocked.resolve()
     await Promise.all([first, second])
     expect(order.indexOf('second')).toBeGreaterThan(order.indexOf('first ends'))
@@ -142,36 +137,31 @@ describe('a body of sync', () => {
     ['that is nested a thousandfold', 'UNPROCESSABLE', { body: '['.repeat(1_001) }],
   ])('%s is refused with %s', async (_, code, sent) => {
     using place = setup()
-    expect(await refusal(place.bodies.json(request(sent), place.source, keep))).toBe(code)
+    expect(await refusal(place.read(request(sent), keep))).toBe(code)
   })
 
   test('that stalls is refused, and its file removed', async () => {
     using place = setup()
     const sent = request({ body: streamOf(objects(10), false) })
-    expect(await refusal(place.bodies.json(sent, place.source, keep))).toBe('TOO_SLOW')
+    expect(await refusal(place.read(sent, keep))).toBe('TOO_SLOW')
     expect(place.files()).toEqual([])
   })
 
   test('of a caller that sends no changes is small', async () => {
     using place = setup()
-    const source = { ...place.source, mayBeLarge: false }
     for (const body of [objects(20_000), streamOf(objects(20_000))]) {
-      expect(await refusal(place.bodies.json(request({ body }), source, keep))).toBe(
-        'PAYLOAD_TOO_LARGE',
-      )
+      const reading = place.read(request({ body }), keep, { maxBytes: 256 * KIB })
+      expect(await refusal(reading)).toBe('PAYLOAD_TOO_LARGE')
     }
     expect(place.files()).toEqual([])
   })
 
   test('leaves nothing behind when the work on it fails', async () => {
     using place = setup()
-    const fails = place.bodies.json(request({ body: streamOf('[1]') }), place.source, () =>
-      Promise.reject(new SatchelError('CONFLICT', 'no')),
-    )
+    const body = () => request({ body: streamOf(objects(40_000)) })
+    const fails = place.read(body(), () => Promise.reject(new SatchelError('CONFLICT', 'no')))
     expect(await refusal(fails)).toBe('CONFLICT')
     expect(place.files()).toEqual([])
-    expect(await place.bodies.json(request({ body: streamOf('[1]') }), place.source, keep)).toEqual(
-      [1],
-    )
+    expect(await place.read(body(), keep)).toHaveLength(40_000)
   })
 })
