@@ -5,7 +5,7 @@ import { SatchelError } from './domain/value/error'
 import { serverLog } from './log/log'
 import type { SocketOwner } from './sync/session'
 import { flagName } from './config/settings'
-import { MOST_SEGMENTS } from './http/handler'
+import { MOST_SEGMENTS } from './http/address'
 
 /** A server that listens on its address. */
 export interface Listener {

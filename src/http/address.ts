@@ -1,0 +1,110 @@
+import { isDatabaseName } from '../domain/database/name'
+import { SatchelError } from '../domain/value/error'
+import type { Call } from './call'
+
+/** The segments of a path that are not empty, as they were sent, decoded, in their order. */
+export type Segments = Readonly<Record<string, string>>
+
+/**
+ * Throws `INVALID_REQUEST` when `url`, in which `..`, `%2e` and backslashes are resolved, has other
+ * segments than the request: a proxy would have checked another path than the one that is served.
+ */
+export function requireSamePath(url: string, segments: Segments): void {
+  const resolved = segmentsOf(url)
+  const sent = Object.values(segments)
+  const isSame =
+    sent.length === resolved.length &&
+    resolved.every((segment, at) => segment === sent[at] || decodesTo(segment, sent[at]))
+  if (!isSame) throw resolvedPath()
+}
+
+/** The segments that are not empty: repeated slashes collapse. */
+function segmentsOf(url: string): string[] {
+  const begin = pathStart(url)
+  const mark = url.indexOf('?', begin)
+  const path = mark === -1 ? url.slice(begin + 1) : url.slice(begin + 1, mark)
+  const segments = path.split('/')
+  return segments.includes('') ? segments.filter((segment) => segment !== '') : segments
+}
+
+/**
+ * Throws `INVALID_REQUEST` for a path that came in an unknown form, unless it is served as it is: the root,
+ * and those too long for any route.
+ */
+export function requireCheckable(url: string): void {
+  const segments = segmentsOf(url)
+  if (segments.length === 0 || segments.length > MOST_SEGMENTS) return
+  const path = `/${segments.join('/')}`
+  const isClean = url.startsWith(path, pathStart(url))
+  throw isClean
+    ? resolvedPath()
+    : new SatchelError(
+        'INVALID_REQUEST',
+        'The address repeats slashes too often: use single slashes',
+      )
+}
+
+/** The longest path whose segments are checked. */
+export const MOST_SEGMENTS = 12
+
+function resolvedPath(): SatchelError {
+  return new SatchelError(
+    'INVALID_REQUEST',
+    'The address has a segment "." or ".." or a backslash: percent-encode a backslash as %5C',
+  )
+}
+
+/** True for a malformed segment too, which its route refuses. */
+function decodesTo(segment: string, text: string | undefined): boolean {
+  try {
+    return decodeURIComponent(segment) === text
+  } catch {
+    return true
+  }
+}
+
+/**
+ * Sets the path and the query of the call, in the form `/<database>/…`: repeated slashes collapse, and
+ * with `--domain` the first label of the host name becomes the database (design.md §2).
+ */
+export function readAddress(call: Call, domain: string | null): void {
+  const { url, headers } = call.sent
+  requireOneHost(headers.get('host'))
+  const begin = pathStart(url)
+  const mark = url.indexOf('?', begin)
+  const raw = mark === -1 ? url.slice(begin) : url.slice(begin, mark)
+  const label = domain === null || begin === 0 ? undefined : databaseLabel(url, domain)
+  const named = label === undefined ? raw : `/${label}${raw}`
+  call.path = named.includes('//') ? named.replaceAll(/\/{2,}/g, '/') : named
+  call.segments = call.path.split('/', MOST_PARTS)
+  call.query = mark === -1 ? '' : url.slice(mark + 1)
+}
+
+/** The part before the first slash, the four segments of the longest route, and one too many. */
+const MOST_PARTS = 6
+
+/** Without a Host header, which HTTP/1.0 allows, the URL is only the path. */
+export function pathStart(url: string): number {
+  return url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3)
+}
+
+let lastHost: string | null = null
+const HOST = /^(?:[\w.-]*|\[[\da-f:.]+\])(?::\d*)?$/i
+
+/** A second Host header arrives as a list, and a path in the host would precede the path of the request. */
+function requireOneHost(host: string | null): void {
+  // Most requests name the same host as the one before.
+  if (host === null || host === lastHost) return
+  if (HOST.test(host)) {
+    lastHost = host
+    return
+  }
+  throw new SatchelError('INVALID_REQUEST', 'The Host header must name one host')
+}
+
+function databaseLabel(url: string, domain: string): string | undefined {
+  const { hostname } = new URL(url)
+  if (!hostname.endsWith(`.${domain}`)) return undefined
+  const label = hostname.slice(0, -domain.length - 1)
+  return isDatabaseName(label) ? label : undefined
+}
