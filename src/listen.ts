@@ -199,7 +199,10 @@ async function read(setting: 'tlsCert' | 'tlsKey', path: string): Promise<string
   }
 }
 
-/** One path for each form that an address may have: parameters are the only trace of it as it was sent. */
+/**
+ * One path for each form that an address may have: parameters are the only trace of it as it was sent. Their
+ * names tell whether segments are empty (`Segments`).
+ */
 function pathsOf(application: Application) {
   const handle = (request: Bun.BunRequest, server: HttpServer) =>
     application.fetch(request, server, request.params)
@@ -209,15 +212,15 @@ function pathsOf(application: Application) {
 /** Repeated slashes collapse in paths up to this length; longer ones are refused, as they cannot be checked. */
 const MOST_WITH_EMPTY = 7
 
-/** The paths of up to this many segments in which any may be empty, except the root. */
+/** The paths of up to this many segments of which at least one is empty, except the root. */
 function pathsWithEmpty(): string[] {
   let paths = ['']
   return Array.from({ length: MOST_WITH_EMPTY }, (_, at) => {
-    paths = paths.flatMap((path) => [`${path}/:s${at}`, `${path}/`])
+    paths = paths.flatMap((path) => [`${path}/:e${at}`, `${path}/`])
     return paths
   })
     .flat()
-    .filter((path) => path !== '/')
+    .filter((path) => path !== '/' && (path.endsWith('/') || path.includes('//')))
 }
 
 function pathsWithoutEmpty(): string[] {

@@ -2,14 +2,66 @@ import { isDatabaseName } from '../domain/database/name'
 import { SatchelError } from '../domain/value/error'
 import type { Call } from './call'
 
-/** The segments of a path that are not empty, as they were sent, decoded, in their order. */
+/**
+ * The segments of a path that are not empty, as they were sent, decoded, in their order. Their names
+ * are `s0`, `s1` … if the path has no empty ones besides them, otherwise others.
+ */
 export type Segments = Readonly<Record<string, string>>
+
+/**
+ * Sets the path of the call and its segments, in the form `/<database>/…`: repeated slashes collapse, and
+ * with `--domain` the first label of the host name becomes the database (design.md §2). `sent` is absent
+ * for unusual paths. Throws `INVALID_REQUEST`.
+ */
+export function readAddress(call: Call, sent: Segments | undefined, domain: string | null): void {
+  const { headers } = call.sent
+  requireOneHost(headers.get('host'))
+  if (domain === null && sent !== undefined && readPlainPath(call, sent)) return
+  const { url } = call.sent
+  if (sent === undefined) requireCheckable(url)
+  else requireSamePath(url, sent)
+  const begin = pathStart(url)
+  const mark = url.indexOf('?', begin)
+  const raw = mark === -1 ? url.slice(begin) : url.slice(begin, mark)
+  const label = domain === null || begin === 0 ? undefined : databaseLabel(url, domain)
+  const named = label === undefined ? raw : `/${label}${raw}`
+  call.path = named.includes('//') ? named.replaceAll(/\/{2,}/g, '/') : named
+  call.segments = call.path.split('/', MOST_PARTS)
+}
+
+/** The raw query without its question mark. */
+export function queryOf(url: string): string {
+  const mark = url.indexOf('?', pathStart(url))
+  return mark === -1 ? '' : url.slice(mark + 1)
+}
+
+/** The part before the first slash, the four segments of the longest route, and one too many. */
+const MOST_PARTS = 6
+
+/**
+ * Sets the path of a table or an object whose segments have no character that is escaped in URLs or
+ * resolved: it is the path that was sent, and the URL, which takes long to make, need not confirm that.
+ */
+function readPlainPath(call: Call, { s0, s1, s2, s3, s4 }: Segments): boolean {
+  if (s0 === undefined || s1 === undefined || s2 === undefined || s4 !== undefined) return false
+  const ofTable = `/${s0}/${s1}/${s2}`
+  const path = s3 === undefined ? ofTable : `${ofTable}/${s3}`
+  if (!(s3 === undefined ? PLAIN_TABLE : PLAIN_OBJECT).test(path)) return false
+  call.path = path
+  call.segments = s3 === undefined ? ['', s0, s1, s2] : ['', s0, s1, s2, s3]
+  return true
+}
+
+/** A segment begins with no dot, and a decoded slash would be one segment too many. */
+const PLAIN_SEGMENT = String.raw`/[\w~-][\w.~@:-]*`
+const PLAIN_TABLE = new RegExp(`^${PLAIN_SEGMENT.repeat(3)}$`)
+const PLAIN_OBJECT = new RegExp(`^${PLAIN_SEGMENT.repeat(4)}$`)
 
 /**
  * Throws `INVALID_REQUEST` when `url`, in which `..`, `%2e` and backslashes are resolved, has other
  * segments than the request: a proxy would have checked another path than the one that is served.
  */
-export function requireSamePath(url: string, segments: Segments): void {
+function requireSamePath(url: string, segments: Segments): void {
   const resolved = segmentsOf(url)
   const sent = Object.values(segments)
   const isSame =
@@ -31,7 +83,7 @@ function segmentsOf(url: string): string[] {
  * Throws `INVALID_REQUEST` for a path that came in an unknown form, unless it is served as it is: the root,
  * and those too long for any route.
  */
-export function requireCheckable(url: string): void {
+function requireCheckable(url: string): void {
   const segments = segmentsOf(url)
   if (segments.length === 0 || segments.length > MOST_SEGMENTS) return
   const path = `/${segments.join('/')}`
@@ -62,26 +114,6 @@ function decodesTo(segment: string, text: string | undefined): boolean {
     return true
   }
 }
-
-/**
- * Sets the path and the query of the call, in the form `/<database>/…`: repeated slashes collapse, and
- * with `--domain` the first label of the host name becomes the database (design.md §2).
- */
-export function readAddress(call: Call, domain: string | null): void {
-  const { url, headers } = call.sent
-  requireOneHost(headers.get('host'))
-  const begin = pathStart(url)
-  const mark = url.indexOf('?', begin)
-  const raw = mark === -1 ? url.slice(begin) : url.slice(begin, mark)
-  const label = domain === null || begin === 0 ? undefined : databaseLabel(url, domain)
-  const named = label === undefined ? raw : `/${label}${raw}`
-  call.path = named.includes('//') ? named.replaceAll(/\/{2,}/g, '/') : named
-  call.segments = call.path.split('/', MOST_PARTS)
-  call.query = mark === -1 ? '' : url.slice(mark + 1)
-}
-
-/** The part before the first slash, the four segments of the longest route, and one too many. */
-const MOST_PARTS = 6
 
 /** Without a Host header, which HTTP/1.0 allows, the URL is only the path. */
 export function pathStart(url: string): number {

@@ -10,12 +10,15 @@ export interface Call {
   /** The request as it came. Bodies are read from it: reading from a copy is slower. */
   readonly sent: Request
   readonly method: string
-  /** The raw path, without the query, in the form `/<database>/…` (`createHandler`). */
+  /**
+   * The path as it was sent, without the query, in the form `/<database>/…` (`readAddress`); escapes of
+   * characters that need none may be decoded.
+   */
   path: string
   /** The path split at its slashes: the first part is empty. A path of more than six is cut there. */
   segments: readonly string[]
   /** The raw query without its question mark. */
-  query: string
+  readonly query: string
   /** The IP address of the caller, for limits; empty when the connection is closed already. */
   readonly address: string
   /**

@@ -3,7 +3,7 @@ import { isDatabaseName } from '../domain/database/name'
 import type { Awaitable } from '../domain/store/records'
 import type { SocketOwner } from '../sync/session'
 import { isIPv4, isIPv6, networkOf, type Networks } from '../net/networks'
-import { pathStart, readAddress, requireCheckable, requireSamePath, type Segments } from './address'
+import { pathStart, queryOf, readAddress, type Segments } from './address'
 import { errorAnswer, publicError } from './answer'
 import { SERVER_FAILED } from './body/json-stream'
 import type { Room } from './body/unsent'
@@ -47,9 +47,7 @@ export function createHandler(http: HttpContext, routes: Routes, domain: string 
   }
 
   function respond(call: RequestCall, segments: Segments | undefined): Awaitable<Response> {
-    if (segments === undefined) requireCheckable(call.sent.url)
-    else requireSamePath(call.sent.url, segments)
-    readAddress(call, domain)
+    readAddress(call, segments, domain)
     const origin = call.sent.headers.get('origin')
     return origin === null || isProviderForm(call) || isInvitationForm(call, origin)
       ? route(call)
@@ -123,7 +121,6 @@ class RequestCall implements Call {
   readonly method: string
   path = ''
   segments: readonly string[] = []
-  query = ''
   cors: Call['cors'] = undefined
   subject: string | null = null
   code: Call['code'] = undefined
@@ -160,6 +157,10 @@ class RequestCall implements Call {
   get caller(): string {
     const { subject } = this
     return subject === null ? networkOf(this.address) : `${segment(this, 0)} ${subject}`
+  }
+
+  get query(): string {
+    return queryOf(this.sent.url)
   }
 
   upgrade(owner: SocketOwner): boolean {

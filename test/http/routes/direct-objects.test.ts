@@ -112,7 +112,8 @@ test('calls on objects are answered alike with and without the router', async ()
       ...rest
     } = JSON.parse(line) as Record<string, unknown>
     expect([time, ms, requestId]).toEqual([expect.any(String), expect.any(Number), id])
-    expect(logged).toBe(`/main${path.replace(/\?.*/, '')}`)
+    const sent = `/main${path.replace(/\?.*/, '')}`
+    expect(logged).toBeOneOf([sent, sent.replace('%61', 'a')])
     return {
       status: answer.status,
       headers: Object.fromEntries(answer.headers),
