@@ -12,7 +12,7 @@ import type { Table } from '../domain/store/tables'
 import type { TxContext } from './context'
 import { erasing } from './realms'
 import { checkedTimed, type Summed } from './soundness'
-import { checkedTombstone, isContentSound, TOMBSTONE_COLUMNS, type TombstoneRow } from './sum'
+import { isContentSound, sumOfTombstone, TOMBSTONE_COLUMNS, type TombstoneRow } from './sum'
 import { knownTables, objectTable, TIMED_COLUMNS } from './tables'
 
 /**
@@ -51,10 +51,11 @@ export function changes(
     if (bytes <= 0) break
     const table = tables.get(place.table) ?? ''
     const object = place.isObject === 1 ? load(context, place, table) : null
-    if (object === null) requireTombstone(context, place)
+    const isSound = object === null ? isTraceSound(context, place) : object.isDamaged !== true
     const key = object?.key ?? String(place.row)
     const { realm, revision } = place
-    found.push({ table, key, realm, revision, object })
+    const change = { table, key, realm, revision, object }
+    found.push(isSound ? change : { ...change, isDamaged: true })
     bytes -= key.length + sizeOf(object)
   }
   const last = places[found.length - 1]
@@ -264,14 +265,13 @@ function load({ connection }: TxContext, { table, row }: Place, name: string): T
   return found && checkedTimed(name, found)
 }
 
-/** Throws `DAMAGED`. */
-function requireTombstone({ connection }: TxContext, { table, row, realm }: Place): void {
+function isTraceSound({ connection }: TxContext, { table, row, realm }: Place): boolean {
   const found = connection
     .prepare<TombstoneRow>(
       `SELECT ${TOMBSTONE_COLUMNS} FROM tombstones WHERE table_number = ? AND key = ? AND realm = ?`,
     )
     .get(table, row, realm)
-  if (found !== null) checkedTombstone(found)
+  return found === null || sumOfTombstone(found) === found.sum
 }
 
 /** Of two places in one stream the order is that of the index: sorting keeps it. */

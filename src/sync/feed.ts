@@ -124,7 +124,7 @@ async function ownParts(
 ): Promise<readonly Part[] | undefined> {
   if (caller === undefined) return []
   const { changes, next } = await tx.objects.changes(new Set(realms), base, upTo, MESSAGE)
-  if (next !== undefined) return undefined
+  if (next !== undefined || hasDamage(changes)) return undefined
   const visibility = await visibilityOf(tx, caller.actor)
   const seen = changes.flatMap((change) => {
     const { table, realm, key, object } = change
@@ -162,7 +162,7 @@ function createFragments() {
 
   return {
     clear,
-    /** Undefined when the changes are more than a message may have. */
+    /** Undefined when the changes are more than a message may have, or damaged. */
     find(tx: ReadTx, realm: RealmRef, range: Range): Awaitable<Fragment | undefined> {
       const name = `${realm} ${range.after} ${range.upTo}`
       if (kept.has(name)) return kept.get(name)
@@ -177,9 +177,14 @@ async function load(
   { after, upTo }: Range,
 ): Promise<Fragment | undefined> {
   const { changes, next } = await tx.objects.changes(new Set([realm]), after, upTo, MESSAGE)
-  if (next !== undefined) return undefined
+  if (next !== undefined || hasDamage(changes)) return undefined
   const isPartial = changes.some(({ table }) => isPersonal(table, realm))
   return { isPartial, parts: isPartial ? [] : await encode(tx, changes, after) }
+}
+
+/** An answer to a pull leaves damaged rows out, and says so in the log. */
+function hasDamage(changes: readonly Change[]): boolean {
+  return changes.some(({ isDamaged }) => isDamaged === true)
 }
 
 /** Encodes changes for clients that had all of them up to `base`, without those of hidden tables. */

@@ -248,8 +248,9 @@ export function createHub(databaseId: string, context: HubContext): Hub {
     session.isReady = !texts.every((text) => session.send(text))
   }
 
-  function mute(session: Session): void {
-    session.expire()
+  function mute(session: Session, reason?: string): void {
+    if (reason === undefined) session.expire()
+    else session.fail(reason)
     listen(session, BLIND)
     session.sight = BLIND
   }
@@ -282,7 +283,7 @@ export function createHub(databaseId: string, context: HubContext): Hub {
     for (const session of sessions) {
       const { ends, told } = session
       if (session.isMuted) {
-        if (time - told >= TELL_EVERY && !session.isFull) session.expire()
+        if (time - told >= TELL_EVERY && !session.isFull) session.remind()
       } else if (ends <= time) {
         mute(session)
       } else if (session.isReady && told !== 0 && time - told >= TELL_EVERY) {
@@ -303,7 +304,7 @@ export function createHub(databaseId: string, context: HubContext): Hub {
   }
 
   function end(): void {
-    for (const session of sessions) if (!session.isMuted) mute(session)
+    for (const session of sessions) mute(session, 'The database no longer exists')
   }
 
   const own = {

@@ -56,6 +56,8 @@ export class Session implements SocketOwner {
   /** The client waits for the next message. */
   isReady = false
   isMuted = false
+  /** The message that says why it is muted. */
+  #farewell = TOKEN_EXPIRED
   /** When its token ends, or the key of the client behind it, ms. */
   ends: number
   /** Texts wait in memory for a slow reader: no more are made. */
@@ -127,8 +129,20 @@ export class Session implements SocketOwner {
   /** Mutes the socket and has the client refresh its token. */
   expire(): void {
     this.isMuted = true
+    this.remind()
+  }
+
+  /** Mutes the socket for a reason that no token can change: the client closes it and waits for its user. */
+  fail(reason: string): void {
+    this.isMuted = true
+    this.#farewell = JSON.stringify({ type: 'error', error: reason })
+    this.remind()
+  }
+
+  /** Says once more why the socket is muted. */
+  remind(): void {
     this.told = this.#hub.now()
-    this.send(TOKEN_EXPIRED)
+    this.send(this.#farewell)
   }
 
   /** The client was answered by HTTP: that is what it has from now on. */

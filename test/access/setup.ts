@@ -24,6 +24,8 @@ export const TABLES = ['realms', 'members', 'roles', 'todoItems', 'notes']
 /** A database of its own, gone when the test ends. */
 export interface TestDatabase extends AsyncDisposable {
   readonly database: Database
+  /** The data folder. */
+  readonly folder: string
   readonly clock: TestClock
 }
 
@@ -36,7 +38,7 @@ export async function openDatabase(): Promise<TestDatabase> {
   const schemas = parseStores({ todoItems: '@id, title', notes: 'id' })
   await database.write((tx) => declareTables(tx, schemas, NOW))
   const parts = undo.move()
-  return { database, clock, [Symbol.asyncDispose]: () => parts.disposeAsync() }
+  return { database, folder: folder.path, clock, [Symbol.asyncDispose]: () => parts.disposeAsync() }
 }
 
 /** Tries something on the database as it is and leaves no trace: a unit that is rolled back. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { operationsOf, type Answer as SyncAnswer } from '../domain/sync/setup'
 import { byHand } from '../sqlite/by-hand'
 import { ALICE, BOB, type Caller, type DataServer, objectsOf, setupData } from './setup'
 
@@ -107,6 +108,82 @@ describe('a damaged object', () => {
       expect(await caller.post(`/${view}/items`, object)).toMatchObject({ status })
     }
     expect(await verify(server)).toMatchObject({ found: 0 })
+  })
+})
+
+describe('a client that syncs', () => {
+  const marked = { markedForSync: true, initiallySynced: true }
+  const device = { v: 3, clientIdentity: 'device', schema: { items: marked }, baseRevs: [] }
+
+  async function sync(caller: Caller, more: object = {}) {
+    const answer = await caller.post('/sync', { ...device, changes: [], ...more })
+    const { serverRevision, realms, inviteRealms } = answer.body as SyncAnswer
+    const lastPull = { serverRevision, realms, inviteRealms }
+    return { ...answer, operations: operationsOf(answer.body as SyncAnswer), lastPull }
+  }
+
+  test.each([
+    ['value', "value = replace(value, 'bread', 'brood')"],
+    ['realm and value', "realm = 1, value = replace(value, 'bread', 'brood')"],
+    // A first sync does not need it.
+    ['history', 'entered = entered + 1', ['upsert items itm1', 'upsert items itm2']],
+  ])('gets everything but a row whose %s is damaged, and keeps its own copy', async (...given) => {
+    const [, change, first = ['upsert items itm1']] = given
+    await using server = await setupDamaged('sum = sum')
+    const { alice, folder, lines } = server
+    const { lastPull, operations } = await sync(alice)
+    expect(operations).toEqual(['upsert items itm1', 'upsert items itm2'])
+    await alice.post(
+      '/my/items',
+      ['itm1', 'itm2'].map((id) => ({ id, title: 'bread, twice' })),
+    )
+    byHand(folder, `UPDATE ${ITEMS} SET ${change} WHERE key = 'itm2'`)
+    for (const [state, expected] of [
+      [{ lastPull }, ['update items itm1']],
+      [{}, first],
+    ] as const) {
+      const answer = await sync(alice, state)
+      expect(answer).toMatchObject({ status: 200, operations: expected })
+      expect(answer.text).not.toContain('brood')
+      // Afterwards it is in step.
+      expect(await sync(alice, { lastPull: answer.lastPull })).toMatchObject({ operations: [] })
+    }
+    expect(lines.join('\n')).toContain('a client syncs without it')
+    expect(await verify(server)).toMatchObject({ faults: [{ table: 'items', key: 'itm2' }] })
+    await server.root.post('/all/items', { id: 'itm2', realmId: ALICE, owner: ALICE })
+    expect((await sync(alice, { lastPull })).operations).toContain('upsert items itm2')
+  })
+
+  test('is told of an object that is gone though the trace of it is damaged', async () => {
+    await using server = await setupDamaged('sum = sum')
+    const { alice, folder } = server
+    const { lastPull } = await sync(alice)
+    await alice.remove('/my/items/itm2')
+    byHand(folder, 'UPDATE tombstones SET at = at + 1')
+    expect(await sync(alice, { lastPull })).toMatchObject({
+      status: 200,
+      operations: ['delete items itm2'],
+    })
+    // The key of a damaged trace may be that of an object which is there.
+    byHand(folder, "UPDATE tombstones SET key = 'itm1'")
+    expect(await sync(alice, { lastPull })).toMatchObject({ status: 200, operations: [] })
+    expect((await verify(server)).faults).toMatchObject([{ table: 'tombstones' }])
+  })
+
+  test('that changes a damaged object is not stopped by it', async () => {
+    await using server = await setupDamaged()
+    const { alice } = server
+    const { lastPull } = await sync(alice)
+    const common = { userId: ALICE, ts: 1, opNo: 1, rev: 1 }
+    const update = (key: string, title: string) => ({
+      table: 'items',
+      muts: [{ type: 'update', keys: [key], changeSpecs: [{ title }], txid: key, ...common }],
+    })
+    const changes = [update('itm1', 'oat milk'), update('itm2', 'buns')]
+    const answer = await sync(alice, { lastPull, changes })
+    expect(answer).toMatchObject({ status: 200, operations: [] })
+    expect((await alice.get('/my/items/itm1')).body).toMatchObject({ title: 'oat milk' })
+    expect((answer.body as SyncAnswer).rejections).toMatchObject([{ txid: 'itm2' }])
   })
 })
 

@@ -3,6 +3,7 @@ import { startJob } from '../../src/domain/job/job'
 import { requireTable } from '../../src/domain/object/tables'
 import { administrator, as } from '../access/setup'
 import { DAY, HOUR, MINUTE } from '../auth/setup'
+import { byHand } from '../sqlite/by-hand'
 import { ALICE, BOB, settled, setupHub } from './setup'
 
 const PUBLIC = { realmId: 'rlm-public' }
@@ -189,6 +190,21 @@ describe('changes', () => {
     for (const id of ['a', 'b', 'c']) await root.put('todoItems', { id, text, ...PUBLIC })
     socket.ready(state)
     expect((await socket.next()).type).toBe('realms-changed')
+  })
+
+  test('that are damaged are pulled, because only an answer can leave them out', async () => {
+    await using scene = await setupHub()
+    const root = administrator(scene.database)
+    const socket = scene.connect(ALICE)
+    const state = await scene.pulled(ALICE)
+    await root.put('todoItems', { id: 'a', title: 'bread', ...PUBLIC })
+    expect(byHand(scene.folder, "UPDATE o_4 SET sum = sum + 1 WHERE key = 'a'")).toBe(1)
+    socket.ready(state)
+    expect((await socket.next()).type).toBe('realms-changed')
+    socket.ready(await scene.pulled(ALICE))
+    await root.put('todoItems', { id: 'b', ...PUBLIC })
+    expect((await socket.next()).type).toBe('changes')
+    expect(scene.reports).toEqual([])
   })
 
   test('of a job come once a second', async () => {
@@ -498,14 +514,21 @@ describe('a token', () => {
     expect(socket.messages.slice(1)).toEqual([{ type: 'pong' }, { type: 'token-expired' }])
   })
 
-  test('without a database any more mutes its socket', async () => {
+  test('cannot help a socket whose database is gone: it is muted, and told why', async () => {
     await using scene = await setupHub()
-    const socket = scene.connect(ALICE)
-    socket.ready(await scene.pulled(ALICE))
-    scene.hub.end()
-    expect(socket.messages).toEqual([{ type: 'token-expired' }])
+    const { clock, hub } = scene
+    const ended = scene.connect(ALICE, { facts: {}, ends: clock.now() - 1 })
+    const sockets = [scene.connect(ALICE), scene.connect(null), ended]
+    sockets[0]?.ready(await scene.pulled(ALICE))
+    hub.tick()
+    hub.end()
+    const error = { type: 'error', error: 'The database no longer exists' }
+    for (const socket of sockets) expect(socket.messages.at(-1)).toEqual(error)
     await administrator(scene.database).put('todoItems', { id: 'a', ...PUBLIC })
     await settled()
-    expect(socket.messages).toHaveLength(1)
+    expect(sockets[0]?.messages).toHaveLength(1)
+    clock.advance(MINUTE)
+    hub.tick()
+    expect(sockets[0]?.messages).toEqual([error, error])
   })
 })

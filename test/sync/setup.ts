@@ -32,6 +32,8 @@ export interface Mut {
 /** A hub with a real database. */
 export interface TestHub extends AsyncDisposable {
   readonly database: Database
+  /** The data folder. */
+  readonly folder: string
   readonly clock: TestClock
   readonly hub: Hub
   readonly reports: readonly unknown[]
@@ -70,7 +72,7 @@ export interface TestSocket {
 }
 
 export async function setupHub(): Promise<TestHub> {
-  const { database, clock, ...parts } = await openDatabase()
+  const { database, folder, clock, ...parts } = await openDatabase()
   const reports: unknown[] = []
   const hub = createHub(database.id, {
     open: async () => database,
@@ -80,6 +82,7 @@ export async function setupHub(): Promise<TestHub> {
   hub.attach(database)
   return {
     database,
+    folder,
     clock,
     hub,
     reports,

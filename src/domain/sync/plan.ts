@@ -2,6 +2,7 @@ import type { Actor } from '../access/actor'
 import type { RealmRef } from '../store/realms'
 import type { ReadTx } from '../store/store'
 import type { Table } from '../store/tables'
+import { quoted, SatchelError } from '../value/error'
 import type { Named, NamedKey, Rejection } from './named'
 import type { SyncRequest } from './request'
 import { placeRevision } from './revision'
@@ -13,6 +14,8 @@ export interface Pull {
   readonly request: SyncRequest
   readonly named: Named
   readonly rejections: readonly Rejection[]
+  /** Called with the first damaged row that the answer leaves out. */
+  readonly report?: (damage: SatchelError) => void
 }
 
 /** What an answer will hold, decided once, when it begins. */
@@ -39,6 +42,11 @@ export interface Plan {
   readonly newTables: ReadonlySet<string>
   /** The named keys that are not as the client has assumed. */
   readonly pending: readonly PendingKey[]
+  /**
+   * Notes a damaged row. It is not sent, and not deleted either: the copy of the client may be all that
+   * is left of it. Only the first one is reported, because `satchel verify` lists all of them.
+   */
+  leaveOut(table: string, key: string): void
 }
 
 /** A key that a request named, and what the request did to it. */
@@ -62,6 +70,7 @@ export async function makePlan(tx: ReadTx, pull: Pull): Promise<Plan> {
   const refsOf = (ids: readonly string[]) =>
     new Set(ids.flatMap((id) => visibility.refs.get(id) ?? []))
   const tables = await tablesOf(tx, pull.request)
+  let isReported = false
   return {
     pull,
     revision,
@@ -80,7 +89,19 @@ export async function makePlan(tx: ReadTx, pull: Pull): Promise<Plan> {
         : [...tables.keys()].filter((name) => !isInitiallySynced(pull.request, name)),
     ),
     pending: pendingOf(pull.named),
+    leaveOut(table, key) {
+      if (!isReported) pull.report?.(leftOut(table, key))
+      isReported = true
+    },
   }
+}
+
+function leftOut(table: string, key: string): SatchelError {
+  return new SatchelError(
+    'DAMAGED',
+    `The row ${quoted(key)} of the table ${quoted(table)} is damaged on the disk: a client syncs without it; satchel verify lists all damage`,
+    { reason: key },
+  )
 }
 
 function isInitiallySynced({ tables }: SyncRequest, name: string): boolean {

@@ -230,7 +230,8 @@ async function addWhole(
   }
   const { contents, next } = await tx.objects.contents(table, realm, after, plan.revision, CHUNK)
   for (const [key, value] of contents) {
-    if (value !== null) operations.upsert(name, key, value)
+    if (value === null) plan.leaveOut(name, key)
+    else operations.upsert(name, key, value)
   }
   return next
 }
@@ -292,12 +293,15 @@ async function addSeen(
 ): Promise<void> {
   const { plan } = sight
   const { table: name, key, revision, object } = change
+  if (change.isDamaged === true) plan.leaveOut(name, key)
+  if (object?.isDamaged === true) return
   const named = plan.pull.named.get(name)?.get(key)
   if (named !== undefined && isPending(named) && revision <= plan.revision) return
   if (object === null) {
     if (named?.revision === revision && !isPending(named)) return
     const table = plan.tables.get(name)
     const current = table && (await tx.objects.findTimed(table, [key])).get(key)
+    if (current?.isDamaged === true) return plan.leaveOut(name, key)
     // It moved within what the client sees, or was made again: then its row is sent.
     if (current === undefined || !isSeen(sight, name, current)) operations.delete(name, key)
     return
@@ -336,7 +340,8 @@ async function pendingRows(
     const { table: name, key, named } = pending[at]!
     const table = await tx.tables.find(name)
     const found = table && (await tx.objects.findTimed(table, [key])).get(key)
-    if (found === undefined || !isSeen(sight, name, found)) operations.delete(name, key)
+    if (found?.isDamaged === true) plan.leaveOut(name, key)
+    else if (found === undefined || !isSeen(sight, name, found)) operations.delete(name, key)
     else if (isUnknown(plan, name, found)) operations.upsert(name, key, found.value)
     else addNamedRow(operations, name, found, named)
     at += 1
@@ -356,11 +361,12 @@ async function addInvitations(tx: ReadTx, sight: Sight, operations: Operations):
       const table = plan.tables.get(name)
       if (table === undefined) continue
       for (const object of (await tx.objects.findTimed(table, own)).values()) {
-        const { key, revision } = object
+        const { key, revision, isDamaged } = object
         const change = { table: name, key, realm, revision, object }
         const isNew = plan.newInvitations.has(realm) || (revision > plan.base && name === 'members')
         // A row that may be the user's own only now is sent whole.
-        if (isNew) operations.upsert(name, key, object.value)
+        if (isDamaged === true) plan.leaveOut(name, key)
+        else if (isNew) operations.upsert(name, key, object.value)
         else if (revision > plan.base) await addSeen(tx, sight, operations, change)
       }
     }
@@ -387,7 +393,7 @@ async function dropFormerRows(tx: ReadTx, sight: Sight, operations: Operations):
       tables,
     )
     for (const { table, key, object } of changes) {
-      const isKept = object !== null && isSeen(sight, table, object)
+      const isKept = object !== null && (object.isDamaged === true || isSeen(sight, table, object))
       if (!isKept) operations.delete(table, key)
     }
     after = next

@@ -19,6 +19,8 @@ export interface Sync {
   readonly rulesByTable: RulesByTable
   /** Of each object. */
   readonly limits: WriteLimits
+  /** Called with the first damaged row that the answer leaves out. */
+  readonly report?: (damage: SatchelError) => void
   /** Ends the sync while its changes are not stored: its caller is gone. */
   readonly signal?: AbortSignal
 }
@@ -39,7 +41,8 @@ export async function* sync(database: Database, given: Sync): AsyncGenerator<Ans
   const { named, rejections } = isAnonymous ? NOTHING : await store(database, given, actor.subject)
   // The changes are stored: a long answer need not hold them.
   const rest = { ...request, transactions: [] }
-  yield* answerSync(database, { actor, request: rest, named, rejections })
+  const { report = () => undefined } = given
+  yield* answerSync(database, { actor, request: rest, named, rejections, report })
 }
 
 /**

@@ -64,7 +64,8 @@ export function syncRoutes(http: HttpContext): AnyElysia {
       const now = http.clock.now()
       const rulesByTable = rowRulesWith(sendInvitation)
       const limits = http.writeLimits
-      const answered = sync(host.database, { actor, request, now, rulesByTable, limits })
+      const report = (damage: SatchelError) => http.failure(call.id, damage)
+      const answered = sync(host.database, { actor, request, now, rulesByTable, limits, report })
       const parts = heard(host, actor, request, answered)
       const { value } = await parts.next()
       if (value === undefined) throw new Error('the answer has no part')

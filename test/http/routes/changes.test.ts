@@ -247,7 +247,7 @@ describe('a token', () => {
     socket.say({ type: 'ready', rev: '["unknown","1"]', realmSetHash: '' })
     await socket.heard('realms-changed')
     await server.commands.run('db.delete', { name: 'main' })
-    await socket.heard('token-expired')
+    await socket.heard('error')
     expect(socket.isOpen).toBe(true)
   })
 })
