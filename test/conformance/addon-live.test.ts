@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { until } from '../timing'
+import { satchelJson } from '../binary/setup'
 import { type Application, openDevice, setupServed } from './addon/setup'
 import { expectRows, pull } from './addon/sync'
 
@@ -94,5 +95,12 @@ describe('a device with a live connection', () => {
       ])
     }
     expect(await titleOf(phone, 'itmB')).toBe('new')
+  })
+
+  test('14: of a database that is deleted is told so', async () => {
+    await using served = await setupServed()
+    await using phone = await openLive(served)
+    await satchelJson(['db', 'delete', 'main', '--yes'], served.surroundings)
+    await until(() => phone.run((db) => db.cloud.webSocketStatus.value === 'error'))
   })
 })
