@@ -1,4 +1,4 @@
-import { SatchelError } from '../domain/value/error'
+import { quoted, SatchelError } from '../domain/value/error'
 import type { Database, Store } from '../domain/store/store'
 import type { Host } from './host'
 import { MINUTE, SECOND } from '../domain/value/time'
@@ -11,6 +11,11 @@ export interface Hosts extends AsyncDisposable {
   findOpen(name: string): Host | undefined
   /** Throws `UNKNOWN_DATABASE`. */
   open(name: string): Promise<Host>
+  /**
+   * The same for a request, which does not wait long: throws `BUSY` while the file is migrated, for
+   * instance.
+   */
+  openSoon(name: string): Promise<Host>
   /** Opens the host and keeps it open until disposed: for work that may take minutes. */
   hold(name: string): Promise<HeldHost>
   /**
@@ -53,6 +58,8 @@ export interface HostsOptions {
   readonly kept?: number
   /** How often to look for databases to close, ms. */
   readonly sweepEvery?: number
+  /** How long a request waits for a database to open, ms. */
+  readonly openWithin?: number
   /** How long the jobs of one database may hold up those of the next, ms. */
   readonly resumeWithin?: number
 }
@@ -78,6 +85,7 @@ const QUIET_SWEEPS = 2
 
 export function createHosts(options: HostsOptions): Hosts {
   const { store, kept = 64, sweepEvery = MINUTE, resumeWithin = SECOND } = options
+  const { openWithin = 5 * SECOND } = options
   const entries = new Map<string, Entry>()
   const busy = new Map<string, Promise<unknown>>()
   const watchers: HostWatcher[] = []
@@ -118,6 +126,12 @@ export function createHosts(options: HostsOptions): Hosts {
     return inTurn(name, async () => findOpen(name) ?? (await add(await store.open(name))))
   }
 
+  async function openSoon(name: string): Promise<Host> {
+    const host = await Promise.race([open(name), pause(openWithin)])
+    if (host === undefined) throw isOpening(name)
+    return host
+  }
+
   async function add(database: Database): Promise<Host> {
     const use: Use = { count: 0, sweep: sweeps, holders: 0 }
     const observed = observe(database, () => {
@@ -149,6 +163,7 @@ export function createHosts(options: HostsOptions): Hosts {
     list: () => store.list(),
     findOpen,
     open,
+    openSoon,
     create: (name) =>
       inTurn(name, async () => {
         const database = await store.create(name)
@@ -203,6 +218,14 @@ export function createHosts(options: HostsOptions): Hosts {
 /** Does not keep the process alive. */
 function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => void setTimeout(resolve, milliseconds).unref())
+}
+
+function isOpening(name: string): SatchelError {
+  return new SatchelError(
+    'BUSY',
+    `The database ${quoted(name)} is still being opened, which takes long after an update: repeat the request`,
+    { retryAfter: 5 },
+  )
 }
 
 function stopping(): SatchelError {

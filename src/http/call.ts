@@ -35,6 +35,8 @@ export interface Call {
   upgrade(owner: SocketOwner): boolean
   /** Sets how many seconds the connection may be idle until the answer is sent; 0: no limit. */
   setIdleTimeout(seconds: number): void
+  /** True when Bun sends the answer from a file: its line in the access log waits for the end. */
+  isFile: boolean
   /** The memory of the answer until its reader has accepted it. */
   readonly room: Room
   /** Headers that let a page of another origin read the answer, when such a page calls. */

@@ -17,8 +17,8 @@ export function database(http: HttpContext) {
 }
 
 /**
- * The database that the first path segment names, at once when it is open. Throws `UNKNOWN_DATABASE`, and
- * `TOO_MANY_REQUESTS` after too many unknown names.
+ * The database that the first path segment names, at once when it is open. Throws `UNKNOWN_DATABASE`, `BUSY`
+ * while opening takes long, and `TOO_MANY_REQUESTS` after too many unknown names.
  */
 export function hostOf(http: HttpContext, call: Call): Host | Promise<Host> {
   const name = segment(call, 0)
@@ -27,7 +27,7 @@ export function hostOf(http: HttpContext, call: Call): Host | Promise<Host> {
 
 async function openHost(http: HttpContext, call: Call, name: string): Promise<Host> {
   try {
-    return await http.hosts.open(name)
+    return await http.hosts.openSoon(name)
   } catch (error) {
     if (error instanceof SatchelError && error.code === 'UNKNOWN_DATABASE') http.limits.other(call)
     throw error

@@ -5,7 +5,7 @@ import type { SocketOwner } from '../sync/session'
 import { isIPv4, isIPv6, networkOf, type Networks } from '../net/networks'
 import { pathStart, queryOf, readAddress, type Segments } from './address'
 import { errorAnswer, publicError } from './answer'
-import { SERVER_FAILED } from './body/json-stream'
+import { READER_DISCONNECTED, SERVER_FAILED } from './body/json-stream'
 import type { Room } from './body/unsent'
 import { type Call, enterCall, segment } from './call'
 import type { HttpContext } from './context'
@@ -75,8 +75,10 @@ export function createHandler(http: HttpContext, routes: Routes, domain: string 
   function log(call: RequestCall, response: Response): Response {
     const status = call.isUpgraded ? SWITCHING_PROTOCOLS : response.status
     const isStream = call.settle()
-    if (isStream && call.method !== 'HEAD') call.ended = (reason) => write(call, status, reason)
-    else write(call, status, undefined)
+    const ended = (reason: string | undefined) => write(call, status, reason)
+    if (isStream && call.method !== 'HEAD') call.ended = ended
+    else if (call.isFile) call.followFile(ended)
+    else ended(undefined)
     return response
   }
 
@@ -127,6 +129,7 @@ class RequestCall implements Call {
   quota: Call['quota'] = undefined
   refuse: Call['refuse'] = undefined
   isUpgraded = false
+  isFile = false
   /** Called when a streamed answer has ended. */
   ended: ((brokenOff: string | undefined) => void) | undefined = undefined
   readonly #server: Server<SocketOwner>
@@ -180,6 +183,34 @@ class RequestCall implements Call {
     }))
   }
 
+  /**
+   * Calls `ended` when the answer was sent, or its reader has disconnected. Bun says nothing about the end
+   * of a file that it sends, but forgets the address of the reader then.
+   */
+  followFile(ended: (brokenOff: string | undefined) => void): void {
+    let pause = 1
+    let timer = setTimeout(look, pause)
+    const { signal } = this.sent
+    const isAnswered = () => this.#server.requestIP(this.sent) === null
+
+    function look(): void {
+      if (signal.aborted) return
+      if (isAnswered()) {
+        signal.removeEventListener('abort', abort)
+        return ended(undefined)
+      }
+      pause = Math.min(LONGEST_PAUSE, pause * 2)
+      timer = setTimeout(look, pause)
+    }
+
+    function abort(): void {
+      clearTimeout(timer)
+      ended(READER_DISCONNECTED)
+    }
+
+    signal.addEventListener('abort', abort, { once: true })
+  }
+
   /** Releases the memory of the answer unless a stream has it; returns true when one has. */
   settle(): boolean {
     return this.#room?.settle() ?? false
@@ -187,6 +218,8 @@ class RequestCall implements Call {
 }
 
 const SWITCHING_PROTOCOLS = 101
+/** The longest pause between two looks at whether a file was sent, ms. */
+const LONGEST_PAUSE = 200
 
 /** As nginx logs a reader who left. The status that was sent says nothing about the rest. */
 const READER_LEFT = 499

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { type BlobCaller, setupBlobs, filesOf } from './blob-setup'
 import { until } from '../timing'
-import { ALICE, BOB } from './setup'
+import { ALICE, BOB, exchange } from './setup'
 
 const LARGE = Buffer.from(
   Uint8Array.from({ length: 3_000_000 }, (_, n) => (n * 2_654_435_761) >>> 24),
@@ -315,6 +315,39 @@ test('a file that is missing is reported to the caller and the log', async () =>
   mkdirSync(file)
   expect(await alice.download('1:a')).toMatchObject({ status: 500, code: 'INTERNAL' })
   expect(server.lines.some((line) => line.includes('A response could not be sent'))).toBe(true)
+})
+
+describe('the access log of a blob', () => {
+  test.each([
+    ['whole', []],
+    ['in a range', ['Range: bytes=0-19000000']],
+    ['in two ranges', ['Range: bytes=0-9000000,9500000-19000000']],
+  ])('that is sent %s says whether it was sent to the end', async (_, lines) => {
+    await using server = await setupBlobs()
+    const alice = await server.blobs(ALICE)
+    await alice.bring('a', new Uint8Array(20_000_000))
+    const logged = () =>
+      server.lines
+        .map((line) => JSON.parse(line) as Record<string, unknown>)
+        .filter(({ method, path }) => method === 'GET' && path === '/main/blob/1:a')
+    const request = (...more: string[]) =>
+      ['GET /main/blob/1:a HTTP/1.1', 'Host: x', `Authorization: Bearer ${alice.token}`]
+        .concat(lines, more, '', '')
+        .join('\r\n')
+    const status = lines.length === 0 ? 200 : 206
+    expect((await exchange(server.url, request('Connection: close'))).statuses).toEqual([status])
+    await until(() => logged().length === 1)
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+    socket.write(request())
+    await new Promise((resolve) => socket.once('data', resolve))
+    socket.pause()
+    await Bun.sleep(20)
+    expect(logged()).toMatchObject([{ status }])
+    socket.destroy()
+    await until(() => logged().length === 2)
+    expect(logged()[1]).toMatchObject({ status: 499, brokenOff: 'the reader disconnected' })
+    expect(logged()[0]).not.toHaveProperty('brokenOff')
+  })
 })
 
 test('a reader who leaves, and one who stalls, delay no other caller', async () => {

@@ -58,8 +58,9 @@ export interface StreamRoom {
   release(reason?: string): void
 }
 
-/** The reason when an error of the server ended a stream. */
+/** Why a stream ended before its reader received all of it. */
 export const SERVER_FAILED = 'the server could not go on'
+export const READER_DISCONNECTED = 'the reader disconnected'
 
 export interface StreamOptions {
   /** Called with the error when the stream fails, unless the reader disconnected. */
@@ -136,7 +137,7 @@ export function pacedStream(
         }
       },
       cancel() {
-        if (!isOver) end('the reader disconnected')
+        if (!isOver) end(READER_DISCONNECTED)
       },
     },
     { highWaterMark: 0 },

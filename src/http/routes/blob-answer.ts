@@ -47,6 +47,10 @@ export async function blobAnswer(
     if (size > SMALL) setImmediate(() => call.setIdleTimeout(STALL_SECONDS))
     return send(body, ...rest)
   }
+  const sendFile: typeof send = (...file) => {
+    call.isFile = size > SMALL
+    return sendBytes(...file)
+  }
 
   if (includesTag(call.sent.headers.get('if-none-match'), etag)) {
     return answer(call, null, { status: 304, type: null, headers })
@@ -61,13 +65,13 @@ export async function blobAnswer(
 
   const header = call.sent.headers.get('range')
   const condition = call.sent.headers.get('if-range')
-  if (header === null) return sendBytes(content.body(), 200)
+  if (header === null) return sendFile(content.body(), 200)
   const ranges = condition === null || condition === etag ? parseRanges(header, size) : 'whole'
   if (ranges === 'unsatisfiable') return notSatisfiable(call, size)
   const [range, another] = ranges === 'whole' ? [] : ranges
   if (range !== undefined && another === undefined) {
     const part = content.slice(range.begin, range.end)
-    return sendBytes(part.body(), 206, { 'Content-Range': contentRange(range, size) })
+    return sendFile(part.body(), 206, { 'Content-Range': contentRange(range, size) })
   }
   const bytes = {
     size,
@@ -83,6 +87,7 @@ export async function blobAnswer(
   const stream = pacedStream(parts.next, {
     failed: (error) => http.failure(call.id, error),
     stall: STALL_SECONDS * 1000,
+    room: call.room,
   })
   return sendBytes(stream, ranges === 'whole' ? 200 : 206, {}, parts.type)
 }
