@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import type { Answer as SyncAnswer } from '../../domain/sync/setup'
-import { type Answer, ALICE, type Caller, type DataServer, setupData } from '../setup'
+import { SECOND } from '../../../src/domain/value/time'
+import { RATE_LIMITS } from '../../../src/limits/rate-limits'
+import { type Answer, ALICE, BOB, type Caller, type DataServer, setupData } from '../setup'
 
 const MARKED = { markedForSync: true, initiallySynced: true }
 const FIRST = {
@@ -103,7 +105,7 @@ describe('POST /sync', () => {
   })
 
   test('counts the syncs of each device, but not its first one', async () => {
-    await using server = await setupData({ rateLimits: 'syncs=2/1m' })
+    await using server = await setupData({ rateLimits: 'syncs=2/1m,writes=1/1m,reads=1/1m' })
     const alice = await server.as(ALICE)
     const first = await sync(alice)
     for (let times = 0; times < 3; times += 1) expect((await sync(alice)).status).toBe(200)
@@ -119,6 +121,23 @@ describe('POST /sync', () => {
     expect((await sync(alice, { lastPull, clientIdentity: 'another' })).status).toBe(200)
     const anonymous = { ...lastPull, realms: ['rlm-public'] }
     expect((await sync(alice, { lastPull: anonymous })).status).toBe(200)
+    // Others at the same address have limits of their own, and so has REST.
+    const bob = await server.as(BOB)
+    const others = [
+      await sync(bob, { lastPull: { ...lastPull, realms: [BOB] } }),
+      await sync(server.anyone, { lastPull: anonymous }),
+      await sync(server.anyone, { lastPull: anonymous, clientIdentity: 'another' }),
+    ]
+    for (const { status, headers } of others) {
+      expect([status, headers.get('ratelimit-remaining')]).toEqual([200, '1'])
+    }
+    expect((await alice.get('/my/plain')).status).toBe(200)
+  })
+
+  test('slows no client down that syncs five times a second', () => {
+    const { count, window } = RATE_LIMITS.syncs
+    // A client that has used half of its limit waits a second or more before each sync.
+    expect(count / 2 / (window / SECOND)).toBeGreaterThanOrEqual(5)
   })
 })
 
