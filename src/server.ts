@@ -1,14 +1,20 @@
+import { readFileSync } from 'node:fs'
 import { version } from '../package.json'
 import type { Clock } from './clock'
-import type { Config } from './config/config'
+import { type Config, UsageError } from './config/config'
 import { createDatabase } from './control/databases'
 import { nameHolder, readHolder } from './host/holder'
 import { listenForCommands } from './control/listener'
 import { type DataFolder, takeDataFolder } from './host/data-folder'
+import type { Host } from './host/host'
+import type { Testing } from './host/test-mode'
+import type { AnswerTest } from './http/routes/testing'
 import type { ClientCredentials } from './domain/database/client'
 import { SatchelError } from './domain/value/error'
 import { newSecret } from './domain/value/secret'
 import { createApp } from './http/app'
+import type { HttpContext } from './http/context'
+import type { Call } from './http/call'
 import { createBodies } from './http/body/body'
 import { createUnsent } from './http/body/unsent'
 import { createUploads } from './http/body/uploads'
@@ -29,6 +35,8 @@ export interface Server extends AsyncDisposable {
   readonly databases: readonly { readonly name: string; readonly url: string }[]
   /** The default client, when this start created the first database. */
   readonly client?: ClientCredentials
+  /** Present in test mode: the bearer token of the addresses for tests. */
+  readonly test?: { readonly token: string }
   /**
    * Accepts no new requests, answers those in flight (10 s at most), writes everything back and
    * releases the data folder (promises.md 45).
@@ -58,16 +66,17 @@ export async function startServer(config: Config, { clock, logs }: ServerContext
     isPrinting: () => mode.isDevelopment(),
     print: (mail: Message) => print(logs, mail),
   }
-  const take = () => takeDataFolder(config, clock, printer)
+  const testing = await openTesting(config, clock)
+  const take = () => takeDataFolder(config, clock, printer, testing)
   const folder = stack.use(await requireDataFolder(config.data, take))
   const live = stack.use(
     createLive({
       hosts: folder.hosts,
-      clock,
       report: (database, error) => serverLog.error('A live connection failed', { database, error }),
     }),
   )
-  const application = createApplication(folder, live, config, mode, { clock, logs })
+  const answerTest = testing && (await openTestRoutes(folder, testing, config))
+  const application = createApplication(folder, live, config, mode, { clock, logs }, answerTest)
   // Before the first database is created: its secret is shown once, and a port in use ends the start.
   const listener = await listen(config, application)
   stack.defer(() => listener.stop(true))
@@ -79,6 +88,7 @@ export async function startServer(config: Config, { clock, logs }: ServerContext
   stack.defer(async () => {
     if (client !== undefined && !hasStarted) await folder.hosts.remove(FIRST_DATABASE)
   })
+  await fillFirstDatabase(folder, config)
   const token = newSecret()
   const commands = listenForCommands(folder, token)
   stack.defer(() => commands.stop(true))
@@ -102,6 +112,7 @@ export async function startServer(config: Config, { clock, logs }: ServerContext
     folder: folder.path,
     databases: names.map((name) => ({ name, url: `${listener.url}/${name}` })),
     ...(client === undefined ? {} : { client }),
+    ...(testing === undefined ? {} : { test: { token: testing.token } }),
     stop,
     reload: () => listener.reload(),
     [Symbol.asyncDispose]: stop,
@@ -188,36 +199,36 @@ function createApplication(
   config: Config,
   mode: Mode,
   { clock, logs }: ServerContext,
+  answerTest: AnswerTest | undefined,
 ): ServedApplication {
   const { maxBody: bytes, maxDepth: depth, maxValues: values, maxProperties: properties } = config
   const own = new Set(config.publicUrl === null ? [] : [new URL(config.publicUrl).origin])
   let isReady = true
+  const clockOf = ({ segments }: Call) => folder.hosts.findOpen(segments[1] ?? '')?.clock ?? clock
   const isLimited = () => config.rateLimits !== null || !mode.isDevelopment()
-  const app = createApp(
-    {
-      hosts: folder.hosts,
-      clock,
-      bodies: createBodies({ bytes, depth, values, properties }),
-      uploads: createUploads(),
-      unsent: createUnsent(),
-      limits: createLimiter(config.rateLimits ?? RATE_LIMITS, clock, isLimited),
-      live,
-      writeLimits: config,
-      blobs: {
-        limits: folder.blobLimits,
-        offload: folder.offloadRule,
-        timeout: { silence: config.maxSilence * 1000, rate: LEAST_RATE },
-      },
-      origins: { own, isDevelopment: () => mode.isDevelopment() },
-      proxies: config.trustProxy,
-      unknownProxy: createProxyWarning(),
-      version,
-      isReady: () => isReady,
-      access: (entry) => logs.access(entry),
-      failure: (requestId, error) => httpLog.error('A request failed', { requestId, error }),
+  const http: HttpContext = {
+    hosts: folder.hosts,
+    bodies: createBodies({ bytes, depth, values, properties }),
+    uploads: createUploads(),
+    unsent: createUnsent(),
+    limits: createLimiter(config.rateLimits ?? RATE_LIMITS, clockOf, isLimited),
+    live,
+    writeLimits: config,
+    blobs: {
+      limits: folder.blobLimits,
+      offload: folder.offloadRule,
+      timeout: { silence: config.maxSilence * 1000, rate: LEAST_RATE },
     },
-    config.domain,
-  )
+    origins: { own, isDevelopment: () => mode.isDevelopment() },
+    proxies: config.trustProxy,
+    unknownProxy: createProxyWarning(),
+    version,
+    isReady: () => isReady,
+    access: (entry) => logs.access(entry),
+    failure: (requestId, error) => httpLog.error('A request failed', { requestId, error }),
+    answerTest: (call) => answerTest?.(http, call),
+  }
+  const app = createApp(http, config.domain)
   return {
     fetch(request, server, segments) {
       mode.look(request)
@@ -228,6 +239,63 @@ function createApplication(
       isReady = false
     },
   }
+}
+
+/** The token is new at every start, or the one that a container was given. */
+async function openTesting(config: Config, clock: Clock): Promise<Testing | undefined> {
+  if (!config.test) return undefined
+  const { createTesting } = await import('./testing/testing')
+  const { testTokenFile: file } = config
+  return createTesting(clock, file === null ? newSecret() : readTestToken(file))
+}
+
+async function openTestRoutes(
+  folder: DataFolder,
+  testing: Testing,
+  config: Config,
+): Promise<AnswerTest> {
+  const { createTestRoutes } = await import('./http/routes/testing')
+  return createTestRoutes({
+    token: testing.token,
+    isShared: config.testTokenFile !== null,
+    async perform(name, input) {
+      const { findOperation } = await import('./control/operations')
+      const operation = findOperation(`test.${name}`)
+      if (operation === undefined) throw new Error(`there is no operation test.${name}`)
+      return await operation.run(folder, operation.read(input), {})
+    },
+  })
+}
+
+/** At least 16 characters, so that it is no name. */
+function readTestToken(path: string): string {
+  let token = ''
+  try {
+    token = readFileSync(path, 'utf8').trim()
+  } catch (error) {
+    throw new UsageError(`--test-token-file ${path} cannot be read`, { cause: error })
+  }
+  if (/^[\w.~+/-]{16,}=*$/.test(token)) return token
+  throw new UsageError(
+    `--test-token-file ${path} must hold a token: at least 16 letters, digits and - . _ ~ + /`,
+  )
+}
+
+/** Declares the schema and imports the seed that the settings name. */
+async function fillFirstDatabase(folder: DataFolder, config: Config): Promise<void> {
+  const { hosts, testing } = folder
+  const { schema, seed } = config
+  if (schema === null && testing === undefined) return
+  const { declareSchema, importSeed } = await import('./control/seed')
+  const names = await hosts.list()
+  const host = await hosts.open(names.includes(FIRST_DATABASE) ? FIRST_DATABASE : (names[0] ?? ''))
+  if (schema !== null) await declareSchema(host, schema)
+  const plant = async (database: Host) => {
+    if (seed !== null) await importSeed(folder, database, seed)
+  }
+  await plant(host)
+  testing?.served(hosts, plant)
+  await testing?.begin(host)
 }
 
 /** Checks that the data can be read, and creates the first database if there is none. */

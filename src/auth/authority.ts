@@ -56,6 +56,8 @@ export interface AuthorityOptions extends Partial<TokenLimits> {
   readonly mailer?: Mailer
   readonly otp?: Partial<OtpLimits>
   readonly reportClock?: ReportClock
+  /** The time of the machine, which clients sign, where `machine` is the clock of a test. */
+  readonly signatureClock?: Clock
 }
 
 /**
@@ -66,7 +68,14 @@ export async function createAuthority(
   database: Database,
   machine: Clock,
   secretKey: Uint8Array,
-  { askWebhook, mailer, otp, reportClock, ...given }: AuthorityOptions = {},
+  {
+    askWebhook,
+    mailer,
+    otp,
+    reportClock,
+    signatureClock = machine,
+    ...given
+  }: AuthorityOptions = {},
 ): Promise<Authority> {
   const limits = { ...DEFAULT_LIMITS, ...given }
   const otpLimits = { ...OTP_LIMITS, ...otp }
@@ -78,10 +87,19 @@ export async function createAuthority(
   await keys.signer()
   const logins = stack.use(createLoginLog(database, machine))
   const admission = createAdmission(database, machine, askWebhook)
-  const issuer = createIssuer({ database, clock, keys, logins, admission, limits })
+  const issuer = createIssuer({
+    database,
+    clock,
+    machine: signatureClock,
+    keys,
+    logins,
+    admission,
+    limits,
+  })
   const grant = openGrants({
     database,
     clock,
+    signatureClock,
     secretKey,
     admission,
     issuer,

@@ -25,7 +25,13 @@ export function addServeCommand(program: Command, cli: Cli): void {
       'after',
       `\nEvery setting may also come from the environment (--public-url as ${environmentName('publicUrl')})\nor from the file that --config names ({"publicUrl": …}). Flags win, then the environment.\n`,
     )
-    .addHelpText('after', example('satchel serve', 'satchel serve --memory --port 0 --json'))
+    .addHelpText(
+      'after',
+      example(
+        'satchel serve',
+        'satchel serve --memory --test --port 0 --json --schema schema.json --seed seed',
+      ),
+    )
     .action((options) => runServer(cli, options))
 }
 
@@ -56,7 +62,8 @@ async function runServer(
   const sink = batchLines(openOutlet(STANDARD_ERROR), (lines) => lostLines(clock, format, lines))
   const logs = openLogs({ clock, level: config.logLevel, format, sink })
   const isAttached = hasControllingTerminal()
-  const stopped = untilSignal(() => sink.flushNow(), isAttached && !isHangUpIgnored())
+  const signalled = untilSignal(() => sink.flushNow(), isAttached && !isHangUpIgnored())
+  const stopped = config.test ? Promise.race([signalled, untilOrphaned()]) : signalled
   let reload = () => {}
   if (!isAttached) process.on('SIGHUP', () => reload())
   keepRunning()
@@ -82,18 +89,21 @@ function keepRunning(): void {
 }
 
 /** The line of JSON on standard output that tells a program that the server is ready. */
-export function readyLine({ url, databases, client }: Server): string {
+export function readyLine({ url, databases, client, folder, test }: Server): string {
   return JSON.stringify({
     event: 'ready',
     url,
     databases,
     ...(client === undefined ? {} : { client }),
+    ...(test === undefined ? {} : { test }),
+    folder,
+    pid: process.pid,
   })
 }
 
 /** The same for a person at a terminal, with first commands to try. */
 export function readyText(server: Server, config: Config, terminal: Terminal): string {
-  const { url, databases, client, folder } = server
+  const { url, databases, client, folder, test } = server
   const [first] = databases
   const address = first?.url ?? `${url}/main`
   const kept = config.memory ? 'in memory, discarded at exit' : folder
@@ -104,6 +114,7 @@ export function readyText(server: Server, config: Config, terminal: Terminal): s
     ...(config.publicUrl === null ? [] : [`Public address  ${config.publicUrl}`]),
     `Data            ${kept}`,
     ...(client === undefined ? [] : ['', credentials({ terminal }, client)]),
+    ...(test === undefined ? [] : ['', TEST_BANNER, `Test token      ${test.token}`]),
     '',
     'Try it from another terminal:',
     ...firstSteps(address, folder).map((line) => `  ${line}`),
@@ -112,6 +123,10 @@ export function readyText(server: Server, config: Config, terminal: Terminal): s
     '',
   ].join('\n')
 }
+
+/** Shown to a person who starts a server in test mode, which is for no other data (promises.md 43). */
+const TEST_BANNER =
+  'TEST MODE: every program with the test token may read, change and discard all data.'
 
 /** Commands that reach this server from the folder and the shell it was started in. */
 function firstSteps(address: string, folder: string): string[] {
@@ -155,6 +170,27 @@ function untilSignal(beforeExit: () => void, atHangUp: boolean): Promise<void> {
     })
   }
   return promise
+}
+
+/** How often to look for the parent, and how long requests have when it is gone, ms. */
+const PARENT_EVERY_MS = 200
+const ORPHAN_GRACE_MS = 500
+
+/**
+ * Resolves when the process that started this one is gone, however it ended: a test runner that was
+ * killed leaves no server behind. The process ends soon after that, even with requests in flight.
+ */
+function untilOrphaned(): Promise<void> {
+  const parent = process.ppid
+  return new Promise((resolve) => {
+    const timer = setInterval(() => {
+      if (process.ppid === parent) return
+      clearInterval(timer)
+      setTimeout(() => process.exit(0), ORPHAN_GRACE_MS).unref()
+      resolve()
+    }, PARENT_EVERY_MS)
+    timer.unref()
+  })
 }
 
 /** True when the terminal that started the process ends it by hanging up; a service has none. */

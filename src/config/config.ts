@@ -14,7 +14,7 @@ export class UsageError extends Error {
 /** The settings of one process, frozen. */
 export interface Config extends Settings {
   /**
-   * A loopback address, no public address and no proxy (design.md §2). A request with a forwarded
+   * A loopback address, no public address and no proxy (design.md §2), or test mode. A request with a forwarded
    * header ends development mode, which the server notices.
    */
   readonly development: boolean
@@ -47,13 +47,40 @@ export function readConfig(sources: Sources = {}): Config {
   if ((settings.tlsCert === null) !== (settings.tlsKey === null)) {
     throw new UsageError('--tls-cert and --tls-key belong together: give both or neither')
   }
+  requireTestSettings(settings)
   requireMailSettings(settings, sources.flags?.['smtpUrl'] !== undefined)
   const data = resolve(settings.data)
   return Object.freeze({ ...settings, data, development: isDevelopment(settings) })
 }
 
 function isDevelopment(settings: Settings): boolean {
+  if (settings.test) return true
   return isLoopback(settings.host) && settings.publicUrl === null && settings.trustProxy === null
+}
+
+/** Test mode is for data that may be lost, on this machine or in a container (promises.md 43). */
+function requireTestSettings(settings: Settings): void {
+  const { test, testTokenFile, seed, memory, host, publicUrl, trustProxy } = settings
+  if (!test) {
+    if (testTokenFile !== null) throw new UsageError('--test-token-file needs --test')
+    if (seed !== null) {
+      throw new UsageError('--seed needs --test: to import data once, use satchel import')
+    }
+    return
+  }
+  if (!memory) {
+    throw new UsageError('--test needs --memory: every caller with its token may discard all data')
+  }
+  if (publicUrl !== null || trustProxy !== null) {
+    throw new UsageError(
+      '--test cannot be combined with --public-url or --trust-proxy: a server for tests is not public',
+    )
+  }
+  if (!isLoopback(host) && testTokenFile === null) {
+    throw new UsageError(
+      `--test on --host ${host} needs --test-token-file: other machines may reach this address`,
+    )
+  }
 }
 
 function requireMailSettings(

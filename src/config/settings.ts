@@ -35,6 +35,27 @@ export const SETTINGS = {
   host: setting('127.0.0.1', address, 'address', 'the address to listen on'),
   port: setting(7080, port, 'number', 'the port to listen on, 0 for any free one'),
   memory: toggle('keep all data in memory and discard it at exit'),
+  test: toggle(
+    'serve addresses for tests at /<database>/_test: reset, snapshots, mails, the clock; needs --memory',
+  ),
+  testTokenFile: setting<string | null>(
+    null,
+    file,
+    'file',
+    'the token of the addresses for tests, for a server in a container: needed on another address than loopback',
+  ),
+  schema: setting<string | null>(
+    null,
+    file,
+    'file',
+    'declare the tables of a schema file in the first database, or import an export file, at every start',
+  ),
+  seed: setting<string | null>(
+    null,
+    file,
+    'path',
+    'with --test: import this file, or all files of a folder, at the start and at every reset',
+  ),
   durability: setting<Durability>(
     'full',
     oneOf('full', 'relaxed'),

@@ -17,12 +17,10 @@ import { number, onDatabase, optional, text, texts } from './operation'
 export const clientOperations = {
   'client.create': onDatabase(
     { scopes: texts, name: optional(text), email: optional(text) },
-    async ({ database }, { name, ...input }, { folder }) => {
+    async ({ database, clock }, { name, ...input }) => {
       const scopes = grantScopes(input.scopes, SCOPES)
       const email = input.email === null ? null : requireEmail(input.email)
-      const client = await database.write((tx) =>
-        createClient(tx, folder.clock, { scopes, name, email }),
-      )
+      const client = await database.write((tx) => createClient(tx, clock, { scopes, name, email }))
       return { ...client, scopes, name, email }
     },
   ),
@@ -37,10 +35,10 @@ export const clientOperations = {
   /** `days`: how long the old client stays valid. */
   'client.rotate': onDatabase(
     { id: optional(text), days: optional(number) },
-    ({ database }, { id, days }, { folder, now }) =>
+    ({ database, clock }, { id, days }, { now }) =>
       database.write(async (tx) => {
         const chosen = id ?? (await onlyClient(tx, now))
-        return await rotateClient(tx, folder.clock, chosen, days ?? undefined)
+        return await rotateClient(tx, clock, chosen, days ?? undefined)
       }),
   ),
 

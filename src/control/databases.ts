@@ -52,8 +52,8 @@ export const databaseOperations = {
 
   'origin.add': onDatabase(
     { origin: text, force: flag },
-    async ({ database }, { origin, force }, { folder }) => ({
-      origin: await database.write((tx) => addOrigin(tx, folder.clock, origin, { force })),
+    async ({ database, clock }, { origin, force }) => ({
+      origin: await database.write((tx) => addOrigin(tx, clock, origin, { force })),
     }),
   ),
 
@@ -81,10 +81,10 @@ export const databaseOperations = {
  * database would be of no use. Throws what `Hosts.create` throws.
  */
 export async function createDatabase(
-  { hosts, clock }: Pick<DataFolder, 'hosts' | 'clock'>,
+  { hosts }: Pick<DataFolder, 'hosts'>,
   name: string,
 ): Promise<ClientCredentials> {
-  const { database } = await hosts.create(name)
+  const { database, clock } = await hosts.create(name)
   try {
     return await database.write((tx) =>
       createClient(tx, clock, { scopes: SCOPES, name: 'default' }),

@@ -48,7 +48,7 @@ export function onDatabase<F extends Fields, Output>(
     read: (input) => ({ ...readFields({ database: text }, input), ...readFields(fields, input) }),
     async run(folder, input, streams) {
       using held = await folder.hosts.hold(input.database)
-      return await run(held.host, input, { ...streams, folder, now: folder.clock.now() })
+      return await run(held.host, input, { ...streams, folder, now: held.host.clock.now() })
     },
   }
 }
@@ -59,12 +59,12 @@ export function readUpload({ upload }: Streams): Promise<string> {
 }
 
 /** Reads one field of the input, or throws `INVALID_REQUEST` with the name of the field. */
-type Field<T> = (value: unknown, name: string) => T
+export type Field<T> = (value: unknown, name: string) => T
 
-type Fields = Readonly<Record<string, Field<unknown>>>
+export type Fields = Readonly<Record<string, Field<unknown>>>
 
 /** The values that a set of fields reads. */
-type Values<F extends Fields> = { readonly [Name in keyof F]: ReturnType<F[Name]> }
+export type Values<F extends Fields> = { readonly [Name in keyof F]: ReturnType<F[Name]> }
 
 /** Throws `INVALID_REQUEST` when a field is missing or of another type. */
 function readFields<F extends Fields>(fields: F, input: unknown): Values<F> {

@@ -5,6 +5,7 @@ import { jobOperations } from './jobs'
 import { mailOperations } from './mail'
 import { onFolder, type Operation } from './operation'
 import { providerOperations } from './providers'
+import { testOperations } from './testing'
 import { transferOperations } from './transfers'
 import { userOperations } from './users'
 import { verifyOperations } from './verify'
@@ -22,6 +23,7 @@ const OPERATIONS = {
   ...transferOperations,
   ...jobOperations,
   ...verifyOperations,
+  ...testOperations,
 }
 
 type Operations = typeof OPERATIONS

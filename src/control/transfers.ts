@@ -12,6 +12,7 @@ import {
 import type { DamagedObject } from '../domain/transfer/rows'
 import { importFile } from '../domain/transfer/import'
 import { ZIP } from '../zip/format'
+import type { DataFolder } from '../host/data-folder'
 import type { Host } from '../host/host'
 import { flag, number, onDatabase, oneOf, optional, type Streams, text } from './operation'
 
@@ -26,11 +27,10 @@ export const transferOperations = {
       size: optional(number),
     },
     (host, { table, realm, ...input }, { folder, upload, progress, signal }) =>
-      importFile(contextOf(host), folder.clock, upload ?? new Blob().stream(), {
+      importInto(folder, host, upload ?? new Blob().stream(), {
         target: table === null ? null : { table, realm },
         isAtomic: input.atomic,
         isDryRun: input.dryRun,
-        limits: folder.importLimits,
         size: input.size,
         progress: progress ?? (() => undefined),
         signal,
@@ -45,6 +45,16 @@ export const transferOperations = {
         ? exportZip(host, now, { table, realm }, streams)
         : exportText(host, format, { table, realm }, streams),
   ),
+}
+
+/** Imports a file as `importFile` does, within the limits of the folder. */
+export function importInto(
+  { importLimits: limits }: DataFolder,
+  host: Host,
+  file: AsyncIterable<Uint8Array>,
+  options: Omit<Parameters<typeof importFile>[3], 'limits'>,
+) {
+  return importFile(contextOf(host), host.clock, file, { ...options, limits })
 }
 
 async function exportZip(

@@ -2,7 +2,9 @@ import {
   accessSync,
   chmodSync,
   constants,
+  copyFileSync,
   existsSync,
+  linkSync,
   lstatSync,
   mkdtempSync,
   readdirSync,
@@ -31,14 +33,17 @@ import { createOutbound } from '../net/outbound'
 import { lockFolder } from '../sqlite/lock'
 import { createSqliteStore } from '../sqlite/store'
 import { type Holder, removeHolder, thisProcess, writeHolder } from './holder'
-import { type HostContext, openHost, reportBlobs } from './host'
+import { type HostContext, openHost, reportBlobs, type TestDoubles } from './host'
 import { createHosts, type Hosts } from './hosts'
+import type { Testing } from './test-mode'
 
 /** A data folder that this process has locked: until it is disposed no other process opens it (design.md §2). */
 export interface DataFolder extends AsyncDisposable {
   readonly path: string
   readonly clock: Clock
   readonly hosts: Hosts
+  /** Present in test mode. */
+  readonly testing: Testing | undefined
   /** The limits of each part of an imported file. */
   readonly importLimits: PartLimits
   /** Which values of objects become blobs, for databases without a rule of their own. */
@@ -62,12 +67,13 @@ export interface MailPrinter {
 /**
  * Locks the data folder of `config`, which is created if it does not exist, or returns undefined when
  * another process holds it. A server gives a `printer`, a command none: without one, queued mails are
- * not sent. Throws `READ_ONLY` or `STORAGE_FULL` when the folder cannot be used.
+ * not sent. `testing` is present in test mode. Throws `READ_ONLY` or `STORAGE_FULL` when the folder cannot be used.
  */
 export async function takeDataFolder(
   config: Config,
   clock: Clock,
   printer?: MailPrinter,
+  testing?: Testing,
 ): Promise<DataFolder | undefined> {
   await using stack = new AsyncDisposableStack()
   const created = config.memory ? undefined : createFolder(config.data)
@@ -82,6 +88,7 @@ export async function takeDataFolder(
   const store = stack.use(
     createSqliteStore(path, {
       clock,
+      clockOf: testing?.clockOf,
       durability: config.memory ? 'none' : config.durability,
       report: (database, error) =>
         serverLog.error('The storage engine failed', { database, error }),
@@ -94,7 +101,7 @@ export async function takeDataFolder(
   )
   let served: string | null = null
   const base = () => config.publicUrl ?? (isLoopback(config.host) ? served : null)
-  const context = createContext(path, config, clock, printer, base)
+  const context = createContext(path, config, clock, printer, base, testing)
   const hosts = stack.use(
     createHosts({
       store,
@@ -105,6 +112,8 @@ export async function takeDataFolder(
           throw diskError(error, messagesFor(path))
         }
       },
+      copyFiles: (source, fork) =>
+        copyFiles(join(path, 'databases', source), join(path, 'databases', fork)),
     }),
   )
   const owned = stack.move()
@@ -112,6 +121,7 @@ export async function takeDataFolder(
     path,
     clock,
     hosts,
+    testing,
     importLimits: importLimits(config),
     offloadRule: config.offloadBeyond,
     blobLimits: blobLimits(config),
@@ -131,12 +141,16 @@ function createContext(
   clock: Clock,
   printer: MailPrinter | undefined,
   base: () => string | null,
+  doubles: TestDoubles | undefined,
 ): HostContext {
   const { maxExpiresIn, maxNotBefore, maxClockSkew } = config
-  const call = createOutbound({ allowed: config.allowPrivateAddresses })
+  const { allowPrivateAddresses, test } = config
+  const call = createOutbound({ allowed: allowPrivateAddresses, isLoopbackAllowed: test })
   const folderOf = (database: string) => join(path, 'databases', database)
+  const clockOf = (database: string) => doubles?.clockOf(database) ?? clock
   return {
     clock,
+    doubles,
     tokenLimits: { maxExpiresIn, maxNotBefore, maxClockSkew },
     call,
     mail: {
@@ -153,20 +167,40 @@ function createContext(
       const report = (error: unknown) => reportBlobs(database.name, error)
       const isDurable = !config.memory
       const folder = join(folderOf(database.name), 'blobs')
-      const blobs = createDiskBlobs(folder, { clock, isDurable, report })
+      const blobs = createDiskBlobs(folder, { clock: clockOf(database.name), isDurable, report })
       // No other process works in a locked folder: no upload is too young to be swept.
       const isUsed = async (place: string) => database.read((tx) => tx.blobs.isPlaceUsed(place))
       await blobs.sweep(Number.POSITIVE_INFINITY, isUsed).catch(report)
       return blobs
     },
     async openScratch(database) {
-      const scratch = createDiskScratch(join(folderOf(database.name), 'imports'), clock)
+      const scratch = createDiskScratch(
+        join(folderOf(database.name), 'imports'),
+        clockOf(database.name),
+      )
       // The folder is locked, so every stray is of an earlier process, however young it is.
       await sweepScratch(database, scratch, Number.POSITIVE_INFINITY)
       return scratch
     },
     addressOf: (database) => addressBelow(base(), database),
   }
+}
+
+/** Blobs never change, so that two databases may share their files. */
+function copyFiles(source: string, target: string): void {
+  const key = join(source, 'secret.key')
+  if (existsSync(key)) copyFileSync(key, join(target, 'secret.key'))
+  for (const shelf of shelvesOf(join(source, 'blobs'))) {
+    const folder = join(target, 'blobs', shelf)
+    makeFolder(folder)
+    for (const name of readdirSync(join(source, 'blobs', shelf))) {
+      linkSync(join(source, 'blobs', shelf, name), join(folder, name))
+    }
+  }
+}
+
+function shelvesOf(blobs: string): string[] {
+  return existsSync(blobs) ? readdirSync(blobs).filter((name) => name !== 'incoming') : []
 }
 
 function addressBelow(base: string | null, database: string): string | null {

@@ -19,7 +19,7 @@ import { importSteps } from '../domain/transfer/import-job'
 import { REMOVAL_STEPS } from '../domain/user/removal'
 import { mailLog, serverLog } from '../log/log'
 import { createMailer, type ServerMail } from '../mail/mailer'
-import { DeliveryError } from '../mail/message'
+import { DeliveryError, type Message } from '../mail/message'
 import type { Outbound } from '../net/outbound'
 import { ZIP } from '../zip/format'
 import { addNotice } from '../auth/otp/otp-request'
@@ -29,6 +29,8 @@ import { MINUTE } from '../domain/value/time'
 export interface Host extends AsyncDisposable {
   readonly name: string
   readonly database: Database
+  /** The time of the database: that of the machine unless a test changes it. */
+  readonly clock: Clock
   /** Issues and verifies the tokens of the database. */
   readonly authority: Authority
   readonly mailer: Mailer
@@ -50,6 +52,8 @@ export interface Host extends AsyncDisposable {
 /** The parts that a process gives to each host that it opens. */
 export interface HostContext {
   readonly clock: Clock
+  /** Present in test mode. */
+  readonly doubles?: TestDoubles | undefined
   readonly tokenLimits: TokenLimits
   /** Sends requests to configured addresses. */
   readonly call: Outbound
@@ -67,26 +71,37 @@ export interface HostContext {
   addressOf(name: string): string | null
 }
 
+/** The parts that test mode puts in the place of real ones. */
+export interface TestDoubles {
+  readonly clockOf: (database: string) => Clock
+  /** Keeps a mail that would be printed. */
+  keepMail(database: string, message: Message): void
+  /** The blobs of a database, without the removal of bytes that a snapshot needs. */
+  blobsOf(database: string, blobs: BlobStore): BlobStore
+}
+
 /**
  * Opens everything that lives with `database`, which the host closes with the rest. When a part
  * cannot be opened, the parts that were opened before it and the database are closed, and the error
  * of that part is thrown.
  */
 export async function openHost(database: Database, context: HostContext): Promise<Host> {
-  const { clock, call, tokenLimits } = context
+  const { call, tokenLimits, doubles } = context
   const { name } = database
+  const clock = doubles?.clockOf(name) ?? context.clock
   await using stack = new AsyncDisposableStack()
   stack.use(database)
   const secretKey = await context.secretKey(database)
   const vault = createVault(secretKey)
-  const blobs = stack.use(await context.openBlobs(database))
+  const stored = stack.use(await context.openBlobs(database))
+  const blobs = doubles?.blobsOf(name, stored) ?? stored
   const scratch = await context.openScratch(database)
   const mailer = stack.use(
     createMailer({
       database,
       clock,
       vault,
-      server: context.mail,
+      server: { ...context.mail, print: (mail) => printMail(name, mail, context) },
       complete: addNotice,
       isSending: context.isSending,
       report: (...failure) => reportMail(name, ...failure),
@@ -96,6 +111,7 @@ export async function openHost(database: Database, context: HostContext): Promis
   const authority = stack.use(
     await createAuthority(database, clock, secretKey, {
       ...tokenLimits,
+      signatureClock: context.clock,
       mailer,
       askWebhook: (person) => webhook.ask(person),
       reportClock: (...behind) => reportClock(name, ...behind),
@@ -116,6 +132,7 @@ export async function openHost(database: Database, context: HostContext): Promis
   return {
     name,
     database,
+    clock,
     authority,
     mailer,
     blobs,
@@ -128,6 +145,11 @@ export async function openHost(database: Database, context: HostContext): Promis
     address: () => database.read(addressOf),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
+}
+
+function printMail(database: string, message: Message, { mail, doubles }: HostContext): void {
+  doubles?.keepMail(database, message)
+  mail.print(message)
 }
 
 /** Logs a failure of the blob store that no request can be told about. */

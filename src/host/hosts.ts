@@ -1,5 +1,5 @@
 import { quoted, SatchelError } from '../domain/value/error'
-import type { Database, Store } from '../domain/store/store'
+import type { Database, DatabaseImage, Store } from '../domain/store/store'
 import type { Host } from './host'
 import { MINUTE, SECOND } from '../domain/value/time'
 
@@ -25,6 +25,17 @@ export interface Hosts extends AsyncDisposable {
   create(name: string): Promise<Host>
   /** Gives a copied database an identity of its own, as `Store.adopt` says, and opens it. */
   adopt(name: string): Promise<Host>
+  /** All rows of the database as of its last commit. */
+  image(name: string): Promise<DatabaseImage>
+  /**
+   * Replaces the rows of the database by those of an image of it and opens it again. Live connections
+   * are closed: their clients come back as after a restart. `meanwhile` runs while it is closed.
+   */
+  restore(name: string, image: DatabaseImage, meanwhile?: () => void): Promise<Host>
+  /** Makes a database of an image of `source`, as `Store.fork` says, and opens it. */
+  fork(source: string, name: string, image: DatabaseImage): Promise<Host>
+  /** Empties the database, as `Store.empty` says, and opens it again, like `restore`. */
+  empty(name: string, meanwhile?: () => void): Promise<Host>
   /** Closes the database and removes all its data. Throws `UNKNOWN_DATABASE`. */
   remove(name: string): Promise<void>
   /** Opens the database and runs the jobs that an earlier process did not finish. */
@@ -42,6 +53,8 @@ export interface Hosts extends AsyncDisposable {
 
 export interface HostWatcher {
   opened(host: Host): void
+  /** The rows of the database with this name were replaced; `opened` follows. */
+  restored(name: string): void
   /** The database with this name is gone. */
   removed(name: string): void
 }
@@ -54,6 +67,8 @@ export interface HostsOptions {
   readonly store: Store
   /** Opens a host, which closes the database when it is disposed. Closes it also if opening fails. */
   open(database: Database): Promise<Host>
+  /** Gives the folder of a new fork the secret key and the blobs of its source. */
+  copyFiles?(source: string, fork: string): void
   /** How many databases stay open although they are idle. */
   readonly kept?: number
   /** How often to look for databases to close, ms. */
@@ -159,6 +174,20 @@ export function createHosts(options: HostsOptions): Hosts {
     await Promise.all(quiet.slice(0, surplus).map(([name]) => inTurn(name, () => close(name))))
   }
 
+  function reopened(
+    name: string,
+    replaceRows: () => Promise<void>,
+    meanwhile: () => void = () => undefined,
+  ): Promise<Host> {
+    return inTurn(name, async () => {
+      await close(name)
+      await replaceRows()
+      meanwhile()
+      for (const watcher of watchers) watcher.restored(name)
+      return await add(await store.open(name))
+    })
+  }
+
   return {
     list: () => store.list(),
     findOpen,
@@ -177,6 +206,16 @@ export function createHosts(options: HostsOptions): Hosts {
     adopt: (name) =>
       inTurn(name, async () => {
         await store.adopt(name)
+        return await add(await store.open(name))
+      }),
+    image: (name) => store.image(name),
+    restore: (name, image, meanwhile) =>
+      reopened(name, () => store.restore(name, image), meanwhile),
+    empty: (name, meanwhile) => reopened(name, () => store.empty(name), meanwhile),
+    fork: (source, name, image) =>
+      inTurn(name, async () => {
+        await store.fork(name, image)
+        options.copyFiles?.(source, name)
         return await add(await store.open(name))
       }),
     remove: (name) =>

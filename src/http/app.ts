@@ -72,7 +72,10 @@ export function createApp(http: HttpContext, domain: string | null): Handler {
   return createHandler(
     http,
     {
-      direct: (call) => (call.method === 'OPTIONS' ? answerOptions(call) : answerObjects(call)),
+      direct: (call) =>
+        call.method === 'OPTIONS'
+          ? answerOptions(call)
+          : (http.answerTest?.(call) ?? answerObjects(call)),
       router: (request) => app.fetch(request),
     },
     domain,

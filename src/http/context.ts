@@ -1,8 +1,9 @@
-import type { Clock } from '../clock'
 import type { BlobLimits } from '../domain/blob/limits'
 import type { WriteLimits } from '../domain/object/limits'
 import type { OffloadRule } from '../domain/blob/offload-rule'
 import type { Hosts } from '../host/hosts'
+import type { Awaitable } from '../domain/store/records'
+import type { Call } from './call'
 import type { Live } from '../sync/live'
 import type { AccessEntry } from '../log/log'
 import type { Networks } from '../net/networks'
@@ -16,7 +17,6 @@ import type { Limiter } from './rate-limits'
 /** Everything that routes use. */
 export interface HttpContext {
   readonly hosts: Hosts
-  readonly clock: Clock
   readonly bodies: Bodies
   readonly uploads: Uploads
   readonly unsent: Unsent
@@ -25,6 +25,8 @@ export interface HttpContext {
   readonly writeLimits: WriteLimits
   readonly origins: OriginPolicy
   readonly limits: Limiter
+  /** Answers the addresses for tests; present in test mode. */
+  readonly answerTest?: ((call: Call) => Awaitable<Response> | undefined) | undefined
   /** The live connections. */
   readonly live: Live
   /** The proxies whose `X-Forwarded-For` is trusted, or null. */

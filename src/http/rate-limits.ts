@@ -37,16 +37,34 @@ export interface Limiter {
   failure(call: Call, error: unknown): unknown
 }
 
-/** Counts only while `isOn` returns true (design.md §2 Development). */
-export function createLimiter(limits: RateLimits, clock: Clock, isOn: () => boolean): Limiter {
-  // Callers must not be locked out when the system clock is set back.
-  const steady = createSteadyClock(clock)
-  const subjects = createCounters(limits, steady)
-  const networks = createCounters(limits, steady)
+/**
+ * Counts only while `isOn` returns true (design.md §2 Development), by the time of the database that the
+ * call names.
+ */
+export function createLimiter(
+  limits: RateLimits,
+  clockOf: (call: Call) => Clock,
+  isOn: () => boolean,
+): Limiter {
+  const countersByClock = new WeakMap<Clock, { subjects: Counters; networks: Counters }>()
+
+  function countersOf(time: Clock) {
+    const known = countersByClock.get(time)
+    if (known !== undefined) return known
+    // Callers must not be locked out when the system clock is set back.
+    const steady = createSteadyClock(time)
+    const made = {
+      subjects: createCounters(limits, steady),
+      networks: createCounters(limits, steady),
+    }
+    countersByClock.set(time, made)
+    return made
+  }
 
   function spend(call: Call, name: RateLimitName, host: Host | null, subject: string | null): void {
     if (!isOn()) return
     const isKnown = host !== null && subject !== null
+    const { subjects, networks } = countersOf(host?.clock ?? clockOf(call))
     const counter = (isKnown ? subjects : networks)[name]
     if (counter === undefined) return
     const key = isKnown ? `${host.database.id} ${subject}` : networkOf(call.address)

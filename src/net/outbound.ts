@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns'
 import type { IncomingMessage } from 'node:http'
 import type { LookupFunction } from 'node:net'
-import { isIPv4, isIPv6, isPublicAddress, type Networks } from './networks'
+import { isIPv4, isIPv6, isLoopback, isPublicAddress, type Networks } from './networks'
 import { isWeb } from '../domain/value/web-address'
 
 /** The failure of a request to a configured address. The message is for the administrator. */
@@ -38,11 +38,20 @@ export type Outbound = (url: string | URL, request?: OutboundRequest) => Promise
 export interface OutboundOptions {
   /** The private networks that may be called. */
   readonly allowed: Networks | null
+  /** In test mode this machine may be called: its login provider is there. */
+  readonly isLoopbackAllowed?: boolean
   /** Finds the addresses of a host name. */
   readonly resolve?: (host: string) => Promise<readonly LookupAddress[]>
 }
 
-export function createOutbound({ allowed, resolve = resolveName }: OutboundOptions): Outbound {
+export function createOutbound({
+  allowed,
+  isLoopbackAllowed = false,
+  resolve = resolveName,
+}: OutboundOptions): Outbound {
+  const isAllowed = (ip: string) =>
+    allowed?.contains(ip) === true || (isLoopbackAllowed && isLoopback(ip))
+
   return async (address, request = {}) => {
     const url = requireWebAddress(address)
     const stop = new AbortController()
@@ -61,7 +70,7 @@ export function createOutbound({ allowed, resolve = resolveName }: OutboundOptio
 
   async function answer(url: URL, request: OutboundRequest, signal: AbortSignal) {
     const addresses = await findAddresses(url)
-    for (const { address } of addresses) requireAllowed(url, address, allowed)
+    for (const { address } of addresses) if (!isAllowed(address)) requirePublic(url, address)
     const incoming = await send(url, request, addresses, signal)
     return await receive(url, incoming, request.longest ?? LONGEST_ANSWER)
   }
@@ -89,8 +98,7 @@ function requireWebAddress(address: string | URL): URL {
 }
 
 /** Throws for an IP address at which this host may not be called. */
-function requireAllowed({ host, protocol }: URL, ip: string, allowed: Networks | null): void {
-  if (allowed?.contains(ip)) return
+function requirePublic({ host, protocol }: URL, ip: string): void {
   if (!isPublicAddress(ip)) {
     const where = host.includes(ip) ? '' : ` (${ip})`
     throw new OutboundError(

@@ -4,7 +4,7 @@ import type { Migration } from '../../migrations/sqlite/index'
 import type { Clock } from '../clock'
 import { makeFolder } from '../disk'
 import type { Awaitable } from '../domain/store/records'
-import type { Database, Duty, DutyName, ReadTx } from '../domain/store/store'
+import type { Database, DatabaseImage, Duty, DutyName, ReadTx } from '../domain/store/store'
 import { SatchelError } from '../domain/value/error'
 import { createIds } from '../domain/value/id'
 import { nextTurn } from '../domain/value/turn'
@@ -33,11 +33,20 @@ export interface DatabaseOptions {
   readonly caches?: PageCaches
 }
 
+export interface SqliteDatabase extends Database {
+  /** The file as of the last commit. */
+  image(): DatabaseImage
+}
+
 /**
  * Opens or creates the database in `folder`. Throws `NEWER_DATA`, `READ_ONLY`, `STORAGE_FULL` or
  * `STORAGE_FAILED`, each with a sentence that names the file.
  */
-export function openDatabase(name: string, folder: string, options: DatabaseOptions): Database {
+export function openDatabase(
+  name: string,
+  folder: string,
+  options: DatabaseOptions,
+): SqliteDatabase {
   const file = join(folder, 'database.sqlite')
   const { clock, durability, report, migrations } = options
   using connections = new DisposableStack()
@@ -65,7 +74,7 @@ function serveDatabase(
   reading: Connection,
   connections: DisposableStack,
   { clock, durability, onClose, report, caches }: DatabaseOptions,
-): Database {
+): SqliteDatabase {
   const id = loadId(writing)
   const committed = loadCommitted(writing)
   const snapshot = createSnapshot(reading)
@@ -145,6 +154,11 @@ function serveDatabase(
     onCommit: (listener) => commits.listen(listener),
     commitsAfter: async (revision) => commits.after(revision),
     duty: (duty, granted) => duties.ask(duty, granted),
+    image() {
+      if (closing !== undefined) throw isClosing(name)
+      snapshot.drop()
+      return { bytes: reading.db.serialize() }
+    },
     async checkFile() {
       const damage = await checkStructure({ file, durability })
       return damage.map((words) => ({ problem: 'broken file', table: basename(file), key: words }))

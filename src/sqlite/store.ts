@@ -1,20 +1,25 @@
-import { existsSync, readdirSync, renameSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { readdir, rmdir, unlink } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { syncPathNow } from '../disk'
+import type { Clock } from '../clock'
+import { makeFolder, syncPathNow } from '../disk'
+import { emptyFile } from './empty'
 import { isDatabaseName, requireDatabaseName } from '../domain/database/name'
-import type { Database, Store } from '../domain/store/store'
+import type { DatabaseImage, Store } from '../domain/store/store'
 import { SatchelError, quoted } from '../domain/value/error'
 import { randomToken } from '../domain/value/id'
-import { type DatabaseOptions, openDatabase } from './database'
+import { type DatabaseOptions, openDatabase, type SqliteDatabase } from './database'
 import { requireOwnLog } from './log-file'
 import { migrateApart } from './migration'
 import { createPageCaches } from './page-caches'
+import { keepPrivate } from './private-file'
 import { openRegistry, renewIdentity } from './registry'
 
 export interface SqliteStoreOptions extends Omit<DatabaseOptions, 'caches' | 'onClose'> {
   /** Called before the file of a database is migrated, with its version. */
   readonly onMigration?: (database: string, version: string) => void
+  /** The clock of a database, if it is not `clock`. */
+  readonly clockOf?: ((database: string) => Clock) | undefined
 }
 
 /**
@@ -23,7 +28,7 @@ export interface SqliteStoreOptions extends Omit<DatabaseOptions, 'caches' | 'on
  */
 export function createSqliteStore(folder: string, options: SqliteStoreOptions): Store {
   const root = join(folder, 'databases')
-  const open = new Map<string, Promise<Database>>()
+  const open = new Map<string, Promise<SqliteDatabase>>()
   const caches = createPageCaches()
   const leaving = new Set<string>()
   const syncRoot = () => (options.durability === 'none' ? undefined : syncPathNow(root))
@@ -39,7 +44,7 @@ export function createSqliteStore(folder: string, options: SqliteStoreOptions): 
     throw new SatchelError('UNKNOWN_DATABASE', `There is no database ${quoted(name)} here`)
   }
 
-  function opened(name: string): Promise<Database> {
+  function opened(name: string): Promise<SqliteDatabase> {
     const found = open.get(name)
     if (found !== undefined) return found
     const opening = openNow(name)
@@ -50,14 +55,15 @@ export function createSqliteStore(folder: string, options: SqliteStoreOptions): 
     return opening
   }
 
-  async function openNow(name: string): Promise<Database> {
+  async function openNow(name: string): Promise<SqliteDatabase> {
     const file = fileOf(name)
     requireWhole(file, hadData(name))
     requireOwnLog(file)
     const { durability, migrations, onMigration } = options
     await migrateApart(file, durability, migrations, (version) => onMigration?.(name, version))
     const onClose = () => open.delete(name)
-    const database = openDatabase(name, folderOf(name), { ...options, caches, onClose })
+    const clock = options.clockOf?.(name) ?? options.clock
+    const database = openDatabase(name, folderOf(name), { ...options, clock, caches, onClose })
     try {
       registry.claim(database.id, name)
     } catch (error) {
@@ -71,6 +77,14 @@ export function createSqliteStore(folder: string, options: SqliteStoreOptions): 
   async function close(name: string): Promise<void> {
     const database = await open.get(name)?.catch(() => undefined)
     await database?.[Symbol.asyncDispose]()
+  }
+
+  function write(name: string, { bytes }: DatabaseImage): void {
+    const file = fileOf(name)
+    for (const end of ['', '-wal', '-shm']) rmSync(`${file}${end}`, { force: true })
+    keepPrivate(file)
+    writeFileSync(file, bytes)
+    if (options.durability !== 'none') syncPathNow(file)
   }
 
   /** True when a database was served from this folder: its secret key is made after its first rows. */
@@ -125,6 +139,29 @@ export function createSqliteStore(folder: string, options: SqliteStoreOptions): 
       } finally {
         leaving.delete(name)
       }
+    },
+    async image(name) {
+      requireKnown(name)
+      return (await opened(name)).image()
+    },
+    async restore(name, image) {
+      requireKnown(name)
+      await close(name)
+      write(name, image)
+    },
+    async fork(name, image) {
+      requireDatabaseName(name)
+      if (existsSync(folderOf(name))) {
+        throw new SatchelError('CONFLICT', `The database ${name} exists already`)
+      }
+      makeFolder(folderOf(name))
+      write(name, image)
+      renewIdentity(fileOf(name))
+    },
+    async empty(name) {
+      requireKnown(name)
+      await close(name)
+      emptyFile(fileOf(name))
     },
     async [Symbol.asyncDispose]() {
       for (const name of Array.from(open.keys())) await close(name)

@@ -32,6 +32,8 @@ export interface Answering extends Disposable {
 /** The sockets of one database, whether it is open or not (protocol.md §5). */
 export interface Hub {
   readonly databaseId: string
+  /** ms; never goes back. */
+  now(): number
   connect(identity: string, caller: Caller | undefined): Session
   answering(identity: string, subject: string | null): Answering
   /** Hears the commits of the database, which was opened. */
@@ -40,6 +42,8 @@ export interface Hub {
   tick(): void
   /** Mutes all sockets: the database is gone. */
   end(): void
+  /** Closes all sockets: the rows of the database were replaced. */
+  drop(): void
   /** Hears no more commits. */
   detach(): void
   /** True when nothing has used it for a while. */
@@ -334,6 +338,7 @@ export function createHub(databaseId: string, context: HubContext): Hub {
 
   return {
     databaseId,
+    now,
     connect(identity, caller) {
       used = now()
       return new Session(own, identity, caller)
@@ -349,6 +354,9 @@ export function createHub(databaseId: string, context: HubContext): Hub {
     },
     tick,
     end,
+    drop() {
+      for (const session of sessions) session.drop()
+    },
     detach: () => stopHearing(),
     get isIdle() {
       return sessions.size === 0 && held.size === 0 && now() - used >= MINUTE

@@ -1,5 +1,4 @@
 import { createSteadyClock } from '../auth/steady-clock'
-import type { Clock } from '../clock'
 import type { Actor } from '../domain/access/actor'
 import { SECOND } from '../domain/value/time'
 import type { Host } from '../host/host'
@@ -20,25 +19,23 @@ export interface Live extends Disposable {
 
 export interface LiveOptions {
   readonly hosts: Hosts
-  readonly clock: Clock
   readonly report: (database: string, error: unknown) => void
 }
 
-export function createLive({ hosts, clock, report }: LiveOptions): Live {
-  // Tokens must end even when the system clock is set back.
-  const steady = createSteadyClock(clock)
-  const now = () => steady.now()
+export function createLive({ hosts, report }: LiveOptions): Live {
   const hubs = new Map<string, Hub>()
   const timer = setInterval(tick, SECOND)
   timer.unref()
 
-  function hubOf({ name, database }: Host): Hub {
+  function hubOf({ name, database, clock }: Host): Hub {
     const known = hubs.get(name)
     if (known?.databaseId === database.id) return known
     known?.detach()
+    // Tokens must end even when the system clock is set back.
+    const steady = createSteadyClock(clock)
     const hub = createHub(database.id, {
       open: async () => (hosts.findOpen(name) ?? (await hosts.open(name))).database,
-      now,
+      now: () => steady.now(),
       report: (error) => report(name, error),
     })
     hubs.set(name, hub)
@@ -63,11 +60,14 @@ export function createLive({ hosts, clock, report }: LiveOptions): Live {
       if (hub?.databaseId === database.id) hub.attach(database)
     },
     removed: (name) => hubs.get(name)?.end(),
+    restored: (name) => hubs.get(name)?.drop(),
   })
 
   return {
-    connect: (host, identity, actor) =>
-      hubOf(host).connect(identity, actor && callerOf(actor, now())),
+    connect(host, identity, actor) {
+      const hub = hubOf(host)
+      return hub.connect(identity, actor && callerOf(actor, hub.now()))
+    },
     answering: (host, identity, subject) => hubOf(host).answering(identity, subject),
     [Symbol.dispose]: () => clearInterval(timer),
   }

@@ -4,6 +4,7 @@ import { BLIND, type Sight } from './sight'
 /** A connected WebSocket: `send` gives -1 when the text waits in memory, and 0 when it was dropped. */
 export interface Socket {
   send(text: string): number
+  close(): void
 }
 
 /** The owner of a socket, told of its events. */
@@ -41,8 +42,9 @@ export interface Caller {
 
 /**
  * One socket of a client (protocol.md §5). Its state says what the client has and whether it waits for
- * a message; the hub decides what it gets. A socket is never closed from this side, because the client
- * would be back at once: one whose user may not listen any more is muted.
+ * a message; the hub decides what it gets. A socket is not closed from this side, because the client
+ * would be back at once: one whose user may not listen any more is muted. Only after a restore clients
+ * are to come back.
  */
 export class Session implements SocketOwner {
   /** What the client has; undefined before its first `ready`. */
@@ -107,6 +109,11 @@ export class Session implements SocketOwner {
     const isSoon = this.#spend()
     if (message['type'] === 'ready') this.#ready(message['rev'], message['realmSetHash'], isSoon)
     else if (message['type'] === 'ping' && isSoon && !this.isFull) this.send(PONG)
+  }
+
+  /** Closes the socket: its client connects again. */
+  drop(): void {
+    this.#socket?.close()
   }
 
   drained(): void {

@@ -27,12 +27,20 @@ function textOf(
 
 test('programs get one line, with the client on the start that made it', () => {
   const databases = [{ name: 'main', url: `${url}/main` }]
-  expect(JSON.parse(readyLine(server))).toEqual({ event: 'ready', url, databases })
+  expect(JSON.parse(readyLine(server))).toEqual({
+    event: 'ready',
+    url,
+    databases,
+    folder: resolve('data'),
+    pid: process.pid,
+  })
   expect(JSON.parse(readyLine({ ...server, client }))).toEqual({
     event: 'ready',
     url,
     databases,
     client,
+    folder: resolve('data'),
+    pid: process.pid,
   })
   expect(readyLine({ ...server, client })).not.toContain('\n')
 })

@@ -9,6 +9,7 @@ import { describeHandles } from './handles'
 import { describeTexts } from './texts'
 import { describeDuties } from './duties'
 import { describeErasure } from './erasure'
+import { describeImages } from './images'
 import { describeIntegrity } from './integrity'
 import { describeInvitations } from './invitations'
 import { describeLists } from './lists'
@@ -55,6 +56,7 @@ export function describeStore(name: string, openStore: OpenStore): void {
     describeRealms(openStore)
     describeErasure(openStore)
     describeIntegrity(openStore)
+    describeImages(openStore)
     describeRecords(openStore)
     describeUsers(openStore)
     describeUserLists(openStore)

@@ -13,6 +13,7 @@ function listenTo(owner: SocketOwner): readonly Message[] {
       messages.push(JSON.parse(text) as Message)
       return 1
     },
+    close() {},
   })
   return messages
 }
@@ -21,9 +22,9 @@ const READY = JSON.stringify({ type: 'ready', rev: '["unknown","1"]', realmSetHa
 
 test('a socket keeps no database open, and hears of it again when it is opened', async () => {
   await using server = setupHosts({ kept: 0 })
-  const { hosts, clock } = server
+  const { hosts } = server
   const reports: unknown[] = []
-  using live = createLive({ hosts, clock, report: (...report) => reports.push(report) })
+  using live = createLive({ hosts, report: (...report) => reports.push(report) })
   const owner = live.connect(await hosts.create('main'), 'one', actorFor(ALICE, 'my'))
   const messages = listenTo(owner)
   await until(() => hosts.findOpen('main') === undefined)
@@ -39,8 +40,8 @@ test('a socket keeps no database open, and hears of it again when it is opened',
 
 test('the sockets of a database that is removed are told, those of the next one are others', async () => {
   await using server = setupHosts()
-  const { hosts, clock } = server
-  using live = createLive({ hosts, clock, report: () => undefined })
+  const { hosts } = server
+  using live = createLive({ hosts, report: () => undefined })
   const connect = async () => {
     const host = hosts.findOpen('main') ?? (await hosts.create('main'))
     return listenTo(live.connect(host, 'one', actorFor(ALICE, 'my')))
@@ -56,8 +57,8 @@ test('the sockets of a database that is removed are told, those of the next one 
 
 test('changes are counted from a revision of before a restart', async () => {
   await using server = setupHosts({ kept: 0 })
-  const { hosts, clock } = server
-  using live = createLive({ hosts, clock, report: () => undefined })
+  const { hosts } = server
+  using live = createLive({ hosts, report: () => undefined })
   const realm = { realmId: 'rlmA', name: 'before', owner: ALICE.id }
   const first = await hosts.create('main')
   await administrator(first.database).put('realms', realm)

@@ -149,6 +149,7 @@ function connect(
       if (result !== 0) messages.push(JSON.parse(text) as Message)
       return result
     },
+    close() {},
   })
   return {
     messages,

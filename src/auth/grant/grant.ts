@@ -1,3 +1,4 @@
+import type { Clock } from '../../clock'
 import type { Mailer } from '../../domain/store/mailer'
 import type { Code } from '../../domain/store/credentials'
 import type { Database } from '../../domain/store/store'
@@ -35,6 +36,8 @@ export type Grant = (request: TokenRequest) => Promise<GrantAnswer>
 export interface GrantParts {
   readonly database: Database
   readonly clock: SteadyClock
+  /** The time of the machine, near which clients sign. */
+  readonly signatureClock: Clock
   readonly secretKey: Uint8Array
   readonly admission: Admission
   readonly issuer: Issuer

@@ -1,3 +1,4 @@
+import type { Clock } from '../../clock'
 import { requireActive } from '../../domain/access/actor'
 import { SatchelError } from '../../domain/value/error'
 import { randomToken } from '../../domain/value/id'
@@ -60,6 +61,8 @@ export interface Issuer {
 export interface IssuerParts {
   readonly database: Database
   readonly clock: SteadyClock
+  /** The time of the machine, which clients have too. */
+  readonly machine: Clock
   readonly keys: KeyRing
   readonly logins: LoginLog
   readonly admission: Admission
@@ -67,7 +70,7 @@ export interface IssuerParts {
 }
 
 export function createIssuer(parts: IssuerParts): Issuer {
-  const { database, clock, keys, logins, admission, limits } = parts
+  const { database, clock, machine, keys, logins, admission, limits } = parts
   const { issuer, audience } = audienceOf(database.id)
 
   return {
@@ -143,7 +146,7 @@ export function createIssuer(parts: IssuerParts): Issuer {
       claims: { ...claims, license: user === undefined ? 'ok' : licenseOf(user, clock.wall.now()) },
       accessToken,
       // By the clock of the machine, which the caller can compare with its own.
-      accessTokenExpiration: ends * SECOND - clock.lead,
+      accessTokenExpiration: ends * SECOND - clock.lead - (clock.wall.now() - machine.now()),
       ...(refreshToken === undefined ? {} : { refreshToken, refreshTokenExpiration: null }),
       ...(user === undefined ? { userType: 'client' } : describe(user, clock.wall.now())),
       userId: user?.id ?? clientId,

@@ -22,7 +22,7 @@ import { SECOND, DAY } from '../../domain/value/time'
  * Gives a new access token for a refresh token and a fresh signature with its private key
  * (protocol.md §2.4). The refresh token stays: the clients keep the one they logged in with.
  */
-export function refresh({ database, clock, issuer, limits }: GrantParts): Grant {
+export function refresh({ database, clock, signatureClock, issuer, limits }: GrantParts): Grant {
   const answers = createRecentAnswers(clock)
   const skew = limits.maxClockSkew * 1000
   let pruned = -Infinity
@@ -35,7 +35,7 @@ export function refresh({ database, clock, issuer, limits }: GrantParts): Grant 
       const standing = facts && (await findStanding(tx, facts))
       return { record, standing, isReplay: await isUsed(tx, proof) }
     })
-    requireFresh(proof, clock.wall.now(), skew)
+    requireFresh(proof, signatureClock.now(), skew)
     if (record === undefined || standing === undefined) throw refusal()
     if (standing.ends <= clock.now()) throw refusal()
     requireUsed(record, clock.wall.now())
@@ -60,14 +60,15 @@ export function refresh({ database, clock, issuer, limits }: GrantParts): Grant 
   ): Promise<TokenAnswer> {
     const { hash, timeStamp, token } = proof
     const now = clock.wall.now()
+    const signedBy = signatureClock.now()
     const isDue = now - pruned >= PRUNE_EVERY || now < pruned
     await database.write(async (tx) => {
       const isGone = (await tx.refreshTokens.find(hash)) === undefined
       if (isGone || (await isUsed(tx, proof))) throw refusal()
       await tx.refreshTokens.put({ ...record, lastUsed: Math.max(now, record.lastUsed) })
-      await tx.refreshTokens.recordUse(hash, timeStamp, now)
+      await tx.refreshTokens.recordUse(hash, timeStamp, signedBy)
       // A signature of the fastest accepted clock can be replayed until twice the skew.
-      if (isDue) await tx.refreshTokens.prune(now - IDLE, now - 2 * skew)
+      if (isDue) await tx.refreshTokens.prune(now - IDLE, signedBy - 2 * skew)
     })
     if (isDue) pruned = now
     return issuer.renew(token, record, user, scopes)

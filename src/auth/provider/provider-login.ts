@@ -91,7 +91,7 @@ export function createProviderLogins(parts: ProviderLoginParts): ProviderLogins 
       const redirect = await findRedirect(state.redirect, request.isDevelopment)
       try {
         const code = await complete(state, request)
-        return { location: answer(redirect, state, { code }) }
+        return { location: returnAddress(redirect, state, { code }) }
       } catch (error) {
         return failed(redirect, state, error)
       }
@@ -137,7 +137,8 @@ export function callbackAddress(address: string, provider: string): string {
 /** The parameters added to the query of the application's address (protocol.md §3.3). */
 const PARAMETER = 'dxc-auth'
 
-function answer(
+/** The address to which the browser returns with the outcome of a login. */
+export function returnAddress(
   redirect: URL,
   { id, provider }: Pick<LoginState, 'id' | 'provider'>,
   outcome: { readonly code: string } | { readonly error: string },
@@ -166,11 +167,11 @@ function failed(
 ): LoginStep {
   const code = error instanceof SatchelError ? error.code : 'INTERNAL'
   if (error instanceof SatchelError && ABOUT_THE_LOGIN.includes(code)) {
-    return { location: answer(redirect, state, { error: error.message }) }
+    return { location: returnAddress(redirect, state, { error: error.message }) }
   }
   const culprit = code === 'PROVIDER_FAILED' ? 'login provider' : 'server'
   const message = `The login failed: the ${culprit} could not complete it. Try again later`
-  return { location: answer(redirect, state, { error: message }), failure: error }
+  return { location: returnAddress(redirect, state, { error: message }), failure: error }
 }
 
 function requireProvider(state: LoginState, provider: string): void {

@@ -31,7 +31,7 @@ export async function receiveUpload(http: HttpContext, upload: Upload): Promise<
   const type = contentType(call)
   requireComplete(call.sent)
   const length = declaredLength(call.sent)
-  const room = await roomForBlob(host.database, actor, id, limits, http.clock.now())
+  const room = await roomForBlob(host.database, actor, id, limits, host.clock.now())
   if (length !== undefined && length > room.bytes) throw room.refuse()
   using held = new DisposableStack()
   held.use(await http.hosts.hold(host.name))
@@ -50,7 +50,7 @@ export async function receiveUpload(http: HttpContext, upload: Upload): Promise<
   const bytes = withTimeout(chunksOf(call.sent, length, count), timeout)
   await using arrival = await host.blobs.receive(bytes, room)
   const { hash, size } = arrival
-  const now = http.clock.now()
+  const now = host.clock.now()
   return await arrival.keep(() =>
     putBlob(host.database, actor, { id, hash, place: arrival.place, size, type, now }, limits),
   )

@@ -160,7 +160,7 @@ function tableHandlers(http: HttpContext, paths: TablePaths) {
       table: tableOf(call),
       beginOffload,
       limits: http.writeLimits,
-      now: http.clock.now(),
+      now: host.clock.now(),
     }
     const sendInvitation: SendInvitation = (tx, facts) =>
       host.invitations.send(tx, facts, call.sent.headers.get('origin'))
@@ -179,7 +179,7 @@ function tableHandlers(http: HttpContext, paths: TablePaths) {
         isArray,
         ...(key === undefined ? {} : { key }),
         ...(isArray && body.length > FEW ? { signal: call.sent.signal } : {}),
-        now: http.clock.now(),
+        now: host.clock.now(),
         rulesByTable: plan.table.builtIn ? rowRulesWith(sendInvitation) : ROW_RULES,
       })
       if (isMinimal) return answer(call, null, { status: 204, type: null })
@@ -216,7 +216,7 @@ function tableHandlers(http: HttpContext, paths: TablePaths) {
 
     remove: async ({ call, host, actor }: Authorised): Promise<Response> => {
       const [table, key] = [tableOf(call), keyOf(call)]
-      const now = http.clock.now()
+      const now = host.clock.now()
       const removal = { actor, view, table, key, now, rulesByTable: ROW_RULES }
       await removeObject(host.database, removal)
       return answer(call, null, { status: 204, type: null })

@@ -26,7 +26,7 @@ export function syncRoutes(http: HttpContext): AnyElysia {
     if (!isAnonymous) {
       requireScopes(actor, ['ACCESS_DB'])
       // Before the body is read, which may be large.
-      await host.database.read((tx) => requireWriter(tx, actor, http.clock.now()))
+      await host.database.read((tx) => requireWriter(tx, actor, host.clock.now()))
     }
     // A large body, or a first sync that waits for others, takes longer.
     call.setIdleTimeout(0)
@@ -61,7 +61,7 @@ export function syncRoutes(http: HttpContext): AnyElysia {
     const sendInvitation: SendInvitation = (tx, facts) =>
       host.invitations.send(tx, facts, call.sent.headers.get('origin'))
     return await patiently(isFirst, async () => {
-      const now = http.clock.now()
+      const now = host.clock.now()
       const rulesByTable = rowRulesWith(sendInvitation)
       const limits = http.writeLimits
       const report = (damage: SatchelError) => http.failure(call.id, damage)

@@ -20,7 +20,7 @@ export function userRoutes(http: HttpContext): AnyElysia {
       async ({ call, host, actor }) => {
         const query = parseUserQuery(call.query)
         await host.authority.settleLogins()
-        const list = await listUsers(host.database, actor, query, http.clock.now())
+        const list = await listUsers(host.database, actor, query, host.clock.now())
         return answer(call, JSON.stringify(list))
       },
       { scopes: READ, parse: 'none', detail: { operationId: 'listUsers' } },
@@ -31,7 +31,7 @@ export function userRoutes(http: HttpContext): AnyElysia {
         const id = foldUserId(segment(call, 2))
         if (id !== actor.subject) requireScopes(actor, READ)
         await host.authority.settleLogins()
-        const user = await getUser(host.database, actor, id, http.clock.now())
+        const user = await getUser(host.database, actor, id, host.clock.now())
         return answer(call, JSON.stringify(user))
       },
       { scopes: OWN, parse: 'none', detail: { operationId: 'getUser' } },
@@ -41,7 +41,7 @@ export function userRoutes(http: HttpContext): AnyElysia {
       ({ call, host, actor }) =>
         http.bodies.json(call, host, async (body) => {
           const changes = readUserChanges(body)
-          const users = await writeUsers(host.database, actor, changes, http.clock.now())
+          const users = await writeUsers(host.database, actor, changes, host.clock.now())
           return answer(call, JSON.stringify(Array.isArray(body) ? users : users[0]))
         }),
       { scopes: WRITE, parse: 'none', detail: { operationId: 'writeUsers' } },
@@ -50,7 +50,7 @@ export function userRoutes(http: HttpContext): AnyElysia {
       '/:database/users/:user',
       async ({ call, host, actor }) => {
         const id = foldUserId(segment(call, 2))
-        const now = http.clock.now()
+        const now = host.clock.now()
         const isOwn = id === actor.subject
         if (!isOwn) requireScopes(actor, WRITE)
         await host.database.write(async (tx) => {

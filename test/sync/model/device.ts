@@ -265,6 +265,7 @@ export function createDevice(server: ModelServer, person: Person, name: string) 
           if (session === opened) inbox.push(JSON.parse(text) as Message)
           return 1
         },
+        close() {},
       })
       ready()
     },

@@ -1,0 +1,88 @@
+import { SatchelError } from '../domain/value/error'
+import { SECOND } from '../domain/value/time'
+import type { DataFolder } from '../host/data-folder'
+import type { Testing } from '../host/test-mode'
+import { type Fields, flag, onFolder, optional, text, type Values } from './operation'
+
+/** The operations of test mode, each also at `/<database>/_test/…` (promises.md 43). */
+export const testOperations = {
+  /** The id of a new snapshot. */
+  'test.snapshot': onTested({}, ({ testing, database }) => testing.snapshot(database)),
+
+  'test.restore': onTested({ id: text }, async ({ testing, database }, { id }) => {
+    await testing.restore(database, id)
+    return {}
+  }),
+
+  'test.forget': onTested({ id: text }, async ({ testing, database }, { id }) => {
+    testing.removeSnapshot(database, id)
+    return {}
+  }),
+
+  'test.fork': onTested({ id: text }, async ({ testing, database, folder }, { id }) => {
+    const name = await testing.fork(database, id)
+    return { name, url: folder.url(name) }
+  }),
+
+  'test.reset': onTested({}, async ({ testing, database }) => {
+    await testing.reset(database)
+    return {}
+  }),
+
+  /** `wait` is in ms; the mails come newest first. */
+  'test.mail': onTested(
+    { to: optional(text), after: optional(text), wait: optional(wait) },
+    async ({ testing, database }, { to, after, wait }) => ({
+      mails: await testing.mailbox(database).find(to, after, wait ?? 0),
+    }),
+  ),
+
+  'test.login': onTested(
+    { email: text, name: optional(text), publicKey: optional(text), page: optional(text) },
+    ({ testing, database }, order) => testing.login(database, order),
+  ),
+
+  'test.clock': onTested(
+    { advance: optional(text), set: optional(text), freeze: optional(flag) },
+    async ({ testing, database }, change) => {
+      const { now, isFrozen } = await testing.clock(database, change)
+      return { now: new Date(now).toISOString(), frozen: isFrozen }
+    },
+  ),
+}
+
+interface Tested {
+  readonly testing: Testing
+  readonly database: string
+  readonly folder: DataFolder
+}
+
+/** An operation on a database of a server in test mode. Running it throws `CONFLICT` on any other. */
+function onTested<F extends Fields, Output>(
+  fields: F,
+  run: (tested: Tested, input: Values<F>) => Promise<Output>,
+) {
+  return onFolder({ database: text, ...fields }, async (folder, input) => {
+    const { testing } = folder
+    if (testing === undefined) {
+      throw new SatchelError(
+        'CONFLICT',
+        'This server does not run in test mode: start it with satchel serve --memory --test',
+      )
+    }
+    const { database, ...rest } = input as Values<F> & { readonly database: string }
+    // Throws for an unknown name.
+    await folder.hosts.open(database)
+    return await run({ testing, database, folder }, rest as unknown as Values<F>)
+  })
+}
+
+const LONGEST_WAIT = 60 * SECOND
+
+/** `5s` or `250ms`, or a number of ms. */
+function wait(value: unknown, name: string): number {
+  const [, count, unit] = /^(\d{1,6})(ms|s)$/.exec(String(value)) ?? []
+  const ms = typeof value === 'number' ? value : Number(count) * (unit === 's' ? SECOND : 1)
+  if (ms >= 0 && ms <= LONGEST_WAIT) return ms
+  throw new SatchelError('INVALID_REQUEST', `${name} must be a time of at most 60s, such as 5s`)
+}

@@ -1,0 +1,77 @@
+import type { TokenAnswer } from '../auth/grant/issuer'
+import type { Message } from '../mail/message'
+import type { Host, TestDoubles } from './host'
+import type { Hosts } from './hosts'
+
+/** Test mode (`--test`): what tests may do with the databases of this server. */
+export interface Testing extends TestDoubles {
+  /** The bearer token of all that is below. */
+  readonly token: string
+  /** Called once when the server has its databases; `seed` fills a database with its first rows. */
+  served(hosts: Hosts, seed: (host: Host) => Promise<void>): void
+  /** Notes the database as it is now as the state to which `reset` returns; it has its seed. */
+  begin(host: Host): Promise<void>
+  snapshot(database: string): Promise<{ readonly id: string }>
+  /** Throws `UNKNOWN_OBJECT`. */
+  restore(database: string, id: string): Promise<void>
+  removeSnapshot(database: string, id: string): void
+  /** Makes a database with an identity of its own; returns its name. */
+  fork(database: string, id: string): Promise<string>
+  /**
+   * Keeps the schema, the clients, keys, origins and settings of the database, empties the rest and
+   * applies the seed again. Snapshots stay.
+   */
+  reset(database: string): Promise<void>
+  mailbox(database: string): Mailbox
+  login(database: string, login: LoginOrder): Promise<TokenAnswer & { readonly url?: string }>
+  /** The time of the database, ms, which `change` changes first. */
+  clock(database: string, change: ClockChange): Promise<{ now: number; isFrozen: boolean }>
+}
+
+/** A login without a mail. */
+export interface LoginOrder {
+  readonly email: string
+  readonly name: string | null
+  /** PEM; when given, the answer has a refresh token. */
+  readonly publicKey: string | null
+  /** A page of the application: the answer has the address with which the page is logged in. */
+  readonly page: string | null
+}
+
+/** A change of a clock as a test asks for it; absent fields change nothing. */
+export interface ClockChange {
+  /** A duration: `31d`, `1h30m`, `-2m`. */
+  readonly advance: string | null
+  /** A time, as ISO 8601. */
+  readonly set: string | null
+  /** True stops the clock, false lets it run on. */
+  readonly freeze: boolean | null
+}
+
+/** A mail as tests read it. */
+export interface KeptMail {
+  readonly id: string
+  readonly to: string
+  readonly kind: string
+  readonly subject: string
+  /** The one-time code; null in other mails. */
+  readonly otp: string | null
+  /** The link of the mail; null when it has none. */
+  readonly link: string | null
+  readonly text: string
+  readonly html: string
+}
+
+/** The mails of one database, in memory. */
+export interface Mailbox {
+  /** Oldest first. */
+  readonly mails: readonly KeptMail[]
+  keep(message: Message): void
+  /** Replaces all mails, for a snapshot or a reset. */
+  replace(mails: readonly KeptMail[]): void
+  /**
+   * The mails to this address, or to all, that came after the mail `after`, newest first. While there is
+   * none it waits for one, up to `wait` ms of real time.
+   */
+  find(to: string | null, after: string | null, wait: number): Promise<readonly KeptMail[]>
+}

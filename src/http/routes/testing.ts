@@ -1,0 +1,115 @@
+import { JSON_LIMITS, parseJson } from '../../domain/json/scan'
+import type { Awaitable } from '../../domain/store/records'
+import { SatchelError } from '../../domain/value/error'
+import { sameSecret } from '../../domain/value/secret'
+import { isRecord } from '../../domain/value/value'
+import { isLoopback, isPublicAddress, isIPv4, isIPv6 } from '../../net/networks'
+import { describeTestRoutes, TEST_ROUTES, type TestRoute } from '../../openapi/testing'
+import { answer } from '../answer'
+import { bearerToken } from '../bearer'
+import { type Call, segment } from '../call'
+import type { HttpContext } from '../context'
+
+/** The parts of the addresses for tests, which exist only in test mode (promises.md 43). */
+export interface TestMode {
+  /** The bearer token that their callers present. */
+  readonly token: string
+  /** True when the token came from a file: other machines of a private network may call. */
+  readonly isShared: boolean
+  /** Runs `test.<name>` of the control table; throws what it throws. */
+  perform(name: string, input: unknown): Promise<unknown>
+}
+
+/** Answers a call of an address for tests; undefined for all other calls. */
+export type AnswerTest = (http: HttpContext, call: Call) => Awaitable<Response> | undefined
+
+/** The second segment of their paths. */
+const SEGMENT = '_test'
+
+/** These are no routes of the router, so the normal description of the interface does not have them. */
+export function createTestRoutes(mode: TestMode): AnswerTest {
+  return (http, call) => (call.segments[2] === SEGMENT ? respond(http, call) : undefined)
+
+  async function respond(http: HttpContext, call: Call): Promise<Response> {
+    requireOwnMachine(http, call)
+    requireToken(call)
+    const [name, id] = [segment(call, 2), segment(call, 3)]
+    if (call.method === 'GET' && name === 'openapi') {
+      return answer(call, JSON.stringify(describeTestRoutes(http.version)))
+    }
+    const { operation } = findRoute(call, name, id)
+    const input = call.method === 'GET' ? queryOf(call) : await bodyOf(http, call)
+    // A wait of a minute is longer than the idle timeout.
+    call.setIdleTimeout(LONGEST_IDLE)
+    const given = { ...input, ...(id === '' ? {} : { id }), database: segment(call, 0) }
+    return answer(call, JSON.stringify(await mode.perform(operation, given)), {
+      headers: { 'Cache-Control': 'no-store' },
+    })
+  }
+
+  /** Throws `ORIGIN_NOT_ALLOWED`: a page, or a name that leads to this machine, may not call. */
+  function requireOwnMachine(http: HttpContext, { sent }: Call): void {
+    const origin = sent.headers.get('origin')
+    const { hostname } = new URL(sent.url)
+    const isOwnName = isLoopback(bare(hostname)) || (mode.isShared && isPrivate(bare(hostname)))
+    if (isOwnName && (origin === null || http.origins.own.has(origin))) return
+    throw new SatchelError(
+      'ORIGIN_NOT_ALLOWED',
+      'The addresses for tests are called by programs on this machine, by its loopback address',
+    )
+  }
+
+  /** Throws `INVALID_TOKEN`. */
+  function requireToken({ sent }: Call): void {
+    const given = sent.headers.get('authorization')
+    if (given !== null && sameSecret(bearerToken(given), mode.token)) return
+    throw new SatchelError(
+      'INVALID_TOKEN',
+      'The addresses for tests need the test token of the ready line: Authorization: Bearer <token>',
+    )
+  }
+}
+
+async function bodyOf(
+  http: HttpContext,
+  { sent }: Call,
+): Promise<Readonly<Record<string, unknown>>> {
+  const text = await http.bodies.text(sent, LONGEST_BODY)
+  const body = text === '' ? {} : parseJson(text, JSON_LIMITS)
+  if (isRecord(body)) return body
+  throw new SatchelError('INVALID_REQUEST', 'The body must be a JSON object')
+}
+
+/** Seconds. */
+const LONGEST_IDLE = 120
+const LONGEST_BODY = 256 * 1024
+
+function findRoute(call: Call, name: string, id: string): TestRoute {
+  const parts = call.segments.length - 3
+  const path = id === '' ? name : `${name}/:id`
+  const known = parts > 2 ? [] : TEST_ROUTES.filter((route) => route.path === path)
+  const route = known.find(({ method }) => method === call.method)
+  if (route !== undefined) return route
+  if (known.length === 0) {
+    throw new SatchelError(
+      'UNKNOWN_ROUTE',
+      'There is no address for tests here: see /<database>/_test/openapi',
+    )
+  }
+  const methods = known.map(({ method }) => method).join(' or ')
+  throw new SatchelError('METHOD_NOT_ALLOWED', `${call.method} is not allowed here: use ${methods}`)
+}
+
+function queryOf({ query }: Call): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(new URLSearchParams(query))
+}
+
+function bare(hostname: string): string {
+  return hostname.replace(/^\[(.*)\]$/, '$1')
+}
+
+/** A private address, or the name of a service in a network of containers, which has no dot. */
+function isPrivate(hostname: string): boolean {
+  if (isIPv4(hostname) || isIPv6(hostname)) return !isPublicAddress(hostname)
+  return /^[a-z\d_-]+$/i.test(hostname)
+}

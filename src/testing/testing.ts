@@ -1,0 +1,244 @@
+import { issueCode } from '../auth/grant/authorization-code'
+import { returnAddress } from '../auth/provider/provider-login'
+import type { Clock } from '../clock'
+import { listOrigins } from '../domain/database/origin'
+import { requireRedirect } from '../domain/database/redirect'
+import type { BlobStore } from '../domain/store/blob-store'
+import type { DatabaseImage, ReadTx } from '../domain/store/store'
+import { requireEmail } from '../domain/value/email'
+import { quoted, SatchelError } from '../domain/value/error'
+import { randomToken } from '../domain/value/id'
+import { newSecret } from '../domain/value/secret'
+import type { Host } from '../host/host'
+import type { Hosts } from '../host/hosts'
+import type { KeptMail, Mailbox, Testing } from '../host/test-mode'
+import { changeClock, clockAt, type ClockState, type MovableClock, REAL_TIME } from './clock'
+import { createMailbox } from './mailbox'
+
+/** The test state of one database. */
+interface Bench {
+  clock: MovableClock
+  readonly mailbox: Mailbox
+  readonly snapshots: Map<string, Snapshot>
+  base: Base | undefined
+  /** True when `reset` applies the seed. */
+  isSeeded: boolean
+}
+
+interface Snapshot {
+  readonly image: DatabaseImage
+  readonly clock: ClockState
+  readonly mails: readonly KeptMail[]
+  /** The places of all blobs at the time: their bytes stay while the snapshot does. */
+  readonly places: ReadonlySet<string>
+}
+
+/** A state to return to, as long as `kept` is what it was. */
+interface Base {
+  readonly snapshot: Snapshot
+  /** Everything that `reset` keeps. */
+  readonly kept: string
+}
+
+/** So many snapshots may be kept for each database: they are in memory. */
+const MOST_SNAPSHOTS = 100
+
+export function createTesting(machine: Clock, token: string): Testing {
+  const benches = new Map<string, Bench>()
+  let hosts: Hosts
+  let seed: (host: Host) => Promise<void>
+
+  function benchOf(database: string): Bench {
+    const known = benches.get(database)
+    if (known !== undefined) return known
+    const bench: Bench = {
+      clock: clockAt(machine, REAL_TIME),
+      mailbox: createMailbox(),
+      snapshots: new Map(),
+      base: undefined,
+      isSeeded: false,
+    }
+    benches.set(database, bench)
+    return bench
+  }
+
+  async function takeSnapshot({ name, authority, blobs }: Host): Promise<Snapshot> {
+    await authority.settleLogins()
+    const { clock, mailbox } = benchOf(name)
+    const places = new Set<string>()
+    for await (const place of blobs.list()) places.add(place)
+    const image = await hosts.image(name)
+    return { image, clock: clock.state, mails: mailbox.mails, places }
+  }
+
+  async function restoreTo(database: string, snapshot: Snapshot): Promise<Host> {
+    const bench = benchOf(database)
+    const host = await hosts.restore(database, snapshot.image, () => {
+      // A clock of its own: steady clocks that began at another time must not go on.
+      bench.clock = clockAt(machine, snapshot.clock)
+    })
+    bench.mailbox.replace(snapshot.mails)
+    return host
+  }
+
+  function getSnapshot(database: string, id: string): Snapshot {
+    const snapshot = benchOf(database).snapshots.get(id)
+    if (snapshot !== undefined) return snapshot
+    throw new SatchelError(
+      'UNKNOWN_OBJECT',
+      `There is no snapshot ${quoted(id)} of the database ${database}`,
+    )
+  }
+
+  async function begin(host: Host): Promise<void> {
+    const bench = benchOf(host.name)
+    bench.isSeeded = true
+    bench.base = await takeBase(host)
+  }
+
+  async function takeBase(host: Host): Promise<Base> {
+    return { snapshot: await takeSnapshot(host), kept: await keptOf(host) }
+  }
+
+  /** Moves to a time before the present one: everything that has seen the present is opened again. */
+  async function goBack(host: Host, state: ClockState): Promise<void> {
+    const time = state.frozen ?? machine.now() + state.offset
+    await host.authority.settleLogins()
+    await host.database.write((tx) => tx.time.reset(time))
+    await restoreTo(host.name, { ...(await takeSnapshot(host)), clock: state })
+  }
+
+  return {
+    token,
+    clockOf: (database) => benchOf(database).clock,
+    keepMail: (database, message) => benchOf(database).mailbox.keep(message),
+    blobsOf: (database, blobs) => pinned(blobs, benchOf(database)),
+    served(served, seeding) {
+      hosts = served
+      seed = seeding
+      hosts.watch({
+        opened() {},
+        restored() {},
+        removed: (name) => benches.delete(name),
+      })
+    },
+    begin,
+
+    async snapshot(database) {
+      const { snapshots } = benchOf(database)
+      if (snapshots.size >= MOST_SNAPSHOTS) {
+        throw new SatchelError(
+          'CONFLICT',
+          `There are ${MOST_SNAPSHOTS} snapshots of this database already: delete some`,
+        )
+      }
+      const id = randomToken(9)
+      snapshots.set(id, await takeSnapshot(await hosts.open(database)))
+      return { id }
+    },
+
+    async restore(database, id) {
+      await restoreTo(database, getSnapshot(database, id))
+    },
+
+    removeSnapshot(database, id) {
+      getSnapshot(database, id)
+      benchOf(database).snapshots.delete(id)
+    },
+
+    async fork(database, id) {
+      const snapshot = getSnapshot(database, id)
+      const name = `${database.slice(0, 40)}-${crypto.randomUUID().slice(0, 8)}`
+      const bench = benchOf(name)
+      bench.clock = clockAt(machine, snapshot.clock)
+      bench.isSeeded = benchOf(database).isSeeded
+      await hosts.fork(database, name, snapshot.image)
+      return name
+    },
+
+    async reset(database) {
+      const host = await hosts.open(database)
+      const bench = benchOf(database)
+      const { base } = bench
+      if (base !== undefined && base.kept === (await keptOf(host))) {
+        await restoreTo(database, base.snapshot)
+        return
+      }
+      const emptied = await hosts.empty(database, () => {
+        bench.clock = clockAt(machine, REAL_TIME)
+      })
+      bench.mailbox.replace([])
+      if (bench.isSeeded) await seed(emptied)
+      bench.base = await takeBase(emptied)
+    },
+
+    mailbox: (database) => benchOf(database).mailbox,
+
+    async login(database, order) {
+      const { authority, database: store } = await hosts.open(database)
+      const email = requireEmail(order.email)
+      const person = { id: email, email, name: order.name ?? email }
+      const newCode = () => store.write((tx) => issueCode(tx, person, authority.clock.now()))
+      const redirect = order.page === null ? undefined : await findPage(store, order.page)
+      const answer = await authority.grant({
+        parameters: {
+          grant_type: 'authorization_code',
+          code: await newCode(),
+          ...(order.publicKey === null ? {} : { public_key: order.publicKey }),
+        },
+        authorization: null,
+      })
+      if (answer.type !== 'tokens') throw new Error('a login code gives tokens')
+      if (redirect === undefined) return answer
+      const state = { id: newSecret(), provider: 'test' }
+      return { ...answer, url: returnAddress(redirect, state, { code: await newCode() }) }
+    },
+
+    async clock(database, change) {
+      const host = await hosts.open(database)
+      const { clock } = benchOf(database)
+      const before = clock.now()
+      const state = changeClock(machine, clock.state, change)
+      if ((state.frozen ?? machine.now() + state.offset) < before) {
+        await goBack(host, state)
+      } else {
+        clock.state = state
+        // These have timers of real time.
+        await host.blobKeeper.collect()
+      }
+      const moved = benchOf(database).clock
+      return { now: moved.now(), isFrozen: moved.state.frozen !== null }
+    },
+  }
+}
+
+/** Everything of a database that `reset` keeps. */
+async function keptOf({ database }: Host): Promise<string> {
+  const kept = await database.read(async (tx) => [
+    await tx.tables.list(),
+    await tx.clients.list(),
+    await tx.keys.list(),
+    await tx.origins.list(),
+    await tx.settings.list(),
+    await tx.providers.list(),
+  ])
+  return JSON.stringify(kept)
+}
+
+async function findPage(database: Host['database'], page: string): Promise<URL> {
+  const listed = await database.read((tx: ReadTx) => listOrigins(tx))
+  return requireRedirect(page, { listed, isDevelopment: true })
+}
+
+/** The same blobs, but bytes that a snapshot needs are not removed. */
+function pinned(blobs: BlobStore, bench: Bench): BlobStore {
+  const isPinned = (place: string) =>
+    bench.base?.snapshot.places.has(place) === true ||
+    [...bench.snapshots.values()].some(({ places }) => places.has(place))
+  return {
+    ...blobs,
+    async remove(place) {
+      if (!isPinned(place)) await blobs.remove(place)
+    },
+  }
+}
