@@ -48,7 +48,7 @@ export const SETTINGS = {
     null,
     file,
     'file',
-    'declare the tables of a schema file in the first database, or import an export file, at every start',
+    'declare the tables of this schema file, or of the schema in an import file, at every start',
   ),
   seed: setting<string | null>(
     null,
