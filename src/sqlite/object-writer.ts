@@ -40,16 +40,13 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
     const removed: RowEntries[] = []
     const added: RowEntries[] = []
     const rows = inTurns(unit, puts, (put) => {
-      if (put.previous === undefined) {
-        added.push({ seq: insert(context, unit, table, put, now), entries: put.entries })
-        return
+      const { previous, previousTraces, entries } = put
+      const seq = previous?.seq ?? insert(context, unit, table, put, now)
+      if (previous !== undefined) update(context, unit, table, put, previous, now)
+      if (previousTraces !== undefined && !isNone(previousTraces.entries)) {
+        removed.push({ seq, entries: previousTraces.entries })
       }
-      const { seq } = put.previous
-      update(context, unit, table, put, put.previous, now)
-      if (put.previousTraces !== undefined) {
-        removed.push({ seq, entries: put.previousTraces.entries })
-      }
-      added.push({ seq, entries: put.entries })
+      if (!isNone(entries)) added.push({ seq, entries })
     })
     // In this order, because an entry of both is there afterwards.
     return andThen(rows, () =>
@@ -64,7 +61,7 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
     if (seq === undefined) return false
     if (table.builtIn) touchRow(unit, table, put.key, [put.realm])
     const { entries } = put
-    if (Array.isArray(entries) && entries.length === 0) return true
+    if (isNone(entries)) return true
     return andThen(putEntries(context, [{ seq, entries }]), () => true)
   }
 
@@ -96,6 +93,11 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
   erase(realm: RealmRef, limit: number, tracesOf: (table: Table, value: string) => Traces) {
     return erase(this.context, realm, limit, tracesOf)
   }
+}
+
+/** Most objects are in no index: nothing is made for each of them. */
+function isNone(entries: Iterable<IndexEntry>): boolean {
+  return Array.isArray(entries) && entries.length === 0
 }
 
 /** Entries of the row at a position. */

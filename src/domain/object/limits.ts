@@ -65,7 +65,12 @@ export function requireFewLevels({ object, text }: Draft, { maxDepth }: WriteLim
 
 function isWithin(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return true
-  return levels > 0 && Object.values(value).every((member) => isWithin(member, levels - 1))
+  if (levels === 0) return false
+  for (const member of Object.values(value)) {
+    const isFlat = typeof member !== 'object' || member === null
+    if (!isFlat && !isWithin(member, levels - 1)) return false
+  }
+  return true
 }
 
 /**

@@ -1,14 +1,15 @@
 import { formatStamps, stampReplacement } from '../object/stamps'
 import { replacementOf, stored, storedTraces, tracesOf } from '../object/traces'
-import { type Placement, type RowRules, rulesOf } from '../object/writing'
+import { type Placement, type RowRules, type Writing, rulesOf } from '../object/writing'
 import { ensureOwnerRow } from '../rows/owner-row'
 import type { ObjectPut, ObjectRemoval, TimedObject } from '../store/objects'
-import type { RealmRef } from '../store/realms'
+import type { Realm, RealmRef } from '../store/realms'
+import { andThen, type Awaitable } from '../store/records'
 import type { Table } from '../store/tables'
 import type { SatchelError } from '../value/error'
 import { FULL } from '../value/permission'
 import { changedProperties } from '../value/value'
-import { type Execution, type OwnedRealm, writingOf, writtenKey } from './execution'
+import { type Execution, type OwnedRealm, writingOf } from './execution'
 import { isRejection, judgePut, judgeRefs, judgeRemoval, judgeSize } from './judge'
 import type { RowState } from './merge'
 import { disappoint } from './operations'
@@ -103,9 +104,9 @@ async function namedRealm({ tx }: Execution, { state }: Row): Promise<RealmRef |
 /** Puts a row of a built-in table. Undefined when the stored row stands as it is. */
 async function putRuled(run: Execution, row: Row, kept: Kept): Promise<Placement | undefined> {
   const { tx, push } = run
-  const settled = await settle(run, row, kept)
-  if (settled === undefined) return undefined
   const writing = writingOf(run, row.table)
+  const settled = await settle(run, row, kept, writing)
+  if (settled === undefined) return undefined
   const rules = rulesOf(writing.rulesByTable, row.table)
   if (settled === 'removed') {
     if (row.before !== undefined) await removeRuled(run, row, true)
@@ -144,7 +145,7 @@ export async function writePlain(
   refused?: (row: Row, refusal: SatchelError) => void,
 ): Promise<void> {
   const { tx, push } = run
-  const writing = writingOf(run, table)
+  const writing = { ...writingOf(run, table), knownRealms: new Map<string, Realm>() }
   let puts: ObjectPut[] = []
   let removals: ObjectRemoval[] = []
   const flush = async () => {
@@ -155,11 +156,16 @@ export async function writePlain(
   }
   for (const row of rows) {
     if (isPut(row)) {
-      const settled = await settle(run, row, kept).catch((error: unknown) => {
+      let settled: Settled
+      try {
+        // A promise for each row would cost as much as the row.
+        const settling = settle(run, row, kept, writing)
+        settled = settling instanceof Promise ? await settling : settling
+      } catch (error) {
         if (refused === undefined || !isRejection(error)) throw error
         refused(row, error)
-        return undefined
-      })
+        settled = undefined
+      }
       if (settled === 'removed') {
         if (row.before !== undefined) removals.push(removalOf(row))
         noteWritten(run, row)
@@ -168,7 +174,8 @@ export async function writePlain(
         noteWritten(run, row)
       }
     } else if (row.before !== undefined) {
-      await judgeRemoval(writing, row.before)
+      const judging = judgeRemoval(writing, row.before)
+      if (judging instanceof Promise) await judging
       removals.push(removalOf(row))
       noteWritten(run, row)
     }
@@ -183,28 +190,32 @@ export async function writePlain(
  * The place of a row that is put, judged and with the kept operations of others applied; undefined
  * when the stored row stands, `removed` when one of those operations removes it.
  */
-async function settle(
-  run: Execution,
-  row: Row,
-  kept: Kept,
-): Promise<Placement | 'removed' | undefined> {
+type Settled = Placement | 'removed' | undefined
+
+function settle(run: Execution, row: Row, kept: Kept, writing: Writing): Awaitable<Settled> {
   const { table, before, state } = row
   if (state.kind !== 'row') return undefined
-  const writing = writingOf(run, table)
   if (before !== undefined && isUnchanged(state, before)) return undefined
-  const own = await judgePut(writing, row, state.object, before)
-  if (own === undefined) {
-    disappoint(run, row)
-    return undefined
-  }
-  if (run.push.limits !== undefined) judgeSize(own, table, run.push.limits)
-  await judgeRefs(writing, own)
-  if (!(await replay(run, row, own.realm.ref, kept))) return own
+  return andThen(judgePut(writing, row, state.object, before), (own) => {
+    if (own === undefined) {
+      disappoint(run, row)
+      return undefined
+    }
+    if (run.push.limits !== undefined) judgeSize(own, table, run.push.limits)
+    return andThen(judgeRefs(writing, own), () =>
+      andThen(replay(run, row, own.realm.ref, kept), (isReplayed) =>
+        isReplayed ? settleReplayed(run, row, writing) : own,
+      ),
+    )
+  })
+}
+
+function settleReplayed(run: Execution, row: Row, writing: Writing): Awaitable<Settled> {
   disappoint(run, row)
-  const replayed: RowState = row.state
-  if (replayed.kind !== 'row') return 'removed'
+  const { state, before } = row
+  if (state.kind !== 'row') return 'removed'
   // The rights of the actor count for what the actor did.
-  return judgePut({ ...writing, isGlobal: true }, row, replayed.object, before)
+  return judgePut({ ...writing, isGlobal: true }, row, state.object, before)
 }
 
 /** Every write to it was too late. */
@@ -247,7 +258,7 @@ function removalOf({ table, before }: Row): ObjectRemoval {
 
 function noteWritten({ tx, written, names }: Execution, { table, key, base }: Row): void {
   const revision = tx.unitRevision()
-  written.set(writtenKey(table, key), revision)
+  written.set(table, key, revision)
   if (names.named.get(table.name)?.has(key) !== true) return
   names.note(table.name, key, {
     base,

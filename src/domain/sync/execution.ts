@@ -54,35 +54,39 @@ export interface Execution {
   readonly candidates: Candidates | undefined
   /** The realms whose owners need a row of `members` in the end. */
   readonly owned: OwnedRealm[]
-  /** The revision in which this request last wrote a row, by table and key. */
+  /** The revision in which this request last wrote a row. */
   readonly written: WrittenRows
 }
 
-/** The revisions in which a request wrote rows, by `writtenKey`. */
+/** The revisions in which a request wrote rows. */
 export interface WrittenRows {
-  get(key: string): number | undefined
-  set(key: string, revision: number): void
-  /** Takes over those of a part that has succeeded. */
+  get(table: Table, key: string): number | undefined
+  set(table: Table, key: string, revision: number): void
+  /** Takes over those of a part that has succeeded, and that nobody uses afterwards. */
   append(part: WrittenRows): void
-  /** Those of this part alone. */
-  readonly own: ReadonlyMap<string, number>
+  /** Those of this part alone, by table number and key. */
+  readonly own: ReadonlyMap<number, Map<string, number>>
 }
 
 /** Begins a part, which reads through to those that were written `before` it. */
 export function createWrittenRows(before?: WrittenRows): WrittenRows {
-  const own = new Map<string, number>()
+  const own = new Map<number, Map<string, number>>()
   return {
-    get: (key) => own.get(key) ?? before?.get(key),
-    set: (key, revision) => void own.set(key, revision),
+    get: (table, key) => own.get(table.number)?.get(key) ?? before?.get(table, key),
+    set(table, key, revision) {
+      const rows = own.get(table.number)
+      if (rows === undefined) own.set(table.number, new Map([[key, revision]]))
+      else rows.set(key, revision)
+    },
     append(part) {
-      for (const [key, revision] of part.own) own.set(key, revision)
+      for (const [table, added] of part.own) {
+        const rows = own.get(table)
+        if (rows === undefined) own.set(table, added)
+        else for (const [key, revision] of added) rows.set(key, revision)
+      }
     },
     own,
   }
-}
-
-export function writtenKey(table: Table, key: string): string {
-  return `${table.number} ${key}`
 }
 
 /** The place of an operation on a row in time (rule 1 of merging). */
@@ -102,7 +106,7 @@ export function originOf(run: Execution, operation: Operation, row: Row): Origin
 
 /** True when nobody else has changed or removed the row after this base; without one, ever. */
 export function isSeen({ written }: Execution, row: Row, base: number | undefined): boolean {
-  return row.latest <= (base ?? 0) || row.latest === written.get(writtenKey(row.table, row.key))
+  return row.latest <= (base ?? 0) || row.latest === written.get(row.table, row.key)
 }
 
 export function writingOf({ tx, push, access }: Execution, table: Table): Writing {

@@ -10,6 +10,7 @@ import {
 import { place } from '../object/placement'
 import { type Placement, type Writing, rulesOf } from '../object/writing'
 import type { TimedObject } from '../store/objects'
+import { andThen, type Awaitable } from '../store/records'
 import type { Table } from '../store/tables'
 import { SatchelError, quoted } from '../value/error'
 import { keyOf, requireIdText } from '../value/key'
@@ -21,23 +22,22 @@ import type { Row } from './overlay'
  * `previous` is the row before the transaction. Undefined when the stored row stands as it is.
  * Throws as `putDrafts`.
  */
-export async function judgePut(
+export function judgePut(
   writing: Writing,
   { table, key, isTaken }: Pick<Row, 'table' | 'key' | 'isTaken'>,
   object: WireObject,
   previous: TimedObject | undefined,
-): Promise<Placement | undefined> {
+): Awaitable<Placement | undefined> {
   if (isTaken) throw refuseInvisible(writing)
   const rules = rulesOf(writing.rulesByTable, table)
   const draft = draftWithKey(writing, key, object)
   const placed = place(writing, rules === undefined ? draft : rules.complete(draft), previous)
-  const placement = placed instanceof Promise ? await placed : placed
-  if (writing.isGlobal) return placement
-  if (rules === undefined) {
+  return andThen(placed, (placement) => {
+    if (writing.isGlobal) return placement
+    if (rules !== undefined) return rules.authorizePut(writing, placement)
     authorizePut(writing, placement)
     return placement
-  }
-  return rules.authorizePut(writing, placement)
+  })
 }
 
 /** Throws `UNPROCESSABLE` for an object that is too much (design.md §6 limits by default). */
@@ -50,16 +50,17 @@ export function judgeSize({ draft }: Placement, table: Table, limits: WriteLimit
 }
 
 /** Checks the references that a put adds (design.md §5.9). Throws `BLOB_NOT_READABLE`. */
-export async function judgeRefs(writing: Writing, placement: Placement): Promise<void> {
-  if (needsReadableRefs(writing, placement)) await requireReadableRefs(writing, placement)
+export function judgeRefs(writing: Writing, placement: Placement): Awaitable<void> {
+  return needsReadableRefs(writing, placement) ? requireReadableRefs(writing, placement) : undefined
 }
 
 /** Throws `NOT_AUTHORIZED` when the actor may not remove the row. */
-export async function judgeRemoval(writing: Writing, previous: TimedObject): Promise<void> {
-  if (writing.isGlobal) return
+export function judgeRemoval(writing: Writing, previous: TimedObject): Awaitable<void> {
+  if (writing.isGlobal) return undefined
   const rules = rulesOf(writing.rulesByTable, writing.table)
-  if (rules === undefined) authorizeRemoval(writing, previous)
-  else await rules.authorizeRemoval(writing, previous)
+  return rules === undefined
+    ? authorizeRemoval(writing, previous)
+    : rules.authorizeRemoval(writing, previous)
 }
 
 /** The refusals that concern one transaction, not the request. */

@@ -4,17 +4,22 @@ import type { Named, NamedKey } from './named'
 export interface Names {
   /** Adds what one operation, or the end of one transaction, says of a key. */
   note(table: string, key: string, note: NamedKey): void
-  /** Adds what another collection says, in its order. */
+  /** Adds what another collection says, in its order. The other one is not used afterwards. */
   append(other: Names): void
   readonly named: Named
+  /** The same, to be taken over. */
+  readonly own: ReadonlyMap<string, Map<string, NamedKey>>
 }
 
 export function createNames(): Names {
   const named = new Map<string, Map<string, NamedKey>>()
 
   function note(table: string, key: string, added: NamedKey): void {
-    const keys = named.get(table) ?? new Map<string, NamedKey>()
-    named.set(table, keys)
+    const keys = named.get(table)
+    if (keys === undefined) {
+      named.set(table, new Map([[key, added]]))
+      return
+    }
     const known = keys.get(key)
     keys.set(key, known === undefined ? added : joined(known, added))
   }
@@ -22,11 +27,13 @@ export function createNames(): Names {
   return {
     note,
     append(other) {
-      for (const [table, keys] of other.named) {
-        for (const [key, added] of keys) note(table, key, added)
+      for (const [table, added] of other.own) {
+        if (named.has(table)) for (const [key, one] of added) note(table, key, one)
+        else named.set(table, added)
       }
     },
     named,
+    own: named,
   }
 }
 

@@ -1,5 +1,6 @@
 import { copyStamps } from '../object/stamps'
 import type { Table } from '../store/tables'
+import type { WireObject } from '../value/value'
 import { changedKeys, criteriaOf, multiOfIn } from './candidates'
 import type { Change } from './change'
 import { type Criteria, satisfies } from './criteria'
@@ -255,7 +256,7 @@ export function namesOf(action: Action, position: number): ReadonlySet<string> |
   switch (action.type) {
     case 'insert':
     case 'upsert':
-      return new Set(Object.keys(action.values[position] ?? {}))
+      return namesOfValues(action.values[position] ?? {})
     case 'update':
       return topLevel(action.changes[position] ?? action.changes[0] ?? [])
     case 'modify':
@@ -263,6 +264,21 @@ export function namesOf(action: Action, position: number): ReadonlySet<string> |
     case 'delete':
       return undefined
   }
+}
+
+let lastNames: readonly string[] = []
+let lastSet: ReadonlySet<string> = new Set()
+
+/** The objects of a request mostly have the same properties: they share one set. */
+function namesOfValues(values: WireObject): ReadonlySet<string> {
+  const names = Object.keys(values)
+  const isSame =
+    names.length === lastNames.length && names.every((name, at) => name === lastNames[at])
+  if (!isSame) {
+    lastNames = names
+    lastSet = new Set(names)
+  }
+  return lastSet
 }
 
 function topLevel(changes: readonly Change[]): ReadonlySet<string> {

@@ -2,6 +2,7 @@ import { type Access, mayRead } from '../access/access'
 import { readStamps } from '../object/stamps'
 import type { TimedObject } from '../store/objects'
 import type { RealmRef } from '../store/realms'
+import { andThen, type Awaitable } from '../store/records'
 import type { WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
 import { parseStored } from '../value/value'
@@ -50,20 +51,20 @@ export function createOverlay(tx: WriteTx, access: Access): Overlay {
     return made
   }
 
-  async function rowOf(table: Table, key: string, found: TimedObject | undefined): Promise<Row> {
-    const isVisible = found !== undefined && mayRead(access, table.name, found.realm, () => key)
-    const before = isVisible ? found : undefined
-    if (before !== undefined) {
-      const { revision } = before
-      return { ...rowWith(table, key, stateOf(before)), before, latest: revision }
+  /** At once where the store answers at once: a promise for each row would cost as much as the row. */
+  function rowOf(table: Table, key: string, found: TimedObject | undefined): Awaitable<Row> {
+    if (found !== undefined && isReadable(access, table, key, found.realm)) {
+      return rowWith(table, key, stateOf(found), { before: found, latest: found.revision })
     }
-    const isTaken = found !== undefined
-    const tombstone = await tx.objects.findTombstone(table, key)
-    const isKnown = tombstone !== undefined && isReadable(access, table, key, tombstone.realm)
-    if (!isKnown) return { ...rowWith(table, key, { kind: 'absent' }), isTaken }
-    const { revision, client, entered } = tombstone
-    const state = { kind: 'dead', revision, client: client ?? undefined, entered } as const
-    return { ...rowWith(table, key, state), isTaken, latest: revision }
+    return andThen(tx.objects.findTombstone(table, key), (tombstone) => {
+      const isTaken = found !== undefined
+      if (tombstone === undefined || !isReadable(access, table, key, tombstone.realm)) {
+        return rowWith(table, key, ABSENT, { isTaken })
+      }
+      const { revision, client, entered } = tombstone
+      const state = { kind: 'dead', revision, client: client ?? undefined, entered } as const
+      return rowWith(table, key, state, { isTaken, latest: revision })
+    })
   }
 
   return {
@@ -74,7 +75,10 @@ export function createOverlay(tx: WriteTx, access: Access): Overlay {
       for (let start = 0; start < missing.length; start += BATCH) {
         const batch = missing.slice(start, start + BATCH)
         const found = await tx.objects.findMany(table, batch)
-        for (const key of batch) rows.set(key, await rowOf(table, key, found.get(key)))
+        for (const key of batch) {
+          const row = rowOf(table, key, found.get(key))
+          rows.set(key, row instanceof Promise ? await row : row)
+        }
         await tx.breathe()
       }
     },
@@ -85,13 +89,20 @@ export function createOverlay(tx: WriteTx, access: Access): Overlay {
   }
 }
 
-function rowWith(table: Table, key: string, state: RowState): Row {
+const ABSENT: RowState = { kind: 'absent' }
+
+function rowWith(
+  table: Table,
+  key: string,
+  state: RowState,
+  { before, isTaken = false, latest = 0 }: Partial<Pick<Row, 'before' | 'isTaken' | 'latest'>>,
+): Row {
   return {
     table,
     key,
-    before: undefined,
-    isTaken: false,
-    latest: 0,
+    before,
+    isTaken,
+    latest,
     state,
     isShared: false,
     isTouched: false,

@@ -2,6 +2,7 @@ import { type Access, accessOf, mayRead } from '../access/access'
 import type { Actor } from '../access/actor'
 import type { Writing } from '../object/writing'
 import type { RealmRef } from '../store/realms'
+import { andThen, type Awaitable } from '../store/records'
 import type { CriteriaOperation } from '../store/sync'
 import type { Table } from '../store/tables'
 import { parseStored, type WireObject } from '../value/value'
@@ -30,15 +31,25 @@ export type Kept = Map<Table, Map<string, readonly KeptOperation[]>>
  * are applied to it, when this transaction has created it or moved it into their criteria: in their
  * order, whatever their times, under the rights of their actors. True when one of them changed it.
  */
-export async function replay(
+export function replay(
   run: Execution,
   row: Row,
   realm: RealmRef | undefined,
   known: Kept,
-): Promise<boolean> {
+): Awaitable<boolean> {
   if (row.base === undefined || realm === undefined) return false
-  const operations = await operationsSince(run, row, realm, row.base, known)
-  if (operations.length === 0) return false
+  const since = operationsSince(run, row, realm, row.base, known)
+  return andThen(since, (operations) =>
+    operations.length === 0 ? false : applyAll(run, row, realm, operations),
+  )
+}
+
+async function applyAll(
+  run: Execution,
+  row: Row,
+  realm: RealmRef,
+  operations: readonly KeptOperation[],
+): Promise<boolean> {
   const { table, key, before } = row
   const multiOf = multiOfIn(table)
   const earlier: WireObject | undefined = before && parseStored(before.value)
@@ -54,29 +65,30 @@ export async function replay(
   return isChanged
 }
 
-async function operationsSince(
+function operationsSince(
   { tx, push }: Execution,
   { table }: Row,
   realm: RealmRef,
   base: number,
   known: Kept,
-): Promise<readonly KeptOperation[]> {
+): Awaitable<readonly KeptOperation[]> {
   const name = `${realm} ${base}`
   const ofTable = known.get(table) ?? new Map<string, readonly KeptOperation[]>()
   known.set(table, ofTable)
   const found = ofTable.get(name)
   if (found !== undefined) return found
-  const since = await tx.criteriaOps.since(table.number, realm, base)
-  const operations = since
-    .filter(({ client }) => client !== push.client.number)
-    .map((kept) => ({
-      kept,
-      criteria: readCriteria(JSON.parse(kept.criteria)),
-      change: kept.change === null ? [] : readChangeSpec(parseStored(kept.change)),
-      actor: { subject: kept.subject, email: kept.email, name: null, scopes: new Set<never>() },
-    }))
-  ofTable.set(name, operations)
-  return operations
+  return andThen(tx.criteriaOps.since(table.number, realm, base), (since) => {
+    const operations = since
+      .filter(({ client }) => client !== push.client.number)
+      .map((kept) => ({
+        kept,
+        criteria: readCriteria(JSON.parse(kept.criteria)),
+        change: kept.change === null ? [] : readChangeSpec(parseStored(kept.change)),
+        actor: { subject: kept.subject, email: kept.email, name: null, scopes: new Set<never>() },
+      }))
+    ofTable.set(name, operations)
+    return operations
+  })
 }
 
 async function applyKept(

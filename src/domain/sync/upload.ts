@@ -10,7 +10,6 @@ import {
   type Push,
   type WrittenRows,
   originOf,
-  writtenKey,
 } from './execution'
 import { isRejection } from './judge'
 import { mergeWhole } from './merge'
@@ -210,7 +209,7 @@ function merge(run: Execution, row: UploadedRow, names: Names): Row | undefined 
   const { state } = found
   const isKept = state.kind === 'row' && !isNewer(key, values, state.object)
   // Rows that are written at login, before the first sync, are in the log as well (Appendix C.3).
-  const isLogged = isKept && run.written.get(writtenKey(table, key)) === found.latest
+  const isLogged = isKept && run.written.get(table, key) === found.latest
   if (!isLogged) note(run.push, row, names, { isAsSent: !isKept && !found.isTaken })
   if (isKept) return undefined
   found.state = mergeWhole(state, 'upsert', values, originOf(run, operation, found)).state
