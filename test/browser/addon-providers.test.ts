@@ -2,7 +2,9 @@ import { expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { connectOpenId, setupLogins } from '../oauth/setup'
 import { serveApplication } from './addon/application'
-import { openBrowser } from './chromium'
+import { useChromium } from './chromium'
+
+const browser = useChromium()
 
 /** The published add-on and a provider with pages of its own (protocol.md §3.2, §3.3). */
 
@@ -14,7 +16,7 @@ async function setup() {
   const server = undo.use(await setupLogins())
   await connectOpenId(server, { type: 'google' })
   const { url } = undo.use(await serveApplication(server.main))
-  const { page } = undo.use(await openBrowser())
+  const { page } = undo.use(await browser.openDevice())
   const scene = { page, url, main: server.main }
   await page.goto(`${url}?list=groceries#items`)
   await page.getByRole('button', { name: 'Log in' }).click()

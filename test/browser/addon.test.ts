@@ -6,7 +6,9 @@ import { wrongCode } from '../auth/otp-setup'
 import { startSmtp } from '../mail/smtp-server'
 import { setupServerAt } from '../setup'
 import { serveApplication } from './addon/application'
-import { openBrowser } from './chromium'
+import { useChromium } from './chromium'
+
+const browser = useChromium()
 
 /** The published add-on in a real browser: its dialogs, its database, its keys. */
 
@@ -43,8 +45,8 @@ async function askForCode(page: Page): Promise<void> {
 
 test('a person logs in with a code and stays logged in', async () => {
   await using scene = await setup()
-  await using browser = await openBrowser({ width: 360, height: 640 })
-  const { page } = browser
+  await using device = await browser.openDevice({ width: 360, height: 640 })
+  const { page } = device
   await page.goto(scene.url)
   await askForCode(page)
   const { otp } = await scene.mail()
@@ -59,8 +61,8 @@ test('a person logs in with a code and stays logged in', async () => {
 
 test('a person logs in by following the link in the mail', async () => {
   await using scene = await setup()
-  await using browser = await openBrowser()
-  const { page } = browser
+  await using device = await browser.openDevice()
+  const { page } = device
   await page.goto(scene.url)
   await askForCode(page)
   const { link } = await scene.mail()
@@ -71,8 +73,8 @@ test('a person logs in by following the link in the mail', async () => {
 
 test('the add-on refreshes with the key that it keeps, an hour later', async () => {
   await using scene = await setup()
-  await using browser = await openBrowser()
-  const { page } = browser
+  await using device = await browser.openDevice()
+  const { page } = device
   await page.goto(scene.url)
   await askForCode(page)
   await page.locator('input[name=otp]').fill((await scene.mail()).otp)

@@ -1,7 +1,9 @@
 import { expect, test } from 'bun:test'
 import { deflateSync } from 'node:zlib'
 import { type BlobServer, setupBlobs } from '../http/blob-setup'
-import { type Browser, openBrowser } from './chromium'
+import { type Device, useChromium } from './chromium'
+
+const browser = useChromium()
 
 /**
  * Promise 41: blobs are inert. Hostile ones are opened in a real browser in every way that a page
@@ -93,7 +95,7 @@ const embed = (address: string) => `
   <object data="${address}"></object><embed src="${address}"><img src="${address}">
   <video src="${address}" autoplay></video><link rel=stylesheet href="${address}"><link rel=import href="${address}">`
 
-async function visit({ page }: Browser, address: string): Promise<void> {
+async function visit({ page }: Device, address: string): Promise<void> {
   // A download is no page: the browser says so and stays on its page.
   await page.goto(address, { waitUntil: 'load' }).catch(() => undefined)
 }
@@ -108,10 +110,10 @@ test('promise 41: nothing in a blob runs on our origin, however it is opened', a
   const frames = addresses.map((address) => embed(address)).join('')
   const listen = `<script>onmessage = ({ data }) => { document.title = String(data) }</script>`
   using stranger = serveStranger(`<!doctype html>${listen}${frames}`)
-  await using browser = await openBrowser()
-  const { page } = browser
-  for (const address of addresses) await visit(browser, address)
-  await visit(browser, stranger.url.href)
+  await using device = await browser.openDevice()
+  const { page } = device
+  for (const address of addresses) await visit(device, address)
+  await visit(device, stranger.url.href)
   await page.waitForTimeout(1_500)
   expect(await page.title()).toBe('')
   // A page that opens them in windows of its own, which know who opened them.
@@ -137,8 +139,8 @@ test('pictures and texts are shown, by themselves and in pages of others', async
   await using server = await setupBlobs()
   const picture = await publish(server, 'picture', 'image/png', onePixel())
   const text = await publish(server, 'text', 'text/plain;charset=utf-8', 'Grüße & <b>Küsse</b>')
-  await using browser = await openBrowser()
-  const { page } = browser
+  await using device = await browser.openDevice()
+  const { page } = device
   await page.goto(picture)
   expect(await page.evaluate('document.images[0].naturalWidth')).toBe(1)
   await page.goto(text)

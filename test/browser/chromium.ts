@@ -1,7 +1,7 @@
+import { afterAll, beforeAll } from 'bun:test'
 import { existsSync } from 'node:fs'
 import process from 'node:process'
-import { type BrowserContext, chromium, type Page } from 'playwright-core'
-import { temporaryFolder } from '../setup'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 
 /** Debian's, where `install.ts` puts it, or another one. */
 export const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
@@ -11,51 +11,35 @@ export interface Screen {
   readonly height: number
 }
 
-/** A real browser with a new profile and one open page. */
-export interface Browser extends AsyncDisposable {
+/** A device with storage of its own, and one open page. */
+export interface Device extends AsyncDisposable {
   readonly context: BrowserContext
   readonly page: Page
 }
 
-export async function openBrowser(screen: Screen = { width: 1280, height: 800 }): Promise<Browser> {
-  requireChromium()
-  const profile = temporaryFolder()
-  const context = await chromium.launchPersistentContext(profile.path, {
-    executablePath: CHROMIUM,
-    headless: true,
-    viewport: screen,
-    args: ARGUMENTS,
-  })
-  const page = context.pages()[0] ?? (await context.newPage())
-  return {
-    context,
-    page,
-    async [Symbol.asyncDispose]() {
-      await context.close()
-      profile[Symbol.dispose]()
-    },
-  }
+/** The browser of a test file. */
+export interface Chromium {
+  openDevice(screen?: Screen): Promise<Device>
 }
 
-/** Several devices in one browser. */
-export interface Chromium extends AsyncDisposable {
-  /** A device with storage of its own, and one open page. */
-  openDevice(): Promise<{ readonly context: BrowserContext; readonly page: Page }>
-}
-
-export async function launchChromium(): Promise<Chromium> {
-  requireChromium()
-  const browser = await chromium.launch({
-    executablePath: CHROMIUM,
-    headless: true,
-    args: ARGUMENTS,
+/** A real browser, from before the first test of the file that calls this until after its last. */
+export function useChromium(): Chromium {
+  let browser: Browser
+  beforeAll(async () => {
+    requireChromium()
+    browser = await chromium.launch({
+      executablePath: CHROMIUM,
+      headless: true,
+      args: ARGUMENTS,
+    })
   })
+  afterAll(() => browser.close())
   return {
-    async openDevice() {
-      const context = await browser.newContext()
-      return { context, page: await context.newPage() }
+    async openDevice(screen = { width: 1280, height: 800 }) {
+      const context = await browser.newContext({ viewport: screen })
+      const page = await context.newPage()
+      return { context, page, [Symbol.asyncDispose]: () => context.close() }
     },
-    [Symbol.asyncDispose]: () => browser.close(),
   }
 }
 

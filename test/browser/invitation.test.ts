@@ -1,7 +1,9 @@
 import { expect, test } from 'bun:test'
 import { ALICE, BOB, objectsOf, setupData } from '../http/setup'
 import { startSmtp } from '../mail/smtp-server'
-import { openBrowser } from './chromium'
+import { useChromium } from './chromium'
+
+const browser = useChromium()
 
 const PHONE = { width: 360, height: 640 }
 /** A realm with a long name, a script and a right-to-left language in it. */
@@ -28,7 +30,7 @@ async function setupPhone() {
   const { html } = await smtp.next()
   const [, address = ''] = /href="([^"]+)"/.exec(html) ?? []
   const link = address.replaceAll('&#x3D;', '=').replaceAll('&amp;', '&')
-  const { page } = undo.use(await openBrowser(PHONE))
+  const { page } = undo.use(await browser.openDevice(PHONE))
   const complaints: string[] = []
   page.on('console', (message) => complaints.push(message.text()))
   page.on('pageerror', (error) => complaints.push(error.message))

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { systemClock } from '../../src/clock'
 import { openSession } from '../../src/control/session'
@@ -6,7 +6,7 @@ import { HOUR } from '../auth/setup'
 import { setupServerAt } from '../setup'
 import { until } from '../timing'
 import { serveApplication } from './addon/application'
-import { type Chromium, launchChromium } from './chromium'
+import { useChromium } from './chromium'
 
 /** The published add-on in real browsers that hear of each other's changes (conformance 104–133). */
 
@@ -25,11 +25,7 @@ const IMPORTED = {
   },
 }
 
-let chromium: Chromium
-beforeAll(async () => {
-  chromium = await launchChromium()
-})
-afterAll(() => chromium[Symbol.asyncDispose]())
+const browser = useChromium()
 
 /** A server and a todo application beside it. */
 async function setup() {
@@ -51,9 +47,7 @@ async function setup() {
   const parts = undo.move()
   return {
     async openDevice() {
-      const { context, page } = await chromium.openDevice()
-      parts.defer(() => context.close())
-      return { context, page }
+      return parts.use(await browser.openDevice())
     },
     main: server.main,
     url: application.url,

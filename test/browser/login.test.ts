@@ -2,7 +2,9 @@ import { expect, test } from 'bun:test'
 import { generateKeyPairSync } from 'node:crypto'
 import type { Page } from 'playwright-core'
 import { connectOpenId, type LoginServer, setupLogins } from '../oauth/setup'
-import { openBrowser } from './chromium'
+import { useChromium } from './chromium'
+
+const browser = useChromium()
 
 /** A web application without a library: log in, exchange the code, read. */
 const APPLICATION = `<!doctype html>
@@ -46,7 +48,7 @@ async function setup(connect = connectGoogle) {
     fetch: () => new Response(APPLICATION, { headers: { 'content-type': 'text/html' } }),
   })
   undo.defer(() => application.stop(true))
-  const { page } = undo.use(await openBrowser())
+  const { page } = undo.use(await browser.openDevice())
   const query = new URLSearchParams({ database: atLocalhost(server) }).toString()
   await page.goto(`http://localhost:${application.port}/todo?${query}#list`)
   await page.getByRole('button', { name: 'Continue with' }).click()
@@ -119,8 +121,8 @@ test('a person turns back at the page of the provider and is told so in the appl
 
 test('the page of a refused login says why, runs nothing and fits a phone', async () => {
   await using server = await setupLogins()
-  await using browser = await openBrowser({ width: 360, height: 640 })
-  const { page } = browser
+  await using device = await browser.openDevice({ width: 360, height: 640 })
+  const { page } = device
   const complaints: string[] = []
   page.on('console', (message) => complaints.push(message.text()))
   const evil = 'https://evil.example/"><script>document.title="evil"</script>'

@@ -5,7 +5,9 @@ import { systemClock } from '../../src/clock'
 import { startSmtp } from '../mail/smtp-server'
 import { connectOpenId, setupLogins } from '../oauth/setup'
 import { setupServerAt } from '../setup'
-import { launchChromium, openBrowser } from './chromium'
+import { useChromium } from './chromium'
+
+const browser = useChromium()
 
 const ROOT = join(import.meta.dir, '..', '..')
 
@@ -26,8 +28,8 @@ test('the page of the guide logs a person in and shows their tokens', async () =
     port: 0,
     fetch: () => new Response(html, { headers: { 'content-type': 'text/html' } }),
   })
-  await using browser = await openBrowser()
-  const { page } = browser
+  await using device = await browser.openDevice()
+  const { page } = device
   const address = `http://localhost:${application.port}/login.html`
   await page.goto(address)
   await page.getByRole('link', { name: 'Log in with Google' }).click()
@@ -49,9 +51,9 @@ test('the page of the README syncs two browsers', async () => {
     port: 0,
     fetch: () => new Response(html, { headers: { 'content-type': 'text/html' } }),
   })
-  await using chromium = await launchChromium()
+  await using devices = new AsyncDisposableStack()
   const log = async () => {
-    const { page } = await chromium.openDevice()
+    const { page } = devices.use(await browser.openDevice())
     // The published files, without a network.
     await page.route('https://unpkg.com/**', (route) => {
       const [, name = '', path = ''] =
