@@ -1,14 +1,16 @@
 const PATIENCE_MS = 30_000
+const LONGEST_PAUSE_MS = 50
 
 /**
- * Resolves as soon as the condition holds.
+ * Resolves soon after the condition holds. It looks less and less often, so that looking does not keep
+ * the machine from getting there.
  * @throws Error after half a minute, which is enough on a machine that is busy with other things.
  */
 export async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = performance.now() + PATIENCE_MS
-  while (!(await isTrue())) {
+  for (let pause = 2; !(await isTrue()); pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
     if (performance.now() > deadline) throw new Error(`Still not true: ${String(isTrue)}`)
-    await Bun.sleep(5)
+    await Bun.sleep(pause)
   }
 }
 
