@@ -13,7 +13,7 @@ import type { ClientCredentials } from './domain/database/client'
 import { SatchelError } from './domain/value/error'
 import { newSecret } from './domain/value/secret'
 import { createApp } from './http/app'
-import type { HttpContext } from './http/context'
+import type { HttpContext, PrintedMail } from './http/context'
 import type { Call } from './http/call'
 import { createBodies } from './http/body/body'
 import { createUnsent } from './http/body/unsent'
@@ -62,10 +62,7 @@ const FIRST_DATABASE = 'main'
 export async function startServer(config: Config, { clock, logs }: ServerContext): Promise<Server> {
   await using stack = new AsyncDisposableStack()
   const mode = createMode(config)
-  const printer = {
-    isPrinting: () => mode.isDevelopment(),
-    print: (mail: Message) => print(logs, mail),
-  }
+  const printer = createPrinter(logs, mode)
   const testing = await openTesting(config, clock)
   const take = () => takeDataFolder(config, clock, printer, testing)
   const folder = stack.use(await requireDataFolder(config.data, take))
@@ -76,7 +73,8 @@ export async function startServer(config: Config, { clock, logs }: ServerContext
     }),
   )
   const answerTest = testing && (await openTestRoutes(folder, testing, config))
-  const application = createApplication(folder, live, config, mode, { clock, logs }, answerTest)
+  const parts = { mode, printer, clock, logs, answerTest }
+  const application = createApplication(folder, live, config, parts)
   // Before the first database is created: its secret is shown once, and a port in use ends the start.
   const listener = await listen(config, application)
   stack.defer(() => listener.stop(true))
@@ -177,10 +175,30 @@ function createProxyWarning(): (address: string) => void {
   }
 }
 
-function print(logs: Logs, { letter, subject, text }: Message): void {
-  const { kind, to, variables } = letter
-  logs.mail({ kind, to, subject, text, variables })
+/** Mails that are printed in the terminal, and shown on the page of the server. */
+interface Printer {
+  isPrinting(): boolean
+  print(message: Message): void
+  /** The last ones, newest first; none outside development. */
+  last(): readonly PrintedMail[]
 }
+
+function createPrinter(logs: Logs, mode: Mode): Printer {
+  const last: PrintedMail[] = []
+  return {
+    isPrinting: () => mode.isDevelopment(),
+    print({ letter, subject, text, date }) {
+      const { kind, to, variables } = letter
+      logs.mail({ kind, to, subject, text, variables })
+      const otp = 'otp' in variables ? variables.otp : null
+      last.unshift({ kind, to, subject, otp, link: variables.link || null, date })
+      last.length = Math.min(last.length, SHOWN_MAILS)
+    },
+    last: () => (mode.isDevelopment() ? last : []),
+  }
+}
+
+const SHOWN_MAILS = 10
 
 /** The lowest average rate at which a client may send a blob, bytes per second. */
 const LEAST_RATE = 1024
@@ -193,13 +211,17 @@ interface ServedApplication extends Application {
   retire(): void
 }
 
+interface ApplicationParts extends ServerContext {
+  readonly mode: Mode
+  readonly printer: Printer
+  readonly answerTest: AnswerTest | undefined
+}
+
 function createApplication(
   folder: DataFolder,
   live: Live,
   config: Config,
-  mode: Mode,
-  { clock, logs }: ServerContext,
-  answerTest: AnswerTest | undefined,
+  { mode, printer, clock, logs, answerTest }: ApplicationParts,
 ): ServedApplication {
   const { maxBody: bytes, maxDepth: depth, maxValues: values, maxProperties: properties } = config
   const own = new Set(config.publicUrl === null ? [] : [new URL(config.publicUrl).origin])
@@ -220,6 +242,7 @@ function createApplication(
       timeout: { silence: config.maxSilence * 1000, rate: LEAST_RATE },
     },
     origins: { own, isDevelopment: () => mode.isDevelopment() },
+    printedMails: () => printer.last(),
     proxies: config.trustProxy,
     unknownProxy: createProxyWarning(),
     version,

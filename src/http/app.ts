@@ -15,6 +15,7 @@ import {
   shortTableRoutes,
 } from './routes/objects'
 import { openapiRoutes } from './routes/openapi'
+import { pageRoutes } from './routes/pages'
 import { serviceRoutes } from './routes/service'
 import { syncRoutes } from './routes/sync'
 import { tokenRoutes } from './routes/tokens'
@@ -33,6 +34,7 @@ export function createApp(http: HttpContext, domain: string | null): Handler {
       const shown = publicError(http, call, error)
       return call.refuse?.(call, shown) ?? errorAnswer(call, shown)
     })
+    .use(pageRoutes(http))
     .use(serviceRoutes(http))
     .use(tokenRoutes(http))
     .use(oauthRoutes(http))

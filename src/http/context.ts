@@ -1,6 +1,7 @@
 import type { BlobLimits } from '../domain/blob/limits'
 import type { WriteLimits } from '../domain/object/limits'
 import type { OffloadRule } from '../domain/blob/offload-rule'
+import type { MailKind } from '../domain/store/mailer'
 import type { Hosts } from '../host/hosts'
 import type { Awaitable } from '../domain/store/records'
 import type { Call } from './call'
@@ -14,6 +15,19 @@ import type { UploadTimeout } from './body/chunks'
 import type { OriginPolicy } from './cors'
 import type { Limiter } from './rate-limits'
 
+/** A mail that was printed in the terminal, because there is no mail server. */
+export interface PrintedMail {
+  readonly kind: MailKind
+  readonly to: string
+  readonly subject: string
+  /** The one-time code, or null. */
+  readonly otp: string | null
+  /** The link of the mail, or null. */
+  readonly link: string | null
+  /** ms since the epoch. */
+  readonly date: number
+}
+
 /** Everything that routes use. */
 export interface HttpContext {
   readonly hosts: Hosts
@@ -24,6 +38,8 @@ export interface HttpContext {
   /** How much one request may write. */
   readonly writeLimits: WriteLimits
   readonly origins: OriginPolicy
+  /** The last ones, newest first; none outside development. */
+  printedMails(): readonly PrintedMail[]
   readonly limits: Limiter
   /** Answers the addresses for tests; present in test mode. */
   readonly answerTest?: ((call: Call) => Awaitable<Response> | undefined) | undefined

@@ -151,6 +151,14 @@ const PATH_PARAMETERS: Readonly<Record<string, Parameter>> = {
     schema: { type: 'string', pattern: '^[a-z][a-z0-9-]{0,62}$' },
     example: 'google',
   },
+  guide: {
+    name: 'guide',
+    in: 'path',
+    required: true,
+    description: 'The name of a guide.',
+    schema: { type: 'string', minLength: 1 },
+    example: 'sharing',
+  },
   asset: {
     name: 'asset',
     in: 'path',

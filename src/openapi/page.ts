@@ -36,9 +36,9 @@ export function page({ names }: Assets): string {
     <script defer src="${asset('start.js')}"></script>
   </head>
   <body>
-    <main id="interface" data-document="openapi/json">
+    <div id="interface" data-document="openapi/json">
       <noscript>This page needs JavaScript; <a href="openapi/json">the document</a> does not.</noscript>
-    </main>
+    </div>
     <footer>
       <a href="${asset('swagger-ui.LICENSE.txt')}">Shown by Swagger UI, © SmartBear Software, Apache-2.0</a>
     </footer>

@@ -1,6 +1,10 @@
 import { ERROR_CODES } from './refusals'
 import { json, type Operations, type Schema, schemaRef } from './specification'
 
+const PAGE = {
+  description: 'The page.',
+  content: { 'text/html': { schema: { type: 'string' } } },
+}
 const DOCUMENT = { type: 'object', required: ['openapi', 'info', 'paths'] }
 
 /** Routes of the server itself (protocol.md §12, design.md §6). */
@@ -9,18 +13,40 @@ export const SERVICE_OPERATIONS: Operations = {
     tag: 'service',
     caller: 'anyone',
     summary: 'Name and version',
-    description: 'The server and its version.',
+    description:
+      'The server and its version. A browser gets a page; on this machine, in development, it has the addresses of the databases and the last mails.',
     curl: 'curl "$SERVER/"',
     responses: {
       '200': {
         description: 'The server.',
-        content: json(schemaRef('Service'), 'The server', {
-          name: 'satchel',
-          version: '0.1.0',
-          documentation: '/openapi',
-        }),
+        content: {
+          ...json(schemaRef('Service'), 'The server', {
+            name: 'satchel',
+            version: '0.1.0',
+            documentation: '/openapi',
+          }),
+          ...PAGE.content,
+        },
       },
     },
+  },
+  readGuides: {
+    tag: 'service',
+    caller: 'anyone',
+    summary: 'The guides',
+    description: 'A page for people, which works offline.',
+    curl: 'curl "$SERVER/docs"',
+    responses: { '200': PAGE },
+    refusals: ['TOO_MANY_REQUESTS'],
+  },
+  readGuide: {
+    tag: 'service',
+    caller: 'anyone',
+    summary: 'A guide',
+    description: 'A page for people, such as `sharing` or `operations`.',
+    curl: 'curl "$SERVER/docs/sharing"',
+    responses: { '200': PAGE },
+    refusals: ['UNKNOWN_ROUTE', 'TOO_MANY_REQUESTS'],
   },
   checkHealth: {
     tag: 'service',
@@ -56,10 +82,7 @@ export const SERVICE_OPERATIONS: Operations = {
     description: 'Works offline: everything it loads comes from this server.',
     curl: 'curl "$SERVER/openapi"',
     responses: {
-      '200': {
-        description: 'The page.',
-        content: { 'text/html': { schema: { type: 'string' } } },
-      },
+      '200': PAGE,
     },
     refusals: ['TOO_MANY_REQUESTS'],
   },

@@ -52,6 +52,8 @@ describe('GET /openapi/json', () => {
         'GET /{database}/invitation showInvitation',
         'POST /{database}/invitation answerInvitation',
         'GET / describeService',
+        'GET /docs readGuides',
+        'GET /docs/{guide} readGuide',
         'GET /health checkHealth',
         'GET /ready checkReadiness',
         'GET /openapi readDocumentation',

@@ -1,7 +1,9 @@
 import { SatchelError, quoted } from '../value/error'
 
 /** First path segments that no database may take (design.md §2). */
-const RESERVED = new Set(['service', 'health', 'ready', 'metrics', 'admin', 'openapi', 'test'])
+const RESERVED = new Set(
+  'service health ready metrics admin openapi docs api test token create-db'.split(' '),
+)
 const NAME = /^[a-z][a-z0-9-]{0,62}$/
 
 export function isDatabaseName(name: string): boolean {

@@ -32,7 +32,8 @@ function wantsJson({ headers }: Request): boolean {
   return accept.includes('application/json') && !accept.includes('text/html')
 }
 
-function errorPage(call: Call, title: string, { code, message, retryAfter }: SatchelError) {
+/** An error as a page. */
+export function errorPage(call: Call, title: string, { code, message, retryAfter }: SatchelError) {
   call.code = code
   return pageAnswer(call, messagePage(title, message), { status: STATUS[code], retryAfter })
 }
@@ -43,6 +44,11 @@ export interface PageOptions {
   readonly sendsForm?: boolean
   /** Seconds after which a repeat may succeed. */
   readonly retryAfter?: number | undefined
+}
+
+/** True for browsers: programs that take anything get JSON. */
+export function wantsPage({ headers }: Request): boolean {
+  return headers.get('accept')?.includes('text/html') ?? false
 }
 
 /** Answers with a page, which is not cached. */
@@ -73,8 +79,11 @@ export function messagePage(title: string, message: string): string {
   )
 }
 
-/** A whole page with `content`: HTML in which all outside text is escaped already. */
-export function page(title: string, content: string): string {
+/**
+ * A whole page with `content`: HTML in which all outside text is escaped already. `isWide` is for pages
+ * to read, others are a card.
+ */
+export function page(title: string, content: string, { isWide = false } = {}): string {
   return `<!doctype html>
 <html lang="en">
   <head>
@@ -85,7 +94,7 @@ export function page(title: string, content: string): string {
     <style>${STYLE}</style>
   </head>
   <body>
-    <main>${content}</main>
+    <main${isWide ? ' class="wide"' : ''}>${content}</main>
   </body>
 </html>
 `
@@ -118,11 +127,12 @@ export function escapeHtml(text: string): string {
 
 const STYLE = `
 :root { color-scheme: light dark; --back: #eef1f6; --card: #fff; --text: #1c2433; --soft: #5a6478;
-  --line: #dfe4ec; --edge: #aeb8c9; --main: #1d4ed8; --on-main: #fff; --good: #15803d; --shadow: 0 8px 32px #1c243314 }
+  --line: #dfe4ec; --edge: #aeb8c9; --main: #1d4ed8; --on-main: #fff; --good: #15803d; --link: #1d4ed8; --shadow: 0 8px 32px #1c243314 }
 @media (prefers-color-scheme: dark) { :root { --back: #10141c; --card: #1a202c; --text: #e8ecf4;
-  --soft: #a3adc0; --line: #303848; --edge: #5b667e; --main: #7aa2ff; --on-main: #0c1530; --good: #5fd38a; --shadow: none } }
+  --soft: #a3adc0; --line: #303848; --edge: #5b667e; --main: #7aa2ff; --on-main: #0c1530; --good: #5fd38a;
+  --link: #8fb2ff; --shadow: none } }
 * { box-sizing: border-box }
-body { margin: 0; min-height: 100vh; min-height: 100dvh; display: grid; place-items: center;
+body { margin: 0; min-height: 100vh; min-height: 100dvh; display: grid; place-items: center; grid-template-columns: minmax(0, 1fr);
   padding: 1rem; background: var(--back); color: var(--text); font: 1.0625rem/1.55 system-ui, sans-serif }
 main { width: 100%; max-width: 27rem; padding: 2.25rem 2rem; background: var(--card); overflow-wrap: anywhere;
   border: 1px solid var(--line); border-radius: 1.25rem; box-shadow: var(--shadow) }
@@ -149,4 +159,20 @@ button:hover, .button:hover { filter: brightness(1.08) }
 .lead { margin: 0 0 .25rem; color: var(--soft) }
 .note { margin: 1.5rem 0 0; color: var(--soft); font-size: .9375rem }
 .soft { color: var(--soft) }
+.wide { max-width: 54rem; place-self: start center }
+.wide h2 { margin: 2.25rem 0 .75rem; font-size: 1.25rem; line-height: 1.3 }
+.wide h3 { margin: 1.5rem 0 .5rem; font-size: 1.0625rem }
+.wide ul { margin: 0 0 1rem; padding-left: 1.25rem }
+.wide a { color: var(--link) }
+nav { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; margin: 0 0 1.5rem; font-size: .9375rem }
+code, pre { font-family: ui-monospace, monospace; font-size: .875em }
+pre { margin: 0 0 1rem; padding: .875rem 1rem; overflow-x: auto; overflow-wrap: normal; line-height: 1.5;
+  background: var(--back); border: 1px solid var(--line); border-radius: .5rem }
+pre code { font-size: 1em }
+blockquote { margin: 0 0 1rem; padding: 0 0 0 1rem; border-left: 3px solid var(--edge); color: var(--soft) }
+.scrolls { margin: 0 0 1rem; overflow-x: auto }
+table { width: 100%; border-collapse: collapse; font-size: .9375rem; overflow-wrap: normal }
+th, td { padding: .5rem .75rem .5rem 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top }
+.whole { user-select: all }
+.code { font-size: 1.25rem; letter-spacing: .08em }
 `

@@ -7,15 +7,6 @@ import type { HttpContext } from '../context'
 /** Routes of the server itself (protocol.md §12). */
 export function serviceRoutes(http: HttpContext) {
   return new Elysia({ name: 'service' })
-    .get(
-      '/',
-      ({ request }) =>
-        answer(
-          callOf(request),
-          JSON.stringify({ name: 'satchel', version: http.version, documentation: '/openapi' }),
-        ),
-      { detail: { operationId: 'describeService' } },
-    )
     .get('/health', ({ request }) => answer(callOf(request), '{"status":"healthy"}'), {
       detail: { operationId: 'checkHealth' },
     })

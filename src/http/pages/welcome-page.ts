@@ -1,0 +1,88 @@
+import readme from '../../../README.md' with { type: 'text' }
+import type { PrintedMail } from '../context'
+import { escapeHtml, page } from './page'
+
+/** The contents of the page that greets a person. */
+export interface Welcome {
+  readonly version: string
+  /** The databases and their addresses; undefined beyond this machine, where nothing is told about them. */
+  readonly databases: readonly { readonly name: string; readonly url: string }[] | undefined
+  /** The last mails, newest first: only in development, where they are printed in the terminal as well. */
+  readonly mails: readonly PrintedMail[]
+}
+
+/** The page at the address of the server, or of one database when it is the only one listed. */
+export function welcomePage({ version, databases, mails }: Welcome): string {
+  const [first] = databases ?? []
+  return page(
+    'Satchel',
+    `
+<nav aria-label="Satchel"><a href="/docs">Guides</a><a href="/openapi">Interface</a><a href="/health">Health</a><a href="/ready">Readiness</a></nav>
+<h1>Satchel ${escapeHtml(version)} is running</h1>
+<p>This is the backend of local-first applications: they keep their data on the device, and sync it with a database here.</p>
+${databases === undefined ? ELSEWHERE : databases.length === 0 ? NONE : listed(databases)}
+${first === undefined ? '' : mailList(mails)}
+${first === undefined ? '' : sample(first.url)}`,
+    { isWide: true },
+  )
+}
+
+const ELSEWHERE = `
+<p>If you came here to use an application, open the address of the application instead. If you build one, configure the
+address of your database, which is this one followed by its name.</p>`
+
+const NONE = `
+<p>There is no database yet: <code>satchel db create main</code> creates one.</p>`
+
+function listed(databases: NonNullable<Welcome['databases']>): string {
+  const rows = databases.map(
+    ({ name, url }) =>
+      `<tr><th scope="row">${escapeHtml(name)}</th><td><code class="whole">${escapeHtml(url)}</code></td></tr>`,
+  )
+  return `
+<h2>${databases.length === 1 ? 'Database' : 'Databases'}</h2>
+<p>An application is configured with the address of its database as <code>databaseUrl</code>.</p>
+<div class="scrolls" role="region" aria-label="Databases" tabindex="0"><table>
+<thead><tr><th scope="col">Name</th><th scope="col">Address</th></tr></thead>
+<tbody>${rows.join('\n')}</tbody></table></div>`
+}
+
+function mailList(mails: readonly PrintedMail[]): string {
+  const shown = mails.map((mail) => {
+    const time = new Date(mail.date).toISOString().slice(11, 19)
+    const code =
+      mail.otp === null ? '' : `<p><code class="code whole">${escapeHtml(mail.otp)}</code></p>`
+    const link =
+      mail.link === null ? '' : `<p><a href="${escapeHtml(mail.link)}">${linkText(mail)}</a></p>`
+    return `<h3>${escapeHtml(mail.subject)}</h3>
+<p class="soft">To ${escapeHtml(mail.to)} at ${time} UTC</p>${code}${link}`
+  })
+  const content =
+    shown.length === 0
+      ? '<p>A code that somebody requests to log in is shown here. Reload the page to see it.</p>'
+      : shown.join('\n')
+  return `
+<h2>Mails</h2>
+<p>Without a mail server, mails are shown here and in the terminal. No mail leaves this machine.</p>
+${content}`
+}
+
+function linkText({ kind }: PrintedMail): string {
+  return kind === 'invite' ? 'Open the invitation' : 'Log in'
+}
+
+function sample(url: string): string {
+  return `
+<h2>An application that syncs</h2>
+<p>Save this page as <code>shopping.html</code> in an empty folder, serve it with <code>npx -y http-server -a localhost</code>
+there, and open it in two browsers.</p>
+<pre class="whole" role="region" aria-label="An application that syncs" tabindex="0">${escapeHtml(sampleFor(url))}</pre>`
+}
+
+/** The application of the README, with the address of a database of this server. */
+function sampleFor(url: string): string {
+  const start = readme.indexOf('<!doctype html>')
+  return readme
+    .slice(start, readme.indexOf('\nHTML\n', start))
+    .replace('http://127.0.0.1:7080/main', () => url)
+}

@@ -1,0 +1,83 @@
+import { Elysia } from 'elysia'
+import { isDatabaseName } from '../../domain/database/name'
+import { SatchelError } from '../../domain/value/error'
+import { isLoopbackHost } from '../../domain/value/web-address'
+import { isLoopback } from '../../net/networks'
+import { answer } from '../answer'
+import { type Call, callOf, segment } from '../call'
+import type { HttpContext } from '../context'
+import { errorPage, pageAnswer, wantsPage } from '../pages/page'
+
+/** The pages that greet a person, and the guides. They are loaded on the first request. */
+export function pageRoutes(http: HttpContext) {
+  async function welcome(call: Call, names: readonly string[] | undefined): Promise<Response> {
+    const { origin } = new URL(call.sent.url)
+    const { welcomePage } = await import('../pages/welcome-page')
+    const html = welcomePage({
+      version: http.version,
+      databases: names?.map((name) => ({ name, url: `${origin}/${name}` })),
+      mails: names === undefined ? [] : http.printedMails(),
+    })
+    return pageAnswer(call, html)
+  }
+
+  async function guide(call: Call, name: string | undefined): Promise<Response> {
+    if (wantsPage(call.sent)) call.refuse = notFound
+    http.limits.other(call)
+    const { guidePage } = await import('../pages/guide-page')
+    const html = guidePage(name)
+    if (html === undefined) {
+      throw new SatchelError('UNKNOWN_ROUTE', 'There is no such guide: see /docs')
+    }
+    return pageAnswer(call, html)
+  }
+
+  return new Elysia({ name: 'pages' })
+    .get(
+      '/',
+      async ({ request }) => {
+        const call = callOf(request)
+        if (wantsPage(call.sent)) {
+          return await welcome(call, isHere(http, call) ? await http.hosts.list() : undefined)
+        }
+        return answer(
+          call,
+          JSON.stringify({ name: 'satchel', version: http.version, documentation: '/openapi' }),
+        )
+      },
+      { detail: { operationId: 'describeService' } },
+    )
+    .get('/docs', ({ request }) => guide(callOf(request), undefined), {
+      detail: { operationId: 'readGuides' },
+    })
+    .get('/docs/:guide', ({ request }) => guide(callOf(request), segment(callOf(request), 1)), {
+      detail: { operationId: 'readGuide' },
+    })
+    .get(
+      '/:database',
+      async ({ request }) => {
+        const call = callOf(request)
+        const isPage = wantsPage(call.sent)
+        if (isPage) call.refuse = notFound
+        http.limits.other(call)
+        const name = segment(call, 0)
+        const isShown = isPage && isHere(http, call) && isDatabaseName(name)
+        if (isShown && (await http.hosts.list()).includes(name)) return await welcome(call, [name])
+        throw new SatchelError('UNKNOWN_ROUTE', 'There is no route at this address: see /openapi')
+      },
+      { detail: { hide: true } },
+    )
+}
+
+function notFound(call: Call, error: SatchelError): Response {
+  return errorPage(call, 'There is nothing here', error)
+}
+
+/**
+ * True when the request is from a browser on this machine to a server in development. The host name is
+ * checked too: a page elsewhere could have its own name resolved to this machine.
+ */
+function isHere(http: HttpContext, call: Call): boolean {
+  const { hostname } = new URL(call.sent.url)
+  return http.origins.isDevelopment() && isLoopback(call.address) && isLoopbackHost(hostname)
+}

@@ -1,0 +1,107 @@
+import axe from 'axe-core'
+import { expect, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { invitationPage } from '../../src/http/pages/invitation-page'
+import { messagePage } from '../../src/http/pages/page'
+import { sampleVariables } from '../../src/mail/samples'
+import { TEMPLATE_NAMES, wordMail } from '../../src/mail/templates'
+import { setupServer } from '../setup'
+import { until } from '../timing'
+import { useChromium } from './chromium'
+
+/** A phone in the dark and a desktop: each page is looked at on both. */
+const SCREENS = [
+  { width: 360, height: 640, colorScheme: 'dark' },
+  { width: 1280, height: 800, colorScheme: 'light' },
+] as const
+
+/** The guides are made alike: these have tables, quotations and long lines. */
+const ADDRESSES = ['/', '/docs/operations', '/docs/merging']
+
+const TEMPLATES = `${import.meta.dir}/../../src/mail/email-templates`
+
+const INVITATION = {
+  isAnothers: false,
+  email: 'bob@example.com',
+  realmName: 'Groceries',
+  inviterName: 'Alice',
+  inviterEmail: 'alice@example.com',
+  originName: 'Todo',
+  application: 'https://app.example.com/',
+} as const
+
+const browser = useChromium()
+
+test('every page and mail can be used by everybody, on a phone and a desktop, light and dark', async () => {
+  await using server = await setupServer()
+  const body = JSON.stringify({
+    grant_type: 'otp',
+    email: 'alice@example.com',
+    scopes: ['ACCESS_DB'],
+  })
+  const headers = { 'content-type': 'application/json' }
+  await fetch(`${server.main}/token`, { method: 'POST', headers, body })
+  await until(() => server.lines.some((line) => line.includes('"logger":"mail"')))
+  await using device = await browser.openDevice()
+  const { page } = device
+  for (const { colorScheme, ...screen } of SCREENS) {
+    await page.emulateMedia({ colorScheme })
+    await page.setViewportSize(screen)
+    for (const address of ADDRESSES) {
+      await page.goto(server.url + address)
+      expect({ address, colorScheme, ...(await look(page)) }).toEqual({
+        address,
+        colorScheme,
+        ...GOOD,
+      })
+    }
+    // Without the policy of the page before, which allows other styles.
+    await page.goto('about:blank')
+    for (const html of await contents()) {
+      await page.setContent(html)
+      expect({ html, colorScheme, ...(await look(page)) }).toEqual({ html, colorScheme, ...GOOD })
+    }
+    await page.goto(`${server.url}/openapi`)
+    await page.locator('.opblock').first().waitFor()
+    expect({ colorScheme, ...(await look(page)) }).toEqual({ colorScheme, ...GOOD })
+  }
+})
+
+const GOOD = { violations: [], overhang: 0 }
+
+/** What axe finds on a page, and how far it is wider than the screen. */
+async function look(page: Page) {
+  // A script of the page would be blocked by its policy.
+  await page.evaluate(axe.source)
+  const violations = await page.evaluate<{ id: string; nodes: { html: string }[] }[]>(
+    'axe.run().then(({ violations }) => violations)',
+  )
+  const { width = 0 } = page.viewportSize() ?? {}
+  const scrolled = await page.evaluate<number>('document.documentElement.scrollWidth')
+  return {
+    violations: violations.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html }) => html) })),
+    overhang: Math.max(0, scrolled - width),
+  }
+}
+
+/** Pages that need a link to be opened, and the mails. */
+async function contents(): Promise<string[]> {
+  const variables = sampleVariables('bob@example.com', 'main')
+  const templates = await Promise.all(
+    TEMPLATE_NAMES.map(async (id) => ({
+      id,
+      content: await Bun.file(`${TEMPLATES}/${id}.handlebars`).text(),
+    })),
+  )
+  const mails = [
+    await wordMail(templates, 'otp', { ...variables.otp }),
+    await wordMail(templates, 'invite', { ...variables.invite }),
+  ]
+  return [
+    messagePage('This link does not work', 'Ask for a new invitation'),
+    ...(['open', 'accepted', 'rejected'] as const).map((state) =>
+      invitationPage({ ...INVITATION, state }),
+    ),
+    ...mails.map(({ html }) => html),
+  ]
+}
