@@ -167,11 +167,33 @@ function findPlaces(context: TxContext, wanted: Wanted): Place[] {
     // Later streams are read no further than this.
     end = places.at(-1)?.revision ?? end
   }
-  for (const realm of realms) {
-    if (hasTombstones) add(tombstonesOf(context, realm, chosen, start, end, most + 1))
-    for (const table of tables) add(objectsOf(context, realm, table, start, end, most + 1))
+  if (hasTombstones) {
+    for (const realm of realms) add(tombstonesOf(context, realm, chosen, start, end, most + 1))
+  }
+  for (const table of tables) {
+    for (const realm of realmsSince(context, table, realms, start.revision)) {
+      add(objectsOf(context, realm, table, start, end, most + 1))
+    }
   }
   return places.toSorted(compare).slice(0, most + 1)
+}
+
+/** Those of these realms in which a row of the table changed last in this revision or later. */
+function realmsSince(
+  { connection }: TxContext,
+  table: number,
+  realms: readonly RealmRef[],
+  revision: number,
+): readonly RealmRef[] {
+  // One look for all of them costs as much as reading one.
+  if (realms.length < 2) return realms
+  const name = objectTable(table)
+  const rows = connection
+    .prepare(
+      `SELECT wanted.value FROM json_each(?1) AS wanted WHERE EXISTS (SELECT 1 FROM ${name} INDEXED BY ${name}_realm WHERE realm = wanted.value AND revision >= ?2)`,
+    )
+    .values(JSON.stringify(realms), revision) as [RealmRef][]
+  return rows.map(([realm]) => realm)
 }
 
 function tombstonesOf(

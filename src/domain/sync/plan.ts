@@ -65,6 +65,8 @@ export async function makePlan(tx: ReadTx, pull: Pull): Promise<Plan> {
   const omitted = await omittedRealms(tx, pull.request, visibility, base)
   const realms = visibility.realms.filter((id) => !omitted.has(id))
   const inviteRealms = visibility.inviteRealms.filter((id) => !omitted.has(id))
+  // A client in many realms mostly has the same as before.
+  const isSame = omitted.size === 0 && isEqual(lastPull?.realms ?? [], realms)
   const had = new Set(lastPull?.realms)
   const hadInvitations = had.union(new Set(lastPull?.inviteRealms))
   const refsOf = (ids: readonly string[]) =>
@@ -77,8 +79,8 @@ export async function makePlan(tx: ReadTx, pull: Pull): Promise<Plan> {
     base: base ?? 0,
     realms,
     inviteRealms,
-    known: refsOf(realms.filter((id) => had.has(id))),
-    fresh: refsOf(realms.filter((id) => !had.has(id))),
+    known: isSame ? visibility.realmRefs : refsOf(realms.filter((id) => had.has(id))),
+    fresh: isSame ? NONE : refsOf(realms.filter((id) => !had.has(id))),
     invitations: refsOf(inviteRealms),
     newInvitations: refsOf(inviteRealms.filter((id) => !hadInvitations.has(id))),
     formerRealms: refsOf(inviteRealms.filter((id) => had.has(id))),
@@ -94,6 +96,12 @@ export async function makePlan(tx: ReadTx, pull: Pull): Promise<Plan> {
       isReported = true
     },
   }
+}
+
+const NONE: ReadonlySet<RealmRef> = new Set()
+
+function isEqual(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((id, at) => id === other[at])
 }
 
 function leftOut(table: string, key: string): SatchelError {

@@ -275,8 +275,13 @@ async function sightOf(tx: ReadTx, plan: Plan): Promise<Sight> {
   const { actor } = plan.pull
   await requireStanding(tx, actor)
   const visibility = await visibilityOf(tx, actor)
-  const visible = new Set(visibility.realms.flatMap((id) => visibility.refs.get(id) ?? []))
-  return { plan, realms: plan.known.union(plan.fresh).intersection(visible), visibility }
+  const { realmRefs } = visibility
+  const listed = plan.fresh.size === 0 ? plan.known : plan.known.union(plan.fresh)
+  return {
+    plan,
+    realms: listed === realmRefs ? listed : listed.intersection(realmRefs),
+    visibility,
+  }
 }
 
 function isSeen({ plan, realms, visibility }: Sight, table: string, object: TimedObject): boolean {

@@ -11,6 +11,8 @@ export interface Visibility {
    * before it has its first object.
    */
   readonly realms: readonly string[]
+  /** The same realms, except a private realm without objects. */
+  readonly realmRefs: ReadonlySet<RealmRef>
   /** The ids of the realms with an open or rejected invitation for the actor, sorted. */
   readonly inviteRealms: readonly string[]
   /** The realms of both lists by id, except a private realm without objects. */
@@ -52,6 +54,7 @@ async function loadVisibility(tx: ReadTx, actor: Actor): Promise<Visibility> {
   for (const ref of refs.values()) newestBirth = Math.max(newestBirth, await tx.realms.bornAt(ref))
   return {
     realms: [...realms].toSorted(),
+    realmRefs: new Set([...realms].flatMap((id) => refs.get(id) ?? [])),
     inviteRealms: [...inviteRealms].toSorted(),
     refs,
     newestBirth,
