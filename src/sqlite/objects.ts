@@ -4,6 +4,7 @@ import type {
   ChunkSize,
   IndexLookup,
   ObjectReader,
+  ObjectText,
   Places,
   StoredObject,
   StoredRow,
@@ -26,7 +27,7 @@ import {
 } from './places'
 import { COLUMNS, objectTable, perTable, TIMED_COLUMNS } from './tables'
 import { changes, contents } from './changes'
-import { checkedObject, checkedTimed } from './soundness'
+import { checkedObject, checkedText, checkedTimed, type Summed } from './soundness'
 import { memorizeText } from './state'
 import {
   checkedTombstone,
@@ -43,8 +44,12 @@ import type { Table } from '../domain/store/tables'
 export class ObjectReads<Context extends TxContext = TxContext> implements ObjectReader {
   constructor(protected readonly context: Context) {}
 
-  find(table: Table, key: string, realms?: ReadonlySet<RealmRef>): StoredObject | undefined {
-    return find(this.context, table, key, realms)
+  findText(table: Table, key: string, realms?: ReadonlySet<RealmRef>): ObjectText | undefined {
+    return findText(this.context, table, key, realms)
+  }
+
+  find(table: Table, key: string): StoredObject | undefined {
+    return find(this.context, table, key)
   }
 
   findMany(table: Table, keys: readonly string[]): Map<string, StoredObject> {
@@ -135,16 +140,20 @@ export class ObjectReads<Context extends TxContext = TxContext> implements Objec
   }
 }
 
+// The index on keys may be damaged: `isFound` compares the row that it leads to.
+const selectText = perTable(
+  (name) => `SELECT realm, value, sum, key = ?1 AS isFound FROM ${name} WHERE key = ?1`,
+)
+const selectSmallText = perTable(
+  (name) => `SELECT realm, ${SMALL_VALUE}, sum, key = ?1 AS isFound FROM ${name} WHERE key = ?1`,
+)
+const selectValue = perTable((name) => `SELECT value FROM ${name} WHERE key = ?`)
 const selectWhole = perTable((name) => `SELECT ${COLUMNS} FROM ${name} WHERE key = ?`)
-const selectSmall = perTable((name) => `SELECT ${smallIn(COLUMNS)} FROM ${name} WHERE key = ?`)
 const selectTimed = perTable((name) => `SELECT ${TIMED_COLUMNS} FROM ${name} WHERE key = ?`)
 const selectSmallTimed = perTable(
-  (name) => `SELECT ${smallIn(TIMED_COLUMNS)} FROM ${name} WHERE key = ?`,
+  (name) =>
+    `SELECT ${TIMED_COLUMNS.replace(' value,', ` ${SMALL_VALUE},`)} FROM ${name} WHERE key = ?`,
 )
-
-function smallIn(columns: string): string {
-  return columns.replace(' value,', ` ${SMALL_VALUE},`)
-}
 
 /**
  * Notes that the row of a built-in table was looked up; `realm` is where it is, if it is there. Roles
@@ -185,20 +194,38 @@ function realmsWith(
 /** A row whose value is null when it is large. */
 type Cut<Row> = Omit<Row, 'value'> & FoundRow
 
-function find(
+function findText(
   context: TxContext,
   table: Table,
   key: string,
-  realms?: ReadonlySet<RealmRef>,
-): StoredObject | undefined {
+  realms: ReadonlySet<RealmRef> | undefined,
+): ObjectText | undefined {
   const row = context.connection
-    .prepare<Cut<StoredObject>>(realms === undefined ? selectWhole(table) : selectSmall(table))
+    .prepare<TextRow>(realms === undefined ? selectText(table) : selectSmallText(table))
     .get(key)
   const isThere = row !== null && !erasing(context).has(row.realm)
   noteRow(context, table, key, isThere ? row.realm : undefined)
   if (!isThere) return undefined
-  if (isWithheld(row, realms)) return { ...row, value: '' }
-  return checkedObject(table, key, whole(context, table, row))
+  if (row.isFound !== 1) throw damagedObject(table.name, key)
+  if (hasValue(row)) return checkedText(table.name, key, row)
+  if (isWithheld(row, realms)) return { realm: row.realm, value: '' }
+  const large = context.connection.prepare<{ value: string }>(selectValue(table)).get(key)
+  return checkedText(table.name, key, { ...row, value: large?.value ?? '' })
+}
+
+/** `value` is null when it is large and `isFound` 1 when the row has the key that it was found by. */
+interface TextRow {
+  readonly realm: RealmRef
+  readonly value: string | null
+  readonly sum: number
+  readonly isFound: number
+}
+
+function find(context: TxContext, table: Table, key: string): StoredObject | undefined {
+  const row = context.connection.prepare<Summed<StoredObject>>(selectWhole(table)).get(key)
+  const isThere = row !== null && !erasing(context).has(row.realm)
+  noteRow(context, table, key, isThere ? row.realm : undefined)
+  return isThere ? checkedObject(table, key, row) : undefined
 }
 
 export function findTimed(
@@ -218,8 +245,15 @@ export function findTimed(
   return checkedTimed(table.name, whole(context, table, row))
 }
 
+function hasValue(row: TextRow): row is TextRow & { readonly value: string } {
+  return row.value !== null
+}
+
 /** True for a large value of another realm, which stays in the database. */
-function isWithheld(row: FoundRow, realms: ReadonlySet<RealmRef> | undefined): boolean {
+function isWithheld(
+  row: Pick<FoundRow, 'realm' | 'value'>,
+  realms: ReadonlySet<RealmRef> | undefined,
+): boolean {
   return row.value === null && realms?.has(row.realm) === false
 }
 

@@ -1,4 +1,4 @@
-import type { StoredObject, StoredRow, TimedObject } from '../domain/store/objects'
+import type { ObjectText, StoredObject, StoredRow, TimedObject } from '../domain/store/objects'
 import type { RealmRef } from '../domain/store/realms'
 import type { Table } from '../domain/store/tables'
 import type { TxContext } from './context'
@@ -20,6 +20,11 @@ export function checkedRow(context: TxContext, table: Table, row: Summed<StoredR
   return unreadable(row, table.name, found?.key ?? '')
 }
 
+/** An object that was found by its key, for its readers. */
+export function checkedText(table: string, key: string, row: Summed<ObjectText>): ObjectText {
+  return isContentSound(row.value, row.realm, row.sum) ? row : unreadable(row, table, key)
+}
+
 /** An object that was found by its key, to be read. Throws `DAMAGED` when the index led to another. */
 export function checkedObject(table: Table, key: string, row: Summed<StoredObject>): StoredObject {
   if (row.key !== key) throw damagedObject(table.name, key)
@@ -36,7 +41,7 @@ export function checkedTimed(table: string, row: Summed<TimedObject>): TimedObje
 }
 
 /** The row without its value: reading that throws `DAMAGED`. */
-function unreadable<Row extends StoredRow>(row: Row, table: string, key: string): Row {
+function unreadable<Row extends ObjectText>(row: Row, table: string, key: string): Row {
   return Object.defineProperty({ ...row, isDamaged: true }, 'value', {
     enumerable: true,
     get(): string {

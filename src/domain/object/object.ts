@@ -1,7 +1,6 @@
 import { type Access, accessOf, mayRead } from '../access/access'
 import { type Actor, requireStanding } from '../access/actor'
 import { SatchelError } from '../value/error'
-import type { StoredObject } from '../store/objects'
 import { PUBLIC_REALM_REF, type RealmRef } from '../store/realms'
 import { andThen, type Awaitable } from '../store/records'
 import type { Database, ReadTx } from '../store/store'
@@ -23,15 +22,15 @@ export function getObject(
   tableName: string,
   key: string,
 ): Awaitable<string> {
-  const find = (tx: ReadTx, table: Table, access: Access) =>
-    andThen(
-      tx.objects.find(table, keyInView(table, view, key, actor), realmsInView(access, view, table)),
-      (object) => {
-        if (object === undefined || !isShown(actor, access, view, table, object))
-          throw unknownObject()
-        return object.value
-      },
-    )
+  const find = (tx: ReadTx, table: Table, access: Access) => {
+    const own = keyInView(table, view, key, actor)
+    return andThen(tx.objects.findText(table, own, realmsInView(access, view, table)), (object) => {
+      if (object === undefined || !isShown(actor, access, view, table, own, object.realm)) {
+        throw unknownObject()
+      }
+      return object.value
+    })
+  }
   return database.read((tx) =>
     andThen(requireStanding(tx, actor), () =>
       andThen(requireTable(tx, tableName), (table) =>
@@ -49,23 +48,23 @@ export function keyInView(table: Table, view: ViewName, key: string, actor: Acto
   return view === 'my' && !table.compound ? privateKey(found, actor.subject ?? '') : found
 }
 
-/** True when the view shows the object to this actor. */
+/** True when the view shows the object with this key in this realm to this actor. */
 export function isShown(
   actor: Actor,
   access: Access,
   view: ViewName,
   table: Table,
-  object: StoredObject,
+  key: string,
+  realm: RealmRef,
 ): boolean {
-  const keyOfObject = () => object.key
   switch (view) {
     case 'all':
       return true
     case 'public':
-      if (object.realm !== PUBLIC_REALM_REF) return false
-      return showsAllPublic(actor, table) || mayRead(access, table.name, object.realm, keyOfObject)
+      if (realm !== PUBLIC_REALM_REF) return false
+      return showsAllPublic(actor, table) || mayRead(access, table.name, realm, () => key)
     case 'my':
-      return mayRead(access, table.name, object.realm, keyOfObject)
+      return mayRead(access, table.name, realm, () => key)
   }
 }
 

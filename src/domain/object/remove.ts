@@ -34,7 +34,7 @@ export function removeObject(database: Database, removal: Removal): Promise<void
       const access = await accessOf(tx, actor)
       const key = keyInView(table, view, removal.key, actor)
       const previous = await tx.objects.find(table, key, realmsInView(access, view, table))
-      if (previous === undefined || !isShown(actor, access, view, table, previous)) {
+      if (previous === undefined || !isShown(actor, access, view, table, key, previous.realm)) {
         throw unknownObject()
       }
       const writing: Writing = {

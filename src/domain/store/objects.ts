@@ -29,6 +29,9 @@ export interface TimedObject extends StoredObject {
   readonly stamps: string | null
 }
 
+/** An object as its readers need it: the column that decides about them, and the value. */
+export type ObjectText = Pick<StoredObject, 'realm' | 'value'>
+
 /** The trace of an object that was removed, or left a realm. */
 export interface Tombstone {
   readonly realm: RealmRef
@@ -110,11 +113,12 @@ export interface ObjectReader {
    * named, a large value of another realm does not leave the store: the time that it takes would tell
    * that it is there. An object of another realm then comes with an empty `value`, or with its own.
    */
-  find(
+  findText(
     table: Table,
     key: string,
     realms?: ReadonlySet<RealmRef>,
-  ): Awaitable<StoredObject | undefined>
+  ): Awaitable<ObjectText | undefined>
+  find(table: Table, key: string): Awaitable<StoredObject | undefined>
   findMany(table: Table, keys: readonly string[]): Awaitable<Map<string, StoredObject>>
   /** The rows after `after` in order of creation, of these realms only if they are named. */
   scan(
