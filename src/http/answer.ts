@@ -29,13 +29,15 @@ export function answer(
   { status = 200, headers, type = JSON_TYPE }: AnswerOptions = {},
 ): Response {
   const isPlain = status === 200 && type === JSON_TYPE
-  const response = new Response(
-    counted(call, body),
-    isPlain ? JSON_OK : { status, headers: COMMON },
-  )
-  response.headers.set('X-Request-Id', call.id)
-  if (!isPlain && type !== null) response.headers.set('Content-Type', type)
-  if (call.quota !== undefined) setAll(response.headers, quotaHeaders(call.quota))
+  const init = isPlain
+    ? call.quota === undefined
+      ? JSON_OK
+      : JSON_OK_COUNTED
+    : { status, headers: new Headers(COMMON) }
+  init.headers.set('X-Request-Id', call.id)
+  if (call.quota !== undefined) setAll(init.headers, quotaHeaders(call.quota))
+  if (!isPlain && type !== null) init.headers.set('Content-Type', type)
+  const response = new Response(counted(call, body), init)
   if (call.cors !== undefined) setAll(response.headers, call.cors)
   if (headers !== undefined) setAll(response.headers, headers)
   return response
@@ -55,7 +57,12 @@ const COMMON = new Headers({
   Vary: 'Authorization, Origin',
 })
 
+/**
+ * For most answers. A response copies its headers, so those that differ are set here before: setting them
+ * in the response takes twice as long. Each answer sets the same ones.
+ */
 const JSON_OK = { status: 200, headers: new Headers([...COMMON, ['Content-Type', JSON_TYPE]]) }
+const JSON_OK_COUNTED = { status: 200, headers: new Headers(JSON_OK.headers) }
 
 function setAll(headers: Headers, values: Readonly<Record<string, string>>): void {
   for (const name of Object.keys(values)) headers.set(name, values[name] ?? '')
