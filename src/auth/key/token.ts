@@ -1,6 +1,12 @@
 import { errors, type JWTPayload, jwtVerify } from 'jose'
 import type { Clock } from '../../clock'
-import { type Actor, type TokenFacts, tokenFacts } from '../../domain/access/actor'
+import {
+  accessName,
+  type AccessName,
+  type Actor,
+  type TokenFacts,
+  tokenFacts,
+} from '../../domain/access/actor'
 import { isScope } from '../../domain/value/scope'
 import { SatchelError } from '../../domain/value/error'
 import type { KeyRing, Signer } from './key'
@@ -102,27 +108,29 @@ const REMEMBERED = 10_000
 
 /** The facts that a valid signature confirms. */
 interface Verified {
-  readonly actor: Actor
+  readonly actor: Actor & { readonly named: AccessName }
   readonly facts: TokenFacts
   /** ms since the epoch. */
   readonly expires: number
 }
 
 function actorOf({ actor, facts, expires }: Verified, now: number): Actor {
-  const { subject, email, name, scopes } = actor
-  return { subject, email, name, scopes, bond: { facts, verified: now, expires } }
+  const { subject, email, name, scopes, named } = actor
+  return { subject, email, name, scopes, named, bond: { facts, verified: now, expires } }
 }
 
 function read(payload: JWTPayload): Verified {
   const { sub = '', exp = 0 } = payload
   const scopes = Array.isArray(payload['scopes']) ? payload['scopes'].filter(isScope) : []
   const incarnation = payload[USER]
+  const email = textOf(payload['email'])
   return {
     actor: {
       subject: sub,
-      email: textOf(payload['email']),
+      email,
       name: textOf(payload['name']),
       scopes: new Set(scopes),
+      named: accessName({ subject: sub, email }),
     },
     facts: tokenFacts({
       subject: sub,

@@ -1,4 +1,4 @@
-import type { Actor } from './actor'
+import { accessName, type Actor } from './actor'
 import { compoundKey } from '../value/key'
 import { parseStored } from '../value/value'
 import { PUBLIC_REALM, PUBLIC_REALM_REF, type RealmRef } from '../store/realms'
@@ -28,10 +28,9 @@ export interface Access {
 
 /** The actor's access, remembered until policy changes. */
 export function accessOf(tx: ReadTx, actor: Actor): Access | Promise<Access> {
-  // Neither holds a line break: user ids and addresses have no control characters.
-  return tx.remember(`access\n${actor.subject ?? ''}\n${actor.email ?? ''}`, () =>
-    loadAccess(tx, actor),
-  )
+  const { named } = actor
+  const isNamed = named?.subject === actor.subject && named.email === actor.email
+  return tx.remember((isNamed ? named : accessName(actor)).text, () => loadAccess(tx, actor))
 }
 
 /**

@@ -14,6 +14,15 @@ export interface Actor {
   readonly scopes: ReadonlySet<Scope>
   /** Absent for an anonymous caller and for the server itself: nothing stored can end these. */
   readonly bond?: Bond
+  /** The name of `subject` and `email`, if it was made before. */
+  readonly named?: AccessName
+}
+
+/** Names the access of a subject with an address among what transactions remember. */
+export interface AccessName {
+  readonly subject: string | null
+  readonly email: string | null
+  readonly text: string
 }
 
 /** The tie between a caller and what is stored: with it a token ends early (promises 14 and 15). */
@@ -106,6 +115,12 @@ export function tokenFacts(facts: Omit<TokenFacts, 'key'>): TokenFacts {
   const { subject, clientId, login, incarnation } = facts
   // None of them contains a line break.
   return { ...facts, key: `standing\n${subject}\n${incarnation}\n${clientId}\n${login}` }
+}
+
+/** Made once for each token, because every request needs it. */
+export function accessName({ subject, email }: Omit<AccessName, 'text'>): AccessName {
+  // Neither contains a line break: user ids and addresses have no control characters.
+  return { subject, email, text: `access\n${subject ?? ''}\n${email ?? ''}` }
 }
 
 /** The user as it is since policy last changed. */
