@@ -53,9 +53,8 @@ function readPlainPath(call: Call, { s0, s1, s2, s3, s4 }: Segments): boolean {
 }
 
 /** A segment begins with no dot, and a decoded slash would be one segment too many. */
-const PLAIN_SEGMENT = String.raw`/[\w~-][\w.~@:-]*`
-const PLAIN_TABLE = new RegExp(`^${PLAIN_SEGMENT.repeat(3)}$`)
-const PLAIN_OBJECT = new RegExp(`^${PLAIN_SEGMENT.repeat(4)}$`)
+const PLAIN_TABLE = /^(?:\/[\w~-][\w.~@:-]*){3}$/
+const PLAIN_OBJECT = /^(?:\/[\w~-][\w.~@:-]*){4}$/
 
 /**
  * Throws `INVALID_REQUEST` when `url`, in which `..`, `%2e` and backslashes are resolved, has other
