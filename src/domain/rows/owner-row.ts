@@ -13,11 +13,16 @@ import { parseStored } from '../value/value'
 /**
  * Gives the owner of a realm an accepted row of `members` in it unless there is one (protocol.md
  * Appendix C.7): an open invitation to the address of the owner, else a row of its own. It grants
- * nothing, because the owner has all rights by owning.
+ * nothing, because the owner has all rights by owning. Resolves to the key of the invitation that it
+ * accepted, if there was one.
  */
-export async function ensureOwnerRow(given: Writing, realm: Realm, owner: string): Promise<void> {
+export async function ensureOwnerRow(
+  given: Writing,
+  realm: Realm,
+  owner: string,
+): Promise<string | undefined> {
   const { tx, actor, now } = given
-  if (await isAcceptedIn(tx, realm.ref, owner)) return
+  if (await isAcceptedIn(tx, realm.ref, owner)) return undefined
   const table = await membersTable(tx)
   const email = actor.subject === owner ? actor.email : null
   const accepted = { $t: 'Date', v: new Date(now).toISOString() }
@@ -36,6 +41,7 @@ export async function ensureOwnerRow(given: Writing, realm: Realm, owner: string
       : { ...parseStored(invitation.value), userId: owner, accepted }
   const writing: Writing = { ...given, table, isGlobal: true, view: 'all' }
   await putDrafts(writing, [draftOf(table, row, undefined)])
+  return invitation?.key
 }
 
 /**

@@ -38,7 +38,7 @@ export interface SyncClient {
   readonly tables: readonly string[]
   /** No later operation of it gets an earlier time than this, ms. */
   readonly floor: number
-  /** The revision of its latest rejected transaction; 0 when there was none. */
+  /** The revision of its latest transaction that was rejected or repeated; 0 when there was none. */
   readonly rejected: number
   /** The time of its latest request that was noted, ms. */
   readonly seen: number
@@ -55,7 +55,10 @@ export interface SyncClientWriter extends SyncClientReader {
   put(client: SyncClient): Awaitable<void>
   /** Notes the latest time of the operations of a client, ms, unless it knows a later one. */
   raiseFloor(client: number, floor: number): Awaitable<void>
-  /** Notes that a transaction of the client was rejected: the unit takes a revision for it. */
+  /**
+   * Notes that the client is told how objects are, though none of them changed: one of its transactions
+   * was rejected, or came again. The unit takes a revision for it.
+   */
   noteRejection(client: number): Awaitable<void>
   /** Removes the clients of a user with their transactions and operations. */
   removeOfSubject(subject: string): Awaitable<void>

@@ -66,8 +66,15 @@ export async function addOwnerRows(run: Execution, owned: readonly OwnedRealm[])
   if (table === undefined) throw new Error('the table realms is missing')
   for (const { realm, owner } of owned) {
     const isAlive = (await run.tx.realms.findByRef(realm.ref)) !== undefined
-    if (isAlive) await ensureOwnerRow(writingOf(run, table), realm, owner)
+    if (!isAlive) continue
+    const accepted = await ensureOwnerRow(writingOf(run, table), realm, owner)
+    const row = accepted === undefined ? undefined : rowOfMember(run, accepted)
+    if (row !== undefined) disappoint(run, row)
   }
+}
+
+function rowOfMember({ overlay }: Execution, key: string): Row | undefined {
+  return [...overlay.rows()].find(({ table, key: its }) => table.name === 'members' && its === key)
 }
 
 function withFullRights(access: Execution['access'], realm: RealmRef): Execution['access'] {

@@ -72,7 +72,8 @@ function change(
   changes: readonly Change[],
   operation: Operation,
 ): boolean {
-  if (row.state.kind !== 'row') return false
+  // Neither has the client an object to change, unless it is one that its user does not see.
+  if (row.state.kind !== 'row') return row.before === undefined && !row.isTaken
   own(row, changes)
   const kept = withoutKey(row.table.primaryKey ?? [], changes)
   const merged = mergeChanges(row.state, kept, originOf(run, operation, row))
@@ -228,8 +229,8 @@ function note(
   const base = push.baseOf(operation)
   const isRejected = push.client.rejected > (base ?? -1) && push.client.rejected > 0
   const isSeenNow = isSeen(run, row, base)
-  // A row of others that the client has never had: it may have changed nothing of its own.
-  const isForeign = !isSeenNow && row.before !== undefined && row.before.entered > (base ?? 0)
+  // A row of others that the client has never had, or one over their deletion, which it may have got.
+  const isForeign = !isSeenNow && (row.before === undefined || row.before.entered > (base ?? 0))
   names.note(table.name, operation.keys[position] ?? row.key, {
     base,
     isAsSent: isAsSent && isSeenNow && !row.isTaken && !isRejected,

@@ -158,6 +158,7 @@ async function runUnit(
         const own = transaction === first ? candidates : undefined
         await executeOnce(tx, push, transaction, own, part, isAlone)
       }
+      if (!isSure(push)) await tx.syncClients.noteRejection(push.client.number)
       return part
     })
   // A single transaction is the whole unit and needs no part of it, unless it is rejected.
@@ -182,6 +183,7 @@ async function executeOnce(
   const applied = await tx.applied.find(actor.subject, txid)
   if (applied !== undefined) {
     noteAll(push, transaction, part.names, { isRejected: false, revision: applied.revision })
+    await tx.syncClients.noteRejection(client.number)
     return
   }
   const { floor } = part.clock

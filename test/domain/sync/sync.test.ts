@@ -145,7 +145,7 @@ describe('a change that was made before the client heard of another one', () => 
       lastPull: { serverRevision, realms, inviteRealms: [] },
       changes: [{ table: 'items', muts: [again] }],
     }
-    expect(operationsOf(await client.send(body))).toEqual(['delete items itm2'])
+    expect(operationsOf(await client.send(body))).toEqual([])
     await team.world.put(ALICE, 'items', { id: 'itm2', ...TEAM })
     expect(operationsOf(await client.send(body))).toEqual(['upsert items itm2'])
   })
@@ -168,6 +168,72 @@ describe('a change that was made before the client heard of another one', () => 
     })
     expect(operationsOf(answer)).toContain('delete items itm2')
     expect(answer.rejections).toEqual([])
+  })
+
+  test('that updates an object which nobody has is as it was sent', async () => {
+    await using team = await setupTeam()
+    expect(operationsOf(await team.bob.push(update('itm9', { n: 1 })))).toEqual([])
+  })
+
+  test('that adds an object is answered with it when the answer before removed its key', async () => {
+    await using team = await setupTeam()
+    const { serverRevision } = await team.bob.pull()
+    const early = {
+      baseRevs: [{ tableName: 'items', clientRev: 1, serverRev: serverRevision }],
+    }
+    const own = { ts: NOW, userId: BOB.subject }
+    const added = (id: string) => ({
+      ...own,
+      ...insert({ id, ...TEAM, owner: BOB.subject }),
+      txid: `add ${id}`,
+      rev: 2,
+    })
+    // The transaction comes again.
+    const missing = { ...own, ...update('itm7', { n: 1 }), txid: 'again', rev: 1 }
+    const twice = { ...early, changes: [{ table: 'items', muts: [missing] }] }
+    expect(operationsOf(await team.bob.send(twice))).toEqual([])
+    expect(operationsOf(await team.bob.send(twice))).toEqual(['delete items itm7'])
+    // It removes a membership, so that nothing is sure.
+    const leave = { ...own, type: 'delete', keys: ['mmbNobody'], txid: 'leave', rev: 1 }
+    const unsure = {
+      ...early,
+      changes: [
+        { table: 'members', muts: [leave] },
+        { table: 'items', muts: [{ ...missing, keys: ['itm8'], txid: 'other' }] },
+      ],
+    }
+    expect(operationsOf(await team.bob.send(unsure))).toContain('delete items itm8')
+    // It deletes an object that the client has never had.
+    await team.world.put(ALICE, 'items', { id: 'itm9', ...TEAM })
+    const gone = { ...own, type: 'delete', keys: ['itm9'], txid: 'delete', rev: 1 }
+    await team.bob.send({ ...early, changes: [{ table: 'items', muts: [gone] }] })
+    for (const id of ['itm7', 'itm8', 'itm9']) {
+      const answer = await team.bob.send({
+        ...early,
+        changes: [{ table: 'items', muts: [added(id)] }],
+      })
+      expect(operationsOf(answer)).toEqual([`upsert items ${id}`])
+    }
+  })
+
+  test('that invites its own user into a new realm is answered with the membership', async () => {
+    await using team = await setupTeam()
+    const place = { realmId: 'rlmOwn', owner: BOB.subject }
+    const own = { ts: NOW, userId: BOB.subject, txid: 'one', rev: 1 }
+    const values = [{ id: 'mmbOwn', ...place, email: BOB.subject, invite: true }]
+    const { changes } = await team.bob.send({
+      changes: [
+        {
+          table: 'realms',
+          muts: [{ ...own, type: 'insert', keys: ['rlmOwn'], values: [place] }],
+        },
+        { table: 'members', muts: [{ ...own, type: 'insert', keys: ['mmbOwn'], values }] },
+      ],
+    })
+    const sent = changes.find(({ table }) => table === 'members')?.muts[0]
+    expect(sent?.keys).toEqual(['mmbOwn'])
+    const accepted = { userId: BOB.subject, accepted: { $t: 'Date' } }
+    expect(sent?.values?.[0]).toMatchObject(accepted)
   })
 
   test('by criteria says so when it reaches an object of its transaction that it does not name', async () => {
