@@ -7,10 +7,9 @@ import {
   toDBOperationSet,
 } from 'dexie-cloud-common'
 import { realmSetHash } from '../../../src/domain/sync/realm-set'
-import type { Session } from '../../../src/sync/session'
 import type { Person, Value } from '../../access/oracle-world'
-import { actorFor } from '../../access/setup'
-import { type ModelServer, TABLES } from './server'
+import type { Causality } from './causality'
+import { Died, type Link, type ModelServer, TABLES } from './server'
 
 /** An operation of a local transaction, in wire form (protocol.md §4.4). */
 export interface LocalOperation {
@@ -21,12 +20,15 @@ export interface LocalOperation {
   readonly changeSpecs?: readonly (Value | null)[]
   readonly changeSpec?: Value
   readonly criteria?: object
+  readonly isAdditionalChunk?: true
 }
 
+/** An operation that was not sent; those of anonymous work have no number and no time. */
 interface Logged {
   readonly table: string
-  readonly rev: number
-  readonly mut: Value & { readonly ts: number }
+  readonly rev: number | undefined
+  readonly transaction: number | undefined
+  readonly mut: Value & { readonly ts?: number }
 }
 
 interface LastPull {
@@ -53,65 +55,110 @@ export const UNDEFINED = { $t: 'undefined' }
 
 export type Device = ReturnType<typeof createDevice>
 
+/** What a device lives in. */
+export interface Surroundings {
+  readonly server: Pick<ModelServer, 'now' | 'sync' | 'connect'>
+  readonly causality: Causality
+  /** A transaction begins, with this id. */
+  begun(txid: string, transaction: number, operations: readonly LocalOperation[]): void
+}
+
 /**
  * A local database as the published client keeps it (protocol.md §4.5, §4.7, §4.8, §5): rows, a log
  * of operations that were not sent, the revisions that they are based on, and a socket.
  */
-export function createDevice(server: ModelServer, person: Person, name: string) {
-  const rows = new Map<string, Value>()
+export function createDevice(surroundings: Surroundings, person: Person, name: string) {
+  const { server, causality } = surroundings
+  const rows = new Map(TABLES.map((table) => [table, new Map<string, Value>()]))
   const revs = new Map<string, number>()
   const sentBodies: string[] = []
+  let identity = name
+  let lives = 0
   let log: Logged[] = []
   let baseRevs: { tableName: string; clientRev: number; serverRev: string }[] = []
   let lastPull: LastPull | undefined
   let dbID: string | undefined
-  let schema: Readonly<Record<string, object>> = Object.fromEntries(
-    TABLES.map((table) => [table, { markedForSync: true }]),
-  )
+  let schema = NEW_SCHEMA
   let flight: { readonly answer: Answer; readonly sent: ReadonlySet<Logged> } | undefined
-  let session: Session | undefined
+  let link: Link | undefined
   let inbox: Message[] = []
   let skew = 0
   let made = 0
+  let observed = 0n
 
-  /** A transaction, which takes one operation after the other: executes and logs it. */
-  function begins(): (operation: LocalOperation) => void {
+  const rowsOf = (table: string): Map<string, Value> => rows.get(table) ?? new Map<string, Value>()
+
+  /** Executes a transaction and logs it; `operationsOf` makes its next operations. */
+  function transact(
+    operationsOf: readonly ((tag: (path: string) => string) => readonly LocalOperation[])[],
+  ): void {
     made += 1
     const txid = `${name} ${made}`
-    const ts = server.clock.now() + skew
-    let opNo = 0
-    return ({ table, ...operation }) => {
-      const rev = (revs.get(table) ?? 0) + 1
-      revs.set(table, rev)
-      opNo += 1
-      const own = { txid, userId: person.id, ts, opNo, rev }
-      log.push({ table, rev, mut: structuredClone({ ...operation, ...own }) })
-      execute(table, operation)
+    const ts = server.now() + skew
+    const transaction = causality.begin(observed)
+    observed = causality.with(observed, transaction)
+    const operations: LocalOperation[] = []
+    for (const make of operationsOf) {
+      for (const operation of make((path) => causality.tag(transaction, path))) {
+        const { table, ...rest } = operation
+        const rev = (revs.get(table) ?? 0) + 1
+        revs.set(table, rev)
+        operations.push(operation)
+        const own = { txid, userId: person.id, ts, opNo: operations.length, rev }
+        log.push({ table, rev, transaction, mut: structuredClone({ ...rest, ...own }) })
+        noteRewritten(transaction, operation)
+        execute(table, rest)
+      }
+    }
+    surroundings.begun(txid, transaction, operations)
+  }
+
+  function noteRewritten(transaction: number, { table, keys, values = [] }: LocalOperation): void {
+    if (table !== 'items') return
+    for (const [position, key] of keys.entries()) {
+      causality.rewrite(transaction, key, values[position] ?? {})
     }
   }
 
   function execute(table: string, operation: Omit<LocalOperation, 'table'>): void {
     const { type, keys, values = [], changeSpecs = [], changeSpec } = structuredClone(operation)
+    const held = rowsOf(table)
     for (const [position, key] of keys.entries()) {
-      const id = `${table} ${key}`
-      const row = rows.get(id)
+      const row = held.get(key)
       const spec = changeSpec ?? changeSpecs[position] ?? changeSpecs[0] ?? {}
-      if (type === 'delete') rows.delete(id)
-      else if (type === 'insert' || type === 'upsert') rows.set(id, values[position] ?? {})
-      else if (row !== undefined) rows.set(id, changed(row, spec))
+      if (type === 'delete') held.delete(key)
+      else if (type === 'insert' || type === 'upsert') held.set(key, values[position] ?? {})
+      else if (row !== undefined) held.set(key, changed(row, spec))
     }
   }
 
-  /** Sends the log; the answer is on its way when it resolves. */
-  async function begin(): Promise<void> {
-    if (flight !== undefined) return
-    const sent = log.toSorted((one, other) => one.mut.ts - other.mut.ts)
-    const changes = sent.map(({ table, mut }) => ({ table, muts: [mut] }))
-    const fields = { clientIdentity: name, dbID, schema, lastPull, baseRevs, changes }
+  /** The next request, which the client remembers as sent. */
+  function compose() {
+    const isFirst = lastPull === undefined
+    lives += isFirst ? 1 : 0
+    // Until a first sync succeeds each attempt has a new identity, and uploads in a new transaction.
+    if (isFirst) identity = `${name} ${lives}`
+    const sent = log.toSorted((one, other) => (one.mut.ts ?? Infinity) - (other.mut.ts ?? Infinity))
+    const changes = sent.map(({ table, mut }) => {
+      return { table, muts: [mut.ts === undefined ? { ...mut, txid: `upload-${identity}` } : mut] }
+    })
+    const fields = { clientIdentity: identity, dbID, schema, lastPull, baseRevs, changes }
     const body = JSON.stringify({ v: 3, ...fields, dxcv: '4.4.14', y: [] })
     sentBodies.push(body)
-    const text = await server.sync(person, body)
-    flight = { answer: JSON.parse(text) as Answer, sent: new Set(sent) }
+    return { body, sent: new Set(sent) }
+  }
+
+  /** Sends the log; the answer is on its way when it resolves. False when there is none. */
+  async function begin(): Promise<boolean> {
+    if (flight !== undefined) return true
+    const { body, sent } = compose()
+    try {
+      flight = { answer: JSON.parse(await server.sync(person, body)) as Answer, sent }
+      return true
+    } catch (error) {
+      if (!(error instanceof Died)) throw error
+      return false
+    }
   }
 
   /** The answer arrives. */
@@ -130,6 +177,12 @@ export function createDevice(server: ModelServer, person: Person, name: string) 
     schema = { ...schema, ...answer.schema }
     rebase(serverRevision)
     apply(changes)
+    observe()
+  }
+
+  function observe(): void {
+    const unsent = new Set(log.flatMap(({ transaction }) => transaction ?? []))
+    observed = causality.observe(name, rowsOf('items'), { observed, unsent })
   }
 
   /** The changes that apply beside operations that wait; undefined when the client fails. */
@@ -158,10 +211,13 @@ export function createDevice(server: ModelServer, person: Person, name: string) 
         (realm) => !now.realms.includes(realm),
       ),
     )
-    for (const [id, row] of rows) {
-      const realm = String(row['realmId'])
-      const isKept = now.inviteRealms.includes(realm) && /^(?:realms|members|roles) /.test(id)
-      if (gone.has(realm) && !isKept) rows.delete(id)
+    for (const [table, held] of rows) {
+      const isMeta = ['realms', 'members', 'roles'].includes(table)
+      for (const [key, row] of held) {
+        const realm = String(row['realmId'])
+        const isKept = isMeta && now.inviteRealms.includes(realm)
+        if (gone.has(realm) && !isKept) held.delete(key)
+      }
     }
   }
 
@@ -174,7 +230,7 @@ export function createDevice(server: ModelServer, person: Person, name: string) 
       baseRevs.push({ tableName, clientRev, serverRev })
       const oldest = Math.min(
         clientRev,
-        ...log.filter(({ table }) => table === tableName).map(({ rev }) => rev),
+        ...log.flatMap(({ table, rev }) => (table === tableName ? (rev ?? []) : [])),
       )
       const needed = Math.max(
         0,
@@ -204,16 +260,17 @@ export function createDevice(server: ModelServer, person: Person, name: string) 
 
   function ready(): void {
     const said = { type: 'ready', rev: lastPull?.serverRevision, realmSetHash: hash() }
-    session?.received(JSON.stringify(said))
+    link?.say(JSON.stringify(said))
   }
 
-  /** Handles the messages that have arrived. */
-  async function process(): Promise<void> {
-    if (flight !== undefined || inbox.length === 0) return
+  /** Handles the messages that have arrived; false when there are none. */
+  async function process(): Promise<boolean> {
+    if (flight !== undefined || inbox.length === 0) return false
     const messages = inbox
     inbox = []
     for (const message of messages) if (isPullDue(message)) await synchronize()
     ready()
+    return true
   }
 
   function isPullDue(message: Message): boolean {
@@ -226,20 +283,21 @@ export function createDevice(server: ModelServer, person: Person, name: string) 
     lastPull = { ...lastPull, serverRevision: newRev }
     rebase(newRev)
     apply(rest)
+    observe()
     return false
   }
 
   function disconnect(): void {
-    session?.closed()
-    session = undefined
+    link?.close()
+    link = undefined
     inbox = []
   }
 
   return {
     person,
     name,
-    rows,
-    begins,
+    rowsOf,
+    transact,
     begin,
     finish,
     synchronize,
@@ -249,72 +307,113 @@ export function createDevice(server: ModelServer, person: Person, name: string) 
     lose() {
       flight = undefined
     },
-    /** An earlier request reaches the server once more. */
+    /** The request is lost, or late: a repetition may be the first to arrive. */
+    drop() {
+      if (flight === undefined) compose()
+    },
+    /** An earlier request reaches the server, once more or for the first time. */
     async repeat(which: number) {
       const body = sentBodies[which % Math.max(1, sentBodies.length)]
       if (body !== undefined) await server.sync(person, body)
     },
+    /** No request that was sent until now arrives any more. */
+    calm() {
+      sentBodies.length = 0
+    },
+    /** The user logs in anew on a device without data, where they made these rows before. */
+    async wipe(work: readonly { readonly table: string; readonly value: Value }[]) {
+      disconnect()
+      log = []
+      baseRevs = []
+      revs.clear()
+      for (const held of rows.values()) held.clear()
+      flight = lastPull = dbID = undefined
+      schema = NEW_SCHEMA
+      observed = 0n
+      for (const { table, value } of work) {
+        const keys = [String(value['id'])]
+        const values = [{ ...value, owner: person.id, realmId: person.id }]
+        execute(table, { type: 'upsert', keys, values })
+        log.push({
+          table,
+          rev: undefined,
+          transaction: undefined,
+          mut: { type: 'upsert', keys, values },
+        })
+      }
+      await synchronize()
+    },
     connect() {
-      if (session !== undefined || lastPull === undefined) return
-      const actor = actorFor(person, 'my')
-      const caller = { actor, ends: Infinity, lead: 0 }
-      const opened = server.hub.connect(name, caller)
-      session = opened
-      opened.opened({
-        send(text) {
-          if (session === opened) inbox.push(JSON.parse(text) as Message)
-          return 1
-        },
-        close() {},
+      if (link !== undefined || lastPull === undefined) return
+      const opened: { link?: Link } = {}
+      opened.link = server.connect(person, identity, (text) => {
+        if (link === opened.link) inbox.push(JSON.parse(text) as Message)
       })
+      link = opened.link
       ready()
     },
     setSkew(ms: number) {
       skew = ms
     },
+    /** It has tried to sync: it takes part in the history. */
+    get isKnown() {
+      return lives > 0
+    },
     get isPending() {
       return log.length > 0 || flight !== undefined || lastPull === undefined
     },
-    get hears() {
-      return inbox.length > 0
-    },
     get isConnected() {
-      return session !== undefined
+      return link !== undefined
     },
-    /** The rows of a table, by key. */
-    rowsOf: (table: string) =>
-      new Map(
-        [...rows]
-          .filter(([id]) => id.startsWith(`${table} `))
-          .map(([id, row]) => [id.slice(table.length + 1), row] as const),
-      ),
   }
 }
+
+const NEW_SCHEMA: Readonly<Record<string, object>> = Object.fromEntries(
+  TABLES.map((table) => [table, { markedForSync: true }]),
+)
 
 /** A row with the values of a changeSpec, as Dexie sets them. */
 export function changed(row: Value, spec: Value): Value {
   const copy: Record<string, never> = structuredClone(row) as never
   for (const [path, value] of Object.entries(revived(spec))) {
-    const term = isModification(value) ? value['@@propmod'].add : undefined
-    if (term === undefined) setByKeyPath(copy, path, value)
-    else setByKeyPath(copy, path, sum(valueIn(copy, path), term))
+    const modification = modificationIn(value)
+    if (modification === undefined) setByKeyPath(copy, path, value)
+    else setByKeyPath(copy, path, modified(modification, valueIn(copy, path)))
   }
   return copy
 }
 
-function isModification(value: unknown): value is { '@@propmod': { add: number | string[] } } {
-  return typeof value === 'object' && value !== null && '@@propmod' in value
+export type Modification =
+  | { readonly add: number | readonly string[] }
+  | { readonly remove: number | readonly string[] }
+  | { readonly replacePrefix: readonly [string, string] }
+
+function modificationIn(value: unknown): Modification | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  return '@@propmod' in value ? (value['@@propmod'] as Modification) : undefined
 }
 
-function valueIn(row: unknown, path: string): unknown {
+export function valueIn(row: unknown, path: string): unknown {
   let value = row
   for (const name of path.split('.')) value = (value as Value | undefined)?.[name]
   return value
 }
 
-function sum(value: unknown, term: number | readonly string[]): unknown {
-  if (typeof term === 'number') return (Number(value) || 0) + term
-  return [...(Array.isArray(value) ? (value as string[]) : []), ...term].toSorted()
+/** protocol.md §4.6 */
+function modified(modification: Modification, value: unknown): unknown {
+  const list = Array.isArray(value) ? (value as string[]) : []
+  if ('add' in modification) {
+    const { add } = modification
+    return typeof add === 'number' ? (Number(value) || 0) + add : [...list, ...add].toSorted()
+  }
+  if ('remove' in modification) {
+    const { remove } = modification
+    if (typeof remove === 'number') return Number(value) - remove
+    return list.filter((one) => !remove.includes(one)).toSorted()
+  }
+  const [before, after] = modification.replacePrefix
+  const isMatch = typeof value === 'string' && value.startsWith(before)
+  return isMatch ? after + value.slice(before.length) : value
 }
 
 /** A copy with undefined in place of the text for it. */

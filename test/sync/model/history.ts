@@ -1,124 +1,33 @@
 import * as fc from 'fast-check'
-import { removeObject } from '../../../src/domain/object/remove'
-import { upsertObjects } from '../../../src/domain/object/upsert'
-import { ROW_RULES } from '../../../src/domain/rows/row-rules'
-import { SatchelError } from '../../../src/domain/value/error'
 import { visibleTo } from '../../access/oracle'
-import type { Person, Value } from '../../access/oracle-world'
-import { actorFor, ADMINISTRATOR, inOrder } from '../../access/setup'
-import { changed, createDevice, type Device, type LocalOperation, UNDEFINED } from './device'
-import { type ModelServer, setupModelServer, TABLES } from './server'
+import type { Person, Value, World } from '../../access/oracle-world'
+import { inOrder } from '../../access/setup'
+import { act, type Cast, castOf, memberOf, operationsOf } from './acts'
+import { type Causality, createCausality, type Executed } from './causality'
+import { createDevice, type Device, type LocalOperation } from './device'
+import { Died, type ModelServer, TABLES } from './server'
 
-const ALICE: Person = { id: 'alice', email: 'alice@example.com' }
-const BOB: Person = { id: 'bob', email: 'bob@example.com' }
-const CAROL: Person = { id: 'carol', email: 'carol@example.com' }
 const DEVICES = [
-  { person: ALICE, name: 'phone' },
-  { person: ALICE, name: 'laptop' },
-  { person: BOB, name: 'tablet' },
-  { person: CAROL, name: 'desktop' },
+  { owner: 0, name: 'phone' },
+  { owner: 0, name: 'laptop' },
+  { owner: 1, name: 'tablet' },
+  { owner: 2, name: 'desktop' },
 ]
-const TEAM = 'rlm-team'
-const SIDE = 'rlm-side'
 
 const device = fc.nat({ max: DEVICES.length - 1 })
 const key = fc.constantFrom('a', 'b', 'c', 'd')
-const listName = fc.constantFrom('x', 'y')
-const number = fc.nat({ max: 9 })
-const realm = fc.constantFrom('', TEAM, SIDE)
-const who = fc.constantFrom(ALICE, BOB, CAROL)
+const acts = fc.array(act, { minLength: 1, maxLength: 3 })
 
-/** A path and what is written there. */
-const write = fc.oneof(
-  fc.tuple(fc.constantFrom('title', 'n', 'deep.x', 'deep.y'), number),
-  fc.tuple(fc.constant('deep'), fc.constantFrom({ x: 7 }, { y: 8 }, 3)),
-  fc.tuple(fc.constant('list'), listName),
-  fc.tuple(fc.constantFrom('n', 'deep.x'), fc.constant({ '@@propmod': { add: 1 } })),
-  fc.tuple(fc.constant('tags'), fc.constant({ '@@propmod': { add: ['z'] } })),
-  fc.tuple(fc.constantFrom('title', 'deep', 'deep.x'), fc.constant(UNDEFINED)),
-)
-const spec = fc
-  .array(write, { minLength: 1, maxLength: 2 })
-  .map((writes): Value => Object.fromEntries(writes))
-const criteria = fc.oneof(
-  listName.map((lower) => ({ index: 'list', range: { type: 1, lower, upper: lower } })),
-  fc.constant({ index: 'tags', range: { type: 1, lower: 'z', upper: 'z' } }),
-  fc.constant({ index: UNDEFINED, range: { type: 3, lower: UNDEFINED, upper: UNDEFINED } }),
-)
-const permissions = fc.constantFrom<Value>(
-  { manage: '*' },
-  { add: ['items'] },
-  { update: { items: ['title', 'n'] } },
-  {},
-)
-
-const act = fc.oneof(
-  {
-    weight: 6,
-    arbitrary: fc.record({
-      kind: fc.constantFrom('add' as const, 'put' as const, 'upsert' as const),
-      key,
-      realm,
-      list: listName,
-      n: number,
-      spec,
-    }),
-  },
-  {
-    weight: 5,
-    arbitrary: fc.record({
-      kind: fc.constant('update' as const),
-      keys: fc.uniqueArray(key, { maxLength: 3 }),
-      spec,
-      isShared: fc.boolean(),
-    }),
-  },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      kind: fc.constantFrom('modify' as const, 'deleteWhere' as const),
-      criteria,
-      spec,
-    }),
-  },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('delete' as const), key }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('move' as const), key, realm }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('note' as const), n: number }) },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      kind: fc.constantFrom('invite' as const, 'grant' as const, 'kick' as const),
-      realm: fc.constantFrom(TEAM, SIDE),
-      who,
-      permissions,
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      kind: fc.constantFrom('accept' as const, 'reject' as const),
-      realm: fc.constantFrom(TEAM, SIDE),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({ kind: fc.constantFrom('open' as const, 'close' as const) }),
-  },
-)
-
-type Act = typeof act extends fc.Arbitrary<infer T> ? T : never
+const skew = fc.record({
+  kind: fc.constant('skew' as const),
+  device,
+  ms: fc.constantFrom(-3_600_000, -5_000, 0, 5_000, 3_600_000),
+})
 
 const step = fc.oneof(
+  { weight: 10, arbitrary: fc.record({ kind: fc.constant('work' as const), device, acts }) },
   {
-    weight: 8,
-    arbitrary: fc.record({
-      kind: fc.constant('work' as const),
-      device,
-      acts: fc.array(act, { minLength: 1, maxLength: 3 }),
-    }),
-  },
-  {
-    weight: 9,
+    weight: 12,
     arbitrary: fc.record({
       kind: fc.constantFrom(
         'sync' as const,
@@ -129,230 +38,328 @@ const step = fc.oneof(
         'listen' as const,
         'listen' as const,
         'disconnect' as const,
+        'drop' as const,
       ),
       device,
     }),
   },
   {
-    weight: 1,
+    weight: 2,
     arbitrary: fc.record({ kind: fc.constant('repeat' as const), device, which: fc.nat(5) }),
   },
+  { weight: 1, arbitrary: skew },
   {
     weight: 1,
     arbitrary: fc.record({
-      kind: fc.constant('skew' as const),
-      device,
-      ms: fc.constantFrom(-3_600_000, -5_000, 0, 5_000, 3_600_000),
+      kind: fc.constant('rest' as const),
+      key,
+      realm: fc.constantFrom('none' as const, 'team' as const, 'side' as const),
+      n: fc.nat({ max: 9 }),
     }),
   },
   {
     weight: 1,
-    arbitrary: fc.record({ kind: fc.constant('rest' as const), key, realm, n: number }),
+    arbitrary: fc.record({
+      kind: fc.constant('wipe' as const),
+      device,
+      keys: fc.uniqueArray(key, { maxLength: 2 }),
+    }),
   },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('restart' as const) }) },
 )
 
-type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
+/** They begin the database anew, which takes longer than all others. */
+const end = fc.oneof(
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('restart' as const) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('kill' as const),
+      device,
+      commits: fc.nat({ max: 3 }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('forget' as const) }) },
+)
 
-export const histories = fc.array(step, { minLength: 2, maxLength: 30, size: 'max' })
+type Step =
+  typeof step extends fc.Arbitrary<infer T>
+    ? T | (typeof end extends fc.Arbitrary<infer U> ? U : never)
+    : never
 
-/** Plays a history until all clients are in step; resolves to everything that is wrong. */
-export async function play(steps: readonly Step[]): Promise<readonly string[]> {
-  await using server = await setupModelServer()
-  const team = { realmId: TEAM, owner: ALICE.id }
-  await rest(server, 'realms', team)
-  await rest(server, 'members', memberOf(TEAM, BOB, { manage: '*' }))
-  await rest(server, 'members', memberOf(TEAM, CAROL, { add: ['items'] }))
-  const devices = DEVICES.map(({ person, name }) => createDevice(server, person, name))
-  for (const one of devices) await one.synchronize()
-  const complaints: string[] = []
-  for (const one of steps) {
-    await take(server, devices, one)
-    await server.pass(1_000)
-  }
-  complaints.push(...(await settle(server, devices)))
-  return [...complaints, ...server.leaks, ...server.reports.map(String)]
+const stretch = fc.array(step, { minLength: 1, maxLength: 15, size: 'max' })
+
+/** Some clocks are wrong from the start, and every third history has an interruption. */
+export const histories: fc.Arbitrary<readonly Step[]> = fc
+  .tuple(
+    fc.array(skew, { maxLength: 2 }),
+    fc.oneof(
+      { weight: 2, arbitrary: fc.array(step, { minLength: 2, maxLength: 30, size: 'max' }) },
+      {
+        weight: 1,
+        arbitrary: fc
+          .tuple(stretch, end, stretch)
+          .map(([one, over, other]) => [...one, over, ...other]),
+      },
+    ),
+  )
+  .map(([skews, steps]) => [...skews, ...steps])
+
+/** A history on its way. */
+interface Play {
+  readonly cast: Cast
+  readonly server: ModelServer
+  readonly devices: readonly Device[]
+  readonly witness: Witness
 }
 
-async function take(server: ModelServer, devices: readonly Device[], given: Step): Promise<void> {
+/** Plays a history until all clients are in step; resolves to everything that is wrong. */
+export async function play(
+  server: ModelServer,
+  name: number | string,
+  steps: readonly Step[],
+): Promise<readonly string[]> {
+  const cast = castOf(name)
+  const { team, counting, people } = cast
+  const [alice, bob, carol] = people
+  const witness = createWitness(server, cast)
+  const counter = { realmId: counting, owner: null }
+  const counters = people.map((one) => memberOf(counting, one, { update: { counts: ['n'] } }))
+  await server.put('realms', { realmId: team, owner: alice.id }, counter)
+  const members = [memberOf(team, bob, { manage: '*' }), memberOf(team, carol, { add: ['items'] })]
+  await server.put('members', ...members, ...counters)
+  await server.put('counts', { id: cast.key('count'), ...counter, n: 0 })
+  const devices = DEVICES.map(({ owner, name: own }) =>
+    createDevice(witness.surroundings, people[owner]!, `${own}${name}`),
+  )
+  const given = { cast, server, devices, witness }
+  for (const one of steps) {
+    await take(given, one)
+    await server.pass(1_000)
+  }
+  const complaints = await settle(given)
+  for (const one of devices) one.disconnect()
+  return [...complaints, ...(await witness.complaints()), ...server.reports()]
+}
+
+async function take({ cast, server, devices, witness }: Play, given: Step): Promise<void> {
+  const disconnectAll = () => devices.forEach((each) => each.disconnect())
   if (given.kind === 'restart') {
-    for (const one of devices) one.disconnect()
+    disconnectAll()
     return await server.restart()
   }
-  if (given.kind === 'rest') {
-    const { key: id, realm: realmId, n } = given
-    if (realmId === '') await restRemove(server, id)
-    else await rest(server, 'items', { id, realmId, n, list: 'x', title: 'by REST' })
-    return
+  if (given.kind === 'forget') {
+    for (const each of devices) each.calm()
+    return await server.forget()
   }
+  if (given.kind === 'rest') return await witness.rest(given)
   const one = devices[given.device]!
+  if (!one.isKnown) await one.synchronize()
   switch (given.kind) {
-    case 'work': {
-      const transaction = one.begins()
-      for (const each of given.acts) {
-        for (const operation of operationsOf(one, each)) transaction(operation)
-      }
-      return
-    }
+    case 'work':
+      return one.transact(given.acts.map((each) => (tag) => operationsOf(cast, one, each, tag)))
     case 'sync':
       return await one.synchronize()
     case 'begin':
-      return await one.begin()
+      return void (await one.begin())
     case 'finish':
       return one.finish()
     case 'lose':
       await one.begin()
       return one.lose()
+    case 'drop':
+      return one.drop()
     case 'listen':
       one.connect()
       await server.pass(0)
-      return await one.process()
+      return void (await one.process())
     case 'disconnect':
       return one.disconnect()
     case 'repeat':
       return await one.repeat(given.which)
     case 'skew':
       return one.setSkew(given.ms)
+    case 'wipe':
+      return await one.wipe(
+        given.keys.map((id) => ({ table: 'items', value: { id: cast.key(id), list: 'x', n: 1 } })),
+      )
+    case 'kill':
+      server.dieAfter(given.commits)
+      one.lose()
+      await one.begin()
+      one.lose()
+      disconnectAll()
+      return await server.restart()
   }
 }
 
-function operationsOf(one: Device, given: Act): LocalOperation[] {
-  const { person } = one
-  const items = one.rowsOf('items')
-  const home = (id: string) => (id === '' ? person.id : id)
-  switch (given.kind) {
-    case 'add':
-    case 'put':
-    case 'upsert': {
-      const { key: id, realm: realmId, list, n } = given
-      const old = items.get(id)
-      const place = { owner: old?.['owner'] ?? person.id, realmId: home(realmId) }
-      const whole = { id, ...place, list, n, title: one.name, tags: n > 4 ? ['z'] : [] }
-      const base = { table: 'items', keys: [id] }
-      if (given.kind === 'add') {
-        return old === undefined ? [{ ...base, type: 'insert', values: [whole] }] : []
+type Witness = ReturnType<typeof createWitness>
+
+/** Stands between the devices and the server, and checks what goes through. */
+function createWitness(server: ModelServer, cast: Cast) {
+  const causality: Causality = createCausality()
+  const complaints: string[] = []
+  const heard: Promise<void>[] = []
+  const { team, side, counting, people } = cast
+  const realms = [team, side, counting, ...people.map(({ id }) => id)]
+  const world = () => server.world(realms)
+  /** The transactions by txid, and those that the server executed. */
+  const begun = new Map<string, Executed>()
+  const executed = new Set<string>()
+  /** Transactions of which the server died: they may have been executed. */
+  const unknown = new Set<string>()
+
+  async function sync(person: Person, body: string): Promise<string> {
+    const before = await world()
+    const txids = txidsIn(body)
+    const known = (txid: string): readonly Executed[] => {
+      const one = begun.get(txid)
+      return one === undefined ? [] : [one]
+    }
+    try {
+      const text = await server.sync(person, body)
+      const after = await world()
+      const answer = JSON.parse(text) as Answer
+      const rejected = new Set(answer.rejections.map(({ txid }) => txid))
+      const fresh = txids.filter((txid) => !rejected.has(txid) && !executed.has(txid))
+      const seen = keysSeen(before, person).intersection(keysSeen(after, person))
+      causality.executed(before, after, fresh.flatMap(known), seen)
+      for (const txid of fresh) executed.add(txid)
+      lookForLeaks(after, person, answer.changes)
+      return text
+    } catch (error) {
+      if (!(error instanceof Died)) throw error
+      const fresh = txids.filter((txid) => !executed.has(txid))
+      for (const txid of fresh) unknown.add(txid)
+      // Nothing is known of what they removed.
+      const silent = fresh.flatMap(known).map((one) => ({ ...one, operations: [] }))
+      causality.executed(before, await world(), silent, new Set())
+      throw error
+    }
+  }
+
+  /** Compares rows that were sent with what the access oracle says of the state now. */
+  function lookForLeaks(now: World, person: Person, changes: Answer['changes'] = []): void {
+    for (const { table, muts } of changes) {
+      const visible = new Set(visibleTo(now, person, table).map((row) => row.key))
+      const sent = muts.flatMap((mut) => (mut.type === 'delete' ? [] : mut.keys))
+      for (const id of sent) {
+        if (!visible.has(id)) complaints.push(`${person.id} was sent ${table} ${id}`)
       }
-      if (given.kind === 'put') return [{ ...base, type: 'upsert', values: [whole] }]
-      const values = [old === undefined ? whole : changed(old, given.spec)]
-      return [{ ...base, type: 'upsert', values, changeSpecs: [given.spec] }]
     }
-    case 'update': {
-      const { keys, spec: each, isShared } = given
-      const changeSpecs = isShared || keys.length === 0 ? [each] : keys.map(() => each)
-      return [{ table: 'items', type: 'update', keys, changeSpecs }]
-    }
-    case 'modify':
-    case 'deleteWhere': {
-      const keys = matching(items, given.criteria)
-      const base = { table: 'items', keys, criteria: given.criteria }
-      return given.kind === 'modify'
-        ? [{ ...base, type: 'modify', changeSpec: given.spec }]
-        : [{ ...base, type: 'delete' }]
-    }
-    case 'delete':
-      return [{ table: 'items', type: 'delete', keys: [given.key], criteria: UNDEFINED }]
-    case 'move': {
-      const changeSpecs = [{ realmId: home(given.realm) }]
-      return [{ table: 'items', type: 'update', keys: [given.key], changeSpecs }]
-    }
-    case 'note': {
-      const id = `#note:${person.id}`
-      const values = [{ id, realmId: person.id, owner: person.id, n: given.n, $$ts: 1 }]
-      return [{ table: 'notes', type: 'upsert', keys: [id], values }]
-    }
-    case 'invite':
-    case 'grant': {
-      const row = memberOf(given.realm, given.who, given.permissions)
-      const { userId: _, ...invited } = { ...row, owner: person.id, invite: true }
-      const values = [given.kind === 'invite' ? invited : { ...row, owner: person.id }]
-      return [{ table: 'members', type: 'upsert', keys: [row.id], values }]
-    }
-    case 'kick': {
-      const keys = [memberOf(given.realm, given.who, {}).id]
-      return [{ table: 'members', type: 'delete', keys, criteria: UNDEFINED }]
-    }
-    case 'accept':
-    case 'reject': {
-      const keys = [memberOf(given.realm, person, {}).id]
-      const date = { $t: 'Date', v: '2030-01-01T13:00:00.000Z' }
-      const isYes = given.kind === 'accept'
-      const changeSpecs = [isYes ? { accepted: date, rejected: UNDEFINED } : { rejected: date }]
-      return [{ table: 'members', type: 'update', keys, changeSpecs }]
-    }
-    case 'open': {
-      const values = [{ realmId: SIDE, owner: person.id, name: 'side' }]
-      return [{ table: 'realms', type: 'insert', keys: [SIDE], values }]
-    }
-    case 'close':
-      return [{ table: 'realms', type: 'delete', keys: [SIDE], criteria: UNDEFINED }]
+  }
+
+  return {
+    world,
+    surroundings: {
+      causality,
+      server: {
+        now: () => server.now(),
+        sync,
+        connect(person: Person, identity: string, receive: (text: string) => void) {
+          return server.connect(person, identity, (text) => {
+            receive(text)
+            const { changes } = JSON.parse(text) as Partial<Answer>
+            if (changes === undefined) return
+            heard.push(world().then((now) => lookForLeaks(now, person, changes)))
+          })
+        },
+      },
+      begun(txid: string, transaction: number, operations: readonly LocalOperation[]) {
+        begun.set(txid, { transaction, operations })
+      },
+    },
+    /** An administrator writes an object by REST, or removes it. */
+    async rest(given: { key: string; realm: 'none' | 'team' | 'side'; n: number }) {
+      const id = cast.key(given.key)
+      const before = await world()
+      if (given.realm === 'none') return await server.remove('items', id)
+      const transaction = causality.begin(0n)
+      const title = causality.tag(transaction, 'title')
+      await server.put('items', { id, realmId: cast[given.realm], n: given.n, list: 'x', title })
+      const own = { transaction, operations: [] }
+      causality.executed(before, await world(), [own], new Set())
+    },
+    /** How often the counter was raised, at least and at most. */
+    counted() {
+      const count = (txids: Iterable<string>) =>
+        [...txids]
+          .flatMap((txid) => begun.get(txid)?.operations ?? [])
+          .filter(({ table }) => table === 'counts').length
+      return { least: count(executed), most: count(executed.union(unknown)) }
+    },
+    async complaints() {
+      await Promise.all(heard)
+      return [...complaints, ...causality.complaints]
+    },
   }
 }
 
-function memberOf(realmId: string, { id, email }: Person, permissions: Value) {
-  return { id: `mmb-${realmId}-${id}`, realmId, userId: id, email, permissions }
+interface Answer {
+  readonly rejections: readonly { readonly txid: string }[]
+  readonly changes: readonly {
+    readonly table: string
+    readonly muts: readonly { readonly type: string; readonly keys: readonly string[] }[]
+  }[]
 }
 
-function matching(
-  items: ReadonlyMap<string, Value>,
-  { index, range: { lower } }: { index: unknown; range: { lower: unknown } },
-): string[] {
-  const isIn = (row: Value) => {
-    if (index === 'list') return row['list'] === lower
-    const { tags } = row
-    return typeof index !== 'string' || (Array.isArray(tags) && tags.includes(lower))
-  }
-  return [...items].filter(([, row]) => isIn(row)).map(([id]) => id)
+function txidsIn(body: string): string[] {
+  const { changes } = JSON.parse(body) as { changes: { muts: { txid: string }[] }[] }
+  return [...new Set(changes.flatMap(({ muts }) => muts.map(({ txid }) => txid)))]
 }
 
-const all = { actor: actorFor(ADMINISTRATOR, 'all'), view: 'all', rulesByTable: ROW_RULES } as const
-
-async function rest({ database, clock }: ModelServer, table: string, object: object) {
-  const given = { ...all, table, objects: [object], isArray: true, now: clock.now() }
-  await unlessRefused(upsertObjects(database, given))
-}
-
-async function restRemove({ database, clock }: ModelServer, key: string) {
-  await unlessRefused(removeObject(database, { ...all, table: 'items', key, now: clock.now() }))
-}
-
-async function unlessRefused(work: Promise<unknown>): Promise<void> {
-  await work.catch((error: unknown) => {
-    if (!(error instanceof SatchelError)) throw error
-  })
+function keysSeen(world: World, person: Person): Set<string> {
+  return new Set(visibleTo(world, person, 'items').map(({ key: id }) => id))
 }
 
 /**
  * All clients send their operations; then those with sockets hear of them, and the others pull.
  * Resolves to the differences to the rows that they see by the access oracle.
  */
-async function settle(server: ModelServer, devices: readonly Device[]): Promise<string[]> {
+async function settle({ cast, server, devices: all, witness }: Play): Promise<string[]> {
+  const devices = all.filter(({ isKnown }) => isKnown)
   for (let tries = 0; tries < 6 && devices.some(({ isPending }) => isPending); tries += 1) {
     for (const one of devices) if (one.isPending) await one.synchronize()
   }
   for (let round = 0; round < 8; round += 1) {
     await server.pass(61_000)
-    for (const one of devices) await one.process()
+    const heard: boolean[] = []
+    for (const one of devices) heard.push(await one.process())
+    if (!heard.includes(true)) break
   }
-  for (const one of devices) if (!one.isConnected) await one.synchronize()
+  // The first answer after a long time drops realms, and the second one brings them.
+  for (const one of devices.filter(({ isConnected }) => !isConnected)) {
+    for (let pulls = 0; pulls < 2; pulls += 1) await one.synchronize()
+  }
   const complaints = devices
     .filter(({ isPending }) => isPending)
     .map(({ name }) => `${name} still has operations to send`)
-  const world = await server.world()
-  for (const one of devices) {
-    for (const table of TABLES) {
-      const expected = new Map(
-        visibleTo(world, one.person, table).map((row) => [row.key, inOrder(row.value)]),
-      )
-      const held = one.rowsOf(table)
-      for (const id of new Set([...expected.keys(), ...held.keys()])) {
-        const row = held.get(id)
-        const mine = row && inOrder(row)
-        if (mine !== expected.get(id)) {
-          const how = one.isConnected ? 'live' : 'pull'
-          complaints.push(`${one.name} (${how}) ${table} ${id}: ${mine} is not ${expected.get(id)}`)
-        }
-      }
-    }
+  const world = await witness.world()
+  for (const one of devices) complaints.push(...differences(world, one))
+  const { least, most } = witness.counted()
+  const count = world.rows.find((row) => row.key === cast.key('count'))?.value['n'] as number
+  if (count < least || count > most) {
+    complaints.push(`the counter is ${count}, and not between ${least} and ${most}`)
   }
   return complaints
+}
+
+function differences(world: World, one: Device): string[] {
+  const found: string[] = []
+  for (const table of TABLES) {
+    const expected = new Map(
+      visibleTo(world, one.person, table).map((row): [string, string] => [
+        row.key,
+        inOrder(row.value),
+      ]),
+    )
+    const held: ReadonlyMap<string, Value> = one.rowsOf(table)
+    for (const id of new Set([...expected.keys(), ...held.keys()])) {
+      const row = held.get(id)
+      const mine = row && inOrder(row)
+      if (mine === expected.get(id)) continue
+      const how = one.isConnected ? 'live' : 'pull'
+      found.push(`${one.name} (${how}) ${table} ${id}: ${mine} is not ${expected.get(id)}`)
+    }
+  }
+  return found
 }

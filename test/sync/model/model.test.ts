@@ -1,16 +1,33 @@
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { histories, play } from './history'
+import { type ModelServer, setupModelServer } from './server'
 
 /** More with SATCHEL_RUNS=100000, others with SATCHEL_SEED. */
 const RUNS = Number(process.env['SATCHEL_RUNS'] ?? 100)
 const SEED = Number(process.env['SATCHEL_SEED'] ?? 20300101)
+/** Histories in one database. */
+const SHARED = 100
 
-test('clients have the rows that they may see after any history', async () => {
-  await fc.assert(
-    fc.asyncProperty(histories, async (steps) => {
-      expect(await play(steps)).toEqual([])
-    }),
-    { numRuns: RUNS, seed: SEED },
-  )
-})
+test(
+  'clients converge, see what they may see and respect cause and effect in any history',
+  async () => {
+    let server: (ModelServer & AsyncDisposable) | undefined
+    let played = 0
+    const renew = async () => {
+      await server?.[Symbol.asyncDispose]()
+      server = await setupModelServer()
+      return server
+    }
+    await fc.assert(
+      fc.asyncProperty(histories, async (steps) => {
+        if (server === undefined || played % SHARED === 0) server = await renew()
+        played += 1
+        expect(await play(server, played, steps)).toEqual([])
+      }),
+      { numRuns: RUNS, seed: SEED },
+    )
+    await server?.[Symbol.asyncDispose]()
+  },
+  60_000 + RUNS * 1_000,
+)
