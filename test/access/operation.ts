@@ -64,8 +64,8 @@ export const judge = (world: World, person: Person, operation: Operation): Verdi
     if (!verdict.allowed) return verdict
     verdict =
       view === 'all'
-        ? putAnywhere(verdict.world, table, object)
-        : putPublic(verdict.world, table, object)
+        ? putAnywhere(verdict.world, person, table, object)
+        : putPublic(verdict.world, person, table, object)
   }
   return verdict
 }

@@ -140,7 +140,7 @@ export const removeMine = (world: World, person: Person, table: string, sent: st
 }
 
 /** POST `/all/<table>` with one object, by a writer with GLOBAL_WRITE. */
-export const putAnywhere = (world: World, table: string, body: Value): Verdict => {
+export const putAnywhere = (world: World, person: Person, table: string, body: Value): Verdict => {
   const realm = body['realmId']
   if (typeof realm !== 'string') return refuse([unacceptable()])
   const key = keyOf(table, body)
@@ -159,17 +159,25 @@ export const putAnywhere = (world: World, table: string, body: Value): Verdict =
     old === undefined ? (isPrivate(realm) ? realm : null) : old.value['owner'],
   )
   const next = put(world, table, { ...body, owner })
-  return { allowed: true, world: table === 'realms' ? withOwnerRow(next, realm) : next }
+  return { allowed: true, world: table === 'realms' ? withOwnerRow(next, realm, person) : next }
 }
 
 /**
- * The owner of a realm has an accepted `members` row (`protocol.md` Appendix C.7), under a key derived
- * from the realm, or from the realm and the owner where a former owner kept the first one.
+ * The owner of a realm has an accepted `members` row (`protocol.md` Appendix C.7): the invitation to the
+ * address of an owner who acts, which accepts it; else a row under a key derived from the realm, or from
+ * the realm and the owner where a former owner kept the first one. A
+ * writer with GLOBAL_WRITE has proven their address as well.
  */
-const withOwnerRow = (world: World, realm: string, writer?: Person): World => {
+const withOwnerRow = (world: World, realm: string, writer: Person): World => {
   const owner = findRow(world, 'realms', realm)?.value['owner']
   if (typeof owner !== 'string' || acceptedRows(world, owner, realm).length > 0) return world
-  const email = writer?.id === owner ? writer.email : undefined
+  const email = writer.id === owner ? writer.email : undefined
+  const invitation = invitationTo(world, realm, email)
+  if (invitation !== undefined) {
+    const kept = Object.entries(invitation.value).filter(([name]) => name !== 'rejected')
+    const row = { ...Object.fromEntries(kept), userId: owner, accepted: dateAt(NOW) }
+    return put(world, 'members', row)
+  }
   const first = `mmb${realm.slice('rlm'.length)}`
   return put(world, 'members', {
     id: findRow(world, 'members', first) === undefined ? first : `${first}:${owner}`,
@@ -181,6 +189,13 @@ const withOwnerRow = (world: World, realm: string, writer?: Person): World => {
   })
 }
 
+/** The open invitation to this address in the realm, the first by its key. */
+const invitationTo = (world: World, realm: string, email: string | undefined): Row | undefined =>
+  rowsOf(world, 'members')
+    .filter(({ value }) => value['realmId'] === realm && value['userId'] === undefined)
+    .filter(({ value }) => email !== undefined && value['email'] === email)
+    .toSorted((one, other) => (one.key < other.key ? -1 : 1))[0]
+
 /** DELETE `/all/<table>/<key>`, by a writer with GLOBAL_WRITE. */
 export const removeAnywhere = (world: World, table: string, key: string): Verdict => {
   const old = findRow(world, table, key)
@@ -190,13 +205,13 @@ export const removeAnywhere = (world: World, table: string, key: string): Verdic
 }
 
 /** POST `/public/<table>` with one object, by a writer with GLOBAL_WRITE. */
-export const putPublic = (world: World, table: string, sent: Value): Verdict => {
+export const putPublic = (world: World, person: Person, table: string, sent: Value): Verdict => {
   if (table === 'realms') return refuse([unacceptable()])
   if (sent['realmId'] !== undefined && sent['realmId'] !== PUBLIC) return refuse([unacceptable()])
   const body = { ...sent, realmId: PUBLIC }
   const old = findRow(world, table, keyOf(table, body))
   if (old !== undefined && realmOf(old) !== PUBLIC) return refuse([conflict()])
-  return putAnywhere(world, table, body)
+  return putAnywhere(world, person, table, body)
 }
 
 /** DELETE `/public/<table>/<key>`, by a writer with GLOBAL_WRITE. */
@@ -272,7 +287,10 @@ const update = (world: World, person: Person, old: Row, body: Value): Verdict =>
   // A holder of every permission may change a tied realm, and gets the same messages as elsewhere.
   const isTied = table === 'realms' && key.startsWith('rlm~')
   if (isTied && !mayManageAll(held) && refusals.length > 0) return { allowed: true, world }
-  return settle(world, put(world, table, value), source, table, refusals)
+  const next = put(world, table, value)
+  // An administrator may have taken the row of the owner away.
+  const whole = table === 'realms' && refusals.length === 0 ? withOwnerRow(next, key, person) : next
+  return settle(world, whole, source, table, refusals)
 }
 
 /** Everything on a row is its owner's; but only managers of roles may write a role, `design.md` §5.3. */

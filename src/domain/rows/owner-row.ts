@@ -8,7 +8,7 @@ import type { ReadTx, WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
 import type { Membership } from '../store/memberships'
 import { FULL } from '../value/permission'
-import { parseStored } from '../value/value'
+import { parseStored, type WireObject } from '../value/value'
 
 /**
  * Gives the owner of a realm an accepted row of `members` in it unless there is one (protocol.md
@@ -38,10 +38,15 @@ export async function ensureOwnerRow(
           accepted,
           owner,
         }
-      : { ...parseStored(invitation.value), userId: owner, accepted }
+      : { ...withoutRejection(parseStored(invitation.value)), userId: owner, accepted }
   const writing: Writing = { ...given, table, isGlobal: true, view: 'all' }
   await putDrafts(writing, [draftOf(table, row, undefined)])
   return invitation?.key
+}
+
+/** A rejection of the same or a later time would count. */
+function withoutRejection(row: WireObject): WireObject {
+  return Object.fromEntries(Object.entries(row).filter(([name]) => name !== 'rejected'))
 }
 
 /**
