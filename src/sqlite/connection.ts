@@ -20,12 +20,13 @@ export function openConnection(file: string, mode: 'write' | 'read', durability:
     db.close()
     throw error
   }
-  const { prepare, finalize } = keepStatements(db)
+  const { prepare, changing, finalize } = keepStatements(db)
   return {
     db,
     // drizzle prepares at every call and uses its client for nothing else: it gets cached statements.
     orm: drizzle({ client: { prepare } as unknown as Database }),
     prepare,
+    changing,
     close() {
       finalize()
       db.close()
@@ -60,6 +61,8 @@ function configureReader(db: Database): void {
 
 export interface Statements {
   readonly prepare: <Row = unknown>(sql: string) => Statement<Row, SQLQueryBindings[]>
+  /** How often a statement that is no SELECT was asked for. */
+  readonly changing: () => number
   /** Frees them all: a database with a living statement stays open behind `close`. */
   readonly finalize: () => void
 }
@@ -72,6 +75,7 @@ const GENERATION = 1_000
  * are is freed.
  */
 export function keepStatements(db: Database): Statements {
+  let changing = 0
   let young = new Map<string, Statement>()
   let old = new Map<string, Statement>()
 
@@ -93,8 +97,10 @@ export function keepStatements(db: Database): Statements {
 
   return {
     prepare<Row>(sql: string) {
+      if (!sql.startsWith('SELECT')) changing += 1
       return (young.get(sql) ?? find(sql)) as Statement<Row, SQLQueryBindings[]>
     },
+    changing: () => changing,
     finalize() {
       free(young)
       free(old)

@@ -57,7 +57,8 @@ export class RealmReads<Context extends TxContext = TxContext> implements RealmR
     const { connection, committed, unit } = this.context
     const row = connection.prepare<Realm>(sql).get(parameter)
     if (row === null) return undefined
-    if (unit === undefined) memorizeRealm(committed, row)
+    // As long as the group has changed no policy, this is the committed row.
+    if (unit === undefined || unit.group.policyChanges === 0) memorizeRealm(committed, row)
     return row
   }
 }

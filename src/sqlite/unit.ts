@@ -52,6 +52,11 @@ export class Unit {
     return this.#changes?.revision ?? 0
   }
 
+  /** True once it has announced a change. */
+  get hasChanges(): boolean {
+    return this.#changes !== undefined
+  }
+
   /** Announces a change to the objects of a table in a realm, or to the realm itself. */
   touchRealm(realm: RealmRef, table?: string): void {
     const { realms, tables } = this.#announced()
@@ -201,6 +206,39 @@ export function runPart<T>(
     }
     unit.depth -= 1
     throw undoPart(connection, unit, error)
+  }
+
+  try {
+    const result = work()
+    return result instanceof Promise ? result.then(keep).catch(undo) : keep(result)
+  } catch (error) {
+    return undo(error)
+  }
+}
+
+/**
+ * Runs a unit that has no savepoint of its own, which would cost a tenth of a small one: when it fails
+ * after its first change, the whole transaction is undone.
+ */
+export function runUndivided<T>(
+  connection: Connection,
+  unit: Unit,
+  work: () => Awaitable<T>,
+): Awaitable<T> {
+  const { db, prepare, changing } = connection
+  const before = changing()
+  unit.depth += 1
+
+  function keep(result: T): T {
+    if (unit.ended !== undefined) throw unit.ended
+    if (!db.inTransaction) throw lostTransaction()
+    return result
+  }
+
+  function undo(error: unknown): never {
+    const isUnchanged = changing() === before && !unit.hasChanges
+    if (!isUnchanged && db.inTransaction) prepare('ROLLBACK').run()
+    throw error
   }
 
   try {

@@ -7,7 +7,7 @@ import { storageFailure } from './failure'
 import { type Group, beginGroup } from './group'
 import type { Committed } from './state'
 import { SqliteWriteTx } from './tx'
-import { runPart, Unit } from './unit'
+import { runPart, runUndivided, Unit } from './unit'
 import type { Awaitable } from '../domain/store/records'
 
 /** A group closes at this many units or after this many ms (design.md §3). */
@@ -41,7 +41,7 @@ interface Pending {
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
   result: unknown
-  /** SQLite ended the transaction of its group, and it runs again. */
+  /** The transaction of its group was undone, and it runs again. */
   isSecondRun: boolean
 }
 
@@ -61,8 +61,8 @@ export interface WriterHooks {
 
 /**
  * The one writing connection behind a FIFO queue. Units that wait at the same time share one
- * transaction, each in a savepoint of its own; none is answered before the COMMIT that holds its
- * work. The COMMIT stands alone at the top of a turn of the event loop: a read, which awaits only
+ * transaction, each in a savepoint of its own, unless all so far rarely fail: when one of these fails
+ * after a change, the others run again. None is answered before the COMMIT that holds its work. The COMMIT stands alone at the top of a turn of the event loop: a read, which awaits only
  * microtasks, therefore never sees half of before and half of after.
  */
 export function createWriter(hooks: WriterHooks): Writer {
@@ -78,6 +78,8 @@ export function createWriter(hooks: WriterHooks): Writer {
   let group: Group | undefined
   let members: Pending[] = []
   let begun = 0
+  /** The group may still be undone as a whole: none of its units runs for the second time. */
+  let isRepeatable = true
 
   function run<T>(
     work: (tx: WriteTx) => Awaitable<T>,
@@ -171,6 +173,7 @@ export function createWriter(hooks: WriterHooks): Writer {
         const result = runUnit(pending, group)
         pending.result = result instanceof Promise ? await result : result
         members.push(pending)
+        isRepeatable &&= isUndivided(pending)
       } catch (error) {
         const failure = storageFailure(error)
         if (group === undefined && isBusy(failure)) {
@@ -204,6 +207,7 @@ export function createWriter(hooks: WriterHooks): Writer {
     rollBack()
     connection.prepare('BEGIN IMMEDIATE').run()
     begun = performance.now()
+    isRepeatable = true
     return beginGroup(committed)
   }
 
@@ -218,7 +222,8 @@ export function createWriter(hooks: WriterHooks): Writer {
     }
     let result: Awaitable<unknown>
     try {
-      result = runPart(connection, unit, () => {
+      const run = isRepeatable && isUndivided(pending) ? runUndivided : runPart
+      result = run(connection, unit, () => {
         const done = work(tx)
         return done instanceof Promise ? watched(pending, unit, done) : done
       })
@@ -272,7 +277,10 @@ export function createWriter(hooks: WriterHooks): Writer {
     }
   }
 
-  /** SQLite itself ended the transaction (full disk, I/O error): the others run again, once. */
+  /**
+   * The transaction is over: SQLite ended it (full disk, I/O error), or a unit without a savepoint has
+   * failed. The others run again, once.
+   */
   function retryGroup(failure: unknown): void {
     const lost = members
     leaveGroup()
@@ -321,6 +329,10 @@ interface Running {
   /** How often it had used its transaction when the writer last looked, and when that changed. */
   uses: number
   used: number
+}
+
+function isUndivided({ options, isSecondRun }: Pending): boolean {
+  return options.rarelyFails === true && !isSecondRun
 }
 
 function aborted(): SatchelError {

@@ -128,7 +128,12 @@ export async function upsertObjects(database: Database, upsert: Upsert): Promise
             })
           }),
         ),
-      upsert.signal === undefined ? { keys } : { keys, signal: upsert.signal },
+      {
+        keys,
+        // A single object is checked before it is put.
+        rarelyFails: drafts.length === 1 && !table.builtIn && offload === undefined,
+        ...(upsert.signal === undefined ? {} : { signal: upsert.signal }),
+      },
     )
   return offload === undefined ? await write() : await offload.keep(write)
 }

@@ -103,8 +103,8 @@ export interface Database extends AsyncDisposable {
    * Runs `work` as one unit, all or nothing, durable when the promise resolves. Units are serial.
    * Throws `BUSY` when the unit had to wait too long (it has certainly not run) or took longer than
    * its time budget, and `STORAGE_FULL` or `STORAGE_FAILED` when nothing of it was kept. A unit that
-   * awaits something besides its `tx` for seconds, such as another `write`, is ended with an error. `work` may run again after such a failure, so
-   * it has no effect but through its `tx`. After an error of the engine (a `CONFLICT` included) the
+   * awaits something besides its `tx` for seconds, such as another `write`, is ended with an error. `work` may run again after such a failure,
+   * and after that of another unit, so it has no effect but through its `tx`. After an error of the engine (a `CONFLICT` included) the
    * unit is over, or the part of it that `attempt` ran: catch it outside, never go on with the
    * `tx`.
    */
@@ -156,6 +156,11 @@ export interface WriteOptions {
   readonly signal?: AbortSignal
   /** For imports in one unit: it may take longer than the time budget of a unit. */
   readonly isUnbounded?: boolean
+  /**
+   * A hint for an engine that commits units together: the unit hardly ever fails after its first change,
+   * so that it is worth running those before it again when it does.
+   */
+  readonly rarelyFails?: boolean
 }
 
 /** The announcement of a commit: plain JSON, so that it can come from another process. */
