@@ -4,6 +4,7 @@ import { timeOfDate } from '../value/time'
 import { propertyAt } from '../value/property'
 import type { ChunkSize, IndexLookup, Places, StoredRow } from '../store/objects'
 import type { RealmRef } from '../store/realms'
+import { andThen, type Awaitable } from '../store/records'
 import type { ReadTx } from '../store/store'
 import { ARRAY_RANGE, candidateKeys, isCutKey } from '../value/index-key'
 import { parseStored } from '../value/value'
@@ -133,56 +134,51 @@ const NOWHERE = { places: undefined, rows: undefined, path: undefined } as const
  * Lets the first index that narrows the table down answer its filter; undefined when none does.
  * `rows` are of these realms only if they are named.
  */
-export async function findByIndex(
+export function findByIndex(
   tx: ReadTx,
   table: Table,
   after: number,
   size: ChunkSize,
   filters: readonly Filter[],
   realms: ReadonlySet<RealmRef> | undefined,
-): Promise<Found | undefined> {
-  for (const filter of filters) {
-    const index = indexFor(table, filter)
-    if (index === undefined) continue
-    const rows = await findRows(tx, table, after, size, filter, index, realms)
+): Awaitable<Found | undefined> {
+  const filter = filters.find((each) => indexFor(table, each) !== undefined)
+  const index = filter && indexFor(table, filter)
+  if (filter === undefined || index === undefined) return undefined
+  const lookup = lookupOf(index, filter)
+  return andThen(findRows(tx, table, after, size, filter, lookup, realms), (rows) => {
     const others = filters.filter((other) => other !== filter)
     if (rows !== undefined) return { ...NOWHERE, rows, filters: others }
-    const lookup = lookupOf(index, filter)
-    if (await tx.objects.mayWalk(lookup)) {
+    return andThen(tx.objects.mayWalk(lookup), (mayWalk) => {
+      if (!mayWalk) return { ...NOWHERE, places: { lookup }, filters }
       const isExact = !lookup.keys.some(isCutKey)
       return { ...NOWHERE, path: { lookup, filter }, filters: isExact ? others : filters }
-    }
-    return { ...NOWHERE, places: { lookup }, filters }
-  }
-  return undefined
+    })
+  })
 }
 
 /** The rows that pass this one filter, when they are few. */
-async function findRows(
+function findRows(
   tx: ReadTx,
   table: Table,
   after: number,
   size: ChunkSize,
   filter: Filter,
-  index: TableIndex,
+  { index, keys, range }: IndexLookup,
   realms: ReadonlySet<RealmRef> | undefined,
-): Promise<readonly StoredRow[] | undefined> {
-  const { keys, range } = lookupOf(index, filter)
+): Awaitable<readonly StoredRow[] | undefined> {
   const isMatch = (row: StoredRow) => matches([filter], parseStored(row.value))
-  const equal = await tx.objects.gather(table, after, size, {
-    lookup: { index: index.number, keys },
-    realms,
+  const gather = (lookup: IndexLookup) => tx.objects.gather(table, after, size, { lookup, realms })
+  return andThen(gather({ index, keys }), (equal) => {
+    if (equal === undefined) return undefined
+    const exact = keys.some(isCutKey) ? equal.filter(isMatch) : equal
+    if (range === undefined) return exact
+    return andThen(gather({ index, keys: [], range }), (arrays) => {
+      if (arrays === undefined || exact.length + arrays.length > size.rows) return undefined
+      if (arrays.length === 0) return exact
+      return [...exact, ...arrays.filter(isMatch)].toSorted((one, other) => one.seq - other.seq)
+    })
   })
-  if (equal === undefined) return undefined
-  const exact = keys.some(isCutKey) ? equal.filter(isMatch) : equal
-  if (range === undefined) return exact
-  const arrays = await tx.objects.gather(table, after, size, {
-    lookup: { index: index.number, keys: [], range },
-    realms,
-  })
-  if (arrays === undefined || exact.length + arrays.length > size.rows) return undefined
-  if (arrays.length === 0) return exact
-  return [...exact, ...arrays.filter(isMatch)].toSorted((one, other) => one.seq - other.seq)
 }
 
 /** Without `*` an array is indexed whole, and one of its elements may match. */

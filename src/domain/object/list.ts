@@ -1,10 +1,18 @@
 import { type Actor, requireStanding } from '../access/actor'
 import { SatchelError } from '../value/error'
 import type { Chunk, ChunkSize, Places, StoredRow } from '../store/objects'
+import { andThen, type Awaitable } from '../store/records'
 import type { Database, ReadTx } from '../store/store'
 import { nextTurn } from '../value/turn'
 import type { ViewName } from '../access/view'
-import { type ListQuery, type Filter, type IndexPath, matches, findByIndex } from './filter'
+import {
+  type Filter,
+  findByIndex,
+  type Found,
+  type IndexPath,
+  type ListQuery,
+  matches,
+} from './filter'
 import { realmsInView, showsAllPublic } from './object'
 import { requireTable } from './tables'
 import { type Access, accessOf, mayRead } from '../access/access'
@@ -35,44 +43,66 @@ export interface List {
  * may take long (promise 15). `reserve` is called with the memory that a page needs, in bytes, before
  * it is taken, and may throw.
  */
-export async function listObjects(
+export function listObjects(
   database: Database,
   actor: Actor,
   view: ViewName,
   tableName: string,
   query: ListQuery,
   reserve: (bytes: number) => void = () => undefined,
-): Promise<List> {
+): Awaitable<List> {
   const start = query.after === undefined ? 0 : parseAfter(query.after)
-  const reading = await database.read(async (tx) => {
-    await requireStanding(tx, actor)
-    const table = await requireTable(tx, tableName)
-    return prepareReading(tx, table, actor, view, query, start)
-  })
-  if (query.limit !== undefined) return page(database, reading, start, query.limit, reserve)
-  if (reading.rows !== undefined) return { texts: textsOf(reading.rows), ...END }
-  return wholeList(database, reading, start)
+  const { limit } = query
+  const prepare = (tx: ReadTx) =>
+    andThen(requireStanding(tx, actor), () =>
+      andThen(requireTable(tx, tableName), (table) =>
+        prepareReading(tx, table, actor, view, query, start),
+      ),
+    )
+  if (limit !== undefined) {
+    return andThen(database.read(prepare), (reading) =>
+      page(database, reading, start, limit, reserve),
+    )
+  }
+  const begun = database.read((tx) =>
+    andThen(prepare(tx), (reading) =>
+      andThen(nextTexts(tx, reading, start), (chunk) => ({ reading, chunk })),
+    ),
+  )
+  return andThen(begun, ({ reading, chunk }) => listFrom(database, reading, chunk))
 }
 
-const END = { more: undefined, after: undefined } as const
+/** A list that begins with this chunk; those after it are read when they are asked for. */
+function listFrom(database: Database, reading: Reading, { texts, next }: TextChunk): List {
+  if (next === undefined) return { texts, more: undefined, after: undefined }
+  const more = async () => {
+    await nextTurn()
+    const chunk = await database.read(async (tx) => {
+      await requireStanding(tx, reading.actor)
+      return nextTexts(tx, reading, next)
+    })
+    return listFrom(database, reading, chunk)
+  }
+  return { texts, more, after: undefined }
+}
 
-/** The whole list, as chunks that are read when they are asked for. */
-async function wholeList(database: Database, reading: Reading, after: number): Promise<List> {
-  const { texts, next } = await database.read(async (tx) => {
-    await requireStanding(tx, reading.actor)
-    const joined = await nextText(tx, reading, after)
+/** The texts of a chunk, and the `seq` to go on after. */
+interface TextChunk {
+  readonly texts: readonly string[]
+  readonly next: number | undefined
+}
+
+function nextTexts(tx: ReadTx, reading: Reading, after: number): Awaitable<TextChunk> {
+  if (reading.rows !== undefined) return { texts: textsOf(reading.rows), next: undefined }
+  return andThen(nextText(tx, reading, after), (joined) => {
     if (joined !== undefined) {
       return { texts: joined.text === '' ? [] : [joined.text], next: joined.next }
     }
-    const chunk = await nextRows(tx, reading, after, CHUNK)
-    return { texts: textsOf(chunk.rows), next: chunk.next }
+    return andThen(nextRows(tx, reading, after, CHUNK), ({ rows, next }) => ({
+      texts: textsOf(rows),
+      next,
+    }))
   })
-  if (next === undefined) return { texts, ...END }
-  const more = async () => {
-    await nextTurn()
-    return wholeList(database, reading, next)
-  }
-  return { texts, more, after: undefined }
 }
 
 /** A page is read whole, and one row more, because its header says whether there is a next one. */
@@ -130,10 +160,10 @@ function parseAfter(text: string): number {
 }
 
 /** One short read of a list (design.md §3 Lists). */
-export const CHUNK: ChunkSize = { rows: 1_000, bytes: 256 * 1024 }
+const CHUNK: ChunkSize = { rows: 1_000, bytes: 256 * 1024 }
 
 /** How the rows of a list are found, decided once for all its chunks. */
-export interface Reading {
+interface Reading {
   readonly table: Table
   readonly actor: Actor
   readonly view: ViewName
@@ -161,47 +191,81 @@ interface Located {
 const MOST_LOCATED = 20_000
 
 /** Chooses the cheapest way to the rows of a list after `start`. */
-export async function prepareReading(
+function prepareReading(
   tx: ReadTx,
   table: Table,
   actor: Actor,
   view: ViewName,
   query: ListQuery,
   start: number,
-): Promise<Reading> {
-  const access = await accessOf(tx, actor)
-  const inView = realmsInView(access, view, table)
+): Awaitable<Reading> {
   const named = query.filters.find(({ path }) => path === 'realmId')
-  const realms = named === undefined ? inView : await realmsNamed(tx, named, inView)
-  const filters = query.filters.filter((filter) => filter !== named)
-  const base: Reading = {
-    table,
-    actor,
-    view,
-    realms,
-    filters,
-    located: undefined,
-    path: undefined,
-    rows: undefined,
-  }
+  const filters =
+    named === undefined ? query.filters : query.filters.filter((filter) => filter !== named)
   // A page and one row more are enough to find by looking at all of them.
   const most = query.limit === undefined ? CHUNK.rows : Math.min(CHUNK.rows, query.limit + 1)
-  const found = await findByIndex(tx, table, start, { ...CHUNK, rows: most }, filters, realms)
-  if (found !== undefined) {
-    const { places } = found
-    const located = places && (await locate(tx, table, start, places, MOST_LOCATED))
-    const reading = { ...base, filters: found.filters, path: found.path, located }
-    return { ...reading, rows: found.rows?.filter((row) => isListed(reading, access, row)) }
+  const size = { rows: most, bytes: CHUNK.bytes }
+  return andThen(accessOf(tx, actor), (access) => {
+    const inView = realmsInView(access, view, table)
+    return andThen(named === undefined ? inView : realmsNamed(tx, named, inView), (realms) => {
+      const base = { table, actor, view, realms, filters, ...NOWHERE }
+      return andThen(findByIndex(tx, table, start, size, filters, realms), (found) => {
+        if (found !== undefined) return readingOf(tx, base, access, found, start)
+        if (realms === undefined) return base
+        return readingInRealms(tx, base, realms, access, query, start, size)
+      })
+    })
+  })
+}
+
+const NOWHERE = { located: undefined, path: undefined, rows: undefined } as const
+
+/** Reads the rows that an index has found, or where it says. */
+function readingOf(
+  tx: ReadTx,
+  base: Reading,
+  access: Access,
+  { places, rows, path, filters }: Found,
+  start: number,
+): Awaitable<Reading> {
+  const reading = { ...base, filters, path }
+  if (places !== undefined) {
+    const located = locate(tx, base.table, start, places, MOST_LOCATED)
+    return andThen(located, (found) => ({ ...reading, located: found }))
   }
-  if (realms === undefined) return base
-  const rows = await tx.objects.gather(table, start, CHUNK, { realms })
-  if (rows !== undefined) {
-    return { ...base, rows: rows.filter((row) => isListed(base, access, row)) }
-  }
-  const near = await tx.objects.scan(table, start, { ...CHUNK, rows: most }, realms)
+  return { ...reading, rows: rows?.filter((row) => isListed(reading, access, row)) }
+}
+
+/** Reads the rows of the realms that are shown. */
+function readingInRealms(
+  tx: ReadTx,
+  base: Reading,
+  realms: ReadonlySet<RealmRef>,
+  access: Access,
+  query: ListQuery,
+  start: number,
+  size: ChunkSize,
+): Awaitable<Reading> {
+  return andThen(tx.objects.gather(base.table, start, CHUNK, { realms }), (rows) =>
+    rows === undefined
+      ? readingOfMany(tx, base, realms, query, start, size)
+      : { ...base, rows: rows.filter((row) => isListed(base, access, row)) },
+  )
+}
+
+async function readingOfMany(
+  tx: ReadTx,
+  base: Reading,
+  realms: ReadonlySet<RealmRef>,
+  { limit }: ListQuery,
+  start: number,
+  size: ChunkSize,
+): Promise<Reading> {
+  const { table, filters } = base
+  const near = await tx.objects.scan(table, start, size, realms)
   // Where the realms have a large part of the rows, they are passed over faster than located.
-  if (near.rows.length === most || near.next === undefined) return base
-  const wanted = query.limit === undefined || filters.length > 0 ? MOST_LOCATED : query.limit + 1
+  if (near.rows.length === size.rows || near.next === undefined) return base
+  const wanted = limit === undefined || filters.length > 0 ? MOST_LOCATED : limit + 1
   return { ...base, located: await locate(tx, table, start, { realms }, wanted) }
 }
 
@@ -210,7 +274,7 @@ async function locate(tx: ReadTx, table: Table, after: number, by: Places, most:
 }
 
 /** The rows of the list in the next chunk after `after`. */
-export async function nextRows(
+async function nextRows(
   tx: ReadTx,
   reading: Reading,
   after: number,
@@ -261,17 +325,17 @@ function passes(filters: readonly Filter[], row: StoredRow): boolean {
 }
 
 /** The same as one text, when every row in the realms belongs to the list unchanged. */
-export async function nextText(tx: ReadTx, reading: Reading, after: number) {
+function nextText(tx: ReadTx, reading: Reading, after: number) {
   const { table, realms, located, path, filters, view, actor } = reading
   if (located !== undefined || path !== undefined || filters.length > 0) return undefined
   if (view === 'public' && !showsAllPublic(actor, table)) return undefined
-  if (view === 'my') {
-    if (table.builtIn) return undefined
+  if (view !== 'my') return tx.objects.scanText(table, after, CHUNK, realms)
+  if (table.builtIn) return undefined
+  return andThen(accessOf(tx, actor), ({ realmRefs }) => {
     // The reader may have lost a realm since the chunk before.
-    const { realmRefs } = await accessOf(tx, actor)
     if (realms?.isSubsetOf(realmRefs) !== true) return undefined
-  }
-  return tx.objects.scanText(table, after, CHUNK, realms)
+    return tx.objects.scanText(table, after, CHUNK, realms)
+  })
 }
 
 async function realmsNamed(

@@ -188,7 +188,7 @@ function tableHandlers(http: HttpContext, paths: TablePaths) {
   }
 
   return {
-    list: async ({ call, host, actor }: Authorised): Promise<Response> => {
+    list: ({ call, host, actor }: Authorised): Awaitable<Response> => {
       const query = parseFilters(translateQuery?.(call.query) ?? call.query)
       let chunks = 0
       const reserve = (bytes: number) => {
@@ -197,12 +197,14 @@ function tableHandlers(http: HttpContext, paths: TablePaths) {
         chunks += 1
         call.room.reserve(bytes)
       }
-      const list = await listObjects(host.database, actor, view, tableOf(call), query, reserve)
-      const body = jsonArray(list, {
-        failed: (error) => http.failure(call.id, error),
-        room: call.room,
+      const listed = listObjects(host.database, actor, view, tableOf(call), query, reserve)
+      return andThen(listed, (list) => {
+        const options = {
+          failed: (error: unknown) => http.failure(call.id, error),
+          room: call.room,
+        }
+        return answer(call, jsonArray(list, options), { headers: nextLink(call, list.after) })
       })
-      return answer(call, body, { headers: nextLink(call, list.after) })
     },
 
     get: ({ call, host, actor }: Authorised): Awaitable<Response> => {
