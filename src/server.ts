@@ -7,7 +7,7 @@ import { nameHolder, readHolder } from './host/holder'
 import { listenForCommands } from './control/listener'
 import { type DataFolder, takeDataFolder } from './host/data-folder'
 import type { Host } from './host/host'
-import type { Testing } from './host/test-mode'
+import type { Fault, Testing } from './host/test-mode'
 import type { AnswerTest } from './http/routes/testing'
 import type { ClientCredentials } from './domain/database/client'
 import { SatchelError } from './domain/value/error'
@@ -255,7 +255,10 @@ function createApplication(
   return {
     fetch(request, server, segments) {
       mode.look(request)
-      return app.fetch(request, server, segments)
+      const fault = folder.testing?.faultFor(request)
+      return fault === undefined
+        ? app.fetch(request, server, segments)
+        : fail(fault, request, () => app.fetch(request, server, segments))
     },
     servedAt: (url) => own.add(url),
     retire() {
@@ -319,6 +322,16 @@ async function fillFirstDatabase(folder: DataFolder, config: Config): Promise<vo
   await plant(host)
   testing?.served(hosts, plant)
   await testing?.begin(host)
+}
+
+/** Loaded in test mode only. */
+async function fail(
+  fault: Fault,
+  request: Request,
+  proceed: () => Response | Promise<Response>,
+): Promise<Response> {
+  const { underFault } = await import('./testing/fault')
+  return await underFault(fault, request, proceed)
 }
 
 /** Checks that the data can be read, and creates the first database if there is none. */

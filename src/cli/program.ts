@@ -14,6 +14,7 @@ import { addPolicyCommands } from './policy'
 import { addProviderCommands } from './provider'
 import { addSchemaCommands } from './schema'
 import { addServeCommand } from './serve'
+import { addExplainCommand, addTestCommands } from './test'
 import { addUserCommands } from './user'
 import { addVerifyCommand } from './verify'
 
@@ -39,6 +40,8 @@ const COMMANDS: Readonly<Record<string, (program: Command, cli: Cli) => void>> =
   template: addTemplateCommands,
   key: addKeyCommands,
   token: addTokenCommand,
+  explain: addExplainCommand,
+  test: addTestCommands,
 }
 
 /** Runs the command line `args` and returns the exit code; nothing is thrown. */

@@ -1,8 +1,18 @@
+import { explain, EXPLAINED, readQuestion } from '../domain/object/explain'
 import { SatchelError } from '../domain/value/error'
 import { SECOND } from '../domain/value/time'
 import type { DataFolder } from '../host/data-folder'
 import type { Testing } from '../host/test-mode'
-import { type Fields, flag, onFolder, optional, text, type Values } from './operation'
+import {
+  type Fields,
+  flag,
+  number,
+  onFolder,
+  oneOf,
+  optional,
+  text,
+  type Values,
+} from './operation'
 
 /** The operations of test mode, each also at `/<database>/_test/…` (promises.md 43). */
 export const testOperations = {
@@ -40,6 +50,32 @@ export const testOperations = {
   'test.login': onTested(
     { email: text, name: optional(text), publicKey: optional(text), page: optional(text) },
     ({ testing, database }, order) => testing.login(database, order),
+  ),
+
+  'test.explain': onTested(
+    {
+      as: text,
+      do: oneOf(EXPLAINED),
+      table: text,
+      key: optional(text),
+      realm: optional(text),
+      property: optional(text),
+    },
+    async ({ database, folder }, question) => {
+      const host = await folder.hosts.open(database)
+      const now = host.clock.now()
+      return await host.database.read((tx) => explain(tx, readQuestion(question), now))
+    },
+  ),
+
+  'test.fault': onTested(
+    {
+      latency: optional(text),
+      errorRate: optional(number),
+      offline: optional(flag),
+      loseReplies: optional(flag),
+    },
+    async ({ testing, database }, change) => testing.fault(database, change),
   ),
 
   'test.clock': onTested(

@@ -1,6 +1,7 @@
 import { SERVER } from '../domain/access/actor'
 import { readUserChanges, writeUser } from '../domain/user/change'
 import { requireEmail } from '../domain/value/email'
+import { explain, EXPLAINED, readQuestion } from '../domain/object/explain'
 import { showUser, getUser, listUsers, unknownUser } from '../domain/user/list'
 import { findPolicy, NEW_USERS } from '../domain/user/policy'
 import { parseUserQuery } from '../domain/user/query'
@@ -59,6 +60,20 @@ export const userOperations = {
     await database.write((tx) => removeUser(tx, id, now))
     return { id }
   }),
+
+  /** The input is a question as in `GET /<database>/explain`. */
+  explain: onDatabase(
+    {
+      as: text,
+      do: oneOf(EXPLAINED),
+      table: text,
+      key: optional(text),
+      realm: optional(text),
+      property: optional(text),
+    },
+    ({ database }, question, { now }) =>
+      database.read((tx) => explain(tx, readQuestion(question), now)),
+  ),
 
   'policy.show': onDatabase({}, async ({ database }) => database.read(findPolicy)),
 

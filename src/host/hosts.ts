@@ -36,6 +36,8 @@ export interface Hosts extends AsyncDisposable {
   fork(source: string, name: string, image: DatabaseImage): Promise<Host>
   /** Empties the database, as `Store.empty` says, and opens it again, like `restore`. */
   empty(name: string, meanwhile?: () => void): Promise<Host>
+  /** Closes the live connections of a database. */
+  disconnect(name: string): void
   /** Closes the database and removes all its data. Throws `UNKNOWN_DATABASE`. */
   remove(name: string): Promise<void>
   /** Opens the database and runs the jobs that an earlier process did not finish. */
@@ -53,8 +55,8 @@ export interface Hosts extends AsyncDisposable {
 
 export interface HostWatcher {
   opened(host: Host): void
-  /** The rows of the database with this name were replaced; `opened` follows. */
-  restored(name: string): void
+  /** The live connections of this database are to be closed: their clients come back. */
+  disconnected(name: string): void
   /** The database with this name is gone. */
   removed(name: string): void
 }
@@ -174,6 +176,10 @@ export function createHosts(options: HostsOptions): Hosts {
     await Promise.all(quiet.slice(0, surplus).map(([name]) => inTurn(name, () => close(name))))
   }
 
+  function disconnect(name: string): void {
+    for (const watcher of watchers) watcher.disconnected(name)
+  }
+
   function reopened(
     name: string,
     replaceRows: () => Promise<void>,
@@ -183,7 +189,7 @@ export function createHosts(options: HostsOptions): Hosts {
       await close(name)
       await replaceRows()
       meanwhile()
-      for (const watcher of watchers) watcher.restored(name)
+      disconnect(name)
       return await add(await store.open(name))
     })
   }
@@ -209,6 +215,7 @@ export function createHosts(options: HostsOptions): Hosts {
         return await add(await store.open(name))
       }),
     image: (name) => store.image(name),
+    disconnect,
     restore: (name, image, meanwhile) =>
       reopened(name, () => store.restore(name, image), meanwhile),
     empty: (name, meanwhile) => reopened(name, () => store.empty(name), meanwhile),

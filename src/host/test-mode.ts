@@ -26,6 +26,31 @@ export interface Testing extends TestDoubles {
   login(database: string, login: LoginOrder): Promise<TokenAnswer & { readonly url?: string }>
   /** The time of the database, ms, which `change` changes first. */
   clock(database: string, change: ClockChange): Promise<{ now: number; isFrozen: boolean }>
+  /** The failures that requests of the database meet, which `change` changes first. */
+  fault(database: string, change: FaultChange): Fault
+  /** The fault for a request; undefined for the addresses for tests and while nothing is to fail. */
+  faultFor(request: Request): Fault | undefined
+}
+
+/** How a server is to fail. */
+export interface Fault {
+  /** ms that each request takes longer. */
+  readonly latency: number
+  /** The share of requests that are answered with 503, from 0 to 1. */
+  readonly errorRate: number
+  /** True when no request is executed and every connection breaks. */
+  readonly offline: boolean
+  /** True when requests are executed and the connection breaks before the answer. */
+  readonly loseReplies: boolean
+}
+
+/** A change of a fault; null changes nothing. */
+export interface FaultChange {
+  /** A duration: `200ms`. */
+  readonly latency: string | null
+  readonly errorRate: number | null
+  readonly offline: boolean | null
+  readonly loseReplies: boolean | null
 }
 
 /** A login without a mail. */
@@ -38,7 +63,7 @@ export interface LoginOrder {
   readonly page: string | null
 }
 
-/** A change of a clock as a test asks for it; absent fields change nothing. */
+/** A change of a clock as a test asks for it; null changes nothing. */
 export interface ClockChange {
   /** A duration: `31d`, `1h30m`, `-2m`. */
   readonly advance: string | null

@@ -89,7 +89,7 @@ export function createDocument(paths: Routes, version: string): object {
 }
 
 /** Names that other routes have where the short addresses of tables are. */
-const TAKEN = [...RESERVED_TABLE_NAMES, 'auth-providers', 'invitation']
+const TAKEN = [...RESERVED_TABLE_NAMES, 'auth-providers', 'explain', 'invitation']
 
 /** Path parameters, by their name in the routes. */
 const PATH_PARAMETERS: Readonly<Record<string, Parameter>> = {

@@ -1,3 +1,4 @@
+import { EXPLAINED } from '../domain/object/explain'
 import { mapValues, type Schema } from './specification'
 
 /** An address of test mode, below `/{database}/_test/` (docs/testing.md). */
@@ -120,6 +121,43 @@ export const TEST_ROUTES: readonly TestRoute[] = [
       freeze: { type: 'boolean', description: 'True stops the clock, false lets it run on.' },
     },
     answer: object({ now: { ...TEXT, format: 'date-time' }, frozen: { type: 'boolean' } }),
+  },
+  {
+    method: 'POST',
+    path: 'explain',
+    operation: 'explain',
+    summary: 'Explain the rights of a user',
+    description: 'Answers what `GET /{database}/explain` answers.',
+    input: {
+      as: { ...TEXT, description: 'A user id.' },
+      do: { enum: EXPLAINED },
+      table: TEXT,
+      key: TEXT,
+      realm: { ...TEXT, description: 'For `add`; by default the private realm of the user.' },
+      property: { ...TEXT, description: 'For `update`; by default any.' },
+    },
+    required: ['as', 'do', 'table'],
+    answer: { type: 'object', required: ['allowed', 'rule'], additionalProperties: true },
+  },
+  {
+    method: 'POST',
+    path: 'fault',
+    operation: 'fault',
+    summary: 'Make the server fail',
+    description:
+      'All other requests of the database, until the next change or reset: with `latency` they take longer, with `errorRate` so many of them get 503, with `offline` none is executed and no answer arrives, with `loseReplies` all are executed and no answer arrives. Without a body the answer has the present state.',
+    input: {
+      latency: { ...TEXT, examples: ['200ms', '1s'] },
+      errorRate: { type: 'number', minimum: 0, maximum: 1 },
+      offline: { type: 'boolean' },
+      loseReplies: { type: 'boolean' },
+    },
+    answer: object({
+      latency: { type: 'integer', description: 'ms' },
+      errorRate: { type: 'number' },
+      offline: { type: 'boolean' },
+      loseReplies: { type: 'boolean' },
+    }),
   },
 ]
 

@@ -1,3 +1,4 @@
+import { EXPLAINED } from '../domain/object/explain'
 import { USER_ORDERS, USER_TYPES } from '../domain/store/users'
 import { MAX_USERS } from '../domain/user/query'
 import { type Parameter, type Schema, schemaRef, json, type Operations } from './specification'
@@ -15,6 +16,51 @@ export const USER_DATA_SCHEMA = {
   },
   additionalProperties: true,
 } satisfies Schema
+
+const EXPLAIN_PARAMETERS: readonly Parameter[] = [
+  {
+    name: 'as',
+    in: 'query',
+    required: true,
+    description: 'A user id.',
+    schema: { type: 'string', minLength: 1 },
+    example: 'alice@example.com',
+  },
+  {
+    name: 'do',
+    in: 'query',
+    required: true,
+    description: 'What the user would do.',
+    schema: { enum: EXPLAINED },
+    example: 'update',
+  },
+  {
+    name: 'table',
+    in: 'query',
+    required: true,
+    description: 'A table.',
+    schema: { type: 'string', minLength: 1 },
+    example: 'todoItems',
+  },
+  {
+    name: 'key',
+    in: 'query',
+    description: 'The key of the object, for all but `add`.',
+    schema: { type: 'string' },
+  },
+  {
+    name: 'realm',
+    in: 'query',
+    description: 'The realm to `add` to; by default the private one of the user.',
+    schema: { type: 'string' },
+  },
+  {
+    name: 'property',
+    in: 'query',
+    description: 'The property to `update`; by default any.',
+    schema: { type: 'string' },
+  },
+]
 
 /** Users and what is written of them (spec.md §2.3, §4.2, §4.3). */
 export const USER_SCHEMAS: Readonly<Record<string, Schema>> = {
@@ -49,6 +95,71 @@ export const USER_SCHEMAS: Readonly<Record<string, Schema>> = {
         description: 'When the user was deactivated; null: they are active.',
       },
       data: USER_DATA_SCHEMA,
+    },
+    additionalProperties: false,
+  },
+  Explanation: {
+    description: 'The rights of a user, step by step.',
+    type: 'object',
+    required: ['allowed', 'rule', 'user', 'object', 'realm', 'members'],
+    properties: {
+      allowed: { type: 'boolean' },
+      rule: { type: 'string', description: 'The rule that decided.' },
+      user: {
+        type: 'object',
+        required: ['userId', 'state'],
+        properties: {
+          userId: { type: 'string' },
+          state: { enum: ['active', 'unknown', 'deactivated', 'licence expired'] },
+        },
+        additionalProperties: false,
+      },
+      object: {
+        description: 'Null when there is none.',
+        type: ['object', 'null'],
+        required: ['key', 'owner'],
+        properties: { key: { type: 'string' }, owner: { type: ['string', 'null'] } },
+        additionalProperties: false,
+      },
+      realm: {
+        description: 'Null when there is none.',
+        type: ['object', 'null'],
+        required: ['realmId', 'kind'],
+        properties: {
+          realmId: { type: 'string' },
+          kind: { enum: ['private', 'public', 'shared'] },
+        },
+        additionalProperties: false,
+      },
+      members: {
+        description: 'The member rows of the user in the realm.',
+        type: 'array',
+        items: {
+          type: 'object',
+          required: ['row', 'state', 'permissions', 'roles'],
+          properties: {
+            row: { type: 'string' },
+            state: { enum: ['accepted', 'open', 'rejected'] },
+            permissions: { type: 'object' },
+            roles: {
+              type: 'array',
+              items: {
+                type: 'object',
+                required: ['name', 'permissions'],
+                properties: {
+                  name: { type: 'string' },
+                  permissions: {
+                    description: 'Null when there is no such role.',
+                    type: ['object', 'null'],
+                  },
+                },
+                additionalProperties: false,
+              },
+            },
+          },
+          additionalProperties: false,
+        },
+      },
     },
     additionalProperties: false,
   },
@@ -186,6 +297,36 @@ export const USER_OPERATIONS: Operations = {
       '200': { description: 'The user.', content: json(schemaRef('User'), 'A user', SHOWN) },
     },
     refusals: ['UNKNOWN_USER'],
+  },
+  explain: {
+    tag: 'users',
+    caller: ['ACCESS_DB', 'GLOBAL_READ'],
+    summary: 'Explain the rights of a user',
+    description:
+      'Whether a user may read, add, update or delete, by the rules of `/my`, with each step that leads to the answer. Rows of `realms`, `members` and `roles` have further rules, which it does not look at.',
+    curl: `curl "$DB/explain?as=alice@example.com&do=update&table=todoItems&key=milk&property=title" ${BEARER}`,
+    parameters: EXPLAIN_PARAMETERS,
+    responses: {
+      '200': {
+        description: 'The explanation.',
+        content: json(schemaRef('Explanation'), 'A right of a role', {
+          allowed: true,
+          rule: 'the role "doer" in the row mmb0Tvdz',
+          user: { userId: 'bob@example.com', state: 'active' },
+          object: { key: 'milk', owner: 'alice@example.com' },
+          realm: { realmId: 'rlm0Tvdz', kind: 'shared' },
+          members: [
+            {
+              row: 'mmb0Tvdz',
+              state: 'accepted',
+              permissions: {},
+              roles: [{ name: 'doer', permissions: { update: { todoItems: ['done'] } } }],
+            },
+          ],
+        }),
+      },
+    },
+    refusals: ['UNKNOWN_TABLE'],
   },
   writeUsers: {
     tag: 'users',

@@ -42,7 +42,7 @@ export interface Hub {
   tick(): void
   /** Mutes all sockets: the database is gone. */
   end(): void
-  /** Closes all sockets: the rows of the database were replaced. */
+  /** Closes all sockets: their clients come back. */
   drop(): void
   /** Hears no more commits. */
   detach(): void

@@ -60,7 +60,7 @@ export function createLive({ hosts, report }: LiveOptions): Live {
       if (hub?.databaseId === database.id) hub.attach(database)
     },
     removed: (name) => hubs.get(name)?.end(),
-    restored: (name) => hubs.get(name)?.drop(),
+    disconnected: (name) => hubs.get(name)?.drop(),
   })
 
   return {

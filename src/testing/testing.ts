@@ -11,8 +11,9 @@ import { randomToken } from '../domain/value/id'
 import { newSecret } from '../domain/value/secret'
 import type { Host } from '../host/host'
 import type { Hosts } from '../host/hosts'
-import type { KeptMail, Mailbox, Testing } from '../host/test-mode'
+import type { Fault, KeptMail, Mailbox, Testing } from '../host/test-mode'
 import { changeClock, clockAt, type ClockState, type MovableClock, REAL_TIME } from './clock'
+import { changeFault, NO_FAULT } from './fault'
 import { createMailbox } from './mailbox'
 
 /** The test state of one database. */
@@ -20,6 +21,7 @@ interface Bench {
   clock: MovableClock
   readonly mailbox: Mailbox
   readonly snapshots: Map<string, Snapshot>
+  fault: Fault
   base: Base | undefined
   /** True when `reset` applies the seed. */
   isSeeded: boolean
@@ -55,6 +57,7 @@ export function createTesting(machine: Clock, token: string): Testing {
       clock: clockAt(machine, REAL_TIME),
       mailbox: createMailbox(),
       snapshots: new Map(),
+      fault: NO_FAULT,
       base: undefined,
       isSeeded: false,
     }
@@ -118,7 +121,7 @@ export function createTesting(machine: Clock, token: string): Testing {
       seed = seeding
       hosts.watch({
         opened() {},
-        restored() {},
+        disconnected() {},
         removed: (name) => benches.delete(name),
       })
     },
@@ -132,7 +135,7 @@ export function createTesting(machine: Clock, token: string): Testing {
           `There are ${MOST_SNAPSHOTS} snapshots of this database already: delete some`,
         )
       }
-      const id = randomToken(9)
+      const id = `snapshot-${randomToken(9)}`
       snapshots.set(id, await takeSnapshot(await hosts.open(database)))
       return { id }
     },
@@ -160,6 +163,7 @@ export function createTesting(machine: Clock, token: string): Testing {
       const host = await hosts.open(database)
       const bench = benchOf(database)
       const { base } = bench
+      bench.fault = NO_FAULT
       if (base !== undefined && base.kept === (await keptOf(host))) {
         await restoreTo(database, base.snapshot)
         return
@@ -173,6 +177,20 @@ export function createTesting(machine: Clock, token: string): Testing {
     },
 
     mailbox: (database) => benchOf(database).mailbox,
+
+    fault(database, change) {
+      const bench = benchOf(database)
+      bench.fault = changeFault(bench.fault, change)
+      if (bench.fault.offline) hosts.disconnect(database)
+      return bench.fault
+    },
+
+    faultFor({ url }) {
+      const [, , , database = '', next = ''] = url.split('/', 5)
+      const { fault } = benches.get(database) ?? { fault: NO_FAULT }
+      const isFailing = Object.values(fault).some((value) => value !== 0 && value !== false)
+      return isFailing && !next.startsWith('_test') ? fault : undefined
+    },
 
     async login(database, order) {
       const { authority, database: store } = await hosts.open(database)

@@ -48,7 +48,9 @@ test('without arguments it shows what there is', async () => {
 test('shows help in one piece, so that nothing of it comes first that belongs behind', async () => {
   const { stdout } = await runSatchel(['serve', '--help'])
   expect(stdout).toStartWith('Usage: satchel serve')
-  expect(stdout.trimEnd()).toEndWith('$ satchel serve --memory --port 0 --json')
+  expect(stdout.trimEnd()).toEndWith(
+    '$ satchel serve --memory --test --port 0 --json --schema schema.json --seed seed',
+  )
   const pieces: string[] = []
   const terminal: Terminal = {
     isOutputTerminal: false,

@@ -33,6 +33,7 @@ describe('GET /openapi/json', () => {
         ...views,
         'PUT /{database}/blob/{blob} uploadBlob',
         'GET /{database}/blob/{blob} downloadBlob',
+        'GET /{database}/explain explain',
         'GET /{database}/{table} tableList',
         'POST /{database}/{table} tableUpsert',
         'GET /{database}/{table}/{key} tableGet',

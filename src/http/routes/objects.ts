@@ -289,4 +289,4 @@ function isOwnPath(name: string): boolean {
   return name.startsWith('.') || OWN_PATHS.has(name)
 }
 
-const OWN_PATHS = new Set(['auth-providers', 'invitation'])
+const OWN_PATHS = new Set(['auth-providers', 'explain', 'invitation'])

@@ -1,5 +1,6 @@
 import { type AnyElysia, Elysia } from 'elysia'
 import { requireScopes, requireStanding, requireWriter } from '../../domain/access/actor'
+import { explain, readQuestion } from '../../domain/object/explain'
 import { readUserChanges, writeUsers } from '../../domain/user/change'
 import { getUser, listUsers } from '../../domain/user/list'
 import { parseUserQuery } from '../../domain/user/query'
@@ -35,6 +36,19 @@ export function userRoutes(http: HttpContext): AnyElysia {
         return answer(call, JSON.stringify(user))
       },
       { scopes: OWN, parse: 'none', detail: { operationId: 'getUser' } },
+    )
+    .get(
+      '/:database/explain',
+      async ({ call, host, actor }) => {
+        const question = readQuestion(Object.fromEntries(new URLSearchParams(call.query)))
+        const now = host.clock.now()
+        const explanation = await host.database.read(async (tx) => {
+          await requireStanding(tx, actor)
+          return await explain(tx, question, now)
+        })
+        return answer(call, JSON.stringify(explanation))
+      },
+      { scopes: READ, parse: 'none', detail: { operationId: 'explain' } },
     )
     .post(
       '/:database/users',

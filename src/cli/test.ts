@@ -1,0 +1,158 @@
+import { type Command, Option } from '@commander-js/extra-typings'
+import type { OperationName, OutputOf } from '../control/operations'
+import { EXPLAINED } from '../domain/object/explain'
+import { type Cli, example, type FolderOptions, inSession, number, withDatabase } from './command'
+import { print, table } from './output'
+
+/** `satchel test …`: the addresses for tests as commands (docs/testing.md). */
+export function addTestCommands(program: Command, cli: Cli): void {
+  const test = program
+    .command('test')
+    .description('a server in test mode: reset, snapshots, mails, logins, the clock, faults')
+    .addHelpText(
+      'after',
+      '\nThe server is one of satchel serve --memory --test; --data is the folder of its ready line.',
+    )
+    .addHelpText('after', example('satchel test reset --data /dev/shm/satchel-memory-x'))
+
+  withDatabase(test.command('snapshot'))
+    .description('keep the database as it is, and print the id of the snapshot')
+    .action((options) => run(cli, options, 'test.snapshot', {}, ({ id }) => id))
+
+  withDatabase(test.command('restore <id>'))
+    .description('return to a snapshot')
+    .action((id, options) => run(cli, options, 'test.restore', { id }, () => `Restored ${id}`))
+
+  withDatabase(test.command('forget <id>'))
+    .description('delete a snapshot')
+    .action((id, options) => run(cli, options, 'test.forget', { id }, () => `Deleted ${id}`))
+
+  withDatabase(test.command('fork <id>'))
+    .description('make a database of a snapshot, and print its address')
+    .action((id, options) => run(cli, options, 'test.fork', { id }, ({ name, url }) => url ?? name))
+
+  withDatabase(test.command('reset'))
+    .description('keep schema, clients and settings, empty the rest and apply the seed again')
+    .action((options) =>
+      run(cli, options, 'test.reset', {}, () => `The database ${options.db} is as at its start`),
+    )
+
+  withDatabase(test.command('mail'))
+    .description('print the mails, the newest first')
+    .option('--to <address>', 'only mails to this address')
+    .option('--after <id>', 'only mails that came after this one')
+    .option('--wait <time>', 'wait for a mail, such as 5s')
+    .action((options) => {
+      const { to = null, after = null, wait } = options
+      const input = { to, after, wait: (wait ?? null) as never }
+      return run(cli, options, 'test.mail', input, ({ mails }) =>
+        mails.map((mail) => `To ${mail.to}: ${mail.subject}\n\n${mail.text}`).join('\n'),
+      )
+    })
+
+  withDatabase(test.command('login <email>'))
+    .description('log a user in, and print the access token')
+    .option('--name <name>', 'the name of the user')
+    .option('--page <url>', 'print the address with which this page is logged in instead')
+    .action((email, options) => {
+      const { name = null, page = null } = options
+      const input = { email, name, page, publicKey: null }
+      return run(cli, options, 'test.login', input, ({ url, accessToken }) => url ?? accessToken)
+    })
+
+  withDatabase(test.command('clock'))
+    .description('read or move the clock of the database')
+    .option('--advance <time>', 'move it by this time, such as 31d, 1h30m or -2m')
+    .option('--set <time>', 'set it, such as 2030-01-31T09:00:00Z')
+    .addOption(new Option('--freeze', 'stop it').conflicts('run'))
+    .option('--run', 'let it run on')
+    .action((options) => {
+      const { advance = null, set = null } = options
+      const freeze = options.freeze === true ? true : options.run === true ? false : null
+      return run(cli, options, 'test.clock', { advance, set, freeze }, ({ now, frozen }) =>
+        frozen ? `${now} (stopped)` : now,
+      )
+    })
+
+  withDatabase(test.command('fault'))
+    .description('make requests of the database fail, until the next reset')
+    .option('--latency <time>', 'each takes so much longer, such as 200ms')
+    .option('--error-rate <share>', 'this share gets 503, from 0 to 1', number)
+    .option('--offline', 'none is executed, and connections break')
+    .option('--lose-replies', 'all are executed, and connections break before the answer')
+    .option('--none', 'nothing fails')
+    .action((options) => {
+      const { latency, errorRate, offline, loseReplies, none } = options
+      const input = {
+        latency: latency ?? (none ? '0ms' : null),
+        errorRate: errorRate ?? (none ? 0 : null),
+        offline: offline ?? (none ? false : null),
+        loseReplies: loseReplies ?? (none ? false : null),
+      }
+      return run(cli, options, 'test.fault', input, (fault) => JSON.stringify(fault))
+    })
+}
+
+/** `satchel explain`: the rights of a user, on any data folder. */
+export function addExplainCommand(program: Command, cli: Cli): void {
+  withDatabase(program.command('explain'))
+    .description('explain whether a user may do something, step by step')
+    .requiredOption('--as <user>', 'the user id')
+    .addOption(
+      new Option('--do <act>', 'what the user would do').choices(EXPLAINED).makeOptionMandatory(),
+    )
+    .requiredOption('--table <name>', 'the table')
+    .option('--key <key>', 'the key of the object, for all but add')
+    .option('--realm <id>', 'the realm to add to (default: the private one of the user)')
+    .option('--property <name>', 'the property to update (default: any)')
+    .addHelpText(
+      'after',
+      '\nRows of realms, members and roles have further rules, which it does not look at.',
+    )
+    .addHelpText(
+      'after',
+      example('satchel explain --as bob@example.com --do delete --table todoItems --key milk'),
+    )
+    .action((options) => {
+      const { as, do: act, table, key = null, realm = null, property = null } = options
+      const input = { as, do: act, table, key, realm, property }
+      return run(cli, options, 'explain', input, describe)
+    })
+}
+
+function describe({ allowed, rule, user, object, realm, members }: OutputOf<'explain'>): string {
+  const rows = members.flatMap(({ row, state, permissions, roles }) => [
+    [row, state, '', JSON.stringify(permissions)],
+    ...roles.map((role) => [
+      row,
+      state,
+      role.name,
+      role.permissions === null ? 'no such role' : JSON.stringify(role.permissions),
+    ]),
+  ])
+  return [
+    `${allowed ? 'Allowed' : 'Not allowed'}: ${rule}`,
+    `User        ${user.userId}, ${user.state}`,
+    ...(object === null ? [] : [`Object      ${object.key}, owner ${object.owner ?? 'none'}`]),
+    ...(realm === null ? [] : [`Realm       ${realm.realmId}, ${realm.kind}`]),
+    ...(rows.length === 0 ? [] : [table(['row', 'state', 'role', 'permissions'], rows)]),
+  ].join('\n')
+}
+
+interface Options extends FolderOptions {
+  readonly db: string
+  readonly json?: true | undefined
+}
+
+/** Runs an operation on the database that the options name, and prints its result. */
+async function run<Name extends OperationName>(
+  cli: Cli,
+  options: Options,
+  name: Name,
+  input: object,
+  describe: (output: OutputOf<Name>) => string,
+): Promise<void> {
+  const given = { ...input, database: options.db } as never
+  const output = await inSession(cli, options, (session) => session.run(name, given))
+  await print(cli, options, output, describe(output))
+}
