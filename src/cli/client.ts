@@ -9,7 +9,7 @@ export function addClientCommands(program: Command, cli: Cli): void {
 
   withDatabase(client.command('create'))
     .description('create a client and print its secret')
-    .requiredOption('--scopes <list>', `its scopes, of ${SCOPES.join(',')}`, list)
+    .requiredOption('--scopes <list>', `its scopes, of ${SCOPES.join(', ')}`, list)
     .option('--name <name>', 'a name for the client')
     .option(
       '--email <address>',
@@ -91,7 +91,7 @@ export function addTokenCommand(program: Command, cli: Cli): void {
   withDatabase(program.command('token'))
     .description('print an access token of a user, existing or not')
     .requiredOption('--sub <user>', 'the user id, usually an e-mail address')
-    .option('--scopes <list>', `its scopes, of ${SCOPES.join(',')}`, list, ['ACCESS_DB'])
+    .option('--scopes <list>', `its scopes, of ${SCOPES.join(', ')}`, list, ['ACCESS_DB'])
     .option('--expires-in <seconds>', 'its validity in seconds (default: 3600)', number)
     .addHelpText(
       'after',

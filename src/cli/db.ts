@@ -55,7 +55,7 @@ export function addDatabaseCommands(program: Command, cli: Cli): void {
     .option('--reset', 'use the setting of the server: satchel serve --offload-beyond')
     .addHelpText(
       'after',
-      '\nLarger files, binary values and texts in objects are then stored as blobs, and read back as\nBlobRefs. Keys, indexed properties and imported objects are not changed.',
+      '\nLarger files, binary values and texts in objects are then stored as blobs, and read back as BlobRefs. Keys, indexed properties and imported objects are not changed.',
     )
     .addHelpText('after', example('satchel db offload todo', 'satchel db offload todo clients'))
     .action(async (name, size, options) => {
@@ -73,7 +73,7 @@ export function addDatabaseCommands(program: Command, cli: Cli): void {
     .argument('<name>', 'the name of the copied folder')
     .addHelpText(
       'after',
-      '\nIt gets a new id, epoch and signing keys; its logins, codes and queued mails are removed. Clients\nkeep their secrets: satchel client rotate replaces one.',
+      '\nIt gets a new id, epoch and signing keys; its logins, codes and queued mails are removed. Clients keep their secrets: satchel client rotate replaces one.',
     )
     .addHelpText('after', example('satchel db adopt staging'))
     .action(async (name, options) => {

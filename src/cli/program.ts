@@ -2,6 +2,7 @@ import { Command, CommanderError } from '@commander-js/extra-typings'
 import { version } from '../../package.json'
 import { UsageError } from '../config/config'
 import { hasErrno } from '../disk'
+import { HELP_WIDTH, wrapHelp } from './help'
 import { SatchelError } from '../domain/value/error'
 import { addBlobCommands } from './blob'
 import { addClientCommands, addKeyCommands, addTokenCommand } from './client'
@@ -15,6 +16,7 @@ import { addProviderCommands } from './provider'
 import { addSchemaCommands } from './schema'
 import { addServeCommand } from './serve'
 import { addExplainCommand, addTestCommands } from './test'
+import { systemSentence } from '../net/system-error'
 import { addUserCommands } from './user'
 import { addVerifyCommand } from './verify'
 
@@ -63,7 +65,7 @@ export async function runProgram(args: readonly string[], cli: Cli): Promise<num
 /** A reader that has seen enough of the help misses nothing. */
 async function writeHelp(help: string, { terminal }: Cli): Promise<void> {
   try {
-    await terminal.write(help)
+    await terminal.write(wrapHelp(help))
   } catch (error) {
     if (!hasErrno(error, 'EPIPE')) throw error
   }
@@ -83,11 +85,15 @@ async function parse(
 function createProgram(name: string, cli: Cli, show: (text: string) => void) {
   const program = new Command('satchel')
     .description('An open backend for local-first applications in one executable.')
-    .version(version, '-V, --version')
+    .version(version, '-v, --version')
     .exitOverride()
     .configureOutput({
       writeOut: show,
-      writeErr: (text) => cli.terminal.writeError(text),
+      writeErr: (text) => cli.terminal.writeError(wrapHelp(text)),
+      // `explain` reports the errors of all commands.
+      outputError: () => undefined,
+      getOutHelpWidth: () => HELP_WIDTH,
+      getErrHelpWidth: () => HELP_WIDTH,
     })
     .addHelpText('after', FIRST_STEPS)
   const wanted = Object.hasOwn(COMMANDS, name) ? [COMMANDS[name]] : Object.values(COMMANDS)
@@ -102,10 +108,13 @@ Examples:
   $ satchel token --sub alice@example.com`
 
 /** Reports an error on standard error; help and version are not errors. */
-function explain(error: unknown, asJson: boolean, { terminal }: Cli): number {
-  if (error instanceof CommanderError) {
-    return error.exitCode === 0 ? EXIT.done : EXIT.misused
+function explain(thrown: unknown, asJson: boolean, { terminal }: Cli): number {
+  if (thrown instanceof CommanderError) {
+    if (thrown.exitCode === 0) return EXIT.done
+    // A command without its subcommand: its help was shown.
+    if (thrown.code === 'commander.help') return EXIT.misused
   }
+  const error = understood(thrown)
   // `satchel export | head`
   if (hasErrno(error, 'EPIPE')) {
     terminal.writeError('satchel: The output was closed before all of it was written\n')
@@ -122,6 +131,17 @@ function explain(error: unknown, asJson: boolean, { terminal }: Cli): number {
   }
   if (error instanceof Interruption) return EXIT.interrupted
   return isUsage ? EXIT.misused : EXIT.failed
+}
+
+/** Errors of the command line and of the system as errors of ours; all others as they are. */
+function understood(error: unknown): unknown {
+  if (error instanceof CommanderError) {
+    return new UsageError(error.message.replace(/^error: /, ''), { cause: error })
+  }
+  const sentence = systemSentence(error)
+  return sentence === undefined
+    ? error
+    : new SatchelError('STORAGE_FAILED', sentence, { cause: error })
 }
 
 function codeOf(error: unknown): string {

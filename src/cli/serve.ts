@@ -4,11 +4,12 @@ import { relative, resolve } from 'node:path'
 import process from 'node:process'
 import { version } from '../../package.json'
 import { type Config, readConfig } from '../config/config'
-import { environmentName, flagName, SETTINGS } from '../config/settings'
+import { environmentName, flagName, type Setting, SETTINGS } from '../config/settings'
 import { batchLines, openOutlet } from '../log/line-sink'
 import { lostLines, openLogs, serverLog } from '../log/log'
 import type { Server } from '../server'
 import { type Cli, example } from './command'
+import { definitions } from './help'
 import { credentials } from './output'
 import type { Terminal } from './terminal'
 
@@ -23,13 +24,13 @@ export function addServeCommand(program: Command, cli: Cli): void {
   serve
     .addHelpText(
       'after',
-      `\nEvery setting may also come from the environment (--public-url as ${environmentName('publicUrl')})\nor from the file that --config names ({"publicUrl": …}). Flags win, then the environment.\n`,
+      `\nEvery setting may also come from the environment (--public-url as ${environmentName('publicUrl')}) or from the file that --config names ({"publicUrl": …}). Flags win, then the environment.\n\nSettings without a flag:\n${definitions(rareSettings())}\n`,
     )
     .addHelpText(
       'after',
       example(
         'satchel serve',
-        'satchel serve --memory --test --port 0 --json --schema schema.json --seed seed',
+        'satchel serve --memory --test --json -p 0 --schema schema.json --seed seed',
       ),
     )
     .action((options) => runServer(cli, options))
@@ -42,7 +43,19 @@ function settingOptions(): Option[] {
       const { fallback, help } = setting
       const value = 'value' in setting ? ` <${setting.value}>` : ''
       const rest = typeof fallback === 'string' || typeof fallback === 'number'
-      return new Option(flagName(name) + value, rest ? `${help} (default: ${fallback})` : help)
+      const short = 'short' in setting ? `-${setting.short}, ` : ''
+      const flags = short + flagName(name) + value
+      return new Option(flags, rest ? `${help} (default: ${fallback})` : help)
+    })
+}
+
+/** The variables of the settings that are not flags, and what they mean. */
+function rareSettings(): (readonly [string, string])[] {
+  return Object.entries<Setting<unknown>>(SETTINGS)
+    .filter(([, { withoutFlag }]) => withoutFlag)
+    .map(([name, { fallback, help, value }]) => {
+      const amount = typeof fallback === 'number' && `${fallback.toLocaleString('en')} ${value}`
+      return [environmentName(name), amount ? `${help} (default: ${amount})` : help]
     })
 }
 

@@ -114,7 +114,7 @@ export function addExportCommand(program: Command, cli: Cli): void {
     )
     .addHelpText(
       'after',
-      '\nHidden tables, realms that are being erased, clients, keys and all users except demo users are\nleft out. A zip has data.ndjson, blobs.ndjson, and the bytes of each blob in blobs/.',
+      '\nHidden tables, realms that are being erased, clients, keys and all users except demo users are left out. A zip has data.ndjson, blobs.ndjson, and the bytes of each blob in blobs/.',
     )
     .addHelpText(
       'after',

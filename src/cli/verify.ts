@@ -14,7 +14,7 @@ export function addVerifyCommand(program: Command, cli: Cli): void {
     )
     .addHelpText(
       'after',
-      '\nWorks beside a running server, which serves others meanwhile. The exit code is 1 when there is\ndamage: a damaged object can be replaced or deleted, and is left out of exports. The bytes of blobs\nare checked by satchel blob verify.',
+      '\nWorks beside a running server, which serves others meanwhile. The exit code is 1 when there is damage: a damaged object can be replaced or deleted, and is left out of exports. The bytes of blobs are checked by satchel blob verify.',
     )
     .addHelpText('after', example('satchel verify', 'satchel verify --accept'))
     .action(async (options) => {

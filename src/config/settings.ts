@@ -15,6 +15,8 @@ export type LogLevel = 'debug' | 'info' | 'warning' | 'error'
 
 export interface Setting<T> {
   readonly help: string
+  /** The letter of a short flag: `-p`. */
+  readonly short?: string
   /** The placeholder of the value in help: `--port <number>`. A setting without one is a switch. */
   readonly value?: string
   /** True for settings that are not flags, only in the settings file and the environment. */
@@ -33,7 +35,10 @@ const MIB = 1024 * 1024
 export const SETTINGS = {
   data: setting('./data', folder, 'folder', 'the data folder'),
   host: setting('127.0.0.1', address, 'address', 'the address to listen on'),
-  port: setting(7080, port, 'number', 'the port to listen on, 0 for any free one'),
+  port: {
+    ...setting(7080, port, 'number', 'the port to listen on, 0 for any free one'),
+    short: 'p',
+  },
   memory: toggle('keep all data in memory and discard it at exit'),
   test: toggle(
     'serve addresses for tests at /<database>/_test: reset, snapshots, mails, the clock; needs --memory',

@@ -1,3 +1,4 @@
+import { systemSentence } from '../net/system-error'
 import { readFile } from 'node:fs/promises'
 import type { SmtpAddress } from './address'
 import { DeliveryError, type Message, type Transport, parseSender } from './message'
@@ -62,7 +63,8 @@ function mailOf({ letter, from, subject, text, html, date }: Message) {
 function explain(error: unknown): DeliveryError {
   const { command = '', responseCode = 0, message = '' } = error as Partial<SmtpError>
   const isFinal = responseCode >= 500 && /^(?:RCPT|DATA)/.test(command)
-  return new DeliveryError(message || 'The mail server failed', isFinal, error)
+  const sentence = systemSentence(error) ?? (message || 'The mail server failed')
+  return new DeliveryError(sentence, isFinal, error)
 }
 
 /** The properties that nodemailer adds to its errors. */
