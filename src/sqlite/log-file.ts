@@ -58,6 +58,86 @@ function belongs(file: string, log: string): boolean {
   }
 }
 
+/**
+ * Throws `STORAGE_FAILED` when the write-ahead log beside a database file is damaged before its end: SQLite
+ * would ignore everything from there on without a word, although it was committed (promises.md 3). Only
+ * for `--durability full`, where a commit is on the disk before the next one begins. Damage in the last
+ * commit looks like a commit that a power failure interrupted. To be called before SQLite opens the file.
+ */
+export function requireSoundLog(file: string): void {
+  const log = `${file}-wal`
+  const end = existsSync(log) ? findBreak(log) : undefined
+  if (end === undefined) return
+  throw new SatchelError(
+    'STORAGE_FAILED',
+    `${log} is damaged at byte ${end}, and commits follow: put both files back from a backup, or give these commits up with truncate -s ${end} ${log}`,
+  )
+}
+
+/** The byte from which on SQLite ignores the log, although a commit and later frames follow. */
+function findBreak(log: string): number | undefined {
+  return reading(log, (read) => {
+    const header = read(0, LOG_HEADER)
+    if (header.length < LOG_HEADER) return undefined
+    const isBigEndian = (header[3] ?? 0) % 2 === 1
+    const pageSize = header.readUInt32BE(8)
+    const isSound = sumsOf(header.subarray(0, 24), isBigEndian, [0, 0]).equals(header.subarray(24))
+    if (!isSound && (pageSize < 512 || pageSize > 65_536)) return 0
+    const size = FRAME_HEADER + pageSize
+    let salts = isSound ? header.subarray(16, 24) : undefined
+    let before: Uint8Array = header.subarray(24)
+    let broken = isSound ? undefined : 0
+    let isCommitted = false
+    let pages = 0
+    for (let at = LOG_HEADER; ; at += size) {
+      const frame = read(at, size)
+      if (frame.length < size) return undefined
+      const isOurs = salts === undefined || frame.subarray(8, 16).equals(salts)
+      const isWhole = isOurs && isFollowing(frame, before, isBigEndian)
+      before = frame.subarray(16, 24)
+      if (isWhole && isCommitted) return broken
+      if (isWhole) salts ??= frame.subarray(8, 16)
+      else broken ??= at
+      // The size of the database in pages, with which a commit ends.
+      const committed = frame.readUInt32BE(4)
+      const isCommit = committed > 0 && isOurs && (isWhole || committed < 2 * pages + MOST_GROWTH)
+      if (isCommit && isWhole) pages = committed
+      // Frames of a transaction that was rolled back may follow too, but no commit of it.
+      if (broken !== undefined && isCommit) isCommitted = true
+    }
+  })
+}
+
+/** A commit that adds more pages to twice as many is taken for garbage. */
+const MOST_GROWTH = 1_024
+
+/** True when the checksums of a frame are right, given those of the frame before. */
+function isFollowing(frame: Buffer, before: Uint8Array, isBigEndian: boolean): boolean {
+  const view = Buffer.from(before)
+  const start = [view.readUInt32BE(0), view.readUInt32BE(4)] as const
+  const head = sumsOf(frame.subarray(0, 8), isBigEndian, start)
+  const middle = [head.readUInt32BE(0), head.readUInt32BE(4)] as const
+  return sumsOf(frame.subarray(FRAME_HEADER), isBigEndian, middle).equals(frame.subarray(16, 24))
+}
+
+/** The checksums of a log, as they are stored (sqlite.org/fileformat2.html §4.2). */
+function sumsOf(
+  bytes: Buffer,
+  isBigEndian: boolean,
+  [one, other]: readonly [number, number],
+): Buffer {
+  const words = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+  let [first, second] = [one | 0, other | 0]
+  for (let at = 0; at < bytes.length; at += 8) {
+    first = (first + words.getInt32(at, !isBigEndian) + second) | 0
+    second = (second + words.getInt32(at + 4, !isBigEndian) + first) | 0
+  }
+  const sums = Buffer.alloc(8)
+  sums.writeInt32BE(first, 0)
+  sums.writeInt32BE(second, 4)
+  return sums
+}
+
 interface Base {
   /** The number of the page that has the step, from 1. */
   readonly page: number

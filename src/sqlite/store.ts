@@ -9,7 +9,7 @@ import type { DatabaseImage, Store } from '../domain/store/store'
 import { SatchelError, quoted } from '../domain/value/error'
 import { randomToken } from '../domain/value/id'
 import { type DatabaseOptions, openDatabase, type SqliteDatabase } from './database'
-import { requireOwnLog } from './log-file'
+import { requireOwnLog, requireSoundLog } from './log-file'
 import { migrateApart } from './migration'
 import { createPageCaches } from './page-caches'
 import { keepPrivate } from './private-file'
@@ -60,6 +60,7 @@ export function createSqliteStore(folder: string, options: SqliteStoreOptions): 
     requireWhole(file, hadData(name))
     requireOwnLog(file)
     const { durability, migrations, onMigration } = options
+    if (durability === 'full') requireSoundLog(file)
     await migrateApart(file, durability, migrations, (version) => onMigration?.(name, version))
     const onClose = () => open.delete(name)
     const clock = options.clockOf?.(name) ?? options.clock

@@ -35,21 +35,29 @@ export interface DamageReport {
 const PAGE = 4096
 const NOW = Date.UTC(2030, 0, 1, 12)
 
+/** Every so many rounds the page is one of the log. */
+const LOG_EVERY = 4
+
 /**
- * Promise 3: damages one page of a database file, opens it and reads everything. Damage is refused,
- * answered with an error, named by the verification, or of no consequence.
+ * Promise 3: damages one page of a database file, or of the log of a process that was killed, opens it and
+ * reads everything. Damage is refused, answered with an error, named by the verification, or of no
+ * consequence.
  */
 export async function damagePages(rounds: number, seed: number): Promise<DamageReport> {
   const report: DamageReport = { refused: 0, answered: 0, named: 0, unchanged: 0, problems: [] }
-  const { file, sections } = await makeOriginal()
+  const { closed, killed, sections } = await makeOriginal()
   const random = createRandom(seed)
   for (let round = 1; round <= rounds; round += 1) {
-    const damage = damageOf(file, random)
-    if (damage.bytes.equals(file)) {
+    const isLog = round % LOG_EVERY === 0
+    const whole = isLog ? killed.log : closed
+    const damage = damageOf(whole, random)
+    if (damage.bytes.equals(whole)) {
       report.unchanged += 1
       continue
     }
-    const end = await endOf(damage.bytes, sections)
+    if (isLog) damage.what = `the log, ${damage.what}`
+    const files = isLog ? { file: killed.file, log: damage.bytes } : { file: damage.bytes }
+    const end = await endOf(files, sections)
     if (typeof end === 'string') report[end] += 1
     else report.problems.push(`round ${round}, ${damage.what}: ${end.problem}`)
   }
@@ -61,12 +69,13 @@ type End = 'refused' | 'answered' | 'named' | 'unchanged' | { readonly problem: 
 /** The answers by the way of reading: a text, or the error. */
 type Sections = ReadonlyMap<string, string | Error>
 
-async function endOf(file: Buffer, original: Sections): Promise<End> {
+async function endOf(files: Files, original: Sections): Promise<End> {
   using folder = temporaryFolder()
-  placeFile(folder.path, file)
+  placeFiles(folder.path, files)
   await using store = createSqliteStore(folder.path, {
     clock: createTestClock(),
-    durability: 'none',
+    // Only then must everything that the log has be there.
+    durability: files.log === undefined ? 'none' : 'full',
   })
   let database: Database
   try {
@@ -178,10 +187,24 @@ async function listAll(database: Database, table: string, country?: string): Pro
   }
 }
 
-/** A closed database with a bit of everything, and what can be read from it. */
-async function makeOriginal(): Promise<{ readonly file: Buffer; readonly sections: Sections }> {
+/** A database with a bit of everything. */
+interface Original {
+  readonly closed: Buffer
+  /** As a process that was killed leaves it. */
+  readonly killed: Required<Files>
+  /** Everything that can be read from it. */
+  readonly sections: Sections
+}
+
+interface Files {
+  readonly file: Buffer
+  readonly log?: Buffer
+}
+
+async function makeOriginal(): Promise<Original> {
   using folder = temporaryFolder()
   let sections: Sections
+  let killed: Required<Files>
   {
     await using store = createSqliteStore(folder.path, {
       clock: createTestClock(),
@@ -190,10 +213,16 @@ async function makeOriginal(): Promise<{ readonly file: Buffer; readonly section
     const database = await store.create('main')
     await fill(database)
     sections = await readSections(database)
+    // Damage in the last commit looks like a commit that a power failure interrupted.
+    for (const id of ['https://a.example', 'https://b.example', 'https://c.example']) {
+      await database.write((tx) => tx.origins.put({ id, created: NOW }))
+    }
+    const file = fileIn(folder.path)
+    killed = { file: readFileSync(file), log: readFileSync(`${file}-wal`) }
   }
   for (const [name, text] of sections)
     if (text instanceof Error) throw new Error(name, { cause: text })
-  return { file: readFileSync(fileIn(folder.path)), sections }
+  return { closed: readFileSync(fileIn(folder.path)), killed, sections }
 }
 
 async function fill(database: Database): Promise<void> {
@@ -306,20 +335,21 @@ function fileIn(folder: string): string {
   return join(folder, 'databases', 'main', 'database.sqlite')
 }
 
-function placeFile(folder: string, file: Buffer): void {
+function placeFiles(folder: string, { file, log }: Files): void {
   mkdirSync(join(folder, 'databases', 'main'), { recursive: true, mode: 0o700 })
   writeFileSync(fileIn(folder), file)
+  if (log !== undefined) writeFileSync(`${fileIn(folder)}-wal`, log)
 }
 
 interface Damage {
   readonly bytes: Buffer
-  readonly what: string
+  what: string
 }
 
 /** One page of the file, damaged in one of the ways of disks and memory. */
 function damageOf(file: Buffer, random: Random): Damage {
   const bytes = Buffer.from(file)
-  const pages = bytes.length / PAGE
+  const pages = Math.floor(bytes.length / PAGE)
   const page = random.between(0, pages - 1)
   const at = page * PAGE
   const kind = random.pick(KINDS)
