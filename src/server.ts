@@ -95,6 +95,8 @@ export async function startServer(config: Config, { clock, logs }: ServerContext
   hasStarted = true
   const owned = stack.move()
   void folder.hosts.resumeAll(names, reportUnopened)
+  // After the ready line. A server for tests may never need it.
+  if (!config.test) setImmediate(application.warmUp)
 
   let stopping: Promise<void> | undefined
   const stop = () => (stopping ??= shutDown())
@@ -207,6 +209,8 @@ const LEAST_RATE = 1024
 interface ServedApplication extends Application {
   /** Called once the server listens: pages of this origin may call it. */
   servedAt(url: string): void
+  /** Makes the router before a request needs it. */
+  readonly warmUp: () => void
   /** From now on `/ready` answers that the server is stopping. */
   retire(): void
 }
@@ -260,6 +264,7 @@ function createApplication(
         ? app.fetch(request, server, segments)
         : fail(fault, request, () => app.fetch(request, server, segments))
     },
+    warmUp: () => app.warmUp(),
     servedAt: (url) => own.add(url),
     retire() {
       isReady = false

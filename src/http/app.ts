@@ -1,4 +1,5 @@
 import { type AnyElysia, Elysia } from 'elysia'
+import type { Awaitable } from '../domain/store/records'
 import { SatchelError } from '../domain/value/error'
 import { answer, errorAnswer, publicError } from './answer'
 import { type Call, callOf } from './call'
@@ -21,8 +22,46 @@ import { syncRoutes } from './routes/sync'
 import { tokenRoutes } from './routes/tokens'
 import { userRoutes } from './routes/users'
 
+/** The handler of a server. */
+export interface App extends Handler {
+  /** Makes the router, which the first request that needs it makes otherwise: it takes 10 ms. */
+  warmUp(): void
+}
+
 /** The handler with all its routes (style.md §1). `domain` is the value of `--domain`, or null. */
-export function createApp(http: HttpContext, domain: string | null): Handler {
+export function createApp(http: HttpContext, domain: string | null): App {
+  let made: Router | undefined
+  const router = () => (made ??= createRouter(http))
+  const answerObjects = directObjectRoutes(http)
+
+  /** Lists the methods of a path (RFC 9110 §9.3.7). Preflight requests were answered before. */
+  function answerOptions(call: Call): Response {
+    const methods = router().methodsAt(call.path)
+    if (methods.length === 0) return noRouteAnswer(http, call, methods)
+    return answer(call, null, { status: 204, type: null, headers: allow(methods) })
+  }
+
+  const handler = createHandler(
+    http,
+    {
+      direct: (call) =>
+        call.method === 'OPTIONS'
+          ? answerOptions(call)
+          : (http.answerTest?.(call) ?? answerObjects(call)),
+      router: (request) => router().fetch(request),
+    },
+    domain,
+  )
+  return { ...handler, warmUp: () => void router() }
+}
+
+interface Router {
+  fetch(request: Request): Awaitable<Response>
+  /** The methods with a route at this path. */
+  methodsAt(path: string): string[]
+}
+
+function createRouter(http: HttpContext): Router {
   const app = new Elysia({ name: 'satchel', normalize: false })
     .onError(({ error, code, request }) => {
       const call = callOf(request)
@@ -51,7 +90,7 @@ export function createApp(http: HttpContext, domain: string | null): Handler {
     return app
   }
 
-  /** The methods with a route at this path; Elysia keeps paths without parameters in a separate table. */
+  /** Elysia keeps paths without parameters in a separate table. */
   function methodsAt(path: string): string[] {
     const literal: Readonly<Record<string, unknown>> = app.router.static[path] ?? {}
     const isTable = isTableAddress(path)
@@ -62,26 +101,8 @@ export function createApp(http: HttpContext, domain: string | null): Handler {
     })
   }
 
-  /** Lists the methods of a path (RFC 9110 §9.3.7). Preflight requests were answered before. */
-  function answerOptions(call: Call): Response {
-    const methods = methodsAt(call.path)
-    if (methods.length === 0) return noRouteAnswer(http, call, methods)
-    return answer(call, null, { status: 204, type: null, headers: allow(methods) })
-  }
-
   app.compile()
-  const answerObjects = directObjectRoutes(http)
-  return createHandler(
-    http,
-    {
-      direct: (call) =>
-        call.method === 'OPTIONS'
-          ? answerOptions(call)
-          : (http.answerTest?.(call) ?? answerObjects(call)),
-      router: (request) => app.fetch(request),
-    },
-    domain,
-  )
+  return { fetch: (request) => app.fetch(request), methodsAt }
 }
 
 /** True when every segment is a parameter: only the short paths of tables are made like that. */
