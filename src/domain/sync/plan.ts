@@ -14,6 +14,8 @@ export interface Pull {
   readonly request: SyncRequest
   readonly named: Named
   readonly rejections: readonly Rejection[]
+  /** The revisions in which nothing changed but rows that the request names (`Pushed`). */
+  readonly own?: ReadonlySet<number>
   /** Called with the first damaged row that the answer leaves out. */
   readonly report?: (damage: SatchelError) => void
 }

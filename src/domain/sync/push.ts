@@ -28,6 +28,8 @@ export interface Pushed {
   /** All keys that the request names, those of repeated transactions too. */
   readonly named: Named
   readonly rejections: readonly Rejection[]
+  /** The revisions in which nothing changed but rows that the request names. */
+  readonly own: ReadonlySet<number>
 }
 
 /** Transactions that name at most so many keys share a unit. */
@@ -54,13 +56,31 @@ export async function pushTransactions(database: Database, given: Push): Promise
     clock: { ahead: aheadOf(push), floor: push.client.floor },
     isPruned: false,
   }
+  const own = new Set<number>()
   for (const unit of unitsOf(push.transactions)) {
     const [first] = unit
-    if (first?.isUpload === true) await uploadRows(database, push, first, progress)
-    else await runUnit(database, push, unit, progress)
+    if (first?.isUpload === true) {
+      await uploadRows(database, push, first, progress)
+    } else {
+      const part = await runUnit(database, push, unit, progress)
+      if (unit.every((transaction) => isPlain(push, transaction))) addRevisions(own, part)
+    }
   }
   const { names, rejections } = progress
-  return { named: isSure(push) ? names.named : doubted(names.named), rejections }
+  return { named: isSure(push) ? names.named : doubted(names.named), rejections, own }
+}
+
+/** True for operations that reach no other rows than those they name. */
+function isPlain({ rulesByTable }: Push, { operations }: ClientTransaction): boolean {
+  return operations.every(
+    ({ table, action }) => !rulesByTable.has(table) && !('query' in action && action.query),
+  )
+}
+
+function addRevisions(own: Set<number>, { written }: Progress): void {
+  for (const rows of written.own.values()) {
+    for (const revision of rows.values()) own.add(revision)
+  }
 }
 
 /** False when rows may be gone or others than the client assumes, though it applied what it sent. */
@@ -144,7 +164,7 @@ async function runUnit(
   push: Push,
   unit: readonly ClientTransaction[],
   progress: Progress,
-): Promise<void> {
+): Promise<Progress> {
   const [first] = unit
   const candidates =
     first !== undefined && hasCriteria(first)
@@ -167,6 +187,7 @@ async function runUnit(
     return runAll(false)
   })
   endPart(progress, part)
+  return part
 }
 
 /** Executes a transaction in a part of the unit, or as the unit, unless it was executed before. */

@@ -4,9 +4,8 @@ import type { RulesByTable } from '../object/writing'
 import type { Database } from '../store/store'
 import { SatchelError } from '../value/error'
 import { DAY } from '../value/time'
-import type { Named, Rejection } from './named'
 import { type AnswerPart, answerSync } from './pull'
-import { pushTransactions } from './push'
+import { type Pushed, pushTransactions } from './push'
 import type { Operation, SyncRequest } from './request'
 import { placeRevision } from './revision'
 import { learnSchema } from './schema'
@@ -38,11 +37,11 @@ export async function* sync(database: Database, given: Sync): AsyncGenerator<Ans
   if (isAnonymous && request.transactions.length > 0) {
     throw new SatchelError('INVALID_TOKEN', 'Changes need an access token: log in')
   }
-  const { named, rejections } = isAnonymous ? NOTHING : await store(database, given, actor.subject)
+  const pushed = isAnonymous ? NOTHING : await store(database, given, actor.subject)
   // The changes are stored: a long answer need not hold them.
   const rest = { ...request, transactions: [] }
   const { report = () => undefined } = given
-  yield* answerSync(database, { actor, request: rest, named, rejections, report })
+  yield* answerSync(database, { actor, request: rest, ...pushed, report })
 }
 
 /**
@@ -53,10 +52,7 @@ export function isFirstSync({ lastPull }: SyncRequest, subject: string | null): 
   return lastPull === undefined || (subject !== null && !lastPull.realms.includes(subject))
 }
 
-const NOTHING: { named: Named; rejections: readonly Rejection[] } = {
-  named: new Map(),
-  rejections: [],
-}
+const NOTHING: Pushed = { named: new Map(), rejections: [], own: new Set() }
 
 function requireSameDatabase(database: Database, { dbId }: SyncRequest): void {
   if (dbId === undefined || dbId === database.id) return

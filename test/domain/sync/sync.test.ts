@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { Actor } from '../../../src/domain/access/actor'
 import { ROW_RULES } from '../../../src/domain/rows/row-rules'
-import type { Database } from '../../../src/domain/store/store'
+import type { Database, ReadTx } from '../../../src/domain/store/store'
 import { readSyncRequest } from '../../../src/domain/sync/request'
 import { isFirstSync, sync } from '../../../src/domain/sync/sync'
 import { type Answer, NOW, openWorld, operationsOf, SCHEMA, user } from './setup'
@@ -356,3 +356,54 @@ test('a first sync is one without a last pull, or without the realm of the user 
   const own = { ...anonymous, realms: [ALICE.subject] }
   expect(isFirstSync(request(own), ALICE.subject)).toBe(false)
 })
+
+test('a client that is up to date is answered without a look at what has changed', async () => {
+  await using team = await setupTeam()
+  let looks = 0
+  const alice = createClient(
+    counting(team.world.database, () => (looks += 1)),
+    ALICE,
+  )
+  await alice.pull()
+  looks = 0
+  const { changes } = await alice.push(
+    insert({ id: 'itmA', ...TEAM, owner: 'alice@example.com', a: 1 }),
+    update('itmA', { a: 2 }),
+  )
+  expect(changes).toEqual([])
+  await alice.push({ type: 'delete', keys: ['itmA'] })
+  expect(looks).toBe(0)
+  await team.world.put(BOB, 'items', { id: 'itmB', ...TEAM })
+  const answer = await alice.push(insert({ id: 'itmC', ...TEAM, owner: 'alice@example.com' }))
+  expect(operationsOf(answer)).toEqual(['upsert items itmB'])
+  expect(looks).toBe(1)
+  looks = 0
+  // Rows that its criteria reach are not all named.
+  const criteria = { index: 'title', type: 'equal', value: 'x' }
+  await alice.push({ type: 'delete', keys: [], criteria })
+  await alice.pull()
+  expect(looks).toBeGreaterThan(0)
+})
+
+/** The database, with a call for each look at what has changed. */
+function counting(database: Database, looked: () => void): Database {
+  const watched = (tx: ReadTx) =>
+    new Proxy(tx, {
+      get(target, name) {
+        const noun: unknown = Reflect.get(target, name)
+        return name === 'objects' ? watchedObjects(target.objects, looked) : noun
+      },
+    })
+  const read = <T>(work: (tx: ReadTx) => Promise<T>) => database.read((tx) => work(watched(tx)))
+  return { ...database, read }
+}
+
+function watchedObjects(objects: ReadTx['objects'], looked: () => void): ReadTx['objects'] {
+  return new Proxy(objects, {
+    get(target, name) {
+      if (name === 'changes') looked()
+      const member: unknown = Reflect.get(target, name)
+      return typeof member === 'function' ? member.bind(target) : member
+    },
+  })
+}
