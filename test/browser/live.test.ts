@@ -61,10 +61,10 @@ async function setup() {
 type Scene = Awaited<ReturnType<typeof setup>>
 
 /** A device of its own with the application, and its user logged in and connected. */
-async function openPerson(scene: Scene, userId: string, script = '') {
+async function openPerson(scene: Scene, userId: string, script = '', query = '') {
   const device = await scene.openDevice()
   await device.page.addInitScript(script)
-  await openTab(device.page, scene.url)
+  await openTab(device.page, scene.url + query)
   await run(device.page, `db.cloud.login({ grant_type: 'demo', userId: '${userId}' })`)
   await connected(device.page)
   return device
@@ -242,6 +242,27 @@ describe('one browser', () => {
     await run(laptop.page, `db.table('todoItems').add({ id: 'tdiA', title: 'later' })`)
     await sees(phone.page, `${item('tdiA')}.then((row) => row?.title === 'later')`)
     expect(await run(phone.page, item('tdiA'))).toMatchObject({ title: 'later' })
+  })
+
+  test('lets a service worker send its changes (11)', async () => {
+    await using scene = await setup()
+    const phone = await openPerson(scene, ALICE, '', '?worker')
+    const laptop = await openPerson(scene, ALICE)
+    expect(await phone.page.evaluate<boolean>(`db.cloud.usingServiceWorker`)).toBe(true)
+    await sees(phone.page, `db.cloud.syncState.value.phase === 'in-sync'`)
+    const requests = `performance.getEntriesByType('resource')
+      .filter(({ name }) => name.endsWith('/sync')).length`
+    const before = await phone.page.evaluate<number>(requests)
+    await run(phone.page, `db.table('todoItems').add({ id: 'tdiA', n: 0 })`)
+    await sees(laptop.page, `${item('tdiA')}.then((row) => row !== undefined)`)
+    await run(laptop.page, `db.table('todoItems').update('tdiA', { title: 'seen' })`)
+    await sees(phone.page, `${item('tdiA')}.then((row) => row.title === 'seen')`)
+    for (let round = 0; round < 2; round += 1) {
+      await run(phone.page, `db.table('todoItems').update('tdiA', { n: Dexie.add(1) })`)
+    }
+    await sees(laptop.page, `${item('tdiA')}.then((row) => row.n === 2)`)
+    expect(await phone.page.evaluate<number>(requests)).toBe(before)
+    expect(await run(laptop.page, item('tdiA'))).toMatchObject({ n: 2, title: 'seen' })
   })
 
   test('catches up after its tab was hidden (10)', async () => {

@@ -12,21 +12,29 @@ export async function serveApplication(
   databaseUrl: string,
   script = 'page.js',
 ): Promise<Application> {
-  const bundle = bundles.get(script) ?? bundlePage(script)
-  bundles.set(script, bundle)
-  const code = await bundle
+  const [code, worker] = await Promise.all([bundled(script), bundled('worker.js')])
   const html = `<!doctype html><html data-database-url="${databaseUrl}">
     <button disabled>Log in</button><output></output><script type="module" src="/script"></script>`
   const page = () => new Response(html, { headers: { 'content-type': 'text/html' } })
   const server = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
-    routes: { '/': page, '/script': () => new Response(code) },
+    routes: {
+      '/': page,
+      '/script': () => new Response(code),
+      '/worker.js': () => new Response(worker),
+    },
   })
   return {
     url: `http://localhost:${server.port}/`,
     [Symbol.dispose]: () => void server.stop(true),
   }
+}
+
+function bundled(script: string): Promise<Blob> {
+  const bundle = bundles.get(script) ?? bundlePage(script)
+  bundles.set(script, bundle)
+  return bundle
 }
 
 async function bundlePage(script: string): Promise<Blob> {

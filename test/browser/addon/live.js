@@ -9,7 +9,10 @@ db.version(1).stores({
   todoItems: '@id, title, [todoListId+realmId]',
   settings: 'id',
 })
-db.cloud.configure({ databaseUrl, unsyncedProperties: { todoItems: ['scroll'] } })
+const tryUseServiceWorker = location.search === '?worker'
+if (tryUseServiceWorker) await navigator.serviceWorker.register('/worker.js', { type: 'module' })
+const unsyncedProperties = { todoItems: ['scroll'] }
+db.cloud.configure({ databaseUrl, unsyncedProperties, tryUseServiceWorker })
 Object.assign(globalThis, { db, Dexie, invites: [] })
 db.cloud.invites.subscribe((invites) => Object.assign(globalThis, { invites }))
 await db.open()
