@@ -1,45 +1,132 @@
-import { expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { until } from '../timing'
-import { satchelJson, serve } from '../binary/setup'
-import { logIn, openApplication, openDevice, setupServed } from './addon/setup'
+import { serve } from '../binary/setup'
+import type { Options } from './addon/messages'
+import { type Application, logIn, openApplication, openDevice, setupServed } from './addon/setup'
 import { pull, expectRows, rows } from './addon/sync'
 
 /** Appendix C.1, C.4, C.5: the published add-on, with a network, clocks and servers that fail. */
 
 const ALICE = 'alice@example.com'
+const BOB = 'bob@example.com'
 
-test('a change whose answer was lost is stored once', async () => {
-  await using served = await setupServed()
-  await using phone = await openDevice(served, ALICE)
+type Served = Awaited<ReturnType<typeof setupServed>>
+
+describe('6: a change is stored once', () => {
+  test('when its answer was lost', async () => {
+    await using served = await setupServed()
+    await using phone = await openCounter(served)
+    await add(phone)
+    await phone.run((db, _given, device) => {
+      device.around = async (send) => {
+        device.around = (again) => again()
+        await send()
+        throw new TypeError('Failed to fetch')
+      }
+      void db.cloud.sync({ wait: true, purpose: 'push' }).catch(() => undefined)
+    })
+    // It repeats the request by itself.
+    await untilPushed(phone, 2)
+    await expectRows(phone, [{ id: 'itmA', n: 1 }])
+    await using laptop = await openDevice(served, ALICE)
+    await expectRows(laptop, [{ id: 'itmA', n: 1 }])
+  }, 60_000)
+
+  test('when its page is loaded again before the answer comes', async () => {
+    await using served = await setupServed()
+    await using phone = await openCounter(served)
+    await add(phone)
+    await phone.run((db, _given, device) => {
+      device.around = async (send) => {
+        device.around = (again) => again()
+        await send()
+        // Time enough to load the page again, which ends the request.
+        await new Promise((resolve) => setTimeout(resolve, 1_000))
+        throw new Error('aborted')
+      }
+      void db.cloud.sync({ wait: true, purpose: 'push' }).catch(() => undefined)
+    })
+    await untilPushed(phone, 1)
+    await phone.perform({ do: 'restart' })
+    await untilPushed(phone, 2)
+    await expectRows(phone, [{ id: 'itmA', n: 1 }])
+    await using laptop = await openDevice(served, ALICE)
+    await expectRows(laptop, [{ id: 'itmA', n: 1 }])
+  }, 60_000)
+
+  test('when it is repeated after its socket has told of another one', async () => {
+    await using served = await setupServed()
+    const live = { cloud: { disableWebSocket: false } }
+    await using phone = await openCounter(served, live)
+    await using laptop = await openDevice(served, ALICE)
+    await expectRows(laptop, [{ id: 'itmA', n: 0 }])
+    await until(() => phone.run((db) => db.cloud.webSocketStatus.value === 'connected'))
+    await add(phone)
+    await phone.run((db, _given, device) => {
+      device.around = async (send) => {
+        device.around = () => Promise.reject(new TypeError('Failed to fetch'))
+        await send()
+        throw new TypeError('Failed to fetch')
+      }
+      void db.cloud.sync({ wait: true, purpose: 'push' }).catch(() => undefined)
+    })
+    await untilPushed(phone, 1)
+    await laptop.run((db) => db.table('items').update('itmA', { title: 'live' }))
+    await pull(laptop)
+    await phone.run((_db, _given, device) => {
+      device.around = (send) => send()
+    })
+    // The add-on is told by its socket, and sends the change again.
+    await untilPushed(phone, 2)
+    for (const device of [phone, laptop]) {
+      await expectRows(device, [{ id: 'itmA', n: 1, title: 'live' }])
+    }
+  }, 60_000)
+})
+
+/** A device with an object that counts. */
+async function openCounter(served: Served, options: Options = {}): Promise<Application> {
+  const phone = await openDevice(served, ALICE, options)
   await phone.run((db) => db.table('items').add({ id: 'itmA', n: 0 }))
   await pull(phone)
-  await phone.run(async (db, _given, device) => {
+  return phone
+}
+
+/** Adds one, and does not send it. */
+function add(device: Application): Promise<void> {
+  return device.run(async (db) => {
     const { PropModification } = db.constructor as never as {
       PropModification: new (spec: object) => unknown
     }
     await db.table('items').update('itmA', { n: new PropModification({ add: 1 }) })
-    device.around = async (send) => {
-      device.around = (again) => again()
-      await send()
-      throw new TypeError('Failed to fetch')
-    }
-    void db.cloud.sync({ wait: true, purpose: 'push' }).catch(() => undefined)
   })
-  // It repeats the request by itself.
-  await until(() =>
-    phone.run((_db, _given, { syncs }) => {
-      const pushes = syncs.filter(({ request }) => request.includes('@@propmod'))
-      return pushes.length > 1
-    }),
-  )
-  await expectRows(phone, [{ id: 'itmA', n: 1 }])
-  await using laptop = await openDevice(served, ALICE)
-  await expectRows(laptop, [{ id: 'itmA', n: 1 }])
-}, 60_000)
+}
 
-test('a write while a sync is under way is kept', async () => {
+/** The answered requests that count. */
+function pushes(device: Application): Promise<number> {
+  return device.run((_db, _given, { syncs }) => {
+    return syncs.filter(({ request }) => request.includes('@@propmod')).length
+  })
+}
+
+function untilPushed(device: Application, times: number): Promise<void> {
+  return until(async () => (await pushes(device)) >= times)
+}
+
+/** Syncs until the device has nothing more to send. */
+function untilSent(device: Application): Promise<void> {
+  return until(async () => {
+    const isDone = await pull(device).then(
+      () => true,
+      () => false,
+    )
+    return isDone && (await device.run((db) => db.table('$items_mutations').count())) === 0
+  })
+}
+
+test('12: a write while a sync is under way is kept', async () => {
   await using served = await setupServed()
   await using phone = await openDevice(served, ALICE)
   await phone.run((db) => db.table('items').add({ id: 'itmA', title: 'one' }))
@@ -58,7 +145,7 @@ test('a write while a sync is under way is kept', async () => {
   await expectRows(laptop, [{ id: 'itmA', title: 'three', more: true }])
 }, 60_000)
 
-test('clocks that are wrong by an hour do not decide for ever', async () => {
+test('20: clocks that are wrong by an hour do not decide for ever', async () => {
   await using served = await setupServed()
   const hour = 3_600_000
   await using ahead = await openDevice(served, ALICE, { clockAhead: hour })
@@ -74,11 +161,15 @@ test('clocks that are wrong by an hour do not decide for ever', async () => {
   await expectRows(behind, [{ title: 'third' }])
 }, 60_000)
 
-test('a first sync that fails loses nothing when the page is loaded again', async () => {
+test('5: a first sync that fails loses nothing when the page is loaded again, and mails once', async () => {
   await using served = await setupServed()
   const stores = { cards: 'id' }
   await using app = await openApplication(served.main, { stores })
-  await app.run((db) => db.table('cards').add({ id: 'c1', title: 'offline' }))
+  await app.run(async (db, email) => {
+    const realmId = await db.table('realms').add({ name: 'Offline' })
+    await db.table('members').add({ realmId, email, invite: true })
+    await db.table('cards').add({ id: 'c1', title: 'offline', realmId })
+  }, BOB)
   await app.run((_db, _given, device) => {
     device.around = async (send) => {
       device.around = (again) => again()
@@ -88,48 +179,72 @@ test('a first sync that fails loses nothing when the page is loaded again', asyn
   })
   await logIn(app, served, ALICE)
   await until(() => app.run((_db, _given, { syncs }) => syncs.length > 1))
+  expect((await served.mail()).to).toEqual([BOB])
   // It does not try again by itself: the page is loaded again.
   await app.perform({ do: 'restart' })
-  await expectRows(app, [{ id: 'c1', title: 'offline', realmId: ALICE }], 'cards')
+  await expectRows(app, [{ id: 'c1', title: 'offline', owner: ALICE }], 'cards')
+  // Logging in takes the next mail, which is the code: nobody was invited again.
   await using laptop = await openDevice(served, ALICE, { stores })
   await expectRows(laptop, [{ id: 'c1', title: 'offline' }], 'cards')
+  const members = await laptop.run((db) => db.table('members').toArray())
+  const names = members.map(({ email, userId }) => String(userId ?? email))
+  expect(names.toSorted()).toEqual([ALICE, BOB])
 }, 60_000)
 
-test('a server that is killed among pushes has all that it answered', async () => {
+test('9: a server that is killed among pushes, again and again, executes each of them once', async () => {
   await using served = await setupServed()
   const { port } = new URL(served.main)
   await using phone = await openDevice(served, ALICE)
-  for (let n = 0; n < 6; n += 1) {
-    await phone.run((db, at) => db.table('items').add({ id: `itm${at}`, n: at }), n)
-    await pull(phone)
+  await phone.run((db) => db.table('items').add({ id: 'itmCount', n: 0 }))
+  await pull(phone)
+  let server: Pick<Served, 'kill' | 'exited'> = served
+  await using undo = new AsyncDisposableStack()
+  for (let round = 0; round < 3; round += 1) {
+    await phone.run(async (db, first) => {
+      const { PropModification } = db.constructor as never as {
+        PropModification: new (spec: object) => unknown
+      }
+      for (let at = first * 5; at < first * 5 + 5; at += 1) {
+        await db.transaction('rw', 'items', async () => {
+          await db.table('items').add({ id: `itm${String(at).padStart(2, '0')}` })
+          await db.table('items').update('itmCount', { n: new PropModification({ add: 1 }) })
+        })
+        // The one after it is made while this one is sent.
+        void db.cloud.sync({ wait: true, purpose: 'push' }).catch(() => undefined)
+      }
+    }, round)
+    await Bun.sleep(round * 15)
+    server.kill('SIGKILL')
+    await server.exited
+    server = undo.use(await serve(served.surroundings, ['--port', port]))
+    await untilSent(phone)
   }
-  await phone.run((db) => db.table('items').add({ id: 'itmX' }))
-  void pull(phone).catch(() => undefined)
-  served.kill('SIGKILL')
-  await served.exited
-  await using again = await serve(served.surroundings, ['--port', port])
-  expect(again.ready.url).toBe(new URL(served.main).origin)
-  await until(() =>
-    pull(phone).then(
-      () => true,
-      () => false,
-    ),
-  )
-  const all = [...Array.from({ length: 6 }, (_, at) => `itm${at}`), 'itmX'].toSorted()
-  await expectRows(
-    phone,
-    all.map((id) => ({ id })),
-  )
-  const stored = await satchelJson<{ accessToken: string }>(
-    ['token', '--sub', ALICE],
-    served.surroundings,
-  )
-  const headers = { authorization: `Bearer ${stored.accessToken}` }
-  const list = (await (await fetch(`${served.main}/my/items`, { headers })).json()) as object[]
-  expect(list).toHaveLength(7)
+  const all = Array.from({ length: 15 }, (_, at) => ({ id: `itm${String(at).padStart(2, '0')}` }))
+  await using laptop = await openDevice(served, ALICE)
+  for (const device of [phone, laptop]) {
+    await expectRows(device, [...all, { id: 'itmCount', n: 15 }])
+  }
 }, 60_000)
 
-test('a backup that is older than its clients brings them back to what it has', async () => {
+test('a restart loses and doubles nothing of clients with live connections', async () => {
+  await using served = await setupServed()
+  const { port } = new URL(served.main)
+  const live = { cloud: { disableWebSocket: false } }
+  await using phone = await openDevice(served, ALICE, live)
+  await using laptop = await openDevice(served, ALICE, live)
+  await phone.run((db) => db.table('items').add({ id: 'itmA', n: 0 }))
+  await pull(phone)
+  await until(() => laptop.run(async (db) => (await db.table('items').count()) === 1))
+  served.kill('SIGTERM')
+  await served.exited
+  await add(phone)
+  await add(laptop)
+  await using _ = await serve(served.surroundings, ['--port', port])
+  for (const device of [phone, laptop]) await untilSent(device)
+  for (const device of [phone, laptop]) await expectRows(device, [{ id: 'itmA', n: 2 }])
+}, 60_000)
+
+test('23: a backup that is older than its clients brings them back to what it has', async () => {
   await using served = await setupServed()
   const { port } = new URL(served.main)
   await using phone = await openDevice(served, ALICE)
