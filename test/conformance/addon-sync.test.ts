@@ -61,6 +61,40 @@ describe('two devices of one user', () => {
     await expectRows(laptop, both)
   })
 
+  test('21, 93: delete by a query what the other adds beside it, and not what they add themselves after it', async () => {
+    await using served = await setupServed()
+    await using phone = await openDevice(served, ALICE)
+    await using laptop = await openDevice(served, ALICE)
+    await phone.run((db) => db.table('items').bulkAdd([{ id: 'itmA', title: 'x', n: 0 }]))
+    await pull(phone)
+    await expectRows(laptop, [{ id: 'itmA' }])
+    await phone.run((db) => db.table('items').add({ id: 'itmB', title: 'y', n: 0 }))
+    await pull(phone)
+    await expectRows(laptop, [{ id: 'itmA' }, { id: 'itmB' }])
+    // The laptop has not heard of what the phone does with the titles.
+    await laptop.run(async (db) => {
+      await db.table('items').add({ id: 'itmC', title: 'x', n: 0 })
+      await db.table('items').update('itmB', { title: 'z' })
+    })
+    await phone.run(async (db) => {
+      const { PropModification } = db.constructor as never as {
+        PropModification: new (spec: object) => unknown
+      }
+      const n = new PropModification({ add: 1 })
+      await db.table('items').where('title').equals('x').delete()
+      await db.table('items').add({ id: 'itmD', title: 'x', n: 0 })
+      await db.table('items').where('title').equals('y').modify({ n })
+    })
+    await pull(phone)
+    await pull(laptop)
+    const all = [
+      { id: 'itmB', title: 'z', n: 1 },
+      { id: 'itmD', title: 'x', n: 0 },
+    ]
+    await expectRows(phone, all)
+    await expectRows(laptop, all)
+  })
+
   test('97: keep private singletons and compound keys', async () => {
     await using served = await setupServed()
     const stores = { pairs: '[a+b]', settings: 'id' }

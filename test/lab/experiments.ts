@@ -270,9 +270,16 @@ export const experiments: readonly Experiment[] = [
   },
   {
     promise: 46,
-    title: 'simulated clients have the rows that they may see after any history',
+    title: 'simulated clients converge, see what they may see and respect cause and effect',
     unit: 'histories',
     rounds: 100_000,
-    run: (rounds, seed) => runTests(['test/sync/model'], rounds, seed),
+    run: (rounds, seed) => runTests(['test/sync/model/model.test.ts'], rounds, seed),
+  },
+  {
+    promise: 46,
+    title: 'clients of an executable that is killed converge, and each change is stored once',
+    unit: 'histories',
+    rounds: 50,
+    run: (rounds, seed) => runTests(['test/sync/model/executable.test.ts'], rounds, seed),
   },
 ]

@@ -20,7 +20,8 @@ export interface Cast {
 
 export function castOf(history: number | string): Cast {
   const person = (name: string) => {
-    return { id: `${name}${history}`, email: `${name}${history}@example.com` }
+    const email = `${name}${history}@example.com`
+    return { id: email, email }
   }
   return {
     people: [person('alice'), person('bob'), person('carol')],

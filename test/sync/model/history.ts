@@ -259,7 +259,7 @@ function createWitness(server: ModelServer, cast: Cast) {
           return server.connect(person, identity, (text) => {
             receive(text)
             const { changes } = JSON.parse(text) as Partial<Answer>
-            if (changes === undefined) return
+            if (changes === undefined || !server.isPrompt) return
             heard.push(world().then((now) => lookForLeaks(now, person, changes)))
           })
         },
@@ -326,6 +326,7 @@ async function settle({ cast, server, devices: all, witness }: Play): Promise<st
     for (const one of devices) heard.push(await one.process())
     if (!heard.includes(true)) break
   }
+  if (!server.isPrompt) for (const one of devices) one.disconnect()
   // The first answer after a long time drops realms, and the second one brings them.
   for (const one of devices.filter(({ isConnected }) => !isConnected)) {
     for (let pulls = 0; pulls < 2; pulls += 1) await one.synchronize()

@@ -23,6 +23,8 @@ export const STORES = { items: '@id, list, *tags', notes: 'id', counts: 'id' }
 
 /** A server that plays a part in a history, however it is reached. */
 export interface ModelServer {
+  /** What it sends is there at once, so that it can be judged by the state of the moment. */
+  readonly isPrompt: boolean
   /** ms; the time of the server and of clients whose clock is right. */
   now(): number
   /** Executes a request of sync; resolves to the text of the answer. Throws when it fails. */
@@ -149,6 +151,7 @@ export async function setupModelServer(): Promise<ModelServer & AsyncDisposable>
   }
 
   return {
+    isPrompt: true,
     now: () => clock.now(),
     async sync(person, body) {
       const actor = actorFor(person, 'my')
