@@ -9,7 +9,7 @@ export type Body = string | ReadableStream<Uint8Array> | Blob | null
 
 export interface AnswerOptions {
   readonly status?: number
-  readonly headers?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string>> | undefined
   /** The content type; null for an answer without a body. */
   readonly type?: string | null
 }
@@ -28,15 +28,8 @@ export function answer(
   body: Body,
   { status = 200, headers, type = JSON_TYPE }: AnswerOptions = {},
 ): Response {
-  const isPlain = status === 200 && type === JSON_TYPE
-  const init = isPlain
-    ? call.quota === undefined
-      ? JSON_OK
-      : JSON_OK_COUNTED
-    : { status, headers: new Headers(COMMON) }
-  init.headers.set('X-Request-Id', call.id)
-  if (call.quota !== undefined) setAll(init.headers, quotaHeaders(call.quota))
-  if (!isPlain && type !== null) init.headers.set('Content-Type', type)
+  const isUsual = status === 200 && type === JSON_TYPE
+  const init = isUsual ? usualInit(call) : { status, headers: ownHeaders(call, type) }
   const response = new Response(counted(call, body), init)
   if (call.cors !== undefined) setAll(response.headers, call.cors)
   if (headers !== undefined) setAll(response.headers, headers)
@@ -63,6 +56,29 @@ const COMMON = new Headers({
  */
 const JSON_OK = { status: 200, headers: new Headers([...COMMON, ['Content-Type', JSON_TYPE]]) }
 const JSON_OK_COUNTED = { status: 200, headers: new Headers(JSON_OK.headers) }
+let lastQuota: Readonly<Record<string, string>> = {}
+
+function usualInit({ id, quota }: Call) {
+  const init = quota === undefined ? JSON_OK : JSON_OK_COUNTED
+  init.headers.set('X-Request-Id', id)
+  if (quota === undefined) return init
+  const values = quotaHeaders(quota)
+  // Two of the three are mostly those of the answer before.
+  for (const name of Object.keys(values)) {
+    const value = values[name] ?? ''
+    if (lastQuota[name] !== value) init.headers.set(name, value)
+  }
+  lastQuota = values
+  return init
+}
+
+function ownHeaders({ id, quota }: Call, type: string | null): Headers {
+  const headers = new Headers(COMMON)
+  headers.set('X-Request-Id', id)
+  if (type !== null) headers.set('Content-Type', type)
+  if (quota !== undefined) setAll(headers, quotaHeaders(quota))
+  return headers
+}
 
 function setAll(headers: Headers, values: Readonly<Record<string, string>>): void {
   for (const name of Object.keys(values)) headers.set(name, values[name] ?? '')

@@ -247,8 +247,8 @@ function wantsMinimal({ headers }: Request): boolean {
 }
 
 /** The URL of the next page, relative to this one (RFC 8288, design.md §6 pages). */
-function nextLink(call: Call, after: string | undefined): Record<string, string> {
-  if (after === undefined) return {}
+function nextLink(call: Call, after: string | undefined): Record<string, string> | undefined {
+  if (after === undefined) return undefined
   const rest = call.query.split('&').filter((part) => part !== '' && nameOf(part) !== '$after')
   // A raw query may contain characters that would end the URL in this header.
   const query = [...rest, `$after=${after}`].join('&').replaceAll(/[<>"]/g, encodeURIComponent)
