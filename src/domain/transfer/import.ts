@@ -2,7 +2,7 @@ import type { Clock } from '../../clock'
 import { startJob } from '../job/job'
 import { untilJobEnds } from '../job/job-end'
 import { createContentLoader, verifyContents } from './archive-contents'
-import type { Declaration, Item, PartLimits } from './entry'
+import type { Declaration, Item, ObjectEntry, PartLimits } from './entry'
 import { applySpool, blobsOf, bytesOf } from './import-job'
 import { type Contents, inspect } from './inspection'
 import { type OpenedArchive, openFile } from './import-file'
@@ -10,7 +10,8 @@ import type { Target } from './text-file'
 import { applyOwners, changesOwners } from './application'
 import type { TransferContext } from './archive'
 import { type SpoolWriter, createSpool, openSpool, requireSpace } from './spool'
-import type { TableSchema } from '../value/schema'
+import { parseTable, requireTableName, type TableSchema } from '../value/schema'
+import { getOwn } from '../value/value'
 import type { Database, WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
 import { declareTables } from '../object/tables'
@@ -60,7 +61,8 @@ export async function importFile(
   await using opened = await openFile(context, file, { target, limits, onRead: stages.read })
   const { archive } = opened
   await using spool = await createSpool(scratch)
-  const { declared, bytes, hasOwners } = await spoolItems(spool, opened.items)
+  const { declared, bytes, hasOwners, keys } = await spoolItems(spool, opened.items)
+  await declareUnknown(database, declared, keys)
   const tables = await rehearse(database, declared, now)
   const size = spool.size + bytes
   const contents = await examine(context, spool.name, tables, (done) => stages.examined(done, size))
@@ -98,18 +100,63 @@ function createStages({ size, isDryRun, progress, signal }: ImportOptions) {
 async function spoolItems(
   spool: SpoolWriter,
   items: AsyncIterable<Item>,
-): Promise<{ declared: Declared; bytes: number; hasOwners: boolean }> {
+): Promise<{ declared: Declared; bytes: number; hasOwners: boolean; keys: KeyGuesses }> {
   const declared = nothingDeclared()
+  const keys: KeyGuesses = new Map()
   let bytes = 0
   let hasOwners = false
   for await (const item of items) {
     if ('declaration' in item) addDeclaration(declared, item.declaration)
     else await spool.write(item)
     if ('blob' in item) bytes += item.blob.size
+    if ('table' in item) guessKey(keys, item)
     if (!('declaration' in item)) hasOwners ||= changesOwners(item)
   }
   await spool.finish()
-  return { declared, bytes, hasOwners }
+  return { declared, bytes, hasOwners, keys }
+}
+
+/** By table, the properties that hold the key in every object so far; null for compound keys. */
+type KeyGuesses = Map<string, Set<string> | null>
+
+function guessKey(keys: KeyGuesses, { table, id, data }: ObjectEntry): void {
+  if (data === null) return
+  if (id?.startsWith('[') === true) keys.set(table, null)
+  const isKey = (property: string) => getOwn(data, property) === id || id === null
+  const known = keys.get(table)
+  if (known === undefined) {
+    keys.set(table, new Set(id === null ? ['id'] : Object.keys(data).filter(isKey)))
+    return
+  }
+  for (const property of known ?? []) if (!isKey(property)) known?.delete(property)
+}
+
+/**
+ * Declares the tables that the file has objects for and nothing declares, unless the database is sealed. The
+ * key of each is the property that holds it in all objects, `id` if that is not one of them.
+ */
+async function declareUnknown(
+  database: Database,
+  declared: Declared,
+  keys: KeyGuesses,
+): Promise<void> {
+  const { isSealed, known } = await database.read(async (tx) => ({
+    isSealed: await tx.tables.isSealed(),
+    known: new Set((await tx.tables.list()).map(({ name }) => name)),
+  }))
+  if (isSealed) return
+  for (const [table, properties] of keys) {
+    if (properties === null || known.has(table) || declared.schemas.has(table)) continue
+    requireTableName(table)
+    const [first = 'id'] = properties
+    const key = properties.has('id') ? 'id' : first
+    declared.schemas.set(table, parseTable(table, isPlainName(key) ? key : 'id'))
+  }
+}
+
+/** Properties with other names are no key paths. */
+function isPlainName(name: string): boolean {
+  return /^[\p{L}_][\p{L}\p{N}_]*$/u.test(name)
 }
 
 async function examine(

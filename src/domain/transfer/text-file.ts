@@ -98,10 +98,14 @@ function lineItems(line: FileLine): readonly Item[] {
 }
 
 const LINE_KINDS: Readonly<Record<string, (line: FileLine) => readonly Item[]>> = {
+  /** The version of the format, and when the file was written. */
+  header: () => [],
   schema(line) {
     const { number, text, object, place } = line
-    const tables = object['tables'] ?? {}
-    const schemas = parseSchemaIn(text, ['tables'], tables, { line: number, column: 1 })
+    // The documentation of Dexie Cloud has `schema`, its command line client `tables`.
+    const name = object['tables'] === undefined ? 'schema' : 'tables'
+    const start = { line: number, column: 1 }
+    const schemas = parseSchemaIn(text, [name], object[name] ?? {}, start)
     const idPrefixes = parseIdPrefixes(object['idPrefixes'] ?? {}, withinLine(line, 'idPrefixes'))
     const { sealed } = object
     if (sealed === undefined) return [{ declaration: { schemas, idPrefixes } }]
@@ -164,7 +168,7 @@ async function* readObjectLines(
 function entryOf(value: unknown, place: string, { table, realm }: Target): Entry {
   const data = requireData(value, place)
   if (data === null) throw refuseAt(place, 'an object is expected')
-  if (data['type'] === 'schema' && isRecord(data['tables'])) {
+  if (data['type'] === 'schema' && isRecord(data['tables'] ?? data['schema'])) {
     throw refuseAt(
       place,
       'this is the beginning of an export, not a list of objects: leave out --table',

@@ -66,7 +66,11 @@ describe('an archive that is not good in every part is refused whole', () => {
       'blobs.ndjson, line 2: the blob "pic" is listed twice',
     ],
     ['objects of no JSON', { 'data.ndjson': 'PK' }, 'data.ndjson is not valid JSON'],
-    ['objects of no table', { 'data.ndjson': lines(fileLine('x', 'pic')) }, 'no table "files"'],
+    [
+      'objects of no table',
+      { 'data.ndjson': lines({ ...fileLine('x', 'pic'), id: '["x"]' }) },
+      'no table "files"',
+    ],
   ])('%s', async (_name, changes, message) => {
     await using base = await setupArchives()
     const refusal = await refused(base, await pictureArchive(changes))

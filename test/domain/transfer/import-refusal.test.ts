@@ -75,10 +75,10 @@ describe('a file that is not good in every part is refused whole', () => {
       'line 1: JSON may not nest',
     ],
     [
-      'an unknown table',
-      data({ todos: { x: {} } }),
+      'an unknown table with a compound key',
+      data({ todos: { '["x",1]': {} } }),
       'UNKNOWN_TABLE',
-      '"data.rlm-public.todos.x": there is no table "todos"',
+      'there is no table "todos"',
     ],
     [
       'a hidden table',
