@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { version } from '../package.json'
 import type { Clock } from './clock'
 import { type Config, UsageError } from './config/config'
+import { createCreation } from './control/creation'
 import { createDatabase } from './control/databases'
 import { nameHolder, readHolder } from './host/holder'
 import { listenForCommands } from './control/listener'
@@ -238,7 +239,10 @@ function createApplication(
     uploads: createUploads(),
     unsent: createUnsent(),
     limits: createLimiter(config.rateLimits ?? RATE_LIMITS, clockOf, isLimited),
+    deletions: folder.deletions,
+    creation: createCreation(folder, config, () => mode.isDevelopment()),
     live,
+    importLimits: folder.importLimits,
     writeLimits: config,
     blobs: {
       limits: folder.blobLimits,

@@ -19,6 +19,8 @@ import {
 } from './limits'
 import { type Admission, type AskWebhook, createAdmission } from './person/admission'
 import { createLoginLog } from './person/login-log'
+import { createProofs, type Proofs } from './otp/proof'
+import { CONNECT_CLIENT } from '../domain/value/scope'
 import { openSteadyClock, type ReportClock, type SteadyClock } from './steady-clock'
 
 /** Issues and verifies the tokens of one database (design.md §4). Disposing stores what is pending. */
@@ -39,6 +41,8 @@ export interface Authority extends AsyncDisposable {
   rotateKeys(): Promise<string>
   /** `POST /token`. Throws errors that `oauthError` can put into words. */
   readonly grant: Grant
+  /** The tokens of people who fetch the key of a client (protocol.md §9.3 `connect`). */
+  readonly proofs: Proofs
   /** The clock by which tokens and codes begin and end. */
   readonly clock: SteadyClock
   /** Admits a person whose identity is proven. Throws as `Admission`. */
@@ -96,7 +100,9 @@ export async function createAuthority(
     admission,
     limits,
   })
+  const proofs = createProofs(clock, CONNECT_CLIENT)
   const grant = openGrants({
+    proofs,
     database,
     clock,
     signatureClock,
@@ -127,6 +133,7 @@ export async function createAuthority(
     keys: () => keys.published(),
     rotateKeys: () => rotateKeys(database, clock, secretKey, longestLife),
     grant,
+    proofs,
     clock,
     admit: (person, intent) => admission.admit(person, intent),
     settleLogins: () => logins.flush(),

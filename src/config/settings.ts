@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { findRule, OFF, OFFLOAD_RULES, type OffloadRule } from '../domain/blob/offload-rule'
+import { type CreationRule, findCreationRule } from '../domain/database/creation'
 import { parseRateLimits, RATE_LIMIT_NAMES, type RateLimits } from '../limits/rate-limits'
 import { parseMailAddress } from '../mail/address'
 import { parseSender } from '../mail/message'
@@ -133,6 +134,12 @@ export const SETTINGS = {
     'bytes',
     'the quota for the uploads of each user, such as 500MB',
   ),
+  createDatabases: setting<CreationRule | null>(
+    null,
+    creationRule,
+    'rule',
+    'people who may create databases with dexie-cloud create: anyone, off, or addresses and domains such as ada@example.com,@example.org (default: off, in development anyone)',
+  ),
   tlsCert: setting<string | null>(
     null,
     file,
@@ -165,6 +172,12 @@ export const SETTINGS = {
     'the maximum number of index entries of the objects in a request, and of those that it replaces',
   ),
   maxBlob: rare(1024 * MIB, amount, 'bytes', 'the largest blob'),
+  maxDatabases: rare(
+    1_000,
+    count,
+    'databases',
+    'the maximum number of databases before dexie-cloud create is refused',
+  ),
   maxSilence: rare(60, count, 'seconds', 'how long the upload of a blob may stall'),
   maxExpiresIn: rare(86_400, count, 'seconds', 'the longest lifetime of a token'),
   maxNotBefore: rare(86_400, count, 'seconds', 'how far in the future a token may begin'),
@@ -296,6 +309,14 @@ export function rateLimits(text: string): RateLimits {
   return (
     parseRateLimits(text) ??
     expect(`on, off, or limits such as reads=1000/1m,logins=off; there are ${names}`)
+  )
+}
+
+/** The people who may create databases. */
+export function creationRule(text: string): CreationRule {
+  return (
+    findCreationRule(text) ??
+    expect('anyone, off, or addresses and domains such as ada@example.com,@example.org')
   )
 }
 

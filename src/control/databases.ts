@@ -20,6 +20,12 @@ export const databaseOperations = {
     (await folder.hosts.list()).map((name) => ({ name, url: folder.url(name) })),
   ),
 
+  /** Takes back a deletion that has not come into force. */
+  'db.undelete': onFolder({ name: text }, async (folder, { name }) => {
+    const wasDeleted = await folder.deletions.unmark(await folder.hosts.open(name))
+    return { name, wasDeleted }
+  }),
+
   /** The public address of the database, which `url` or `reset` changes first. */
   'db.address': onDatabase(
     { url: optional(text), reset: flag },
@@ -77,17 +83,18 @@ export const databaseOperations = {
 }
 
 /**
- * Creates a database and its first client, which has all scopes, or nothing: without the client the
- * database would be of no use. Throws what `Hosts.create` throws.
+ * Creates a database and its first client, which has all scopes and the given owner, or nothing: without
+ * the client the database would be of no use. Throws what `Hosts.create` throws.
  */
 export async function createDatabase(
   { hosts }: Pick<DataFolder, 'hosts'>,
   name: string,
+  email: string | null = null,
 ): Promise<ClientCredentials> {
   const { database, clock } = await hosts.create(name)
   try {
     return await database.write((tx) =>
-      createClient(tx, clock, { scopes: SCOPES, name: 'default' }),
+      createClient(tx, clock, { scopes: SCOPES, name: 'default', email }),
     )
   } catch (error) {
     await hosts.remove(name)

@@ -11,7 +11,6 @@ import {
 } from '../domain/transfer/export'
 import type { DamagedObject } from '../domain/transfer/rows'
 import { importFile } from '../domain/transfer/import'
-import { ZIP } from '../zip/format'
 import type { DataFolder } from '../host/data-folder'
 import type { Host } from '../host/host'
 import { flag, number, onDatabase, oneOf, optional, type Streams, text } from './operation'
@@ -54,7 +53,7 @@ export function importInto(
   file: AsyncIterable<Uint8Array>,
   options: Omit<Parameters<typeof importFile>[3], 'limits'>,
 ) {
-  return importFile(contextOf(host), host.clock, file, { ...options, limits })
+  return importFile(host.transfer, host.clock, file, { ...options, limits })
 }
 
 async function exportZip(
@@ -64,7 +63,7 @@ async function exportZip(
   { download, progress }: Streams,
 ) {
   let exported: ExportCount = { objects: 0, blobs: 0, damaged: [] }
-  const pieces = exportArchive(contextOf(host), now, selection, (count) => {
+  const pieces = exportArchive(host.transfer, now, selection, (count) => {
     exported = count
     progress?.(count.objects + count.blobs, null)
   })
@@ -90,8 +89,4 @@ async function exportText(
     progress?.(objects, null)
   }
   return { objects, blobs: 0, damaged, leftOut: await database.read((tx) => census.count(tx)) }
-}
-
-function contextOf({ database, blobs, scratch }: Host) {
-  return { database, contents: blobs, archives: ZIP, scratch }
 }

@@ -28,10 +28,12 @@ import { PART_LIMITS, type PartLimits } from '../domain/transfer/entry'
 import { sweepScratch } from '../domain/transfer/spool'
 import { serverLog } from '../log/log'
 import type { Message } from '../mail/message'
+import type { ServerMail } from '../mail/mailer'
 import { isLoopback } from '../net/networks'
 import { createOutbound } from '../net/outbound'
 import { lockFolder } from '../sqlite/lock'
 import { createSqliteStore } from '../sqlite/store'
+import { createDeletions, type Deletions } from './deletions'
 import { type Holder, removeHolder, thisProcess, writeHolder } from './holder'
 import { type HostContext, openHost, reportBlobs, type TestDoubles } from './host'
 import { createHosts, type Hosts } from './hosts'
@@ -44,6 +46,9 @@ export interface DataFolder extends AsyncDisposable {
   readonly hosts: Hosts
   /** Present in test mode. */
   readonly testing: Testing | undefined
+  readonly deletions: Deletions
+  /** The mail settings of the server. */
+  readonly mail: ServerMail
   /** The limits of each part of an imported file. */
   readonly importLimits: PartLimits
   /** Which values of objects become blobs, for databases without a rule of their own. */
@@ -52,6 +57,8 @@ export interface DataFolder extends AsyncDisposable {
   readonly blobLimits: BlobLimits
   /** Where this process serves the database, or null while no server runs. */
   url(database: string): string | null
+  /** The public address of a database without one of its own, or null while it is unknown. */
+  addressOf(database: string): string | null
   /** Called by a server once it listens at `url`, `http://127.0.0.1:7080`. */
   servedAt(url: string): void
   /** Called by a server once it answers the commands that present this token, `http://127.0.0.1:41234`. */
@@ -116,12 +123,16 @@ export async function takeDataFolder(
         copyFiles(join(path, 'databases', source), join(path, 'databases', fork)),
     }),
   )
+  const deletions = stack.use(createDeletions(hosts, clock))
   const owned = stack.move()
   return {
     path,
     clock,
     hosts,
     testing,
+    deletions,
+    mail: context.mail,
+    addressOf: (database) => context.addressOf(database),
     importLimits: importLimits(config),
     offloadRule: config.offloadBeyond,
     blobLimits: blobLimits(config),

@@ -15,6 +15,7 @@ import { findPublicAddress } from '../domain/database/public-address'
 import type { BlobStore } from '../domain/store/blob-store'
 import type { Scratch } from '../domain/store/scratch'
 import type { Database, ReadTx } from '../domain/store/store'
+import type { TransferContext } from '../domain/transfer/archive'
 import { importSteps } from '../domain/transfer/import-job'
 import { REMOVAL_STEPS } from '../domain/user/removal'
 import { mailLog, serverLog } from '../log/log'
@@ -38,6 +39,8 @@ export interface Host extends AsyncDisposable {
   readonly blobs: BlobStore
   /** Temporary files of imports and exports. */
   readonly scratch: Scratch
+  /** Everything that imports and exports use. */
+  readonly transfer: TransferContext
   /** Removes blobs that no object references. */
   readonly blobKeeper: BlobKeeper
   readonly providers: Providers
@@ -137,6 +140,7 @@ export async function openHost(database: Database, context: HostContext): Promis
     mailer,
     blobs,
     scratch,
+    transfer: { database, contents: blobs, archives: ZIP, scratch },
     blobKeeper,
     providers: createProviders({ database, clock: steady, secretKey, vault, outbound: call }),
     webhook,

@@ -120,14 +120,16 @@ const SENTENCES: Partial<Record<ErrorCode, string>> = {
     'This database was written by a newer version of Satchel and can only be served by it',
 }
 
-/** `{code, message, requestId, reason?}` with the status of the code (design.md §6). */
+/** `{code, message, requestId, reason?}` and `more`, with the status of the code (design.md §6). */
 export function errorAnswer(
   call: Call,
   error: SatchelError,
   extra?: Record<string, string>,
+  more: Readonly<Record<string, string>> = {},
 ): Response {
   call.code = error.code
   const body = {
+    ...more,
     code: error.code,
     message: truncate(error.message, MAX_MESSAGE_BYTES),
     requestId: call.id,

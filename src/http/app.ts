@@ -8,9 +8,11 @@ import { createHandler, type Handler } from './handler'
 import { blobRoutes } from './routes/blobs'
 import { changesRoutes } from './routes/changes'
 import { invitationRoutes } from './routes/invitations'
+import { managementRoutes } from './routes/management'
 import { oauthRoutes } from './routes/oauth'
 import {
   directObjectRoutes,
+  hiddenTableAddress,
   isTableAddress,
   objectRoutes,
   shortTableRoutes,
@@ -19,6 +21,7 @@ import { openapiRoutes } from './routes/openapi'
 import { pageRoutes } from './routes/pages'
 import { serviceRoutes } from './routes/service'
 import { syncRoutes } from './routes/sync'
+import { transferRoutes } from './routes/transfers'
 import { tokenRoutes } from './routes/tokens'
 import { userRoutes } from './routes/users'
 
@@ -75,6 +78,8 @@ function createRouter(http: HttpContext): Router {
     })
     .use(pageRoutes(http))
     .use(serviceRoutes(http))
+    .use(managementRoutes(http))
+    .use(transferRoutes(http))
     .use(tokenRoutes(http))
     .use(oauthRoutes(http))
     .use(invitationRoutes(http))
@@ -116,11 +121,13 @@ const METHODS = ['GET', 'POST', 'PUT', 'DELETE']
 /** Throws `TOO_MANY_REQUESTS` after too many such calls. */
 function noRouteAnswer(http: HttpContext, call: Call, methods: readonly string[]): Response {
   http.limits.other(call)
+  const table = hiddenTableAddress(call.path)
+  const hint = table === undefined ? '' : `; objects of a table of this name are at ${table}`
   if (methods.length === 0) {
-    const sentence = 'There is no route at this address: see /openapi'
+    const sentence = `There is no route at this address: see /openapi${hint}`
     return errorAnswer(call, new SatchelError('UNKNOWN_ROUTE', sentence))
   }
-  const sentence = `${call.method} is not allowed here: use ${methods.join(' or ')}`
+  const sentence = `${call.method} is not allowed here: use ${methods.join(' or ')}${hint}`
   return errorAnswer(call, new SatchelError('METHOD_NOT_ALLOWED', sentence), allow(methods))
 }
 

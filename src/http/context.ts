@@ -1,10 +1,14 @@
 import type { BlobLimits } from '../domain/blob/limits'
+import type { PartLimits } from '../domain/transfer/entry'
 import type { WriteLimits } from '../domain/object/limits'
 import type { OffloadRule } from '../domain/blob/offload-rule'
 import type { MailKind } from '../domain/store/mailer'
 import type { Hosts } from '../host/hosts'
 import type { Awaitable } from '../domain/store/records'
 import type { Call } from './call'
+import type { ClientCredentials } from '../domain/database/client'
+import type { Deletions } from '../host/deletions'
+import type { Service } from '../auth/service'
 import type { Live } from '../sync/live'
 import type { AccessEntry } from '../log/log'
 import type { Networks } from '../net/networks'
@@ -43,6 +47,12 @@ export interface HttpContext {
   readonly limits: Limiter
   /** Answers the addresses for tests; present in test mode. */
   readonly answerTest?: ((call: Call) => Awaitable<Response> | undefined) | undefined
+  /** How much each part of an imported file may hold. */
+  readonly importLimits: PartLimits
+  /** Databases that are marked for deletion. */
+  readonly deletions: Deletions
+  /** Logins and new databases at the address of the server. */
+  readonly creation: Creation
   /** The live connections. */
   readonly live: Live
   /** The proxies whose `X-Forwarded-For` is trusted, or null. */
@@ -56,6 +66,15 @@ export interface HttpContext {
   access(entry: AccessEntry): void
   /** Logs an error whose details the caller must not see. */
   failure(requestId: string, error: unknown): void
+}
+
+/** The creation of databases by people (protocol.md §9.3 `create`). */
+export interface Creation {
+  readonly service: Service
+  /**
+   * Creates a database for the owner of this address. Throws `DB_LIMIT_REACHED` and `NO_PUBLIC_ADDRESS`.
+   */
+  create(email: string): Promise<ClientCredentials & { readonly url: string }>
 }
 
 export interface BlobContext {

@@ -1,17 +1,24 @@
 import type { Clock } from '../clock'
 import { SatchelError } from '../domain/value/error'
 import { randomToken } from '../domain/value/id'
-import type { Letter, Mailer, MailRoute } from '../domain/store/mailer'
+import type { Letter, Mailer, MailRoute, Wording } from '../domain/store/mailer'
 import type { Database, ReadTx, WriteTx } from '../domain/store/store'
 import type { Vault } from '../domain/store/vault'
 import { newWebhookSecret } from '../domain/value/webhook-signature'
 import type { Outbound } from '../net/outbound'
 import { describeMailAddress, isMailHook, NOBODY, parseMailAddress, usualSender } from './address'
 import { hookTransport } from './hook'
-import { DeliveryError, type Message, type Transport, parseSender } from './message'
+import { DeliveryError, type Message, parseSender, type Transport } from './message'
 import { createOutbox, type Outbox } from './outbox'
 import { smtpTransport } from './smtp'
-import { listTemplates, wordMail } from './templates'
+import { sampleLetter } from './samples'
+import {
+  BUILT_IN_TEMPLATES,
+  listTemplates,
+  TEMPLATE_FILES,
+  tryWording,
+  wordMail,
+} from './templates'
 import { recipientOf, type QueuedMail } from '../domain/store/mails'
 import type { Awaitable } from '../domain/store/records'
 
@@ -56,17 +63,31 @@ export function createMailer(parts: MailerParts): Mailer & Outbox {
       })
     : NO_OUTBOX
 
-  async function deliver(mailId: string, given: Letter, signal: AbortSignal): Promise<Way> {
+  async function deliver(
+    mailId: string,
+    given: Letter,
+    signal: AbortSignal,
+    own?: Wording,
+  ): Promise<Way> {
     const { letter, way, templates } = await database.read(async (tx) => {
       const letter = await parts.complete(tx, given, clock.now())
       return { letter, way: await findWay(tx), templates: await listTemplates(tx) }
     })
     if (way === undefined) throw new DeliveryError(NOT_CONFIGURED, false)
-    const wording = await wordMail(templates, letter.kind, { ...letter.variables })
+    const wording = own ?? (await wordMail(templates, letter.kind, { ...letter.variables }))
     const { from } = way.route
     const id = `msg_${mailId}`
     await way.transport({ id, letter, from, ...wording, date: clock.now() }, signal)
     return way
+  }
+
+  async function deliverOnce(
+    letter: Letter,
+    signal: AbortSignal,
+    wording?: Wording,
+  ): Promise<MailRoute> {
+    const { route } = await deliver(randomToken(12), letter, signal, wording)
+    return route
   }
 
   /** The current way for mails: that of the database, that of the server, or the terminal. */
@@ -78,11 +99,11 @@ export function createMailer(parts: MailerParts): Mailer & Outbox {
         from: sender ?? usualSender(address) ?? NOBODY,
         isOwn,
       }
-      return { transport: transportTo(address, hookSecret), route }
+      return { transport: transportTo(address, hookSecret, server.call), route }
     }
     if (!server.isPrinting()) return undefined
     return {
-      transport: print,
+      transport: printTo(server),
       route: { to: 'the terminal of the server', from: sender ?? NOBODY, isOwn },
     }
   }
@@ -97,22 +118,9 @@ export function createMailer(parts: MailerParts): Mailer & Outbox {
     return { address: vault.open(sealedAddress, ADDRESS_LABEL), sender, hookSecret, isOwn: true }
   }
 
-  function transportTo(address: string, hookSecret: string | null): Transport {
-    const target = parseMailAddress(address)
-    if (target.kind !== 'hook') return smtpTransport(target)
-    if (hookSecret !== null) return hookTransport(target.url, hookSecret, server.call)
-    return async () => {
-      throw new DeliveryError('The mail hook has no secret: set its address again', false)
-    }
-  }
-
   async function putUsable(tx: WriteTx, settings: MailSettings): Promise<void> {
     requireUsable(addressing(settings))
     await putMailSettings(tx, settings)
-  }
-
-  async function print(message: Message): Promise<void> {
-    server.print(message)
   }
 
   return {
@@ -160,16 +168,61 @@ export function createMailer(parts: MailerParts): Mailer & Outbox {
         return secret
       }),
 
-    async trySend(letter) {
-      try {
-        const { route } = await deliver(randomToken(12), letter, AbortSignal.timeout(TRY_TIMEOUT))
-        return route
-      } catch (error) {
-        if (!(error instanceof DeliveryError)) throw error
-        throw new SatchelError('MAIL_FAILED', error.message, { cause: error })
-      }
+    templates: TEMPLATE_FILES,
+
+    trySend: (letter) => trying((signal) => deliverOnce(letter, signal)),
+
+    async tryTemplates(to, parts, variables) {
+      const wording = await tryWording(parts, variables)
+      const letter = sampleLetter('otp', to, database.name, clock.now())
+      return await trying((signal) => deliverOnce(letter, signal, wording))
     },
   }
+}
+
+/**
+ * Sends a mail of the server itself, with its own settings and the built-in templates, at once and once.
+ * `now` in ms. Throws `MAIL_NOT_CONFIGURED` and `MAIL_FAILED`.
+ */
+export async function sendServerMail(
+  server: ServerMail,
+  letter: Letter,
+  now: number,
+): Promise<void> {
+  const { address, sender, hookSecret } = server
+  if (address === null && !server.isPrinting()) {
+    throw new SatchelError('MAIL_NOT_CONFIGURED', NOT_CONFIGURED, { retryAfter: 60 })
+  }
+  const transport =
+    address === null ? printTo(server) : transportTo(address, hookSecret, server.call)
+  const from = sender ?? (address === null ? null : usualSender(address)) ?? NOBODY
+  await trying(async (signal) => {
+    const wording = await wordMail(BUILT_IN_TEMPLATES, letter.kind, { ...letter.variables })
+    await transport({ id: `msg_${randomToken(12)}`, letter, from, ...wording, date: now }, signal)
+  })
+}
+
+/** Throws `MAIL_FAILED` with what the other side said. */
+async function trying<T>(send: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  try {
+    return await send(AbortSignal.timeout(TRY_TIMEOUT))
+  } catch (error) {
+    if (!(error instanceof DeliveryError)) throw error
+    throw new SatchelError('MAIL_FAILED', error.message, { cause: error })
+  }
+}
+
+function transportTo(address: string, hookSecret: string | null, call: Outbound): Transport {
+  const target = parseMailAddress(address)
+  if (target.kind !== 'hook') return smtpTransport(target)
+  if (hookSecret !== null) return hookTransport(target.url, hookSecret, call)
+  return async () => {
+    throw new DeliveryError('The mail hook has no secret: set its address again', false)
+  }
+}
+
+function printTo(server: ServerMail): Transport {
+  return async (message) => server.print(message)
 }
 
 /** The route of mails and its transport. */

@@ -5,17 +5,17 @@ import otpHtml from './email-templates/otp-body-html.handlebars' with { type: 't
 import otpText from './email-templates/otp-body-txt.handlebars' with { type: 'text' }
 import otpSubject from './email-templates/otp-subject.handlebars' with { type: 'text' }
 import { quoted, SatchelError } from '../domain/value/error'
-import type { MailKind } from '../domain/store/mailer'
+import type {
+  MailKind,
+  MailTemplate,
+  TemplateFile,
+  TemplateFiles,
+  Wording,
+} from '../domain/store/mailer'
 import type { ReadTx, WriteTx } from '../domain/store/store'
+import { isRecord } from '../domain/value/value'
 import { DeliveryError } from './message'
 import { sampleVariables } from './samples'
-
-/** The words of a mail. */
-export interface Wording {
-  readonly subject: string
-  readonly text: string
-  readonly html: string
-}
 
 /** The templates that come with the program, by the names of the clients' files (protocol.md §13.2). */
 const BUILT_IN: ReadonlyMap<string, string> = new Map([
@@ -27,15 +27,14 @@ const BUILT_IN: ReadonlyMap<string, string> = new Map([
   ['invite-body-html', inviteHtml],
 ])
 
+export const BUILT_IN_TEMPLATES: readonly MailTemplate[] = Array.from(
+  BUILT_IN,
+  ([id, content]) => ({ id, content }),
+)
+
 export const TEMPLATE_NAMES: readonly string[] = [...BUILT_IN.keys()]
 
 const MAX_BYTES = 128 * 1024
-
-/** A part of a mail: `otp-subject` in Handlebars. */
-export interface MailTemplate {
-  readonly id: string
-  readonly content: string
-}
 
 export interface ListedTemplate extends MailTemplate {
   /** True for a template of the database itself. */
@@ -86,6 +85,97 @@ export async function resetTemplate(tx: WriteTx, id: string): Promise<boolean> {
   return true
 }
 
+const FOLDER = 'email-templates/'
+const KINDS: readonly MailKind[] = ['otp', 'invite']
+
+export const TEMPLATE_FILES: TemplateFiles = {
+  list: listFiles,
+
+  async check(files) {
+    const templates: MailTemplate[] = []
+    for (const { path, content } of files) {
+      const [, id, kind] = FILE.exec(path) ?? []
+      if (id !== undefined) templates.push(await requireTemplate(id, content))
+      else if (kind !== undefined) {
+        templates.push({ id: `${kind}-testdata`, content: requireTestData(path, content) })
+      }
+    }
+    return templates
+  },
+
+  async store(tx, templates) {
+    const known = new Map((await listFiles(tx)).map(({ path, content }) => [idOf(path), content]))
+    const changed = templates.filter(({ id, content }) => known.get(id) !== content)
+    for (const template of changed) await setTemplate(tx, template)
+    return changed.filter(({ id }) => BUILT_IN.has(id)).length
+  },
+
+  async reset(tx) {
+    const own = await ownTemplates(tx)
+    await tx.settings.remove(SETTING)
+    return Object.keys(own).filter((id) => BUILT_IN.has(id)).length
+  },
+}
+
+const FILE = /^email-templates\/(?:([\w-]+)\.handlebars|(otp|invite)-testdata\.json)$/
+
+async function listFiles(tx: ReadTx): Promise<TemplateFile[]> {
+  const own = await ownTemplates(tx)
+  const templates = await listTemplates(tx)
+  return [
+    ...templates.map(({ id, content }) => ({ path: `${FOLDER}${id}.handlebars`, content })),
+    ...KINDS.map((kind) => {
+      const sample = `${JSON.stringify(SAMPLES[kind], null, 2)}\n`
+      return { path: `${FOLDER}${kind}-testdata.json`, content: own[`${kind}-testdata`] ?? sample }
+    }),
+  ]
+}
+
+function idOf(path: string): string {
+  return path.slice(FOLDER.length).replace(/\.\w+$/, '')
+}
+
+function requireTestData(path: string, content: string): string {
+  let isObject = false
+  try {
+    isObject = isRecord(JSON.parse(content))
+  } catch {
+    // Refused like other text.
+  }
+  if (isObject && Buffer.byteLength(content) <= MAX_BYTES) return content
+  throw new SatchelError('UNPROCESSABLE', `${quoted(path)} must be a JSON object`)
+}
+
+/**
+ * Fills in templates that are not stored, to try them out. Throws `UNPROCESSABLE` naming the part with
+ * the first mistake.
+ */
+export async function tryWording(
+  parts: Wording,
+  variables: Readonly<Record<string, unknown>>,
+): Promise<Wording> {
+  const fill = async (name: keyof Wording) => {
+    const mistake = await findMistake(parts[name], variables)
+    if (mistake !== undefined) {
+      throw new SatchelError(
+        'UNPROCESSABLE',
+        `The template of the ${name} cannot be used: ${mistake}`,
+      )
+    }
+    return (await compile(parts[name], name === 'html' ? 'html' : 'text'))(variables)
+  }
+  return {
+    subject: oneLine(await fill('subject')),
+    text: await fill('text'),
+    html: await fill('html'),
+  }
+}
+
+/** A line break would begin a new header. */
+function oneLine(subject: string): string {
+  return subject.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim()
+}
+
 /** Fills in the templates of a mail of this kind. Throws `DeliveryError`. */
 export async function wordMail(
   templates: readonly MailTemplate[],
@@ -103,8 +193,7 @@ export async function wordMail(
     }
   }
   return {
-    // A line break would begin a new header.
-    subject: (await part('subject', 'text')).replaceAll(/[\s\p{Cc}]+/gu, ' ').trim(),
+    subject: oneLine(await part('subject', 'text')),
     text: await part('body-txt', 'text'),
     html: await part('body-html', 'html'),
   }

@@ -1,12 +1,13 @@
 import type { ErrorCode } from '../domain/value/error'
 import { KEY_BYTES } from '../domain/value/key'
-import { RESERVED_TABLE_NAMES } from '../domain/value/schema'
+import { SERVER_ADDRESSES } from '../domain/value/schema'
 import type { Scope } from '../domain/value/scope'
 import { formatTime, RATE_LIMIT_NAMES, RATE_LIMITS } from '../limits/rate-limits'
 import { BLOB_OPERATIONS, BLOB_SCHEMAS } from './blobs'
 import { CHANGES_OPERATIONS } from './changes'
 import { INVITATION_OPERATIONS } from './invitations'
 import { LOGIN_OPERATIONS, LOGIN_SCHEMAS } from './logins'
+import { MANAGEMENT_OPERATIONS, MANAGEMENT_SCHEMAS } from './management'
 import { OBJECT_SCHEMAS, ROW_SCHEMAS, VALUE_SCHEMAS } from './object-schemas'
 import { OBJECT_OPERATIONS } from './objects'
 import { HEADERS, withQuota, refusals, ERROR_CODES, MEANINGS } from './refusals'
@@ -23,6 +24,7 @@ import { STATUS } from './status'
 import { SYNC_OPERATIONS, SYNC_SCHEMAS } from './sync'
 import { TOKEN_OPERATIONS } from './token-operations'
 import { TOKEN_SCHEMAS } from './token-schemas'
+import { TRANSFER_OPERATIONS } from './transfers'
 import { USER_OPERATIONS, USER_SCHEMAS } from './users'
 import { WEBHOOK_SCHEMAS, WEBHOOKS } from './webhooks'
 
@@ -35,6 +37,8 @@ const OPERATIONS: Operations = {
   ...BLOB_OPERATIONS,
   ...USER_OPERATIONS,
   ...SYNC_OPERATIONS,
+  ...MANAGEMENT_OPERATIONS,
+  ...TRANSFER_OPERATIONS,
   ...SERVICE_OPERATIONS,
 }
 
@@ -49,6 +53,7 @@ const TAGS: Readonly<Record<Tag, string>> = {
   blobs: 'Binary data that objects reference',
   sync: 'Live sync of the client add-on',
   users: 'The users of a database',
+  management: 'The routes of the public command line client, `dexie-cloud`',
   service: 'Routes of the server itself',
 }
 
@@ -79,6 +84,7 @@ export function createDocument(paths: Routes, version: string): object {
         ...BLOB_SCHEMAS,
         ...USER_SCHEMAS,
         ...SYNC_SCHEMAS,
+        ...MANAGEMENT_SCHEMAS,
         ...WEBHOOK_SCHEMAS,
         ...ROW_SCHEMAS,
         ...VALUE_SCHEMAS,
@@ -89,7 +95,7 @@ export function createDocument(paths: Routes, version: string): object {
 }
 
 /** Names that other routes have where the short addresses of tables are. */
-const TAKEN = [...RESERVED_TABLE_NAMES, 'auth-providers', 'explain', 'invitation']
+const TAKEN = [...SERVER_ADDRESSES]
 
 /** Path parameters, by their name in the routes. */
 const PATH_PARAMETERS: Readonly<Record<string, Parameter>> = {
@@ -279,7 +285,7 @@ export function introduction(): string {
     '```sh',
     'SERVER=http://127.0.0.1:7080',
     'DB=$SERVER/main',
-    'TOKEN=$(satchel token --sub alice@example.com --scopes ACCESS_DB,GLOBAL_READ,GLOBAL_WRITE)',
+    'TOKEN=$(satchel token --sub alice@example.com --scopes ACCESS_DB,GLOBAL_READ,GLOBAL_WRITE,MANAGE_DB)',
     `echo '{"todoItems": "@id, title"}' | satchel schema push -`,
     '```',
     '',

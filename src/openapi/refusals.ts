@@ -27,6 +27,7 @@ export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
   NOT_AUTHORIZED: 'The token lacks a scope, or its subject lacks a permission; `reason` names it.',
   ORIGIN_NOT_ALLOWED:
     'The origin of the calling page is not listed: `satchel origin add` lists it.',
+  DB_LIMIT_REACHED: 'The server has as many databases as it may have.',
   BLOB_NOT_READABLE:
     'The object references a blob that its writer may not read; `reason` names the property.',
   LICENSE_EXPIRED: 'The licence of the user has expired: reading is still allowed, writing is not.',
@@ -42,7 +43,7 @@ export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
   UNKNOWN_ROUTE: 'There is no route at this address.',
   UNKNOWN_TABLE: 'There is no such table: `satchel schema push` declares it.',
   UNKNOWN_OBJECT: 'There is no such object, or the caller cannot see it: one answer for both.',
-  UNKNOWN_CLIENT: 'There is no such client. Only commands report this.',
+  UNKNOWN_CLIENT: 'There is no such client.',
   UNKNOWN_USER: 'There is no user with this id.',
   UNKNOWN_PROVIDER: 'The database has no login provider of this name.',
   UNKNOWN_BLOB: 'There is no such blob, or the caller may not read it: one answer for both.',
@@ -57,13 +58,12 @@ export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
   PAYLOAD_TOO_LARGE: 'The body is larger than the limit: send it in several requests.',
   RANGE_NOT_SATISFIABLE: 'The blob has no bytes in the range that `Range` names.',
   UNPROCESSABLE: 'The JSON is well-formed but cannot be stored; `reason` names the property.',
-  INVALID_SCHEMA:
-    'The declaration of a table is invalid, at this line and column. Only commands report this.',
+  INVALID_SCHEMA: 'The declaration of a table is invalid, at this line and column.',
   TOO_MANY_REQUESTS: 'Too many requests: repeat the request after `Retry-After` seconds.',
   BUSY: 'The server is busy or stopping; nothing was stored: repeat the request after `Retry-After` seconds.',
   STORAGE_FULL: 'The disk is full; nothing was stored.',
   QUOTA_EXCEEDED: 'The blob exceeds the storage quota of the user or of the database.',
-  MAIL_FAILED: 'The mail server or hook did not accept a mail. Only commands report this.',
+  MAIL_FAILED: 'The mail server or hook did not accept a mail.',
   MAIL_NOT_CONFIGURED: 'This server cannot send mails: its administrator must configure it.',
   NO_PUBLIC_ADDRESS: 'This server does not know its public address: `--public-url` sets it.',
   PROVIDER_FAILED: 'The login provider cannot be reached or its answer is invalid.',

@@ -1,5 +1,97 @@
 import { ERROR_CODES } from './refusals'
-import { json, type Operations, type Schema, schemaRef } from './specification'
+import { json, type Operation, type Operations, type Schema, schemaRef } from './specification'
+
+const LOGIN = {
+  type: 'object',
+  required: ['grant_type', 'scopes'],
+  properties: {
+    grant_type: { const: 'otp' },
+    scopes: { type: 'array', items: { const: 'CREATE_DB' }, minItems: 1, maxItems: 1 },
+    email: { type: 'string', format: 'email' },
+    otp_id: { type: 'string' },
+    otp: { type: 'string' },
+  },
+}
+
+const requestServiceToken: Operation = {
+  tag: 'service',
+  caller: 'anyone',
+  summary: 'Log in to create a database',
+  description:
+    'In two steps, for `dexie-cloud create`: with `email` a one-time code is mailed, with `otp_id` and `otp` it is redeemed for a token that creates one database. A setting of the server names the people who may (`--create-databases`); by default everybody in development and no person elsewhere.',
+  body: {
+    'application/json': {
+      schema: LOGIN,
+      examples: {
+        request: {
+          summary: 'Request a code',
+          value: { grant_type: 'otp', scopes: ['CREATE_DB'], email: 'alice@example.com' },
+        },
+        redeem: {
+          summary: 'Redeem it',
+          value: { grant_type: 'otp', scopes: ['CREATE_DB'], otp_id: 'k3v0Zq1x', otp: 'ABCD1234' },
+        },
+      },
+    },
+  },
+  responses: {
+    '200': {
+      description: 'The id of the code, or the token.',
+      content: json({ type: 'object', required: ['type'] }, 'A code was mailed', {
+        type: 'otp-sent',
+        otp_id: 'k3v0Zq1x',
+      }),
+    },
+  },
+  refusals: [
+    'INVALID_SCOPE',
+    'INVALID_OTP',
+    'OTP_EXPIRED',
+    'NOT_AUTHORIZED',
+    'UNSUPPORTED_GRANT_TYPE',
+    'PAYLOAD_TOO_LARGE',
+    'UNSUPPORTED_MEDIA_TYPE',
+    'UNPROCESSABLE',
+    'MAIL_NOT_CONFIGURED',
+    'MAIL_FAILED',
+    'TOO_MANY_REQUESTS',
+  ],
+  alsoAsText: true,
+}
+
+const createDatabase: Operation = {
+  tag: 'service',
+  caller: [],
+  summary: 'Create a database',
+  description:
+    'The token comes from `POST /token` at the address of the server, with the scope `CREATE_DB`, and works once. Its owner can fetch further keys with `dexie-cloud connect`.',
+  responses: {
+    '200': {
+      description: 'The address of the database, and the key of its first client.',
+      content: json(
+        {
+          allOf: [schemaRef('ClientCredentials')],
+          required: ['url'],
+          properties: { url: { type: 'string' } },
+        },
+        'A database',
+        {
+          url: 'http://127.0.0.1:7080/zk3v0qx7a',
+          clientId: 'c2vR8XkFZ0m7yTn4bLw1sA',
+          clientSecret: 'its-secret-is-shown-once',
+        },
+      ),
+    },
+  },
+  refusals: [
+    'DB_LIMIT_REACHED',
+    'NO_PUBLIC_ADDRESS',
+    'PAYLOAD_TOO_LARGE',
+    'STORAGE_FULL',
+    'READ_ONLY',
+    'TOO_MANY_REQUESTS',
+  ],
+}
 
 const PAGE = {
   description: 'The page.',
@@ -9,6 +101,13 @@ const DOCUMENT = { type: 'object', required: ['openapi', 'info', 'paths'] }
 
 /** Routes of the server itself (protocol.md §12, design.md §6). */
 export const SERVICE_OPERATIONS: Operations = {
+  requestServiceToken,
+  requestServiceTokenOfSdk: {
+    ...requestServiceToken,
+    summary: 'Log in to create a database, as the SDK does',
+  },
+  createDatabase,
+  createDatabaseOfSdk: { ...createDatabase, summary: 'Create a database, as the SDK does' },
   describeService: {
     tag: 'service',
     caller: 'anyone',

@@ -57,6 +57,7 @@ export type Tag =
   | 'invitations'
   | 'sync'
   | 'users'
+  | 'management'
   | 'service'
 
 /**

@@ -70,7 +70,7 @@ test('37: what an address of the database is already is no table', async () => {
     ['POST', '/auth-providers', 405],
     ['PUT', '/users/alice', 405],
     ['DELETE', '/my/items', 405],
-    ['GET', '/whitelist', 404],
+    ['GET', '/whitelist', 405],
     ['GET', '/changes', 400],
   ] as const) {
     const options = method === 'GET' ? {} : { body: {} }

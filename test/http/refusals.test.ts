@@ -236,6 +236,8 @@ test('every address of the documentation wants a token, except those that are op
     'GET /ready',
     'GET /openapi',
     'GET /openapi/json',
+    'POST /token',
+    'POST /service/token',
     'POST /{database}/token',
     'POST /{database}/sync',
     'GET /{database}/changes',

@@ -2,6 +2,11 @@ import { describe, expect, test } from 'bun:test'
 import { ALICE } from '../http/setup'
 import { fill, setupDocument } from './setup'
 
+/** Tokens for these come from a login with a one-time code. */
+const PROVEN = new Set(['connectClient', 'createDatabase', 'createDatabaseOfSdk'])
+/** Token requests, which are malformed without a `grant_type`. */
+const LOGINS = new Set(['requestServiceToken', 'requestServiceTokenOfSdk'])
+
 const GLOBAL = ['ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE']
 
 /** Of the operations that count a request only when they can read it. */
@@ -57,6 +62,7 @@ describe('the document of GET /openapi/json', () => {
         expect(refused.status).toBe(403)
         expect(JSON.parse(refused.text)).toMatchObject({ reason: `scope ${missing}` })
       }
+      if (PROVEN.has(operation.operationId)) continue
       const served = await call(await server.token({ sub: ALICE, scopes }))
       expect([200, 204, 400, 404]).toContain(served.status)
     }
@@ -95,7 +101,7 @@ describe('the document of GET /openapi/json', () => {
 
   test('lists the refusals that a route makes', async () => {
     await using server = await setupDocument()
-    const token = await server.token({ sub: ALICE, scopes: GLOBAL })
+    const token = await server.token({ sub: ALICE, scopes: [...GLOBAL, 'MANAGE_DB', 'DELETE_DB'] })
     for (const { path, method, operation } of server.operations) {
       const isWrite = method === 'POST' || method === 'PUT'
       const refusal = async (address: string, headers: Record<string, string>, body?: string) => {
@@ -131,7 +137,7 @@ describe('the document of GET /openapi/json', () => {
       const text = { 'content-type': 'text/plain' }
       expect(await refusal(fill(path), text, '{}')).toBe('UNSUPPORTED_MEDIA_TYPE')
       expect(await refusal(fill(path), {}, '{')).toBe('INVALID_REQUEST')
-      if (operation.operationId in BODIES) continue
+      if (operation.operationId in BODIES || LOGINS.has(operation.operationId)) continue
       expect(await refusal(fill(path), {}, '[1]')).toBe('UNPROCESSABLE')
     }
     // Codes that cannot be provoked from outside.
@@ -147,7 +153,7 @@ describe('the document of GET /openapi/json', () => {
       PATH: process.env['PATH'] ?? '',
       SERVER: server.url,
       DB: server.main,
-      TOKEN: await server.token({ sub: ALICE, scopes: GLOBAL }),
+      TOKEN: await server.token({ sub: ALICE, scopes: [...GLOBAL, 'MANAGE_DB'] }),
       CLIENT_ID: server.client.clientId,
       CLIENT_SECRET: server.client.clientSecret,
     }
@@ -171,7 +177,7 @@ describe('the document of GET /openapi/json', () => {
       })
       const { content } = responses[status] ?? {}
       const media = content?.[type] ?? content?.['*/*']
-      if (type.endsWith('json')) {
+      if (/[/+]json$/.test(type)) {
         const faults = server.faults(media?.schema, JSON.parse(body))
         expect({ command, faults }).toEqual({ command, faults: [] })
       }
@@ -179,6 +185,16 @@ describe('the document of GET /openapi/json', () => {
       if (operationId.endsWith('List')) expect(body).toContain('Buy milk')
     }
     expect(without).toEqual([
+      'requestServiceToken',
+      'createDatabase',
+      'requestServiceTokenOfSdk',
+      'createDatabaseOfSdk',
+      'rotateClient',
+      'connectClient',
+      'testTemplate',
+      'deleteDatabase',
+      'importLines',
+      'importBlobs',
       'answerInvitation',
       'beginLogin',
       'showInvitation',

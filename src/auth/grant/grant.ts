@@ -5,6 +5,7 @@ import type { Database } from '../../domain/store/store'
 import { type ErrorCode, SatchelError } from '../../domain/value/error'
 import type { Cap, OtpLimits, TokenLimits } from '../limits'
 import type { Admission } from '../person/admission'
+import type { Proofs } from '../otp/proof'
 import type { SteadyClock } from '../steady-clock'
 import type { CountToken, Issuer, TokenAnswer } from './issuer'
 import type { Parameters } from './parameters'
@@ -41,6 +42,8 @@ export interface GrantParts {
   readonly secretKey: Uint8Array
   readonly admission: Admission
   readonly issuer: Issuer
+  /** The tokens with which people fetch the keys of their clients. */
+  readonly proofs: Proofs
   /** Sends one-time codes; undefined where nobody logs in by e-mail. */
   readonly mailer: Mailer | undefined
   readonly limits: TokenLimits

@@ -1,11 +1,18 @@
 import type { Clock } from '../../clock'
 import { requireActive } from '../../domain/access/actor'
+import { findDeletion } from '../../domain/database/deletion'
 import { SatchelError } from '../../domain/value/error'
 import { randomToken } from '../../domain/value/id'
 import type { Scope } from '../../domain/value/scope'
 import { hashSecret, newSecret } from '../../domain/value/secret'
 import type { Database } from '../../domain/store/store'
-import { alertsFor, evalDaysLeft, licenseOf, type Alert } from '../../domain/user/license'
+import {
+  alertsFor,
+  deletionAlert,
+  evalDaysLeft,
+  licenseOf,
+  type Alert,
+} from '../../domain/user/license'
 import type { Intent } from '../../domain/user/policy'
 import type { Admission } from '../person/admission'
 import type { KeyRing } from '../key/key'
@@ -128,6 +135,11 @@ export function createIssuer(parts: IssuerParts): Issuer {
     const now = Math.floor(clock.now() / SECOND)
     const begins = now + Math.ceil((granted.notBefore ?? 0) / SECOND)
     const ends = begins + Math.ceil((granted.expiresIn ?? defaultLife(limits)) / SECOND)
+    const due = await database.read(findDeletion)
+    const alerts = [
+      ...(user === undefined ? [] : alertsFor(user, clock.wall.now())),
+      ...(due === undefined ? [] : [deletionAlert(due)]),
+    ]
     const accessToken = await signToken(await keys.signer(), {
       ...claims,
       iss: issuer,
@@ -149,6 +161,7 @@ export function createIssuer(parts: IssuerParts): Issuer {
       accessTokenExpiration: ends * SECOND - clock.lead - (clock.wall.now() - machine.now()),
       ...(refreshToken === undefined ? {} : { refreshToken, refreshTokenExpiration: null }),
       ...(user === undefined ? { userType: 'client' } : describe(user, clock.wall.now())),
+      ...(alerts.length === 0 ? {} : { alerts }),
       userId: user?.id ?? clientId,
       access_token: accessToken,
       token_type: 'Bearer',
@@ -178,20 +191,15 @@ interface Granted extends Omit<TokenOrder, 'claims'> {
 function describe(user: User, now: number): UserPart {
   const { type, validUntil, data } = user
   const days = type === 'eval' ? evalDaysLeft(user, now) : undefined
-  const alerts = alertsFor(user, now)
   return {
     userType: type,
     data,
     ...(days === undefined ? {} : { evalDaysLeft: days }),
     ...(validUntil === null ? {} : { userValidUntil: validUntil }),
-    ...(alerts.length === 0 ? {} : { alerts }),
   }
 }
 
-type UserPart = Pick<
-  TokenAnswer,
-  'userType' | 'evalDaysLeft' | 'userValidUntil' | 'alerts' | 'data'
->
+type UserPart = Pick<TokenAnswer, 'userType' | 'evalDaysLeft' | 'userValidUntil' | 'data'>
 
 function defaultLife(limits: TokenLimits): number {
   return Math.min(HOUR, limits.maxExpiresIn * SECOND)

@@ -1,6 +1,6 @@
 import { SatchelError } from '../../domain/value/error'
 import type { Intent } from '../../domain/user/policy'
-import { grantScopes, isScope, type Scope } from '../../domain/value/scope'
+import { CONNECT_CLIENT, isScope } from '../../domain/value/scope'
 import { sameSecret } from '../../domain/value/secret'
 import { MINUTE } from '../../domain/value/time'
 import type { ReadTx, WriteTx } from '../../domain/store/store'
@@ -11,13 +11,15 @@ import {
   type LoginName,
   nameOf,
   requireLoginName,
+  loginScopes,
   addressOf,
   claimsOf,
   requireWelcome,
 } from '../person/person'
 import { findScopes, requireText, findPublicKey, findIntent } from '../grant/parameters'
 import { type Code, isLive } from '../../domain/store/credentials'
-import { createOtpHash, otpRequest, foldOtp } from './otp-request'
+import { createOtpHash, foldOtp, otpRequest } from './otp-request'
+import { requireClientsOf } from '../../domain/database/client'
 
 /** Both steps under one name, as the add-on calls them (protocol.md §2.1). */
 export function otp(parts: GrantParts): Grant {
@@ -92,7 +94,7 @@ function createOtpRedemption(parts: GrantParts) {
 
   function findMatch(codes: readonly Code[], { otp, name, scopes }: Attempt): Redeemed | undefined {
     for (const code of codes) {
-      const granted = grantScopes(scopes ?? code.scopes, code.scopes.filter(isScope))
+      const granted = loginScopes(scopes ?? code.scopes, code.scopes)
       const isRight = sameSecret(hash(code.id, otp), code.hash ?? '')
       if (!isRight || (name !== undefined && !isSameName(name, nameOf(code)))) continue
       return { code, scopes: granted }
@@ -133,7 +135,7 @@ interface Attempt {
 
 interface Redeemed {
   readonly code: Code
-  readonly scopes: readonly Scope[]
+  readonly scopes: readonly string[]
 }
 
 /**
@@ -155,14 +157,21 @@ function readAttempt({ parameters, count }: TokenRequest): Attempt {
   }
 }
 
-/** Logs in the owner of the address: as themselves, or as the user they may act for. */
+/**
+ * Logs in the owner of the address: as themselves, or as the user they may act for. To fetch the key of a
+ * client they need not be a user.
+ */
 async function welcome(
-  { database, admission, issuer }: GrantParts,
+  { database, admission, issuer, proofs }: GrantParts,
   { code, scopes }: Redeemed,
   attempt: Attempt,
   now: number,
 ): Promise<TokenAnswer> {
   const name = nameOf(code)
+  if (scopes.includes(CONNECT_CLIENT)) {
+    await database.read((tx) => requireClientsOf(tx, name.email))
+    return proofs.issue(name.email)
+  }
   const intent = attempt.intent ?? findIntent(code.state)
   const clientId = await database.read((tx) => requireWelcome(tx, name, intent, now))
   const id = name.as ?? name.email
@@ -170,7 +179,14 @@ async function welcome(
   const user = await admission.admit({ id, email: id, name: null }, why)
   const { publicKey, count } = attempt
   const claims = claimsOf(user, name.as === null ? name.email : addressOf(user))
-  const order = { clientId, claims, scopes, publicKey, intent: why, count }
+  const order = {
+    clientId,
+    claims,
+    scopes: scopes.filter(isScope),
+    publicKey,
+    intent: why,
+    count,
+  }
   return await issuer.issue(order)
 }
 

@@ -1,12 +1,14 @@
 import { randomToken } from '../../domain/value/id'
 import type { Letter } from '../../domain/store/mailer'
-import { grantScopes } from '../../domain/value/scope'
+import { CONNECT_CLIENT } from '../../domain/value/scope'
+import { requireClientsOf } from '../../domain/database/client'
 import type { ReadTx } from '../../domain/store/store'
 import { tooMany } from '../limits'
 import type { OtpSent, TokenRequest, Grant, GrantParts } from '../grant/grant'
 import {
   type LoginName,
   requireLoginName,
+  loginScopes,
   PERSON_SCOPES,
   nameOf,
   requireWelcome,
@@ -45,7 +47,7 @@ export function otpRequest(
     const asked = isByAddress
       ? (findScopes(parameters) ?? PERSON_SCOPES)
       : requestedScopes(parameters)
-    const scopes = grantScopes(asked, PERSON_SCOPES)
+    const scopes = loginScopes(asked)
     const intent = findIntent(parameters)
     otpRequests.spend(address)
     const otpId = randomToken(16)
@@ -126,12 +128,13 @@ export async function addNotice(tx: ReadTx, letter: Letter, now: number): Promis
 
 async function findNotice(
   tx: ReadTx,
-  { state }: Code,
+  { state, scopes }: Code,
   name: LoginName,
   now: number,
 ): Promise<string> {
   try {
-    await requireWelcome(tx, name, findIntent(state), now)
+    if (scopes.includes(CONNECT_CLIENT)) await requireClientsOf(tx, name.email)
+    else await requireWelcome(tx, name, findIntent(state), now)
     return ''
   } catch (error) {
     if (!(error instanceof SatchelError)) throw error

@@ -7,7 +7,7 @@ import {
   verdictOn,
   type Person,
 } from '../../domain/user/policy'
-import type { Scope } from '../../domain/value/scope'
+import { CONNECT_CLIENT, grantScopes, isScope, type Scope } from '../../domain/value/scope'
 import type { ReadTx } from '../../domain/store/store'
 import { findUser, PUBLIC_CLIENT, requireActive } from '../../domain/access/actor'
 import type { User } from '../../domain/store/users'
@@ -23,6 +23,19 @@ export interface PersonClaims extends Person {
 
 /** The scopes that a person may request at their own login. */
 export const PERSON_SCOPES: readonly Scope[] = ['ACCESS_DB']
+
+/**
+ * The scopes of a login with a one-time code: those of a person, or `CONNECT_CLIENT` alone
+ * (protocol.md §9.2). Throws `INVALID_SCOPE`.
+ */
+export function loginScopes(
+  asked: readonly string[],
+  held: readonly string[] = [...PERSON_SCOPES, CONNECT_CLIENT],
+): readonly string[] {
+  const isConnecting = asked.length > 0 && asked.every((scope) => scope === CONNECT_CLIENT)
+  if (isConnecting && held.includes(CONNECT_CLIENT)) return [CONNECT_CLIENT]
+  return grantScopes(asked, held.filter(isScope))
+}
 
 /**
  * The client that the tokens of a person with a proven address depend on: `PUBLIC_CLIENT`, or one of

@@ -46,12 +46,80 @@ export async function createClient(
   return { clientId, clientSecret }
 }
 
-/** All clients in the order they were created, without the hashes of their secrets. */
-export async function listClients(tx: ReadTx): Promise<Omit<Client, 'secretHash'>[]> {
+/** A client without the hash of its secret. */
+export interface ListedClient extends Omit<Client, 'secretHash'> {
+  /** True until its owner has fetched the key with `connect`. */
+  readonly isPending: boolean
+}
+
+/** All clients in the order they were created. */
+export async function listClients(tx: ReadTx): Promise<ListedClient[]> {
   const clients = (await tx.clients.list()).toSorted((a, b) => a.created - b.created)
-  return clients.map(({ id, name, scopes, created, expires, email }) => {
-    return { id, name, scopes, created, expires, email }
+  return clients.map((client) => {
+    const { id, name, scopes, created, expires, email } = client
+    return { id, name, scopes, created, expires, email, isPending: isPending(client) }
   })
+}
+
+/**
+ * Lets the owner of an address fetch the key of a client with these scopes (protocol.md §9.3
+ * `authorize`). Returns the id of the client, which has no key until then.
+ */
+export async function authorizeClient(
+  tx: WriteTx,
+  clock: Clock,
+  email: string,
+  scopes: readonly Scope[],
+): Promise<string> {
+  const { clientId } = await createClient(tx, clock, { scopes, email })
+  await tx.clients.put({ ...(await getClient(tx, clientId)), secretHash: PENDING })
+  return clientId
+}
+
+/**
+ * The key for the proven owner of an address (protocol.md §9.3 `connect`, `reconnect`): that of the
+ * oldest client that waits for it, or else of a new one with the scopes that their other clients have,
+ * whose secrets are not known any more. Throws `NOT_AUTHORIZED` when no client is theirs, and with
+ * `requirePending` when none waits.
+ */
+export async function connectClient(
+  tx: WriteTx,
+  clock: Clock,
+  email: string,
+  requirePending: boolean,
+): Promise<ClientCredentials> {
+  const owned = await requireClientsOf(tx, email)
+  const pending = owned.find(isPending)
+  if (pending !== undefined) {
+    const clientSecret = newSecret()
+    await tx.clients.put({ ...pending, secretHash: hashSecret(clientSecret) })
+    return { clientId: pending.id, clientSecret }
+  }
+  if (requirePending) throw notAuthorized('No new client waits for this address')
+  const held = owned.flatMap(({ scopes }) => scopes)
+  return await createClient(tx, clock, { scopes: held, email })
+}
+
+/** The clients of this address, the oldest first. Throws `NOT_AUTHORIZED` when there is none. */
+export async function requireClientsOf(tx: ReadTx, email: string): Promise<Client[]> {
+  const clients = await tx.clients.list()
+  const owned = clients.filter((client) => client.email === foldEmail(email))
+  if (owned.length === 0) throw notAuthorized('No client of this database belongs to this address')
+  return owned.toSorted((a, b) => a.created - b.created)
+}
+
+function notAuthorized(fact: string): SatchelError {
+  return new SatchelError(
+    'NOT_AUTHORIZED',
+    `${fact}: ask an administrator of the database to run dexie-cloud authorize <your address>`,
+  )
+}
+
+/** The hash of no secret: the key was not fetched yet. */
+const PENDING = ''
+
+function isPending({ secretHash }: Client): boolean {
+  return secretHash === PENDING
 }
 
 /**
@@ -74,6 +142,18 @@ export async function revokeClient(tx: WriteTx, id: string): Promise<void> {
 }
 
 /**
+ * Revokes all clients of an address, and service accounts of this name (protocol.md §9.3). Returns how
+ * many there were. Throws as `revokeClient`.
+ */
+export async function revokeClientsOf(tx: WriteTx, email: string): Promise<number> {
+  const clients = await tx.clients.list()
+  const folded = foldEmail(email)
+  const meant = clients.filter((client) => (client.email ?? client.name) === folded)
+  for (const { id } of meant) await revokeClient(tx, id)
+  return meant.length
+}
+
+/**
  * A new client with the scopes and name of `id`, whose own key works for `days` more. Throws
  * `UNKNOWN_CLIENT`, `CLIENT_EXPIRED` and `UNPROCESSABLE` (protocol.md §9.3).
  */
@@ -93,6 +173,9 @@ export async function rotateClient(
   const client = await getClient(tx, id)
   if (isClientExpired(client, now)) {
     throw new SatchelError('CLIENT_EXPIRED', `The key of client ${quoted(id)} has expired`)
+  }
+  if (isPending(client)) {
+    throw new SatchelError('CONFLICT', `The client ${quoted(id)} has no key yet: revoke it instead`)
   }
   const expires = Math.min(client.expires ?? Infinity, Math.round(now + days * DAY))
   const created = await createClient(tx, clock, client)
@@ -149,9 +232,9 @@ async function getClient(tx: ReadTx, id: string): Promise<Client> {
   return client
 }
 
-/** True for a client with all scopes whose key does not expire. */
+/** True for a client with all scopes whose key was fetched and does not expire. */
 function isAdministrator(client: Client): boolean {
-  return client.expires === null && hasAllScopes(client.scopes)
+  return client.expires === null && hasAllScopes(client.scopes) && !isPending(client)
 }
 
 const MAX_OVERLAP_DAYS = 365

@@ -10,6 +10,15 @@ export function isDatabaseName(name: string): boolean {
   return NAME.test(name) && !RESERVED.has(name)
 }
 
+/** A name that is hardly taken, like those of Dexie Cloud: `z` and eight letters and digits. */
+export function newDatabaseName(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(8))
+  return `z${Array.from(bytes, (byte) => LETTERS[byte % LETTERS.length]).join('')}`
+}
+
+/** 32 of them, so that each is as likely as every other. */
+const LETTERS = 'abcdefghijkmnpqrstuvwxyz23456789'
+
 /** Throws `UNPROCESSABLE` when a database cannot have this name. */
 export function requireDatabaseName(name: string): void {
   if (RESERVED.has(name)) {

@@ -54,6 +54,40 @@ interface LetterOf<Kind extends MailKind> {
   readonly expires: number
 }
 
+/** The words of a mail. */
+export interface Wording {
+  readonly subject: string
+  readonly text: string
+  readonly html: string
+}
+
+/** A file of the public command line client, below its folder `dexie-cloud` (protocol.md §9.3). */
+export interface TemplateFile {
+  readonly path: string
+  readonly content: string
+}
+
+/** A part of a mail: `otp-subject` in Handlebars. */
+export interface MailTemplate {
+  readonly id: string
+  readonly content: string
+}
+
+/** The mail templates of a database as files. */
+export interface TemplateFiles {
+  /** The templates, and the data to try them out with. */
+  list(tx: ReadTx): Promise<TemplateFile[]>
+  /**
+   * Checks the files in the folder `email-templates`; those in other folders are left out. Throws
+   * `UNPROCESSABLE`.
+   */
+  check(files: readonly TemplateFile[]): Promise<MailTemplate[]>
+  /** Stores checked templates. Returns how many of them were different. */
+  store(tx: WriteTx, templates: readonly MailTemplate[]): Promise<number>
+  /** Returns to the built-in templates. Returns how many of its own the database had. */
+  reset(tx: WriteTx): Promise<number>
+}
+
 /** Where the mails of a database go. */
 export interface MailRoute {
   /** `smtp://mail@smtp.example.com:587`, without what must not be seen. */
@@ -88,4 +122,14 @@ export interface Mailer extends AsyncDisposable {
   configure(change: MailChange): Promise<string | null>
   /** Sends a letter at once and once. Throws `MAIL_FAILED` with what the other side said. */
   trySend(letter: Letter): Promise<MailRoute>
+  /**
+   * The same for templates that are not stored, filled in with these variables. Throws `UNPROCESSABLE`
+   * naming the part with the first mistake.
+   */
+  tryTemplates(
+    to: string,
+    parts: Wording,
+    variables: Readonly<Record<string, unknown>>,
+  ): Promise<MailRoute>
+  readonly templates: TemplateFiles
 }

@@ -46,7 +46,7 @@ export interface SigningKey {
 /** An API client (protocol.md §9.2). Its secret is known only as its SHA-256. */
 export interface Client {
   readonly id: string
-  /** Base64url of the SHA-256 of the secret. */
+  /** Base64url of the SHA-256 of the secret; empty until the owner of its address fetches the key. */
   readonly secretHash: string
   readonly scopes: readonly Scope[]
   readonly name: string | null

@@ -48,10 +48,58 @@ export async function* exportArchive(
   }
 
   yield* maker.add(DATA, data(), { compress: true })
+  yield* addBlobs(
+    context,
+    maker,
+    list,
+    (id) => census.has(id),
+    () => {
+      count.blobs += 1
+      progress({ ...count })
+    },
+  )
+  if (count.blobs > 0) yield* addList(maker, context.scratch, list)
+  yield* maker.finish()
+}
+
+/**
+ * An archive of blobs alone (protocol.md §9.4 `blobs.dcbl`): those with these ids, or those that the selected
+ * objects reference, or all. Throws as `exportArchive`.
+ */
+export async function* exportBlobs(
+  context: TransferContext,
+  now: number,
+  selection: Selection,
+  ids: readonly string[] | undefined,
+): AsyncGenerator<Uint8Array> {
+  const maker = context.archives.create(now)
+  const census = createBlobCensus(selection)
+  if (ids === undefined && isPart(selection)) {
+    for await (const piece of exportLines(context.database, selection)) census.add(piece)
+  }
+  const named = ids && new Set(ids.map((id) => id.replace(/^\d+:/, '')))
+  const isWanted = (id: string) => named?.has(id) ?? census.has(id)
+  await using list = await context.scratch.create('ndjson')
+  yield* maker.add(DATA, noObjects(), { compress: false })
+  yield* addBlobs(context, maker, list, isWanted, () => undefined)
+  yield* addList(maker, context.scratch, list)
+  yield* maker.finish()
+}
+
+async function* noObjects(): AsyncGenerator<Uint8Array> {}
+
+/** Adds the contents of blobs, and writes the list of them. */
+async function* addBlobs(
+  context: TransferContext,
+  maker: ArchiveWriter,
+  list: ScratchWriter,
+  isWanted: (id: string) => boolean,
+  added: () => void,
+): AsyncGenerator<Uint8Array> {
   let written = ''
   for await (const facts of readBlobs(context)) {
     const { blob } = facts
-    if (!census.has(blob.id)) continue
+    if (!isWanted(blob.id)) continue
     if (blob.hash !== written) {
       const content = await openContent(context, blob)
       if (content === undefined) continue
@@ -59,11 +107,8 @@ export async function* exportArchive(
       written = blob.hash
     }
     await list.write(formatBlob(facts))
-    count.blobs += 1
-    progress({ ...count })
+    added()
   }
-  yield* addList(maker, context.scratch, list)
-  yield* maker.finish()
 }
 
 /** One short read. */
@@ -142,7 +187,6 @@ async function* addList(
   list: ScratchWriter,
 ): AsyncGenerator<Uint8Array> {
   await list.finish()
-  if (list.size === 0) return
   using file = await scratch.open(list.name)
   yield* maker.add(BLOB_LIST, file.stream(), { compress: true })
 }

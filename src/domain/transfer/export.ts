@@ -142,6 +142,28 @@ export async function* exportLines(
   for await (const rows of readRows(database, realms, lastRealm)) yield piece(realms, rows)
 }
 
+/**
+ * NDJSON as the public command line client reads it (protocol.md §9.4): the global roles are a line of
+ * their own before the objects, and the last line says so when damaged objects are left out.
+ */
+export async function* exportStream(
+  database: Database,
+  selection: Selection,
+): AsyncGenerator<ExportPiece> {
+  const head = await readHead(database, selection)
+  const { rows, damaged } = await readGlobalRoles(database, head)
+  let damage = damaged.length
+  let isBegun = false
+  for await (const part of exportLines(database, selection)) {
+    yield part
+    damage += part.damaged.length
+    if (!isBegun) yield line({ type: 'roles', roles: Object.fromEntries(rows.map(roleOf)) })
+    isBegun = true
+  }
+  if (damage === 0) return
+  yield line({ type: 'error', message: 'Damaged objects are left out: satchel verify names them' })
+}
+
 function line(value: object): ExportPiece {
   return { text: `${JSON.stringify(value)}\n`, values: [], damaged: [] }
 }

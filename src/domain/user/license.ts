@@ -48,4 +48,15 @@ export function alertsFor(user: Term, now: number): Alert[] {
   ]
 }
 
+/** The warning for every client of a database that is marked for deletion. */
+export function deletionAlert(due: number): Alert {
+  const date = new Date(due).toISOString().slice(0, 10)
+  return {
+    type: 'warning',
+    messageCode: 'DATABASE_DELETED',
+    message: `This database is marked for deletion on ${date}.`,
+    messageParams: { date },
+  }
+}
+
 const SOON = 7 * DAY

@@ -103,15 +103,20 @@ export function requireTableName(table: string, position?: Position): void {
   }
 }
 
-/** True for the names that short addresses use for something else (design.md §6). */
-export function isReservedTableName(name: string): boolean {
-  return name.startsWith('$') || RESERVED_TABLE_NAMES.has(name)
+/**
+ * True when `/<database>/<name>` is an address of the server itself: then the table of this name is only
+ * at `/<database>/my/<name>` (design.md §6).
+ */
+export function isServerAddress(name: string): boolean {
+  return /^[$._]/.test(name) || SERVER_ADDRESSES.has(name)
 }
 
 const MAX_TABLE_NAME_BYTES = 128
-/** Tables may not have these names, because routes of a database do. */
-export const RESERVED_TABLE_NAMES: ReadonlySet<string> = new Set(
-  'users token sync changes blob import export clients whitelist oauth my all public'.split(' '),
+/** The addresses of the server below that of a database, as tables could be named too. */
+export const SERVER_ADDRESSES: ReadonlySet<string> = new Set(
+  'all auth-providers blob changes clear-realm clear-table clients delete-db explain export import invitation my oauth public sync templates token undelete-db users whitelist y'.split(
+    ' ',
+  ),
 )
 
 /** Refuses what stands at an offset of the text. */

@@ -12,6 +12,13 @@ export const SCOPES = [
 
 export type Scope = (typeof SCOPES)[number]
 
+/**
+ * What a login with a one-time code may be for besides `ACCESS_DB` (protocol.md §9.2): to fetch the key of
+ * a client of a database, and to create a database at the address of the server.
+ */
+export const CONNECT_CLIENT = 'CONNECT_CLIENT'
+export const CREATE_DB = 'CREATE_DB'
+
 export function isScope(value: unknown): value is Scope {
   return SCOPES.some((scope) => scope === value)
 }

@@ -12,7 +12,7 @@ import type { SendInvitation } from '../../domain/rows/invitation'
 import { ROW_RULES, rowRulesWith } from '../../domain/rows/row-rules'
 import { andThen, type Awaitable } from '../../domain/store/records'
 import { decodePercent } from '../../domain/value/percent'
-import { isReservedTableName } from '../../domain/value/schema'
+import { isServerAddress, SERVER_ADDRESSES } from '../../domain/value/schema'
 import { answer } from '../answer'
 import { type Authorised, authorised, bearer, type RequiredScopes } from '../bearer'
 import { jsonArray } from '../body/json-stream'
@@ -272,8 +272,21 @@ function renameRealm(rawQuery: string): string {
 /** True when the first two segments of a path can be a database and a table in it. */
 export function isTableAddress(path: string): boolean {
   const [, database = '', table = ''] = path.split('/', 3).map(decodeOrKeep)
-  return isDatabaseName(database) && !isReservedTableName(table) && !isOwnPath(table)
+  return isDatabaseName(database) && !isServerAddress(table)
 }
+
+/**
+ * The address of the table whose short address is one of the server, which hides it; undefined for other
+ * paths.
+ */
+export function hiddenTableAddress(path: string): string | undefined {
+  const [, database = '', table = '', key] = path.split('/', 4).map(decodeOrKeep)
+  const isHidden = isDatabaseName(database) && SERVER_ADDRESSES.has(table) && !VIEW_NAMES.has(table)
+  if (!isHidden) return undefined
+  return `/${database}/my/${table}${key === undefined ? '' : '/<key>'}`
+}
+
+const VIEW_NAMES: ReadonlySet<string> = new Set(['all', 'my', 'public'])
 
 /** A malformed segment is kept as it is, because the handler refuses it. */
 function decodeOrKeep(raw: string): string {
@@ -283,10 +296,3 @@ function decodeOrKeep(raw: string): string {
     return raw
   }
 }
-
-/** Names that tables may have, but that other routes of a database use. */
-function isOwnPath(name: string): boolean {
-  return name.startsWith('.') || OWN_PATHS.has(name)
-}
-
-const OWN_PATHS = new Set(['auth-providers', 'explain', 'invitation'])

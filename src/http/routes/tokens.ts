@@ -1,4 +1,6 @@
 import { type AnyElysia, Elysia } from 'elysia'
+import type { Grant } from '../../auth/grant/grant'
+import type { CountToken } from '../../auth/grant/issuer'
 import { loginError, type OAuthError, oauthError } from '../../auth/grant/oauth-error'
 import type { Parameters } from '../../auth/grant/parameters'
 import { JSON_LIMITS, parseJson } from '../../domain/json/scan'
@@ -17,25 +19,10 @@ export function tokenRoutes(http: HttpContext): AnyElysia {
     .use(database(http))
     .post(
       '/:database/token',
-      async ({ call, host }) => {
-        let parameters: Parameters = {}
-        try {
-          parameters = await readParameters(http, call.sent)
-          const given = await host.authority.grant({
-            parameters,
-            authorization: call.sent.headers.get('authorization'),
-            origin: call.sent.headers.get('origin'),
-            address: call.address,
-            count: (subject) => http.limits.token(call, host, subject),
-          })
-          if (given.type === 'tokens') call.subject = given.userId
-          return answer(call, JSON.stringify(given), { headers: NO_STORE })
-        } catch (cause) {
-          const error = http.limits.failure(call, cause)
-          const refuse = REFUSALS.get(parameters['grant_type']) ?? refuseClient
-          return refuse(call, publicError(http, call, error))
-        }
-      },
+      ({ call, host }) =>
+        grantToken(http, call, host.authority.grant, (subject) =>
+          http.limits.token(call, host, subject),
+        ),
       { parse: 'none', detail: { operationId: 'requestToken' } },
     )
     .get(
@@ -65,6 +52,37 @@ export function tokenRoutes(http: HttpContext): AnyElysia {
       },
       { detail: { operationId: 'listPublicKeys' } },
     )
+}
+
+/** Answers a token request at the address of the server itself (protocol.md §9.3 `create`, §12). */
+export function answerToken(http: HttpContext, call: Call): Promise<Response> {
+  http.limits.login(call)
+  return grantToken(http, call, http.creation.service.grant, () => undefined)
+}
+
+async function grantToken(
+  http: HttpContext,
+  call: Call,
+  grant: Grant,
+  count: CountToken,
+): Promise<Response> {
+  let parameters: Parameters = {}
+  try {
+    parameters = await readParameters(http, call.sent)
+    const given = await grant({
+      parameters,
+      authorization: call.sent.headers.get('authorization'),
+      origin: call.sent.headers.get('origin'),
+      address: call.address,
+      count,
+    })
+    if (given.type === 'tokens') call.subject = given.userId
+    return answer(call, JSON.stringify(given), { headers: NO_STORE })
+  } catch (cause) {
+    const error = http.limits.failure(call, cause)
+    const refuse = REFUSALS.get(parameters['grant_type']) ?? refuseClient
+    return refuse(call, publicError(http, call, error))
+  }
 }
 
 const NO_STORE = { 'Cache-Control': 'no-store' }

@@ -57,7 +57,7 @@ describe('step 1 (protocol.md §2.1, §2.2)', () => {
     [{ email: 'alice@demo.local' }, 'INVALID_REQUEST'],
     [{ scopes: undefined }, 'INVALID_REQUEST'],
     [{ scopes: ['GLOBAL_READ'] }, 'INVALID_SCOPE'],
-    [{ scopes: ['CONNECT_CLIENT'] }, 'INVALID_SCOPE'],
+    [{ scopes: ['CONNECT_CLIENT', 'ACCESS_DB'] }, 'INVALID_SCOPE'],
     [{ intent: 'steal' }, 'INVALID_REQUEST'],
   ] as const)('refuses %p', async (changes, code) => {
     await using server = await setupOtp()

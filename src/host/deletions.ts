@@ -1,0 +1,73 @@
+import type { Clock } from '../clock'
+import { findDeletion, markForDeletion, unmarkForDeletion } from '../domain/database/deletion'
+import { HOUR } from '../domain/value/time'
+import { serverLog } from '../log/log'
+import type { Host } from './host'
+import type { Hosts } from './hosts'
+
+/** Databases that are marked for deletion, and their removal when their time has come. */
+export interface Deletions extends Disposable {
+  /** Marks the database. Returns when it will be removed, ms. */
+  mark(host: Host): Promise<number>
+  /** False when it was not marked. */
+  unmark(host: Host): Promise<boolean>
+  /** Removes the databases whose time has come. */
+  sweep(): Promise<void>
+}
+
+/** Looks once an hour. A server opens every database at its start, so that all marks are known. */
+export function createDeletions(hosts: Hosts, clock: Clock): Deletions {
+  const dueByName = new Map<string, number>()
+  const timer = setInterval(() => void sweep(), HOUR)
+  timer.unref()
+
+  hosts.watch({
+    opened(host) {
+      const read = async () => note(host.name, await host.database.read(findDeletion))
+      read().catch((error: unknown) => report(host.name, error))
+    },
+    disconnected() {},
+    removed: (name) => void dueByName.delete(name),
+  })
+
+  function note(name: string, due: number | undefined): void {
+    if (due === undefined) dueByName.delete(name)
+    else dueByName.set(name, due)
+  }
+
+  async function sweep(): Promise<void> {
+    for (const [name, due] of dueByName) {
+      if (due > clock.now()) continue
+      try {
+        const { database } = await hosts.open(name)
+        // A mark is forgotten only by a commit: the stored one counts.
+        const stored = await database.read(findDeletion)
+        note(name, stored)
+        if (stored === undefined || stored > clock.now()) continue
+        await hosts.remove(name)
+        serverLog.info('A database was removed 30 days after it was deleted', { database: name })
+      } catch (error) {
+        report(name, error)
+      }
+    }
+  }
+
+  return {
+    async mark(host) {
+      const due = await host.database.write((tx) => markForDeletion(tx, clock.now()))
+      note(host.name, due)
+      return due
+    },
+    async unmark(host) {
+      const wasMarked = await host.database.write(unmarkForDeletion)
+      note(host.name, undefined)
+      return wasMarked
+    },
+    sweep,
+    [Symbol.dispose]: () => clearInterval(timer),
+  }
+}
+
+function report(database: string, error: unknown): void {
+  serverLog.error('A deleted database could not be removed', { database, error })
+}

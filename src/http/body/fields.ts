@@ -1,0 +1,51 @@
+import { quoted, SatchelError } from '../../domain/value/error'
+import { isRecord } from '../../domain/value/value'
+import { answer } from '../answer'
+import type { Host } from '../../host/host'
+import type { Call } from '../call'
+import type { HttpContext } from '../context'
+
+/** A JSON object as it came. */
+export type Fields = Readonly<Record<string, unknown>>
+
+/** Answers a request whose body is a JSON object with the JSON that `work` makes of it. */
+export function answerFields(
+  http: HttpContext,
+  call: Call,
+  { scratch }: Host,
+  work: (body: Fields) => Promise<unknown>,
+): Promise<Response> {
+  return http.bodies.json(call, { scratch, maxBytes: MOST_BYTES }, async (body) =>
+    answer(call, JSON.stringify(await work(requireFields(body)))),
+  )
+}
+
+/** The largest body of a command, in bytes. */
+export const MOST_BYTES = 2 * 1024 * 1024
+
+/** Throws `UNPROCESSABLE`, like all below. */
+export function requireFields(body: unknown): Fields {
+  if (isRecord(body)) return body
+  throw new SatchelError('UNPROCESSABLE', 'The body must be a JSON object')
+}
+
+export function requireText(body: Fields, name: string): string {
+  const value = body[name]
+  if (typeof value === 'string' && value !== '') return value
+  throw expected(name, 'a non-empty string')
+}
+
+export function requireTexts(body: Fields, name: string): string[] {
+  const value = body[name]
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value
+  throw expected(name, 'an array of strings')
+}
+
+/** The public command line client sends flags as text. */
+export function isSet(flag: unknown): boolean {
+  return flag === true || flag === 'true'
+}
+
+export function expected(name: string, what: string): SatchelError {
+  return new SatchelError('UNPROCESSABLE', `${quoted(name)} must be ${what}`, { reason: name })
+}

@@ -1,0 +1,162 @@
+import { createGunzip } from 'node:zlib'
+import { Readable } from 'node:stream'
+import { type AnyElysia, Elysia } from 'elysia'
+import { requireStanding, requireWriter } from '../../domain/access/actor'
+import { exportBlobs } from '../../domain/transfer/archive-export'
+import { exportDatabase, exportStream, type Selection } from '../../domain/transfer/export'
+import { importFile } from '../../domain/transfer/import'
+import { SatchelError } from '../../domain/value/error'
+import type { Scope } from '../../domain/value/scope'
+import { answer } from '../answer'
+import { type Authorised, bearer } from '../bearer'
+import { declaredLength } from '../body/body'
+import { chunksOf, withTimeout } from '../body/chunks'
+import { pacedStream } from '../body/json-stream'
+import type { Call } from '../call'
+import type { HttpContext } from '../context'
+
+/** Imports and exports of the public command line client (protocol.md §9.4). */
+export function transferRoutes(http: HttpContext): AnyElysia {
+  const routes = new Elysia({ name: 'transfers' }).use(bearer(http))
+  for (const [path, operationId] of IMPORTS) {
+    routes.post(path, ({ call, host, actor }) => receive(http, { call, host, actor }), {
+      scopes: WRITE,
+      parse: 'none',
+      detail: { operationId },
+    })
+  }
+  return routes
+    .get(
+      '/:database/export/stream',
+      async ({ call, host, actor }) => {
+        await requireReader({ call, host, actor })
+        const selection = selectionOf(call)
+        const pieces = exportStream(host.database, selection)
+        return await send(http, { call, host, actor }, textOf(pieces), 'application/x-ndjson')
+      },
+      { scopes: READ, parse: 'none', detail: { operationId: 'exportLines' } },
+    )
+    .get(
+      '/:database/export',
+      async ({ call, host, actor }) => {
+        await requireReader({ call, host, actor })
+        const pieces = exportDatabase(host.database, 'json', selectionOf(call))
+        return await send(http, { call, host, actor }, textOf(pieces), 'application/json')
+      },
+      { scopes: READ, parse: 'none', detail: { operationId: 'exportDatabase' } },
+    )
+    .get(
+      '/:database/export/blobs',
+      async ({ call, host, actor }) => {
+        await requireReader({ call, host, actor })
+        const { blobs } = await host.database.read((tx) => tx.blobs.usage(null))
+        if (blobs === 0) return answer(call, null, { status: 204, type: null })
+        const ids = new URLSearchParams(call.query).get('blobIds')?.split(',')
+        const pieces = exportBlobs(host.transfer, host.clock.now(), selectionOf(call), ids)
+        return await send(http, { call, host, actor }, pieces, 'application/octet-stream')
+      },
+      { scopes: READ, parse: 'none', detail: { operationId: 'exportBlobs' } },
+    )
+}
+
+/** The bytes decide about the format: JSON, NDJSON or an archive. */
+const IMPORTS = [
+  ['/:database/import', 'importFile'],
+  ['/:database/import/stream', 'importLines'],
+  ['/:database/import/blobs', 'importBlobs'],
+] as const
+
+/** An import declares tables, as the schema does, and writes everywhere. */
+const WRITE: readonly Scope[] = ['MANAGE_DB', 'GLOBAL_WRITE']
+const READ: readonly Scope[] = ['ACCESS_DB', 'GLOBAL_READ']
+
+async function receive(http: HttpContext, { call, host, actor }: Authorised): Promise<Response> {
+  await host.database.read((tx) => requireWriter(tx, actor, host.clock.now()))
+  using held = await http.hosts.hold(host.name)
+  call.setIdleTimeout(0)
+  const imported = await importFile(held.host.transfer, host.clock, bytesOf(http, call), {
+    target: null,
+    isAtomic: false,
+    isDryRun: false,
+    limits: http.importLimits,
+    size: null,
+    progress: () => undefined,
+    signal: call.sent.signal,
+  })
+  return answer(call, JSON.stringify({ ok: true, ...imported }))
+}
+
+/** The body, unpacked. The disk bounds its size, as that of every import (promise 36). */
+function bytesOf(http: HttpContext, { sent }: Call): AsyncIterable<Uint8Array> {
+  const chunks = chunksOf(sent, declaredLength(sent), () => undefined)
+  const packed = withTimeout(chunks, http.blobs.timeout)
+  const encoding = sent.headers.get('content-encoding')
+  if (encoding === null || encoding === 'identity') return packed
+  if (encoding === 'gzip' || encoding === 'x-gzip') return unpack(packed)
+  throw new SatchelError(
+    'UNSUPPORTED_MEDIA_TYPE',
+    'An import is sent plain or with Content-Encoding: gzip',
+  )
+}
+
+async function* unpack(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const source = Readable.from(packed, { objectMode: false })
+  const unpacked = createGunzip()
+  source.on('error', (error) => unpacked.destroy(error))
+  try {
+    for await (const bytes of source.pipe(unpacked)) yield bytes as Uint8Array
+  } catch (error) {
+    if (error instanceof SatchelError) throw error
+    throw new SatchelError('INVALID_REQUEST', 'The body is not gzip, or ends too early')
+  } finally {
+    source.destroy()
+    unpacked.destroy()
+  }
+}
+
+async function requireReader({ host, actor }: Authorised): Promise<void> {
+  await host.database.read((tx) => requireStanding(tx, actor))
+}
+
+/** Streams a file. The database stays open until its end. */
+async function send(
+  http: HttpContext,
+  { call, host }: Authorised,
+  pieces: AsyncGenerator<Uint8Array>,
+  type: string,
+): Promise<Response> {
+  // The first piece is made before the answer begins, so that an unknown table gets its own status.
+  const first = await pieces.next()
+  const held = await http.hosts.hold(host.name)
+  let next: IteratorResult<Uint8Array> | undefined = first
+  const body = pacedStream(
+    async () => {
+      const { value, done } = next ?? (await pieces.next())
+      next = undefined
+      return done === true ? undefined : value
+    },
+    {
+      failed: (error) => http.failure(call.id, error),
+      room: {
+        resize: (bytes) => call.room.resize(bytes),
+        handOver: (cut) => call.room.handOver(cut),
+        accepted: (bytes) => call.room.accepted(bytes),
+        release(reason) {
+          call.room.release(reason)
+          held[Symbol.dispose]()
+          void pieces.return(undefined)
+        },
+      },
+    },
+  )
+  return answer(call, body, { type })
+}
+
+async function* textOf(pieces: AsyncIterable<{ readonly text: string }>) {
+  for await (const { text } of pieces) if (text !== '') yield Buffer.from(text)
+}
+
+function selectionOf({ query }: Call): Selection {
+  const parameters = new URLSearchParams(query)
+  return { realm: parameters.get('realmId'), table: parameters.get('table') }
+}
