@@ -1,16 +1,15 @@
-import { findStanding, PUBLIC_CLIENT } from '../domain/access/actor'
+import { PUBLIC_CLIENT } from '../domain/access/actor'
 import type { RealmRef } from '../domain/store/realms'
 import type { Commit, Database, ReadTx } from '../domain/store/store'
 import { realmSetHash } from '../domain/sync/realm-set'
-import { formatRevision } from '../domain/sync/revision'
-import { visibilityOf } from '../domain/sync/visible'
 import { SatchelError } from '../domain/value/error'
 import { DAY, HOUR, MINUTE, SECOND } from '../domain/value/time'
 import { nextTurn } from '../domain/value/turn'
 import { createAudience } from './audience'
+import { createDelivery, TELL_EVERY } from './delivery'
 import { createFeed } from './feed'
 import { type Caller, Session } from './session'
-import { BLIND, lostSome, noticesOf, type Sight, sightOf } from './sight'
+import { BLIND, type Sight } from './sight'
 
 /** What a client has after an answer to its request: the fields of that answer. */
 export interface Answered {
@@ -61,8 +60,6 @@ export interface HubContext {
 /** A turn of the event loop serves at most so many sockets, and takes about so many ms. */
 const TURN_SOCKETS = 256
 const TURN_MS = 8
-/** A client that did not come into step is told again after this time, ms. */
-const TELL_EVERY = MINUTE
 /** A client that hears nothing for this long gets the newest revision, before its own is forgotten. */
 const AGE = DAY
 
@@ -80,6 +77,12 @@ export function createHub(databaseId: string, context: HubContext): Hub {
   const due = new Set<Session>()
   const later = new Set<Session>()
   const feed = createFeed()
+  const { serve, mute } = createDelivery({
+    feed,
+    now,
+    listen,
+    isHeld: (session) => held.has(clientOf(session)),
+  })
   let stopHearing: () => void = () => undefined
   let isServing = false
   let quietUntil = 0
@@ -156,60 +159,6 @@ export function createHub(databaseId: string, context: HubContext): Hub {
     }
   }
 
-  /** Sends a session what it lacks up to `upTo`, if it waits for that. */
-  async function serve(tx: ReadTx, session: Session, upTo: number): Promise<void> {
-    if (session.isMuted || session.isFull) return
-    if (!(await stands(tx, session))) {
-      mute(session)
-      return
-    }
-    if (session.isStale) {
-      session.isStale = false
-      await look(tx, session)
-    }
-    const { base } = session
-    if (!session.isReady || base === undefined || held.has(clientOf(session))) return
-    const changes = await feed.changesFor(tx, session, upTo)
-    if (changes === undefined) {
-      await tellToPull(tx, session)
-      return
-    }
-    session.told = 0
-    if (changes !== '' || session.isAging) await sendChanges(tx, session, changes, upTo)
-  }
-
-  async function stands(tx: ReadTx, session: Session): Promise<boolean> {
-    const { caller } = session
-    const bond = caller?.actor.bond
-    if (caller === undefined || bond === undefined) return true
-    const standing = await findStanding(tx, bond.facts)
-    if (standing === undefined) return false
-    session.ends = Math.min(caller.ends, standing.ends - caller.lead)
-    return session.ends > now() && typeof standing.user?.deactivated !== 'number'
-  }
-
-  /** Learns what the user of the session sees, and listens to those realms. */
-  async function look(tx: ReadTx, session: Session): Promise<void> {
-    const { caller, identity, sight: before } = session
-    if (caller === undefined) return
-    const sight = sightOf(await visibilityOf(tx, caller.actor))
-    // One text in memory for both.
-    if (session.hash === sight.hash) session.hash = sight.hash
-    if (caller.actor.subject !== null) {
-      const client = await tx.syncClients.find(caller.actor.subject, identity)
-      session.tables = client === undefined ? session.tables : new Set(client.tables)
-    }
-    listen(session, sight)
-    session.sight = sight
-    if (before.hash === sight.hash) {
-      // The same id is another realm now: the client has to fetch it anew.
-      if (lostSome(before, sight)) session.isStuck = true
-      return
-    }
-    if (before !== BLIND && session.hash === before.hash) session.former = before
-    session.told = 0
-  }
-
   function listen(session: Session, sight: Sight): void {
     if (!sessions.has(session)) return
     const { realms, invited } = session.sight
@@ -218,45 +167,6 @@ export function createHub(databaseId: string, context: HubContext): Hub {
       if (!wanted.delete(realm)) byRealm.remove(realm, session)
     }
     for (const realm of wanted) byRealm.add(realm, session)
-  }
-
-  async function sendChanges(
-    tx: ReadTx,
-    session: Session,
-    changes: string,
-    upTo: number,
-  ): Promise<void> {
-    const { base, isNamed } = session
-    const run = (await tx.runs.list()).at(-1)
-    if (base === undefined || run === undefined) return
-    const head = JSON.stringify({
-      type: 'changes',
-      baseRev: base.text,
-      realmSetHash: session.hash,
-      newRev: formatRevision(run, upTo),
-    })
-    session.isReady = !session.send(`${head.slice(0, -1)},"changes":[${changes}]}`)
-    session.sentFrom = isNamed ? base.text : undefined
-    session.isAging = false
-  }
-
-  /** Has the client pull: it is out of step with its realms, or lacks more than a message may have. */
-  async function tellToPull(tx: ReadTx, session: Session): Promise<void> {
-    if (session.told !== 0 && now() - session.told < TELL_EVERY) return
-    const { former, sight } = session
-    const isFormer = session.hash === former?.hash && session.hash !== sight.hash
-    const notices = isFormer ? await noticesOf(tx, former, sight) : undefined
-    session.told = now()
-    session.former = undefined
-    const texts = notices ?? [realmsChanged(sight.hash)]
-    session.isReady = !texts.every((text) => session.send(text))
-  }
-
-  function mute(session: Session, reason?: string): void {
-    if (reason === undefined) session.expire()
-    else session.fail(reason)
-    listen(session, BLIND)
-    session.sight = BLIND
   }
 
   function answering(identity: string, subject: string | null): Answering {
@@ -376,8 +286,4 @@ function clientOf({ identity, caller }: Session): string {
 function subjectsOf({ caller }: Session): readonly string[] {
   const { subject = null, email = null } = caller?.actor ?? {}
   return [...new Set([subject, email])].filter((name) => name !== null)
-}
-
-function realmsChanged(realmsHash: string): string {
-  return JSON.stringify({ type: 'realms-changed', realmsHash })
 }

@@ -1,0 +1,129 @@
+import { findStanding } from '../domain/access/actor'
+import type { ReadTx } from '../domain/store/store'
+import { formatRevision } from '../domain/sync/revision'
+import { visibilityOf } from '../domain/sync/visible'
+import { MINUTE } from '../domain/value/time'
+import type { Feed } from './feed'
+import type { Session } from './session'
+import { BLIND, lostSome, noticesOf, type Sight, sightOf } from './sight'
+
+/** What one session gets, and when (protocol.md §5.4). */
+export interface Delivery {
+  /** Sends a session what it lacks up to `upTo`, the revision of `tx`, if it waits for that. */
+  serve(tx: ReadTx, session: Session, upTo: number): Promise<void>
+  /** Sends nothing more but why: the token has ended, or the reason that is given. */
+  mute(session: Session, reason?: string): void
+}
+
+export interface DeliveryParts {
+  readonly feed: Feed
+  /** ms; never goes back. */
+  now(): number
+  /** From now on the session hears of changes in these realms. */
+  listen(session: Session, sight: Sight): void
+  /** True while a request of its client is being answered. */
+  isHeld(session: Session): boolean
+}
+
+/** A client that did not come into step is told again after this time, ms. */
+export const TELL_EVERY = MINUTE
+
+export function createDelivery({ feed, now, listen, isHeld }: DeliveryParts): Delivery {
+  async function serve(tx: ReadTx, session: Session, upTo: number): Promise<void> {
+    if (session.isMuted || session.isFull) return
+    if (!(await stands(tx, session))) {
+      mute(session)
+      return
+    }
+    if (session.isStale) {
+      session.isStale = false
+      await look(tx, session)
+    }
+    const { base } = session
+    if (!session.isReady || base === undefined || isHeld(session)) return
+    const changes = await feed.changesFor(tx, session, upTo)
+    if (changes === undefined) {
+      await tellToPull(tx, session)
+      return
+    }
+    session.told = 0
+    if (changes !== '' || session.isAging) await sendChanges(tx, session, changes, upTo)
+  }
+
+  async function stands(tx: ReadTx, session: Session): Promise<boolean> {
+    const { caller } = session
+    const bond = caller?.actor.bond
+    if (caller === undefined || bond === undefined) return true
+    const standing = await findStanding(tx, bond.facts)
+    if (standing === undefined) return false
+    session.ends = Math.min(caller.ends, standing.ends - caller.lead)
+    return session.ends > now() && typeof standing.user?.deactivated !== 'number'
+  }
+
+  /** Learns what the user of the session sees, and listens to those realms. */
+  async function look(tx: ReadTx, session: Session): Promise<void> {
+    const { caller, identity, sight: before } = session
+    if (caller === undefined) return
+    const sight = sightOf(await visibilityOf(tx, caller.actor))
+    // One text in memory for both.
+    if (session.hash === sight.hash) session.hash = sight.hash
+    if (caller.actor.subject !== null) {
+      const client = await tx.syncClients.find(caller.actor.subject, identity)
+      session.tables = client === undefined ? session.tables : new Set(client.tables)
+    }
+    listen(session, sight)
+    session.sight = sight
+    if (before.hash === sight.hash) {
+      // The same id is another realm now: the client has to fetch it anew.
+      if (lostSome(before, sight)) session.isStuck = true
+      return
+    }
+    if (before !== BLIND && session.hash === before.hash) session.former = before
+    session.told = 0
+  }
+
+  async function sendChanges(
+    tx: ReadTx,
+    session: Session,
+    changes: string,
+    upTo: number,
+  ): Promise<void> {
+    const { base, isNamed } = session
+    const run = (await tx.runs.list()).at(-1)
+    if (base === undefined || run === undefined) return
+    const head = JSON.stringify({
+      type: 'changes',
+      baseRev: base.text,
+      realmSetHash: session.hash,
+      newRev: formatRevision(run, upTo),
+    })
+    session.isReady = !session.send(`${head.slice(0, -1)},"changes":[${changes}]}`)
+    session.sentFrom = isNamed ? base.text : undefined
+    session.isAging = false
+  }
+
+  /** Has the client pull: it is out of step with its realms, or lacks more than a message may have. */
+  async function tellToPull(tx: ReadTx, session: Session): Promise<void> {
+    if (session.told !== 0 && now() - session.told < TELL_EVERY) return
+    const { former, sight } = session
+    const isFormer = session.hash === former?.hash && session.hash !== sight.hash
+    const notices = isFormer ? await noticesOf(tx, former, sight) : undefined
+    session.told = now()
+    session.former = undefined
+    const texts = notices ?? [realmsChanged(sight.hash)]
+    session.isReady = !texts.every((text) => session.send(text))
+  }
+
+  function mute(session: Session, reason?: string): void {
+    if (reason === undefined) session.expire()
+    else session.fail(reason)
+    listen(session, BLIND)
+    session.sight = BLIND
+  }
+
+  return { serve, mute }
+}
+
+function realmsChanged(realmsHash: string): string {
+  return JSON.stringify({ type: 'realms-changed', realmsHash })
+}
