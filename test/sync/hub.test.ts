@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { startJob } from '../../src/domain/job/job'
 import { requireTable } from '../../src/domain/object/tables'
+import { realmSetHash } from '../../src/domain/sync/realm-set'
 import { administrator, as } from '../access/setup'
 import { DAY, HOUR, MINUTE } from '../auth/setup'
 import { byHand } from '../sqlite/by-hand'
@@ -254,6 +255,39 @@ describe('a client', () => {
     const { baseRev, changes } = await socket.next()
     expect(baseRev).toBe(serverRevision)
     expect(changes?.[0]?.muts).toMatchObject([{ keys: ['later'] }])
+  })
+
+  test('whose answer lists a realm that was lost meanwhile, or leaves one out, pulls again', async () => {
+    await using scene = await setupHub()
+    const root = administrator(scene.database)
+    await root.put('realms', { realmId: 'rlmA', owner: ALICE.id })
+    await root.put('members', { id: 'm', realmId: 'rlmA', userId: BOB.id })
+    const socket = scene.connect(BOB)
+    const state = await scene.pulled(BOB)
+    socket.ready(state)
+    await settled()
+    const answer = async (given: typeof state) => {
+      using answering = scene.hub.answering('one', BOB.id)
+      await settled()
+      const { rev: serverRevision, revision, realms, inviteRealms } = given
+      const tables = new Set(['todoItems'])
+      answering.answered({ serverRevision, revision, realms, inviteRealms, tables })
+      return realmSetHash(realms, inviteRealms)
+    }
+    await root.remove('members', 'm')
+    expect(await socket.next()).toEqual({ type: 'realm-removed', realm: 'rlmA' })
+    // The answer was read before the loss.
+    const hash = await answer(state)
+    socket.ready({ rev: state.rev, realmSetHash: hash })
+    expect((await socket.next()).type).toBe('realms-changed')
+    // The revision of the client was too old: it fetches its own realm anew.
+    const now = await scene.pulled(BOB)
+    const without = { ...now, realms: now.realms.filter((realm) => realm !== BOB.id) }
+    socket.ready({ rev: now.rev, realmSetHash: await answer(without) })
+    expect((await socket.next()).type).toBe('realms-changed')
+    socket.ready({ rev: now.rev, realmSetHash: await answer(now) })
+    await settled()
+    expect(socket.messages).toHaveLength(3)
   })
 
   test('hears everything again when its request failed', async () => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
+import { connect } from 'node:net'
 import { operationsOf, type Answer as SyncAnswer } from '../../domain/sync/setup'
-import { type Answer, ALICE, type Caller, setupData } from '../setup'
+import { type Answer, ALICE, BOB, type Caller, type DataServer, setupData } from '../setup'
 
 const MARKED = { markedForSync: true, initiallySynced: true }
 const REQUEST = { v: 3, clientIdentity: 'device', schema: { plain: MARKED }, baseRevs: [] }
@@ -70,6 +71,68 @@ test('an object that is nested too deeply costs its transaction alone', async ()
   expect(operationsOf(answer.body as SyncAnswer)).toEqual(['delete plain deep'])
   expect((await alice.get('/my/plain/flat')).status).toBe(200)
 })
+
+test('eight answers are streamed at a time, and cut short when they fail', async () => {
+  await using server = await setupData()
+  const alice = await server.as(ALICE)
+  const text = 'x'.repeat(100_000)
+  for (let batch = 0; batch < 4; batch += 1) {
+    const values = rows(50, { text }).map((row) => ({ ...row, id: `${row.id}-${batch}` }))
+    await alice.post('/my/plain', values)
+  }
+  await using stalled = new AsyncDisposableStack()
+  const answers = Array.from({ length: 8 }, () => stalled.use(beginReading(server, alice)))
+  for (const { begun } of answers) await begun
+  let isServed = false
+  const waiting = sync(alice, []).then((answer) => {
+    isServed = true
+    return answer
+  })
+  const bob = await server.as(BOB)
+  expect(await sync(bob, [])).toMatchObject({ status: 200 })
+  expect(isServed).toBe(false)
+  answers[0]?.stop()
+  expect((await waiting).text).toEndWith('"}')
+  // The others are not read further: their user is deactivated in the middle of the answer.
+  await server.root.post('/users', { userId: ALICE, deactivated: true })
+  const cut = await answers[1]?.rest()
+  expect(cut).toContain('"changes":[{"table":"plain"')
+  expect(cut).not.toContain('"serverRevision"')
+  expect(cut).not.toEndWith('0\r\n\r\n')
+})
+
+/** A first sync whose answer is not read beyond its beginning. */
+function beginReading({ url }: DataServer, { token }: Caller) {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  const chunks: Buffer[] = []
+  socket.on('data', (bytes: Buffer) => chunks.push(bytes))
+  socket.on('error', () => undefined)
+  const closed = new Promise((resolve) => socket.once('close', resolve))
+  const body = JSON.stringify(REQUEST)
+  const head = ['POST /main/sync HTTP/1.1', 'Host: x', `Authorization: Bearer ${token}`]
+  const type = ['Content-Type: application/json', `Content-Length: ${body.length}`]
+  socket.write(`${[...head, ...type].join('\r\n')}\r\n\r\n${body}`)
+  return {
+    begun: new Promise<void>((resolve) =>
+      socket.once('data', () => {
+        socket.pause()
+        resolve()
+      }),
+    ),
+    stop: () => void socket.destroy(),
+    /** Reads on until the server closes the connection. */
+    async rest(): Promise<string> {
+      socket.resume()
+      await closed
+      return Buffer.concat(chunks).toString()
+    },
+    async [Symbol.asyncDispose]() {
+      socket.destroy()
+      await closed
+    },
+  }
+}
 
 test('many clients with large first syncs are all served', async () => {
   await using server = await setupData()

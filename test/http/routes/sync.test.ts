@@ -82,7 +82,7 @@ describe('POST /sync', () => {
     expect((await alice.post('/my/diary', { day: 'Monday' })).status).toBe(200)
   })
 
-  test('streams many rows, and cuts the answer short when it fails', async () => {
+  test('streams many rows', async () => {
     await using server = await setupData()
     const alice = await server.as(ALICE)
     const text = 'x'.repeat(2_000)
