@@ -21,6 +21,8 @@ export interface Options {
   readonly against: string | undefined
   /** Leave out all but the races. */
   readonly isRacesOnly: boolean
+  /** Measure what takes minutes too. */
+  readonly isLong: boolean
 }
 
 export const usage = `bun run bench [options]
@@ -36,6 +38,8 @@ export const usage = `bun run bench [options]
                    of its own; uploads and downloads of more than 256 MiB a round only by name.
                    All races with --rounds 11 --seconds 1 take about half an hour
   --races          leave out all but the races
+  --long           sync: also first syncs of up to 1,000,000 rows, 10,000 sockets, the add-on's own
+                   way, and pouchdb-server beside it, which is fetched for that
   --json FILE      where the results are written (dist/bench.json)
   --list           print the names of the workloads
   --help
@@ -62,6 +66,7 @@ export function parseOptions(
       satchel: { type: 'string', default: 'dist/satchel' },
       against: { type: 'string' },
       races: { type: 'boolean', default: false },
+      long: { type: 'boolean', default: false },
       json: { type: 'string', default: 'dist/bench.json' },
       list: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
@@ -81,6 +86,7 @@ export function parseOptions(
     satchel: values.satchel,
     against: values.against,
     isRacesOnly: values.races,
+    isLong: values.long,
     json: values.json,
     isList: values.list,
     isHelp: values.help,

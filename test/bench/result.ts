@@ -5,7 +5,7 @@ export interface Bar {
   readonly limit: 'at least' | 'at most'
   readonly bar: number
   readonly goal?: number
-  readonly unit: '×' | 'ms' | 'MB' | 'units'
+  readonly unit: '×' | 's' | 'ms' | 'KB' | 'MB' | 'units'
 }
 
 /** One figure of the benchmark, measured once per round. */
@@ -51,7 +51,7 @@ export function ratio(bar: number, goal: number): Bar {
   return { limit: 'at least', bar, goal, unit: '×' }
 }
 
-export function atMost(bar: number, goal: number, unit: 'ms' | 'MB'): Bar {
+export function atMost(bar: number, goal: number, unit: 's' | 'ms' | 'KB' | 'MB'): Bar {
   return { limit: 'at most', bar, goal, unit }
 }
 

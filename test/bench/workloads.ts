@@ -20,7 +20,7 @@ import {
   tokens,
 } from './requests'
 import { ratio } from './result'
-import { liveSync } from './sync'
+import { liveSync } from './sync/workload'
 import { listerItems, pageItems, writerRealms } from './rows'
 
 const threeIndexes = ['country', 'rank', 'title']

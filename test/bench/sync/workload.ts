@@ -1,23 +1,39 @@
-import { realmSetHash } from '../../src/domain/sync/realm-set'
-import type { Bench, Workload } from './bench'
-import { download } from './download'
-import { openEmptySatchel } from './fixture'
-import { atMost, type Figure, ratio } from './result'
-import { batchTexts, itemText, members, writerRealms } from './rows'
-import type { Satchel } from './satchel'
-import { median, percentile } from './statistics'
+import type { Bench, Workload } from '../bench'
+import { download } from '../download'
+import { openEmptySatchel } from '../fixture'
+import { atMost, type Figure, ratio } from '../result'
+import { batchTexts, itemText, members, writerRealms } from '../rows'
+import type { Satchel } from '../satchel'
+import { peakMegabytes, residentMegabytes, resetPeak } from '../server-process'
+import { median, percentile } from '../statistics'
+import { measureAddon } from './addon'
+import { openClient, type Person } from './client'
+import { measureCrowd } from './crowd'
+import { reportPouchdb } from './pouchdb'
+import { measureRealms } from './realms'
 
 /** Live sync (protocol.md §4, §5): pushes against posts, writes until others see them, first syncs. */
 export const liveSync: Workload = {
   name: 'sync',
   async run(bench) {
     if (bench.options.isFloorOnly) return []
-    return [
+    const figures = [
       await measurePushes(bench),
       await measureSeen(bench, 1, atMost(60, 30, 'ms')),
       await measureSeen(bench, 100, atMost(60, 30, 'ms')),
-      await measureFirstSyncs(bench),
+      await measureSeen(bench, 1_000, atMost(250, 150, 'ms')),
+      await measureRealms(bench),
+      ...(await measureFirstSyncs(bench, 10_000)),
     ]
+    if (!bench.options.isLong) return figures
+    figures.push(
+      ...(await measureFirstSyncs(bench, 100_000)),
+      ...(await measureFirstSyncs(bench, 1_000_000)),
+      ...(await measureCrowd(bench)),
+      await measureAddon(bench),
+    )
+    await reportPouchdb(bench)
+    return figures
   },
 }
 
@@ -26,95 +42,10 @@ const { userId } = members.writer
 /** Writes of one round whose way to the sockets is timed, and the pause after each, ms. */
 const WRITES = 20
 const PAUSE = 50
-const FIRST_ROWS = 10_000
-
-interface Answer {
-  readonly dbId: string
-  readonly serverRevision: string
-  readonly realms: readonly string[]
-  readonly inviteRealms: readonly string[]
-}
-
-/** A client of the writer, who is in 50 realms, that declares ten tables. */
-async function openClient(satchel: Satchel, identity: string) {
-  const token = await satchel.issueToken('writer')
-  const authorization = `Bearer ${token}`
-  const marked = { markedForSync: true, initiallySynced: true }
-  const tables = ['items', 'realms', 'members', 'roles', 'a', 'b', 'c', 'd', 'e', 'f']
-  const schema = Object.fromEntries(tables.map((table) => [table, marked]))
-  let last: Answer | undefined
-  let rev = 0
-
-  async function request(changes: readonly object[]): Promise<Response> {
-    const { dbId: dbID, ...lastPull } = last ?? {}
-    const serverRev = last?.serverRevision
-    const baseRevs = tables.map((tableName) => ({ tableName, clientRev: rev, serverRev }))
-    const fields = { v: 3, dbID, clientIdentity: identity, schema, baseRevs, changes, y: [] }
-    const body = JSON.stringify(last === undefined ? fields : { ...fields, lastPull })
-    const headers = { authorization, 'content-type': 'application/tson' }
-    const response = await fetch(`${satchel.url}/sync`, { method: 'POST', headers, body })
-    if (!response.ok) throw new Error(`POST /sync: ${response.status} ${await response.text()}`)
-    return response
-  }
-
-  async function sync(changes: readonly object[]): Promise<Answer> {
-    const answer = (await (await request(changes)).json()) as Answer
-    const { dbId, serverRevision, realms, inviteRealms } = answer
-    last = { dbId, serverRevision, realms, inviteRealms }
-    return answer
-  }
-
-  return {
-    token,
-    sync,
-    /** A first sync whose answer is dropped, as that of a list. */
-    async pull(): Promise<void> {
-      await (await request([])).arrayBuffer()
-    },
-    async push(text: string): Promise<void> {
-      rev += 1
-      const value = JSON.parse(text) as { readonly id: string }
-      const facts = { txid: `${identity}-${rev}`, ts: Date.now(), opNo: 1, rev, userId }
-      const mut = { type: 'insert', keys: [value.id], values: [value], ...facts }
-      await sync([{ table: 'items', muts: [mut] }])
-    },
-    async post(text: string): Promise<void> {
-      const headers = { authorization, 'content-type': 'application/json' }
-      const response = await fetch(`${satchel.url}/my/items`, {
-        method: 'POST',
-        headers,
-        body: text,
-      })
-      if (!response.ok) throw new Error(`POST /my/items: ${response.status}`)
-      await response.arrayBuffer()
-    },
-    /** Opens a socket that answers each message; `heard` is told of each `changes`. */
-    async listen(heard: () => void): Promise<WebSocket> {
-      const { serverRevision: first, realms, inviteRealms } = last ?? (await sync([]))
-      const hash = realmSetHash(realms, inviteRealms)
-      const query = new URLSearchParams({ v: '3', rev: first, clientId: identity, token })
-      const socket = new WebSocket(`${satchel.url.replace('http', 'ws')}/changes?${String(query)}`)
-      const ready = (rev: string) =>
-        socket.send(JSON.stringify({ type: 'ready', rev, realmSetHash: hash }))
-      socket.addEventListener('message', ({ data }) => {
-        const message = JSON.parse(String(data)) as { type: string; newRev?: string }
-        if (message.type !== 'changes') return
-        heard()
-        ready(message.newRev ?? '')
-      })
-      await new Promise((resolve, reject) => {
-        socket.addEventListener('open', resolve)
-        socket.addEventListener('error', reject)
-      })
-      ready(first)
-      return socket
-    },
-  }
-}
 
 async function measurePushes(bench: Bench): Promise<Figure> {
   await using satchel = await openEmptySatchel(bench)
-  const client = await openClient(satchel, 'pusher')
+  const client = openClient(satchel.url, await writerOf(satchel), 'pusher')
   await client.sync([])
   const values: number[] = []
   for (let round = 0; round < bench.options.rounds; round += 1) {
@@ -144,13 +75,14 @@ async function ratePerSecond(
 
 async function measureSeen(bench: Bench, clients: number, bar: Figure['bar']): Promise<Figure> {
   await using satchel = await openEmptySatchel(bench)
-  const writer = await openClient(satchel, 'writer')
+  const person = await writerOf(satchel)
+  const writer = openClient(satchel.url, person, 'writer')
   await writer.sync([])
   let sent = 0
   let delays: number[] = []
   const sockets: WebSocket[] = []
   for (let number = 0; number < clients; number += 1) {
-    const client = await openClient(satchel, `listener${number}`)
+    const client = openClient(satchel.url, person, `listener${number}`)
     sockets.push(await client.listen(() => delays.push(performance.now() - sent)))
   }
   const values: number[] = []
@@ -180,28 +112,51 @@ async function until(isDone: () => boolean): Promise<void> {
   }
 }
 
-async function measureFirstSyncs(bench: Bench): Promise<Figure> {
+/** The time of first syncs against that of lists of the same rows, and the memory that they take. */
+async function measureFirstSyncs(bench: Bench, rows: number): Promise<Figure[]> {
   await using satchel = await openEmptySatchel(bench)
-  for (let batch = 0; batch < FIRST_ROWS / 1_000; batch += 1) {
+  for (let batch = 0; batch < rows / 1_000; batch += 1) {
     const texts = batchTexts(1_000, [realm], String(batch).padStart(12, '0'))
     await satchel.send('POST', '/all/items', `[${texts.join(',')}]`)
   }
   const token = await satchel.issueToken('client')
-  await (await openClient(satchel, 'warm')).pull()
-  const values: number[] = []
+  const person = await writerOf(satchel)
+  await openClient(satchel.url, person, 'warm').pull()
+  const ratios: number[] = []
+  const growths: number[] = []
   for (let round = 0; round < bench.options.rounds; round += 1) {
     const list = await download(`${satchel.url}/all/items`, token)
-    const client = await openClient(satchel, `first${round}`)
+    const client = openClient(satchel.url, person, `first${round}`)
+    const before = await residentMegabytes(satchel.pid)
+    await resetPeak(satchel.pid)
     const begin = performance.now()
     await client.pull()
     const took = performance.now() - begin
-    values.push(list.whole / took)
+    growths.push((await peakMegabytes(satchel.pid)) - before)
+    ratios.push(list.whole / took)
     bench.say(
       `  round ${round + 1}: sync ${Math.round(took)} ms, list ${Math.round(list.whole)} ms`,
     )
   }
-  const title = 'First POST /sync of 10,000 rows against GET /all/<t>'
-  return { title, bar: ratio(0.35, 0.5), values, value: median(values) }
+  const what = `First POST /sync of ${rows.toLocaleString('en')} rows`
+  return [
+    {
+      title: `${what} against GET /all/<t>`,
+      bar: ratio(0.35, 0.5),
+      values: ratios,
+      value: median(ratios),
+    },
+    {
+      title: `${what}: RSS growth`,
+      bar: atMost(128, 64, 'MB'),
+      values: growths,
+      value: Math.max(...growths),
+    },
+  ]
+}
+
+async function writerOf(satchel: Satchel): Promise<Person> {
+  return { userId, token: await satchel.issueToken('writer') }
 }
 
 /** An object of the writer's with a key of its own. */
