@@ -10,19 +10,19 @@ import { BLIND, lostSome, noticesOf, type Sight, sightOf } from './sight'
 /** What one session gets, and when (protocol.md §5.4). */
 export interface Delivery {
   /** Sends a session what it lacks up to `upTo`, the revision of `tx`, if it waits for that. */
-  serve(tx: ReadTx, session: Session, upTo: number): Promise<void>
+  readonly serve: (tx: ReadTx, session: Session, upTo: number) => Promise<void>
   /** Sends nothing more but why: the token has ended, or the reason that is given. */
-  mute(session: Session, reason?: string): void
+  readonly mute: (session: Session, reason?: string) => void
 }
 
 export interface DeliveryParts {
   readonly feed: Feed
   /** ms; never goes back. */
-  now(): number
+  readonly now: () => number
   /** From now on the session hears of changes in these realms. */
-  listen(session: Session, sight: Sight): void
+  readonly listen: (session: Session, sight: Sight) => void
   /** True while a request of its client is being answered. */
-  isHeld(session: Session): boolean
+  readonly isHeld: (session: Session) => boolean
 }
 
 /** A client that did not come into step is told again after this time, ms. */

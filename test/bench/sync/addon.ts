@@ -51,7 +51,7 @@ async function openDevice(databaseUrl: string): Promise<Application> {
 /** Runs in the application: the time at which it has an object. */
 async function waitFor(db: Parameters<Parameters<Application['run']>[0]>[0], id: string) {
   const { liveQuery } = db.constructor as unknown as {
-    liveQuery(query: () => Promise<unknown>): {
+    readonly liveQuery: (query: () => Promise<unknown>) => {
       subscribe(heard: (row: unknown) => void): { unsubscribe(): void }
     }
   }
