@@ -31,11 +31,16 @@ async function growth(work: (look: () => void) => Promise<void>): Promise<number
   return (most - before) / MEGABYTE
 }
 
-test('170,000 real places come in from an array without keys, while others write on', async () => {
+/** Of 171,075, which `test/binary/cities.test.ts` imports. */
+const COUNT = 20_000
+
+test('real places come in from an array without keys, while others write on', async () => {
   await using base = await setupDatabase()
   const { database, clock } = base
   await base.import('{"schema":{"cities":"@id, country","other":"id"}}')
-  const source = Bun.file(CITIES)
+  const places = ((await Bun.file(CITIES).json()) as { country: string }[]).slice(-COUNT)
+  const [{ country } = { country: '' }] = places
+  const source = new Blob([JSON.stringify(places)])
   let isDone = false
   const others = (async () => {
     let n = 0
@@ -62,9 +67,9 @@ test('170,000 real places come in from an array without keys, while others write
     ...IMPORT_OPTIONS,
     target,
   })
-  expect(result).toEqual({ objects: 171_075, deleted: 0, demoUsers: 0, blobs: 0, tables: 0 })
+  expect(result).toEqual({ objects: COUNT, deleted: 0, demoUsers: 0, blobs: 0, tables: 0 })
   isDone = true
-  expect(await others).toBeGreaterThan(50)
+  expect(await others).toBeGreaterThan(10)
 
   const found: unknown[] = []
   const list = await listObjects(
@@ -72,13 +77,12 @@ test('170,000 real places come in from an array without keys, while others write
     ANONYMOUS,
     'public',
     'cities',
-    parseFilters('country=SE'),
+    parseFilters(`country=${country}`),
   )
   for (let next: typeof list | undefined = list; next !== undefined; next = await next.more?.()) {
     found.push(...(JSON.parse(`[${next.texts.join()}]`) as unknown[]))
   }
-  const places = (await source.json()) as { country: string }[]
-  expect(found).toHaveLength(places.filter(({ country }) => country === 'SE').length)
+  expect(found).toHaveLength(places.filter((place) => place.country === country).length)
   let objects = 0
   let bytes = 0
   const selection = { realm: null, table: 'cities' }
@@ -86,7 +90,7 @@ test('170,000 real places come in from an array without keys, while others write
     objects += piece.values.length
     bytes += piece.text.length
   }
-  expect(objects).toBe(171_075)
+  expect(objects).toBe(COUNT)
   expect(bytes).toBeGreaterThan(source.size)
 }, 60_000)
 
