@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { connect, type Socket } from 'node:net'
+import process from 'node:process'
 import { ALICE } from '../http/setup'
 import { shortestTime } from '../timing'
 import { type Executable, setupExecutable } from './setup'
@@ -11,7 +12,8 @@ import { type Executable, setupExecutable } from './setup'
 
 const MIB = 1024 * 1024
 const LARGEST = 16 * MIB
-const MANY = 100
+/** In the lab as many as the promise names; 40 bodies of maximal size are more than the ceiling too. */
+const MANY = process.env['SATCHEL_RUNS'] === undefined ? 40 : 100
 const CEILING = 512
 
 const PART = 256 * 1024
@@ -109,9 +111,9 @@ async function ceilingOf<T>(executable: Executable, work: () => Promise<T>): Pro
 describe('promise 35: posts of maximal size', () => {
   // Begun side by side, and so far apart that some are stored while others come.
   test.each([
-    ['100 at once', LENGTH, MANY, 0, 0],
-    ['100 at once, in chunks,', CHUNKED, MANY, PART, 0],
-    ['100 one after the other, in chunks,', CHUNKED, MANY, PART, 5],
+    [`${MANY} at once`, LENGTH, MANY, 0, 0],
+    [`${MANY} at once, in chunks,`, CHUNKED, MANY, PART, 0],
+    [`${MANY} one after the other, in chunks,`, CHUNKED, MANY, PART, 5],
     ['4 in tiny chunks', CHUNKED, 4, 16, 0],
   ])(
     '%s stay below 512 MB: those that there is room for are stored',
@@ -139,7 +141,7 @@ describe('promise 35: posts of maximal size', () => {
     60_000,
   )
 
-  test('100 that are small and full of values stay below it too', async () => {
+  test('many that are small and full of values stay below it too', async () => {
     await using executable = await setupExecutable()
     const { token } = await executable.as(ALICE)
     const values = Array.from({ length: MIB / 3 - 10 }, () => '[]')
@@ -150,10 +152,10 @@ describe('promise 35: posts of maximal size', () => {
         Array.from({ length: MANY }, () => post(executable, partsOf(body, PART), { token, form })),
       ),
     )
-    expect(posts.filter(({ status }) => status === 200).length).toBeGreaterThan(20)
+    expect(posts.filter(({ status }) => status === 200).length).toBeGreaterThan(MANY / 5)
   }, 180_000)
 
-  test('100 anonymous ones are answered before their body is read', async () => {
+  test('many anonymous ones are answered before their body is read', async () => {
     await using executable = await setupExecutable()
     const parts = largestBody()
     const calm = executable.memory().now
@@ -205,7 +207,7 @@ async function pour(socket: Socket, parts: readonly Buffer[], mayGoOn: () => boo
 }
 
 describe('promise 35: readers who take nothing', () => {
-  test('100 of a list of 50 MB stay below 512 MB and delay no other caller', async () => {
+  test('many of a list of 50 MB stay below 512 MB and delay no other caller', async () => {
     await using executable = await setupExecutable()
     const root = await executable.root()
     const text = 'x'.repeat(5_000)
@@ -262,7 +264,7 @@ describe('promise 35: large answers that nobody takes', () => {
     ['pages of 16 MB', '/public/plain?$limit=1000'],
     ['the same object of 16 MB', '/public/items/large'],
   ])(
-    '100 anonymous readers of %s stay below 512 MB, and others are served',
+    'many anonymous readers of %s stay below 512 MB, and others are served',
     async (_, path) => {
       await using executable = await setupExecutable()
       const root = await executable.root()
