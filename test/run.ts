@@ -1,4 +1,6 @@
-import { availableParallelism } from 'node:os'
+import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
 import process from 'node:process'
 
 /**
@@ -8,6 +10,10 @@ import process from 'node:process'
 
 /** How long each file took, so that the longest begin first; `bun run test --update-timings` measures anew. */
 const TIMINGS = 'test/timings.json'
+
+const GIB = 2 ** 30
+/** The files of all tests at one time are much smaller. */
+const ROOM = 8 * GIB
 
 async function main(): Promise<number> {
   await step('build')
@@ -49,11 +55,29 @@ async function testAll(): Promise<number> {
   // Many tests wait for others: one worker more than there are cores keeps all cores busy.
   const workers = availableParallelism() + 1
   const options = ['--timeout', '60000', '--no-isolate', `--parallel=${workers}`]
+  const folder = mkdtempSync(join(roomyFolder(), 'satchel-run-'))
+  const remove = () => rmSync(folder, { recursive: true, force: true })
+  process.on('exit', remove)
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => process.exit(1))
+  }
   const child = Bun.spawn(
     [process.execPath, 'test', ...options, `--timings=${TIMINGS}`, ...process.argv.slice(2)],
-    { stdio: ['ignore', 'inherit', 'inherit'] },
+    { env: { ...process.env, TMPDIR: folder }, stdio: ['ignore', 'inherit', 'inherit'] },
   )
   return await child.exited
+}
+
+/** In memory where there is plenty: thousands of small databases would wait for the disk. */
+function roomyFolder(): string {
+  const memory = '/dev/shm'
+  try {
+    const { bavail, bsize } = statfsSync(memory)
+    const isRoomy = bavail * bsize > ROOM && process.availableMemory() > 2 * ROOM
+    return isRoomy ? memory : tmpdir()
+  } catch {
+    return tmpdir()
+  }
 }
 
 process.exitCode = await main()

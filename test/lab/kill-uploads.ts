@@ -72,7 +72,8 @@ export async function killUploads(
           uploads,
         ),
       )
-      await killDuring(executable, uploaders, random.between(10, 400))
+      const hasBegun = () => uploads.some(({ isAcknowledged }) => isAcknowledged)
+      await killDuring(executable, uploaders, random.between(0, 200), hasBegun)
       disaster?.strike()
       executable = await startExecutable(folder.path, options)
       const tell = (problem: string) => void problems.push(`round ${round}: ${problem}`)

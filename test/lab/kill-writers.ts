@@ -1,4 +1,5 @@
 import { temporaryFolder } from '../setup'
+import { until } from '../timing'
 import { type Executable, startExecutable } from '../promises/setup'
 import { createHistory } from './history'
 import { integrityOf } from './integrity'
@@ -32,7 +33,8 @@ export async function killWriters(rounds: number, seed: number): Promise<KillRep
       const writers = Array.from({ length: random.between(8, 64) }, (_, writer) =>
         writeAway(run, writer, createRandom(seed + round * 1_000 + writer)),
       )
-      await killDuring(executable, writers, random.between(20, 300))
+      const hasBegun = () => run.history.acknowledged >= 10
+      await killDuring(executable, writers, random.between(0, 200), hasBegun)
       executable = await startExecutable(folder.path, { client: executable.client })
       const stored = await readRun(await executable.root(), run.mark)
       const integrity = integrityOf(folder.path)
@@ -48,14 +50,18 @@ export async function killWriters(rounds: number, seed: number): Promise<KillRep
   return { rounds, acknowledged, problems }
 }
 
-/** Kills the executable `delay` ms from now, or when `work` is over, and waits until the work has seen it. */
+/**
+ * Kills the executable `delay` ms after `hasBegun`, or when `work` is over, and waits until the work has
+ * seen it. On a busy machine nothing may have been acknowledged for a while.
+ */
 export async function killDuring(
   executable: Executable,
   work: readonly Promise<void>[],
   delay: number,
+  hasBegun: () => boolean,
 ): Promise<void> {
   const outcome = Promise.all(work)
-  await Promise.race([outcome, Bun.sleep(delay)])
+  await Promise.race([outcome, until(hasBegun).then(() => Bun.sleep(delay))])
   await kill(executable)
   await outcome
 }

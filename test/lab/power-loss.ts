@@ -62,7 +62,8 @@ export async function losePower(
       const writers = Array.from({ length: random.between(1, 16) }, (_, writer) =>
         writeAway(run, writer, createRandom(seed + round * 1_000 + writer)),
       )
-      await killDuring(executable, writers, random.between(20, 300))
+      const hasBegun = () => run.history.acknowledged >= 10
+      await killDuring(executable, writers, random.between(0, 200), hasBegun)
       forgotten += forgetUnsynced(folder.path, random)
       executable = await startExecutable(folder.path, { ...options, client })
       const stored = await readRun(await executable.root(), run.mark)

@@ -3,11 +3,11 @@ import { killWriters } from '../lab/kill-writers'
 
 /**
  * Promise 1: an acknowledged write survives kill -9. The lab kills 200 times (`bun run lab`); this
- * is the same with a fixed seed, 15 times.
+ * is the same with a fixed seed, 8 times.
  */
-test('promise 1: no acknowledged write is lost by kill -9 under 8 to 64 writers, 15 times', async () => {
-  const { rounds, acknowledged, problems } = await killWriters(15, 1)
+test('promise 1: no acknowledged write is lost by kill -9 under 8 to 64 writers, 8 times', async () => {
+  const { rounds, acknowledged, problems } = await killWriters(8, 1)
   expect(problems).toEqual([])
-  expect(rounds).toBe(15)
-  expect(acknowledged).toBeGreaterThan(100)
+  expect(rounds).toBe(8)
+  expect(acknowledged).toBeGreaterThanOrEqual(80)
 }, 60_000)
