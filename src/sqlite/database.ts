@@ -90,6 +90,7 @@ function serveDatabase(
     committed,
     ids,
     clock,
+    elapsed: () => performance.now(),
     seal: (group) => sealGroup(writing, committed, group),
     publish(group) {
       snapshot.drop()

@@ -51,6 +51,8 @@ export interface WriterHooks {
   readonly committed: Committed
   readonly ids: Ids
   readonly clock: Clock
+  /** Milliseconds since some moment, for waits and time budgets. Never goes back. */
+  readonly elapsed: () => number
   /** Writes what the units of the group share, inside its transaction. */
   seal(group: Group): void
   /** Makes the group's changes the committed state, right after its COMMIT. Must not throw. */
@@ -66,7 +68,7 @@ export interface WriterHooks {
  * microtasks, therefore never sees half of before and half of after.
  */
 export function createWriter(hooks: WriterHooks): Writer {
-  const { connection, committed, ids, clock } = hooks
+  const { connection, committed, ids, clock, elapsed } = hooks
   const queue: Pending[] = []
   let idle: (() => void)[] = []
   let isRunning = false
@@ -91,7 +93,7 @@ export function createWriter(hooks: WriterHooks): Writer {
       const pending: Pending = {
         work,
         options,
-        since: performance.now(),
+        since: elapsed(),
         resolve: resolve as (value: unknown) => void,
         reject,
         result: undefined,
@@ -122,7 +124,7 @@ export function createWriter(hooks: WriterHooks): Writer {
     watch = isRunning ? setTimeout(look, WATCH_EVERY).unref() : undefined
     rejectLate()
     if (running === undefined) return
-    const now = performance.now()
+    const now = elapsed()
     const { unit, pending } = running
     if (running.uses !== unit.uses) {
       running.uses = unit.uses
@@ -153,7 +155,7 @@ export function createWriter(hooks: WriterHooks): Writer {
   }
 
   function isFull(): boolean {
-    return members.length >= GROUP_UNITS || performance.now() - begun >= GROUP_MS
+    return members.length >= GROUP_UNITS || elapsed() - begun >= GROUP_MS
   }
 
   function stop(): void {
@@ -189,7 +191,7 @@ export function createWriter(hooks: WriterHooks): Writer {
 
   /** Rejects units that waited too long, but none that already ran once. */
   function rejectLate(): void {
-    const now = performance.now()
+    const now = elapsed()
     let place = 0
     while (queue[place]?.isSecondRun === true) place += 1
     for (let next = queue[place]; next !== undefined; next = queue[place]) {
@@ -206,7 +208,7 @@ export function createWriter(hooks: WriterHooks): Writer {
   function begin(): Group {
     rollBack()
     connection.prepare('BEGIN IMMEDIATE').run()
-    begun = performance.now()
+    begun = elapsed()
     isRepeatable = true
     return beginGroup(committed)
   }
@@ -239,7 +241,7 @@ export function createWriter(hooks: WriterHooks): Writer {
   /** The result of a unit, unless it is ended before: then its work finds its transaction dead. */
   function watched(pending: Pending, unit: Unit, result: Promise<unknown>): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const now = performance.now()
+      const now = elapsed()
       const end = (error: unknown) => {
         unit.ended ??= error
         reject(error)
