@@ -39,7 +39,9 @@ CREATE TABLE indexes (
   table_number INTEGER NOT NULL,
   name TEXT NOT NULL,
   multi INTEGER NOT NULL,
-  state TEXT NOT NULL CHECK (state IN ('building', 'ready', 'dropped'))
+  state TEXT NOT NULL CHECK (state IN ('building', 'ready', 'dropped')),
+  -- Of all columns but the state.
+  sum INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE INDEX indexes_of_table ON indexes (table_number);
@@ -58,7 +60,9 @@ CREATE TABLE realm_ids (
   -- The revision in which this life of the id began.
   born INTEGER NOT NULL,
   -- The newest revision that touched it, apart from the moves that are still in realm_moves.
-  head INTEGER NOT NULL
+  head INTEGER NOT NULL,
+  -- Of all columns but the head.
+  sum INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- The realms that commits have touched, as JSON, until they are folded into their heads.
@@ -243,7 +247,8 @@ CREATE TABLE refresh_tokens (
   last_used INTEGER NOT NULL,
   -- Null for the tokens of a client itself.
   user_number INTEGER,
-  login TEXT
+  login TEXT,
+  sum INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE INDEX refresh_tokens_of_client ON refresh_tokens (client_id);
@@ -272,7 +277,8 @@ CREATE TABLE codes (
   attempts INTEGER NOT NULL,
   created INTEGER NOT NULL,
   expires INTEGER NOT NULL,
-  used INTEGER
+  used INTEGER,
+  sum INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE INDEX codes_of_subject ON codes (subject, created);
@@ -306,7 +312,8 @@ CREATE TABLE invitations (
   origin TEXT,
   origin_name TEXT NOT NULL,
   sent INTEGER NOT NULL,
-  expires INTEGER NOT NULL
+  expires INTEGER NOT NULL,
+  sum INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE INDEX invitations_of_email ON invitations (email, sent);
@@ -378,7 +385,9 @@ CREATE TABLE blobs (
   -- Since when nothing references it, ms; null while something does.
   idle_since INTEGER,
   -- 1: all its uploaders were erased, and it goes with the last object that references it.
-  is_left INTEGER NOT NULL DEFAULT 0
+  is_left INTEGER NOT NULL DEFAULT 0,
+  -- Of all columns before the time.
+  sum INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX blobs_of_hash ON blobs (hash);
@@ -412,7 +421,8 @@ CREATE TABLE blob_usage (
 -- Where the blob store has the bytes of a content. A place is never used again.
 CREATE TABLE contents (
   hash TEXT PRIMARY KEY,
-  place TEXT NOT NULL
+  place TEXT NOT NULL,
+  sum INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
 CREATE UNIQUE INDEX contents_by_place ON contents (place);

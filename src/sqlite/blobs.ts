@@ -8,6 +8,8 @@ import type {
 } from '../domain/store/blobs'
 import { erasing } from './realms'
 import type { TxContext, WriteContext } from './context'
+import type { Summed } from './soundness'
+import { damagedRow, isSound, noteSum, requireSound, withoutSum } from './summed'
 import { knownTables, objectTable } from './tables'
 import type { RealmRef } from '../domain/store/realms'
 
@@ -18,7 +20,7 @@ export function blobReader(context: TxContext): BlobReader {
   const prepare = <Row>(sql: string) => context.connection.prepare<Row>(sql)
   return {
     find: (id) =>
-      prepare<BlobState>(`SELECT ${STATE} FROM blobs WHERE id = ?`).get(id) ?? undefined,
+      sound(id, prepare<Summed<BlobState>>(`SELECT ${STATE}, sum FROM blobs WHERE id = ?`).get(id)),
     findFor: (id, uploader, realms) => findFor(context, id, uploader, realms),
     isUploadedBy: (id, uploader) =>
       prepare('SELECT 1 FROM blob_uploads WHERE realm = ? AND blob = ?').get(
@@ -60,8 +62,11 @@ export function blobReader(context: TxContext): BlobReader {
       ).all(after, limit),
     ofContent: (hash, limit) =>
       prepare<Blob>(`SELECT ${COLUMNS} FROM blobs WHERE hash = ? LIMIT ?`).all(hash, limit),
-    placeOf: (hash) =>
-      prepare<{ place: string }>('SELECT place FROM contents WHERE hash = ?').get(hash)?.place,
+    placeOf(hash) {
+      requireSound(context.connection, 'contents', hash)
+      return prepare<{ place: string }>('SELECT place FROM contents WHERE hash = ?').get(hash)
+        ?.place
+    },
     isPlaceUsed: (place) => prepare('SELECT 1 FROM contents WHERE place = ?').get(place) !== null,
     spentPlaces: (after, limit) =>
       prepare<{ place: string }>(
@@ -95,11 +100,18 @@ function findFor(
   const own = uploader !== null && isThere(uploader) ? uploader : WHOLE
   // By the realms of the caller: others may reference the blob any number of times.
   const row = context.connection
-    .prepare<Blob>(
-      `SELECT ${COLUMNS} FROM blobs WHERE id = ?1 AND (EXISTS (SELECT 1 FROM blob_uploads WHERE realm = ?2 AND blob = ?1) OR EXISTS (SELECT 1 FROM json_each(?3) place CROSS JOIN blob_refs ref WHERE ref.blob = ?1 AND ref.realm = place.value))`,
+    .prepare<Summed<Blob>>(
+      `SELECT ${COLUMNS}, sum FROM blobs WHERE id = ?1 AND (EXISTS (SELECT 1 FROM blob_uploads WHERE realm = ?2 AND blob = ?1) OR EXISTS (SELECT 1 FROM json_each(?3) place CROSS JOIN blob_refs ref WHERE ref.blob = ?1 AND ref.realm = place.value))`,
     )
     .get(id, own, places)
-  return row ?? undefined
+  return sound(id, row)
+}
+
+/** The row that was found by this id, without its sum. Throws `DAMAGED`. */
+function sound<Row extends Blob>(id: string, row: Summed<Row> | null) {
+  if (row === null) return undefined
+  if (row.id !== id || !isSound('blobs', row)) throw damagedRow('blobs')
+  return withoutSum(row)
 }
 
 function references(context: TxContext, id: string, limit: number): BlobReference[] {
@@ -133,7 +145,10 @@ export function putBlob(context: WriteContext, blob: Blob, uploader: RealmRef | 
   const { changes } = prepare(
     'INSERT INTO blobs (id, hash, size, type, created) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
   ).run(id, hash, size, type, created)
-  if (changes > 0) count(context, WHOLE, size, 1)
+  if (changes > 0) {
+    noteSum(context.connection, 'blobs', id)
+    count(context, WHOLE, size, 1)
+  }
   prepare('UPDATE blobs SET is_left = 0 WHERE id = ? AND is_left = 1').run(id)
   prepare(
     'UPDATE blobs SET idle_since = ?2 WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM blob_refs WHERE blob = ?1)',
@@ -171,6 +186,7 @@ function placeContent(context: WriteContext, hash: string, place: string): void 
   prepare(
     'INSERT INTO contents (hash, place) VALUES (?1, ?2) ON CONFLICT (hash) DO UPDATE SET place = ?2',
   ).run(hash, place)
+  noteSum(context.connection, 'contents', hash)
   if (former !== null) spend(context, former.place)
 }
 

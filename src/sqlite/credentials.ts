@@ -1,7 +1,8 @@
-import { and, desc, eq, gt, lt } from 'drizzle-orm'
+import { and, desc, eq, getTableColumns, gt, lt } from 'drizzle-orm'
 import { codes, refreshTokens, refreshUses, revokedLogins, spentStates } from './schema'
 import type { TxContext, WriteContext } from './context'
 import { fact, note } from './memo'
+import { noteSum, readingSound, requireSound, withoutSum } from './summed'
 import type {
   CodeReader,
   CodeWriter,
@@ -14,17 +15,29 @@ import type {
 } from '../domain/store/credentials'
 
 export function codeReader(context: TxContext): CodeReader {
+  const { connection } = context
   return {
-    find: (id) => context.connection.orm.select().from(codes).where(eq(codes.id, id)).get(),
-    ofSubject: (subject, since) =>
-      context.connection.orm
-        .select()
-        .from(codes)
-        .where(and(eq(codes.subject, subject), gt(codes.created, since)))
-        .orderBy(desc(codes.created))
-        .all(),
+    find(id) {
+      requireSound(connection, 'codes', id)
+      return connection.orm.select(CODE).from(codes).where(eq(codes.id, id)).get()
+    },
+    ofSubject(subject, since) {
+      const found = readingSound('codes', () =>
+        connection.orm
+          .select(CODE)
+          .from(codes)
+          .where(and(eq(codes.subject, subject), gt(codes.created, since)))
+          .orderBy(desc(codes.created))
+          .all(),
+      )
+      for (const { id } of found) requireSound(connection, 'codes', id)
+      return found
+    },
   }
 }
+
+const CODE = withoutSum(getTableColumns(codes))
+const REFRESH_TOKEN = withoutSum(getTableColumns(refreshTokens))
 
 export function codeWriter(context: WriteContext): CodeWriter {
   return {
@@ -35,6 +48,7 @@ export function codeWriter(context: WriteContext): CodeWriter {
         .values(code)
         .onConflictDoUpdate({ target: codes.id, set: code })
         .run()
+      noteSum(context.connection, 'codes', code.id)
     },
     removeOfSubject(subject) {
       context.connection.orm.delete(codes).where(eq(codes.subject, subject)).run()
@@ -47,8 +61,12 @@ export function codeWriter(context: WriteContext): CodeWriter {
 
 export function refreshTokenReader(context: TxContext): RefreshTokenReader {
   return {
-    find: (hash) =>
-      context.connection.orm.select().from(refreshTokens).where(eq(refreshTokens.hash, hash)).get(),
+    find(hash) {
+      const { connection } = context
+      requireSound(connection, 'refresh_tokens', hash)
+      const tokens = connection.orm.select(REFRESH_TOKEN).from(refreshTokens)
+      return tokens.where(eq(refreshTokens.hash, hash)).get()
+    },
     findUse: (hash, timeStamp) =>
       context.connection.orm
         .select({ used: refreshUses.used })
@@ -67,6 +85,7 @@ export function refreshTokenWriter(context: WriteContext): RefreshTokenWriter {
         .values(token)
         .onConflictDoUpdate({ target: refreshTokens.hash, set: token })
         .run()
+      noteSum(context.connection, 'refresh_tokens', token.hash)
     },
     recordUse(hash, timeStamp, now) {
       context.connection.orm.insert(refreshUses).values({ hash, timeStamp, used: now }).run()

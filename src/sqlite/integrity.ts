@@ -28,6 +28,7 @@ import {
 } from './sum'
 import { knownTables, objectTable, TIMED_COLUMNS } from './tables'
 import { SELECT_TABLES, sumOfTable, type TableRow } from './state'
+import { checkSummed, SUMMED_TABLES } from './summed'
 import { sumOfUser, USER_COLUMNS, type UserRow } from './user-list'
 
 /** Rows of one step: objects are parsed, and their entries looked up one by one. */
@@ -71,6 +72,13 @@ const STEPS: Readonly<Record<string, Step>> = {
   memberships: checkMemberships,
   tombstones: checkTombstones,
   users: checkUsers,
+  ...Object.fromEntries(
+    SUMMED_TABLES.map((name): [string, Step] => [
+      name,
+      (context, after, _meanings, accepting) =>
+        checkSummed(context.connection, name, after, accepting?.connection),
+    ]),
+  ),
   ...Object.fromEntries(
     Object.keys(RECORD_TABLES).map((name): [string, Step] => [
       name,

@@ -1,6 +1,7 @@
-import { and, asc, desc, eq, gt, lt, lte, min } from 'drizzle-orm'
+import { and, asc, desc, eq, getTableColumns, gt, lt, lte, min } from 'drizzle-orm'
 import { invitations, mails } from './schema'
 import type { TxContext, WriteContext } from './context'
+import { noteSum, requireSound, withoutSum } from './summed'
 import type { InvitationReader, InvitationWriter, Span } from '../domain/store/invitations'
 import type { MailReader, MailWriter } from '../domain/store/mails'
 
@@ -47,6 +48,8 @@ export function mailWriter(context: WriteContext): MailWriter {
   }
 }
 
+const INVITATION = withoutSum(getTableColumns(invitations))
+
 export function invitationReader(context: TxContext): InvitationReader {
   const timesOf = (
     column: typeof invitations.inviter | typeof invitations.email,
@@ -63,8 +66,11 @@ export function invitationReader(context: TxContext): InvitationReader {
       .all()
       .map(({ sent }) => sent)
   return {
-    find: (id) =>
-      context.connection.orm.select().from(invitations).where(eq(invitations.id, id)).get(),
+    find(id) {
+      const { connection } = context
+      requireSound(connection, 'invitations', id)
+      return connection.orm.select(INVITATION).from(invitations).where(eq(invitations.id, id)).get()
+    },
     sentBy: (inviter, span, most) => timesOf(invitations.inviter, inviter, span, most),
     sentTo: (email, span, most) => timesOf(invitations.email, email, span, most),
   }
@@ -75,6 +81,7 @@ export function invitationWriter(context: WriteContext): InvitationWriter {
     ...invitationReader(context),
     put(invitation) {
       context.connection.orm.insert(invitations).values(invitation).run()
+      noteSum(context.connection, 'invitations', invitation.id)
     },
     removeTo(email) {
       context.connection.orm.delete(invitations).where(eq(invitations.email, email)).run()

@@ -16,6 +16,7 @@ import { isContentSound, isHeadSound, sumOfObject, sumOfTombstone, withHead } fr
 import { findTimed, ObjectReads } from './objects'
 import { type FoundRow, highestOf, READ_BYTES, SMALL_VALUE, whole } from './places'
 import { erasing } from './realms'
+import { noteSum } from './summed'
 import { eraseOperations } from './sync'
 import type { TxContext, WriteContext } from './context'
 import { andThen, type Awaitable } from '../domain/store/records'
@@ -420,6 +421,7 @@ export async function erase(
 
 function finish({ connection, unit: { group } }: WriteContext, realm: RealmRef): void {
   connection.prepare("UPDATE realm_ids SET state = 'erased' WHERE number = ?").run(realm)
+  noteSum(connection, 'realm_ids', realm)
   group.flags.realms = true
   group.erasing = undefined
 }

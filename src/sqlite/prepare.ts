@@ -10,6 +10,7 @@ import type { Connection } from './connection'
 import { stepText } from './log-file'
 import { keepPrivate } from './private-file'
 import { sumTable } from './state'
+import { noteSum } from './summed'
 import { createObjectTable } from './tables'
 import { PUBLIC_REALM, PUBLIC_REALM_REF } from '../domain/store/realms'
 import { BUILT_IN_TABLES } from '../domain/store/tables'
@@ -78,6 +79,7 @@ function insertDefaults(connection: Connection, clock: Clock): void {
     PUBLIC_REALM_REF,
     PUBLIC_REALM,
   )
+  noteSum(connection, 'realm_ids', PUBLIC_REALM_REF)
   const insert = prepare(
     'INSERT INTO tables (number, name, primary_key, compound, generated, id_prefix, stores, hidden, built_in) VALUES (?, ?, ?, ?, ?, ?, ?, 0, 1)',
   )

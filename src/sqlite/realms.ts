@@ -2,7 +2,16 @@ import { SatchelError } from '../domain/value/error'
 import type { TxContext, WriteContext } from './context'
 import { fact, note, noteRealm } from './memo'
 import { loadErasing, memorizeRealm } from './state'
+import { damagedRow, isSound, noteSum } from './summed'
 import type { Realm, RealmRef, RealmReader, RealmWriter } from '../domain/store/realms'
+
+interface RealmRow {
+  readonly number: RealmRef
+  readonly id: string
+  readonly state: string
+}
+
+const SELECT = 'SELECT number, id, state, born, sum FROM realm_ids'
 
 export class RealmReads<Context extends TxContext = TxContext> implements RealmReader {
   constructor(protected readonly context: Context) {}
@@ -11,7 +20,7 @@ export class RealmReads<Context extends TxContext = TxContext> implements RealmR
     this.#noteId(id)
     return (
       this.#living(this.context.committed.realmsById.get(id)) ??
-      this.#select("SELECT number AS ref, id FROM realm_ids WHERE id = ? AND state = 'live'", id)
+      this.#select(`${SELECT} WHERE id = ? AND state = 'live'`, id)
     )
   }
 
@@ -19,10 +28,7 @@ export class RealmReads<Context extends TxContext = TxContext> implements RealmR
     noteRealm(this.context, ref)
     return (
       this.#living(this.context.committed.realmsByRef.get(ref)) ??
-      this.#select(
-        "SELECT number AS ref, id FROM realm_ids WHERE number = ? AND state = 'live'",
-        ref,
-      )
+      this.#select(`${SELECT} WHERE number = ?`, ref)
     )
   }
 
@@ -55,11 +61,14 @@ export class RealmReads<Context extends TxContext = TxContext> implements RealmR
 
   #select(sql: string, parameter: string | number): Realm | undefined {
     const { connection, committed, unit } = this.context
-    const row = connection.prepare<Realm>(sql).get(parameter)
+    const row = connection.prepare<RealmRow>(sql).get(parameter)
     if (row === null) return undefined
+    if (!isSound('realm_ids', row)) throw damagedRow('realm_ids')
+    if (row.state !== 'live') return undefined
+    const realm = { ref: row.number, id: row.id }
     // As long as the group has changed no policy, this is the committed row.
-    if (unit === undefined || unit.group.policyChanges === 0) memorizeRealm(committed, row)
-    return row
+    if (unit === undefined || unit.group.policyChanges === 0) memorizeRealm(committed, realm)
+    return realm
   }
 }
 
@@ -73,6 +82,7 @@ export class RealmWrites extends RealmReads<WriteContext> implements RealmWriter
       )
       .get(id, this.context.unit.nextRevision())
     if (row === null) throw new SatchelError('INTERNAL', 'The realm could not be stored')
+    noteSum(this.context.connection, 'realm_ids', row.ref)
     // A private realm is created with its first object; that changes no permission,
     // but a remembered absence of the realm is no longer valid.
     this.#touch(row)
@@ -86,6 +96,7 @@ export class RealmWrites extends RealmReads<WriteContext> implements RealmWriter
       )
       .get(ref)
     if (row === null) return
+    noteSum(this.context.connection, 'realm_ids', ref)
     const { group } = this.context.unit
     group.flags.realms = true
     group.erasing = undefined

@@ -26,6 +26,7 @@ export const indexes = sqliteTable('indexes', {
   name: text().notNull(),
   multi: integer({ mode: 'boolean' }).notNull(),
   state: text().$type<IndexState | 'dropped'>().notNull(),
+  sum: integer().notNull().default(0),
 })
 
 export const memberships = sqliteTable('memberships', {
@@ -71,6 +72,7 @@ export const refreshTokens = sqliteTable('refresh_tokens', {
   lastUsed: integer('last_used').notNull(),
   user: integer('user_number'),
   login: text(),
+  sum: integer().notNull().default(0),
 })
 
 export const refreshUses = sqliteTable(
@@ -94,6 +96,7 @@ export const codes = sqliteTable('codes', {
   created: integer().notNull(),
   expires: integer().notNull(),
   used: integer(),
+  sum: integer().notNull().default(0),
 })
 
 export const mails = sqliteTable('mails', {
@@ -139,6 +142,7 @@ export const invitations = sqliteTable('invitations', {
   originName: text('origin_name').notNull(),
   sent: integer().notNull(),
   expires: integer().notNull(),
+  sum: integer().notNull().default(0),
 })
 
 export const origins = sqliteTable('origins', {

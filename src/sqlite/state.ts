@@ -6,6 +6,7 @@ import type { Connection } from './connection'
 import { Heads } from './heads'
 import { Memo } from './memo'
 import { sumOfRow } from './sum'
+import { isSound } from './summed'
 import type { Table } from '../domain/store/tables'
 
 /** The counters of a database: kept in memory, written once per commit. */
@@ -152,16 +153,18 @@ export interface TableRow {
 
 interface IndexRow {
   number: number
-  tableNumber: number
+  table_number: number
   name: string
+  multi: number
   state: 'building' | 'ready'
+  sum: number
 }
 
 export function loadTables(connection: Connection): Map<string, Table> {
   const indexRows = connection
     .prepare<IndexRow>(`${SELECT_INDEXES} WHERE state <> 'dropped' ORDER BY number`)
     .all()
-  const indexRowsByTable = Map.groupBy(indexRows, ({ tableNumber }) => tableNumber)
+  const indexRowsByTable = Map.groupBy(indexRows, (row) => row.table_number)
   const tableRows = connection.prepare<TableRow>(`${SELECT_TABLES} ORDER BY number`).all()
   return new Map(
     tableRows.map((row) => [row.name, toTable(row, indexRowsByTable.get(row.number) ?? [])]),
@@ -182,7 +185,7 @@ export function loadTable(connection: Connection, number: number): Table {
 
 export const SELECT_TABLES =
   'SELECT number, name, primary_key AS primaryKey, compound, generated, id_prefix AS idPrefix, stores, hidden, built_in AS builtIn, sum FROM tables'
-const SELECT_INDEXES = 'SELECT number, table_number AS tableNumber, name, state FROM indexes'
+const SELECT_INDEXES = 'SELECT number, table_number, name, multi, state, sum FROM indexes'
 
 export function sumOfTable(row: Omit<TableRow, 'sum'>): number {
   const { number, name, primaryKey, compound, generated, idPrefix, stores, hidden, builtIn } = row
@@ -220,7 +223,9 @@ export function sumTable(
   prepare('UPDATE tables SET sum = ? WHERE number = ?').run(sum, number)
 }
 
-function toTable(row: TableRow, declared: readonly IndexRow[]): Table {
+/** A damaged index is not used. */
+function toTable(row: TableRow, rows: readonly IndexRow[]): Table {
+  const declared = rows.filter((index) => isSound('indexes', index))
   const schema = declared.length === 0 ? undefined : parseTable(row.name, row.stores)
   return {
     number: row.number,

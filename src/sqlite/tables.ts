@@ -1,3 +1,4 @@
+import { noteSum } from './summed'
 import { eq } from 'drizzle-orm'
 import type { Connection } from './connection'
 import { fact, note } from './memo'
@@ -123,7 +124,12 @@ function reconcileIndexes(
   }
   for (const { name, multi } of declared) {
     if (existing.some((other) => same({ name, multi }, other))) continue
-    orm.insert(indexes).values({ tableNumber, name, multi, state: 'building' }).run()
+    const { number } = orm
+      .insert(indexes)
+      .values({ tableNumber, name, multi, state: 'building' })
+      .returning({ number: indexes.number })
+      .get()
+    noteSum(context.connection, 'indexes', number)
   }
 }
 

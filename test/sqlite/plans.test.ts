@@ -124,10 +124,7 @@ const PLANS: readonly [RegExp, RegExp][] = [
     /^DELETE FROM tombstones .* IN .*realm = \? LIMIT/,
     /SEARCH tombstones USING COVERING INDEX tombstones_of_realm \(realm=\?\)/,
   ],
-  [
-    /FROM realm_ids WHERE id = \? AND state = 'live'/,
-    /USING COVERING INDEX realm_ids_live \(id=\?\)/,
-  ],
+  [/FROM realm_ids WHERE id = \? AND state = 'live'/, /USING INDEX realm_ids_live \(id=\?\)/],
   [/FROM realm_ids WHERE number = \?/, /SEARCH realm_ids USING INTEGER PRIMARY KEY/],
   [/FROM realm_ids WHERE id = \? AND state <> 'live'/, /USING INDEX realm_ids_by_id \(id=\?\)/],
   [/FROM realm_ids WHERE id = \? AND state <> 'erased'/, /USING INDEX realm_ids_by_id \(id=\?\)/],

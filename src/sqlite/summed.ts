@@ -1,0 +1,172 @@
+import type { SQLQueryBindings } from 'bun:sqlite'
+import type { CheckedStep, Fault } from '../domain/store/integrity'
+import { SatchelError } from '../domain/value/error'
+import type { Connection } from './connection'
+import { sumOfRow } from './sum'
+
+/** A table of which some columns have a sum, which is written after them. */
+interface Summed {
+  /** What a row is, for messages. */
+  readonly noun: string
+  readonly key: string
+  /** The columns that the sum covers. Others change often, and are checked where they are used. */
+  readonly columns: readonly string[]
+}
+
+/** By the names of their tables. */
+const TABLES = {
+  realm_ids: { noun: 'realm', key: 'number', columns: ['number', 'id', 'state', 'born'] },
+  indexes: {
+    noun: 'index',
+    key: 'number',
+    columns: ['number', 'table_number', 'name', 'multi'],
+  },
+  refresh_tokens: {
+    noun: 'refresh token',
+    key: 'hash',
+    columns: [
+      'hash',
+      'client_id',
+      'subject',
+      'claims',
+      'scopes',
+      'public_key',
+      'created',
+      'last_used',
+      'user_number',
+      'login',
+    ],
+  },
+  codes: {
+    noun: 'code',
+    key: 'id',
+    columns: [
+      'id',
+      'kind',
+      'hash',
+      'subject',
+      'scopes',
+      'state',
+      'attempts',
+      'created',
+      'expires',
+      'used',
+    ],
+  },
+  invitations: {
+    noun: 'invitation',
+    key: 'id',
+    columns: [
+      'id',
+      'member',
+      'realm',
+      'email',
+      'inviter',
+      'origin',
+      'origin_name',
+      'sent',
+      'expires',
+    ],
+  },
+  blobs: { noun: 'blob', key: 'id', columns: ['id', 'hash', 'size', 'type', 'created'] },
+  contents: { noun: 'content of a blob', key: 'hash', columns: ['hash', 'place'] },
+} as const satisfies Readonly<Record<string, Summed>>
+
+type SummedName = keyof typeof TABLES
+export const SUMMED_TABLES = Object.keys(TABLES) as readonly SummedName[]
+
+type Row = Readonly<Record<string, unknown>>
+
+/** Writes the sum of a row that was written. */
+export function noteSum({ prepare }: Connection, name: SummedName, key: string | number): void {
+  const row = rowAt(prepare, name, key)
+  if (row === null) return
+  prepare(`UPDATE ${name} SET sum = ? WHERE ${TABLES[name].key} = ?`).run(sumOf(name, row), key)
+}
+
+/** Throws `DAMAGED` when the row with this key is not as it was written; none is sound. */
+export function requireSound({ prepare }: Connection, name: SummedName, key: string): void {
+  const row = rowAt(prepare, name, key)
+  // An index may lead to another row.
+  if (row !== null && (row[TABLES[name].key] !== key || !isSound(name, row))) throw damagedRow(name)
+}
+
+/** Whether a row, with all columns of the sum by their names, is as it was written. */
+export function isSound(name: SummedName, row: object): boolean {
+  const columns: Row = { ...row }
+  return sumOf(name, columns) === columns['sum']
+}
+
+/** The columns of a row, or of a table, besides the sum. */
+export function withoutSum<Columns extends { readonly sum: unknown }>(
+  columns: Columns,
+): Omit<Columns, 'sum'> {
+  const { sum, ...rest } = columns
+  void sum
+  return rest
+}
+
+/** The result of a query that parses what it reads, which damage may have made invalid. Throws `DAMAGED`. */
+export function readingSound<Result>(name: SummedName, query: () => Result): Result {
+  try {
+    return query()
+  } catch (error) {
+    throw error instanceof SyntaxError ? damagedRow(name) : error
+  }
+}
+
+/** Keys of credentials are secrets, or derived from them: the message names none. */
+export function damagedRow(name: SummedName): SatchelError {
+  return new SatchelError(
+    'DAMAGED',
+    `A row with a ${TABLES[name].noun} is damaged on the disk: satchel verify lists all damage`,
+    { cause: new Error('The checksum of the row is wrong') },
+  )
+}
+
+/** Rows of one step. */
+const STEP = 500
+
+/** Checks rows after the one with the key `after`, in JSON; the sums of damaged ones may be accepted. */
+export function checkSummed(
+  { prepare }: Connection,
+  name: SummedName,
+  after: string,
+  accepting: Connection | undefined,
+): CheckedStep {
+  const { key } = TABLES[name]
+  const begin = after === '' ? (key === 'number' ? -1 : '') : (JSON.parse(after) as string | number)
+  const rows = prepare<Row>(
+    `SELECT ${columnsOf(name)} FROM ${name} WHERE ${key} > ? ORDER BY ${key} LIMIT ${STEP}`,
+  ).all(begin)
+  const faults: Fault[] = []
+  for (const row of rows) {
+    if (isSound(name, row)) continue
+    if (accepting === undefined) {
+      faults.push({ problem: 'damaged', table: name, key: String(row[key]) })
+    } else {
+      noteSum(accepting, name, row[key] as string | number)
+    }
+  }
+  const last = rows.length < STEP ? undefined : rows.at(-1)
+  const next = last === undefined ? undefined : JSON.stringify(last[key])
+  return { checked: rows.length, faults, next }
+}
+
+function rowAt(
+  prepare: Connection['prepare'],
+  name: SummedName,
+  key: SQLQueryBindings,
+): Row | null {
+  return prepare<Row>(`SELECT ${columnsOf(name)} FROM ${name} WHERE ${TABLES[name].key} = ?`).get(
+    key,
+  )
+}
+
+function columnsOf(name: SummedName): string {
+  return [...TABLES[name].columns, 'sum'].join(', ')
+}
+
+function sumOf(name: SummedName, row: Row): number {
+  return sumOfRow(TABLES[name].columns.map((column) => row[column]))
+}

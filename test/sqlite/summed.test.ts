@@ -1,0 +1,134 @@
+import { expect, test } from 'bun:test'
+import { Database as File } from 'bun:sqlite'
+import type { ReadTx } from '../../src/domain/store/store'
+import { verifyDatabase } from '../../src/domain/rows/verification'
+import { codeOf } from '../auth/setup'
+import { code } from '../contract/codes'
+import { refreshToken } from '../contract/fixture'
+import { temporaryFolder } from '../setup'
+import { openIn } from './setup'
+
+type Case = readonly [
+  table: string,
+  sql: string,
+  read: ((tx: ReadTx) => Promise<unknown>) | undefined,
+]
+
+const ROWS: readonly Case[] = [
+  [
+    'realm_ids',
+    "UPDATE realm_ids SET state = 'erased' WHERE id = 'rlm1'",
+    async (tx) => tx.realms.findByRef(2),
+  ],
+  ['codes', "UPDATE codes SET subject = 'eve'", async (tx) => tx.codes.find('code')],
+  ['codes', 'UPDATE codes SET scopes = \'["x"\'', async (tx) => tx.codes.ofSubject('bob', 0)],
+  [
+    'refresh_tokens',
+    "UPDATE refresh_tokens SET subject = 'eve'",
+    async (tx) => tx.refreshTokens.find('token'),
+  ],
+  ['invitations', 'UPDATE invitations SET realm = 1', async (tx) => tx.invitations.find('link')],
+  ['blobs', "UPDATE blobs SET type = 'text/html'", async (tx) => tx.blobs.find('pic')],
+  ['blobs', "UPDATE blobs SET hash = 'other'", async (tx) => tx.blobs.findFor('pic', 2, new Set())],
+  ['contents', "UPDATE contents SET place = 'there'", async (tx) => tx.blobs.placeOf('hash')],
+  // An index may lead to another row.
+  ['codes', "UPDATE codes SET id = 'other'", undefined],
+]
+
+/** A stopped database with a row of each kind. */
+async function setup() {
+  const folder = temporaryFolder()
+  {
+    await using opened = openIn(folder.path)
+    await opened.database.write(async (tx) => {
+      const { ref } = await tx.realms.ensure('rlm1')
+      await tx.codes.put(code('code', { subject: 'bob', created: 1 }))
+      await tx.refreshTokens.put(refreshToken('token', { subject: 'bob' }))
+      await tx.invitations.put({
+        id: 'link',
+        member: 'mmb1',
+        realm: ref,
+        email: 'bob@example.com',
+        inviter: 'i',
+        origin: null,
+        originName: 'main',
+        sent: 1,
+        expires: 2,
+      })
+      const blob = { id: 'pic', hash: 'hash', size: 3, type: 'image/png', created: 1 }
+      await tx.blobs.put(blob, ref)
+      await tx.blobs.placeContent('hash', 'here')
+    })
+  }
+  return {
+    open: () => openIn(folder.path),
+    change(sql: string) {
+      using file = new File(`${folder.path}/database.sqlite`)
+      expect(file.run(sql).changes).toBe(1)
+    },
+    [Symbol.dispose]: () => folder[Symbol.dispose](),
+  }
+}
+
+const rowsOf = (faults: readonly { problem: string; table: string }[]) =>
+  faults.map(({ problem, table }) => `${problem} ${table}`)
+
+test.each(ROWS)('a damaged row of %s by %s is not used, and named', async (table, sql, read) => {
+  using place = await setup()
+  {
+    await using sound = place.open()
+    if (read !== undefined) expect(await sound.database.read(read)).toBeDefined()
+    expect((await verifyDatabase(sound.database, { accepts: false })).faults).toEqual([])
+  }
+  place.change(sql)
+  await using opened = place.open()
+  const { database } = opened
+  if (read !== undefined) expect(await codeOf(() => database.read(read))).toBe('DAMAGED')
+  const { faults } = await verifyDatabase(database, { accepts: false })
+  expect(rowsOf(faults)).toEqual([`damaged ${table}`])
+})
+
+test('a row that was written by hand can be accepted, and removed', async () => {
+  using place = await setup()
+  place.change("UPDATE refresh_tokens SET subject = 'eve'")
+  place.change("UPDATE codes SET subject = 'eve'")
+  await using opened = place.open()
+  const { database } = opened
+  await database.write((tx) => tx.codes.removeOfSubject('eve'))
+  await verifyDatabase(database, { accepts: true })
+  expect((await verifyDatabase(database, { accepts: false })).faults).toEqual([])
+  expect(await database.read((tx) => tx.refreshTokens.find('token'))).toMatchObject({
+    subject: 'eve',
+  })
+})
+
+test('a damaged index is not used, and can be accepted', async () => {
+  using place = await setup()
+  {
+    await using opened = place.open()
+    await opened.database.write((tx) =>
+      tx.tables.put({
+        name: 'things',
+        primaryKey: ['id'],
+        compound: false,
+        generated: false,
+        idPrefix: 'thg',
+        stores: 'id, country',
+        hidden: false,
+        indexes: [{ name: 'country', multi: false }],
+      }),
+    )
+  }
+  place.change("UPDATE indexes SET name = 'county'")
+  {
+    await using opened = place.open()
+    const table = await opened.database.read((tx) => tx.tables.find('things'))
+    expect(table?.indexes).toEqual([])
+    expect(rowsOf((await verifyDatabase(opened.database, { accepts: false })).faults)).toEqual([
+      'damaged indexes',
+    ])
+  }
+  place.change("UPDATE indexes SET name = 'country'")
+  await using mended = place.open()
+  expect((await verifyDatabase(mended.database, { accepts: false })).faults).toEqual([])
+})
