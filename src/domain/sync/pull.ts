@@ -198,7 +198,8 @@ async function readWholes(
     const realm = realms[nth]
     const next = realm && (await addWhole(tx, sight, operations, whole.table, realm, after))
     after = next ?? 0
-    if (next !== undefined) continue
+    // A whole chunk was read, maybe of rows that the client has: others get a turn.
+    if (next !== undefined) break
     nth += 1
     if (nth < realms.length) continue
     realms = undefined

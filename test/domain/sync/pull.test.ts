@@ -65,6 +65,31 @@ describe('a first sync (protocol.md §4.7)', () => {
     expect(fresh.table('items')).toHaveLength(900)
   })
 
+  test('reads at most a thousand rows at once, of those that the client has made too', async () => {
+    await using world = await openWorld()
+    const rows = Array.from({ length: 4_500 }, (_, n) => ({ id: `itm${n}` }))
+    await world.put(ALICE, 'items', ...rows)
+    let reads = 0
+    const read = ((work: Parameters<typeof world.database.read>[0]) => {
+      reads += 1
+      return world.database.read(work)
+    }) as typeof world.database.read
+    const device = createDevice({ ...world.database, read }, ALICE)
+    const { revision } = await world.database.read(async (tx) => ({
+      revision: await tx.revision(),
+    }))
+    const made = {
+      base: revision,
+      isAsSent: true,
+      isRejected: false,
+      revision,
+      names: new Set('id'),
+    }
+    const named: Named = new Map([['items', new Map(rows.map(({ id }) => [id, made]))]])
+    expect(operationsOf(await device.pull({ named }))).toEqual([])
+    expect(reads).toBeGreaterThan(5)
+  })
+
   test('gives a member of many realms their rows in all tables', async () => {
     await using world = await openWorld()
     const realms = many(230, (at) => `rlm${at}`)
