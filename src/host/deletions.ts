@@ -18,13 +18,16 @@ export interface Deletions extends Disposable {
 /** Looks once an hour. A server opens every database at its start, so that all marks are known. */
 export function createDeletions(hosts: Hosts, clock: Clock): Deletions {
   const dueByName = new Map<string, number>()
+  /** Resolves when the marks of all opened databases are known. */
+  let known: Promise<unknown> = Promise.resolve()
   const timer = setInterval(() => void sweep(), HOUR)
   timer.unref()
 
   hosts.watch({
     opened(host) {
       const read = async () => note(host.name, await host.database.read(findDeletion))
-      read().catch((error: unknown) => report(host.name, error))
+      const reading = read().catch((error: unknown) => report(host.name, error))
+      known = Promise.all([known, reading])
     },
     disconnected() {},
     removed: (name) => void dueByName.delete(name),
@@ -36,6 +39,7 @@ export function createDeletions(hosts: Hosts, clock: Clock): Deletions {
   }
 
   async function sweep(): Promise<void> {
+    await known
     for (const [name, due] of dueByName) {
       if (due > clock.now()) continue
       try {
