@@ -34,10 +34,10 @@ export function addClientCommands(program: Command, cli: Cli): void {
       const clients = await inSession(cli, options, (session) =>
         session.run('client.list', { database: options.db }),
       )
-      const rows = clients.map(({ id, name, email, created, expires, scopes }) => [
+      const rows = clients.map(({ id, name, email, created, expires, scopes, isPending }) => [
         id,
         name ?? '',
-        email ?? '',
+        isPending ? `${email} (not connected)` : (email ?? ''),
         day(created),
         expires === null ? '' : day(expires),
         scopes.length === SCOPES.length ? 'all' : scopes.join(','),

@@ -91,6 +91,18 @@ export function addDatabaseCommands(program: Command, cli: Cli): void {
       const deleted = await inSession(cli, options, (session) => session.run('db.delete', { name }))
       await print(cli, options, deleted, `The database ${name} is deleted`)
     })
+
+  withFolder(db.command('undelete'))
+    .description('take back a deletion by dexie-cloud delete, within 30 days')
+    .argument('<name>', 'its name')
+    .addHelpText('after', example('satchel db undelete todo'))
+    .action(async (name, options) => {
+      const result = await inSession(cli, options, (session) =>
+        session.run('db.undelete', { name }),
+      )
+      const words = result.wasDeleted ? 'is not deleted any more' : 'was not deleted'
+      await print(cli, options, result, `The database ${name} ${words}`)
+    })
 }
 
 const OFFLOADED: Readonly<Record<string, string>> = { off: 'off', clients: 'as clients offload' }

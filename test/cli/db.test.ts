@@ -38,3 +38,19 @@ test('a copy of a database folder is not served until it is adopted, then tokens
   expect(await ask('copy')).toEqual([401, 'INVALID_TOKEN'])
   expect(await ask('main')).toEqual([200, null])
 })
+
+test('satchel db undelete takes back what dexie-cloud delete did', async () => {
+  using folder = temporaryFolder()
+  const data = join(folder.path, 'data')
+  await using server = await setupServer({ data })
+  const token = await server.token({ scopes: ['DELETE_DB'] })
+  const marked = await fetch(`${server.main}/delete-db`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: '{}',
+  })
+  expect(marked.status).toBe(200)
+  const undelete = () => runJson(['db', 'undelete', 'main', '--data', data])
+  expect(await undelete()).toEqual({ name: 'main', wasDeleted: true })
+  expect(await undelete()).toEqual({ name: 'main', wasDeleted: false })
+})

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Caller, callerOf, objectsOf } from '../http/setup'
 import { setupServer, type TestServer } from '../setup'
-import { type DexieCloud, login, mailsTo, setupDexieCloud } from './dexie-cloud'
+import { COMMANDS_RUN, type DexieCloud, login, mailsTo, setupDexieCloud } from './dexie-cloud'
 
 /**
  * conformance.md 43–67: every command of the published `dexie-cloud` 3.0.7, run by Node.js against one
@@ -521,4 +522,12 @@ describe('dexie-cloud delete and undelete', () => {
     expect(alice.json('dexie-cloud.json')['dbUrl']).toBeUndefined()
     expect((await callerOf(db).get('/public/items')).status).toBe(404)
   })
+})
+
+test('the guide has every command, and every command of the guide was run', () => {
+  const guide = readFileSync(join(import.meta.dir, '../../docs/cli.md'), 'utf8')
+  const shown = [...guide.matchAll(/^npx dexie-cloud ((?:templates )?[\w-]+)/gm)].map(
+    ([, command = '']) => command,
+  )
+  expect(new Set(shown)).toEqual(COMMANDS_RUN)
 })

@@ -6,6 +6,9 @@ import { until } from '../timing'
 
 const PROGRAM = join(import.meta.dir, '../../node_modules/dexie-cloud/bin/index.js')
 
+/** The commands that were run: `create`, `templates pull`. */
+export const COMMANDS_RUN = new Set<string>()
+
 /** The published command line client in a folder of its own, run by Node.js. */
 export interface DexieCloud extends Disposable {
   readonly folder: string
@@ -43,6 +46,7 @@ export function setupDexieCloud(): DexieCloud {
 
 async function run(cwd: string, args: readonly string[], answers: Answers): Promise<Outcome> {
   const open = new Map(Object.entries(answers))
+  COMMANDS_RUN.add(args.slice(0, args[0] === 'templates' ? 2 : 1).join(' '))
   const child = Bun.spawn(['node', PROGRAM, ...args], {
     cwd,
     env: { PATH: process.env['PATH'], HOME: cwd, TZ: 'UTC', NO_COLOR: '1' },

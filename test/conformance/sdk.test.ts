@@ -1,8 +1,9 @@
-import { expect, test } from 'bun:test'
-import { objectsOf } from '../http/setup'
+import { describe, expect, test } from 'bun:test'
+import { callerOf, objectsOf, setupData } from '../http/setup'
 import { setupExecutable } from '../promises/setup'
+import { mailsTo } from './dexie-cloud'
 
-/** conformance.md 37: what the SDK asks for (protocol.md §14.1, SDK 0.1.0 `data.ts`). */
+/** conformance.md 37–40: the requests of the SDK 0.1.0 (protocol.md §12, §14.1), call by call. */
 
 const ALICE = 'alice@example.com'
 const BOB = 'bob@example.com'
@@ -79,4 +80,118 @@ test('37: what an address of the database is already is no table', async () => {
       status,
     })
   }
+})
+
+const code = (server: Parameters<typeof mailsTo>[0], email = ALICE) =>
+  mailsTo(server, email).at(-1)?.variables.otp
+
+describe('auth.requestOTP, auth.verifyOTP and database.create', () => {
+  test('40: use /service/token and /service/create-db, and send no content type', async () => {
+    await using server = await setupData()
+    const service = callerOf(`${server.url}/service`)
+    const login = { grant_type: 'otp', email: ALICE, scopes: ['CREATE_DB'] }
+    const sent = await service.post('/token', login)
+    const { type, otp_id } = sent.body as Record<string, string>
+    expect(type).toBe('otp-sent')
+    const given = await service.post('/token', { ...login, otp_id, otp: code(server) })
+    const { accessToken, userId } = given.body as Record<string, string>
+    expect(userId).toBe(ALICE)
+    const created = await fetch(`${server.url}/service/create-db`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${accessToken}` },
+      body: JSON.stringify({ timeZone: 'UTC' }),
+    })
+    expect(created.status).toBe(200)
+    const { url, clientId, clientSecret } = (await created.json()) as Record<string, string>
+    const credentials = { client_id: clientId, client_secret: clientSecret }
+    const token = await callerOf(url ?? '').post('/token', {
+      grant_type: 'client_credentials',
+      ...credentials,
+      scopes: ['ACCESS_DB'],
+    })
+    expect(token.body).toMatchObject({
+      type: 'tokens',
+      accessToken: expect.any(String),
+      userId: clientId,
+    })
+  })
+})
+
+describe('auth.requestDatabaseOTP and auth.verifyDatabaseOTP', () => {
+  test('38: log a person in without the id of the code, and name the user', async () => {
+    await using server = await setupData()
+    expect(
+      (await server.anyone.post('/token', { grant_type: 'otp-email', email: ALICE })).status,
+    ).toBe(200)
+    await Bun.sleep(50)
+    const body = { grant_type: 'otp-token', email: ALICE, otp: code(server) }
+    const answer = await server.anyone.post('/token', body)
+    expect(answer.body).toMatchObject({ accessToken: expect.any(String), userId: ALICE })
+  })
+})
+
+describe('health.check and health.ready', () => {
+  test('39: are 200 while the server serves', async () => {
+    await using server = await setupData()
+    for (const path of ['/health', '/ready']) {
+      expect((await callerOf(server.url).get(path)).status).toBe(200)
+    }
+  })
+})
+
+describe('blobs.upload and blobs.download', () => {
+  test('take hexadecimal ids, and give bytes and type back', async () => {
+    await using server = await setupData()
+    const alice = await server.as(ALICE)
+    const id = crypto.randomUUID().replaceAll('-', '')
+    const headers = { 'content-type': 'image/png' }
+    const put = await alice.send('PUT', `/blob/${id}`, { body: new Uint8Array(5_000), headers })
+    expect(put.body).toEqual({ ref: `1:${id}` })
+    const blob = await fetch(`${server.main}/blob/${encodeURIComponent(`1:${id}`)}`, {
+      headers: { authorization: `Bearer ${alice.token}` },
+    })
+    expect(blob.headers.get('content-type')).toBe('image/png')
+    expect((await blob.bytes()).length).toBe(5_000)
+  })
+})
+
+describe('users.list, get, create, update and delete', () => {
+  test('use the addresses and the dates of REST', async () => {
+    await using server = await setupData()
+    const root = await server.as('admin@example.com', ['ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE'])
+    expect((await root.post('/users', [{ userId: BOB, type: 'eval' }])).status).toBe(200)
+    const deactivated = '2030-01-01T00:00:00.000Z'
+    expect((await root.post('/users', [{ userId: BOB, deactivated }])).status).toBe(200)
+    expect((await root.get('/users?active=false&limit=10')).body).toMatchObject({
+      data: [{ userId: BOB, deactivated }],
+      hasMore: false,
+    })
+    expect((await root.get(`/users/${encodeURIComponent(BOB)}`)).body).toMatchObject({
+      type: 'eval',
+    })
+    expect((await root.remove(`/users/${encodeURIComponent(BOB)}`)).status).toBe(204)
+    expect((await root.get('/users/bob')).status).toBe(404)
+  })
+})
+
+test('tables may have the names of addresses, which hide only the short ones', async () => {
+  await using server = await setupData()
+  const names = ['clients', 'users', 'import', 'export', 'delete-db', 'whitelist', 'token', '_test']
+  await server.push(Object.fromEntries(names.map((name) => [name, 'id'])))
+  const alice = await server.as(ALICE)
+  for (const name of names) {
+    expect((await alice.post(`/my/${name}`, { id: 'a' })).status).toBe(200)
+    expect(objectsOf(await alice.get(`/my/${name}`))).toMatchObject([{ id: 'a' }])
+    expect((await alice.get(`/my/${name}/a`)).status).toBe(200)
+  }
+  // A table swallows no command, and no command is taken for a table.
+  expect(await alice.post('/delete-db', { id: 'b' })).toMatchObject({ status: 403 })
+  expect(await alice.get('/delete-db')).toMatchObject({
+    status: 405,
+    body: { message: expect.stringContaining('/main/my/delete-db') as string },
+  })
+  expect(await alice.send('PUT', '/clients/a', { body: {} })).toMatchObject({
+    status: 404,
+    body: { message: expect.stringContaining('/main/my/clients/<key>') as string },
+  })
 })

@@ -1,5 +1,6 @@
 import readme from '../../../README.md' with { type: 'text' }
 import blobs from '../../../docs/blobs.md' with { type: 'text' }
+import cli from '../../../docs/cli.md' with { type: 'text' }
 import contributing from '../../../docs/contributing.md' with { type: 'text' }
 import importExport from '../../../docs/import-export.md' with { type: 'text' }
 import login from '../../../docs/login.md' with { type: 'text' }
@@ -25,6 +26,7 @@ export const GUIDES: Readonly<Record<string, string>> = {
   'import-export': importExport,
   operations,
   testing,
+  cli,
   troubleshooting,
   contributing,
 }

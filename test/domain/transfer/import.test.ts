@@ -209,6 +209,53 @@ describe('NDJSON', () => {
     ])
   })
 
+  test('may have a header, and its schema under the name of the documentation', async () => {
+    await using base = await setupDatabase()
+    await base.import(
+      lines(
+        { type: 'header', version: 1, exported: '2030-01-01T00:00:00.000Z' },
+        { type: 'schema', schema: { todo: '@id, title' }, sealed: true },
+        { realm: 'rlm-public', table: 'todo', id: 'tdo1', data: { title: 'Milk' } },
+      ),
+    )
+    const { tables, isSealed } = await base.database.read(async (tx) => ({
+      tables: (await tx.tables.list()).filter(({ builtIn }) => !builtIn),
+      isSealed: await tx.tables.isSealed(),
+    }))
+    expect(tables).toMatchObject([{ name: 'todo', stores: '@id, title' }])
+    expect(isSealed).toBe(true)
+    expect(objectsOf(await base.export())).toEqual(['todo tdo1'])
+  })
+
+  test('declares the tables that nothing declares, with the property that holds every key', async () => {
+    await using base = await setupDatabase()
+    const line = (table: string, id: string, data: object) => ({
+      realm: 'rlm-public',
+      table,
+      id,
+      data,
+    })
+    const result = await base.import(
+      lines(
+        line('plain', 'a', { n: 1 }),
+        line('named', 'a', { code: 'a', other: 'a' }),
+        line('named', 'b', { code: 'b', other: 'a' }),
+        line('both', 'a', { code: 'a', id: 'a' }),
+      ),
+    )
+    expect(result).toMatchObject({ objects: 4, tables: 3 })
+    const stores = await base.database.read(async (tx) => {
+      const tables = (await tx.tables.list()).filter(({ builtIn }) => !builtIn)
+      return Object.fromEntries(tables.map((table) => [table.name, table.stores]))
+    })
+    expect(stores).toEqual({ plain: 'id', named: 'code', both: 'id' })
+    expect(await base.export()).toContain('"data":{"n":1,"id":"a"')
+    // Nothing is declared for a sealed database.
+    await base.import('{"sealed": true, "data": {}}')
+    const sealed = base.import(lines(line('fresh', 'a', {})))
+    expect(await sealed.catch((error: unknown) => error)).toMatchObject({ code: 'UNKNOWN_TABLE' })
+  })
+
   test('may declare a table after its objects', async () => {
     await using base = await setupDatabase()
     await base.import(
