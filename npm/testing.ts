@@ -45,6 +45,13 @@ export interface Backend extends AsyncDisposable {
   /** Keeps schema, clients and settings, empties the rest and applies the seed again. */
   reset(): Promise<void>
   explain(question: Question): Promise<Explanation>
+  /** A login provider with OpenID Connect, named `test`. */
+  readonly idp: {
+    /** Adds it to the database, with these people. */
+    open(people?: readonly IdpPerson[]): Promise<void>
+    /** Logs a person in; the address at which the browser comes back to the page. */
+    login(email: string, page: string): Promise<string>
+  }
   /** Makes requests fail until the next change or reset. */
   fault(fault: Fault): Promise<void>
   /** Calls an address for tests, such as `POST snapshot`. */
@@ -62,6 +69,12 @@ export interface Api {
   post<Answer = unknown>(path: string, body: unknown): Promise<Answer>
   put<Answer = unknown>(path: string, body: unknown): Promise<Answer>
   delete(path: string): Promise<void>
+}
+
+export interface IdpPerson {
+  readonly email: string
+  readonly name?: string
+  readonly failure?: 'denied' | 'unverified' | 'wrong-nonce' | 'slow' | 'down'
 }
 
 export interface Mail {
@@ -257,6 +270,13 @@ function createBackend(ready: Ready, stop: () => Promise<void>): Backend {
     fork: async (id) => (await call<{ url: string }>('POST', `fork/${id}`)).url,
     reset: async () => void (await call('POST', 'reset')),
     explain: (question) => call<Explanation>('POST', 'explain', question),
+    idp: {
+      open: async (people) => void (await call('POST', 'idp', { people })),
+      login: async (email, page) => {
+        const asked = { as: email, redirect_uri: page }
+        return (await call<{ url: string }>('POST', 'idp/login', asked)).url
+      },
+    },
     fault: async (fault) => void (await call('POST', 'fault', fault)),
     call,
     stop: () => (stopping ??= stop()),

@@ -293,6 +293,7 @@ async function openTestRoutes(
   return createTestRoutes({
     token: testing.token,
     isShared: config.testTokenFile !== null,
+    respondIdp: (database, request) => testing.idpRespond(database, request),
     async perform(name, input) {
       const { findOperation } = await import('./control/operations')
       const operation = findOperation(`test.${name}`)

@@ -74,6 +74,24 @@ export function addTestCommands(program: Command, cli: Cli): void {
       )
     })
 
+  withDatabase(test.command('idp'))
+    .description('add the login provider for tests to the database')
+    .action((options) =>
+      run(cli, options, 'test.idp', { people: null }, ({ provider, issuer }) => {
+        return `${provider}   ${issuer}`
+      }),
+    )
+
+  withDatabase(test.command('idp-login <email>'))
+    .description('log a person in at the login provider, and print where the browser returns to')
+    .requiredOption('--redirect-uri <url>', 'the page of the application')
+    .option('--provider <name>', 'the name of the provider (default: test)')
+    .action((as, options) => {
+      const { redirectUri: redirect_uri, provider = null } = options
+      const input = { as, provider, redirect_uri }
+      return run(cli, options, 'test.idp-login', input, ({ url }) => url)
+    })
+
   withDatabase(test.command('fault'))
     .description('make requests of the database fail, until the next reset')
     .option('--latency <time>', 'each takes so much longer, such as 200ms')

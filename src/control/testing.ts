@@ -1,8 +1,10 @@
 import { explain, EXPLAINED, readQuestion } from '../domain/object/explain'
+import { requireEmail } from '../domain/value/email'
 import { SatchelError } from '../domain/value/error'
 import { SECOND } from '../domain/value/time'
+import { isRecord } from '../domain/value/value'
 import type { DataFolder } from '../host/data-folder'
-import type { Testing } from '../host/test-mode'
+import { IDP_FAILURES, type IdpPerson, type Testing } from '../host/test-mode'
 import {
   type Fields,
   flag,
@@ -78,6 +80,22 @@ export const testOperations = {
     async ({ testing, database }, change) => testing.fault(database, change),
   ),
 
+  'test.idp': onTested(
+    { people: optional(people) },
+    async ({ testing, database, folder }, { people }) => {
+      const provider = await testing.openIdp(database, people)
+      return { provider, issuer: `${folder.url(database)}/_test/idp` }
+    },
+  ),
+
+  /** The address to which the browser returns, with the code in it or the error. */
+  'test.idp-login': onTested(
+    { as: text, provider: optional(text), redirect_uri: text },
+    async ({ testing, database }, { as, provider, redirect_uri: redirectUri }) => ({
+      url: await testing.idpLogin(database, { as, provider: provider ?? 'test', redirectUri }),
+    }),
+  ),
+
   'test.clock': onTested(
     { advance: optional(text), set: optional(text), freeze: optional(flag) },
     async ({ testing, database }, change) => {
@@ -110,6 +128,19 @@ function onTested<F extends Fields, Output>(
     // Throws for an unknown name.
     await folder.hosts.open(database)
     return await run({ testing, database, folder }, rest as unknown as Values<F>)
+  })
+}
+
+/** The people of the login provider. */
+function people(value: unknown, name: string): readonly IdpPerson[] {
+  if (!Array.isArray(value)) throw new SatchelError('INVALID_REQUEST', `${name} must be an array`)
+  return value.map((person: unknown) => {
+    const given = isRecord(person) ? person : {}
+    return {
+      email: requireEmail(text(given['email'], 'email')),
+      name: optional(text)(given['name'], 'name'),
+      failure: optional(oneOf(IDP_FAILURES))(given['failure'], 'failure'),
+    }
   })
 }
 

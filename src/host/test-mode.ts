@@ -26,10 +26,58 @@ export interface Testing extends TestDoubles {
   login(database: string, login: LoginOrder): Promise<TokenAnswer & { readonly url?: string }>
   /** The time of the database, ms, which `change` changes first. */
   clock(database: string, change: ClockChange): Promise<{ now: number; isFrozen: boolean }>
+  /**
+   * Adds the login provider for tests to the database, with these people, or with those that it has.
+   * Returns its name. Throws `NO_PUBLIC_ADDRESS`.
+   */
+  openIdp(database: string, people: readonly IdpPerson[] | null): Promise<string>
+  /** Logs a person in at a provider; the address to which the browser returns at the end. */
+  idpLogin(database: string, login: IdpLogin): Promise<string>
+  /** Answers a request for the login provider; 404 while it was not opened. */
+  idpRespond(database: string, request: IdpRequest): Promise<IdpAnswer>
   /** The failures that requests of the database meet, which `change` changes first. */
   fault(database: string, change: FaultChange): Fault
   /** The fault for a request; undefined for the addresses for tests and while nothing is to fail. */
   faultFor(request: Request): Fault | undefined
+}
+
+/** How a login at the provider for tests ends. */
+export const IDP_FAILURES = ['denied', 'unverified', 'wrong-nonce', 'slow', 'down'] as const
+
+/** A person at the login provider for tests. */
+export interface IdpPerson {
+  readonly email: string
+  readonly name: string | null
+  /** Null when the login succeeds. */
+  readonly failure: (typeof IDP_FAILURES)[number] | null
+}
+
+/** A request for the login provider for tests, from a browser or from this server. */
+export interface IdpRequest {
+  /** Below its own address: `authorize`. */
+  readonly path: string
+  readonly query: URLSearchParams
+  /** The body of a POST; empty for others. */
+  readonly form: URLSearchParams
+  /** The header. */
+  readonly authorization: string | null
+}
+
+export interface IdpAnswer {
+  readonly status: number
+  readonly type?: string
+  readonly body?: string
+  /** For a redirect. */
+  readonly location?: string
+}
+
+/** A login at the provider for tests without a browser. */
+export interface IdpLogin {
+  /** The e-mail address of the person. */
+  readonly as: string
+  /** The name of the provider. */
+  readonly provider: string
+  readonly redirectUri: string
 }
 
 /** How a server is to fail. */

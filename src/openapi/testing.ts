@@ -124,6 +124,40 @@ export const TEST_ROUTES: readonly TestRoute[] = [
   },
   {
     method: 'POST',
+    path: 'idp',
+    operation: 'idp',
+    summary: 'Open the login provider for tests',
+    description:
+      'Adds the login provider `test` to the database: an OpenID provider of this server, with a page on which a tester chooses a person.',
+    input: {
+      people: {
+        type: 'array',
+        items: {
+          type: 'object',
+          required: ['email'],
+          properties: {
+            email: TEXT,
+            name: TEXT,
+            failure: { enum: ['denied', 'unverified', 'wrong-nonce', 'slow', 'down'] },
+          },
+        },
+      },
+    },
+    answer: object({ provider: TEXT, issuer: TEXT }),
+  },
+  {
+    method: 'POST',
+    path: 'idp/login',
+    operation: 'idp-login',
+    summary: 'Log a person in at the login provider, without a browser',
+    description:
+      'Answers the address to which the provider would return the browser of an application that began a login with this `redirect_uri`: with a code, or with the error.',
+    input: { as: TEXT, provider: { ...TEXT, default: 'test' }, redirect_uri: TEXT },
+    required: ['as', 'redirect_uri'],
+    answer: object({ url: TEXT }),
+  },
+  {
+    method: 'POST',
     path: 'explain',
     operation: 'explain',
     summary: 'Explain the rights of a user',

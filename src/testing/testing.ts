@@ -14,6 +14,7 @@ import type { Hosts } from '../host/hosts'
 import type { Fault, KeptMail, Mailbox, Testing } from '../host/test-mode'
 import { changeClock, clockAt, type ClockState, type MovableClock, REAL_TIME } from './clock'
 import { changeFault, NO_FAULT } from './fault'
+import type { Idp } from './idp/idp'
 import { createMailbox } from './mailbox'
 
 /** The test state of one database. */
@@ -22,6 +23,8 @@ interface Bench {
   readonly mailbox: Mailbox
   readonly snapshots: Map<string, Snapshot>
   fault: Fault
+  /** The login provider, when it was opened. */
+  idp: Idp | undefined
   base: Base | undefined
   /** True when `reset` applies the seed. */
   isSeeded: boolean
@@ -58,6 +61,7 @@ export function createTesting(machine: Clock, token: string): Testing {
       mailbox: createMailbox(),
       snapshots: new Map(),
       fault: NO_FAULT,
+      idp: undefined,
       base: undefined,
       isSeeded: false,
     }
@@ -178,6 +182,69 @@ export function createTesting(machine: Clock, token: string): Testing {
 
     mailbox: (database) => benchOf(database).mailbox,
 
+    async openIdp(database, people) {
+      const host = await hosts.open(database)
+      const bench = benchOf(database)
+      const address = await addressOf(host)
+      const { createIdp } = await import('./idp/idp')
+      const issuer = `${address}/_test/idp`
+      // Its clock is that of the bench, which a jump replaces.
+      bench.idp ??= createIdp(issuer, `${address}/oauth/callback/`, {
+        now: () => benchOf(database).clock.now(),
+      })
+      if (people !== null) bench.idp.people = people
+      const { clientId, clientSecret } = bench.idp
+      const { id } = await host.providers.put({
+        type: 'custom-oauth2',
+        id: IDP_NAME,
+        displayName: 'Test',
+        iconUrl: null,
+        clientId,
+        secret: clientSecret,
+        scopes: ['openid', 'email', 'profile'],
+        options: { issuer },
+      })
+      return id
+    },
+
+    async idpLogin(database, { as, provider, redirectUri }) {
+      const host = await hosts.open(database)
+      const { idp } = benchOf(database)
+      if (idp === undefined) {
+        throw new SatchelError(
+          'CONFLICT',
+          'Open the login provider for tests first: POST _test/idp',
+        )
+      }
+      const contact = { provider, address: await addressOf(host), isDevelopment: true }
+      const begun = await host.providers.begin({
+        ...contact,
+        redirectUri,
+        scopes: null,
+        browser: undefined,
+      })
+      const { searchParams } = new URL(begun.location)
+      if (!searchParams.has('client_id')) return begun.location
+      const email = requireEmail(as)
+      const person = idp.people.find((each) => each.email === email) ?? {
+        email,
+        name: null,
+        failure: null,
+      }
+      const callback = new URL(idp.authorize(searchParams, person))
+      const finished = await host.providers.finish({
+        ...contact,
+        query: callback.searchParams,
+        browser: begun.browser,
+      })
+      return finished.location
+    },
+
+    async idpRespond(database, request) {
+      const { idp } = benches.get(database) ?? {}
+      return (await idp?.respond(request)) ?? { status: 404, type: 'text/plain', body: '' }
+    },
+
     fault(database, change) {
       const bench = benchOf(database)
       bench.fault = changeFault(bench.fault, change)
@@ -228,6 +295,18 @@ export function createTesting(machine: Clock, token: string): Testing {
       return { now: moved.now(), isFrozen: moved.state.frozen !== null }
     },
   }
+}
+
+/** The name of the login provider for tests. */
+const IDP_NAME = 'test'
+
+async function addressOf(host: Host): Promise<string> {
+  const address = await host.address()
+  if (address !== null) return address
+  throw new SatchelError(
+    'NO_PUBLIC_ADDRESS',
+    'The login provider for tests needs a server on a loopback address',
+  )
 }
 
 /** Everything of a database that `reset` keeps. */

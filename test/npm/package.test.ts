@@ -62,6 +62,7 @@ test('the module offers every address for tests, under Node.js', async () => {
     mail: 'No new mail to eve@example.com came within 10 ms',
     frozen: '2030-01-01T00:00:00.000Z',
     explained: true,
+    denied: true,
     broken: true,
     page: true,
     same: true,
@@ -92,6 +93,8 @@ await backend.clock.freeze()
 const frozen = await backend.clock.set('2030-01-01')
 await backend.clock.run()
 const explained = (await backend.explain({ as: 'a@b.de', do: 'read', table: 'todos', key: 'one' })).allowed
+await backend.idp.open([{ email: 'eve@example.com', failure: 'denied' }])
+const denied = (await backend.idp.login('eve@example.com', 'http://localhost:1/')).includes('dxc-auth=')
 await backend.fault({ offline: true })
 const broken = await titles().then(() => false, () => true)
 await backend.fault({ offline: false })
@@ -99,7 +102,7 @@ const page = (await backend.pageFor({ email: 'a@b.de', name: 'A' }, 'http://loca
 const same = (await backend.clock.now()) > (await backend.clock.advance('-1h')) && (await backend.mail.list()).length === 0
 await backend.stop()
 const wrong = await startSatchel({ schema: { todos: '++id' } }).then(() => false, ({ message }) => message.includes('todos'))
-console.log(JSON.stringify({ seeded, after, restored, forked, mail, frozen, explained, broken, page, same, wrong }))
+console.log(JSON.stringify({ seeded, after, restored, forked, mail, frozen, explained, denied, broken, page, same, wrong }))
 `
 
 test('the command runs the executable, and ends with it or with its own parent', async () => {

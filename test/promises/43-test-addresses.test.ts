@@ -35,7 +35,7 @@ test('the addresses for tests need the token, a loopback host and no foreign ori
 test('without test mode they do not exist, and the description of the interface never has them', async () => {
   await using plain = await setupServer()
   const response = await fetch(`${plain.main}/_test/reset`, { method: 'POST' })
-  expect(response.status).toBe(405)
+  expect(response.status).toBe(404)
   await using server = await setupTestMode()
   const normal = await (await fetch(`${server.url}/openapi/json`)).text()
   expect(normal).not.toContain('_test')

@@ -169,6 +169,9 @@ test('every address for tests is a command', async () => {
   expect(await satchel('test', 'login', EVE)).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+$/)
   const page = 'http://localhost:5173/'
   expect(await satchel('test', 'login', EVE, '--page', page)).toStartWith(`${page}?dxc-auth=`)
+  expect(await satchel('test', 'idp')).toEndWith('/main/_test/idp')
+  const back = await satchel('test', 'idp-login', EVE, '--redirect-uri', page)
+  expect(back).toStartWith(`${page}?dxc-auth=`)
   expect(await satchel('test', 'fault', '--latency', '1ms')).toContain('"latency":1')
   expect(await satchel('test', 'fault', '--none')).toContain('"latency":0')
   const question = ['--do', 'update', '--table', 'todos', '--key', 'tds1']

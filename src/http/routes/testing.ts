@@ -5,6 +5,7 @@ import { sameSecret } from '../../domain/value/secret'
 import { isRecord } from '../../domain/value/value'
 import { isLoopback, isPublicAddress, isIPv4, isIPv6 } from '../../net/networks'
 import { describeTestRoutes, TEST_ROUTES, type TestRoute } from '../../openapi/testing'
+import type { IdpAnswer, IdpRequest } from '../../host/test-mode'
 import { answer } from '../answer'
 import { bearerToken } from '../bearer'
 import { type Call, segment } from '../call'
@@ -18,6 +19,8 @@ export interface TestMode {
   readonly isShared: boolean
   /** Runs `test.<name>` of the control table; throws what it throws. */
   perform(name: string, input: unknown): Promise<unknown>
+  /** Answers the login provider for tests, which browsers call: they have no token. */
+  respondIdp(database: string, request: IdpRequest): Promise<IdpAnswer>
 }
 
 /** Answers a call of an address for tests; undefined for all other calls. */
@@ -32,18 +35,39 @@ export function createTestRoutes(mode: TestMode): AnswerTest {
 
   async function respond(http: HttpContext, call: Call): Promise<Response> {
     requireOwnMachine(http, call)
-    requireToken(call)
     const [name, id] = [segment(call, 2), segment(call, 3)]
+    if (name === 'idp' && IDP_PATHS.has(id)) return await respondIdp(http, call)
+    requireToken(call)
     if (call.method === 'GET' && name === 'openapi') {
       return answer(call, JSON.stringify(describeTestRoutes(http.version)))
     }
-    const { operation } = findRoute(call, name, id)
+    const { operation, path } = findRoute(call, name, id)
     const input = call.method === 'GET' ? queryOf(call) : await bodyOf(http, call)
     // A wait of a minute is longer than the idle timeout.
     call.setIdleTimeout(LONGEST_IDLE)
-    const given = { ...input, ...(id === '' ? {} : { id }), database: segment(call, 0) }
+    const given = { ...input, ...(path.includes(':id') ? { id } : {}), database: segment(call, 0) }
     return answer(call, JSON.stringify(await mode.perform(operation, given)), {
       headers: { 'Cache-Control': 'no-store' },
+    })
+  }
+
+  async function respondIdp(http: HttpContext, call: Call): Promise<Response> {
+    const { method, query, sent } = call
+    const body = method === 'POST' ? await http.bodies.text(sent, LONGEST_BODY) : ''
+    const found = await mode.respondIdp(segment(call, 0), {
+      path: call.segments.slice(4).join('/'),
+      query: new URLSearchParams(query),
+      form: new URLSearchParams(body),
+      authorization: sent.headers.get('authorization'),
+    })
+    return answer(call, found.body ?? '', {
+      status: found.status,
+      type: found.type ?? 'text/plain',
+      headers: {
+        'Content-Security-Policy': PAGE_POLICY,
+        'Cache-Control': 'no-store',
+        ...(found.location === undefined ? {} : { Location: found.location }),
+      },
     })
   }
 
@@ -80,14 +104,20 @@ async function bodyOf(
   throw new SatchelError('INVALID_REQUEST', 'The body must be a JSON object')
 }
 
+/** The addresses of the login provider that need no test token, below `idp/`. */
+const IDP_PATHS = new Set(['.well-known', 'authorize', 'token', 'jwks', 'userinfo'])
+const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+
 /** Seconds. */
 const LONGEST_IDLE = 120
 const LONGEST_BODY = 256 * 1024
 
 function findRoute(call: Call, name: string, id: string): TestRoute {
   const parts = call.segments.length - 3
-  const path = id === '' ? name : `${name}/:id`
-  const known = parts > 2 ? [] : TEST_ROUTES.filter((route) => route.path === path)
+  const path = id === '' ? name : `${name}/${id}`
+  const pattern = id === '' ? name : `${name}/:id`
+  const known =
+    parts > 2 ? [] : TEST_ROUTES.filter((route) => route.path === path || route.path === pattern)
   const route = known.find(({ method }) => method === call.method)
   if (route !== undefined) return route
   if (known.length === 0) {
