@@ -299,7 +299,7 @@ test('a page is logged in without a dialog, outlives jumps of the clock, and fol
   const schema = join(folder.path, 'schema.json')
   writeFileSync(schema, '{"todoLists": "@id", "todoItems": "@id", "settings": "id"}')
   await using server = await setupTestMode({ schema })
-  await using application = await serveApplication(server.main, 'live.js')
+  using application = await serveApplication(server.main, 'live.js')
   await using device = await browser.openDevice()
   const { page } = device
   const person = { email: 'alice@example.com', page: application.url }
@@ -317,7 +317,10 @@ test('a page is logged in without a dialog, outlives jumps of the clock, and fol
   await until(async () => (await titles()).length === 1)
   const { body: snapshot } = await server.call('POST', 'snapshot')
 
+  // The add-on pauses for 20 s after a request with the old token.
+  const refreshed = page.waitForResponse(/\/token$/)
   await server.call('POST', 'clock', { advance: '31d' })
+  await refreshed
   await run(page, `db.table('todoItems').add({ id: 'tdiB', title: 'a month later' })`)
   await until(async () => (await titles()).length === 2)
 
