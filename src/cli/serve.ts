@@ -5,6 +5,7 @@ import process from 'node:process'
 import { version } from '../../package.json'
 import { type Config, readConfig } from '../config/config'
 import { environmentName, flagName, type Setting, SETTINGS } from '../config/settings'
+import { listServer } from '../host/running'
 import { batchLines, openOutlet } from '../log/line-sink'
 import { lostLines, openLogs, serverLog } from '../log/log'
 import type { Server } from '../server'
@@ -83,6 +84,7 @@ async function runServer(
   const { startServer } = await import('../server')
   try {
     await using server = await startServer(config, { clock, logs })
+    using _listed = listServer(server.folder)
     const text = json ? readyLine(server) : readyText(server, config, terminal)
     await terminal.write(`${text}\n`)
     if (format === 'json')

@@ -121,8 +121,11 @@ export function addUserCommands(program: Command, cli: Cli): void {
     .addHelpText('after', example('satchel user delete alice@example.com --yes'))
     .action(async (id, options) => {
       if (!options.yes) await confirm(cli, id)
-      const deleted = await inSession(cli, options, (session) =>
-        session.run('user.delete', { database: options.db, id }),
+      const deleted = await inSession(
+        cli,
+        options,
+        (session) => session.run('user.delete', { database: options.db, id }),
+        { isDestructive: true },
       )
       await print(cli, options, deleted, `The user ${deleted.id} is deleted`)
     })
