@@ -5,9 +5,8 @@ import type { Clock } from '../clock'
 import { readConfig } from '../config/config'
 import { SETTINGS } from '../config/settings'
 import type { Session } from '../control/session'
-import { SatchelError } from '../domain/value/error'
+import { quoted, SatchelError } from '../domain/value/error'
 import { findServers } from '../host/running'
-import { oneLine } from './output'
 import type { Terminal } from './terminal'
 
 /** The terminal and the clock that every command gets. */
@@ -64,7 +63,7 @@ export async function inSession<T>(
     const isNamed = config.data !== resolve(SETTINGS.data.fallback)
     if (isNamed || isDestructive) throw noFolder(config.data)
     const folder = requireOneServer(config.data)
-    terminal.writeError(`satchel: Using the data of the running server, ${oneLine(folder)}\n`)
+    terminal.writeError(`satchel: Using the data of the running server, ${quoted(folder)}\n`)
     config = { ...config, data: folder }
   }
   const [{ openSession }, { takeDataFolder }] = await Promise.all([

@@ -67,6 +67,16 @@ export function size(bytes: number): string {
   return `${(bytes / 1_000 ** power).toFixed(1)} ${SIZES[power - 1]}`
 }
 
+const BINARY = ['KiB', 'MiB', 'GiB', 'TiB']
+
+/** A limit as it was probably given: `1 GiB`, `20.0 GB`. */
+export function limitSize(bytes: number): string {
+  const power = BINARY.findLastIndex((_, index) => bytes % 1024 ** (index + 1) === 0)
+  return power === -1 || bytes % 1_000_000 === 0
+    ? size(bytes)
+    : `${bytes / 1024 ** (power + 1)} ${BINARY[power]}`
+}
+
 /** Text of other people as one line, with control characters escaped. */
 export function oneLine(text: string): string {
   return escapeUnits(text, /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu)

@@ -256,7 +256,7 @@ export function describeUser(user: UserJson): string {
     ['Type', user.type],
     ['Name', nameOf(user)],
     ['E-mail', typeof email === 'string' ? email : ''],
-    ['Evaluation', user.evalDaysLeft === undefined ? '' : days(user.evalDaysLeft)],
+    ['Evaluation', evaluationOf(user)],
     ['Valid until', user.validUntil ?? ''],
     ['Deactivated', user.deactivated ?? ''],
     ['Last login', user.lastLogin ?? 'never'],
@@ -267,6 +267,11 @@ export function describeUser(user: UserJson): string {
     .filter(([, value]) => value !== '')
     .map(([name, value]) => `${name.padEnd(16)}${oneLine(value)}`)
     .join('\n')
+}
+
+/** A user of another type keeps days that do not count. */
+function evaluationOf({ type, evalDaysLeft }: UserJson): string {
+  return type === 'eval' && evalDaysLeft !== undefined ? days(evalDaysLeft) : ''
 }
 
 function stateOf({ deactivated, type, evalDaysLeft, validUntil }: UserJson, now: number): string {

@@ -210,7 +210,7 @@ describe('a command that names no data folder, where there is none', () => {
     )
     expect({ exitCode, stderr }).toEqual({
       exitCode: 0,
-      stderr: `satchel: Using the data of the running server, ${join(one.path, 'data')}\n`,
+      stderr: `satchel: Using the data of the running server, "${join(one.path, 'data')}"\n`,
     })
     const headers = { authorization: `Bearer ${stdout.trim()}` }
     expect((await fetch(`${server.ready.url}/main/token/validate`, { headers })).status).toBe(200)
