@@ -1,4 +1,12 @@
-import { existsSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { readdir, rmdir, unlink } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { Clock } from '../clock'
@@ -31,6 +39,8 @@ export function createSqliteStore(folder: string, options: SqliteStoreOptions): 
   const open = new Map<string, Promise<SqliteDatabase>>()
   const caches = createPageCaches()
   const leaving = new Set<string>()
+  /** Databases whose files were just written by this program: they need no migration. */
+  const current = new Set<string>()
   const syncRoot = () => (options.durability === 'none' ? undefined : syncPathNow(root))
   const leftovers = createLeftovers(root, syncRoot, (name, error) => options.report?.(name, error))
 
@@ -61,7 +71,9 @@ export function createSqliteStore(folder: string, options: SqliteStoreOptions): 
     requireOwnLog(file)
     const { durability, migrations, onMigration } = options
     if (durability === 'full') requireSoundLog(file)
-    await migrateApart(file, durability, migrations, (version) => onMigration?.(name, version))
+    if (!current.delete(name)) {
+      await migrateApart(file, durability, migrations, (version) => onMigration?.(name, version))
+    }
     const onClose = () => open.delete(name)
     const clock = options.clockOf?.(name) ?? options.clock
     const database = openDatabase(name, folderOf(name), { ...options, clock, caches, onClose })
@@ -82,9 +94,12 @@ export function createSqliteStore(folder: string, options: SqliteStoreOptions): 
 
   function write(name: string, { bytes }: DatabaseImage): void {
     const file = fileOf(name)
-    for (const end of ['', '-wal', '-shm']) rmSync(`${file}${end}`, { force: true })
+    for (const log of [`${file}-wal`, `${file}-shm`]) if (existsSync(log)) rmSync(log)
     keepPrivate(file)
-    writeFileSync(file, bytes)
+    // Over the old pages: a new file would cost as much again.
+    writeFileSync(file, bytes, { flag: 'r+' })
+    truncateSync(file, bytes.length)
+    current.add(name)
     if (options.durability !== 'none') syncPathNow(file)
   }
 
