@@ -123,6 +123,8 @@ CREATE TABLE applied (
   client INTEGER NOT NULL,
   revision INTEGER NOT NULL,
   at INTEGER NOT NULL,
+  -- {name, message} as JSON when it was rejected.
+  rejection TEXT,
   PRIMARY KEY (subject, txid)
 ) STRICT, WITHOUT ROWID;
 

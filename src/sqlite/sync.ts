@@ -1,6 +1,7 @@
 import type { RealmRef } from '../domain/store/realms'
 import type {
   AppliedReader,
+  AppliedRejection,
   AppliedTransaction,
   AppliedWriter,
   CriteriaOperation,
@@ -130,27 +131,45 @@ export function syncClientWriter(context: WriteContext): SyncClientWriter {
   }
 }
 
+interface AppliedRecord extends Omit<AppliedTransaction, 'rejection'> {
+  readonly rejection: string | null
+}
+
 export function appliedReader({ connection }: TxContext): AppliedReader {
   return {
-    find: (subject, txid) =>
-      connection
-        .prepare<AppliedTransaction>(
-          'SELECT client, revision, at FROM applied WHERE subject = ? AND txid = ?',
+    find(subject, txid) {
+      const found = connection
+        .prepare<AppliedRecord>(
+          'SELECT client, revision, at, rejection FROM applied WHERE subject = ? AND txid = ?',
         )
-        .get(subject, txid) ?? undefined,
+        .get(subject, txid)
+      if (found === null) return undefined
+      const { rejection } = found
+      return {
+        ...found,
+        rejection: rejection === null ? null : (JSON.parse(rejection) as AppliedRejection),
+      }
+    },
   }
 }
 
 export function appliedWriter(context: WriteContext): AppliedWriter {
   return {
     ...appliedReader(context),
-    put(subject, txid, client, at) {
+    put(subject, txid, client, at, rejection) {
       const { connection, unit } = context
       connection
         .prepare(
-          'INSERT OR REPLACE INTO applied (subject, txid, client, revision, at) VALUES (?, ?, ?, ?, ?)',
+          'INSERT OR REPLACE INTO applied (subject, txid, client, revision, at, rejection) VALUES (?, ?, ?, ?, ?, ?)',
         )
-        .run(subject, txid, client, unit.takenRevision(), at)
+        .run(
+          subject,
+          txid,
+          client,
+          unit.takenRevision(),
+          at,
+          rejection === undefined ? null : JSON.stringify(rejection),
+        )
     },
     prune(client, before, kept) {
       context.connection

@@ -13,6 +13,8 @@ import {
 } from './fixture'
 
 /** An operation of Alice that deletes everything. */
+const REJECTION = { name: 'NOT_AUTHORIZED', message: 'no' }
+
 export function criteriaOperation(
   client: number,
   changes: Partial<CriteriaOperation> = {},
@@ -133,6 +135,7 @@ export function describeSync(openStore: OpenStore): void {
         const { ref } = await tx.realms.ensure('rlm-a')
         expect(ref).toBeDefined()
         await tx.applied.put('alice', 'txid', 3, NOW)
+        await tx.applied.put('alice', 'rejected', 3, NOW, REJECTION)
         return tx.unitRevision()
       })
       const failing = database.write(async (tx) => {
@@ -142,7 +145,10 @@ export function describeSync(openStore: OpenStore): void {
       expect(await refusalOf(failing)).toBe('CONFLICT')
       await inEveryLife(fixture, (again) =>
         again.read(async (tx) => {
-          expect(await tx.applied.find('alice', 'txid')).toEqual({ client: 3, revision, at: NOW })
+          const noted = { client: 3, revision, at: NOW }
+          expect(await tx.applied.find('alice', 'txid')).toEqual({ ...noted, rejection: null })
+          const rejected = await tx.applied.find('alice', 'rejected')
+          expect(rejected).toEqual({ ...noted, rejection: REJECTION })
           expect(await tx.applied.find('bob', 'txid')).toBeUndefined()
           expect(await tx.applied.find('alice', 'undone')).toBeUndefined()
         }),

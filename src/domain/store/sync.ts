@@ -66,13 +66,21 @@ export interface SyncClientWriter extends SyncClientReader {
   prune(before: number, limit: number): Awaitable<number>
 }
 
-/** A transaction of a client that was executed. */
+/** A transaction of a client that was executed, or rejected. */
 export interface AppliedTransaction {
   readonly client: number
   /** Of the unit that executed it; 0 when the transaction has changed nothing. */
   readonly revision: number
   /** ms. */
   readonly at: number
+  /** Null when it was executed. */
+  readonly rejection: AppliedRejection | null
+}
+
+export interface AppliedRejection {
+  /** The code of the refusal. */
+  readonly name: string
+  readonly message: string
 }
 
 export interface AppliedReader {
@@ -80,8 +88,14 @@ export interface AppliedReader {
 }
 
 export interface AppliedWriter extends AppliedReader {
-  /** Notes that this unit executes the transaction. */
-  put(subject: string, txid: string, client: number, at: number): Awaitable<void>
+  /** Notes that this unit executes the transaction, or rejects it. */
+  put(
+    subject: string,
+    txid: string,
+    client: number,
+    at: number,
+    rejection?: AppliedRejection,
+  ): Awaitable<void>
   /** Forgets the transactions of a client from before this time, ms, except those that are named. */
   prune(client: number, before: number, kept: ReadonlySet<string>): Awaitable<void>
 }

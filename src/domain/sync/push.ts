@@ -203,7 +203,13 @@ async function executeOnce(
   const { txid } = transaction
   const applied = await tx.applied.find(actor.subject, txid)
   if (applied !== undefined) {
-    noteAll(push, transaction, part.names, { isRejected: false, revision: applied.revision })
+    const { rejection, revision } = applied
+    const isRejected = rejection !== null
+    if (isRejected) part.rejections.push({ txid, ...rejection })
+    noteAll(push, transaction, part.names, {
+      isRejected,
+      revision: isRejected ? undefined : revision,
+    })
     await tx.syncClients.noteRejection(client.number)
     return
   }
@@ -235,6 +241,9 @@ async function executeOnce(
     reject(part, transaction, error)
     noteAll(push, transaction, part.names, { isRejected: true, revision: undefined })
     await tx.syncClients.noteRejection(client.number)
+    // When it comes again, later ones have been executed: it stays rejected.
+    const { code: name, message } = error
+    await tx.applied.put(actor.subject, txid, client.number, now, { name, message })
   }
 }
 

@@ -99,6 +99,20 @@ describe('a transaction of a client', () => {
     expect([await known('one'), await known('two')]).toEqual([false, true])
   })
 
+  test('that was rejected stays so when it comes again, whatever has been executed since', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const alice = await connect(database, 'alice')
+    const refused = [insert(card('a', { n: 1 }, 'alice', 'rlm-none'))]
+    const txids = ['one', 'two']
+    const once = await alice.send([refused, [upsert(card('a', { n: 2 }))]], { txids })
+    const again = await alice.send([refused, [upsert(card('a', { n: 2 }))]], { txids })
+    expect(once.rejections).toMatchObject([{ txid: 'one' }])
+    expect(again.rejections).toEqual([...once.rejections])
+    expect(again.named.get('cards')?.get('a')).toMatchObject({ isRejected: true })
+    expect(await read(database, 'cards', 'a')).toMatchObject({ n: 2, realmId: 'alice' })
+  })
+
   test('of another user, with a value that cannot be stored or an unknown table is rejected', async () => {
     await using world = await setupPush()
     const { database } = world
