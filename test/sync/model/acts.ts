@@ -14,22 +14,27 @@ export interface Cast {
   readonly side: string
   /** A realm in which everyone may count, and nothing else happens. */
   readonly counting: string
-  /** The key of an object, or of the counter. */
+  /** The key of an object or of the counter, or the name of a device. */
   key(name: string): string
 }
 
-export function castOf(history: number | string): Cast {
-  const person = (name: string) => {
-    const email = `${name}${history}@example.com`
-    return { id: email, email }
-  }
+export function castOf(history: number, people: Cast['people'] = peopleOf(history)): Cast {
   return {
-    people: [person('alice'), person('bob'), person('carol')],
+    people,
     team: `rlm-team${history}`,
     side: `rlm-side${history}`,
     counting: `rlm-counting${history}`,
     key: (name) => `${name}${history}`,
   }
+}
+
+function peopleOf(history: number): Cast['people'] {
+  return [personAt(`alice${history}`), personAt(`bob${history}`), personAt(`carol${history}`)]
+}
+
+export function personAt(name: string, domain = 'example.com'): Person {
+  const email = `${name}@${domain}`
+  return { id: email, email }
 }
 
 const key = fc.constantFrom('a', 'b', 'c', 'd')

@@ -7,6 +7,7 @@ import {
   toDBOperationSet,
 } from 'dexie-cloud-common'
 import { realmSetHash } from '../../../src/domain/sync/realm-set'
+import type { Awaitable } from '../../../src/domain/store/records'
 import type { Person, Value } from '../../access/oracle-world'
 import type { Causality } from './causality'
 import { Died, type Link, type ModelServer, TABLES } from './server'
@@ -53,7 +54,43 @@ interface Message {
 
 export const UNDEFINED = { $t: 'undefined' }
 
-export type Device = ReturnType<typeof createDevice>
+/** The device of a user, simulated or real. */
+export interface Device {
+  readonly person: Person
+  readonly name: string
+  /** The rows of a table as the device shows them, by key, in wire form. */
+  rowsOf(table: string): ReadonlyMap<string, Value>
+  /** Executes a transaction and logs it; each of the functions makes its next operations. */
+  transact(makers: readonly Maker[]): Awaitable<void>
+  /** Sends the log; the answer is on its way when it resolves. False when there is none. */
+  begin(): Promise<boolean>
+  /** The answer arrives. */
+  finish(): Awaitable<void>
+  synchronize(): Promise<void>
+  /** Handles the messages that have arrived; false when there are none. */
+  process(): Promise<boolean>
+  connect(): void
+  disconnect(): void
+  /** The answer is lost. */
+  lose(): void
+  /** The request is lost, or late: a repetition may be the first to arrive. */
+  drop(): Awaitable<void>
+  /** An earlier request reaches the server, once more or for the first time. */
+  repeat(which: number): Promise<void>
+  /** Every request that was sent has arrived, and its answer as well. */
+  calm(): Promise<void>
+  /** The user logs in anew on a device without data, where they made these rows before. */
+  wipe(work: readonly { readonly table: string; readonly value: Value }[]): Promise<void>
+  /** How much its clock is ahead, ms. */
+  setSkew(ms: number): Awaitable<void>
+  /** It has tried to sync: it takes part in the history. */
+  readonly isKnown: boolean
+  readonly isPending: boolean
+  readonly isConnected: boolean
+}
+
+/** Makes the operations of an act on what the device shows now; `tag` makes a new value for a path. */
+export type Maker = (tag: (path: string) => string) => readonly LocalOperation[]
 
 /** What a device lives in. */
 export interface Surroundings {
@@ -67,7 +104,7 @@ export interface Surroundings {
  * A local database as the published client keeps it (protocol.md §4.5, §4.7, §4.8, §5): rows, a log
  * of operations that were not sent, the revisions that they are based on, and a socket.
  */
-export function createDevice(surroundings: Surroundings, person: Person, name: string) {
+export function createDevice(surroundings: Surroundings, person: Person, name: string): Device {
   const { server, causality } = surroundings
   const rows = new Map(TABLES.map((table) => [table, new Map<string, Value>()]))
   const revs = new Map<string, number>()
@@ -85,20 +122,19 @@ export function createDevice(surroundings: Surroundings, person: Person, name: s
   let skew = 0
   let made = 0
   let observed = 0n
+  /** Operations were sent, and no answer has come. */
+  let isDoubtful = false
 
   const rowsOf = (table: string): Map<string, Value> => rows.get(table) ?? new Map<string, Value>()
 
-  /** Executes a transaction and logs it; `operationsOf` makes its next operations. */
-  function transact(
-    operationsOf: readonly ((tag: (path: string) => string) => readonly LocalOperation[])[],
-  ): void {
+  function transact(makers: readonly Maker[]): void {
     made += 1
     const txid = `${name} ${made}`
     const ts = server.now() + skew
     const transaction = causality.begin(observed)
     observed = causality.with(observed, transaction)
     const operations: LocalOperation[] = []
-    for (const make of operationsOf) {
+    for (const make of makers) {
       for (const operation of make((path) => causality.tag(transaction, path))) {
         const { table, ...rest } = operation
         const rev = (revs.get(table) ?? 0) + 1
@@ -145,10 +181,10 @@ export function createDevice(surroundings: Surroundings, person: Person, name: s
     const fields = { clientIdentity: identity, dbID, schema, lastPull, baseRevs, changes }
     const body = JSON.stringify({ v: 3, ...fields, dxcv: '4.4.14', y: [] })
     sentBodies.push(body)
+    isDoubtful ||= sent.length > 0
     return { body, sent: new Set(sent) }
   }
 
-  /** Sends the log; the answer is on its way when it resolves. False when there is none. */
   async function begin(): Promise<boolean> {
     if (flight !== undefined) return true
     const { body, sent } = compose()
@@ -161,7 +197,6 @@ export function createDevice(surroundings: Surroundings, person: Person, name: s
     }
   }
 
-  /** The answer arrives. */
   function finish(): void {
     if (flight === undefined) return
     const { answer, sent } = flight
@@ -171,6 +206,7 @@ export function createDevice(surroundings: Surroundings, person: Person, name: s
     const changes = filtered(answer.changes, rest)
     if (changes === undefined) return
     log = rest
+    isDoubtful = false
     dropRealms(lastPull, answer)
     lastPull = { serverRevision, realms, inviteRealms }
     dbID = answer.dbId
@@ -263,7 +299,6 @@ export function createDevice(surroundings: Surroundings, person: Person, name: s
     link?.say(JSON.stringify(said))
   }
 
-  /** Handles the messages that have arrived; false when there are none. */
   async function process(): Promise<boolean> {
     if (flight !== undefined || inbox.length === 0) return false
     const messages = inbox
@@ -303,24 +338,20 @@ export function createDevice(surroundings: Surroundings, person: Person, name: s
     synchronize,
     process,
     disconnect,
-    /** The answer is lost. */
     lose() {
       flight = undefined
     },
-    /** The request is lost, or late: a repetition may be the first to arrive. */
     drop() {
       if (flight === undefined) compose()
     },
-    /** An earlier request reaches the server, once more or for the first time. */
     async repeat(which: number) {
       const body = sentBodies[which % Math.max(1, sentBodies.length)]
       if (body !== undefined) await server.sync(person, body)
     },
-    /** No request that was sent until now arrives any more. */
-    calm() {
+    async calm() {
+      if (isDoubtful) await synchronize()
       sentBodies.length = 0
     },
-    /** The user logs in anew on a device without data, where they made these rows before. */
     async wipe(work: readonly { readonly table: string; readonly value: Value }[]) {
       disconnect()
       log = []
@@ -355,7 +386,6 @@ export function createDevice(surroundings: Surroundings, person: Person, name: s
     setSkew(ms: number) {
       skew = ms
     },
-    /** It has tried to sync: it takes part in the history. */
     get isKnown() {
       return lives > 0
     },

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
+import { castOf } from './acts'
 import { setupExecutableServer } from './executable'
 import { histories, play } from './history'
 
@@ -16,7 +17,7 @@ test(
     await fc.assert(
       fc.asyncProperty(kills, async (steps) => {
         played += 1
-        expect(await play(server, played, steps)).toEqual([])
+        expect(await play(server, castOf(played), steps)).toEqual([])
       }),
       { numRuns: RUNS, seed: SEED, endOnFailure: true },
     )

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { visibleTo } from '../../access/oracle'
 import type { Person, Value, World } from '../../access/oracle-world'
 import { inOrder } from '../../access/setup'
-import { act, type Cast, castOf, memberOf, operationsOf } from './acts'
+import { act, type Cast, memberOf, operationsOf } from './acts'
 import { type Causality, createCausality, type Executed } from './causality'
 import { createDevice, type Device, type LocalOperation } from './device'
 import { Died, type ModelServer, TABLES } from './server'
@@ -110,15 +110,19 @@ interface Play {
   readonly server: ModelServer
   readonly devices: readonly Device[]
   readonly witness: Witness
+  readonly isGuest: (device: Device) => boolean
 }
 
-/** Plays a history until all clients are in step; resolves to everything that is wrong. */
+/**
+ * Plays a history until all clients are in step; resolves to everything that is wrong. `guests` take
+ * the place of simulated devices, by their names.
+ */
 export async function play(
   server: ModelServer,
-  name: number | string,
+  cast: Cast,
   steps: readonly Step[],
+  guests: ReadonlyMap<string, Device> = new Map(),
 ): Promise<readonly string[]> {
-  const cast = castOf(name)
   const { team, counting, people } = cast
   const [alice, bob, carol] = people
   const witness = createWitness(server, cast)
@@ -127,11 +131,13 @@ export async function play(
   await server.put('realms', { realmId: team, owner: alice.id }, counter)
   const members = [memberOf(team, bob, { manage: '*' }), memberOf(team, carol, { add: ['items'] })]
   await server.put('members', ...members, ...counters)
-  await server.put('counts', { id: cast.key('count'), ...counter, n: 0 })
-  const devices = DEVICES.map(({ owner, name: own }) =>
-    createDevice(witness.surroundings, people[owner]!, `${own}${name}`),
+  await server.put('counts', { id: cast.key('count'), ...counter, owner: alice.id, n: 0 })
+  const devices = DEVICES.map(
+    ({ owner, name }) =>
+      guests.get(name) ?? createDevice(witness.surroundings, people[owner]!, cast.key(name)),
   )
-  const given = { cast, server, devices, witness }
+  const isGuest = (device: Device) => [...guests.values()].includes(device)
+  const given = { cast, server, devices, witness, isGuest }
   for (const one of steps) {
     await take(given, one)
     await server.pass(1_000)
@@ -141,14 +147,14 @@ export async function play(
   return [...complaints, ...(await witness.complaints()), ...server.reports()]
 }
 
-async function take({ cast, server, devices, witness }: Play, given: Step): Promise<void> {
+async function take({ cast, server, devices, witness, isGuest }: Play, given: Step): Promise<void> {
   const disconnectAll = () => devices.forEach((each) => each.disconnect())
   if (given.kind === 'restart') {
     disconnectAll()
     return await server.restart()
   }
   if (given.kind === 'forget') {
-    for (const each of devices) each.calm()
+    for (const each of devices) await each.calm()
     return await server.forget()
   }
   if (given.kind === 'rest') return await witness.rest(given)
@@ -156,18 +162,24 @@ async function take({ cast, server, devices, witness }: Play, given: Step): Prom
   if (!one.isKnown) await one.synchronize()
   switch (given.kind) {
     case 'work':
-      return one.transact(given.acts.map((each) => (tag) => operationsOf(cast, one, each, tag)))
+      return await one.transact(
+        given.acts.map((each) => (tag) => {
+          const operations = operationsOf(cast, one, each, tag)
+          if (isGuest(one)) witness.guests.counts += countsIn(operations)
+          return operations
+        }),
+      )
     case 'sync':
       return await one.synchronize()
     case 'begin':
       return void (await one.begin())
     case 'finish':
-      return one.finish()
+      return await one.finish()
     case 'lose':
       await one.begin()
       return one.lose()
     case 'drop':
-      return one.drop()
+      return await one.drop()
     case 'listen':
       one.connect()
       await server.pass(0)
@@ -177,7 +189,7 @@ async function take({ cast, server, devices, witness }: Play, given: Step): Prom
     case 'repeat':
       return await one.repeat(given.which)
     case 'skew':
-      return one.setSkew(given.ms)
+      return await one.setSkew(given.ms)
     case 'wipe':
       return await one.wipe(
         given.keys.map((id) => ({ table: 'items', value: { id: cast.key(id), list: 'x', n: 1 } })),
@@ -205,6 +217,8 @@ function createWitness(server: ModelServer, cast: Cast) {
   /** The transactions by txid, and those that the server executed. */
   const begun = new Map<string, Executed>()
   const executed = new Set<string>()
+  /** How often guests counted in transactions that may have been rejected. */
+  const guests = { counts: 0 }
   /** Transactions of which the server died: they may have been executed. */
   const unknown = new Set<string>()
 
@@ -250,6 +264,7 @@ function createWitness(server: ModelServer, cast: Cast) {
 
   return {
     world,
+    guests,
     surroundings: {
       causality,
       server: {
@@ -282,16 +297,18 @@ function createWitness(server: ModelServer, cast: Cast) {
     /** How often the counter was raised, at least and at most. */
     counted() {
       const count = (txids: Iterable<string>) =>
-        [...txids]
-          .flatMap((txid) => begun.get(txid)?.operations ?? [])
-          .filter(({ table }) => table === 'counts').length
-      return { least: count(executed), most: count(executed.union(unknown)) }
+        countsIn([...txids].flatMap((txid) => begun.get(txid)?.operations ?? []))
+      return { least: count(executed), most: count(executed.union(unknown)) + guests.counts }
     },
     async complaints() {
       await Promise.all(heard)
       return [...complaints, ...causality.complaints]
     },
   }
+}
+
+function countsIn(operations: readonly LocalOperation[]): number {
+  return operations.filter(({ table }) => table === 'counts').length
 }
 
 interface Answer {

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
+import { castOf } from './acts'
 import { histories, play } from './history'
 import { type ModelServer, setupModelServer } from './server'
 
@@ -23,7 +24,7 @@ test(
       fc.asyncProperty(histories, async (steps) => {
         if (server === undefined || played % SHARED === 0) server = await renew()
         played += 1
-        expect(await play(server, played, steps)).toEqual([])
+        expect(await play(server, castOf(played), steps)).toEqual([])
       }),
       { numRuns: RUNS, seed: SEED },
     )
