@@ -121,11 +121,8 @@ export function addUserCommands(program: Command, cli: Cli): void {
     .addHelpText('after', example('satchel user delete alice@example.com --yes'))
     .action(async (id, options) => {
       if (!options.yes) await confirm(cli, id)
-      const deleted = await inSession(
-        cli,
-        options,
-        (session) => session.run('user.delete', { database: options.db, id }),
-        { isDestructive: true },
+      const deleted = await inSession(cli, options, (session) =>
+        session.run('user.delete', { database: options.db, id }),
       )
       await print(cli, options, deleted, `The user ${deleted.id} is deleted`)
     })
@@ -256,7 +253,7 @@ export function describeUser(user: UserJson): string {
     ['Type', user.type],
     ['Name', nameOf(user)],
     ['E-mail', typeof email === 'string' ? email : ''],
-    ['Evaluation', evaluationOf(user)],
+    ['Evaluation', user.evalDaysLeft === undefined ? '' : days(user.evalDaysLeft)],
     ['Valid until', user.validUntil ?? ''],
     ['Deactivated', user.deactivated ?? ''],
     ['Last login', user.lastLogin ?? 'never'],
@@ -267,11 +264,6 @@ export function describeUser(user: UserJson): string {
     .filter(([, value]) => value !== '')
     .map(([name, value]) => `${name.padEnd(16)}${oneLine(value)}`)
     .join('\n')
-}
-
-/** A user of another type keeps days that do not count. */
-function evaluationOf({ type, evalDaysLeft }: UserJson): string {
-  return type === 'eval' && evalDaysLeft !== undefined ? days(evalDaysLeft) : ''
 }
 
 function stateOf({ deactivated, type, evalDaysLeft, validUntil }: UserJson, now: number): string {

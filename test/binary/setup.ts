@@ -8,9 +8,6 @@ export const EXECUTABLE = join(import.meta.dir, '..', '..', 'dist', 'satchel')
 
 if (!existsSync(EXECUTABLE)) throw new Error(`${EXECUTABLE} is missing: run bun build.ts first`)
 
-/** Servers of other test files are not found, and not told of this one. */
-const UNLISTED = { XDG_RUNTIME_DIR: '/dev/null' }
-
 export interface Surroundings {
   /** The folder it is started in. */
   readonly cwd: string
@@ -35,7 +32,7 @@ export async function satchel(
 ): Promise<Outcome> {
   const child = Bun.spawn([...wrapper, executable, ...args], {
     cwd,
-    env: { ...UNLISTED, ...environment },
+    env: environment,
     stdin: input ?? 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
@@ -96,7 +93,7 @@ export async function serve(
   const { cwd, environment = {}, wrapper = [] } = surroundings
   const child = Bun.spawn([...wrapper, EXECUTABLE, 'serve', '--port', '0', '--json', ...args], {
     cwd,
-    env: { ...UNLISTED, ...environment },
+    env: environment,
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',

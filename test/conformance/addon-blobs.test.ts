@@ -5,6 +5,7 @@ import { until } from '../timing'
 import { pushSchema, satchelJson } from '../binary/setup'
 import type { Described } from './addon/described'
 import { openDevice, setupServed } from './addon/setup'
+import { lastAnswer } from './addon/sync'
 
 /**
  * conformance.md 136, 137, 142: the published add-on uploads what is large and downloads it on another
@@ -40,13 +41,15 @@ const ROW: { readonly of: Readonly<Record<string, Described>> } = {
   },
 }
 
-test('136, 137, 142: bytes put on one device are read on another as what they were', async () => {
+test('16, 136, 137, 142: bytes put on one device are read on another as what they were', async () => {
   await using served = await setup()
   await using phone = await openDevice(served, 'alice@example.com')
   await phone.perform({ do: 'put', value: ROW })
   await phone.perform({ do: 'sync' })
   // The picture, the empty file, three binary values and the long text.
   await untilBlobs(served, 6)
+  // It has them: they are not sent back (143).
+  expect(await lastAnswer(phone)).toEqual([])
   await using laptop = await openDevice(served, 'alice@example.com')
   await laptop.perform({ do: 'sync' })
   const read = await laptop.perform<typeof ROW>({ do: 'read', id: 'itm1' })

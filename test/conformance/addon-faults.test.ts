@@ -159,6 +159,13 @@ test('20: clocks that are wrong by an hour do not decide for ever', async () => 
   await ahead.run((db) => db.table('items').update('itmA', { title: 'third' }))
   await pull(ahead)
   await expectRows(behind, [{ title: 'third' }])
+  // The clock is put right, and goes back by an hour.
+  await ahead.run(async (db, _given, device) => {
+    device.clockAhead = 0
+    await db.table('items').update('itmA', { title: 'fourth' })
+  })
+  await pull(ahead)
+  await expectRows(behind, [{ title: 'fourth' }])
 }, 60_000)
 
 test('5: a first sync that fails loses nothing when the page is loaded again, and mails once', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import type Dexie from 'dexie'
 import { satchelJson } from '../binary/setup'
 import { type Application, logIn, openApplication, openDevice, setupServed } from './addon/setup'
 import { expectRows, pull } from './addon/sync'
@@ -80,7 +81,7 @@ describe('a shared list', () => {
     for (const table of ['realms', 'members', 'items']) await expectRows(alice, [], table)
   }, 60_000)
 
-  test('127: is accepted after it was rejected', async () => {
+  test('3, 127: is accepted after it was rejected', async () => {
     await using served = await setupServed()
     await using shared = await setupShared(served)
     const { bob } = shared
@@ -90,6 +91,42 @@ describe('a shared list', () => {
     await expectRows(bob, [])
     await answerInvite(bob, 'accept')
     await expectRows(bob, [{ id: 'itmA' }])
+  }, 60_000)
+
+  test('25: is lost with an object that its member has moved out of it offline, and regained', async () => {
+    await using served = await setupServed()
+    await using shared = await setupShared(served)
+    const { alice, bob, realmId } = shared
+    await expectRows(bob, [{ name: 'Groceries' }], 'realms')
+    await answerInvite(bob, 'accept')
+    await expectRows(bob, [{ id: 'itmA' }])
+    await pull(alice)
+    // Bob does not sync: he takes the object with him, and is no member any more.
+    await bob.run((db, user) => db.table('items').update('itmA', { realmId: user }), BOB)
+    const remove = (db: Dexie, email: string) => db.table('members').where({ email }).delete()
+    await alice.run(remove, BOB)
+    await pull(alice)
+    for (const table of ['items', 'members', 'realms']) await expectRows(bob, [], table)
+    await expectRows(alice, [{ id: 'itmA', realmId, title: 'milk' }])
+    // He is invited, lost and invited again before he syncs.
+    const invite = (db: Dexie, [realm, email]: readonly string[]) =>
+      db.table('members').add({ realmId: realm, email, invite: true })
+    await alice.run(invite, [realmId, BOB])
+    await pull(alice)
+    await expectRows(bob, [{ realmId, name: 'Groceries' }], 'realms')
+    await answerInvite(bob, 'accept')
+    await expectRows(bob, [{ id: 'itmA', realmId }])
+    await pull(alice)
+    await alice.run(remove, BOB)
+    await pull(alice)
+    await alice.run((db) => db.table('items').update('itmA', { title: 'oat milk' }))
+    await pull(alice)
+    await alice.run(invite, [realmId, BOB])
+    await pull(alice)
+    await expectRows(bob, [])
+    await expectRows(bob, [{ realmId, name: 'Groceries' }], 'realms')
+    await answerInvite(bob, 'accept')
+    await expectRows(bob, [{ id: 'itmA', realmId, title: 'oat milk' }])
   }, 60_000)
 
   test('121: loses an object that moves to another realm, and gets it back', async () => {
@@ -108,7 +145,7 @@ describe('a shared list', () => {
   }, 60_000)
 })
 
-test('work of an anonymous user arrives at login: a realm with an invitation, cards, a setting', async () => {
+test('4: work of an anonymous user arrives at login: a realm with an invitation, cards, a setting', async () => {
   await using served = await setupServed()
   const stores = { cards: 'id', settings: 'id' }
   await using app = await openApplication(served.main, { stores })
@@ -132,7 +169,7 @@ test('work of an anonymous user arrives at login: a realm with an invitation, ca
   }
 }, 60_000)
 
-test('an account that was deleted and registered again starts with nothing', async () => {
+test('24: an account that was deleted and registered again starts with nothing', async () => {
   await using served = await setupServed()
   await using phone = await openDevice(served, ALICE)
   await phone.run((db) => db.table('items').add({ id: 'itmA' }))

@@ -12,7 +12,7 @@ const ALICE = 'alice@example.com'
 const BOB = 'bob@example.com'
 
 describe('two devices of one user', () => {
-  test('80–88: exchange additions, edits and deletions', async () => {
+  test('80–88, 99: exchange additions, edits and deletions, and add what was deleted', async () => {
     await using served = await setupServed()
     await using phone = await openDevice(served, ALICE)
     await using laptop = await openDevice(served, ALICE)
@@ -31,6 +31,9 @@ describe('two devices of one user', () => {
     await phone.run((db, key) => db.table('items').delete(key), id)
     await pull(phone)
     await expectRows(laptop, [])
+    await phone.run((db, key) => db.table('items').add({ id: key, title: 'again' }), id)
+    await pull(phone)
+    await expectRows(laptop, [{ id, title: 'again', owner: ALICE, realmId: ALICE }])
   })
 
   test('89: count together what both add, and 92: what a query finds', async () => {
@@ -114,7 +117,7 @@ describe('two devices of one user', () => {
     await expectRows(phone, [{ id: '#theme', v: 'light' }], 'settings')
   })
 
-  test('properties that stay on a device survive edits by others', async () => {
+  test('7: properties that stay on a device survive edits by others', async () => {
     await using served = await setupServed()
     const cloud = { unsyncedProperties: { items: ['scroll'] } }
     await using phone = await openDevice(served, ALICE, { cloud })
@@ -127,7 +130,7 @@ describe('two devices of one user', () => {
     await expectRows(phone, [{ id: 'itmA', title: 'y', scroll: 7 }])
   })
 
-  test('a table that only the newer version declares gets the rows that passed the older one', async () => {
+  test('17: a table that only the newer version declares gets the rows that passed the older one', async () => {
     await using served = await setupServed()
     const stores = { items: '@id, title', notes: 'id' }
     await using phone = await openDevice(served, ALICE, { stores })
@@ -141,7 +144,7 @@ describe('two devices of one user', () => {
     await expectRows(laptop, [{ id: 'n1', text: 'hello' }], 'notes')
   })
 
-  test('a table may have a name that short addresses use', async () => {
+  test('26: a table may have a name that short addresses use', async () => {
     await using served = await setupServed()
     const stores = { users: 'id', all: 'id' }
     await using phone = await openDevice(served, ALICE, { stores })
@@ -206,7 +209,7 @@ describe('a transaction that is rejected', () => {
     await expectRows(phone, [{ id: 'itmA' }, { id: 'itmC' }])
   })
 
-  test('nobody makes themselves a manager of a realm by it', async () => {
+  test('19: nobody makes themselves a manager of a realm by it', async () => {
     await using served = await setupServed()
     await using alice = await openDevice(served, ALICE)
     const realmId = await alice.run(async (db) => {
@@ -232,7 +235,7 @@ describe('a transaction that is rejected', () => {
     await expectRows(alice, [{ id: 'itmA' }])
   })
 
-  test('a sealed schema refuses a table, and the device keeps its changes', async () => {
+  test('27: a sealed schema refuses a table, and the device keeps its changes', async () => {
     await using served = await setupServed()
     await pushSchema(served.surroundings, { items: '@id, title' })
     await Bun.write(`${served.surroundings.cwd}/sealed.json`, '{"sealed": true}')

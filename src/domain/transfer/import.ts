@@ -28,7 +28,7 @@ export interface ImportOptions {
   /** The size of the file in bytes, where it is known. */
   readonly size: number | null
   /** Called with the bytes done; the total may change, and is null while it is unknown. */
-  readonly progress: (done: number, total: number | null, phase: string) => void
+  readonly progress: (done: number, total: number | null) => void
   /**
    * Aborted when the caller does not wait any longer. Until the job is started, and with `isAtomic`,
    * nothing is imported then; after that the job goes on without the caller.
@@ -83,14 +83,13 @@ function createStages({ size, isDryRun, progress, signal }: ImportOptions) {
     read: (bytes: number) => {
       signal?.throwIfAborted()
       read += bytes
-      progress(read, size === null ? null : size * passes, 'Reading')
+      progress(read, size === null ? null : size * passes)
     },
     examined: (done: number, total: number) => {
       signal?.throwIfAborted()
-      progress(read + done, read + total * (passes - 1), 'Checking')
+      progress(read + done, read + total * (passes - 1))
     },
-    applied: (done: number, total: number) =>
-      progress(read + total + done, read + total * 2, 'Importing'),
+    applied: (done: number, total: number) => progress(read + total + done, read + total * 2),
   }
 }
 

@@ -1,7 +1,6 @@
 import { type AnyElysia, Elysia } from 'elysia'
 import { type Actor, requireScopes, requireWriter } from '../../domain/access/actor'
 import type { SendInvitation } from '../../domain/rows/invitation'
-import type { Awaitable } from '../../domain/store/records'
 import { rowRulesWith } from '../../domain/rows/row-rules'
 import type { AnswerPart } from '../../domain/sync/pull'
 import { readSyncRequest, type SyncRequest } from '../../domain/sync/request'
@@ -40,15 +39,11 @@ export function syncRoutes(http: HttpContext): AnyElysia {
     )
     if (first.end !== undefined) return answer(call, first.text)
     stack.defer(() => void parts.return(undefined))
-    const entered = streams.enter()
-    // Very many may wait: none of them keeps what it has read.
-    if (entered instanceof Promise) first.restart?.()
-    const begun = entered instanceof Promise ? undefined : first
-    stack.defer(await entered)
+    stack.defer(await streams.enter())
     // The caller is gone: another one has its turn.
     if (call.sent.signal.aborted) throw aborted()
     const held = stack.move()
-    const body = pacedStream(bytesOf(begun, parts), {
+    const body = pacedStream(bytesOf(first, parts), {
       failed: (error) => http.failure(call.id, error),
       room: withRelease(call.room, () => held.dispose()),
     })
@@ -141,9 +136,9 @@ async function patiently<T>(isPatient: boolean, work: () => Promise<T>): Promise
 
 const encoder = new TextEncoder()
 
-/** The parts of an answer, the first of which may be there. */
+/** The parts of an answer, the first of which is there. */
 function bytesOf(
-  first: AnswerPart | undefined,
+  first: AnswerPart,
   parts: AsyncGenerator<AnswerPart>,
 ): () => Promise<Uint8Array | undefined> {
   let next: AnswerPart | undefined = first
@@ -168,8 +163,8 @@ function withRelease(room: StreamRoom, released: () => void): StreamRoom {
 
 /** Lets `most` callers in at a time, the others in their order. */
 interface Gate {
-  /** Gives the way to leave: at once, or when it is the turn of the caller. */
-  enter(): Awaitable<() => void>
+  /** Resolves with the way to leave. */
+  enter(): Promise<() => void>
 }
 
 function createGate(most: number): Gate {
@@ -181,11 +176,9 @@ function createGate(most: number): Gate {
     else next()
   }
   return {
-    enter() {
-      if (inside >= most) {
-        return new Promise((resolve) => waiting.push(() => resolve(leave)))
-      }
-      inside += 1
+    async enter() {
+      if (inside < most) inside += 1
+      else await new Promise<void>((resolve) => waiting.push(resolve))
       return leave
     },
   }

@@ -9,7 +9,6 @@ import { median, percentile } from '../statistics'
 import { measureAddon } from './addon'
 import { openClient, type Person } from './client'
 import { measureCrowd } from './crowd'
-import { measureImport } from './import'
 import { reportPouchdb } from './pouchdb'
 import { measureRealms } from './realms'
 
@@ -31,7 +30,6 @@ export const liveSync: Workload = {
       ...(await measureFirstSyncs(bench, 100_000)),
       ...(await measureFirstSyncs(bench, 1_000_000)),
       ...(await measureCrowd(bench)),
-      ...(await measureImport(bench)),
       await measureAddon(bench),
     )
     await reportPouchdb(bench)

@@ -91,6 +91,9 @@ export async function openApplication(databaseUrl: string, options: Options = {}
   }
 }
 
+/** The add-on may wait for 22 s after several failures in a row, which are 15 minutes of its own. */
+const PATIENCE_MS = 40_000
+
 /** Messages that arrived and are not yet taken. */
 function createInbox() {
   const waiting: Told[] = []
@@ -104,7 +107,7 @@ function createInbox() {
       for (;;) {
         const at = waiting.findIndex(isWanted)
         if (at >= 0) return waiting.splice(at, 1)[0]!
-        await once(arrived, 'message', { signal: AbortSignal.timeout(10_000) })
+        await once(arrived, 'message', { signal: AbortSignal.timeout(PATIENCE_MS) })
       }
     },
   }

@@ -300,6 +300,41 @@ test('a realm that was lost and regained while a client was away is up to date',
   ])
 })
 
+test('a realm that two clients tie to the same object is one realm (conformance 132)', async () => {
+  await using team = await setupTeam()
+  const { database } = team.world
+  const other = createClient(database, ALICE, 'other')
+  await other.pull()
+  const place = { realmId: 'rlm~itm1', owner: ALICE.subject }
+  const tie = (txid: string, member: string) => {
+    const own = { txid, ts: NOW, rev: 1, userId: ALICE.subject, type: 'upsert' }
+    const invited = { id: member, realmId: place.realmId, email: `${member}@example.com` }
+    return {
+      changes: [
+        { table: 'realms', muts: [{ ...own, keys: [place.realmId], values: [place] }] },
+        { table: 'members', muts: [{ ...own, keys: [member], values: [invited] }] },
+      ],
+    }
+  }
+  for (const [client, txid] of [
+    [team.alice, 'one'],
+    [other, 'two'],
+  ] as const) {
+    expect((await client.send(tie(txid, `mmb${txid}`))).rejections).toEqual([])
+  }
+  await team.alice.pull()
+  const members = await database.read(async (tx) => {
+    const realm = await tx.realms.find(place.realmId)
+    return (await tx.memberships.ofRealm(realm!.ref)).map(({ source }) => source)
+  })
+  // The owner is in it once.
+  expect(members.filter((source) => /one|two/.test(source)).toSorted()).toEqual([
+    'members:mmbone',
+    'members:mmbtwo',
+  ])
+  expect(members.filter((source) => source.startsWith('members:'))).toHaveLength(3)
+})
+
 test('a request that is sent twice is executed once, and answered twice', async () => {
   await using team = await setupTeam()
   const add = { a: { '@@propmod': { add: 1 } } }
@@ -357,7 +392,7 @@ test('a first sync is one without a last pull, or without the realm of the user 
   expect(isFirstSync(request(own), ALICE.subject)).toBe(false)
 })
 
-test('a client that is up to date is answered without a look at what has changed', async () => {
+test('a client that is up to date is answered without a look for changes', async () => {
   await using team = await setupTeam()
   let looks = 0
   const alice = createClient(
@@ -385,7 +420,7 @@ test('a client that is up to date is answered without a look at what has changed
   expect(looks).toBeGreaterThan(0)
 })
 
-/** The database, with a call for each look at what has changed. */
+/** The database, with a call for each look for changes. */
 function counting(database: Database, looked: () => void): Database {
   const watched = (tx: ReadTx) =>
     new Proxy(tx, {
