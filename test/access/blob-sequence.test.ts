@@ -29,7 +29,7 @@ import { ERASURE, FIRST_ROWS, PEOPLE, type Step } from './sequence'
 import { act, actorFor, complaint, openDatabase, seed, type TestDatabase } from './setup'
 
 /** More with SATCHEL_RUNS=10000, others with SATCHEL_SEED. */
-const RUNS = Number(process.env['SATCHEL_RUNS'] ?? 100)
+const RUNS = Number(process.env['SATCHEL_RUNS'] ?? 60)
 const SEED = Number(process.env['SATCHEL_SEED'] ?? 20300101)
 
 interface Life {

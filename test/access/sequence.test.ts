@@ -21,7 +21,7 @@ import {
 } from './setup'
 
 /** More with SATCHEL_RUNS=10000, others with SATCHEL_SEED. */
-const RUNS = Number(process.env['SATCHEL_RUNS'] ?? 150)
+const RUNS = Number(process.env['SATCHEL_RUNS'] ?? 80)
 const SEED = Number(process.env['SATCHEL_SEED'] ?? 20300101)
 
 /** The objects that each user sees, table by table. */

@@ -10,7 +10,7 @@ import { callMain } from './api'
 import { pushSchema, satchel, satchelJson, serve } from './setup'
 import { until } from '../timing'
 
-const OBJECTS = 100_000
+const OBJECTS = 40_000
 
 /** An import that has begun is finished by the next start, each object once (design.md §6). */
 test('an import goes on after kill -9', async () => {

@@ -14,10 +14,10 @@ interface Job {
   readonly failure: string | null
 }
 
-async function setup() {
+async function setup(objects = OBJECTS) {
   const folder = temporaryFolder()
   const surroundings = { cwd: folder.path }
-  const lines = Array.from({ length: OBJECTS }, (_, n) => JSON.stringify({ id: `it${n}`, n }))
+  const lines = Array.from({ length: objects }, (_, n) => JSON.stringify({ id: `it${n}`, n }))
   await Bun.write(join(folder.path, 'items.ndjson'), lines.join('\n'))
   await satchelJson(['db', 'create', 'main'], surroundings)
   await pushSchema(surroundings, { items: 'id' })
@@ -88,7 +88,8 @@ test('an import that is checked only when Ctrl-C comes imports nothing', async (
 }, 60_000)
 
 test('an import without a server goes on in the next one, which names it in its log', async () => {
-  using place = await setup()
+  const objects = 50_000
+  using place = await setup(objects)
   const { surroundings, imports } = place
   // It grows when objects are applied.
   const log = join(imports, '..', 'database.sqlite-wal')
@@ -100,5 +101,5 @@ test('an import without a server goes on in the next one, which names it in its 
   const line = await server.logged((text) => text.includes('A job continues where it stopped'))
   expect(JSON.parse(line)).toMatchObject({ database: 'main', kind: 'import', job: id })
   await until(async () => (await listJobs(surroundings)).length === 0)
-  expect(await callMain(server.ready).get<unknown[]>('/public/items')).toHaveLength(OBJECTS)
+  expect(await callMain(server.ready).get<unknown[]>('/public/items')).toHaveLength(objects)
 }, 60_000)
