@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { ALICE, type Answer, type Caller, objectsOf, setupData } from './setup'
+import { ALICE, type Answer, type Caller, objectsOf, setupData, shareServer } from './setup'
 
 const range = (length: number) => Array.from({ length }, (_, n) => n)
 const ns = (answer: Answer) => objectsOf(answer).map(({ n }) => n)
@@ -48,6 +48,8 @@ describe('filters', () => {
     return server
   }
 
+  const shared = shareServer(filled)
+
   test.each([
     ['country=SE', [0, 2]],
     ['country=SE&country=NO', [0, 1, 2]],
@@ -91,7 +93,7 @@ describe('filters', () => {
     ['constructor=x', []],
     ['length=5', []],
   ])('?%s', async (query, expected) => {
-    await using server = await filled()
+    const server = shared()
     expect(ns(await server.anyone.get(`/public/items?${query}`))).toEqual(expected)
     expect(ns(await server.root.get(`/all/items?${query}`))).toEqual(expected)
   })
@@ -114,8 +116,7 @@ describe('filters', () => {
   test.each(['%', '%zz', 'n=%', 'n=%ff', '%ed%a0%80=1', '$limit=%c0%80'])(
     'malformed ones are 400: ?%s',
     async (query) => {
-      await using server = await setupData()
-      const answer = await server.anyone.get(`/public/items?${query}`)
+      const answer = await shared().anyone.get(`/public/items?${query}`)
       expect(answer).toMatchObject({ status: 400, body: { code: 'INVALID_REQUEST' } })
     },
   )

@@ -7,7 +7,7 @@ import {
   undefinedTypeDef,
 } from 'dexie-cloud-common'
 import * as fc from 'fast-check'
-import { ALICE, BOB, setupData } from './setup'
+import { ALICE, BOB, setupData, shareServer } from './setup'
 
 /** The clients' own library, with the types that the add-on and the SDK register. */
 const TSON = TypesonSimplified(builtInTypeDefs, fakeFileTypeDef, undefinedTypeDef)
@@ -52,9 +52,10 @@ async function asSent(value: unknown): Promise<unknown> {
 }
 
 describe('typed values (protocol.md §1.2)', () => {
+  const shared = shareServer(setupData)
+
   test.each(Object.entries(VALUES))('%s comes back as it went', async (name, value) => {
-    await using server = await setupData()
-    const alice = await server.as(ALICE)
+    const alice = await shared().as(ALICE)
     const sent = TSON.stringify({ id: 'a', [name]: value, list: [value ?? null] })
     const stored = await alice.send('POST', '/my/plain', { body: sent })
     expect(stored.status).toBe(200)

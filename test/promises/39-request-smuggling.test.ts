@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { exchange, setupData } from '../http/setup'
+import { exchange, setupData, shareServer } from '../http/setup'
 
 /**
  * Promise 39: the request smuggling set. A request that two programs could take for different ones
@@ -61,8 +61,10 @@ const REQUESTS: Readonly<Record<string, string>> = {
 }
 
 describe('promise 39: two readings of one request', () => {
+  const shared = shareServer(setupData)
+
   test.each(Object.entries(REQUESTS))('%s: 400', async (_, request) => {
-    await using server = await setupData()
+    const server = shared()
     await server.root.post('/public/plain', { id: 'a' })
     const before = server.lines.length
     const { text, statuses } = await exchange(server.url, request, 60)
@@ -81,7 +83,7 @@ describe('promise 39: two readings of one request', () => {
     ['no address', 'GET HTTP/1.1\r\nHost: x\r\n\r\n'],
     ['garbage', '\u0016\u0003\u0001\u0002\u0000\u0001'],
   ])('%s in a request line: refused and closed', async (_, request) => {
-    await using server = await setupData()
+    const server = shared()
     const { statuses, isClosed } = await exchange(server.url, request + HIDDEN, 60)
     expect([[], [400], [505]]).toContainEqual([...statuses])
     expect(isClosed).toBe(true)

@@ -6,7 +6,7 @@ import { createDiskScratch } from '../../../src/blobs/disk/scratch'
 import { JSON_LIMITS } from '../../../src/domain/json/scan'
 import { SLICE } from '../../../src/domain/json/slices'
 import { createBodies } from '../../../src/http/body/body'
-import { ALICE, BOB, type DataServer, exchange, setupData } from '../setup'
+import { ALICE, BOB, type DataServer, exchange, setupData, shareServer } from '../setup'
 import { createTestClock } from '../../auth/setup'
 import { temporaryFolder } from '../../setup'
 import { until } from '../../timing'
@@ -85,6 +85,8 @@ describe('the type of a body', () => {
 })
 
 describe('a malformed body', () => {
+  const shared = shareServer(setupData)
+
   test.each([
     ['', 'line 1, column 1'],
     ['   ', 'line 1, column 4'],
@@ -104,8 +106,7 @@ describe('a malformed body', () => {
     ['{"id":"a"}]', 'line 1, column 11'],
     ['// x\n{}', 'line 1, column 1'],
   ])('%j is refused with 400 and its place', async (body, place) => {
-    await using server = await setupData()
-    const alice = await server.as(ALICE)
+    const alice = await shared().as(ALICE)
     const answer = await alice.send('POST', '/my/plain', { body, headers: JSON_TYPE })
     expect(answer).toMatchObject({ status: 400, body: { code: 'INVALID_REQUEST' } })
     expect((answer.body as { message: string }).message).toEndWith(place)
