@@ -9,6 +9,7 @@ import { median, percentile } from '../statistics'
 import { measureAddon } from './addon'
 import { openClient, type Person } from './client'
 import { measureCrowd } from './crowd'
+import { measureLargePushes } from './large'
 import { reportPouchdb } from './pouchdb'
 import { measureRealms } from './realms'
 
@@ -23,6 +24,7 @@ export const liveSync: Workload = {
       await measureSeen(bench, 100, atMost(60, 30, 'ms')),
       await measureSeen(bench, 1_000, atMost(250, 150, 'ms')),
       await measureRealms(bench),
+      ...(await measureLargePushes(bench)),
       ...(await measureFirstSyncs(bench, 10_000)),
     ]
     if (!bench.options.isLong) return figures
