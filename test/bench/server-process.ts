@@ -11,6 +11,8 @@ export interface ReadyLine {
   readonly url: string
   readonly databases: readonly { readonly name: string; readonly url: string }[]
   readonly client?: { readonly clientId: string; readonly clientSecret: string }
+  /** Of a server in test mode. */
+  readonly test?: { readonly token: string }
 }
 
 export interface Launch {

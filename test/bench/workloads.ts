@@ -5,6 +5,7 @@ import { emptyTable, largeTable } from './fixture'
 import { unitsPerSync } from './probes/fsync'
 import { listMemory } from './probes/list-memory'
 import { startUp } from './probes/start'
+import { throwAway } from './probes/throwaway'
 import { userOrders, userSearches } from './probes/users'
 import { walSize } from './probes/wal'
 import { writersDuringDeletion, writersDuringImport, writersDuringPost } from './probes/writers'
@@ -127,6 +128,7 @@ export const workloads: readonly Workload[] = [
   liveSync,
   ...blobWorkloads,
   startUp,
+  throwAway,
 ]
 
 function postBatch(
