@@ -43,15 +43,14 @@ export function managementRoutes(http: HttpContext): AnyElysia {
         .post(
           '/:database/whitelist',
           ({ call, host, actor }) =>
-            answerFields(http, call, host, (body) => changeOrigins(host, actor, body)),
+            answerFields(http, { call, host, actor }, (body) => changeOrigins(host, actor, body)),
           { scopes: MANAGE, parse: 'none', detail: { operationId: 'changeOrigins' } },
         )
         .post(
           '/:database/clear-table',
           ({ call, host, actor }) =>
-            answerFields(http, call, host, async (body) => {
+            answerFields(http, { call, host, actor }, async (body) => {
               const table = requireText(body, 'table')
-              await requireWriterNow(host, actor)
               using held = await http.hosts.hold(host.name)
               call.setIdleTimeout(0)
               const deletedCount = await clearTable(held.host.database, table, host.clock.now())
@@ -62,9 +61,8 @@ export function managementRoutes(http: HttpContext): AnyElysia {
         .post(
           '/:database/clear-realm',
           ({ call, host, actor }) =>
-            answerFields(http, call, host, async (body) => {
+            answerFields(http, { call, host, actor }, async (body) => {
               const realm = requireText(body, 'realmId')
-              await requireWriterNow(host, actor)
               using held = await http.hosts.hold(host.name)
               call.setIdleTimeout(0)
               const deletedCount = await clearRealm(held.host.database, realm, host.clock.now())
@@ -75,8 +73,7 @@ export function managementRoutes(http: HttpContext): AnyElysia {
         .post(
           '/:database/delete-db',
           ({ call, host, actor }) =>
-            answerFields(http, call, host, async ({ hard }) => {
-              await requireWriterNow(host, actor)
+            answerFields(http, { call, host, actor }, async ({ hard }) => {
               if (hard === true || hard === 'true') {
                 await http.hosts.remove(host.name)
                 return { message: `The database ${host.name} is deleted` }
@@ -92,8 +89,7 @@ export function managementRoutes(http: HttpContext): AnyElysia {
         .post(
           '/:database/undelete-db',
           ({ call, host, actor }) =>
-            answerFields(http, call, host, async () => {
-              await requireWriterNow(host, actor)
+            answerFields(http, { call, host, actor }, async () => {
               const wasMarked = await http.deletions.unmark(host)
               return {
                 message: wasMarked
@@ -129,19 +125,19 @@ function clientRoutes(http: HttpContext): AnyElysia {
         .post(
           '/:database/clients/add',
           ({ call, host, actor }) =>
-            answerFields(http, call, host, (body) => addClient(host, actor, body)),
+            answerFields(http, { call, host, actor }, (body) => addClient(host, actor, body)),
           { scopes: MANAGE, parse: 'none', detail: { operationId: 'addClient' } },
         )
         .post(
           '/:database/clients/delete',
           ({ call, host, actor }) =>
-            answerFields(http, call, host, (body) => deleteClients(host, actor, body)),
+            answerFields(http, { call, host, actor }, (body) => deleteClients(host, actor, body)),
           { scopes: MANAGE, parse: 'none', detail: { operationId: 'deleteClients' } },
         )
         .post(
           '/:database/clients/rotate',
           ({ call, host, actor }) =>
-            answerFields(http, call, host, (body) => rotate(host, actor, body)),
+            answerFields(http, { call, host, actor }, (body) => rotate(host, actor, body)),
           { scopes: MANAGE, parse: 'none', detail: { operationId: 'rotateClient' } },
         ),
     )
@@ -151,21 +147,20 @@ function clientRoutes(http: HttpContext): AnyElysia {
         async ({ call, host }) => {
           http.limits.request(call, host, null)
           const token = bearerToken(call.sent.headers.get('authorization'))
-          return await http.bodies.json(
-            call,
-            { scratch: host.scratch, maxBytes: MOST_BYTES },
-            async (given) => {
-              const requirePending = requireFields(given)['requireUnverified'] === true
-              try {
-                const client = await host.authority.proofs.spend(token, (email) =>
-                  host.database.write((tx) => connectClient(tx, host.clock, email, requirePending)),
+          const source = { scratch: host.scratch, maxBytes: MOST_BYTES }
+          try {
+            const client = await host.authority.proofs.spend(token, (email) =>
+              http.bodies.json(call, source, (given) => {
+                const requirePending = requireFields(given)['requireUnverified'] === true
+                return host.database.write((tx) =>
+                  connectClient(tx, host.clock, email, requirePending),
                 )
-                return answer(call, JSON.stringify(client), { headers: NO_STORE })
-              } catch (error) {
-                throw http.limits.failure(call, error)
-              }
-            },
-          )
+              }),
+            )
+            return answer(call, JSON.stringify(client), { headers: NO_STORE })
+          } catch (error) {
+            throw http.limits.failure(call, error)
+          }
         },
         { parse: 'none', detail: { operationId: 'connectClient' } },
       ),
@@ -253,10 +248,6 @@ function managed<T>(
     await requireWriter(tx, actor, clock.now())
     return await work(tx)
   })
-}
-
-async function requireWriterNow(host: Host, actor: Actor): Promise<void> {
-  await host.database.read((tx) => requireWriter(tx, actor, host.clock.now()))
 }
 
 /** The name of a service account, which is usually the address of its administrator. */

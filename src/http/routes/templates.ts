@@ -27,21 +27,23 @@ export function templateRoutes(http: HttpContext): AnyElysia {
     )
     .post(
       '/:database/templates/push',
-      ({ call, host, actor }) =>
-        http.bodies.json(call, { scratch: host.scratch, maxBytes: MOST_BYTES }, async (body) => {
+      async ({ call, host, actor }) => {
+        await host.database.read((tx) => requireWriter(tx, actor, host.clock.now()))
+        return await http.bodies.json(call, { scratch: host.scratch, maxBytes: MOST_BYTES }, async (body) => {
           const templates = await host.mailer.templates.check(requireFiles(body))
           const numUpdatedTemplates = await host.database.write(async (tx) => {
             await requireWriter(tx, actor, host.clock.now())
             return await host.mailer.templates.store(tx, templates)
           })
           return answer(call, JSON.stringify({ ok: true, numUpdatedTemplates }))
-        }),
+        })
+      },
       { scopes: MANAGE, parse: 'none', detail: { operationId: 'pushTemplates' } },
     )
     .post(
       '/:database/templates/reset',
       ({ call, host, actor }) =>
-        answerFields(http, call, host, async () => {
+        answerFields(http, { call, host, actor }, async () => {
           const numResetTemplates = await host.database.write(async (tx) => {
             await requireWriter(tx, actor, host.clock.now())
             return await host.mailer.templates.reset(tx)
@@ -53,7 +55,7 @@ export function templateRoutes(http: HttpContext): AnyElysia {
     .post(
       '/:database/templates/test-send',
       ({ call, host, actor }) =>
-        answerFields(http, call, host, (body) => sendTest(http, { call, host, actor }, body)),
+        answerFields(http, { call, host, actor }, (body) => sendTest(http, { call, host, actor }, body)),
       { scopes: MANAGE, parse: 'none', detail: { operationId: 'testTemplate' } },
     )
 }

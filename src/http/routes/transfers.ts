@@ -74,6 +74,7 @@ async function receive(http: HttpContext, { call, host, actor }: Authorised): Pr
   await host.database.read((tx) => requireWriter(tx, actor, host.clock.now()))
   using held = await http.hosts.hold(host.name)
   call.setIdleTimeout(0)
+  using _idle = { [Symbol.dispose]: () => call.setIdleTimeout(IDLE_SECONDS) }
   const imported = await importFile(held.host.transfer, host.clock, bytesOf(http, call), {
     target: null,
     isAtomic: false,
@@ -114,6 +115,9 @@ async function* unpack(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
   }
 }
 
+/** The idle timeout of a connection after the answer, as of all others, s. */
+const IDLE_SECONDS = 30
+
 async function requireReader({ host, actor }: Authorised): Promise<void> {
   await host.database.read((tx) => requireStanding(tx, actor))
 }
@@ -128,6 +132,8 @@ async function send(
   // The first piece is made before the answer begins, so that an unknown table gets its own status.
   const first = await pieces.next()
   const held = await http.hosts.hold(host.name)
+  // Finding the next objects of a part may take longer; a reader that stalls is cut by the stream.
+  call.setIdleTimeout(0)
   let next: IteratorResult<Uint8Array> | undefined = first
   const body = pacedStream(
     async () => {
@@ -144,6 +150,7 @@ async function send(
         release(reason) {
           call.room.release(reason)
           held[Symbol.dispose]()
+          call.setIdleTimeout(IDLE_SECONDS)
           void pieces.return(undefined)
         },
       },
