@@ -337,6 +337,7 @@ describe('promise 24: the cross-tenant matrix', () => {
 const OPEN = [
   'answerInvitation beginLogin checkHealth checkReadiness describeInterface describeService',
   'listen sync listLoginProviders listPublicKeys loadAsset publicGet publicList readDocumentation',
+  'readGuide readGuides',
   'requestServiceToken requestServiceTokenOfSdk requestToken showInvitation',
 ].flatMap((line) => line.split(' '))
 

@@ -40,10 +40,10 @@ export function userRoutes(http: HttpContext): AnyElysia {
     .get(
       '/:database/explain',
       async ({ call, host, actor }) => {
-        const question = readQuestion(Object.fromEntries(new URLSearchParams(call.query)))
         const now = host.clock.now()
         const explanation = await host.database.read(async (tx) => {
           await requireStanding(tx, actor)
+          const question = readQuestion(Object.fromEntries(new URLSearchParams(call.query)))
           return await explain(tx, question, now)
         })
         return answer(call, JSON.stringify(explanation))
