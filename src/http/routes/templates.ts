@@ -29,14 +29,18 @@ export function templateRoutes(http: HttpContext): AnyElysia {
       '/:database/templates/push',
       async ({ call, host, actor }) => {
         await host.database.read((tx) => requireWriter(tx, actor, host.clock.now()))
-        return await http.bodies.json(call, { scratch: host.scratch, maxBytes: MOST_BYTES }, async (body) => {
-          const templates = await host.mailer.templates.check(requireFiles(body))
-          const numUpdatedTemplates = await host.database.write(async (tx) => {
-            await requireWriter(tx, actor, host.clock.now())
-            return await host.mailer.templates.store(tx, templates)
-          })
-          return answer(call, JSON.stringify({ ok: true, numUpdatedTemplates }))
-        })
+        return await http.bodies.json(
+          call,
+          { scratch: host.scratch, maxBytes: MOST_BYTES },
+          async (body) => {
+            const templates = await host.mailer.templates.check(requireFiles(body))
+            const numUpdatedTemplates = await host.database.write(async (tx) => {
+              await requireWriter(tx, actor, host.clock.now())
+              return await host.mailer.templates.store(tx, templates)
+            })
+            return answer(call, JSON.stringify({ ok: true, numUpdatedTemplates }))
+          },
+        )
       },
       { scopes: MANAGE, parse: 'none', detail: { operationId: 'pushTemplates' } },
     )
@@ -55,7 +59,9 @@ export function templateRoutes(http: HttpContext): AnyElysia {
     .post(
       '/:database/templates/test-send',
       ({ call, host, actor }) =>
-        answerFields(http, { call, host, actor }, (body) => sendTest(http, { call, host, actor }, body)),
+        answerFields(http, { call, host, actor }, (body) =>
+          sendTest(http, { call, host, actor }, body),
+        ),
       { scopes: MANAGE, parse: 'none', detail: { operationId: 'testTemplate' } },
     )
 }
