@@ -72,9 +72,10 @@ const READ: readonly Scope[] = ['ACCESS_DB', 'GLOBAL_READ']
 
 async function receive(http: HttpContext, { call, host, actor }: Authorised): Promise<Response> {
   await host.database.read((tx) => requireWriter(tx, actor, host.clock.now()))
-  using held = await http.hosts.hold(host.name)
+  using stack = new DisposableStack()
+  const held = stack.use(await http.hosts.hold(host.name))
   call.setIdleTimeout(0)
-  using _idle = { [Symbol.dispose]: () => call.setIdleTimeout(IDLE_SECONDS) }
+  stack.defer(() => call.setIdleTimeout(IDLE_SECONDS))
   const imported = await importFile(held.host.transfer, host.clock, bytesOf(http, call), {
     target: null,
     isAtomic: false,
