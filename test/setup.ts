@@ -1,3 +1,4 @@
+import { afterAll, beforeAll } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,6 +17,22 @@ export interface TemporaryFolder extends Disposable {
 export function temporaryFolder(): TemporaryFolder {
   const path = mkdtempSync(join(tmpdir(), 'satchel-test-'))
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }
+}
+
+/**
+ * One server, or whatever `setup` opens, for the tests of a `describe` that are rows of a table and
+ * leave nothing behind that another row would notice. The function that it returns is for tests.
+ */
+export function share<T extends AsyncDisposable>(setup: () => Promise<T>): () => T {
+  let shared: T | undefined
+  beforeAll(async () => {
+    shared = await setup()
+  })
+  afterAll(async () => await shared?.[Symbol.asyncDispose]())
+  return () => {
+    if (shared === undefined) throw new Error('It is open only during tests')
+    return shared
+  }
 }
 
 export interface CollectedLines extends LineSink {

@@ -11,6 +11,7 @@ import {
 } from 'dexie-cloud-common'
 import { callerOf, setupData } from '../http/setup'
 import { setupExecutable } from '../promises/setup'
+import { share } from '../setup'
 
 /**
  * conformance.md, section 0: transport and encoding, as far as the REST interface goes. The types
@@ -73,10 +74,11 @@ describe('typed values', () => {
     Blob: [new FakeBlob(bytes.slice().buffer, 'a/b'), { $t: 'Blob', v: b64, type: 'a/b' }],
   }
 
+  const shared = share(setupData)
+
   test.each(Object.entries(TABLE))('4: %s round-trips exactly as in the table', async (_, row) => {
     const [value, wire] = row
-    await using server = await setupData()
-    const alice = await server.as(ALICE)
+    const alice = await shared().as(ALICE)
     const body = TSON.stringify({ id: 'a', value, inner: { value } })
     expect(JSON.parse(body)).toEqual({ id: 'a', value: wire, inner: { value: wire } })
     const headers = { 'content-type': 'application/json' }

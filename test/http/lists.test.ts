@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { ALICE, type Answer, type Caller, objectsOf, setupData, shareServer } from './setup'
+import { ALICE, type Answer, type Caller, objectsOf, setupData } from './setup'
+import { share } from '../setup'
 
 const range = (length: number) => Array.from({ length }, (_, n) => n)
 const ns = (answer: Answer) => objectsOf(answer).map(({ n }) => n)
@@ -48,7 +49,7 @@ describe('filters', () => {
     return server
   }
 
-  const shared = shareServer(filled)
+  const shared = share(filled)
 
   test.each([
     ['country=SE', [0, 2]],

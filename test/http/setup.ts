@@ -1,4 +1,3 @@
-import { afterAll, beforeAll } from 'bun:test'
 import { connect } from 'node:net'
 import { openSession, type Session } from '../../src/control/session'
 import { setupServer, type TestServer } from '../setup'
@@ -69,22 +68,6 @@ export async function setupData(
     as: async (sub, scopes = ['ACCESS_DB']) =>
       callerOf(server.main, await server.token({ sub, scopes })),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
-  }
-}
-
-/**
- * One server for the tests of a `describe` that are rows of a table and leave nothing that another
- * row would notice. The function that it returns gives the server, inside tests.
- */
-export function shareServer<S extends AsyncDisposable>(setup: () => Promise<S>): () => S {
-  let server: S | undefined
-  beforeAll(async () => {
-    server = await setup()
-  })
-  afterAll(async () => await server?.[Symbol.asyncDispose]())
-  return () => {
-    if (server === undefined) throw new Error('The server runs only during tests')
-    return server
   }
 }
 

@@ -7,7 +7,8 @@ import {
   undefinedTypeDef,
 } from 'dexie-cloud-common'
 import * as fc from 'fast-check'
-import { ALICE, BOB, setupData, shareServer } from './setup'
+import { ALICE, BOB, setupData } from './setup'
+import { share } from '../setup'
 
 /** The clients' own library, with the types that the add-on and the SDK register. */
 const TSON = TypesonSimplified(builtInTypeDefs, fakeFileTypeDef, undefinedTypeDef)
@@ -52,7 +53,7 @@ async function asSent(value: unknown): Promise<unknown> {
 }
 
 describe('typed values (protocol.md §1.2)', () => {
-  const shared = shareServer(setupData)
+  const shared = share(setupData)
 
   test.each(Object.entries(VALUES))('%s comes back as it went', async (name, value) => {
     const alice = await shared().as(ALICE)

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { DAY } from '../auth/setup'
 import { ALICE, BOB, type Caller, type DataServer, setupData } from './setup'
+import { share } from '../setup'
 
 const NOW = '2030-01-01T12:00:00.000Z'
 const AN_HOUR_LATER = '2030-01-01T13:00:00.000Z'
@@ -171,6 +172,8 @@ describe('POST /users changes', () => {
 })
 
 describe('POST /users refuses', () => {
+  const shared = share(setupData)
+
   test.each([
     [{ type: 'prod' }, '[1].userId'],
     [{ userId: '', type: 'prod' }, '[1].userId'],
@@ -210,7 +213,7 @@ describe('POST /users refuses', () => {
     ['ada', '[1]'],
     [[{ userId: 'x', type: 'prod' }], '[1]'],
   ])('%j, and everything with it', async (user, reason) => {
-    await using server = await setupData()
+    const server = shared()
     const { status, body } = await server.root.post('/users', [
       { userId: 'first', type: 'prod' },
       user,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { exchange, setupData, shareServer } from '../http/setup'
+import { exchange, setupData } from '../http/setup'
+import { share } from '../setup'
 
 /**
  * Promise 39: the request smuggling set. A request that two programs could take for different ones
@@ -61,7 +62,7 @@ const REQUESTS: Readonly<Record<string, string>> = {
 }
 
 describe('promise 39: two readings of one request', () => {
-  const shared = shareServer(setupData)
+  const shared = share(setupData)
 
   test.each(Object.entries(REQUESTS))('%s: 400', async (_, request) => {
     const server = shared()

@@ -12,6 +12,7 @@ import {
   setupArchives,
 } from './archive-setup'
 import { expectNothingLeft, lines } from './setup'
+import { share } from '../../setup'
 
 const CONTENT = `blobs/${hashOf(PICTURE)}`
 
@@ -30,6 +31,7 @@ async function refused(base: ArchiveBase, archive: Uint8Array): Promise<string> 
 }
 
 describe('an archive that is not good in every part is refused whole', () => {
+  const shared = share(setupArchives)
   const line = (changes: object) => ({ 'blobs.ndjson': lines(blobLine('pic', PICTURE, changes)) })
   test.each<[string, Record<string, string | null>, string]>([
     ['no objects', { 'data.ndjson': null }, 'The zip has no data.ndjson: it is not an export'],
@@ -72,8 +74,7 @@ describe('an archive that is not good in every part is refused whole', () => {
       'no table "files"',
     ],
   ])('%s', async (_name, changes, message) => {
-    await using base = await setupArchives()
-    const refusal = await refused(base, await pictureArchive(changes))
+    const refusal = await refused(shared(), await pictureArchive(changes))
     expect(refusal).toContain(message)
     expect(refusal).toMatch(/^(?:INVALID_REQUEST|UNPROCESSABLE|UNKNOWN_TABLE): /)
   })

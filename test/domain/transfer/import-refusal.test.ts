@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { refusalOf } from '../../auth/setup'
 import { dataOf, expectNothingLeft, lines, setupDatabase } from './setup'
+import { share } from '../../setup'
 
 describe('a file that is not good in every part is refused whole', () => {
   const realm = { realm: 'rlm-a', table: 'realms', id: 'rlm-a', data: {} }
@@ -9,6 +10,14 @@ describe('a file that is not good in every part is refused whole', () => {
     JSON.stringify({ schema: { todo: '@id', pairs: '[a+b]' }, ...part })
   const data = (value: unknown) => file({ data: { 'rlm-public': value } })
   const deep = `${'['.repeat(64)}${']'.repeat(64)}`
+
+  const shared = share(async () => {
+    const base = await setupDatabase()
+    await base.import(JSON.stringify({ schema: { kept: 'id', hidden: 'id', todo: '@id' } }))
+    await base.import(lines(realm, at({ table: 'kept', id: 'k' })))
+    await base.import('{"schema":{"hidden":null}}')
+    return base
+  })
 
   test.each<[string, string, string, string]>([
     ['nothing', '', 'INVALID_REQUEST', 'The file is empty'],
@@ -292,10 +301,7 @@ describe('a file that is not good in every part is refused whole', () => {
       'line 2: an object is expected',
     ],
   ])('%s', async (_, text, code, message) => {
-    await using base = await setupDatabase()
-    await base.import(JSON.stringify({ schema: { kept: 'id', hidden: 'id', todo: '@id' } }))
-    await base.import(lines(realm, at({ table: 'kept', id: 'k' })))
-    await base.import('{"schema":{"hidden":null}}')
+    const base = shared()
     const before = await base.export()
     const first = lines(at({ id: 'first' }))
     const whole = text.startsWith('{"realm"') || text.startsWith('{"type"') ? first + text : text

@@ -6,10 +6,11 @@ import { createDiskScratch } from '../../../src/blobs/disk/scratch'
 import { JSON_LIMITS } from '../../../src/domain/json/scan'
 import { SLICE } from '../../../src/domain/json/slices'
 import { createBodies } from '../../../src/http/body/body'
-import { ALICE, BOB, type DataServer, exchange, setupData, shareServer } from '../setup'
+import { ALICE, BOB, type DataServer, exchange, setupData } from '../setup'
 import { createTestClock } from '../../auth/setup'
 import { temporaryFolder } from '../../setup'
 import { until } from '../../timing'
+import { share } from '../../setup'
 
 const MIB = 1024 * 1024
 const JSON_TYPE = { 'content-type': 'application/json' }
@@ -85,7 +86,7 @@ describe('the type of a body', () => {
 })
 
 describe('a malformed body', () => {
-  const shared = shareServer(setupData)
+  const shared = share(setupData)
 
   test.each([
     ['', 'line 1, column 1'],

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { DAY } from '../../auth/setup'
 import { ALICE, type Answer, BOB, type Caller, setupData } from '../setup'
+import { share } from '../../setup'
 
 interface User {
   readonly userId: string
@@ -44,6 +45,8 @@ async function setupPeople() {
 }
 
 describe('GET /users', () => {
+  const shared = share(setupPeople)
+
   test('shows users with everything there is to say of them', async () => {
     await using server = await setupPeople()
     const list = listOf(await server.root.get('/users'))
@@ -143,8 +146,7 @@ describe('GET /users', () => {
     ['?sort=updated&desc', ['eve', 'bob', 'dora', 'ada', 'carl']],
     ['?sort=lastLogin', ['carl', 'ada', 'dora', 'bob', 'eve']],
   ])('%p is in the order %j', async (query, expected) => {
-    await using server = await setupPeople()
-    const found = await ids(server.root, query)
+    const found = await ids(shared().root, query)
     expect(found.map((id) => id.split(/[^a-z]/)[0])).toEqual(expected)
   })
 
@@ -200,8 +202,7 @@ describe('GET /users', () => {
     [`?search=${'x'.repeat(1_001)}`, 'search'],
     ['?search=%ff', 'address'],
   ])('refuses %p, naming what is wrong', async (query, named) => {
-    await using server = await setupData()
-    const { status, body } = await server.root.get(`/users${query}`)
+    const { status, body } = await shared().root.get(`/users${query}`)
     expect(status).toBe(400)
     expect(body).toMatchObject({ code: 'INVALID_REQUEST', message: expect.stringContaining(named) })
   })
