@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import process from 'node:process'
 import { findExecutable } from './platform.js'
@@ -19,12 +20,52 @@ function launch(args: readonly string[]): void {
     for (const each of SIGNALS) process.removeAllListeners(each)
   })
   // A server for tests ends with the process that started the launcher, and with the launcher itself.
-  const parent = process.ppid
-  const isForTests = args.includes('--test')
+  const chain = args.includes('--test') ? chainAbove(process.ppid) : []
   const timer = setInterval(() => {
-    if (isForTests && process.ppid !== parent) child.kill('SIGTERM')
+    if (isBroken(chain)) child.kill('SIGTERM')
   }, PARENT_EVERY_MS)
   timer.unref()
+}
+
+/** npx and the shell that it starts stay when the process that started them is gone. */
+const BETWEEN = /(?:^|[\s/])(?:npm|npx|npx-cli\.js|npm-cli\.js|sh|bash)(?:\s|$)/
+const LONGEST_CHAIN = 5
+
+/** The parent and, above npx, its parents up to the process that started npx. */
+function chainAbove(parent: number): readonly number[] {
+  const chain = [parent]
+  for (let pid = parent; chain.length < LONGEST_CHAIN && isBetween(pid);) {
+    pid = parentOf(pid) ?? 0
+    chain.push(pid)
+  }
+  return chain
+}
+
+function isBroken([parent, ...above]: readonly number[]): boolean {
+  if (parent === undefined) return false
+  if (process.ppid !== parent) return true
+  const children = [parent, ...above]
+  return above.some((pid, at) => parentOf(children[at] ?? 0) !== pid)
+}
+
+/** Known on Linux only; npm sets the variable for the programs that it starts. */
+function isBetween(pid: number): boolean {
+  if (process.env['npm_execpath'] === undefined) return false
+  const command = read(`/proc/${pid}/cmdline`)?.replaceAll('\0', ' ')
+  return command !== undefined && BETWEEN.test(command)
+}
+
+function parentOf(pid: number): number | undefined {
+  const found = /^PPid:\s*(\d+)$/m.exec(read(`/proc/${pid}/status`) ?? '')
+  return found === null ? undefined : Number(found[1])
+}
+
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return undefined
+  }
 }
 
 function fail(message: string): void {

@@ -107,16 +107,17 @@ console.log(JSON.stringify({ seeded, after, restored, forked, mail, frozen, expl
 
 test('the command runs the executable, and ends with it or with its own parent', async () => {
   expect(await run(path, 'npx', '--no-install', 'satchel', '--version')).toStartWith('0.1.0\n')
-  const command =
-    'node node_modules/satchel/launcher.js serve --memory --test --port 0 --json & wait'
-  const shell = Bun.spawn(['sh', '-c', command], { cwd: path, stdout: 'pipe', stderr: 'ignore' })
-  const { value } = await shell.stdout.getReader().read()
-  const { pid, folder } = JSON.parse(new TextDecoder().decode(value)) as {
-    pid: number
-    folder: string
+  for (const way of ['node node_modules/satchel/launcher.js', 'npx --no-install satchel']) {
+    const command = `${way} serve --memory --test --port 0 --json & wait`
+    const shell = Bun.spawn(['sh', '-c', command], { cwd: path, stdout: 'pipe', stderr: 'ignore' })
+    const { value } = await shell.stdout.getReader().read()
+    const { pid, folder } = JSON.parse(new TextDecoder().decode(value)) as {
+      pid: number
+      folder: string
+    }
+    shell.kill('SIGKILL')
+    await until(() => !existsSync(folder) && !isAlive(pid))
   }
-  shell.kill('SIGKILL')
-  await until(() => !existsSync(folder) && !isAlive(pid))
   const failing = Bun.spawn(['node', 'node_modules/satchel/launcher.js', 'srve'], {
     cwd: path,
     stderr: 'pipe',
