@@ -358,6 +358,14 @@ describe('dexie-cloud import', () => {
     expect(await send('not a file')).toMatchObject({ status: 400 })
     expect(await send('not gzip', { 'content-encoding': 'gzip' })).toMatchObject({ status: 400 })
     expect(await send('{}', { 'content-encoding': 'br' })).toMatchObject({ status: 415 })
+    // 100 MB in 100 KB: a part of a file is bounded, whatever it is packed in.
+    const line = Buffer.alloc(100_000_000, 'a')
+    line.write('{"table":"')
+    const bomb = Bun.gzipSync(line)
+    expect(await send(bomb, { 'content-encoding': 'gzip' })).toMatchObject({ status: 413 })
+    expect(await send(bomb.subarray(0, 50_000), { 'content-encoding': 'gzip' })).toMatchObject({
+      status: 400,
+    })
     const few = await caller(['ACCESS_DB', 'GLOBAL_WRITE'])
     expect(await few.send('POST', '/import', { body: '{}' })).toMatchObject({ status: 403 })
   })
