@@ -189,17 +189,20 @@ class RequestCall implements Call {
    */
   followFile(ended: (brokenOff: string | undefined) => void): void {
     let pause = 1
+    let isForgotten = false
     let timer = setTimeout(look, pause)
     const { signal } = this.sent
-    const isAnswered = () => this.#server.requestIP(this.sent) === null
+    const find = () => this.#server.requestIP(this.sent)
 
     function look(): void {
       if (signal.aborted) return
-      if (isAnswered()) {
+      if (isForgotten) {
         signal.removeEventListener('abort', abort)
         return ended(undefined)
       }
-      pause = Math.min(LONGEST_PAUSE, pause * 2)
+      // The event of a reader who has disconnected may come a little later.
+      isForgotten = find() === null
+      pause = isForgotten ? PAUSE_AFTER : Math.min(LONGEST_PAUSE, pause * 2)
       timer = setTimeout(look, pause)
     }
 
@@ -220,6 +223,7 @@ class RequestCall implements Call {
 const SWITCHING_PROTOCOLS = 101
 /** The longest pause between two looks at whether a file was sent, ms. */
 const LONGEST_PAUSE = 200
+const PAUSE_AFTER = 20
 
 /** As nginx logs a reader who left. The status that was sent says nothing about the rest. */
 const READER_LEFT = 499

@@ -12,7 +12,7 @@ const MEDIUM = 256 * 1024
 /** Answers of medium size are counted when so many requests are pending that they could exceed this. */
 const BUDGET_OF_MEDIUM = 32 * MIB
 /** Garbage is collected after this many characters of large answers: the collector underestimates strings. */
-const COLLECT_AFTER = 48 * MIB
+const COLLECT_AFTER = 24 * MIB
 /** An answer may be cut in favour of others after this many ms in which its reader accepted nothing … */
 const STALLED_MS = 5_000
 /** … or when it is older than this, ms, and was accepted more slowly than this, bytes per second. */
