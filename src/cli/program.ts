@@ -1,6 +1,7 @@
 import { Command, CommanderError } from '@commander-js/extra-typings'
 import { version } from '../../package.json'
 import { UsageError } from '../config/config'
+import { addConfigCommands } from './config'
 import { hasErrno } from '../disk'
 import { HELP_WIDTH, wrapHelp } from './help'
 import { SatchelError } from '../domain/value/error'
@@ -42,6 +43,7 @@ const COMMANDS: Readonly<Record<string, (program: Command, cli: Cli) => void>> =
   template: addTemplateCommands,
   key: addKeyCommands,
   token: addTokenCommand,
+  config: addConfigCommands,
   explain: addExplainCommand,
   test: addTestCommands,
 }

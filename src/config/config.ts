@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { parse, type ParseError, printParseErrorCode } from 'jsonc-parser'
 import process from 'node:process'
 import { holdsSecret, usualSender } from '../mail/address'
 import { isLoopback } from '../net/networks'
+import { systemSentence } from '../net/system-error'
 import { environmentName, flagName, type Setting, type Settings, SETTINGS } from './settings'
 import { isRecord } from '../domain/value/value'
 
@@ -123,13 +125,7 @@ function parseAs(setting: Setting<unknown>, source: string, value: unknown): unk
 
 function readSettingsFile(path: string | undefined): Record<string, unknown> {
   if (path === undefined) return {}
-  let parsed: unknown
-  try {
-    parsed = JSON.parse(readFileSync(path, 'utf8'))
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new UsageError(`The settings file ${path} cannot be read: ${reason}`, { cause: error })
-  }
+  const parsed = parseSettings(path, readText(path))
   if (!isRecord(parsed)) {
     throw new UsageError(`The settings file ${path} must hold one JSON object`)
   }
@@ -141,4 +137,25 @@ function readSettingsFile(path: string | undefined): Record<string, unknown> {
     )
   }
   return { ...parsed }
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    const reason = systemSentence(error) ?? String(error)
+    throw new UsageError(`The settings file ${path} cannot be read: ${reason}`, { cause: error })
+  }
+}
+
+/** JSON with comments and commas at the end. */
+function parseSettings(path: string, text: string): unknown {
+  const mistakes: ParseError[] = []
+  const parsed: unknown = parse(text, mistakes, { allowTrailingComma: true })
+  const [mistake] = mistakes
+  if (mistake === undefined) return parsed
+  const before = text.slice(0, mistake.offset).split('\n')
+  const place = `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`
+  const reason = printParseErrorCode(mistake.error)
+  throw new UsageError(`The settings file ${path} is not JSON: ${reason} at ${place}`)
 }

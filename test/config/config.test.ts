@@ -54,9 +54,17 @@ test('names the flag, the variable or the key that is wrong, and what it should 
   expect(() => readConfig({ environment, file })).toThrow(`port in ${file} ${expected}`)
 })
 
+test('a settings file may have comments and commas at the end, and a mistake is placed', () => {
+  const file = settingsFile('{ // the port\n  "port": 1, /* no more */\n}')
+  expect(readConfig({ environment, file }).port).toBe(1)
+  expect(() => readConfig({ environment, file: settingsFile('{\n  "port": 80x }') })).toThrow(
+    'is not JSON: InvalidSymbol at line 2, column 13',
+  )
+})
+
 test('refuses a settings file that is missing, no JSON, no object or has an unknown setting', () => {
   expect(() => readConfig({ environment, file: '/nowhere/satchel.json' })).toThrow(UsageError)
-  expect(() => readConfig({ environment, file: settingsFile('{') })).toThrow('cannot be read')
+  expect(() => readConfig({ environment, file: settingsFile('{') })).toThrow('is not JSON')
   expect(() => readConfig({ environment, file: settingsFile('[]') })).toThrow('one JSON object')
   expect(() => readConfig({ environment, file: settingsFile('{"prot":1}') })).toThrow(
     'unknown setting "prot"',
