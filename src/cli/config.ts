@@ -36,5 +36,5 @@ function shown(config: ReturnType<typeof readConfig>, name: keyof typeof SETTING
   const value: unknown = config[name]
   if (value === null) return ''
   if (SECRET.has(name)) return 'set'
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }
