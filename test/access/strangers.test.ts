@@ -3,6 +3,7 @@ import type { Database, ReadTx, WriteTx } from '../../src/domain/store/store'
 import { act, actorFor, ADMINISTRATOR, as, get, list } from './setup'
 import { put, through } from './operation'
 import { ALICE, BOB, DATE, expectDone, MALLORY, openTeam } from './team'
+import { user } from '../contract/user-fixture'
 
 type Team = Awaited<ReturnType<typeof openTeam>>
 
@@ -85,20 +86,7 @@ const CHANGES: Readonly<Record<string, (team: Team) => Promise<unknown>>> = {
     await team.carol.put('realms', { realmId: 'rlmCarols' })
     expectDone(await team.carol.put('roles', { realmId: 'rlmCarols', name: 'boss' }))
   },
-  'a new user': (team) =>
-    team.database.write((tx) =>
-      tx.users.put({
-        id: 'newcomer',
-        type: 'prod',
-        created: 1,
-        updated: 1,
-        lastLogin: null,
-        validUntil: null,
-        evalUntil: null,
-        deactivated: null,
-        data: null,
-      }),
-    ),
+  'a new user': (team) => team.database.write((tx) => tx.users.put(user('newcomer'))),
   'the first object of another user': async (team) =>
     expectDone(await team.carol.put('todoItems', { id: 'tdiCarol' })),
 }
