@@ -234,6 +234,8 @@ test('every address of the documentation wants a token, except those that are op
     'GET /',
     'GET /health',
     'GET /ready',
+    'GET /docs',
+    'GET /docs/{guide}',
     'GET /openapi',
     'GET /openapi/json',
     'POST /token',

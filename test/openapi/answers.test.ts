@@ -133,7 +133,8 @@ describe('the document of GET /openapi/json', () => {
         expect(await refusal(fill(path), {})).toBe('UNKNOWN_OBJECT')
       }
       const takesJson = operation.requestBody?.content['application/json'] !== undefined
-      if (!takesJson) continue
+      // These want their own token before a body.
+      if (!takesJson || PROVEN.has(operation.operationId)) continue
       const text = { 'content-type': 'text/plain' }
       expect(await refusal(fill(path), text, '{}')).toBe('UNSUPPORTED_MEDIA_TYPE')
       expect(await refusal(fill(path), {}, '{')).toBe('INVALID_REQUEST')
