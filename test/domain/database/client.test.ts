@@ -1,11 +1,14 @@
 import { describe, expect, test } from 'bun:test'
 import {
   authenticateClient,
+  authorizeClient,
   type ClientCredentials,
+  connectClient,
   createClient,
   findClient,
   listClients,
   revokeClient,
+  revokeClientsOf,
   rotateClient,
 } from '../../../src/domain/database/client'
 import { hashSecret } from '../../../src/domain/value/secret'
@@ -164,5 +167,44 @@ describe('rotating', () => {
     }
     await clients.rotate(clientId, 0)
     expect(await codeOf(() => clients.rotate(clientId))).toBe('CLIENT_EXPIRED')
+  })
+})
+
+describe('a client whose owner has not fetched its key', () => {
+  const BOB = 'bob@example.com'
+
+  test('opens nothing, whatever secret is given, and can only be revoked', async () => {
+    await using clients = await setupClients()
+    const { database, clock } = clients
+    await clients.create(...SCOPES)
+    const clientId = await database.write((tx) => authorizeClient(tx, clock, BOB, SCOPES))
+    for (const clientSecret of ['', 'x', hashSecret('')]) {
+      expect(await codeOf(() => clients.login({ clientId, clientSecret }))).toBe('INVALID_CLIENT')
+    }
+    expect(await codeOf(() => clients.rotate(clientId))).toBe('CONFLICT')
+    await clients.revoke(clientId)
+    expect(await clients.find(clientId)).toBeUndefined()
+  })
+
+  test('is no last client with all scopes until its key is fetched', async () => {
+    await using clients = await setupClients()
+    const { database, clock } = clients
+    const { clientId } = await clients.create(...SCOPES)
+    await database.write((tx) => authorizeClient(tx, clock, 'Bob@Example.com', SCOPES))
+    expect(await codeOf(() => clients.revoke(clientId))).toBe('CONFLICT')
+    const connect = (requirePending: boolean) =>
+      database.write((tx) => connectClient(tx, clock, BOB, requirePending))
+    const key = await connect(true)
+    expect((await clients.login(key)).scopes).toEqual(SCOPES)
+    expect(await codeOf(() => connect(true))).toBe('NOT_AUTHORIZED')
+    // Its secret is not known any more: another device gets a client of its own.
+    const second = await connect(false)
+    expect(second.clientId).not.toBe(key.clientId)
+    await clients.login(key)
+    await clients.revoke(clientId)
+    // All or none are revoked.
+    const revokeAll = () => database.write((tx) => revokeClientsOf(tx, BOB))
+    expect(await codeOf(revokeAll)).toBe('CONFLICT')
+    await clients.login(second)
   })
 })
