@@ -32,6 +32,8 @@ export interface Host extends AsyncDisposable {
   readonly database: Database
   /** The time of the database: that of the machine unless a test changes it. */
   readonly clock: Clock
+  /** How far `clock` is ahead of the machine's, ms: 0 unless a test has moved it. */
+  readonly lead: () => number
   /** Issues and verifies the tokens of the database. */
   readonly authority: Authority
   readonly mailer: Mailer
@@ -136,6 +138,7 @@ export async function openHost(database: Database, context: HostContext): Promis
     name,
     database,
     clock,
+    lead: () => (clock === context.clock ? 0 : Math.round(clock.now() - context.clock.now())),
     authority,
     mailer,
     blobs,

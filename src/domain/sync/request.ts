@@ -121,6 +121,21 @@ export function readSyncRequest(body: unknown): SyncRequest {
   }
 }
 
+/**
+ * The request of a client whose clock is behind that of the database because a test has moved the latter,
+ * `by` ms: the times of its operations are moved as far.
+ */
+export function movedBy(request: SyncRequest, by: number): SyncRequest {
+  if (by === 0) return request
+  const moved = (operation: Operation): Operation =>
+    operation.ts === undefined ? operation : { ...operation, ts: operation.ts + by }
+  const transactions = request.transactions.map((transaction) => ({
+    ...transaction,
+    operations: transaction.operations.map(moved),
+  }))
+  return { ...request, transactions }
+}
+
 function readTables(schema: unknown): Map<string, DeclaredTable> {
   if (!isRecord(schema)) throw invalid('"schema"', 'an object')
   const tables = new Map<string, DeclaredTable>()

@@ -3,7 +3,7 @@ import { type Actor, requireScopes, requireWriter } from '../../domain/access/ac
 import type { SendInvitation } from '../../domain/rows/invitation'
 import { rowRulesWith } from '../../domain/rows/row-rules'
 import type { AnswerPart } from '../../domain/sync/pull'
-import { readSyncRequest, type SyncRequest } from '../../domain/sync/request'
+import { movedBy, readSyncRequest, type SyncRequest } from '../../domain/sync/request'
 import { isFirstSync, sync } from '../../domain/sync/sync'
 import { SatchelError } from '../../domain/value/error'
 import type { Host } from '../../host/host'
@@ -35,7 +35,7 @@ export function syncRoutes(http: HttpContext): AnyElysia {
     stack.use(await http.hosts.hold(host.name))
     const source = { scratch: host.scratch, ...(isAnonymous ? { maxBytes: UNCHANGING } : {}) }
     const { parts, first } = await bodies.json(call, source, (body) =>
-      begin({ call, host, actor }, readSyncRequest(body)),
+      begin({ call, host, actor }, movedBy(readSyncRequest(body), host.lead())),
     )
     if (first.end !== undefined) return answer(call, first.text)
     stack.defer(() => void parts.return(undefined))
