@@ -5,6 +5,7 @@ import {
   fstatSync,
   fsync,
   fsyncSync,
+  lstatSync,
   mkdirSync,
   openSync,
   statSync,
@@ -58,6 +59,20 @@ export function inheritOwner(path: string): void {
   const found = fstatSync(descriptor)
   const isNew = found.uid === 0 && (found.isDirectory() || (found.isFile() && found.nlink === 1))
   if (isNew) fchownSync(descriptor, uid, gid)
+}
+
+/**
+ * True for a folder of this user that no other user can have changed. In a place that all users may
+ * write, anything else may be a trap: a link to a file that we would lock, chmod or remove.
+ */
+export function isPrivateFolder(path: string): boolean {
+  const stats = lstatSync(path, { throwIfNoEntry: false })
+  return (
+    stats !== undefined &&
+    stats.isDirectory() &&
+    stats.uid === process.geteuid?.() &&
+    (stats.mode & 0o077) === 0
+  )
 }
 
 /** The number that the next file descriptor has, undefined when none is left. */

@@ -5,7 +5,7 @@ import type { BlobDetails, BlobPage } from '../domain/blob/list'
 import type { Verification } from '../domain/blob/verification'
 import { SatchelError } from '../domain/value/error'
 import { type Cli, example, inSession, number, withDatabase } from './command'
-import { counted, oneLine, print, showProgress, size, table } from './output'
+import { counted, oneLine, print, showProgress, limitSize, size, table } from './output'
 
 /** `satchel blob list|show|quota|gc|verify` (design.md §3, §5.9, protocol.md §8). */
 export function addBlobCommands(program: Command, cli: Cli): void {
@@ -169,7 +169,7 @@ export function describeQuota({ usage, limits, own }: OutputOf<'blob.quota'>): s
   const limit = (name: keyof typeof limits) => {
     const bytes = limits[name]
     const source = own[name] === undefined ? ' (set by the server)' : ''
-    return `${bytes === null ? 'no limit' : size(bytes)}${source}`
+    return `${bytes === null ? 'no limit' : limitSize(bytes)}${source}`
   }
   return [
     `Used            ${size(usage.bytes)} in ${counted(usage.blobs, 'blob')}`,

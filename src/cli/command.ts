@@ -1,10 +1,12 @@
 import { type Command, InvalidArgumentError, type OptionValues } from '@commander-js/extra-typings'
 import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
 import type { Clock } from '../clock'
 import { readConfig } from '../config/config'
 import { SETTINGS } from '../config/settings'
 import type { Session } from '../control/session'
-import { SatchelError } from '../domain/value/error'
+import { quoted, SatchelError } from '../domain/value/error'
+import { findServers } from '../host/running'
 import type { Terminal } from './terminal'
 
 /** The terminal and the clock that every command gets. */
@@ -38,24 +40,50 @@ export interface FolderOptions {
   readonly config?: string | undefined
 }
 
+interface SessionOptions {
+  /** The command creates the data folder when there is none. */
+  readonly makesFolder?: boolean
+  /** The command removes or replaces data, so its folder must be named. */
+  readonly isDestructive?: boolean
+}
+
 /**
- * Runs `work` on the data folder, through the server that holds it if there is one. Throws
+ * Runs `work` on the data folder, through the server that holds it if there is one. Where no folder is
+ * named and there is none in the usual place, that is the folder of the one server of this user. Throws
  * `UNKNOWN_DATABASE` when there is no such folder.
  */
 export async function inSession<T>(
-  { clock }: Cli,
+  { clock, terminal }: Cli,
   { data, config: file }: FolderOptions,
   work: (session: Session) => Promise<T>,
-  { makesFolder = false } = {},
+  { makesFolder = false, isDestructive = false }: SessionOptions = {},
 ): Promise<T> {
-  const config = { ...readConfig({ file, flags: { data } }), memory: false }
-  if (!makesFolder && !existsSync(config.data)) throw noFolder(config.data)
+  let config = { ...readConfig({ file, flags: { data } }), memory: false }
+  if (!makesFolder && !existsSync(config.data)) {
+    const isNamed = config.data !== resolve(SETTINGS.data.fallback)
+    if (isNamed || isDestructive) throw noFolder(config.data)
+    const folder = requireOneServer(config.data)
+    terminal.writeError(`satchel: Using the data of the running server, ${quoted(folder)}\n`)
+    config = { ...config, data: folder }
+  }
   const [{ openSession }, { takeDataFolder }] = await Promise.all([
     import('../control/session'),
     import('../host/data-folder'),
   ])
   await using session = await openSession(config.data, () => takeDataFolder(config, clock))
   return await work(session)
+}
+
+/** The data folder of the one server of this user. Throws `UNKNOWN_DATABASE` when there is not one. */
+function requireOneServer(usual: string): string {
+  const [server, ...others] = findServers()
+  if (server === undefined) throw noFolder(usual)
+  if (others.length === 0) return server.folder
+  const folders = [server, ...others].map(({ folder }) => folder).join(', ')
+  throw new SatchelError(
+    'UNKNOWN_DATABASE',
+    `There is no data folder ${usual}, and several servers run: choose one with --data, of ${folders}`,
+  )
 }
 
 function noFolder(path: string): SatchelError {

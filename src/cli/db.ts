@@ -88,7 +88,12 @@ export function addDatabaseCommands(program: Command, cli: Cli): void {
     .addHelpText('after', example('satchel db delete todo', 'satchel db delete todo --yes'))
     .action(async (name, options) => {
       if (!options.yes) await confirm(cli, name)
-      const deleted = await inSession(cli, options, (session) => session.run('db.delete', { name }))
+      const deleted = await inSession(
+        cli,
+        options,
+        (session) => session.run('db.delete', { name }),
+        { isDestructive: true },
+      )
       await print(cli, options, deleted, `The database ${name} is deleted`)
     })
 

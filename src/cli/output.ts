@@ -67,6 +67,16 @@ export function size(bytes: number): string {
   return `${(bytes / 1_000 ** power).toFixed(1)} ${SIZES[power - 1]}`
 }
 
+const BINARY = ['KiB', 'MiB', 'GiB', 'TiB']
+
+/** A limit as it was probably given: `1 GiB`, `20.0 GB`. */
+export function limitSize(bytes: number): string {
+  const power = BINARY.findLastIndex((_, index) => bytes % 1024 ** (index + 1) === 0)
+  return power === -1 || bytes % 1_000_000 === 0
+    ? size(bytes)
+    : `${bytes / 1024 ** (power + 1)} ${BINARY[power]}`
+}
+
 /** Text of other people as one line, with control characters escaped. */
 export function oneLine(text: string): string {
   return escapeUnits(text, /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu)
@@ -82,15 +92,17 @@ function width(cell: string | undefined): number {
 
 /** Shows the progress of long work until disposed. */
 export interface Progress extends Disposable {
-  /** `total` is null when it is not known. */
-  readonly update: (done: number, total: number | null) => void
+  /** `total` is null when it is not known; `phase` is the part of the work that is under way. */
+  readonly update: (done: number, total: number | null, phase?: string) => void
 }
 
 /** How a number of units is written: `bytes` as `1.5 MB`, anything else as `1,500 objects`. */
 type Unit = 'bytes' | 'objects' | 'parts' | 'blobs' | 'rows'
 
 const REDRAW_MS = 100
-const WIDTH = 30
+/** Rates and the time left vary too much before. */
+const STEADY_MS = 1000
+const WIDTH = 20
 const CLEAR_LINE = '\r\u001b[2K'
 
 /** A progress line on standard error; nothing with `--json` or when standard error is not a terminal. */
@@ -100,13 +112,17 @@ export function showProgress(
   unit: Unit,
 ): Progress {
   if (json || !terminal.isErrorTerminal) return { update() {}, [Symbol.dispose]() {} }
+  const started = clock.now()
   let drawn = Number.NEGATIVE_INFINITY
   return {
-    update(done, total) {
+    update(done, total, phase) {
       const now = clock.now()
       if (now - drawn < REDRAW_MS) return
       drawn = now
-      terminal.writeError(CLEAR_LINE + describe(done, total, unit))
+      const seconds = (now - started) / 1000
+      const rate = now - started < STEADY_MS || done === 0 ? undefined : done / seconds
+      const parts = [phase, describe(done, total, unit), ...speed(done, total, unit, rate)]
+      terminal.writeError(CLEAR_LINE + parts.filter((part) => part !== undefined).join('  '))
     },
     [Symbol.dispose]() {
       if (drawn !== Number.NEGATIVE_INFINITY) terminal.writeError(CLEAR_LINE)
@@ -120,6 +136,15 @@ function describe(done: number, total: number | null, unit: Unit): string {
   const full = Math.round(share * WIDTH)
   const bar = '█'.repeat(full) + '░'.repeat(WIDTH - full)
   return `${bar} ${Math.floor(share * 100)} %`
+}
+
+/** `12.3 MB/s` and, when the total is known, `1:05 left`. `rate` in units a second. */
+function speed(done: number, total: number | null, unit: Unit, rate: number | undefined): string[] {
+  if (rate === undefined) return []
+  const each = `${amount(Math.round(rate), unit)}/s`
+  if (total === null) return [each]
+  const left = Math.ceil(Math.max(0, total - done) / rate)
+  return [each, `${Math.floor(left / 60)}:${String(left % 60).padStart(2, '0')} left`]
 }
 
 function amount(count: number, unit: Unit): string {

@@ -5,6 +5,7 @@ import process from 'node:process'
 import { version } from '../../package.json'
 import { type Config, readConfig } from '../config/config'
 import { environmentName, flagName, type Setting, SETTINGS } from '../config/settings'
+import { listServer } from '../host/running'
 import { batchLines, openOutlet } from '../log/line-sink'
 import { lostLines, openLogs, serverLog } from '../log/log'
 import type { Server } from '../server'
@@ -83,6 +84,8 @@ async function runServer(
   const { startServer } = await import('../server')
   try {
     await using server = await startServer(config, { clock, logs })
+    using listing = new DisposableStack()
+    listing.use(listServer(server.folder))
     const text = json ? readyLine(server) : readyText(server, config, terminal)
     await terminal.write(`${text}\n`)
     if (format === 'json')
@@ -123,7 +126,9 @@ export function readyText(server: Server, config: Config, terminal: Terminal): s
   return [
     `Satchel ${version} is ready`,
     '',
+    `Page            ${url}/`,
     ...databases.map((database) => `Database        ${database.url}`),
+    ...networkAddresses(config, url).map((found) => `On the network  ${found}`),
     ...(config.publicUrl === null ? [] : [`Public address  ${config.publicUrl}`]),
     `Data            ${kept}`,
     ...(client === undefined ? [] : ['', credentials({ terminal }, client)]),
@@ -135,6 +140,16 @@ export function readyText(server: Server, config: Config, terminal: Terminal): s
     'Ctrl-C stops it.',
     '',
   ].join('\n')
+}
+
+/** The addresses that a phone in the same network opens, for a server that listens on all of them. */
+function networkAddresses({ host, publicUrl }: Config, url: string): string[] {
+  if (publicUrl !== null || !['0.0.0.0', '::'].includes(host)) return []
+  const { networkInterfaces } = process.getBuiltinModule('node:os')
+  return Object.values(networkInterfaces())
+    .flatMap((addresses = []) => addresses)
+    .filter(({ family, internal }) => family === 'IPv4' && !internal)
+    .map(({ address }) => Object.assign(new URL(url), { hostname: address }).href)
 }
 
 /** Shown to a person who starts a server in test mode, which is for no other data (promises.md 43). */

@@ -35,14 +35,18 @@ export function addImportCommand(program: Command, cli: Cli): void {
       }
       const { bytes: upload, size } = openInput(cli, file)
       using progress = showProgress(cli, options, 'bytes')
-      const imported = await inSession(cli, options, (session) =>
-        interruptible(cli, session, database, (signal) =>
-          session.run(
-            'import',
-            { database, table, realm, atomic, dryRun, size },
-            { upload, progress: progress.update, signal },
+      const imported = await inSession(
+        cli,
+        options,
+        (session) =>
+          interruptible(cli, session, database, (signal) =>
+            session.run(
+              'import',
+              { database, table, realm, atomic, dryRun, size },
+              { upload, progress: progress.update, signal },
+            ),
           ),
-        ),
+        { isDestructive: true },
       )
       progress[Symbol.dispose]()
       await print(cli, options, imported, importSummary(imported, dryRun))

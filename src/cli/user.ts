@@ -121,8 +121,11 @@ export function addUserCommands(program: Command, cli: Cli): void {
     .addHelpText('after', example('satchel user delete alice@example.com --yes'))
     .action(async (id, options) => {
       if (!options.yes) await confirm(cli, id)
-      const deleted = await inSession(cli, options, (session) =>
-        session.run('user.delete', { database: options.db, id }),
+      const deleted = await inSession(
+        cli,
+        options,
+        (session) => session.run('user.delete', { database: options.db, id }),
+        { isDestructive: true },
       )
       await print(cli, options, deleted, `The user ${deleted.id} is deleted`)
     })
@@ -253,7 +256,7 @@ export function describeUser(user: UserJson): string {
     ['Type', user.type],
     ['Name', nameOf(user)],
     ['E-mail', typeof email === 'string' ? email : ''],
-    ['Evaluation', user.evalDaysLeft === undefined ? '' : days(user.evalDaysLeft)],
+    ['Evaluation', evaluationOf(user)],
     ['Valid until', user.validUntil ?? ''],
     ['Deactivated', user.deactivated ?? ''],
     ['Last login', user.lastLogin ?? 'never'],
@@ -264,6 +267,11 @@ export function describeUser(user: UserJson): string {
     .filter(([, value]) => value !== '')
     .map(([name, value]) => `${name.padEnd(16)}${oneLine(value)}`)
     .join('\n')
+}
+
+/** A user of another type keeps days that do not count. */
+function evaluationOf({ type, evalDaysLeft }: UserJson): string {
+  return type === 'eval' && evalDaysLeft !== undefined ? days(evalDaysLeft) : ''
 }
 
 function stateOf({ deactivated, type, evalDaysLeft, validUntil }: UserJson, now: number): string {

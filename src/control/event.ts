@@ -3,7 +3,13 @@ import { NEWLINE } from '../domain/json/bytes'
 
 /** A part of the answer of the control listener. The last one is a result or an error. */
 export type Event =
-  | { readonly progress: { readonly done: number; readonly total: number | null } }
+  | {
+      readonly progress: {
+        readonly done: number
+        readonly total: number | null
+        readonly phase?: string | undefined
+      }
+    }
   /** A piece of a file. */
   | { readonly bytes: Uint8Array }
   | { readonly result: unknown }

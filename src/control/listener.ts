@@ -74,10 +74,10 @@ function perform(
   let isReporting = false
 
   /** Skipped while the last report is still being written: it would be out of date. */
-  function progress(done: number, total: number | null): void {
+  function progress(done: number, total: number | null, phase?: string): void {
     if (isReporting) return
     isReporting = true
-    writer.write(writeEvent({ progress: { done, total } })).then(
+    writer.write(writeEvent({ progress: { done, total, phase } })).then(
       () => (isReporting = false),
       () => undefined,
     )

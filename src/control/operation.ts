@@ -7,7 +7,7 @@ export interface Streams {
   /** The bytes of a file that the command sends. */
   readonly upload?: ReadableStream<Uint8Array> | undefined
   /** Called while long work goes on, in the unit of the operation; `total` is null when unknown. */
-  readonly progress?: ((done: number, total: number | null) => void) | undefined
+  readonly progress?: ((done: number, total: number | null, phase?: string) => void) | undefined
   /** Takes the bytes of a file that the command asked for; waits while its reader is slow. */
   readonly download?: ((bytes: Uint8Array) => Promise<void>) | undefined
   /** Aborted when the command was interrupted. */

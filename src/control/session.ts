@@ -80,8 +80,10 @@ export async function callHolder<Output>(
 ): Promise<Output> {
   for await (const event of eventsOf(holder, name, input, streams)) {
     if ('bytes' in event) await streams.download?.(event.bytes)
-    else if ('progress' in event) streams.progress?.(event.progress.done, event.progress.total)
-    else if ('error' in event) throw fromWire(event.error)
+    else if ('progress' in event) {
+      const { done, total, phase } = event.progress
+      streams.progress?.(done, total, phase)
+    } else if ('error' in event) throw fromWire(event.error)
     else return event.result as Output
   }
   throw stopped(holder)

@@ -5,7 +5,6 @@ import {
   copyFileSync,
   existsSync,
   linkSync,
-  lstatSync,
   mkdtempSync,
   readdirSync,
   rmdirSync,
@@ -20,7 +19,7 @@ import { createDiskBlobs } from '../blobs/disk/disk'
 import { createDiskScratch } from '../blobs/disk/scratch'
 import type { Clock } from '../clock'
 import type { Config } from '../config/config'
-import { diskError, hasErrno, makeFolder } from '../disk'
+import { diskError, hasErrno, makeFolder, isPrivateFolder } from '../disk'
 import type { BlobLimits } from '../domain/blob/limits'
 import type { OffloadRule } from '../domain/blob/offload-rule'
 import { SatchelError } from '../domain/value/error'
@@ -156,7 +155,10 @@ function createContext(
 ): HostContext {
   const { maxExpiresIn, maxNotBefore, maxClockSkew } = config
   const { allowPrivateAddresses, test } = config
-  const call = createOutbound({ allowed: allowPrivateAddresses, isLoopbackAllowed: test })
+  // A developer's login provider is on the same machine.
+  const isLoopbackAllowed = () =>
+    test || (allowPrivateAddresses === null && (printer?.isPrinting() ?? false))
+  const call = createOutbound({ allowed: allowPrivateAddresses, isLoopbackAllowed })
   const folderOf = (database: string) => join(path, 'databases', database)
   const clockOf = (database: string) => doubles?.clockOf(database) ?? clock
   return {
@@ -350,24 +352,10 @@ export function createMemoryFolder(
 function removeAbandoned(parent: string): void {
   for (const name of readdirSync(parent)) {
     const path = join(parent, name)
-    if (name.startsWith(PREFIX) && isPrivate(path) && isAbandoned(path)) {
+    if (name.startsWith(PREFIX) && isPrivateFolder(path) && isAbandoned(path)) {
       rmSync(path, { recursive: true, force: true })
     }
   }
-}
-
-/**
- * True for a folder of this user that no other user can have changed. In a place that all users may
- * write, anything else may be a trap: a link to a file that we would lock, chmod or remove.
- */
-function isPrivate(path: string): boolean {
-  const stats = lstatSync(path, { throwIfNoEntry: false })
-  return (
-    stats !== undefined &&
-    stats.isDirectory() &&
-    stats.uid === process.geteuid?.() &&
-    (stats.mode & 0o077) === 0
-  )
 }
 
 function isAbandoned(path: string): boolean {

@@ -110,7 +110,7 @@ const JSON_LINES = {
     const { requestId, method, path, status, duration, subject, code, brokenOff } = access
     return (
       `{"time":"${time}","level":"info","logger":"access","requestId":"${requestId}"` +
-      `,"method":${text(method)},"path":${text(path)},"status":${status},"ms":${rounded(duration)}` +
+      `,"method":${text(method)},"path":${text(path)},"status":${status},"ms":${milliseconds(duration)}` +
       (subject === undefined || subject === null ? '' : `,"subject":${text(subject)}`) +
       (brokenOff === undefined ? '' : `,"brokenOff":${text(brokenOff)}`) +
       (code === undefined ? '}' : `,"code":"${code}"}`)
@@ -147,7 +147,7 @@ const TEXT_LINES = {
       (brokenOff === undefined ? '' : `  broken off: ${brokenOff}`) +
       (code === undefined ? '' : `  ${code}`)
     return escapeControls(
-      `${timeOfDay(time)} ${status}  ${method.padEnd(6)} ${path}  ${rounded(duration)} ms${caller}${why}`,
+      `${timeOfDay(time)} ${status}  ${method.padEnd(6)} ${path}  ${milliseconds(duration)} ms${caller}${why}`,
     )
   },
 }
@@ -189,8 +189,13 @@ function timeOfDay(time: string): string {
   return time.slice(11, 23)
 }
 
-function rounded(duration: number): number {
-  return Math.round(duration * 100) / 100
+/** By hundredths of a millisecond: most requests take less than ten, and the text of a fraction takes long. */
+const MILLISECONDS: string[] = []
+
+function milliseconds(duration: number): string {
+  const hundredths = Math.round(duration * 100)
+  if (hundredths >= 1_000) return String(hundredths / 100)
+  return (MILLISECONDS[hundredths] ??= String(hundredths / 100))
 }
 
 const PLAIN_TEXT = /^[ !#-[\]-~]*$/

@@ -65,7 +65,9 @@ export async function requireTemplate(id: string, content: string): Promise<Mail
   const mistake =
     Buffer.byteLength(content) > MAX_BYTES
       ? `it has more than ${MAX_BYTES} bytes`
-      : ((await findMistake(content, { ...SAMPLES[kindOf(id)] })) ?? (await findLack(id, content)))
+      : ((await findMistake(content, { ...SAMPLES[kindOf(id)] })) ??
+        (await findUnknown(content, Object.keys(SAMPLES[kindOf(id)]))) ??
+        (await findLack(id, content)))
   if (mistake === undefined) return { id, content }
   throw new SatchelError('UNPROCESSABLE', `The template ${id} cannot be used: ${mistake}`)
 }
@@ -272,6 +274,25 @@ export async function findMistake(
   } catch (error) {
     return error instanceof Error ? error.message : String(error)
   }
+}
+
+/** The first variable of a template that is none of these; undefined when there is none. */
+async function findUnknown(content: string, known: readonly string[]): Promise<string | undefined> {
+  const { default: handlebars } = await import('handlebars')
+  let unknown: string | undefined
+  const names = new Set(known)
+  class Names extends handlebars.Visitor {
+    override Program(program: hbs.AST.Program): void {
+      for (const name of program.blockParams ?? []) names.add(name)
+      super.Program(program)
+    }
+    override PathExpression({ data, original, parts: [name] }: hbs.AST.PathExpression): void {
+      const isHelper = name !== undefined && Object.hasOwn(handlebars.helpers, name)
+      if (!data && name !== undefined && !isHelper && !names.has(name)) unknown ??= original
+    }
+  }
+  new Names().accept(handlebars.parse(content))
+  return unknown && `it has no variable {{${unknown}}}; there are ${known.join(', ')}`
 }
 
 /** A separate environment, without partials and helpers that other code registers. */

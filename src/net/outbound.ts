@@ -38,19 +38,19 @@ export type Outbound = (url: string | URL, request?: OutboundRequest) => Promise
 export interface OutboundOptions {
   /** The private networks that may be called. */
   readonly allowed: Networks | null
-  /** In test mode this machine may be called: its login provider is there. */
-  readonly isLoopbackAllowed?: boolean
+  /** In test mode and in development this machine may be called: the login provider is there. */
+  readonly isLoopbackAllowed?: () => boolean
   /** Finds the addresses of a host name. */
   readonly resolve?: (host: string) => Promise<readonly LookupAddress[]>
 }
 
 export function createOutbound({
   allowed,
-  isLoopbackAllowed = false,
+  isLoopbackAllowed = () => false,
   resolve = resolveName,
 }: OutboundOptions): Outbound {
   const isAllowed = (ip: string) =>
-    allowed?.contains(ip) === true || (isLoopbackAllowed && isLoopback(ip))
+    allowed?.contains(ip) === true || (isLoopback(ip) && isLoopbackAllowed())
 
   return async (address, request = {}) => {
     const url = requireWebAddress(address)

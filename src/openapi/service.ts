@@ -137,6 +137,7 @@ export const SERVICE_OPERATIONS: Operations = {
     curl: 'curl "$SERVER/docs"',
     responses: { '200': PAGE },
     refusals: ['TOO_MANY_REQUESTS'],
+    alsoAsPage: true,
   },
   readGuide: {
     tag: 'service',
@@ -146,6 +147,7 @@ export const SERVICE_OPERATIONS: Operations = {
     curl: 'curl "$SERVER/docs/sharing"',
     responses: { '200': PAGE },
     refusals: ['UNKNOWN_ROUTE', 'TOO_MANY_REQUESTS'],
+    alsoAsPage: true,
   },
   checkHealth: {
     tag: 'service',

@@ -88,6 +88,7 @@ export function createFeed(): Feed {
       if (base === null) return undefined
       if (!session.isVerified) await verify(tx, session, base)
       if (session.isStuck || session.hash !== session.sight.hash) return undefined
+      if (base === upTo) return ''
       const parts = await partsFor(tx, session, base, upTo)
       if (parts === undefined || sizeOf(parts) > MESSAGE.bytes) return undefined
       const { tables } = session

@@ -38,7 +38,8 @@ export const usage = `bun run bench [options]
                    of its own; uploads and downloads of more than 256 MiB a round only by name.
                    All races with --rounds 11 --seconds 1 take about half an hour
   --races          leave out all but the races
-  --long           sync: also first syncs of up to 1,000,000 rows, 10,000 sockets, the add-on's own
+  --long           sync: also first syncs of up to 1,000,000 rows, 10,000 sockets, an import beside
+                   1,000 of them, the add-on's own
                    way, and pouchdb-server beside it, which is fetched for that
   --json FILE      where the results are written (dist/bench.json)
   --list           print the names of the workloads

@@ -195,3 +195,55 @@ test('an export whose reader goes away says so in one line', async () => {
   const [, ...rest] = (await shell.stdout.text()).split('\n')
   expect(rest).toEqual(['satchel: The output was closed before all of it was written', ''])
 })
+
+describe('a command that names no data folder, where there is none', () => {
+  test('uses that of the one running server, and says which', async () => {
+    using runtime = temporaryFolder()
+    using one = temporaryFolder()
+    using elsewhere = temporaryFolder()
+    const environment = { XDG_RUNTIME_DIR: runtime.path }
+    await using server = await serve({ cwd: one.path, environment })
+    const here = { cwd: elsewhere.path, environment }
+    const { exitCode, stdout, stderr } = await satchel(
+      ['token', '--sub', 'alice@example.com'],
+      here,
+    )
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 0,
+      stderr: `satchel: Using the data of the running server, "${join(one.path, 'data')}"\n`,
+    })
+    const headers = { authorization: `Bearer ${stdout.trim()}` }
+    expect((await fetch(`${server.ready.url}/main/token/validate`, { headers })).status).toBe(200)
+  })
+
+  test('says so when no server runs, when several run, and when it deletes something', async () => {
+    using runtime = temporaryFolder()
+    using one = temporaryFolder()
+    using other = temporaryFolder()
+    using elsewhere = temporaryFolder()
+    const environment = { XDG_RUNTIME_DIR: runtime.path }
+    const here = { cwd: elsewhere.path, environment }
+    const missing = `There is no data folder ${join(elsewhere.path, 'data')}`
+    const refusal = async (...args: readonly string[]) => {
+      const { exitCode, stderr } = await satchel(args, here, new Blob(['{}']))
+      expect(exitCode).toBe(1)
+      return stderr
+    }
+    const ended = await serve({ cwd: one.path, environment })
+    ended.kill('SIGKILL')
+    await ended.exited
+    expect(await refusal('schema', 'show')).toContain(`${missing}: `)
+    await using first = await serve({ cwd: one.path, environment })
+    for (const args of [
+      ['db', 'delete', 'main', '--yes'],
+      ['import', '-'],
+    ]) {
+      expect(await refusal(...args)).toContain(`${missing}: `)
+    }
+    await using second = await serve({ cwd: other.path, environment })
+    const stderr = await refusal('schema', 'show')
+    expect(stderr).toContain(`${missing}, and several servers run`)
+    for (const { path } of [one, other]) expect(stderr).toContain(join(path, 'data'))
+    expect(first.pid).not.toBe(second.pid)
+  })
+})

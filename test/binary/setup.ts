@@ -8,6 +8,9 @@ export const EXECUTABLE = join(import.meta.dir, '..', '..', 'dist', 'satchel')
 
 if (!existsSync(EXECUTABLE)) throw new Error(`${EXECUTABLE} is missing: run bun build.ts first`)
 
+/** Servers of other test files are not found, and not told of this one. */
+const UNLISTED = { XDG_RUNTIME_DIR: '/dev/null' }
+
 export interface Surroundings {
   /** The folder it is started in. */
   readonly cwd: string
@@ -32,7 +35,7 @@ export async function satchel(
 ): Promise<Outcome> {
   const child = Bun.spawn([...wrapper, executable, ...args], {
     cwd,
-    env: environment,
+    env: { ...UNLISTED, ...environment },
     stdin: input ?? 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
@@ -93,7 +96,7 @@ export async function serve(
   const { cwd, environment = {}, wrapper = [] } = surroundings
   const child = Bun.spawn([...wrapper, EXECUTABLE, 'serve', '--port', '0', '--json', ...args], {
     cwd,
-    env: environment,
+    env: { ...UNLISTED, ...environment },
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',

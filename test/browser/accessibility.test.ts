@@ -98,7 +98,12 @@ async function contents(): Promise<string[]> {
     await wordMail(templates, 'invite', { ...variables.invite }),
   ]
   return [
-    messagePage('This link does not work', 'Ask for a new invitation'),
+    messagePage({
+      title: 'You are not logged in',
+      text: 'The application is not known',
+      remedy: 'For the developer: list it',
+      back: new URL('https://app.example.com/'),
+    }),
     ...(['open', 'accepted', 'rejected'] as const).map((state) =>
       invitationPage({ ...INVITATION, state }),
     ),

@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { systemClock } from '../../src/clock'
 import { openSession } from '../../src/control/session'
 import { HOUR } from '../auth/setup'
-import { setupServerAt } from '../setup'
+import { setupServerAt, temporaryFolder } from '../setup'
+import { setupTestMode } from '../testing/setup'
 import { until } from '../timing'
 import { serveApplication } from './addon/application'
 import { useChromium } from './chromium'
@@ -303,4 +306,40 @@ describe('one browser', () => {
     await show('visible')
     await sees(phone.page, `${item('tdiA')}.then((row) => row?.title === 'meanwhile')`)
   })
+})
+
+test('a page is logged in without a dialog, outlives jumps of the clock, and follows a restore', async () => {
+  using folder = temporaryFolder()
+  const schema = join(folder.path, 'schema.json')
+  writeFileSync(schema, '{"todoLists": "@id", "todoItems": "@id", "settings": "id"}')
+  await using server = await setupTestMode({ schema })
+  using application = await serveApplication(server.main, 'live.js')
+  await using device = await browser.openDevice()
+  const { page } = device
+  const person = { email: 'alice@example.com', page: application.url }
+  const { body } = await server.call('POST', 'login', person)
+  await openTab(page, String(body['url']))
+  await sees(page, `db.cloud.currentUserId === 'alice@example.com'`)
+  await connected(page)
+  expect(page.url()).not.toContain('dxc-auth')
+  await run(page, `db.table('todoItems').add({ id: 'tdiA', title: 'kept' })`)
+  const titles = async () => {
+    const token = await server.login('alice@example.com')
+    const { body: rows } = await server.api(token, 'GET', '/my/todoItems')
+    return (rows as { title: string }[]).map(({ title }) => title)
+  }
+  await until(async () => (await titles()).length === 1)
+  const { body: snapshot } = await server.call('POST', 'snapshot')
+
+  // The add-on pauses for 20 s after a request with the old token.
+  const refreshed = page.waitForResponse(/\/token$/)
+  await server.call('POST', 'clock', { advance: '31d' })
+  await refreshed
+  await run(page, `db.table('todoItems').add({ id: 'tdiB', title: 'a month later' })`)
+  await until(async () => (await titles()).length === 2)
+
+  await server.call('POST', `restore/${String(snapshot['id'])}`)
+  const rows = `db.table('todoItems').toArray()`
+  await sees(page, `${rows}.then((all) => all.length === 1 && all[0].title === 'kept')`)
+  expect(await titles()).toEqual(['kept'])
 })

@@ -155,7 +155,7 @@ describe('satchel blob quota', () => {
         'Used            21 bytes in 3 blobs',
         'All blobs       no limit (set by the server)',
         'Each user       1.0 MB (set by the server)',
-        'One blob        1.1 GB (set by the server)',
+        'One blob        1 GiB (set by the server)',
         '',
       ].join('\n'),
     )
@@ -169,7 +169,7 @@ describe('satchel blob quota', () => {
     })
     expect((await alice.upload('less', 'two')).status).toBe(200)
     expect((await say('quota', '--total', 'server', '--blob', 'none')).stdout).toContain(
-      'All blobs       no limit (set by the server)\nEach user       no limit\nOne blob        1.1 GB (set by the server)\n',
+      'All blobs       no limit (set by the server)\nEach user       no limit\nOne blob        1 GiB (set by the server)\n',
     )
     expect((await alice.upload('more', 'four')).status).toBe(200)
   })

@@ -31,9 +31,9 @@ test('draws the share that is done over itself, and wipes it away in the end', (
     }
   }
   expect(drawn).toEqual([
-    `${REDRAWN}${'░'.repeat(30)} 0 %`,
-    `${REDRAWN}${'█'.repeat(15)}${'░'.repeat(15)} 50 %`,
-    `${REDRAWN}${'█'.repeat(30)} 100 %`,
+    `${REDRAWN}${'░'.repeat(20)} 0 %`,
+    `${REDRAWN}${'█'.repeat(10)}${'░'.repeat(10)} 50 %`,
+    `${REDRAWN}${'█'.repeat(20)} 100 %`,
     REDRAWN,
   ])
 })
@@ -47,6 +47,19 @@ test('shows the progress when the total is unknown', () => {
     showProgress(cli, {}, unit).update(12_345_678, null)
     expect(drawn).toEqual([REDRAWN + text])
   }
+})
+
+test('names the phase, and the rate and the time left once they are steady', () => {
+  const { cli, clock, drawn } = setup()
+  const progress = showProgress(cli, {}, 'bytes')
+  clock.advance(2000)
+  progress.update(20_000_000, 200_000_000, 'Checking')
+  clock.advance(2000)
+  progress.update(40_000_000, null, 'Reading')
+  expect(drawn).toEqual([
+    `${REDRAWN}Checking  ${'█'.repeat(2)}${'░'.repeat(18)} 10 %  10.0 MB/s  0:18 left`,
+    `${REDRAWN}Reading  40.0 MB  10.0 MB/s`,
+  ])
 })
 
 test('draws ten times a second at most', () => {

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import type { setupServer } from '../setup'
 import { addProvider, answerOf, type LoginServer, setupLogins } from '../oauth/setup'
 
 /**
@@ -52,6 +53,19 @@ test('promise 32: a private issuer is not asked, and the page is told nothing of
   expect(error).not.toContain('127.0.0.1')
   expect(target.visits).toEqual([])
   expect(server.lines.join('\n')).toContain('is not a public address')
+})
+
+test('promise 32: an issuer on this machine is asked in development only', async () => {
+  using target = setupTarget(() => Response.json({}))
+  const ask = async (settings: Parameters<typeof setupServer>[0]) => {
+    await using server = await setupLogins({ allowPrivateAddresses: undefined, ...settings })
+    await addProvider(server, { type: 'google', issuer: target.url })
+    await fetch(server.loginUrl('google'), { redirect: 'manual' })
+  }
+  await ask({ publicUrl: 'https://db.example.com' })
+  expect(target.visits).toEqual([])
+  await ask({})
+  expect(target.visits).toEqual(['/.well-known/openid-configuration'])
 })
 
 test('promise 32: an issuer that redirects to a private address leads nowhere', async () => {

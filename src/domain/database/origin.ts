@@ -102,7 +102,7 @@ function canonicalApplication(entry: string): string {
 
 function canonicalWebOrigin(entry: string, url: URL, force: boolean): string {
   if (url.protocol === 'http:' && !isLoopbackHost(url.hostname) && !force) {
-    throw refusal(entry, 'beyond this machine it must be https')
+    throw refusal(entry, 'beyond this machine it must be https, or forced with --force')
   }
   return url.origin + (url.pathname === '/' ? '' : url.pathname)
 }

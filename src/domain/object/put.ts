@@ -14,6 +14,8 @@ import { type Placement, type RowRules, type Writing, rulesOf } from './writing'
 const BATCH = 500
 /** A batch is written early when it changes so many index entries, which take memory. */
 const BATCH_ENTRIES = 50_000
+/** Others get their turn, when it is time, after so many objects that are new. */
+const INSERTS_PER_LOOK = 16
 /** An object with more index entries is written in a batch. */
 const FEW_ENTRIES = 16
 
@@ -86,7 +88,7 @@ function insertFirst(writing: Writing, drafts: readonly Draft[], texts: string[]
     }
     if (text === undefined) return
     texts.push(text)
-    if (texts.length === drafts.length) return
+    if (texts.length % INSERTS_PER_LOOK !== 0) continue
     const pause = writing.tx.breathe()
     if (pause instanceof Promise) return pause.then(() => insertFirst(writing, drafts, texts))
   }

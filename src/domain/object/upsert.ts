@@ -97,10 +97,21 @@ function keepInline(): undefined {
  * and as `requireWriter`.
  */
 export async function upsertObjects(database: Database, upsert: Upsert): Promise<string[]> {
+  const plan = upsert.plan ?? (await prepareUpsert(database, upsert))
+  const reading = readDrafts(plan.table, upsert, plan.offload)
+  // Waiting for what is there would cost as much as to check an object.
+  const drafts = reading instanceof Promise ? await reading : reading
+  return await writeDrafts(database, upsert, plan, drafts)
+}
+
+function writeDrafts(
+  database: Database,
+  upsert: Upsert,
+  { table, offload }: UpsertPlan,
+  drafts: readonly Draft[],
+): Promise<string[]> {
   const { actor, now, rulesByTable, limits } = upsert
   const subject = actor.subject ?? ''
-  const { table, offload } = upsert.plan ?? (await prepareUpsert(database, upsert))
-  const drafts = await readDrafts(table, upsert, subject, offload)
   const keys = [{ table: upsert.table, keys: drafts.flatMap(({ key: known }) => known ?? []) }]
   const write = () =>
     database.write(
@@ -135,16 +146,16 @@ export async function upsertObjects(database: Database, upsert: Upsert): Promise
         ...(upsert.signal === undefined ? {} : { signal: upsert.signal }),
       },
     )
-  return offload === undefined ? await write() : await offload.keep(write)
+  return offload === undefined ? write() : offload.keep(write)
 }
 
-async function readDrafts(
+/** Checks and serialises the objects, those of a large request in slices: others get their turn. */
+function readDrafts(
   table: Table,
   upsert: Upsert,
-  subject: string,
   offload: Offload | undefined,
-): Promise<Draft[]> {
-  const { actor, view, objects, isArray, key, limits } = upsert
+): Awaitable<readonly Draft[]> {
+  const { view, objects, limits } = upsert
   if (table.primaryKey === null) {
     throw new SatchelError(
       'UNPROCESSABLE',
@@ -160,22 +171,39 @@ async function readDrafts(
   if (limits !== undefined) requireFewObjects(table, objects.length, limits)
   const limitEntries = limits && createEntryLimiter(table, limits)
   const drafts: Draft[] = []
-  for (const [position, object] of objects.entries()) {
-    const path = isArray ? `[${position}]` : ''
-    limitEntries?.(object, path)
-    const placed = view === 'public' && table.builtIn ? inPublicRealm(object) : object
-    const value = key === undefined ? placed : withKeyOf(table, placed, key)
-    const extracted = offload?.extract(table, value, path)
-    const raw = draftOf(table, value, isArray ? position : undefined)
-    const draft = inView(table, upsert, raw, subject)
-    if (limits !== undefined) requireFewProperties(draft, path, limits)
-    if (key !== undefined) requireKeyOf(table, draft, keyInView(table, view, key, actor))
-    requireRealmOfView(table, view, draft)
-    if (extracted !== undefined) offload?.note(draft, extracted)
-    drafts.push(draft)
-    if (drafts.length % SLICE === 0) await nextTurn()
+
+  function readFrom(start: number): Awaitable<readonly Draft[]> {
+    const end = Math.min(start + SLICE, objects.length)
+    for (let position = start; position < end; position += 1) {
+      drafts.push(readDraft(table, upsert, offload, position, limitEntries))
+    }
+    return end === objects.length ? drafts : nextTurn().then(() => readFrom(end))
   }
-  return drafts
+
+  return readFrom(0)
+}
+
+function readDraft(
+  table: Table,
+  upsert: Upsert,
+  offload: Offload | undefined,
+  position: number,
+  limitEntries: ReturnType<typeof createEntryLimiter> | undefined,
+): Draft {
+  const { actor, view, objects, isArray, key, limits } = upsert
+  const object = objects[position]
+  const path = isArray ? `[${position}]` : ''
+  limitEntries?.(object, path)
+  const placed = view === 'public' && table.builtIn ? inPublicRealm(object) : object
+  const value = key === undefined ? placed : withKeyOf(table, placed, key)
+  const extracted = offload?.extract(table, value, path)
+  const raw = draftOf(table, value, isArray ? position : undefined)
+  const draft = inView(table, upsert, raw, actor.subject ?? '')
+  if (limits !== undefined) requireFewProperties(draft, path, limits)
+  if (key !== undefined) requireKeyOf(table, draft, keyInView(table, view, key, actor))
+  requireRealmOfView(table, view, draft)
+  if (extracted !== undefined) offload?.note(draft, extracted)
+  return draft
 }
 
 /** A row of `members` or `roles` needs its realm before `place` would fill it in. */

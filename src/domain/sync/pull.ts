@@ -15,6 +15,11 @@ export interface AnswerPart {
   readonly text: string
   /** Present in the last part. */
   readonly end?: AnswerEnd
+  /**
+   * Present in the first part of several: makes the next part the first one again, so that a caller who
+   * waits before the rest is read need not keep this one.
+   */
+  readonly restart?: () => void
 }
 
 /** What the client has when it has received an answer. */
@@ -40,8 +45,27 @@ const PART = 256 * 1024
  * Throws as `requireStanding`, which each read asks again.
  */
 export async function* answerSync(database: Database, pull: Pull): AsyncGenerator<AnswerPart> {
-  const first = await database.read((tx) => begin(tx, pull))
-  const { plan } = first
+  const { plan, closing } = await database.read((tx) => begin(tx, pull))
+  let isOver = false
+  while (!isOver) {
+    let isFirst = true
+    let isAgain = false
+    for await (const part of partsOf(database, plan, closing)) {
+      if (!isFirst || part.end !== undefined) yield part
+      else yield { ...part, restart: () => (isAgain = true) }
+      if (isAgain) break
+      isFirst = false
+    }
+    isOver = !isAgain
+  }
+}
+
+/** `begun`: the beginning of the closing, when nothing comes before it. */
+async function* partsOf(
+  database: Database,
+  plan: Plan,
+  begun: Closing | undefined,
+): AsyncGenerator<AnswerPart> {
   let text = headOf(database, plan)
   let separator = ''
   const add = (entries: string) => {
@@ -50,8 +74,8 @@ export async function* answerSync(database: Database, pull: Pull): AsyncGenerato
     separator = ','
   }
   let closing: Closing = { entries: '', next: plan.revision }
-  if (first.closing !== undefined) {
-    closing = first.closing
+  if (begun !== undefined) {
+    closing = begun
     add(closing.entries)
   } else {
     for await (const entries of stream(database, plan)) {

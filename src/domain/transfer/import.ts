@@ -28,7 +28,7 @@ export interface ImportOptions {
   /** The size of the file in bytes, where it is known. */
   readonly size: number | null
   /** Called with the bytes done; the total may change, and is null while it is unknown. */
-  readonly progress: (done: number, total: number | null) => void
+  readonly progress: (done: number, total: number | null, phase: string) => void
   /**
    * Aborted when the caller does not wait any longer. Until the job is started, and with `isAtomic`,
    * nothing is imported then; after that the job goes on without the caller.
@@ -83,13 +83,14 @@ function createStages({ size, isDryRun, progress, signal }: ImportOptions) {
     read: (bytes: number) => {
       signal?.throwIfAborted()
       read += bytes
-      progress(read, size === null ? null : size * passes)
+      progress(read, size === null ? null : size * passes, 'Reading')
     },
     examined: (done: number, total: number) => {
       signal?.throwIfAborted()
-      progress(read + done, read + total * (passes - 1))
+      progress(read + done, read + total * (passes - 1), 'Checking')
     },
-    applied: (done: number, total: number) => progress(read + total + done, read + total * 2),
+    applied: (done: number, total: number) =>
+      progress(read + total + done, read + total * 2, 'Importing'),
   }
 }
 

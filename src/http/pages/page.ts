@@ -6,14 +6,24 @@ import { type Call, callOf } from '../call'
 import type { HttpContext } from '../context'
 import { database } from '../database'
 
+/** The page of an error, for the person who sees it. */
+export interface Message {
+  readonly title: string
+  readonly text: string
+  /** What the developer or the administrator can do, where that is another person. */
+  readonly remedy?: string
+  /** An http(s) address that leads back. */
+  readonly back?: URL | undefined
+}
+
 /**
  * Derives `call` and `host` for routes that people open by a link, and counts the request as a step of
- * a login. Their errors are pages, titled by `titleOf`, because there is nowhere to redirect to; clients
+ * a login. Their errors are pages, as `describe` says, because there is nowhere to redirect to; clients
  * that accept JSON but not HTML get JSON.
  */
-export function pages(http: HttpContext, titleOf: (error: SatchelError) => string) {
+export function pages(http: HttpContext, describe: (error: SatchelError, call: Call) => Message) {
   const refuse = (call: Call, error: SatchelError) =>
-    wantsJson(call.sent) ? errorAnswer(call, error) : errorPage(call, titleOf(error), error)
+    wantsJson(call.sent) ? errorAnswer(call, error) : errorPage(call, describe(error, call), error)
   return new Elysia()
     .derive(({ request }) => {
       callOf(request).refuse = refuse
@@ -33,9 +43,9 @@ function wantsJson({ headers }: Request): boolean {
 }
 
 /** An error as a page. */
-export function errorPage(call: Call, title: string, { code, message, retryAfter }: SatchelError) {
+export function errorPage(call: Call, message: Message, { code, retryAfter }: SatchelError) {
   call.code = code
-  return pageAnswer(call, messagePage(title, message), { status: STATUS[code], retryAfter })
+  return pageAnswer(call, messagePage(message), { status: STATUS[code], retryAfter })
 }
 
 export interface PageOptions {
@@ -68,15 +78,24 @@ export function seeOther(call: Call, location: string): Response {
 }
 
 /** A plain HTML page with one message, for a browser that cannot be redirected. */
-export function messagePage(title: string, message: string): string {
-  const sentence = /[.!?]$/.test(message) ? message : `${message}.`
+export function messagePage({ title, text, remedy, back }: Message): string {
+  const way =
+    back === undefined
+      ? ''
+      : `
+<p class="way"><a class="button main" href="${escapeHtml(back.href)}">Back to ${escapeHtml(back.host)}</a></p>`
+  const note = remedy === undefined ? '' : `\n<p class="note">${escapeHtml(sentence(remedy))}</p>`
   return page(
     title,
     `
 <p class="sign quiet" aria-hidden="true">!</p>
 <h1>${escapeHtml(title)}</h1>
-<p>${escapeHtml(sentence)}</p>`,
+<p>${escapeHtml(sentence(text))}</p>${way}${note}`,
   )
+}
+
+function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`
 }
 
 /**

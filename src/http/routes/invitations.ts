@@ -5,7 +5,7 @@ import { readForm } from '../body/body'
 import type { Call } from '../call'
 import type { HttpContext } from '../context'
 import { invitationPage } from '../pages/invitation-page'
-import { pageAnswer, pages, seeOther } from '../pages/page'
+import { type Message, pageAnswer, pages, seeOther } from '../pages/page'
 
 /**
  * The page that the link in an invitation opens (protocol.md §6.4); it needs nothing but the mail.
@@ -13,7 +13,7 @@ import { pageAnswer, pages, seeOther } from '../pages/page'
  */
 export function invitationRoutes(http: HttpContext): AnyElysia {
   return new Elysia({ name: 'invitations' })
-    .use(pages(http, titleOf))
+    .use(pages(http, describe))
     .get(
       '/:database/invitation',
       async ({ call, host }) => {
@@ -48,8 +48,8 @@ const TITLES: Readonly<Partial<Record<ErrorCode, string>>> = {
   LICENSE_EXPIRED: 'You cannot answer now',
 }
 
-function titleOf({ code }: SatchelError): string {
-  return TITLES[code] ?? 'That did not work'
+function describe({ code, message }: SatchelError): Message {
+  return { title: TITLES[code] ?? 'That did not work', text: message }
 }
 
 function secretOf({ query }: Call): string {

@@ -4,14 +4,15 @@ import { usualScopes } from '../../auth/provider/provider-facts'
 import { callbackAddress, type LoginStep } from '../../auth/provider/provider-login'
 import { listProviders } from '../../domain/database/provider'
 import type { Provider } from '../../domain/store/records'
-import { SatchelError } from '../../domain/value/error'
+import { type ErrorCode, SatchelError } from '../../domain/value/error'
+import { isWeb } from '../../domain/value/web-address'
 import type { Host } from '../../host/host'
 import { answer } from '../answer'
 import { readForm } from '../body/body'
 import { type Call, segment } from '../call'
 import type { HttpContext } from '../context'
 import { database } from '../database'
-import { pages, seeOther } from '../pages/page'
+import { type Message, pages, seeOther } from '../pages/page'
 
 /** Logins with outside providers (spec.md §2.4, §4.4, protocol.md §3.2, §3.3). */
 export function oauthRoutes(http: HttpContext): AnyElysia {
@@ -35,7 +36,7 @@ function listRoute(http: HttpContext) {
 
 function pageRoutes(http: HttpContext) {
   return new Elysia({ name: 'oauth-pages' })
-    .use(pages(http, () => 'You are not logged in'))
+    .use(pages(http, explain))
     .get(
       '/:database/oauth/login/:provider',
       async ({ call, host }) => {
@@ -80,6 +81,31 @@ function pageRoutes(http: HttpContext) {
       },
       { parse: 'none', detail: HIDDEN },
     )
+}
+
+/** What the person can do about a login that did not succeed; undefined: what the error says. */
+const TEXTS: Readonly<Partial<Record<ErrorCode, string>>> = {
+  ORIGIN_NOT_ALLOWED:
+    'The application that sent you here is not known to this database, so the login cannot return to it. Nothing was sent to it',
+  NO_PUBLIC_ADDRESS: 'This way to log in is not ready yet. Log in another way, or try again later',
+  UNKNOWN_PROVIDER: 'There is no such way to log in here. Log in another way',
+  INVALID_REQUEST:
+    'The address that led here is incomplete. Go back to the application, and log in again',
+}
+
+/** The page of a login that cannot return to its application. */
+function explain({ code, message }: SatchelError, call: Call): Message {
+  const title = 'You are not logged in'
+  const text = TEXTS[code]
+  if (text === undefined) return { title, text: message }
+  return { title, text, remedy: `For the developer: ${message}`, back: applicationOf(call) }
+}
+
+/** The page that sent the browser to a login; the provider sends it to the callback. */
+function applicationOf({ sent, path }: Call): URL | undefined {
+  if (!path.includes('/oauth/login/')) return undefined
+  const page = URL.parse(sent.headers.get('referer') ?? '')
+  return page !== null && isWeb(page) ? page : undefined
 }
 
 /** Only login providers use these routes, and Satchel gives them the address. */

@@ -70,7 +70,7 @@ export function pageRoutes(http: HttpContext) {
 }
 
 function notFound(call: Call, error: SatchelError): Response {
-  return errorPage(call, 'There is nothing here', error)
+  return errorPage(call, { title: 'There is nothing here', text: error.message }, error)
 }
 
 /**

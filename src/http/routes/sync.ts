@@ -1,6 +1,7 @@
 import { type AnyElysia, Elysia } from 'elysia'
 import { type Actor, requireScopes, requireWriter } from '../../domain/access/actor'
 import type { SendInvitation } from '../../domain/rows/invitation'
+import type { Awaitable } from '../../domain/store/records'
 import { rowRulesWith } from '../../domain/rows/row-rules'
 import type { AnswerPart } from '../../domain/sync/pull'
 import { movedBy, readSyncRequest, type SyncRequest } from '../../domain/sync/request'
@@ -39,11 +40,15 @@ export function syncRoutes(http: HttpContext): AnyElysia {
     )
     if (first.end !== undefined) return answer(call, first.text)
     stack.defer(() => void parts.return(undefined))
-    stack.defer(await streams.enter())
+    const entered = streams.enter()
+    // Very many may wait: none of them keeps what it has read.
+    if (entered instanceof Promise) first.restart?.()
+    const begun = entered instanceof Promise ? undefined : first
+    stack.defer(await entered)
     // The caller is gone: another one has its turn.
     if (call.sent.signal.aborted) throw aborted()
     const held = stack.move()
-    const body = pacedStream(bytesOf(first, parts), {
+    const body = pacedStream(bytesOf(begun, parts), {
       failed: (error) => http.failure(call.id, error),
       room: withRelease(call.room, () => held.dispose()),
     })
@@ -136,9 +141,9 @@ async function patiently<T>(isPatient: boolean, work: () => Promise<T>): Promise
 
 const encoder = new TextEncoder()
 
-/** The parts of an answer, the first of which is there. */
+/** The parts of an answer, the first of which may be there. */
 function bytesOf(
-  first: AnswerPart,
+  first: AnswerPart | undefined,
   parts: AsyncGenerator<AnswerPart>,
 ): () => Promise<Uint8Array | undefined> {
   let next: AnswerPart | undefined = first
@@ -163,8 +168,8 @@ function withRelease(room: StreamRoom, released: () => void): StreamRoom {
 
 /** Lets `most` callers in at a time, the others in their order. */
 interface Gate {
-  /** Resolves with the way to leave. */
-  enter(): Promise<() => void>
+  /** Gives the way to leave: at once, or when it is the turn of the caller. */
+  enter(): Awaitable<() => void>
 }
 
 function createGate(most: number): Gate {
@@ -176,9 +181,11 @@ function createGate(most: number): Gate {
     else next()
   }
   return {
-    async enter() {
-      if (inside < most) inside += 1
-      else await new Promise<void>((resolve) => waiting.push(resolve))
+    enter() {
+      if (inside >= most) {
+        return new Promise((resolve) => waiting.push(() => resolve(leave)))
+      }
+      inside += 1
       return leave
     },
   }

@@ -10,6 +10,7 @@ import { measureAddon } from './addon'
 import { openClient, type Person } from './client'
 import { measureCrowd } from './crowd'
 import { measureLargePushes } from './large'
+import { measureImport } from './import'
 import { reportPouchdb } from './pouchdb'
 import { measureRealms } from './realms'
 
@@ -32,6 +33,7 @@ export const liveSync: Workload = {
       ...(await measureFirstSyncs(bench, 100_000)),
       ...(await measureFirstSyncs(bench, 1_000_000)),
       ...(await measureCrowd(bench)),
+      ...(await measureImport(bench)),
       await measureAddon(bench),
     )
     await reportPouchdb(bench)

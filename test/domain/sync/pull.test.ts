@@ -90,6 +90,25 @@ describe('a first sync (protocol.md §4.7)', () => {
     expect(reads).toBeGreaterThan(5)
   })
 
+  test('begins anew when its first part was not kept', async () => {
+    await using world = await openWorld()
+    const text = 'x'.repeat(1_000)
+    await world.put(ALICE, 'items', ...many(600, (at) => ({ id: `itm${at}`, text })))
+    const device = createDevice(world.database, ALICE)
+    let dropped = 0
+    const answer = await device.pull({}, async (part) => {
+      if (part.restart === undefined || dropped === 2) return undefined
+      dropped += 1
+      await world.put(ALICE, 'items', { id: `itmNew${dropped}` })
+      part.restart()
+      return 'dropped'
+    })
+    expect(dropped).toBe(2)
+    expect(device.table('items')).toHaveLength(602)
+    // Both were written after the answer began: they come at its end.
+    expect(answer.changes.at(-1)?.muts.at(-1)?.keys).toEqual(['itmNew1', 'itmNew2'])
+  })
+
   test('gives a member of many realms their rows in all tables', async () => {
     await using world = await openWorld()
     const realms = many(230, (at) => `rlm${at}`)

@@ -4,7 +4,7 @@ import { removeObject } from '../../../src/domain/object/remove'
 import { upsertObjects } from '../../../src/domain/object/upsert'
 import { ROW_RULES } from '../../../src/domain/rows/row-rules'
 import type { Database } from '../../../src/domain/store/store'
-import { answerSync } from '../../../src/domain/sync/pull'
+import { type AnswerPart, answerSync } from '../../../src/domain/sync/pull'
 import type { Pull } from '../../../src/domain/sync/plan'
 import { readSyncRequest } from '../../../src/domain/sync/request'
 import { parseStores } from '../../../src/domain/value/schema'
@@ -103,7 +103,8 @@ export function createDevice(database: Database, actor: Actor) {
 
   async function pull(
     given: Partial<Pull> = {},
-    between?: () => Promise<unknown>,
+    /** Called after each part; 'dropped': it does not count. */
+    between?: (part: AnswerPart) => Promise<unknown>,
   ): Promise<Answer & { readonly parts: number }> {
     const body = { v: 3, clientIdentity: 'device', schema, lastPull, baseRevs: [], changes: [] }
     const request = readSyncRequest(JSON.parse(JSON.stringify(body)))
@@ -111,9 +112,8 @@ export function createDevice(database: Database, actor: Actor) {
     let text = ''
     let parts = 0
     for await (const part of answerSync(database, pull)) {
-      text += part.text
       parts += 1
-      await between?.()
+      if ((await between?.(part)) !== 'dropped') text += part.text
     }
     const answer = JSON.parse(text) as Answer
     apply(answer)

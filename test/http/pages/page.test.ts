@@ -4,19 +4,20 @@ import { escapeHtml, messagePage, pageHeaders } from '../../../src/http/pages/pa
 
 test('a page shows every value as text', () => {
   const evil = `<script>alert("1")</script>'&`
-  const html = messagePage(evil, evil)
+  const html = messagePage({ title: evil, text: evil, remedy: evil })
   expect(html).not.toContain('<script')
   expect(html).toContain('&#60;script&#62;alert(&#34;1&#34;)&#60;/script&#62;&#39;&#38;')
   expect(escapeHtml(`a"b`)).toBe('a&#34;b')
 })
 
 test('a message ends like a sentence', () => {
-  expect(messagePage('No', 'Ask again')).toContain('<p>Ask again.</p>')
-  expect(messagePage('No', 'Really?')).toContain('<p>Really?</p>')
+  expect(messagePage({ title: 'No', text: 'Ask again' })).toContain('<p>Ask again.</p>')
+  expect(messagePage({ title: 'No', text: 'Really?' })).toContain('<p>Really?</p>')
 })
 
 test('a page may use its own style and nothing else, and send its form home if it has one', () => {
-  const [, style = ''] = /<style>([\s\S]*)<\/style>/.exec(messagePage('', '')) ?? []
+  const [, style = ''] =
+    /<style>([\s\S]*)<\/style>/.exec(messagePage({ title: '', text: '' })) ?? []
   const hash = createHash('sha256').update(style).digest('base64')
   const policy = (form: string) =>
     `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action ${form}; frame-ancestors 'none'`

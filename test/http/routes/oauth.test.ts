@@ -124,6 +124,25 @@ describe('GET /oauth/login/:provider', () => {
     }
   })
 
+  test('speaks to the person, with a way back to the page that sent them', async () => {
+    await using server = await setupLogins()
+    await connectOpenId(server, { type: 'google' })
+    const login = server.loginUrl('google', 'https://unlisted.example/')
+    const open = async (url: string, referer: string) => {
+      const answer = await fetch(url, { headers: { referer, accept: 'text/html' } })
+      return await answer.text()
+    }
+    const html = await open(login, 'https://unlisted.example/start?a="b"')
+    expect(html).toContain('The application that sent you here is not known to this database')
+    expect(html).toContain('For the developer: The login may not return to')
+    expect(html).toContain('href="https://unlisted.example/start?a=%22b%22"')
+    expect(html).toContain('Back to unlisted.example')
+    expect(await open(login, 'javascript:alert(1)')).not.toContain('Back to')
+    // The provider sends the browser there, which the login did not begin at.
+    const callback = `${server.main}/oauth/callback/google`
+    expect(await open(callback, 'https://provider.example/')).not.toContain('Back to')
+  })
+
   test('tells a program that takes JSON alone what is wrong in JSON', async () => {
     await using server = await setupLogins()
     const response = await fetch(server.loginUrl('nobody'), {
