@@ -338,6 +338,13 @@ test('a page is logged in without a dialog, outlives jumps of the clock, and fol
   await run(page, `db.table('todoItems').add({ id: 'tdiB', title: 'a month later' })`)
   await until(async () => (await titles()).length === 2)
 
+  const token = await server.login('alice@example.com')
+  await server.api(token, 'PUT', '/my/todoItems/tdiA', { title: 'by REST' })
+  await sees(page, `${item('tdiA')}.then((row) => row.title === 'by REST')`)
+  // The clock of the page is a month behind.
+  await run(page, `db.table('todoItems').update('tdiA', { title: 'by the page' })`)
+  await until(async () => (await titles()).includes('by the page'))
+
   await server.call('POST', `restore/${String(snapshot['id'])}`)
   const rows = `db.table('todoItems').toArray()`
   await sees(page, `${rows}.then((all) => all.length === 1 && all[0].title === 'kept')`)
