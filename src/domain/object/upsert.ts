@@ -99,7 +99,7 @@ function keepInline(): undefined {
 export async function upsertObjects(database: Database, upsert: Upsert): Promise<string[]> {
   const plan = upsert.plan ?? (await prepareUpsert(database, upsert))
   const reading = readDrafts(plan.table, upsert, plan.offload)
-  // Waiting for what is there would cost as much as to check an object.
+  // Awaiting a value that is no promise would cost as much as the check of an object.
   const drafts = reading instanceof Promise ? await reading : reading
   return await writeDrafts(database, upsert, plan, drafts)
 }

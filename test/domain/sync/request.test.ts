@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'bun:test'
-import { readSyncRequest } from '../../../src/domain/sync/request'
+import {
+  movedBy,
+  type Operation,
+  readSyncRequest,
+  type SyncRequest,
+} from '../../../src/domain/sync/request'
 
 const UNDEFINED = { $t: 'undefined' }
 
@@ -125,4 +130,20 @@ describe('a request to /sync (protocol.md §4.2)', () => {
   ])('with %s is refused', (_what, body) => {
     expect(() => readSyncRequest(body)).toThrow('must be')
   })
+})
+
+test('the times of operations are moved with the clock of the database, those of uploads are not', () => {
+  const operation = { table: 'todos', keys: ['a'], rev: 1, userId: undefined }
+  const remove = { kind: 'delete' } as unknown as Operation['action']
+  const operations: Operation[] = [
+    { ...operation, ts: 1_000, action: remove },
+    { ...operation, ts: undefined, action: remove },
+  ]
+  const transaction = { txid: 't', isUpload: false, operations, refusal: undefined }
+  const request = { transactions: [transaction] } as unknown as SyncRequest
+  const timesOf = ({ transactions }: SyncRequest) =>
+    transactions.flatMap((each) => each.operations.map(({ ts }) => ts))
+  expect(timesOf(movedBy(request, 500))).toEqual([1_500, undefined])
+  expect(timesOf(movedBy(request, -500))).toEqual([500, undefined])
+  expect(movedBy(request, 0)).toBe(request)
 })
