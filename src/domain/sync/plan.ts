@@ -1,4 +1,5 @@
 import type { Actor } from '../access/actor'
+import type { ChunkSize } from '../store/objects'
 import type { RealmRef } from '../store/realms'
 import type { ReadTx } from '../store/store'
 import type { Table } from '../store/tables'
@@ -18,11 +19,15 @@ export interface Pull {
   readonly own?: ReadonlySet<number>
   /** Called with the first damaged row that the answer leaves out. */
   readonly report?: (damage: SatchelError) => void
+  /** The caller waits before it reads on if the answer has several parts: the first one is to be short. */
+  readonly isToWait?: boolean
 }
 
 /** What an answer will hold, decided once, when it begins. */
 export interface Plan {
   readonly pull: Pull
+  /** How much one read may take. */
+  readonly chunk: ChunkSize
   /** The revision of the snapshot in which it was made. */
   readonly revision: number
   /** The client has everything up to here in its `known` realms. */
@@ -59,7 +64,7 @@ export interface PendingKey {
 }
 
 /** Decides what the answer to a request holds, in the snapshot with which it begins. */
-export async function makePlan(tx: ReadTx, pull: Pull): Promise<Plan> {
+export async function makePlan(tx: ReadTx, pull: Pull, chunk: ChunkSize): Promise<Plan> {
   const { lastPull } = pull.request
   const revision = await tx.revision()
   const visibility = await visibilityOf(tx, pull.actor)
@@ -77,6 +82,7 @@ export async function makePlan(tx: ReadTx, pull: Pull): Promise<Plan> {
   let isReported = false
   return {
     pull,
+    chunk,
     revision,
     base: base ?? 0,
     realms,

@@ -32,10 +32,10 @@ export interface AnswerEnd {
   readonly inviteRealms: readonly string[]
 }
 
-/** One short read of an answer. */
+/** One short read of an answer; a part of it has as many characters. */
 const CHUNK: ChunkSize = { rows: 1_000, bytes: 256 * 1024 }
-/** The length of a part, in characters. */
-const PART = 256 * 1024
+/** The same of an answer that will have to wait before it is read on, as very many may. */
+const BEGINNING: ChunkSize = { rows: 1_000, bytes: 64 * 1024 }
 
 /**
  * The answer to a request of sync as JSON, part by part (protocol.md §4.3): everything that changed
@@ -45,18 +45,20 @@ const PART = 256 * 1024
  * Throws as `requireStanding`, which each read asks again.
  */
 export async function* answerSync(database: Database, pull: Pull): AsyncGenerator<AnswerPart> {
-  const { plan, closing } = await database.read((tx) => begin(tx, pull))
+  const begun = await database.read((tx) => begin(tx, pull))
+  let { plan } = begun
   let isOver = false
   while (!isOver) {
     let isFirst = true
     let isAgain = false
-    for await (const part of partsOf(database, plan, closing)) {
+    for await (const part of partsOf(database, plan, begun.closing)) {
       if (!isFirst || part.end !== undefined) yield part
       else yield { ...part, restart: () => (isAgain = true) }
       if (isAgain) break
       isFirst = false
     }
     isOver = !isAgain
+    plan = { ...plan, chunk: CHUNK }
   }
 }
 
@@ -80,7 +82,7 @@ async function* partsOf(
   } else {
     for await (const entries of stream(database, plan)) {
       add(entries)
-      if (text.length < PART) continue
+      if (text.length < plan.chunk.bytes) continue
       yield { text }
       text = ''
     }
@@ -89,7 +91,7 @@ async function* partsOf(
     const from: number | ChangePosition = closing.next
     closing = await database.read((tx) => close(tx, plan, from))
     add(closing.entries)
-    if (text.length < PART || closing.next === undefined) continue
+    if (text.length < plan.chunk.bytes || closing.next === undefined) continue
     yield { text }
     text = ''
     await nextTurn()
@@ -106,7 +108,7 @@ async function begin(
   pull: Pull,
 ): Promise<{ readonly plan: Plan; readonly closing?: Closing }> {
   await requireStanding(tx, pull.actor)
-  const plan = await makePlan(tx, pull)
+  const plan = await makePlan(tx, pull, pull.isToWait === true ? BEGINNING : CHUNK)
   const { fresh, newTables, pending, base } = plan
   if (fresh.size > 0 || newTables.size > 0 || pending.length > CHUNK.rows) return { plan }
   const named = await pendingRows(tx, plan, 0)
@@ -180,7 +182,13 @@ async function readChanges(
   const sight = await sightOf(tx, plan)
   const operations = createOperations()
   const realms = plan.known.intersection(sight.realms)
-  const { changes, next } = await tx.objects.changes(realms, after, plan.revision, CHUNK, tables)
+  const { changes, next } = await tx.objects.changes(
+    realms,
+    after,
+    plan.revision,
+    plan.chunk,
+    tables,
+  )
   for (const change of changes) await addSeen(tx, sight, operations, change)
   return { entries: operations.text(), next }
 }
@@ -215,7 +223,7 @@ async function readWholes(
   const sight = await sightOf(tx, plan)
   const operations = createOperations()
   let { at, realms, nth, after } = place
-  for (let looks = 0; looks < LOOKS && operations.size < PART; looks += 1) {
+  for (let looks = 0; looks < LOOKS && operations.size < plan.chunk.bytes; looks += 1) {
     const whole = wholes[at]
     if (whole === undefined) return { entries: operations.text(), next: undefined }
     realms ??= [...(await tx.objects.realmsWith(whole.table, whole.realms))]
@@ -247,13 +255,19 @@ async function addWhole(
   if (!realms.has(realm)) return undefined
   if (isPersonal(name, realm) || plan.pull.named.has(name)) {
     const one = [new Set([realm]), new Set([name])] as const
-    const chunk = await tx.objects.changes(one[0], after, plan.revision, CHUNK, one[1])
+    const chunk = await tx.objects.changes(one[0], after, plan.revision, plan.chunk, one[1])
     for (const change of chunk.changes) {
       if (change.object !== null) await addSeen(tx, sight, operations, change)
     }
     return chunk.next
   }
-  const { contents, next } = await tx.objects.contents(table, realm, after, plan.revision, CHUNK)
+  const { contents, next } = await tx.objects.contents(
+    table,
+    realm,
+    after,
+    plan.revision,
+    plan.chunk,
+  )
   for (const [key, value] of contents) {
     if (value === null) plan.leaveOut(name, key)
     else operations.upsert(name, key, value)
@@ -279,7 +293,7 @@ async function close(tx: ReadTx, plan: Plan, after: number | ChangePosition): Pr
   const tables = new Set(plan.tables.keys())
   const { changes, next } = isOwn(plan, after, revision)
     ? NO_CHANGES
-    : await tx.objects.changes(sight.realms, after, revision, CHUNK, tables)
+    : await tx.objects.changes(sight.realms, after, revision, plan.chunk, tables)
   for (const change of changes) await addSeen(tx, sight, operations, change)
   if (next !== undefined) return { entries: operations.text(), next }
   await addInvitations(tx, sight, operations)
@@ -380,7 +394,7 @@ async function pendingRows(
   const sight = await sightOf(tx, plan)
   const operations = createOperations()
   let at = start
-  while (at < pending.length && at < start + CHUNK.rows && operations.size < PART) {
+  while (at < pending.length && at < start + CHUNK.rows && operations.size < plan.chunk.bytes) {
     const { table: name, key, named } = pending[at]!
     const table = await tx.tables.find(name)
     const found = table && (await tx.objects.findTimed(table, [key])).get(key)

@@ -20,6 +20,8 @@ export interface Sync {
   readonly limits: WriteLimits
   /** Called with the first damaged row that the answer leaves out. */
   readonly report?: (damage: SatchelError) => void
+  /** The caller waits before it reads on if the answer has several parts: the first one is to be short. */
+  readonly isToWait?: boolean
   /** Ends the sync while its changes are not stored: its caller is gone. */
   readonly signal?: AbortSignal
 }
@@ -40,8 +42,8 @@ export async function* sync(database: Database, given: Sync): AsyncGenerator<Ans
   const pushed = isAnonymous ? NOTHING : await store(database, given, actor.subject)
   // The changes are stored: a long answer need not hold them.
   const rest = { ...request, transactions: [] }
-  const { report = () => undefined } = given
-  yield* answerSync(database, { actor, request: rest, ...pushed, report })
+  const { report = () => undefined, isToWait = false } = given
+  yield* answerSync(database, { actor, request: rest, ...pushed, report, isToWait })
 }
 
 /**

@@ -70,7 +70,9 @@ export function syncRoutes(http: HttpContext): AnyElysia {
       const rulesByTable = rowRulesWith(sendInvitation)
       const limits = http.writeLimits
       const report = (damage: SatchelError) => http.failure(call.id, damage)
-      const answered = sync(host.database, { actor, request, now, rulesByTable, limits, report })
+      const isToWait = streams.isFull
+      const given = { actor, request, now, rulesByTable, limits, report, isToWait }
+      const answered = sync(host.database, given)
       const parts = heard(host, actor, request, answered)
       const { value } = await parts.next()
       if (value === undefined) throw new Error('the answer has no part')
@@ -168,6 +170,8 @@ function withRelease(room: StreamRoom, released: () => void): StreamRoom {
 
 /** Lets `most` callers in at a time, the others in their order. */
 interface Gate {
+  /** True when the next caller has to wait. */
+  readonly isFull: boolean
   /** Gives the way to leave: at once, or when it is the turn of the caller. */
   enter(): Awaitable<() => void>
 }
@@ -181,6 +185,9 @@ function createGate(most: number): Gate {
     else next()
   }
   return {
+    get isFull() {
+      return inside >= most
+    },
     enter() {
       if (inside >= most) {
         return new Promise((resolve) => waiting.push(() => resolve(leave)))

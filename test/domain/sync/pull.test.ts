@@ -109,6 +109,23 @@ describe('a first sync (protocol.md §4.7)', () => {
     expect(answer.changes.at(-1)?.muts.at(-1)?.keys).toEqual(['itmNew1', 'itmNew2'])
   })
 
+  test('begins with a short part when the caller waits before it reads on', async () => {
+    await using world = await openWorld()
+    const text = 'x'.repeat(1_000)
+    await world.put(ALICE, 'items', ...many(600, (at) => ({ id: `itm${at}`, text })))
+    const device = createDevice(world.database, ALICE)
+    const lengths: number[] = []
+    await device.pull({ isToWait: true }, async (part) => {
+      lengths.push(part.text.length)
+      if (lengths.length > 1) return undefined
+      part.restart?.()
+      return 'dropped'
+    })
+    expect(lengths[0]).toBeLessThan(100_000)
+    expect(lengths[1]).toBeGreaterThan(200_000)
+    expect(device.table('items')).toHaveLength(600)
+  })
+
   test('gives a member of many realms their rows in all tables', async () => {
     await using world = await openWorld()
     const realms = many(230, (at) => `rlm${at}`)
