@@ -16,7 +16,7 @@ export const mailLog = getLogger(['satchel', 'mail'])
 export interface AccessEntry {
   readonly requestId: string
   readonly method: string
-  /** The raw path, without the query. */
+  /** The path without the query, as it was sent; escapes of characters that need none may be decoded. */
   readonly path: string
   /** 499 when the reader of a stream left before its end, 500 when the server could not go on. */
   readonly status: number

@@ -140,15 +140,20 @@ export class ObjectReads<Context extends TxContext = TxContext> implements Objec
   }
 }
 
-// The index on keys may be damaged: `isFound` compares the row that it leads to.
-const selectText = perTable(
-  (name) => `SELECT realm, value, sum, key = ?1 AS isFound FROM ${name} WHERE key = ?1`,
-)
-const selectSmallText = perTable(
-  (name) => `SELECT realm, ${SMALL_VALUE}, sum, key = ?1 AS isFound FROM ${name} WHERE key = ?1`,
-)
+/**
+ * Finds a row by its key. The index on keys may be damaged, so `key` must be read from the row: SQLite reads
+ * it from the index when that is the way to the row, hence the inner query.
+ */
+function byOwnKey(columns: string): (table: Table) => string {
+  return perTable(
+    (name) => `SELECT ${columns} FROM ${name} WHERE seq = (SELECT seq FROM ${name} WHERE key = ?1)`,
+  )
+}
+
+const selectText = byOwnKey('realm, value, sum, key = ?1 AS isFound')
+const selectSmallText = byOwnKey(`realm, ${SMALL_VALUE}, sum, key = ?1 AS isFound`)
+const selectWhole = byOwnKey(COLUMNS)
 const selectValue = perTable((name) => `SELECT value FROM ${name} WHERE key = ?`)
-const selectWhole = perTable((name) => `SELECT ${COLUMNS} FROM ${name} WHERE key = ?`)
 const selectTimed = perTable((name) => `SELECT ${TIMED_COLUMNS} FROM ${name} WHERE key = ?`)
 const selectSmallTimed = perTable(
   (name) =>

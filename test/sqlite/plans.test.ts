@@ -34,6 +34,10 @@ const READ_WHOLE = [
 /** How the statements that decide the speed find their rows. */
 const PLANS: readonly [RegExp, RegExp][] = [
   [/FROM o_4 WHERE key = \?$/, /SEARCH o_4 USING INDEX sqlite_autoindex_o_4_1 \(key=\?\)/],
+  [
+    /FROM o_4 WHERE seq = \(SELECT seq FROM o_4 WHERE key = \?1\)$/,
+    /^SEARCH o_4 USING INTEGER PRIMARY KEY \(rowid=\?\)\nSCALAR SUBQUERY.*\nSEARCH o_4 USING COVERING INDEX sqlite_autoindex_o_4_1 \(key=\?\)$/,
+  ],
   [/FROM o_4 WHERE seq > \? ORDER BY seq$/, /^SEARCH o_4 USING INTEGER PRIMARY KEY \(rowid>\?\)$/],
   [/group_concat\(value, ','\) +AS/, /SEARCH o_4 USING INTEGER PRIMARY KEY \(rowid>\?\)/],
   [/group_concat.* FILTER/, /SEARCH o_4 USING INTEGER PRIMARY KEY \(rowid>\?\)/],
@@ -282,6 +286,8 @@ async function live(database: Database): Promise<void> {
       await tx.objects.gather(table, 0, { rows: 10, bytes: 1_000 }, { realms })
       await tx.objects.locate(table, 0, { realms }, WHOLE.rows)
     }
+    await tx.objects.findText(table, 'a')
+    await tx.objects.findText(table, 'a', new Set([1]))
     // The second one finds the chunk verified.
     await tx.objects.scanText(table, 0, { rows: 10, bytes: 1_000 })
     await tx.objects.scanText(table, 0, { rows: 10, bytes: 1_000 })

@@ -59,6 +59,7 @@ const CASES: readonly Case[] = [
   { status: 404, method: 'GET', path: '/my/plain/none', as: 'alice' },
   { status: 404, method: 'GET', path: '/my/none/a', as: 'alice' },
   { status: 404, method: 'DELETE', path: '/my/plain/none', as: 'alice' },
+  { status: 404, method: 'GET', path: '/public/plain%2Fa' },
   { status: 404, method: 'GET', path: '/our/plain/a', as: 'alice' },
   { status: 404, method: 'GET', path: '/my/plain/a/b', as: 'alice' },
   { status: 405, method: 'DELETE', path: '/my/plain', as: 'alice' },
