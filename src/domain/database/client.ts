@@ -119,7 +119,7 @@ function notAuthorized(fact: string): SatchelError {
 const PENDING = ''
 
 function isPending({ secretHash }: Client): boolean {
-  return secretHash === PENDING
+  return secretHash.length === 0
 }
 
 /**
