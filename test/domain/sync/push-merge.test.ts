@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import type { Database } from '../../../src/domain/store/store'
 import type { Pushed } from '../../../src/domain/sync/push'
 import { NOW } from '../../contract/fixture'
 import {
@@ -286,6 +287,30 @@ describe('rule 6: criteria', () => {
     expect(said(pushed, 'a')).toEqual(AS_SENT)
     expect(said(pushed, 'c')).toEqual(DIFFERENT)
     expect(said(pushed, 'b')).toEqual(DIFFERENT)
+  })
+
+  test('reach rows that came while the others were looked up, and leave those that went', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const rows = [card('a', { list: 'x' }, ...TEAM), card('b', { list: 'x' }, ...TEAM)]
+    await put(database, 'cards', rows)
+    const late = [card('b', { list: 'y' }, ...TEAM), card('c', { list: 'x' }, ...TEAM)]
+    let isRowDue = false
+    const busy: Database = {
+      ...database,
+      async write(work, options) {
+        // The rows have been looked up.
+        if (isRowDue) await put(database, 'cards', late)
+        isRowDue = false
+        return await database.write(work, options)
+      },
+    }
+    const alice = await connect(busy, 'alice')
+    const criteria = { index: 'list', range: only('x') }
+    isRowDue = true
+    await alice.push({ type: 'modify', keys: [], criteria, changeSpec: { m: 1 } })
+    const marked = await Promise.all(['a', 'b', 'c'].map((key) => read(database, 'cards', key)))
+    expect(marked.map((row) => row?.['m'])).toEqual([1, undefined, 1])
   })
 
   test('are executed once, at the first chunk', async () => {

@@ -91,7 +91,7 @@ const stretch = fc.array(step, { minLength: 1, maxLength: 15, size: 'max' })
 /** Some clocks are wrong from the start, and every third history has an interruption. */
 export const histories: fc.Arbitrary<readonly Step[]> = fc
   .tuple(
-    fc.array(skew, { maxLength: 2 }),
+    fc.array(skew, { maxLength: 4, size: 'max' }),
     fc.oneof(
       { weight: 2, arbitrary: fc.array(step, { minLength: 2, maxLength: 30, size: 'max' }) },
       {
