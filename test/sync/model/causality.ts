@@ -18,6 +18,8 @@ export interface Causality {
   rewrite(transaction: number, key: string, values: Value): void
   /** With a transaction and its past, what a client has observed. */
   with(observed: bigint, transaction: number): bigint
+  /** What a client has observed, except for transactions of its own that it sends later. */
+  without(observed: bigint, transactions: Iterable<number>): bigint
   /**
    * The server has executed a request: its objects before and after, and the keys of those that the
    * actor saw before and after.
@@ -108,10 +110,13 @@ export function createCausality(): Causality {
       for (const [path, text] of shownIn(value)) {
         const tag = tags.get(text)
         if (tag === undefined || earlier.get(path) === text) continue
-        note(key, tag.path, tag.transaction)
-        // An operation with criteria was applied to an object that came later (rule 7 of merging).
         const isReplayed = executed.every(({ transaction }) => transaction !== tag.transaction)
-        if (!isReplayed) continue
+        if (!isReplayed) {
+          note(key, tag.path, tag.transaction)
+          continue
+        }
+        // An operation with criteria was applied to an object that came later (rule 7 of merging):
+        // its own client has not seen that yet.
         for (const { transaction } of executed) addRewriter(key, text, transaction)
       }
     }
@@ -172,6 +177,11 @@ export function createCausality(): Causality {
       }
     },
     with: (observed, transaction) => observed | allSince(transaction),
+    without(observed, transactions) {
+      let rest = observed
+      for (const transaction of transactions) rest &= ~bit(transaction)
+      return rest
+    },
     executed(before, after, executed, seen) {
       noteShown(before, after, executed)
       lookForLost(after, executed, seen)

@@ -131,7 +131,10 @@ export function createDevice(surroundings: Surroundings, person: Person, name: s
     made += 1
     const txid = `${name} ${made}`
     const ts = server.now() + skew
-    const transaction = causality.begin(observed)
+    // A client whose clock went back sends its operations in the order of their times.
+    const later = log.filter(({ mut }) => (mut.ts ?? 0) > ts)
+    const sentAfter = later.flatMap(({ transaction: other }) => other ?? [])
+    const transaction = causality.begin(causality.without(observed, sentAfter))
     observed = causality.with(observed, transaction)
     const operations: LocalOperation[] = []
     for (const make of makers) {
