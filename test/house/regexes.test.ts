@@ -44,7 +44,7 @@ test('no regular expression of the server takes more than linear time', async ()
   expect(built).toEqual(Object.keys(BUILT))
   found.push(...built.map((path) => ({ path, ...BUILT[path]! })))
   const dangerous = found.filter(({ pattern, flags }) => {
-    const { status } = checkSync(pattern, flags, { timeout: 30_000 })
+    const { status } = checkSync(pattern, flags, { timeout: 30_000, randomSeed: 0 })
     return status !== 'safe'
   })
   expect(dangerous).toEqual([])
