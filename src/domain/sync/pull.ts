@@ -16,8 +16,8 @@ export interface AnswerPart {
   /** Present in the last part. */
   readonly end?: AnswerEnd
   /**
-   * Present in the first part of several: makes the next part the first one again, so that a caller who
-   * waits before the rest is read need not keep this one.
+   * Present in the first part of several: makes the next part the first one again, in reads of the full
+   * size. For a caller who waited before it reads on.
    */
   readonly restart?: () => void
 }

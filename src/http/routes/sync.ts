@@ -41,7 +41,7 @@ export function syncRoutes(http: HttpContext): AnyElysia {
     if (first.end !== undefined) return answer(call, first.text)
     stack.defer(() => void parts.return(undefined))
     const entered = streams.enter()
-    // Very many may wait: none of them keeps what it has read.
+    // Very many may wait: their first part was short, and is made anew from the changes until then.
     if (entered instanceof Promise) first.restart?.()
     const begun = entered instanceof Promise ? undefined : first
     stack.defer(await entered)
