@@ -59,7 +59,7 @@ function apply(run: Execution, row: Row, operation: Operation, position: number)
       return change(run, row, changes, operation)
     }
     case 'delete':
-      if (row.state.kind !== 'row') return row.before === undefined && !row.isTaken
+      if (row.state.kind !== 'row') return isAbsentThere(run, row, operation)
       return settle(run, row, removalOf(run, row, operation), operation)
     case 'modify':
       return false
@@ -72,13 +72,24 @@ function change(
   changes: readonly Change[],
   operation: Operation,
 ): boolean {
-  // Neither has the client an object to change, unless it is one that its user does not see.
-  if (row.state.kind !== 'row') return row.before === undefined && !row.isTaken
+  if (row.state.kind !== 'row') return isAbsentThere(run, row, operation)
   own(row, changes)
   const kept = withoutKey(row.table.primaryKey ?? [], changes)
   const merged = mergeChanges(row.state, kept, originOf(run, operation, row))
   row.isShared = true
   return settle(run, row, merged, operation)
+}
+
+/**
+ * True when the client has no such row either: nobody else has deleted it since the base of the operation.
+ * The same for a row that the user does not see, whose existence must not show.
+ */
+function isAbsentThere({ push }: Execution, row: Row, operation: Operation): boolean {
+  if (row.before !== undefined) return false
+  const { state } = row
+  if (state.kind !== 'dead' || state.client === push.client.number) return true
+  const base = push.baseOf(operation)
+  return base !== undefined && state.revision <= base
 }
 
 /** A change inside a property must not reach into the request. */
@@ -233,7 +244,7 @@ function note(
   const isForeign = !isSeenNow && (row.before === undefined || row.before.entered > (base ?? 0))
   names.note(table.name, operation.keys[position] ?? row.key, {
     base,
-    isAsSent: isAsSent && isSeenNow && !row.isTaken && !isRejected,
+    isAsSent: isAsSent && isSeenNow && !isRejected,
     isRejected,
     revision: undefined,
     names: isForeign ? undefined : namesOf(operation.action, position),

@@ -61,6 +61,8 @@ export interface PendingKey {
   readonly table: string
   readonly key: string
   readonly named: NamedKey
+  /** The row is as the client has assumed if it is there. */
+  readonly isMoved: boolean
 }
 
 /** Decides what the answer to a request holds, in the snapshot with which it begins. */
@@ -98,7 +100,7 @@ export async function makePlan(tx: ReadTx, pull: Pull, chunk: ChunkSize): Promis
         ? []
         : [...tables.keys()].filter((name) => !isInitiallySynced(pull.request, name)),
     ),
-    pending: pendingOf(pull.named),
+    pending: pendingOf(pull.named, lastPull?.realms.some((id) => !realms.includes(id)) === true),
     leaveOut(table, key) {
       if (!isReported) pull.report?.(leftOut(table, key))
       isReported = true
@@ -168,10 +170,17 @@ async function tablesOf(tx: ReadTx, { tables }: SyncRequest): Promise<Map<string
   return synced
 }
 
-function pendingOf(named: Named): PendingKey[] {
+/**
+ * A client that loses a realm drops its rows, but not one that it has moved elsewhere meanwhile: if
+ * somebody had deleted that row, the client learns it from this answer alone.
+ */
+function pendingOf(named: Named, hasLostRealm: boolean): PendingKey[] {
   const pending: PendingKey[] = []
   for (const [table, keys] of named) {
-    for (const [key, one] of keys) if (isPending(one)) pending.push({ table, key, named: one })
+    for (const [key, one] of keys) {
+      const isMoved = !isPending(one) && hasLostRealm && one.names?.has('realmId') === true
+      if (isMoved || isPending(one)) pending.push({ table, key, named: one, isMoved })
+    }
   }
   return pending
 }

@@ -5,6 +5,7 @@ import type { Database, ReadTx } from '../store/store'
 import type { Table } from '../store/tables'
 import { nextTurn } from '../value/turn'
 import { addChange, addNamedRow, createOperations, type Operations } from './message'
+import type { NamedKey } from './named'
 import { isPending, makePlan, type Plan, type Pull } from './plan'
 import { formatRevision } from './revision'
 import { echoSchema } from './schema'
@@ -373,9 +374,28 @@ async function addSeen(
   const isOwn = named?.revision === revision && !isPending(named)
   if (isUnknown(plan, name, object)) {
     // Of a realm that it did not have, the client has the rows that it made.
-    if (!isOwn || object.entered !== revision) operations.upsert(name, key, object.value)
+    const isMade = isOwn && object.entered === revision
+    const isKept = isMade && (await isStillKept(tx, sight, object.realm, named))
+    if (!isKept) operations.upsert(name, key, object.value)
   } else if (named === undefined) addChange(operations, change, plan.base)
   else if (!isOwn) addNamedRow(operations, name, object, named)
+}
+
+/**
+ * False for a row that the client may have dropped since it made it: an answer after that left out the
+ * realm, which was another one then.
+ */
+async function isStillKept(
+  tx: ReadTx,
+  { plan: { pull, base }, visibility }: Sight,
+  realm: RealmRef,
+  named: NamedKey,
+): Promise<boolean> {
+  if (pull.request.lastPull === undefined) return true
+  if (named.base !== undefined && named.base >= base) return true
+  // Every client lists the private realm of its user, before it has its first object.
+  if (realm === visibility.refs.get(pull.actor.subject ?? '')) return false
+  return (await tx.realms.bornAt(realm)) > base
 }
 
 /** True when the client had no rows of this realm or table, or when the row may be its own only now. */
@@ -395,13 +415,13 @@ async function pendingRows(
   const operations = createOperations()
   let at = start
   while (at < pending.length && at < start + CHUNK.rows && operations.size < plan.chunk.bytes) {
-    const { table: name, key, named } = pending[at]!
+    const { table: name, key, named, isMoved } = pending[at]!
     const table = await tx.tables.find(name)
     const found = table && (await tx.objects.findTimed(table, [key])).get(key)
     if (found?.isDamaged === true) plan.leaveOut(name, key)
     else if (found === undefined || !isSeen(sight, name, found)) operations.delete(name, key)
-    else if (isUnknown(plan, name, found)) operations.upsert(name, key, found.value)
-    else addNamedRow(operations, name, found, named)
+    else if (isUnknown(plan, name, found) && !isMoved) operations.upsert(name, key, found.value)
+    else if (!isMoved) addNamedRow(operations, name, found, named)
     at += 1
   }
   return { entries: operations.text(), next: at < pending.length ? at : undefined }

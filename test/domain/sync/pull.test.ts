@@ -413,6 +413,30 @@ describe('the keys that a request named (rule 8 of merging)', () => {
     expect(operationsOf(changed)).toContain('upsert items itm2')
   })
 
+  test('of a realm that an answer left out are sent with it, those that the client made before too', async () => {
+    const { world, device, revision } = await setup()
+    await using _ = world
+    device.lastPull = { ...device.lastPull, serverRevision: '["elsewhere","3"]' }
+    await device.pull()
+    // Made before that answer, which has dropped it with its realm, and sent afterwards.
+    await world.put(ALICE, 'items', { id: 'itm2' })
+    const answer = await device.pull({ named: named('itm2', { revision: await revision() }) })
+    expect(operationsOf(answer)).toContain('upsert items itm2')
+  })
+
+  test('are deleted where the client moved a row out of a realm that it loses, and the row is gone', async () => {
+    await using world = await openWorld()
+    const device = createDevice(world.database, BOB)
+    await world.put(ALICE, 'realms', TEAM)
+    await world.put(ALICE, 'items', { id: 'itm2', ...TEAM })
+    await world.putAll('members', MEMBER)
+    await device.pull()
+    await world.remove('items', 'itm2')
+    await world.remove('members', 'mmbBob')
+    const answer = await device.pull({ named: named('itm2', { names: new Set(['realmId']) }) })
+    expect(operationsOf(answer)).toContain('delete items itm2')
+  })
+
   test('are many: they are restored in several reads', async () => {
     const { world, device } = await setup()
     await using _ = world
