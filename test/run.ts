@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -56,6 +56,8 @@ async function testAll(): Promise<number> {
   const workers = availableParallelism() + 1
   const options = ['--timeout', '60000', '--no-isolate', `--parallel=${workers}`]
   const folder = mkdtempSync(join(roomyFolder(), 'satchel-run-'))
+  // Some tests run commands as another user.
+  chmodSync(folder, 0o755)
   const remove = () => rmSync(folder, { recursive: true, force: true })
   process.on('exit', remove)
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {

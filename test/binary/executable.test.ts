@@ -39,6 +39,8 @@ test('the first start makes the database main and tells its client once', async 
       url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
       databases: [{ name: 'main', url: `${url}/main` }],
       client: { clientId: expect.any(String), clientSecret: expect.stringMatching(/^[\w-]{43}$/) },
+      folder: join(folder.path, 'data'),
+      pid: first.pid,
     })
     expect((await fetch(`${url}/health`)).status).toBe(200)
     const token = await fetch(`${url}/main/token`, {

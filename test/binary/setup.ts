@@ -73,6 +73,8 @@ export interface Ready {
   readonly url: string
   readonly databases: readonly { readonly name: string; readonly url: string }[]
   readonly client?: { readonly clientId: string; readonly clientSecret: string }
+  readonly folder: string
+  readonly pid: number
 }
 
 /** The executable at work. Disposing ends it with SIGTERM and waits. */

@@ -56,7 +56,8 @@ export async function losePower(
   const { client } = first
   let executable: Executable = await startExecutable(folder.path, { ...options, client })
   try {
-    for (let round = 1; round <= rounds; round += 1) {
+    // A kill may come when everything is on the disk: then there are more rounds.
+    for (let round = 1; round <= rounds || (forgotten === 0 && round <= rounds * 5); round += 1) {
       const root = await executable.root()
       const run: Run = { root, mark: `r${round}`, history: createHistory() }
       const writers = Array.from({ length: random.between(1, 16) }, (_, writer) =>
