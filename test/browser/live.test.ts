@@ -298,8 +298,13 @@ describe('one browser', () => {
         Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true })
         document.dispatchEvent(new Event('visibilitychange'))
       `)
-    await show('hidden')
-    await sees(phone.page, `db.cloud.webSocketStatus.value === 'disconnected'`)
+    // A connection that was just being renewed goes on: then the tab is hidden again.
+    await until(async () => {
+      await show('visible')
+      await show('hidden')
+      await Bun.sleep(500)
+      return await phone.page.evaluate(`db.cloud.webSocketStatus.value === 'disconnected'`)
+    })
     await run(laptop.page, `db.table('todoItems').add({ id: 'tdiA', title: 'meanwhile' })`)
     await run(laptop.page, `db.cloud.sync()`)
     expect(await run(phone.page, item('tdiA'))).toBeUndefined()
