@@ -18,15 +18,15 @@ describe('6: a change is stored once', () => {
   test('when its answer was lost', async () => {
     await using served = await setupServed()
     await using phone = await openCounter(served)
-    await add(phone)
-    await phone.run((db, _given, device) => {
+    await phone.run((_db, _given, device) => {
       device.around = async (send) => {
         device.around = (again) => again()
         await send()
         throw new TypeError('Failed to fetch')
       }
-      void db.cloud.sync({ wait: true, purpose: 'push' }).catch(() => undefined)
     })
+    await add(phone)
+    await beginPush(phone)
     // It repeats the request by itself.
     await untilPushed(phone, 2)
     await expectRows(phone, [{ id: 'itmA', n: 1 }])
@@ -37,8 +37,7 @@ describe('6: a change is stored once', () => {
   test('when its page is loaded again before the answer comes', async () => {
     await using served = await setupServed()
     await using phone = await openCounter(served)
-    await add(phone)
-    await phone.run((db, _given, device) => {
+    await phone.run((_db, _given, device) => {
       device.around = async (send) => {
         device.around = (again) => again()
         await send()
@@ -46,8 +45,9 @@ describe('6: a change is stored once', () => {
         await new Promise((resolve) => setTimeout(resolve, 1_000))
         throw new Error('aborted')
       }
-      void db.cloud.sync({ wait: true, purpose: 'push' }).catch(() => undefined)
     })
+    await add(phone)
+    await beginPush(phone)
     await untilPushed(phone, 1)
     await phone.perform({ do: 'restart' })
     await untilPushed(phone, 2)
@@ -63,15 +63,15 @@ describe('6: a change is stored once', () => {
     await using laptop = await openDevice(served, ALICE)
     await expectRows(laptop, [{ id: 'itmA', n: 0 }])
     await until(() => phone.run((db) => db.cloud.webSocketStatus.value === 'connected'))
-    await add(phone)
-    await phone.run((db, _given, device) => {
+    await phone.run((_db, _given, device) => {
       device.around = async (send) => {
         device.around = () => Promise.reject(new TypeError('Failed to fetch'))
         await send()
         throw new TypeError('Failed to fetch')
       }
-      void db.cloud.sync({ wait: true, purpose: 'push' }).catch(() => undefined)
     })
+    await add(phone)
+    await beginPush(phone)
     await untilPushed(phone, 1)
     await laptop.run((db) => db.table('items').update('itmA', { title: 'live' }))
     await pull(laptop)
@@ -101,6 +101,13 @@ function add(device: Application): Promise<void> {
       PropModification: new (spec: object) => unknown
     }
     await db.table('items').update('itmA', { n: new PropModification({ add: 1 }) })
+  })
+}
+
+/** The add-on may have begun by itself. */
+function beginPush(device: Application): Promise<void> {
+  return device.run((db) => {
+    void db.cloud.sync({ wait: true, purpose: 'push' }).catch(() => undefined)
   })
 }
 
