@@ -101,7 +101,7 @@ async function makePlatformPackage(root: string, name: string): Promise<string> 
 
 /** The launcher and the module for tests. Nothing is run when it is installed. */
 async function makeMainPackage(folder: string): Promise<void> {
-  const source = join(import.meta.dir, 'npm')
+  const source = join(import.meta.dir, 'src', 'npm')
   const compiler = Bun.spawn(['bunx', 'tsc', '-p', source], {
     cwd: import.meta.dir,
     stdio: ['ignore', 'inherit', 'inherit'],
