@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -7,6 +7,9 @@ import process from 'node:process'
  * `bun run test`: builds, and runs the tests while lint, types and formats are checked at low
  * priority, in the time that tests wait. Arguments are those of `bun test`.
  */
+
+/** A run in which more files fail is broken; fewer are run again, to tell a fault from a chance. */
+const MOST_REPEATED = 3
 
 /** How long each file took, so that the longest begin first; `bun run test --update-timings` measures anew. */
 const TIMINGS = 'test/timings.json'
@@ -52,9 +55,6 @@ async function check(name: string): Promise<string | undefined> {
 }
 
 async function testAll(): Promise<number> {
-  // Many tests wait for others: one worker more than there are cores keeps all cores busy.
-  const workers = availableParallelism() + 1
-  const options = ['--timeout', '60000', '--no-isolate', `--parallel=${workers}`]
   const folder = mkdtempSync(join(roomyFolder(), 'satchel-run-'))
   // Some tests run commands as another user.
   chmodSync(folder, 0o755)
@@ -63,11 +63,71 @@ async function testAll(): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => process.exit(1))
   }
-  const child = Bun.spawn(
-    [process.execPath, 'test', ...options, `--timings=${TIMINGS}`, ...process.argv.slice(2)],
-    { env: { ...process.env, TMPDIR: folder }, stdio: ['ignore', 'inherit', 'inherit'] },
-  )
-  return await child.exited
+  // Many tests wait for others: one worker more than there are cores keeps all cores busy.
+  const workers = availableParallelism() + 1
+  const options = ['--no-isolate', `--parallel=${workers}`, `--timings=${TIMINGS}`]
+  const first = await runTests(folder, [...options, ...process.argv.slice(2)])
+  return first.exitCode === 0 ? 0 : await repeat(folder, first)
+}
+
+interface Run {
+  exitCode: number
+  passed: number
+  /** Files with a failed test, and the names of these tests. */
+  files: string[]
+  names: string[]
+  /** False when something failed that belongs to no test, such as a file that cannot be imported. */
+  isComplete: boolean
+}
+
+/**
+ * Runs the files of failed tests once more, alone. Tests that pass then are named, so that somebody
+ * mends them, and do not fail the run: the change that is tested is not their cause.
+ */
+async function repeat(folder: string, first: Run): Promise<number> {
+  const { files, names, isComplete } = first
+  if (!isComplete || files.length > MOST_REPEATED) return first.exitCode
+  process.stderr.write(`\nAgain, alone: ${files.join(' ')}\n`)
+  const flags = process.argv.slice(2).filter((argument) => argument.startsWith('-'))
+  const second = await runTests(folder, [...files, ...flags])
+  const failed = second.exitCode === 0 ? 0 : names.length
+  if (failed === 0) process.stderr.write(`\nUnstable, passed only alone: ${names.join('; ')}\n`)
+  process.stderr.write(`\n ${first.passed + names.length - failed} pass\n ${failed} fail\n`)
+  return second.exitCode
+}
+
+async function runTests(folder: string, args: readonly string[]): Promise<Run> {
+  const outfile = join(folder, 'report.xml')
+  rmSync(outfile, { force: true })
+  const reporter = ['--reporter=junit', `--reporter-outfile=${outfile}`]
+  const child = Bun.spawn([process.execPath, 'test', '--timeout', '60000', ...reporter, ...args], {
+    env: { ...process.env, TMPDIR: folder },
+    stdio: ['ignore', 'inherit', 'pipe'],
+  })
+  let tail = ''
+  for await (const text of child.stderr.pipeThrough(new TextDecoderStream())) {
+    process.stderr.write(text)
+    tail = (tail + text).slice(-1000)
+  }
+  const exitCode = await child.exited
+  const report = existsSync(outfile) ? readFileSync(outfile, 'utf8') : ''
+  const cases = [
+    ...report.matchAll(/<testcase name="([^"]*)"[^>]* file="([^"]*)"[^>]*>\s*<failure/g),
+  ]
+  const failed = count(tail, 'fail')
+  return {
+    exitCode,
+    passed: count(tail, 'pass'),
+    files: [...new Set(cases.map(([, , file]) => file ?? ''))],
+    names: cases.map(([, name]) => name ?? ''),
+    isComplete: failed === cases.length && failed > 0 && count(tail, 'error') === 0,
+  }
+}
+
+/** A number of the summary, such as ` 321 pass`; 0 when it is not there. */
+function count(summary: string, word: string): number {
+  const lines = [...Bun.stripANSI(summary).matchAll(new RegExp(`^ *(\\d+) ${word}s?$`, 'gm'))]
+  return Number(lines.at(-1)?.[1] ?? 0)
 }
 
 /** In memory where there is plenty: thousands of small databases would wait for the disk. */
