@@ -151,7 +151,11 @@ export function describeBlob(blob: BlobDetails): string {
 }
 
 export function describeVerification({ checked, bytes, faults, strays }: Verification): string {
-  const rows = faults.map(({ problem, hash, blobs }) => [problem, hash, namesOf(blobs)])
+  const rows = faults.map(({ problem, hash, blobs }) => [
+    ['red', problem] as const,
+    hash,
+    namesOf(blobs),
+  ])
   return [
     `Read ${counted(checked, 'file')} (${size(bytes)}) of blobs`,
     ...(rows.length === 0 ? [] : [table(['problem', 'file', 'blobs'], rows)]),

@@ -27,7 +27,10 @@ export function addDatabaseCommands(program: Command, cli: Cli): void {
     .addHelpText('after', example('satchel db list'))
     .action(async (options) => {
       const databases = await inSession(cli, options, (session) => session.run('db.list', {}))
-      const rows = databases.map(({ name, url }) => [name, url ?? 'not served'])
+      const rows = databases.map(({ name, url }) => [
+        name,
+        url ?? (['yellow', 'not served'] as const),
+      ])
       await print(cli, options, databases, table(['name', 'address'], rows))
     })
 

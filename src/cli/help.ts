@@ -1,3 +1,5 @@
+import { styled } from './color'
+
 /** The columns of all help: those of the narrowest usual terminal. */
 export const HELP_WIDTH = 80
 
@@ -11,6 +13,13 @@ export function wrapHelp(text: string): string {
       return isExample ? wrap(line, `${indent}    `, ' \\') : wrap(line, indent, '')
     })
     .join('\n')
+}
+
+/** Marks the headings, which are the only lines that begin at the margin and end with a colon. */
+export function styleHelp(text: string): string {
+  return text
+    .replaceAll(/^[A-Z][\w ]*:$/gm, (heading) => styled('bold', heading))
+    .replaceAll(/^Usage:/gm, (heading) => styled('bold', heading))
 }
 
 /** Rows of a term and its explanation, as the options of a command are listed. */

@@ -14,7 +14,12 @@ export function addJobCommands(program: Command, cli: Cli): void {
       const jobs = await inSession(cli, options, (session) =>
         session.run('job.list', { database: options.db }),
       )
-      const rows = jobs.map((each) => [each.id, each.kind, shareOf(each), each.failure ?? ''])
+      const rows = jobs.map((each) => [
+        each.id,
+        each.kind,
+        shareOf(each),
+        ['red', each.failure ?? ''] as const,
+      ])
       const text = table(['id', 'kind', 'done', 'stopped because'], rows)
       await print(cli, options, jobs, jobs.length === 0 ? 'There are no jobs' : text)
     })

@@ -2,23 +2,33 @@ import type { ClientCredentials } from '../domain/database/client'
 import type { Cli } from './command'
 import type { Terminal } from './terminal'
 import { escapeUnits } from '../domain/value/escape'
+import { type Style, styled, withColors } from './color'
 
-/** Prints one line of JSON, or `text` with its control characters escaped. */
+/** Prints one line of JSON, or `text` with its styles and with its control characters escaped. */
 export function print(
   { terminal }: { readonly terminal: Terminal },
   options: { readonly json?: true | undefined },
   value: unknown,
   text: string,
 ): Promise<void> {
-  return terminal.write(
-    `${options.json ? JSON.stringify(value) : text.replaceAll(CONTROLS, escape)}\n`,
-  )
+  const output = options.json
+    ? JSON.stringify(value)
+    : withColors(text.replaceAll(CONTROLS, escape), terminal.hasOutputColors)
+  return terminal.write(`${output}\n`)
 }
 
+/** Writes to standard error, with the styles of `text`. */
+export function writeError(terminal: Terminal, text: string): void {
+  terminal.writeError(withColors(text, terminal.hasErrorColors))
+}
+
+/** A text of a table, with a style if it is a state. */
+type Cell = string | readonly [style: Style, text: string]
+
 /** Rows under headings, in columns. */
-export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
-  const cells = rows.map((row) => row.map(oneLine))
-  const lines = [headings.map((heading) => heading.toUpperCase()), ...cells]
+export function table(headings: readonly string[], rows: readonly (readonly Cell[])[]): string {
+  const titles = headings.map((heading) => styled('bold', heading.toUpperCase()))
+  const lines = [titles, ...rows.map((row) => row.map(shown))]
   const widths = headings.map((_, column) => Math.max(...lines.map((line) => width(line[column]))))
   return lines
     .map((line) =>
@@ -28,6 +38,10 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
         .trimEnd(),
     )
     .join('\n')
+}
+
+function shown(cell: Cell): string {
+  return typeof cell === 'string' ? oneLine(cell) : styled(cell[0], oneLine(cell[1]))
 }
 
 /** The credentials of a new client. */
@@ -77,9 +91,9 @@ export function limitSize(bytes: number): string {
     : `${bytes / 1024 ** (power + 1)} ${BINARY[power]}`
 }
 
-/** Text of other people as one line, with control characters escaped. */
+/** Text of other people as one line, with control characters and noncharacters escaped. */
 export function oneLine(text: string): string {
-  return escapeUnits(text, /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu)
+  return escapeUnits(text, /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\ufdd0-\ufdef]/gu)
 }
 
 /** Control characters except line breaks. */
@@ -87,7 +101,7 @@ const CONTROLS = /[^\P{Cc}\n]/gu
 
 /** The width in columns of a terminal: East Asian characters take two. */
 function width(cell: string | undefined): number {
-  return Bun.stringWidth(cell ?? '')
+  return Bun.stringWidth(withColors(cell ?? '', false))
 }
 
 /** Shows the progress of long work until disposed. */
@@ -122,7 +136,8 @@ export function showProgress(
       const seconds = (now - started) / 1000
       const rate = now - started < STEADY_MS || done === 0 ? undefined : done / seconds
       const parts = [phase, describe(done, total, unit), ...speed(done, total, unit, rate)]
-      terminal.writeError(CLEAR_LINE + parts.filter((part) => part !== undefined).join('  '))
+      const line = parts.filter((part) => part !== undefined).join('  ')
+      writeError(terminal, CLEAR_LINE + line)
     },
     [Symbol.dispose]() {
       if (drawn !== Number.NEGATIVE_INFINITY) terminal.writeError(CLEAR_LINE)
@@ -134,7 +149,7 @@ function describe(done: number, total: number | null, unit: Unit): string {
   if (total === null) return amount(done, unit)
   const share = total === 0 ? 1 : Math.min(1, done / total)
   const full = Math.round(share * WIDTH)
-  const bar = '█'.repeat(full) + '░'.repeat(WIDTH - full)
+  const bar = styled('cyan', '█'.repeat(full)) + '░'.repeat(WIDTH - full)
   return `${bar} ${Math.floor(share * 100)} %`
 }
 

@@ -3,12 +3,14 @@ import { version } from '../../package.json'
 import { UsageError } from '../config/config'
 import { addConfigCommands } from './config'
 import { hasErrno } from '../disk'
-import { HELP_WIDTH, wrapHelp } from './help'
+import { styled, withColors } from './color'
+import { HELP_WIDTH, styleHelp, wrapHelp } from './help'
 import { SatchelError } from '../domain/value/error'
 import { addBlobCommands } from './blob'
 import { addClientCommands, addKeyCommands, addTokenCommand } from './client'
 import { type Cli, Interruption } from './command'
 import { addDatabaseCommands, addOriginCommands } from './db'
+import { writeError } from './output'
 import { addJobCommands } from './job'
 import { addExportCommand, addImportCommand } from './transfer'
 import { addMailCommands, addTemplateCommands } from './mail'
@@ -18,6 +20,7 @@ import { addSchemaCommands } from './schema'
 import { addServeCommand } from './serve'
 import { addExplainCommand, addTestCommands } from './test'
 import { systemSentence } from '../net/system-error'
+import type { Terminal } from './terminal'
 import { addUserCommands } from './user'
 import { addVerifyCommand } from './verify'
 
@@ -67,7 +70,7 @@ export async function runProgram(args: readonly string[], cli: Cli): Promise<num
 /** A reader that has seen enough of the help misses nothing. */
 async function writeHelp(help: string, { terminal }: Cli): Promise<void> {
   try {
-    await terminal.write(wrapHelp(help))
+    await terminal.write(withColors(styleHelp(wrapHelp(help)), terminal.hasOutputColors))
   } catch (error) {
     if (!hasErrno(error, 'EPIPE')) throw error
   }
@@ -91,7 +94,7 @@ function createProgram(name: string, cli: Cli, show: (text: string) => void) {
     .exitOverride()
     .configureOutput({
       writeOut: show,
-      writeErr: (text) => cli.terminal.writeError(wrapHelp(text)),
+      writeErr: (text) => writeError(cli.terminal, styleHelp(wrapHelp(text))),
       // `explain` reports the errors of all commands.
       outputError: () => undefined,
       getOutHelpWidth: () => HELP_WIDTH,
@@ -119,7 +122,7 @@ function explain(thrown: unknown, asJson: boolean, { terminal }: Cli): number {
   const error = understood(thrown)
   // `satchel export | head`
   if (hasErrno(error, 'EPIPE')) {
-    terminal.writeError('satchel: The output was closed before all of it was written\n')
+    reportError(terminal, 'The output was closed before all of it was written')
     return EXIT.failed
   }
   const isUsage = error instanceof UsageError
@@ -129,10 +132,14 @@ function explain(thrown: unknown, asJson: boolean, { terminal }: Cli): number {
   } else {
     const isKnown = isUsage || error instanceof SatchelError || error instanceof Interruption
     const stack = !isKnown && error instanceof Error ? `\n${error.stack}` : ''
-    terminal.writeError(`satchel: ${message}${stack}\n`)
+    reportError(terminal, `${message}${stack}`)
   }
   if (error instanceof Interruption) return EXIT.interrupted
   return isUsage ? EXIT.misused : EXIT.failed
+}
+
+function reportError(terminal: Terminal, text: string): void {
+  writeError(terminal, `${styled('red', 'satchel:')} ${text}\n`)
 }
 
 /** Errors of the command line and of the system as errors of ours; all others as they are. */

@@ -11,6 +11,7 @@ import { lostLines, openLogs, serverLog } from '../log/log'
 import type { Server } from '../server'
 import { type Cli, example } from './command'
 import { definitions } from './help'
+import { styled, withColors } from './color'
 import { credentials } from './output'
 import type { Terminal } from './terminal'
 
@@ -123,23 +124,27 @@ export function readyText(server: Server, config: Config, terminal: Terminal): s
   const [first] = databases
   const address = first?.url ?? `${url}/main`
   const kept = config.memory ? 'in memory, discarded at exit' : folder
-  return [
-    `Satchel ${version} is ready`,
+  const at = (text: string) => styled('cyan', text)
+  const lines = [
+    styled('bold', `Satchel ${version} is ready`),
     '',
-    `Page            ${url}/`,
-    ...databases.map((database) => `Database        ${database.url}`),
-    ...networkAddresses(config, url).map((found) => `On the network  ${found}`),
-    ...(config.publicUrl === null ? [] : [`Public address  ${config.publicUrl}`]),
+    `Page            ${at(`${url}/`)}`,
+    ...databases.map((database) => `Database        ${at(database.url)}`),
+    ...networkAddresses(config, url).map((found) => `On the network  ${at(found)}`),
+    ...(config.publicUrl === null ? [] : [`Public address  ${at(config.publicUrl)}`]),
     `Data            ${kept}`,
     ...(client === undefined ? [] : ['', credentials({ terminal }, client)]),
-    ...(test === undefined ? [] : ['', TEST_BANNER, `Test token      ${test.token}`]),
+    ...(test === undefined
+      ? []
+      : ['', styled('yellow', TEST_BANNER), `Test token      ${test.token}`]),
     '',
     'Try it from another terminal:',
     ...firstSteps(address, folder).map((line) => `  ${line}`),
     '',
     'Ctrl-C stops it.',
     '',
-  ].join('\n')
+  ]
+  return withColors(lines.join('\n'), terminal.hasOutputColors)
 }
 
 /** The addresses that a phone in the same network opens, for a server that listens on all of them. */

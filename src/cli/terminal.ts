@@ -1,6 +1,7 @@
 import process from 'node:process'
 import { UsageError } from '../config/config'
 import { openOutlet } from '../log/line-sink'
+import { wantsColors } from './color'
 
 /** The input and output of a command. */
 export interface Terminal {
@@ -8,6 +9,9 @@ export interface Terminal {
   readonly isOutputTerminal: boolean
   /** Standard error is a terminal: progress may be drawn, and logs are text. */
   readonly isErrorTerminal: boolean
+  /** Texts may have colours on standard output, on standard error. */
+  readonly hasOutputColors: boolean
+  readonly hasErrorColors: boolean
   /** Standard input and error are terminals: questions may be asked. */
   readonly canAsk: boolean
   /** Waits while the reader of standard output is slow. */
@@ -40,6 +44,12 @@ export function processTerminal(): Terminal {
     },
     get isErrorTerminal() {
       return isTerminal(ERROR)
+    },
+    get hasOutputColors() {
+      return wantsColors(isTerminal(OUTPUT), process.env)
+    },
+    get hasErrorColors() {
+      return wantsColors(isTerminal(ERROR), process.env)
     },
     get canAsk() {
       return isTerminal(INPUT) && isTerminal(ERROR)

@@ -240,7 +240,7 @@ export function tableOfUsers(users: readonly UserJson[], now: number): string {
   const rows = users.map((user) => [
     user.userId,
     user.type,
-    stateOf(user, now),
+    colored(stateOf(user, now)),
     endOf(user, now),
     user.lastLogin === null ? 'never' : minute(user.lastLogin),
     nameOf(user),
@@ -274,7 +274,17 @@ function evaluationOf({ type, evalDaysLeft }: UserJson): string {
   return type === 'eval' && evalDaysLeft !== undefined ? days(evalDaysLeft) : ''
 }
 
-function stateOf({ deactivated, type, evalDaysLeft, validUntil }: UserJson, now: number): string {
+/** The states in tables. */
+const COLORS = { active: 'green', expired: 'yellow', deactivated: 'red' } as const
+
+function colored(state: keyof typeof COLORS) {
+  return [COLORS[state], state] as const
+}
+
+function stateOf(
+  { deactivated, type, evalDaysLeft, validUntil }: UserJson,
+  now: number,
+): keyof typeof COLORS {
   if (deactivated !== null) return 'deactivated'
   const hasEvaluated = type === 'eval' && evalDaysLeft === 0
   const isOver = validUntil !== undefined && Date.parse(validUntil) <= now

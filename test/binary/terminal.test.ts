@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { temporaryFolder } from '../setup'
-import { EXECUTABLE, satchelJson } from './setup'
+import { EXECUTABLE, satchel, satchelJson } from './setup'
 
 const SECRET = 'a-secret-nobody-sees'
 const PROVIDER = ['provider', 'add', 'google', '--client-id', 'x']
@@ -44,4 +44,37 @@ test('a client secret that is typed is kept and not shown, and can be refused to
   expect(given.screen).toContain('satchel provider test google')
   expect(given.screen).not.toContain(SECRET)
   expect(await list()).toMatchObject([{ name: 'google' }])
+})
+
+test('help has colours on a terminal, and none in a pipe, with NO_COLOR or on a dumb terminal', async () => {
+  using folder = temporaryFolder()
+  const showHelp = async (environment: Record<string, string>) => {
+    let screen = ''
+    const isComplete = Promise.withResolvers<void>()
+    const child = Bun.spawn([EXECUTABLE, '--help'], {
+      cwd: folder.path,
+      env: environment,
+      terminal: {
+        data(_, bytes) {
+          screen += new TextDecoder().decode(bytes)
+          if (screen.includes('$ satchel token')) isComplete.resolve()
+        },
+      },
+    })
+    await isComplete.promise
+    expect(await child.exited).toBe(0)
+    child.terminal?.close()
+    return screen
+  }
+  const heading = '\u001b[1mCommands:\u001b[0m'
+  expect(await showHelp({ TERM: 'xterm' })).toContain(heading)
+  for (const environment of [{ TERM: 'xterm', NO_COLOR: '1' }, { TERM: 'dumb' }]) {
+    const plain = await showHelp(environment)
+    expect(plain).toContain('Commands:')
+    expect(plain).not.toContain('\u001b')
+  }
+  const pipe = async (environment: Record<string, string>) =>
+    (await satchel(['--help'], { cwd: folder.path, environment })).stdout
+  expect(await pipe({ TERM: 'xterm' })).not.toContain('\u001b')
+  expect(await pipe({ FORCE_COLOR: '1' })).toContain(heading)
 })

@@ -10,6 +10,8 @@ function setup(isErrorTerminal = true) {
   const terminal = {
     isOutputTerminal: false,
     isErrorTerminal,
+    hasOutputColors: false,
+    hasErrorColors: false,
     canAsk: false,
     write: async () => {},
     writeError: (text: string) => void drawn.push(text),

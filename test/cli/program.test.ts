@@ -94,6 +94,8 @@ test('shows help in one piece, so that nothing of it comes first that belongs be
   const terminal: Terminal = {
     isOutputTerminal: false,
     isErrorTerminal: false,
+    hasOutputColors: false,
+    hasErrorColors: false,
     canAsk: false,
     write: async (text) => void pieces.push(String(text)),
     writeError: () => undefined,

@@ -11,6 +11,8 @@ export interface Outcome {
 export interface Scene {
   /** Standard output is a terminal. */
   readonly isOutputTerminal?: boolean
+  /** Both outputs have colours. */
+  readonly isColored?: boolean
   /** The answer to a question; without it no question can be asked. */
   readonly answer?: string
   /** The content of standard input. */
@@ -25,11 +27,20 @@ const clock = createTestClock()
 
 /** Runs a command line in this process. */
 export async function runSatchel(args: readonly string[], scene: Scene = {}): Promise<Outcome> {
-  const { isOutputTerminal = false, answer, input = '', output: written = [], interrupt } = scene
+  const {
+    isOutputTerminal = false,
+    isColored = false,
+    answer,
+    input = '',
+    output: written = [],
+    interrupt,
+  } = scene
   let stderr = ''
   const terminal: Terminal = {
     isOutputTerminal,
     isErrorTerminal: false,
+    hasOutputColors: isColored,
+    hasErrorColors: isColored,
     canAsk: answer !== undefined,
     async write(output) {
       written.push(Buffer.from(output))
