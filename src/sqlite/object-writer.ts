@@ -8,18 +8,17 @@ import type {
 } from '../domain/store/objects'
 import { SatchelError, quoted } from '../domain/value/error'
 import { fact } from './memo'
-import { putRefs, removeRefs, eraseUploads, removeIfLeft } from './blobs'
+import { putRefs, removeRefs } from './blobs'
+import { dropEntries, inTurns, putEntries, removeEntries, type RowEntries, sweep } from './entries'
+import { erase } from './erasure'
 import type { Unit } from './unit'
-import { objectTable, knownTables, perTable, TIMED_COLUMNS } from './tables'
+import { objectTable, perTable, TIMED_COLUMNS } from './tables'
 import { type Summed, UNKNOWN_REALM } from './soundness'
-import { isContentSound, isHeadSound, sumOfObject, sumOfTombstone, withHead } from './sum'
+import { isHeadSound, sumOfObject, sumOfTombstone, withHead } from './sum'
 import { findTimed, ObjectReads } from './objects'
-import { type FoundRow, highestOf, READ_BYTES, SMALL_VALUE, whole } from './places'
 import { erasing } from './realms'
-import { noteSum } from './summed'
-import { eraseOperations } from './sync'
 import type { TxContext, WriteContext } from './context'
-import { andThen, type Awaitable } from '../domain/store/records'
+import { andThen } from '../domain/store/records'
 import type { RealmRef } from '../domain/store/realms'
 import type { Table } from '../domain/store/tables'
 
@@ -101,45 +100,12 @@ function isNone(entries: Iterable<IndexEntry>): boolean {
   return Array.isArray(entries) && entries.length === 0
 }
 
-/** Entries of the row at a position. */
-interface RowEntries {
-  readonly seq: number
-  readonly entries: Iterable<IndexEntry>
-}
-
 /** A change of a row that values may have been loaded from. */
 function touchRow(unit: Unit, { name }: Table, key: string, realms: readonly RealmRef[]): void {
   unit.touchPolicy(
     [fact('row', `${name} ${key}`), fact('rows', name)],
     name === 'roles' ? realms : [],
   )
-}
-
-/** The clock is read once for so many items. */
-const ITEMS_PER_LOOK = 16
-
-/**
- * Takes one item after the other. When the unit has run for a while, others get a turn between two
- * of them, and the unit may be ended there: `step` takes its connection from the context each time.
- */
-function inTurns<T>(
-  unit: Unit,
-  items: Iterable<T>,
-  step: (item: T) => Awaitable<void>,
-): Awaitable<void> {
-  if (Array.isArray(items) && items.length === 0) return
-  const rest = items[Symbol.iterator]()
-  let count = 0
-
-  function go(): Awaitable<void> {
-    for (let next = rest.next(); next.done !== true; next = rest.next()) {
-      count += 1
-      const pause = step(next.value) ?? (count % ITEMS_PER_LOOK === 0 ? unit.breathe() : undefined)
-      if (pause !== undefined) return pause.then(go)
-    }
-  }
-
-  return go()
 }
 
 /** Raises the bound that `scanText` relies on; a UTF-16 unit takes at most three bytes. */
@@ -269,86 +235,6 @@ function update(
   touchRealm(context, unit, table, put)
 }
 
-const NO_TRACES: Traces = { entries: [], blobs: [] }
-
-/** Removes the traces of a damaged object, which are not known: indexes and references are read whole. */
-function sweep(context: WriteContext, table: Table, seq: number): void {
-  const { prepare } = context.connection
-  for (const { number } of table.indexes) {
-    prepare('DELETE FROM index_entries WHERE index_number = ? AND seq = ?').run(number, seq)
-  }
-  const refs = prepare<{ blob: string; realm: RealmRef }>(
-    'SELECT blob, realm FROM blob_refs WHERE seq = ? AND table_number = ?',
-  ).all(seq, table.number)
-  for (const { blob, realm } of refs) removeRefs(context, seq, { realm, blobs: [blob] })
-}
-
-function putEntries(context: WriteContext, rows: readonly RowEntries[]): Awaitable<void> {
-  return inKeyOrder(context.unit, rows, (index, key, seq) => {
-    context.connection
-      .prepare('INSERT OR IGNORE INTO index_entries (index_number, key, seq) VALUES (?, ?, ?)')
-      .run(index, key, seq)
-    if ((key[0] ?? 0) > highestOf(context, index))
-      context.unit.group.highest.set(index, key[0] ?? 0)
-  })
-}
-
-function removeEntries(context: WriteContext, rows: readonly RowEntries[]): Awaitable<void> {
-  return inKeyOrder(context.unit, rows, (index, key, seq) => {
-    context.connection
-      .prepare('DELETE FROM index_entries WHERE index_number = ? AND key = ? AND seq = ?')
-      .run(index, key, seq)
-  })
-}
-
-/** So few entries are taken in the order in which they come. */
-const FEW = 100
-
-/**
- * Takes the entries of rows, those with the same key one after the other: neighbours in the index take
- * half as long. Entries that are made while they are taken follow row by row.
- */
-function inKeyOrder(
-  unit: Unit,
-  rows: readonly RowEntries[],
-  step: (index: number, key: Uint8Array, seq: number) => void,
-): Awaitable<void> {
-  let count = 0
-  for (const { entries } of rows) if (Array.isArray(entries)) count += entries.length
-  const isSimple = rows.length < 2 || count < FEW
-  const groups = isSimple ? [] : groupByKey(rows)
-  const others = isSimple ? rows : rows.filter(({ entries }) => !Array.isArray(entries))
-  return andThen(
-    inTurns(unit, groups, ({ index, key, seqs }) =>
-      inTurns(unit, seqs, (seq) => step(index, key, seq)),
-    ),
-    () =>
-      inTurns(unit, others, ({ seq, entries }) =>
-        inTurns(unit, entries, ({ index, key }) => step(index, key, seq)),
-      ),
-  )
-}
-
-interface KeyGroup extends IndexEntry {
-  readonly seqs: number[]
-}
-
-/** By the identity of keys: only equal values of one batch have the same one. */
-function groupByKey(rows: readonly RowEntries[]): Iterable<KeyGroup> {
-  const byIndex = new Map<number, Map<Uint8Array, KeyGroup>>()
-  for (const { seq, entries } of rows) {
-    if (!Array.isArray(entries)) continue
-    for (const { index, key } of entries as readonly IndexEntry[]) {
-      let byKey = byIndex.get(index)
-      if (byKey === undefined) byIndex.set(index, (byKey = new Map<Uint8Array, KeyGroup>()))
-      const group = byKey.get(key)
-      if (group === undefined) byKey.set(key, { index, key, seqs: [seq] })
-      else group.seqs.push(seq)
-    }
-  }
-  return byIndex.values().flatMap((byKey) => byKey.values())
-}
-
 /** Tells clients that saw the object in its realm that it is gone from there. */
 function writeTombstone(
   context: TxContext,
@@ -378,87 +264,4 @@ function touchRealm(context: TxContext, unit: Unit, table: Table, put: ObjectPut
   context.connection
     .prepare('DELETE FROM tombstones WHERE table_number = ? AND key = ? AND realm = ?')
     .run(table.number, put.key, put.realm)
-}
-
-function dropEntries(context: TxContext, limit: number): number {
-  const dropped = context.connection
-    .prepare<{ number: number }>("SELECT number FROM indexes WHERE state = 'dropped' LIMIT 1")
-    .get()
-  if (dropped === null) return 0
-  const { changes } = context.connection
-    .prepare(
-      'DELETE FROM index_entries WHERE (index_number, key, seq) IN (SELECT index_number, key, seq FROM index_entries WHERE index_number = ? LIMIT ?)',
-    )
-    .run(dropped.number, limit)
-  if (changes === 0) {
-    context.connection.prepare('DELETE FROM indexes WHERE number = ?').run(dropped.number)
-  }
-  return Math.max(changes, 1)
-}
-
-/**
- * One step of the erasure of a realm: rows of its objects first, then its tombstones and, where it is
- * a user’s private realm, their uploads, then its number.
- */
-export async function erase(
-  context: WriteContext,
-  realm: RealmRef,
-  limit: number,
-  tracesOf: (table: Table, value: string) => Traces,
-): Promise<number> {
-  if (!erasing(context).has(realm)) return 0
-  for (const table of knownTables(context).values()) {
-    const erased = await eraseRows(context, table, realm, limit, tracesOf)
-    if (erased > 0) return erased
-  }
-  const erased =
-    eraseTombstones(context, realm, limit) ||
-    eraseUploads(context, realm, limit) ||
-    eraseOperations(context, realm, limit)
-  if (erased === 0) finish(context, realm)
-  return erased
-}
-
-function finish({ connection, unit: { group } }: WriteContext, realm: RealmRef): void {
-  connection.prepare("UPDATE realm_ids SET state = 'erased' WHERE number = ?").run(realm)
-  noteSum(connection, 'realm_ids', realm)
-  group.flags.realms = true
-  group.erasing = undefined
-}
-
-async function eraseRows(
-  context: WriteContext,
-  table: Table,
-  realm: RealmRef,
-  limit: number,
-  tracesOf: (table: Table, value: string) => Traces,
-): Promise<number> {
-  const name = objectTable(table.number)
-  const found = context.connection
-    .prepare<FoundRow & { bytes: number }>(
-      `SELECT seq, realm, octet_length(value) AS bytes, ${SMALL_VALUE}, sum FROM ${name} WHERE realm = ? LIMIT ?`,
-    )
-    .all(realm, limit)
-  let left = READ_BYTES
-  const rows = found.filter(({ bytes }, at) => (left -= bytes) >= 0 || at === 0)
-  await inTurns(context.unit, rows, (row) => {
-    const { seq, sum } = row
-    const { value } = whole(context, table, row)
-    const isSound = isContentSound(value, realm, sum)
-    if (!isSound) sweep(context, table, seq)
-    const { entries, blobs } = isSound ? tracesOf(table, value) : NO_TRACES
-    removeRefs(context, seq, { realm, blobs })
-    for (const blob of blobs) removeIfLeft(context, blob)
-    context.connection.prepare(`DELETE FROM ${name} WHERE seq = ?`).run(seq)
-    return removeEntries(context, [{ seq, entries }])
-  })
-  return rows.length
-}
-
-function eraseTombstones({ connection }: WriteContext, realm: RealmRef, limit: number): number {
-  return connection
-    .prepare(
-      'DELETE FROM tombstones WHERE (table_number, key, realm) IN (SELECT table_number, key, realm FROM tombstones WHERE realm = ? LIMIT ?)',
-    )
-    .run(realm, limit).changes
 }
