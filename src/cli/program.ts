@@ -25,7 +25,7 @@ import { addUserCommands } from './user'
 import { addVerifyCommand } from './verify'
 
 /** The exit codes. */
-const EXIT = { done: 0, failed: 1, misused: 2, interrupted: 130 } as const
+export const EXIT = { done: 0, failed: 1, misused: 2, interrupted: 130 } as const
 
 /** The commands in the order of the help, each with the function that adds it to the program. */
 const COMMANDS: Readonly<Record<string, (program: Command, cli: Cli) => void>> = {
@@ -87,7 +87,7 @@ async function parse(
 }
 
 /** With only the command called `name`, which is faster to create, or with all if there is none. */
-function createProgram(name: string, cli: Cli, show: (text: string) => void) {
+export function createProgram(name: string, cli: Cli, show: (text: string) => void) {
   const program = new Command('satchel')
     .description('An open backend for local-first applications in one executable.')
     .version(version, '-v, --version')

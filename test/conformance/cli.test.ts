@@ -533,7 +533,7 @@ describe('dexie-cloud delete and undelete', () => {
 })
 
 test('the guide has every command, and every command of the guide was run', () => {
-  const guide = readFileSync(join(import.meta.dir, '../../docs/cli.md'), 'utf8')
+  const guide = readFileSync(join(import.meta.dir, '../../docs/dexie-cloud-cli.md'), 'utf8')
   const shown = [...guide.matchAll(/^npx dexie-cloud ((?:templates )?[\w-]+)/gm)].map(
     ([, command = '']) => command,
   )

@@ -1,6 +1,7 @@
 import readme from '../../../README.md' with { type: 'text' }
 import blobs from '../../../docs/blobs.md' with { type: 'text' }
 import cli from '../../../docs/cli.md' with { type: 'text' }
+import commandLineClient from '../../../docs/dexie-cloud-cli.md' with { type: 'text' }
 import contributing from '../../../docs/contributing.md' with { type: 'text' }
 import importExport from '../../../docs/import-export.md' with { type: 'text' }
 import login from '../../../docs/login.md' with { type: 'text' }
@@ -27,6 +28,7 @@ export const GUIDES: Readonly<Record<string, string>> = {
   operations,
   testing,
   cli,
+  'dexie-cloud-cli': commandLineClient,
   troubleshooting,
   contributing,
 }
