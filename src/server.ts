@@ -11,6 +11,7 @@ import type { Host } from './host/host'
 import type { Fault, Testing } from './host/test-mode'
 import type { AnswerTest } from './http/routes/testing'
 import type { ClientCredentials } from './domain/database/client'
+import { codeAndLinkOf } from './domain/store/mailer'
 import { SatchelError } from './domain/value/error'
 import { newSecret } from './domain/value/secret'
 import { createApp } from './http/app'
@@ -193,8 +194,7 @@ function createPrinter(logs: Logs, mode: Mode): Printer {
     print({ letter, subject, text, date }) {
       const { kind, to, variables } = letter
       logs.mail({ kind, to, subject, text, variables })
-      const otp = 'otp' in variables ? variables.otp : null
-      last.unshift({ kind, to, subject, otp, link: variables.link || null, date })
+      last.unshift({ kind, to, subject, ...codeAndLinkOf(letter), date })
       last.length = Math.min(last.length, SHOWN_MAILS)
     },
     last: () => (mode.isDevelopment() ? last : []),

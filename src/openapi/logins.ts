@@ -1,5 +1,5 @@
 import { PROVIDER_TYPES } from '../domain/store/records'
-import { json, type Operations, schemaRef, type Schema } from './specification'
+import { inQuery, json, type Operations, schemaRef, type Schema } from './specification'
 
 /** Logins with outside providers (spec.md §2.4, §4.4, protocol.md §3.2, §3.3). */
 export const LOGIN_OPERATIONS: Operations = {
@@ -43,13 +43,10 @@ export const LOGIN_OPERATIONS: Operations = {
         schema: { type: 'string', format: 'uri' },
         example: 'https://app.example.com/todo',
       },
-      {
-        name: 'scopes',
-        in: 'query',
-        description:
-          'OAuth scopes to request from the provider instead of the configured ones, separated by blanks.',
-        schema: { type: 'string' },
-      },
+      inQuery(
+        'scopes',
+        'OAuth scopes to request from the provider instead of the configured ones, separated by blanks.',
+      ),
     ],
     responses: {
       '302': {

@@ -1,6 +1,6 @@
 import { MAX_LIMIT } from '../domain/object/filter'
 import { BINARY_TYPES } from '../domain/value/typed-value'
-import { type Parameter, type Schema, schemaRef } from './specification'
+import { inQuery, type Parameter, type Schema, schemaRef } from './specification'
 
 const OWNER =
   'The user with every permission on the object, or null. Absent from an upsert it stays unchanged; a new object is owned by its writer on `/my`, and by no user on the other views.'
@@ -289,27 +289,19 @@ export const LIST_PARAMETERS: readonly Parameter[] = [
       examples: [{}],
     },
   },
-  {
-    name: '$limit',
-    in: 'query',
-    description: 'The maximum number of objects in a page. Without it the whole list is streamed.',
-    schema: { type: 'integer', minimum: 1, maximum: MAX_LIMIT },
-  },
-  {
-    name: '$after',
-    in: 'query',
-    description: 'The end of the previous page: an opaque value from its `Link` header.',
-    schema: { type: 'string', minLength: 1 },
-  },
+  inQuery(
+    '$limit',
+    'The maximum number of objects in a page. Without it the whole list is streamed.',
+    { type: 'integer', minimum: 1, maximum: MAX_LIMIT },
+  ),
+  inQuery('$after', 'The end of the previous page: an opaque value from its `Link` header.', {
+    type: 'string',
+    minLength: 1,
+  }),
 ]
 
 /** The SDK’s name of the filter for a realm (protocol.md §14.1). */
-export const REALM: Parameter = {
-  name: 'realm',
-  in: 'query',
-  description: 'An alias of the filter `realmId`.',
-  schema: { type: 'string' },
-}
+export const REALM = inQuery('realm', 'An alias of the filter `realmId`.')
 
 export const PREFER: Parameter = {
   name: 'Prefer',

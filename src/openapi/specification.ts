@@ -116,6 +116,15 @@ export function mapValues<T, U>(
   )
 }
 
+/** An optional parameter of the query with a text, or with a value of another schema. */
+export function inQuery(
+  name: string,
+  description: string,
+  schema: Schema = { type: 'string' },
+): Parameter {
+  return { name, in: 'query', description, schema }
+}
+
 export function schemaRef(name: string): { readonly $ref: string } {
   return { $ref: `#/components/schemas/${name}` }
 }

@@ -1,5 +1,6 @@
 import {
   type Content,
+  inQuery,
   json,
   type Operation,
   type Operations,
@@ -51,18 +52,8 @@ function importOf(summary: string, description: string, body: Content, curl?: st
 }
 
 const SELECTION: readonly Parameter[] = [
-  {
-    name: 'realmId',
-    in: 'query',
-    description: 'Only the objects of this realm.',
-    schema: { type: 'string' },
-  },
-  {
-    name: 'table',
-    in: 'query',
-    description: 'Only the objects of this table.',
-    schema: { type: 'string' },
-  },
+  inQuery('realmId', 'Only the objects of this realm.'),
+  inQuery('table', 'Only the objects of this table.'),
 ]
 
 const FILE = { type: 'string', contentEncoding: 'binary' }
@@ -135,15 +126,7 @@ export const TRANSFER_OPERATIONS: Operations = {
     description:
       'A zip file, which clients need not read: `POST /import/blobs` takes it. Of a part, the blobs that its objects reference.',
     curl: `curl "$DB/export/blobs" ${BEARER}`,
-    parameters: [
-      ...SELECTION,
-      {
-        name: 'blobIds',
-        in: 'query',
-        description: 'Only these blobs, separated by commas.',
-        schema: { type: 'string' },
-      },
-    ],
+    parameters: [...SELECTION, inQuery('blobIds', 'Only these blobs, separated by commas.')],
     responses: {
       '200': {
         description: 'The blobs.',

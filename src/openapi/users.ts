@@ -1,7 +1,14 @@
 import { EXPLAINED } from '../domain/object/explain'
 import { USER_ORDERS, USER_TYPES } from '../domain/store/users'
 import { MAX_USERS } from '../domain/user/query'
-import { type Parameter, type Schema, schemaRef, json, type Operations } from './specification'
+import {
+  inQuery,
+  type Parameter,
+  type Schema,
+  schemaRef,
+  json,
+  type Operations,
+} from './specification'
 
 const MOMENT: Schema = { type: 'string', format: 'date-time' }
 
@@ -42,24 +49,9 @@ const EXPLAIN_PARAMETERS: readonly Parameter[] = [
     schema: { type: 'string', minLength: 1 },
     example: 'todoItems',
   },
-  {
-    name: 'key',
-    in: 'query',
-    description: 'The key of the object, for all but `add`.',
-    schema: { type: 'string' },
-  },
-  {
-    name: 'realm',
-    in: 'query',
-    description: 'The realm to `add` to; by default the private one of the user.',
-    schema: { type: 'string' },
-  },
-  {
-    name: 'property',
-    in: 'query',
-    description: 'The property to `update`; by default any.',
-    schema: { type: 'string' },
-  },
+  inQuery('key', 'The key of the object, for all but `add`.'),
+  inQuery('realm', 'The realm to `add` to; by default the private one of the user.'),
+  inQuery('property', 'The property to `update`; by default any.'),
 ]
 
 /** Users and what is written of them (spec.md §2.3, §4.2, §4.3). */
@@ -208,45 +200,31 @@ export const USER_SCHEMAS: Readonly<Record<string, Schema>> = {
 
 /** The parameters that filter, sort and page the list of users (spec.md §4.2). */
 export const USER_PARAMETERS: readonly Parameter[] = [
-  {
-    name: 'search',
-    in: 'query',
-    description:
-      'A substring of the user id, of `data.email` or of `data.displayName`; case and accents are ignored.',
-    schema: { type: 'string', maxLength: 1000 },
-  },
-  {
-    name: 'active',
-    in: 'query',
-    description: '`true`: users who are not deactivated; `false`: users who are.',
-    schema: { type: 'boolean' },
-  },
-  { name: 'type', in: 'query', description: 'Users of this type.', schema: { enum: USER_TYPES } },
-  {
-    name: 'sort',
-    in: 'query',
-    description:
-      'The order. Users without a value come first, and last in descending order; names are sorted without case and accents.',
-    schema: { enum: USER_ORDERS, default: 'userId' },
-  },
-  {
-    name: 'desc',
-    in: 'query',
-    description: 'Descending: `desc` alone or `desc=true`.',
-    schema: { type: 'boolean', default: false },
-  },
-  {
-    name: 'limit',
-    in: 'query',
-    description: `The maximum number of users in a page; more than ${MAX_USERS} counts as ${MAX_USERS}. There are fewer if their data is many megabytes.`,
-    schema: { type: 'integer', minimum: 1, maximum: 999_999_999_999_999, default: MAX_USERS },
-  },
-  {
-    name: 'pagingKey',
-    in: 'query',
-    description: 'The `pagingKey` of the previous page; the rest of the request must be the same.',
-    schema: { type: 'string', minLength: 1 },
-  },
+  inQuery(
+    'search',
+    'A substring of the user id, of `data.email` or of `data.displayName`; case and accents are ignored.',
+    { type: 'string', maxLength: 1000 },
+  ),
+  inQuery('active', '`true`: users who are not deactivated; `false`: users who are.', {
+    type: 'boolean',
+  }),
+  inQuery('type', 'Users of this type.', { enum: USER_TYPES }),
+  inQuery(
+    'sort',
+    'The order. Users without a value come first, and last in descending order; names are sorted without case and accents.',
+    { enum: USER_ORDERS, default: 'userId' },
+  ),
+  inQuery('desc', 'Descending: `desc` alone or `desc=true`.', { type: 'boolean', default: false }),
+  inQuery(
+    'limit',
+    `The maximum number of users in a page; more than ${MAX_USERS} counts as ${MAX_USERS}. There are fewer if their data is many megabytes.`,
+    { type: 'integer', minimum: 1, maximum: 999_999_999_999_999, default: MAX_USERS },
+  ),
+  inQuery(
+    'pagingKey',
+    'The `pagingKey` of the previous page; the rest of the request must be the same.',
+    { type: 'string', minLength: 1 },
+  ),
 ]
 
 const BEARER = '-H "Authorization: Bearer $TOKEN"'

@@ -1,3 +1,4 @@
+import { codeAndLinkOf } from '../domain/store/mailer'
 import { foldEmail } from '../domain/value/email'
 import { randomToken } from '../domain/value/id'
 import type { KeptMail, Mailbox } from '../host/test-mode'
@@ -27,11 +28,9 @@ export function createMailbox(): Mailbox {
       return mails
     },
     keep({ letter, subject, text, html }) {
-      const { to, kind, variables } = letter
-      const otp = 'otp' in variables ? variables.otp : null
-      const link = variables.link === '' ? null : variables.link
-      mails = [...mails, { id: randomToken(9), to, kind, subject, otp, link, text, html }]
-      mails = mails.slice(-KEPT)
+      const { to, kind } = letter
+      const mail = { id: randomToken(9), to, kind, subject, ...codeAndLinkOf(letter), text, html }
+      mails = [...mails, mail].slice(-KEPT)
       wakeAll()
     },
     replace(others) {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type AuthorityOptions, createAuthority } from '../../src/auth/authority'
-import { createInvitations } from '../../src/auth/invitation/invitations'
+import { createInvitations, type InvitationPage } from '../../src/auth/invitation/invitations'
 import { type Actor, findUser } from '../../src/domain/access/actor'
 import type { MailVariables } from '../../src/domain/store/mailer'
 import { listObjects } from '../../src/domain/object/list'
@@ -26,6 +26,18 @@ export type Row = Readonly<Record<string, unknown>>
 
 /** An invitation for Bob. */
 export const INVITATION = { id: 'mmbBob', realmId: REALM, email: BOB, invite: true }
+
+/** The page of an invitation, as its link shows it. */
+export const INVITATION_PAGE: InvitationPage = {
+  state: 'open',
+  isAnothers: false,
+  email: BOB,
+  realmName: 'Groceries',
+  inviterName: 'Alice',
+  inviterEmail: ALICE,
+  originName: 'Todo',
+  application: 'https://app.example.com/',
+}
 
 export interface InvitationOptions extends AuthorityOptions {
   readonly mail?: Partial<ServerMail>

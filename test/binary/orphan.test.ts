@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
-import process from 'node:process'
-import { temporaryFolder } from '../setup'
+import { isAlive, temporaryFolder } from '../setup'
 import { until } from '../timing'
 import { EXECUTABLE } from './setup'
 
@@ -10,15 +9,6 @@ interface TestReady {
   readonly pid: number
   readonly folder: string
   readonly test: { readonly token: string }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
 }
 
 test('a server for tests ends with its parent, also after kill -9, and leaves nothing', async () => {

@@ -5,6 +5,7 @@ import { invitationPage } from '../../src/http/pages/invitation-page'
 import { messagePage } from '../../src/http/pages/page'
 import { sampleVariables } from '../../src/mail/samples'
 import { TEMPLATE_NAMES, wordMail } from '../../src/mail/templates'
+import { INVITATION_PAGE } from '../auth/invitation-setup'
 import { setupServer } from '../setup'
 import { until } from '../timing'
 import { useChromium } from './chromium'
@@ -19,16 +20,6 @@ const SCREENS = [
 const ADDRESSES = ['/', '/docs/operations', '/docs/merging']
 
 const TEMPLATES = `${import.meta.dir}/../../src/mail/email-templates`
-
-const INVITATION = {
-  isAnothers: false,
-  email: 'bob@example.com',
-  realmName: 'Groceries',
-  inviterName: 'Alice',
-  inviterEmail: 'alice@example.com',
-  originName: 'Todo',
-  application: 'https://app.example.com/',
-} as const
 
 const browser = useChromium()
 
@@ -105,7 +96,7 @@ async function contents(): Promise<string[]> {
       back: new URL('https://app.example.com/'),
     }),
     ...(['open', 'accepted', 'rejected'] as const).map((state) =>
-      invitationPage({ ...INVITATION, state }),
+      invitationPage({ ...INVITATION_PAGE, state }),
     ),
     ...mails.map(({ html }) => html),
   ]

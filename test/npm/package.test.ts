@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
-import { temporaryFolder } from '../setup'
+import { isAlive, temporaryFolder } from '../setup'
 import { until } from '../timing'
 
 const ROOT = join(import.meta.dir, '..', '..')
@@ -125,15 +125,6 @@ test('the command runs the executable, and ends with it or with its own parent',
   expect(await failing.stderr.text()).toContain('unknown command')
   expect(await failing.exited).toBe(2)
 }, 60_000)
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
-}
 
 test('a machine without an executable is told how to get one', async () => {
   const launcher = Bun.spawn(['node', join(PACKAGES, 'satchel', 'launcher.js'), '--version'], {

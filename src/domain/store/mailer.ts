@@ -54,6 +54,14 @@ interface LetterOf<Kind extends MailKind> {
   readonly expires: number
 }
 
+/** The one-time code and the link of a letter; null when it has none. */
+export function codeAndLinkOf({ variables }: Letter): {
+  readonly otp: string | null
+  readonly link: string | null
+} {
+  return { otp: 'otp' in variables ? variables.otp : null, link: variables.link || null }
+}
+
 /** The words of a mail. */
 export interface Wording {
   readonly subject: string

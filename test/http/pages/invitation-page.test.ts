@@ -1,21 +1,10 @@
 import { describe, expect, test } from 'bun:test'
-import type { InvitationPage } from '../../../src/auth/invitation/invitations'
 import { invitationPage } from '../../../src/http/pages/invitation-page'
-
-const SHOWN: InvitationPage = {
-  state: 'open',
-  isAnothers: false,
-  email: 'bob@example.com',
-  realmName: 'Groceries',
-  inviterName: 'Alice',
-  inviterEmail: 'alice@example.com',
-  originName: 'Todo',
-  application: 'https://app.example.com/',
-}
+import { INVITATION_PAGE } from '../../auth/invitation-setup'
 
 describe('the page of an invitation that was answered', () => {
   test('leads its person on', () => {
-    const html = invitationPage({ ...SHOWN, state: 'accepted' })
+    const html = invitationPage({ ...INVITATION_PAGE, state: 'accepted' })
     expect(textOf(html)).toContain('Groceries is shared with you as bob@example.com.')
     expect(textOf(html)).toContain('Log in there as bob@example.com.')
     expect(html).toContain('href="https://app.example.com/"')
@@ -24,7 +13,7 @@ describe('the page of an invitation that was answered', () => {
   test.each(['https://app.example.com/', null])(
     'with another account says that it was one, and offers nothing that is refused: %p',
     (application) => {
-      const shown = { ...SHOWN, application, isAnothers: true }
+      const shown = { ...INVITATION_PAGE, application, isAnothers: true }
       const accepted = invitationPage({ ...shown, state: 'accepted' })
       expect(textOf(accepted)).toContain('Groceries is shared with a different account than')
       const rejected = invitationPage({ ...shown, state: 'rejected' })
