@@ -1,6 +1,8 @@
-import { type Command, Option } from '@commander-js/extra-typings'
+import { type Command, InvalidArgumentError, Option } from '@commander-js/extra-typings'
 import type { OperationName, OutputOf } from '../control/operations'
 import { EXPLAINED } from '../domain/object/explain'
+import { IDP_FAILURES } from '../host/test-mode'
+import { parseSender } from '../mail/message'
 import { type Cli, example, type FolderOptions, inSession, number, withDatabase } from './command'
 import { print, table } from './output'
 
@@ -76,8 +78,17 @@ export function addTestCommands(program: Command, cli: Cli): void {
 
   withDatabase(test.command('idp'))
     .description('add the login provider for tests to the database')
-    .action((options) =>
-      run(cli, options, 'test.idp', { people: null }, ({ provider, issuer }) => {
+    .argument(
+      '[people...]',
+      `its people instead of those it has: addresses, with a name or a failure (${IDP_FAILURES.join(', ')})`,
+      addPerson,
+    )
+    .addHelpText(
+      'after',
+      example("satchel test idp 'Alice <alice@example.com>' eve@example.com=denied --data FOLDER"),
+    )
+    .action((people, options) =>
+      run(cli, options, 'test.idp', { people: people ?? null }, ({ provider, issuer }) => {
         return `${provider}   ${issuer}`
       }),
     )
@@ -109,6 +120,24 @@ export function addTestCommands(program: Command, cli: Cli): void {
       }
       return run(cli, options, 'test.fault', input, (fault) => JSON.stringify(fault))
     })
+}
+
+interface Person {
+  readonly email: string
+  readonly name: string | null
+  readonly failure: string | null
+}
+
+/** `Eve <eve@example.com>=denied`; name and failure may be absent. Throws `InvalidArgumentError`. */
+function addPerson(text: string, others: readonly Person[] = []): readonly Person[] {
+  const end = text.indexOf('=', text.lastIndexOf('@'))
+  const failure = end === -1 ? null : text.slice(end + 1)
+  try {
+    const { name, address } = parseSender(end === -1 ? text : text.slice(0, end))
+    return [...others, { email: address, name: name || null, failure }]
+  } catch (error) {
+    throw new InvalidArgumentError(`give ${error instanceof Error ? error.message : String(error)}`)
+  }
 }
 
 /** `satchel explain`: the rights of a user, on any data folder. */

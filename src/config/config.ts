@@ -71,7 +71,9 @@ function requireTestSettings(settings: Settings): void {
     return
   }
   if (!memory) {
-    throw new UsageError('--test needs --memory: every caller with its token may discard all data')
+    throw new UsageError(
+      '--test needs --memory: a caller with the test token may replace all data, so none of a folder is used',
+    )
   }
   if (publicUrl !== null || trustProxy !== null) {
     throw new UsageError(

@@ -170,6 +170,11 @@ test('every address for tests is a command', async () => {
   const page = 'http://localhost:5173/'
   expect(await satchel('test', 'login', EVE, '--page', page)).toStartWith(`${page}?dxc-auth=`)
   expect(await satchel('test', 'idp')).toEndWith('/main/_test/idp')
+  const people = ['Dora Ek <dora@example.com>', 'bob@example.com=denied']
+  expect(await satchel('test', 'idp', ...people)).toEndWith('/main/_test/idp')
+  const denied = await satchel('test', 'idp-login', BOB, '--redirect-uri', page)
+  const [, answer = ''] = denied.split('dxc-auth=')
+  expect(Buffer.from(answer, 'base64url').toString()).toContain('access_denied')
   const back = await satchel('test', 'idp-login', EVE, '--redirect-uri', page)
   expect(back).toStartWith(`${page}?dxc-auth=`)
   expect(await satchel('test', 'fault', '--latency', '1ms')).toContain('"latency":1')
@@ -179,9 +184,15 @@ test('every address for tests is a command', async () => {
   expect(explained).toStartWith('Allowed: the role "doer" in the row mmbBob')
   expect(explained).toContain('mmbBob   accepted   doer      {"update":{"todos":["done"]}}')
   expect(await satchel('test', 'reset')).toBe('The database main is as at its start')
-  const { exitCode, stderr } = await runSatchel(['test', 'restore', 'none', ...at])
-  expect({ exitCode, stderr }).toMatchObject({
-    exitCode: 1,
-    stderr: expect.stringContaining('none'),
-  })
+  for (const [args, code, message] of [
+    [['restore', 'none'], 1, 'none'],
+    [['idp', 'nobody'], 2, 'a name and an address'],
+    [['idp', 'bob@example.com=tired'], 1, 'failure must be one of denied, unverified'],
+  ] as const) {
+    const { exitCode, stderr } = await runSatchel(['test', ...args, ...at])
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: code,
+      stderr: expect.stringContaining(message) as string,
+    })
+  }
 })

@@ -1,6 +1,8 @@
-import { expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { IDP_FAILURES } from '../../src/host/test-mode'
 import { TEST_ROUTES } from '../../src/openapi/testing'
+import { SLOW } from '../../src/testing/idp/idp'
+import { share } from '../setup'
 import { setupTestMode } from './setup'
 
 const PAGE = 'http://localhost:5173/app'
@@ -75,14 +77,34 @@ test('a person chooses who to be on a page, which needs no script', async () => 
   expect((await server.exchange(code)).status).toBe(200)
 })
 
-test('each failure leads to no login', async () => {
+describe('a person whose failure is', () => {
   const people = IDP_FAILURES.map((failure) => ({ email: `${failure}@example.com`, failure }))
-  await using server = await setupIdp(people)
-  const errorOf = async (failure: string) => (await server.login(`${failure}@example.com`)).error
-  expect(await errorOf('denied')).toContain('access_denied')
-  expect(await errorOf('unverified')).toContain('not verified')
-  expect(await errorOf('wrong-nonce')).toContain('could not complete it')
-  expect(await errorOf('down')).toContain('could not complete it')
+  const server = share(() => setupIdp(people))
+
+  test.each([
+    ['denied', 'access_denied'],
+    ['unverified', 'not verified'],
+    ['wrong-nonce', 'could not complete it'],
+    ['down', 'could not complete it'],
+  ] as const)('%s is not logged in', async (failure, message) => {
+    const { code, error } = await server().login(`${failure}@example.com`)
+    expect(code).toBeUndefined()
+    expect(error).toContain(message)
+  })
+
+  test('slow is logged in, only later', async () => {
+    const order: string[] = []
+    // Of two timers in one process the shorter one ends first, however busy the machine is.
+    const pause = Bun.sleep(SLOW - 1_500).then(() => order.push('pause'))
+    const slow = await server().login('slow@example.com')
+    order.push('slow')
+    await pause
+    expect(order).toEqual(['pause', 'slow'])
+    expect((await server().exchange(slow.code ?? '')).status).toBe(200)
+  })
+})
+
+test('the description of the addresses has every failure', () => {
   const route = TEST_ROUTES.find(({ path }) => path === 'idp')
   expect(JSON.stringify(route?.input)).toContain(JSON.stringify(IDP_FAILURES))
 })

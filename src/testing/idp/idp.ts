@@ -25,7 +25,7 @@ const PEOPLE: readonly IdpPerson[] = ['Alice', 'Bob'].map((name) => ({
 }))
 
 /** How long a provider takes that is slow, ms. */
-const SLOW = 3 * SECOND
+export const SLOW = 3 * SECOND
 
 interface Grant {
   readonly person: IdpPerson
