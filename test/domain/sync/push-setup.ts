@@ -208,3 +208,11 @@ export function drop(...keys: readonly string[]): WireOperation {
 export function only(value: unknown) {
   return { type: 1, lower: value, upper: value }
 }
+
+export function inTable(table: string, operation: WireOperation): WireOperation {
+  return { ...operation, table }
+}
+
+export function isRejected(pushed: Pushed, key: string, table = 'cards'): boolean | undefined {
+  return pushed.named.get(table)?.get(key)?.isRejected
+}

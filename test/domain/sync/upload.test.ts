@@ -1,0 +1,127 @@
+import { describe, expect, test } from 'bun:test'
+import {
+  card,
+  connect,
+  drop,
+  inTable,
+  isRejected,
+  put,
+  read,
+  revisionOf,
+  setupPush,
+  upsert,
+} from './push-setup'
+
+describe('an upload of anonymous work', () => {
+  const upload = (world: Awaited<ReturnType<typeof setupPush>>) => connect(world.database, 'alice')
+
+  test('stores each row alone: a refused one costs no other', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const alice = await upload(world)
+    const before = await revisionOf(database)
+    const pushed = await alice.send(
+      [[upsert(card('a'), card('b', {}, 'alice', 'rlm-nowhere'), card('c'))]],
+      { isUpload: true },
+    )
+    expect(pushed.rejections).toHaveLength(1)
+    expect([isRejected(pushed, 'a'), isRejected(pushed, 'b'), isRejected(pushed, 'c')]).toEqual([
+      false,
+      true,
+      false,
+    ])
+    expect(await read(database, 'cards', 'a')).toBeDefined()
+    expect(await read(database, 'cards', 'b')).toBeUndefined()
+    expect(await read(database, 'cards', 'c')).toBeDefined()
+    expect(await revisionOf(database)).toBeGreaterThan(before)
+  })
+
+  test('leaves rows that are there, except older private ones', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    await put(database, 'cards', [
+      card('a', { n: 'server' }),
+      card('#new:alice', { n: 'server', $$ts: 5 }),
+      card('#old:alice', { n: 'server', $$ts: 5 }),
+    ])
+    const alice = await upload(world)
+    const pushed = await alice.send(
+      [
+        [
+          upsert(
+            card('a', { n: 'client' }),
+            card('#new:alice', { n: 'client', $$ts: 9 }),
+            card('#old:alice', { n: 'client', $$ts: 1 }),
+          ),
+        ],
+      ],
+      { isUpload: true },
+    )
+    expect(pushed.rejections).toEqual([])
+    const n = async (key: string) => (await read(database, 'cards', key))?.['n']
+    expect([await n('a'), await n('#new:alice'), await n('#old:alice')]).toEqual([
+      'server',
+      'client',
+      'server',
+    ])
+    expect(pushed.named.get('cards')?.get('a')?.isAsSent).toBe(false)
+  })
+
+  test('takes realms before members and the rest, and makes the owner no member twice', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const alice = await upload(world)
+    const none = 'unauthorized'
+    const realm = { id: 'rlm-own', realmId: 'rlm-own', owner: 'alice', name: 'List' }
+    const rows = {
+      cards: [card('a', {}, 'alice', 'rlm-own'), card('#theme:alice')],
+      members: [
+        { id: 'mmb-me', realmId: 'rlm-own', owner: none, userId: 'alice' },
+        { id: 'mmb-bob', realmId: 'rlm-own', owner: none, userId: 'alice', email: 'bob@b.com' },
+      ].map((row) => ({ ...row, id: `${row.id}-x` })),
+      realms: [realm],
+    }
+    const operations = Object.entries(rows).map(([table, values]) =>
+      inTable(table, upsert(...values)),
+    )
+    const pushed = await alice.send([operations], { isUpload: true })
+    expect(pushed.rejections).toEqual([])
+    expect(await read(database, 'cards', 'a')).toBeDefined()
+    expect(await read(database, 'members', 'mmb-me-x')).toMatchObject({ owner: 'alice' })
+    expect((await read(database, 'members', 'mmb-bob-x'))?.['userId']).toBeUndefined()
+    const members = await database.read(async (tx) => {
+      const found = await tx.realms.find('rlm-own')
+      return tx.memberships.ofRealm(found!.ref)
+    })
+    expect(members.map(({ source }) => source).toSorted()).toEqual([
+      'members:mmb-bob-x',
+      'members:mmb-me-x',
+      'realms:rlm-own',
+    ])
+  })
+
+  test('is stored once, and answered again', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const alice = await upload(world)
+    const options = { isUpload: true, txids: ['upload-one'] }
+    await alice.send([[upsert(card('a'))]], options)
+    await alice.push(drop('a'))
+    const again = await alice.send([[upsert(card('a'))]], options)
+    expect(await read(database, 'cards', 'a')).toBeUndefined()
+    expect(again.named.get('cards')?.get('a')).toMatchObject({ isAsSent: false, isRejected: false })
+  })
+
+  test('of thousands of rows is stored in several units', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const alice = await upload(world)
+    const rows = Array.from({ length: 1_200 }, (_, n) => card(`k${n}`, { n }))
+    const before = await revisionOf(database)
+    const refused = card('refused', {}, 'alice', 'rlm-nowhere')
+    const pushed = await alice.send([[upsert(...rows, refused)]], { isUpload: true })
+    expect(pushed.rejections).toHaveLength(1)
+    expect((await revisionOf(database)) - before).toBeGreaterThanOrEqual(3)
+    expect(await read(database, 'cards', 'k1199')).toMatchObject({ n: 1_199 })
+  })
+})
