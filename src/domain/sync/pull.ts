@@ -92,9 +92,12 @@ async function* partsOf(
     const from: number | ChangePosition = closing.next
     closing = await database.read((tx) => close(tx, plan, from))
     add(closing.entries)
-    if (text.length < plan.chunk.bytes || closing.next === undefined) continue
-    yield { text }
-    text = ''
+    if (closing.next === undefined) break
+    if (text.length >= plan.chunk.bytes) {
+      yield { text }
+      text = ''
+    }
+    // Also when nothing was added: the rows of a large request need not be sent back.
     await nextTurn()
   }
   const { revision, serverRevision } = closing

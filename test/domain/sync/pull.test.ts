@@ -249,6 +249,39 @@ describe('a later sync', () => {
     // The other row may have been an own one before.
     expect(operationsOf(answer)).toEqual(['delete members mmb0', 'upsert members mmb1'])
   })
+
+  test('gives others a turn between two reads, also while it finds nothing to send', async () => {
+    await using world = await openWorld()
+    let isTurnOver = true
+    let stretch = 0
+    let longest = 0
+    let reads = 0
+    const read = ((work: Parameters<typeof world.database.read>[0]) => {
+      reads += 1
+      stretch = isTurnOver ? 1 : stretch + 1
+      longest = Math.max(longest, stretch)
+      isTurnOver = false
+      setImmediate(() => (isTurnOver = true))
+      return world.database.read(work)
+    }) as typeof world.database.read
+    const device = createDevice({ ...world.database, read }, ALICE)
+    await device.pull()
+    const rows = many(4_500, (n) => ({ id: `itm${n}` }))
+    await world.put(ALICE, 'items', ...rows)
+    const revision = await world.database.read((tx) => tx.revision())
+    const as = {
+      base: revision,
+      isAsSent: true,
+      isRejected: false,
+      revision,
+      names: new Set(['id']),
+    }
+    const named: Named = new Map([['items', new Map(rows.map(({ id }) => [id, as]))]])
+    reads = longest = 0
+    expect(operationsOf(await device.pull({ named }))).toEqual([])
+    expect(reads).toBeGreaterThan(4)
+    expect(longest).toBeLessThanOrEqual(2)
+  })
 })
 
 describe('the tables of a client (protocol.md §10.1)', () => {
