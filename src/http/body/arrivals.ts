@@ -1,5 +1,6 @@
 import type { Scratch, ScratchWriter } from '../../domain/store/scratch'
 import { SatchelError } from '../../domain/value/error'
+import { nextTurn } from '../../domain/value/turn'
 import { freeChunk, gather } from './buffer'
 import { type ChunkSource, tooSlow, type UploadTimeout, withTimeout } from './chunks'
 
@@ -200,7 +201,10 @@ async function* all({ read }: ChunkSource): AsyncGenerator<Uint8Array> {
 async function readAll(scratch: Scratch, name: string): Promise<Uint8Array> {
   using file = await scratch.open(name)
   const bytes = Buffer.allocUnsafeSlow(file.size)
-  for (let at = 0; at < file.size; at += PIECE) bytes.set(file.read(at, PIECE), at)
+  for (let at = 0; at < file.size; at += PIECE) {
+    bytes.set(file.read(at, PIECE), at)
+    await nextTurn()
+  }
   return bytes
 }
 
