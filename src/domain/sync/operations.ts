@@ -282,7 +282,7 @@ let lastNames: readonly string[] = []
 let lastSet: ReadonlySet<string> = new Set()
 
 /** The objects of a request mostly have the same properties: they share one set. */
-function namesOfValues(values: WireObject): ReadonlySet<string> {
+export function namesOfValues(values: WireObject): ReadonlySet<string> {
   const names = Object.keys(values)
   const isSame =
     names.length === lastNames.length && names.every((name, at) => name === lastNames[at])

@@ -14,6 +14,7 @@ import { createOverlay } from './overlay'
 import type { ClientTransaction } from './request'
 import {
   type Progress,
+  addRevisions,
   beginPart,
   endPart,
   noteAll,
@@ -60,7 +61,7 @@ export async function pushTransactions(database: Database, given: Push): Promise
   for (const unit of unitsOf(push.transactions)) {
     const [first] = unit
     if (first?.isUpload === true) {
-      await uploadRows(database, push, first, progress)
+      await uploadRows(database, push, first, progress, own)
     } else {
       const part = await runUnit(database, push, unit, progress)
       if (unit.every((transaction) => isPlain(push, transaction))) addRevisions(own, part)
@@ -75,12 +76,6 @@ function isPlain({ rulesByTable }: Push, { operations }: ClientTransaction): boo
   return operations.every(
     ({ table, action }) => !rulesByTable.has(table) && !('query' in action && action.query),
   )
-}
-
-function addRevisions(own: Set<number>, { written }: Progress): void {
-  for (const rows of written.own.values()) {
-    for (const revision of rows.values()) own.add(revision)
-  }
 }
 
 /** False when rows may be gone or others than the client assumes, though it applied what it sent. */

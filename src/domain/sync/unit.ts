@@ -65,17 +65,27 @@ export function endPart(progress: Progress, { names, rejections, written, clock 
   progress.isPruned = true
 }
 
+/** Adds the revisions in which a part has written rows. */
+export function addRevisions(own: Set<number>, { written }: Progress): void {
+  for (const rows of written.own.values()) {
+    for (const revision of rows.values()) own.add(revision)
+  }
+}
+
+/** An operation and its table. */
+export type TableOperation = Pick<PlacedOperation, 'operation' | 'table'>
+
 /**
- * The operations of a transaction with their tables and keys. Throws the refusal of the transaction:
- * of a value that could not be read, of another user's operation, an unknown table or a broken key.
+ * The operations of a transaction with their tables. Throws the refusal of the transaction: of a value
+ * that could not be read, of another user's operation or an unknown table.
  */
-export async function placeOperations(
+export async function findTables(
   tx: ReadTx,
   { actor }: Push,
   { operations, refusal }: ClientTransaction,
-): Promise<readonly PlacedOperation[]> {
+): Promise<readonly TableOperation[]> {
   if (refusal !== undefined) throw refusal
-  const placed: PlacedOperation[] = []
+  const found: TableOperation[] = []
   for (const operation of operations) {
     const { userId } = operation
     if (userId !== undefined && userId !== actor.subject) {
@@ -83,9 +93,22 @@ export async function placeOperations(
         reason: 'userId',
       })
     }
-    const table = await requireSynced(tx, operation.table)
+    found.push({ operation, table: await requireSynced(tx, operation.table) })
+  }
+  return found
+}
+
+/** The same with their keys. Throws the refusal of a broken key too. */
+export async function placeOperations(
+  tx: WriteTx,
+  push: Push,
+  transaction: ClientTransaction,
+): Promise<readonly PlacedOperation[]> {
+  const placed: PlacedOperation[] = []
+  for (const { operation, table } of await findTables(tx, push, transaction)) {
     const keys = operation.keys.map((key) => storedKey(table, key))
     placed.push({ operation, table, keys })
+    await tx.breathe()
   }
   return placed
 }

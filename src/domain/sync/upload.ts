@@ -1,5 +1,5 @@
 import { accessOf } from '../access/access'
-import type { Database, ReadTx, WriteTx } from '../store/store'
+import type { Database, WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
 import type { SatchelError } from '../value/error'
 import { type WireObject, getOwn } from '../value/value'
@@ -15,6 +15,7 @@ import { isRejection } from './judge'
 import { mergeWhole } from './merge'
 import type { NamedKey } from './named'
 import { type Names, createNames } from './names'
+import { namesOfValues } from './operations'
 import { type Row, createOverlay } from './overlay'
 import type { ClientTransaction, Operation } from './request'
 import {
@@ -22,22 +23,30 @@ import {
   beginPart,
   endPart,
   noteAll,
-  placeOperations,
+  addRevisions,
+  findTables,
   reject,
+  type TableOperation,
   writeUnit,
 } from './unit'
+import { storedKey } from './wire-key'
 
 /** One row of an upload. */
 interface UploadedRow {
   readonly operation: Operation
   readonly position: number
   readonly table: Table
+  /** As it is stored; as it came when that is refused. */
   readonly key: string
+  readonly refusal: SatchelError | undefined
   readonly values: WireObject
 }
 
-/** Rows of one unit. */
-const UNIT_ROWS = 250
+/** Rows of one unit at the most, and how long it goes on, ms: other writers wait for little more. */
+const UNIT_ROWS = 1_000
+const UNIT_MS = 8
+/** Rows that are looked up and stored at once. */
+const BATCH_ROWS = 50
 /** Realms come before those who are in them, and these before the rest. */
 const FIRST: readonly string[] = ['realms', 'members', 'roles']
 /** The owner of rows that were written before any login. */
@@ -46,56 +55,55 @@ const UNAUTHORIZED = 'unauthorized'
 /**
  * Stores the rows of anonymous work, which clients send when their user has logged in (protocol.md
  * §4.4): each is judged alone, and a refused one costs no other. Rows that are there stay, except
- * private ones that are older.
+ * private ones that are older. `own` gets the revisions in which nothing changed but these rows.
  */
 export async function uploadRows(
   database: Database,
   push: Push,
   transaction: ClientTransaction,
   progress: Progress,
+  own: Set<number>,
 ): Promise<void> {
   const read = await readUpload(database, push, transaction)
-  if (read.rows === undefined) {
+  if (read.operations === undefined) {
     const isRejected = read.refusal !== undefined
     noteAll(push, transaction, progress.names, { isRejected, revision: read.revision })
     if (read.refusal !== undefined) reject(progress, transaction, read.refusal)
     return
   }
-  let refusal: SatchelError | undefined
-  for (const batch of batchesOf(read.rows)) {
-    const part = await writeUnit(database, push, false, (tx) =>
-      uploadBatch(tx, push, batch, beginPart(progress)),
+  const { actor, client, now } = push
+  const source = createSource(read.operations, actor.subject)
+  const refusals: SatchelError[] = []
+  const realms: UploadedRow[] = []
+  for (let rows = source.next(); rows.length > 0; rows = source.next()) {
+    const { done, ...part } = await writeUnit(database, push, false, (tx) =>
+      uploadSome(tx, push, rows, beginPart(progress)),
     )
     endPart(progress, part)
-    refusal ??= part.refusal
+    refusals.push(...part.refusals.slice(0, 1))
+    const stored = rows.slice(0, done)
+    if (stored.every(({ table }) => !table.builtIn)) addRevisions(own, part)
+    realms.push(...stored.filter(({ table }) => table.name === 'realms'))
+    source.take(done)
   }
-  const realms = read.rows.filter(({ table }) => table.name === 'realms')
-  const batches = batchesOf(realms)
-  for (const batch of batches.length === 0 ? [[]] : batches) {
-    const isLast = batch === batches.at(-1) || batches.length === 0
+  for (let isLast = false; !isLast;) {
+    const some = realms.splice(0, UNIT_ROWS)
+    isLast = realms.length === 0
     const part = await writeUnit(database, push, false, async (tx) => {
-      const own = beginPart(progress)
-      await addOwners(tx, push, batch, own)
-      const { actor, client, now } = push
+      const ending = beginPart(progress)
+      await addOwners(tx, push, some, ending)
       if (isLast) await tx.applied.put(actor.subject, transaction.txid, client.number, now)
-      return own
+      return ending
     })
     endPart(progress, part)
   }
+  const [refusal] = refusals
   if (refusal !== undefined) reject(progress, transaction, refusal)
-}
-
-function batchesOf(rows: readonly UploadedRow[]): UploadedRow[][] {
-  const batches: UploadedRow[][] = []
-  for (let start = 0; start < rows.length; start += UNIT_ROWS) {
-    batches.push(rows.slice(start, start + UNIT_ROWS))
-  }
-  return batches
 }
 
 interface Upload {
   /** Undefined when there is nothing to store: it was stored before, or cannot be read. */
-  readonly rows?: readonly UploadedRow[]
+  readonly operations?: readonly TableOperation[]
   readonly revision?: number
   readonly refusal?: SatchelError
 }
@@ -109,7 +117,7 @@ async function readUpload(
     const applied = await tx.applied.find(push.actor.subject, transaction.txid)
     if (applied !== undefined) return { revision: applied.revision }
     try {
-      return { rows: await rowsOf(tx, push, transaction) }
+      return { operations: await findTables(tx, push, transaction) }
     } catch (error) {
       if (!isRejection(error)) throw error
       return { refusal: error }
@@ -117,22 +125,54 @@ async function readUpload(
   })
 }
 
-async function rowsOf(
-  tx: ReadTx,
-  push: Push,
-  transaction: ClientTransaction,
-): Promise<UploadedRow[]> {
-  const rows: UploadedRow[] = []
-  for (const { operation, table, keys } of await placeOperations(tx, push, transaction)) {
+/** Gives the rows of an upload in the order in which they are stored. */
+interface Source {
+  /** The next rows, as many as a unit may have; none at the end. */
+  next(): readonly UploadedRow[]
+  /** So many of them are stored. */
+  take(count: number): void
+}
+
+/** Rows are made when their unit comes: all of them at once would take memory, and time at a stretch. */
+function createSource(operations: readonly TableOperation[], subject: string): Source {
+  const rows = rowsOf(operations, subject)
+  const ahead: UploadedRow[] = []
+  return {
+    next() {
+      while (ahead.length < UNIT_ROWS) {
+        const { value } = rows.next()
+        if (value === undefined) break
+        ahead.push(value)
+      }
+      return ahead
+    },
+    take: (count) => void ahead.splice(0, count),
+  }
+}
+
+function* rowsOf(
+  operations: readonly TableOperation[],
+  subject: string,
+): Generator<UploadedRow, undefined> {
+  const of = (name: string) => operations.filter(({ table }) => table.name === name)
+  const rest = operations.filter(({ table }) => !FIRST.includes(table.name))
+  for (const { operation, table } of [...FIRST.flatMap(of), ...rest]) {
     const { action } = operation
     if (action.type !== 'upsert' && action.type !== 'insert') continue
-    for (const [position, key] of keys.entries()) {
-      const values = owned(action.values[position] ?? {}, push.actor.subject)
-      rows.push({ operation, position, table, key, values })
+    for (const [position, wireKey] of operation.keys.entries()) {
+      const values = owned(action.values[position] ?? {}, subject)
+      yield { operation, position, table, values, ...keyOf(table, wireKey) }
     }
   }
-  const of = (name: string) => rows.filter(({ table }) => table.name === name)
-  return [...FIRST.flatMap(of), ...rows.filter(({ table }) => !FIRST.includes(table.name))]
+}
+
+function keyOf(table: Table, key: string): Pick<UploadedRow, 'key' | 'refusal'> {
+  try {
+    return { key: storedKey(table, key), refusal: undefined }
+  } catch (error) {
+    if (!isRejection(error)) throw error
+    return { key, refusal: error }
+  }
 }
 
 function owned(values: WireObject, subject: string): WireObject {
@@ -140,29 +180,55 @@ function owned(values: WireObject, subject: string): WireObject {
   return { ...values, owner: subject }
 }
 
+/** Stores rows until the unit has taken long enough: `done` of them, at least one batch. */
+async function uploadSome(
+  tx: WriteTx,
+  push: Push,
+  rows: readonly UploadedRow[],
+  part: Progress,
+): Promise<Progress & { readonly refusals: readonly SatchelError[]; readonly done: number }> {
+  const refusals: SatchelError[] = []
+  const refuse = (row: UploadedRow, refusal: SatchelError) => {
+    refusals.push(refusal)
+    note(push, row, part.names, { isRejected: true })
+  }
+  const end = performance.now() + UNIT_MS
+  let done = 0
+  while (done < rows.length && (done === 0 || performance.now() < end)) {
+    const batch = rows.slice(done, done + BATCH_ROWS)
+    await uploadBatch(tx, push, batch, part, refuse)
+    done += batch.length
+  }
+  if (refusals.length > 0) await tx.syncClients.noteRejection(push.client.number)
+  return { ...part, refusals, done }
+}
+
 async function uploadBatch(
   tx: WriteTx,
   push: Push,
   batch: readonly UploadedRow[],
   part: Progress,
-): Promise<Progress & { readonly refusal: SatchelError | undefined }> {
-  let first: SatchelError | undefined
-  const refuse = (row: UploadedRow, refusal: SatchelError) => {
-    first ??= refusal
-    note(push, row, part.names, { isRejected: true })
+  refuse: (row: UploadedRow, refusal: SatchelError) => void,
+): Promise<void> {
+  const plain = new Map<Table, UploadedRow[]>()
+  for (const row of batch) {
+    const { table } = row
+    if (row.refusal !== undefined) {
+      refuse(row, row.refusal)
+    } else if (table.builtIn) {
+      const refusal = await uploadRuled(tx, push, row, part)
+      if (refusal !== undefined) refuse(row, refusal)
+      await tx.breathe()
+    } else {
+      const rows = plain.get(table)
+      if (rows === undefined) plain.set(table, [row])
+      else rows.push(row)
+    }
   }
-  for (const row of batch.filter(({ table }) => table.builtIn)) {
-    const refusal = await uploadRuled(tx, push, row, part)
-    if (refusal !== undefined) refuse(row, refusal)
-    await tx.breathe()
-  }
-  const plain = batch.filter(({ table }) => !table.builtIn)
-  for (const [table, rows] of Map.groupBy(plain, ({ table: its }) => its)) {
+  for (const [table, rows] of plain) {
     const run = await begin(tx, push, part, part.names, part.written)
-    await run.overlay.load(
-      table,
-      rows.map(({ key }) => key),
-    )
+    const keys = rows.map(({ key }) => key)
+    await run.overlay.load(table, keys)
     const uploaded = new Map<Row, UploadedRow>()
     for (const row of rows) {
       const found = merge(run, row, part.names)
@@ -172,8 +238,6 @@ async function uploadBatch(
       refuse(uploaded.get(found)!, refusal),
     )
   }
-  if (first !== undefined) await tx.syncClients.noteRejection(push.client.number)
-  return { ...part, refusal: first }
 }
 
 /** Stores a row of a built-in table; resolves to the refusal when it may not be stored. */
@@ -230,7 +294,7 @@ function note(
     isAsSent: false,
     isRejected: false,
     revision: undefined,
-    names: new Set(Object.keys(values)),
+    names: namesOfValues(values),
     ...more,
   })
 }

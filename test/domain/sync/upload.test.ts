@@ -100,6 +100,21 @@ describe('an upload of anonymous work', () => {
     ])
   })
 
+  test('refuses a row alone whose key cannot be stored', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const alice = await upload(world)
+    const pushed = await alice.send([[upsert(card('a'), card('\u0000'), card('b'))]], {
+      isUpload: true,
+    })
+    expect(pushed.rejections).toMatchObject([{ name: 'UNPROCESSABLE' }])
+    expect(isRejected(pushed, '\u0000')).toBe(true)
+    expect([await read(database, 'cards', 'a'), await read(database, 'cards', 'b')]).toMatchObject([
+      { id: 'a' },
+      { id: 'b' },
+    ])
+  })
+
   test('is stored once, and answered again', async () => {
     await using world = await setupPush()
     const { database } = world
@@ -123,5 +138,39 @@ describe('an upload of anonymous work', () => {
     expect(pushed.rejections).toHaveLength(1)
     expect((await revisionOf(database)) - before).toBeGreaterThanOrEqual(3)
     expect(await read(database, 'cards', 'k1199')).toMatchObject({ n: 1_199 })
+  })
+
+  test('names the revisions that only it has changed, for its answer', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const alice = await upload(world)
+    const before = await revisionOf(database)
+    const rows = Array.from({ length: 1_200 }, (_, n) => card(`k${n}`, { n }))
+    const { own } = await alice.send([[upsert(...rows)]], { isUpload: true })
+    const revisions = Array.from({ length: (await revisionOf(database)) - before }, (_, n) => n + 1)
+    expect([...own].toSorted((one, other) => one - other)).toEqual(revisions.map((n) => before + n))
+    const realm = { realmId: 'rlm-own', name: 'List' }
+    const other = inTable('realms', { type: 'upsert', keys: ['rlm-own'], values: [realm] })
+    expect((await alice.send([[other, upsert(card('x'))]], { isUpload: true })).own.size).toBe(0)
+  })
+
+  test('lets other writers in between its units', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const alice = await upload(world)
+    const rows = Array.from({ length: 3_000 }, (_, n) => card(`k${n}`, { n }))
+    let isOver = false
+    const uploading = alice.send([[upsert(...rows)]], { isUpload: true }).finally(() => {
+      isOver = true
+    })
+    let writes = 0
+    let first = 0
+    while (!isOver) {
+      await put(database, 'lists', [{ id: `list${(writes += 1)}`, realmId: 'rlm-public' }])
+      const stored = await read(database, 'cards', 'k2999')
+      if (stored === undefined) first = writes
+    }
+    await uploading
+    expect(first).toBeGreaterThanOrEqual(2)
   })
 })
