@@ -1,6 +1,4 @@
-import { and, eq, gt, isNull, type SQL } from 'drizzle-orm'
 import { fact, note } from './memo'
-import { memberships } from './schema'
 import type { TxContext, WriteContext } from './context'
 import type { PermissionSet } from '../domain/value/permission'
 import type {
@@ -11,22 +9,19 @@ import type {
 } from '../domain/store/memberships'
 
 export function membershipReader(context: TxContext): MembershipReader {
-  const select = () => context.connection.orm.select().from(memberships)
+  const list = (rest: string, ...values: readonly (string | number)[]) =>
+    context.connection
+      .prepare<MembershipRow>(`${SELECT} ${rest}`)
+      .all(...values)
+      .map(membershipIn)
   return {
     ofUser(userId, limit = -1) {
       note(context, 'subject', userId)
-      return select()
-        .where(eq(memberships.userId, userId))
-        .orderBy(memberships.realm, memberships.source)
-        .limit(limit)
-        .all()
+      return list('WHERE user_id = ? ORDER BY realm, source LIMIT ?', userId, limit)
     },
     ofUserIn(userId, realm) {
       note(context, 'subject', userId)
-      return select()
-        .where(and(eq(memberships.userId, userId), eq(memberships.realm, realm)))
-        .orderBy(memberships.source)
-        .all()
+      return list('WHERE user_id = ? AND realm = ? ORDER BY source', userId, realm)
     },
     acceptedOf(userId) {
       note(context, 'subject', userId)
@@ -34,24 +29,15 @@ export function membershipReader(context: TxContext): MembershipReader {
     },
     openOf(userId) {
       note(context, 'subject', userId)
-      return select()
-        .where(and(eq(memberships.userId, userId), eq(memberships.accepted, false)))
-        .orderBy(memberships.realm)
-        .all()
+      return list('WHERE user_id = ? AND accepted = 0 ORDER BY realm', userId)
     },
     ofEmail(email) {
       note(context, 'subject', email)
-      return select()
-        .where(and(eq(memberships.email, email), isNull(memberships.userId)))
-        .all()
+      return list('WHERE email = ? AND user_id IS NULL', email)
     },
     ofRealm(realm, limit = -1) {
       note(context, 'members', realm)
-      return select()
-        .where(eq(memberships.realm, realm))
-        .orderBy(memberships.source)
-        .limit(limit)
-        .all()
+      return list('WHERE realm = ? ORDER BY source LIMIT ?', realm, limit)
     },
     nextRights(realm, accepted, after) {
       note(context, 'members', realm)
@@ -71,17 +57,12 @@ export function membershipReader(context: TxContext): MembershipReader {
     },
     membersOf(realm, after, limit) {
       note(context, 'members', realm)
-      return select()
-        .where(
-          and(
-            eq(memberships.realm, realm),
-            gt(memberships.source, after),
-            eq(memberships.accepted, true),
-          ),
-        )
-        .orderBy(memberships.source)
-        .limit(limit)
-        .all()
+      return list(
+        'WHERE realm = ? AND source > ? AND accepted = 1 ORDER BY source LIMIT ?',
+        realm,
+        after,
+        limit,
+      )
     },
   }
 }
@@ -91,7 +72,8 @@ export function membershipOfSource(
   { connection }: TxContext,
   source: string,
 ): Membership | undefined {
-  return connection.orm.select().from(memberships).where(eq(memberships.source, source)).get()
+  const row = connection.prepare<MembershipRow>(SELECT_ROW).get(source)
+  return row === null ? undefined : membershipIn(row)
 }
 
 /** A user may be in thousands of realms, with few different rights: each text is parsed once. */
@@ -117,8 +99,14 @@ function acceptedOf({ connection }: TxContext, userId: string): Rights[] {
 }
 
 export function membershipWriter(context: WriteContext): MembershipWriter {
-  const remove = (which: SQL) =>
-    touch(context, context.connection.orm.delete(memberships).where(which).returning().all())
+  const remove = (which: string, value: string | number) =>
+    touch(
+      context,
+      context.connection
+        .prepare<MembershipRow>(`DELETE FROM memberships WHERE ${which} = ? RETURNING ${COLUMNS}`)
+        .all(value)
+        .map(subjectIn),
+    )
   return {
     ...membershipReader(context),
     put(membership) {
@@ -129,12 +117,12 @@ export function membershipWriter(context: WriteContext): MembershipWriter {
       touch(context, before === null ? [membership] : [subjectIn(before), membership])
       prepare(PUT_ROW).run(...ROW.map((name) => row[name]))
     },
-    removeOfRealm: (realm) => remove(eq(memberships.realm, realm)),
-    remove: (source) => remove(eq(memberships.source, source)),
+    removeOfRealm: (realm) => remove('realm', realm),
+    remove: (source) => remove('source', source),
   }
 }
 
-/** A row as SQLite has it. Rows are written by the thousand, without building their statement anew. */
+/** A row as SQLite has it. No statement is built anew: they run in every request and for thousands of rows. */
 interface MembershipRow {
   readonly source: string
   readonly realm: number
@@ -157,8 +145,10 @@ const ROW = [
   'roles',
 ] as const
 
-const SELECT_ROW = `SELECT ${ROW.join(', ')} FROM memberships WHERE source = ?`
-const PUT_ROW = `INSERT INTO memberships (${ROW.join(', ')}) VALUES (${ROW.map(() => '?').join(', ')}) ON CONFLICT (source) DO UPDATE SET ${ROW.map((name) => `${name} = excluded.${name}`).join(', ')}`
+const COLUMNS = ROW.join(', ')
+const SELECT = `SELECT ${COLUMNS} FROM memberships`
+const SELECT_ROW = `${SELECT} WHERE source = ?`
+const PUT_ROW = `INSERT INTO memberships (${COLUMNS}) VALUES (${ROW.map(() => '?').join(', ')}) ON CONFLICT (source) DO UPDATE SET ${ROW.map((name) => `${name} = excluded.${name}`).join(', ')}`
 
 function rowOf({ source, realm, userId, email, ...rest }: Membership): MembershipRow {
   return {
@@ -170,6 +160,19 @@ function rowOf({ source, realm, userId, email, ...rest }: Membership): Membershi
     rejected: rest.rejected ? 1 : 0,
     permissions: JSON.stringify(rest.permissions),
     roles: JSON.stringify(rest.roles),
+  }
+}
+
+function membershipIn({ user_id: userId, ...row }: MembershipRow): Membership {
+  return {
+    source: row.source,
+    realm: row.realm,
+    userId,
+    email: row.email,
+    accepted: row.accepted !== 0,
+    rejected: row.rejected !== 0,
+    permissions: JSON.parse(row.permissions) as PermissionSet,
+    roles: JSON.parse(row.roles) as string[],
   }
 }
 

@@ -1,5 +1,4 @@
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import type { PermissionSet } from '../domain/value/permission'
 import type { Scope } from '../domain/value/scope'
 import type { Job, Provider, SigningKey, Setting } from '../domain/store/records'
 import type { Code } from '../domain/store/credentials'
@@ -27,17 +26,6 @@ export const indexes = sqliteTable('indexes', {
   multi: integer({ mode: 'boolean' }).notNull(),
   state: text().$type<IndexState | 'dropped'>().notNull(),
   sum: integer().notNull().default(0),
-})
-
-export const memberships = sqliteTable('memberships', {
-  source: text().primaryKey(),
-  realm: integer().notNull(),
-  userId: text('user_id'),
-  email: text(),
-  accepted: integer({ mode: 'boolean' }).notNull(),
-  rejected: integer({ mode: 'boolean' }).notNull(),
-  permissions: text({ mode: 'json' }).$type<PermissionSet>().notNull(),
-  roles: text({ mode: 'json' }).$type<readonly string[]>().notNull(),
 })
 
 export const clients = sqliteTable('clients', {

@@ -121,7 +121,7 @@ const PLANS: readonly [RegExp, RegExp][] = [
     /^SEARCH memberships USING COVERING INDEX memberships_rights_of_user \(user_id=\? AND accepted=\?\)$/,
   ],
   [
-    /"user_id" = \? and "memberships"."accepted" = \?/,
+    /FROM memberships WHERE user_id = \? AND accepted = 0/,
     /^SEARCH memberships USING INDEX memberships_rights_of_user \(user_id=\? AND accepted=\?\)$/,
   ],
   [
@@ -154,14 +154,14 @@ const PLANS: readonly [RegExp, RegExp][] = [
     /\(permissions, roles\) > \(\?3, \?4\)/,
     /^SEARCH memberships USING COVERING INDEX memberships_by_rights \(accepted=\? AND realm=\? AND \(permissions,roles\)>\(\?,\?\)\)$/,
   ],
-  [/where "memberships"."user_id" = \? order/, /USING INDEX memberships_of_user \(user_id=\?\)/],
-  [/"memberships"."email" = \?/, /USING INDEX memberships_of_email \(email=\?\)/],
+  [/FROM memberships WHERE user_id = \? ORDER/, /USING INDEX memberships_of_user \(user_id=\?\)/],
+  [/FROM memberships WHERE email = \?/, /USING INDEX memberships_of_email \(email=\?\)/],
   [
-    /"memberships"."user_id" = \? and "memberships"."realm" = \?/,
+    /FROM memberships WHERE user_id = \? AND realm = \?/,
     /^SEARCH memberships USING INDEX memberships_of_user \(user_id=\? AND realm=\?\)$/,
   ],
   [
-    /"memberships"."source" > \?/,
+    /FROM memberships WHERE realm = \? AND source > \?/,
     /^SEARCH memberships USING INDEX memberships_of_realm \(realm=\? AND source>\?\)$/,
   ],
   [/ FROM users WHERE id = \?$/, /^SEARCH users USING INDEX sqlite_autoindex_users_1 \(id=\?\)$/],
@@ -178,8 +178,8 @@ const PLANS: readonly [RegExp, RegExp][] = [
     /^delete from "refresh_tokens" .*"user_number"/,
     /USING (COVERING )?INDEX refresh_tokens_of_user \(user_number=\?\)/,
   ],
-  [/where "memberships"."realm" = \? order/, /USING INDEX memberships_of_realm \(realm=\?\)/],
-  [/^delete .*"memberships"."realm" = \?/, /USING INDEX memberships_of_realm \(realm=\?\)/],
+  [/FROM memberships WHERE realm = \? ORDER/, /USING INDEX memberships_of_realm \(realm=\?\)/],
+  [/^DELETE FROM memberships WHERE realm = \?/, /USING INDEX memberships_of_realm \(realm=\?\)/],
   [/^delete from "refresh_tokens" .*"client_id"/, /USING INDEX refresh_tokens_of_client/],
   [/^delete from "refresh_tokens" .*"last_used"/, /USING INDEX refresh_tokens_idle/],
   [/^select "id".* from "mails"/, /^SEARCH mails USING INDEX mails_by_due \(due<\?\)$/],
