@@ -273,7 +273,7 @@ export const experiments: readonly Experiment[] = [
     title: 'simulated clients converge, see what they may see and respect cause and effect',
     unit: 'histories',
     rounds: 100_000,
-    run: (rounds, seed) => runTests(['test/sync/model/model.test.ts'], rounds, seed),
+    run: (rounds, seed) => runTests(['test/sync/model/model-1'], rounds, seed),
   },
   {
     promise: 46,

@@ -144,7 +144,7 @@ export function createDevice(surroundings: Surroundings, person: Person, name: s
         revs.set(table, rev)
         operations.push(operation)
         const own = { txid, userId: person.id, ts, opNo: operations.length, rev }
-        log.push({ table, rev, transaction, mut: structuredClone({ ...rest, ...own }) })
+        log.push({ table, rev, transaction, mut: copyOf({ ...rest, ...own }) })
         noteRewritten(transaction, operation)
         execute(table, rest)
       }
@@ -160,7 +160,7 @@ export function createDevice(surroundings: Surroundings, person: Person, name: s
   }
 
   function execute(table: string, operation: Omit<LocalOperation, 'table'>): void {
-    const { type, keys, values = [], changeSpecs = [], changeSpec } = structuredClone(operation)
+    const { type, keys, values = [], changeSpecs = [], changeSpec } = copyOf(operation)
     const held = rowsOf(table)
     for (const [position, key] of keys.entries()) {
       const row = held.get(key)
@@ -407,7 +407,7 @@ const NEW_SCHEMA: Readonly<Record<string, object>> = Object.fromEntries(
 
 /** A row with the values of a changeSpec, as Dexie sets them. */
 export function changed(row: Value, spec: Value): Value {
-  const copy: Record<string, never> = structuredClone(row) as never
+  const copy = copyOf(row) as Record<string, never>
   for (const [path, value] of Object.entries(revived(spec))) {
     const modification = modificationIn(value)
     if (modification === undefined) setByKeyPath(copy, path, value)
@@ -449,13 +449,28 @@ function modified(modification: Modification, value: unknown): unknown {
   return isMatch ? after + value.slice(before.length) : value
 }
 
+/** A deep copy of plain objects and arrays; `structuredClone` takes much longer. */
+function copyOf<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map((one: unknown) => copyOf(one)) as T
+  const copy: Record<string, unknown> = {}
+  for (const name in value) copy[name] = copyOf(value[name])
+  return copy as T
+}
+
 /** A copy with undefined in place of the text for it. */
 function revived<T>(value: T): T {
   if (Array.isArray(value)) return value.map((one: unknown) => revived(one)) as T
   if (typeof value !== 'object' || value === null) return value
-  const entries = Object.entries(value).map(([name, inner]) => [
-    name,
-    JSON.stringify(inner) === '{"$t":"undefined"}' ? undefined : revived<unknown>(inner),
-  ])
-  return Object.fromEntries(entries) as T
+  const copy: Record<string, unknown> = {}
+  for (const name in value) {
+    const inner: unknown = value[name]
+    copy[name] = isUndefined(inner) ? undefined : revived(inner)
+  }
+  return copy as T
+}
+
+function isUndefined(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || !('$t' in value)) return false
+  return value.$t === 'undefined'
 }

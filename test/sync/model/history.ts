@@ -344,14 +344,15 @@ async function settle({ cast, server, devices: all, witness }: Play): Promise<st
     if (!heard.includes(true)) break
   }
   if (!server.isPrompt) for (const one of devices) one.disconnect()
-  // The first answer after a long time drops realms, and the second one brings them.
-  for (const one of devices.filter(({ isConnected }) => !isConnected)) {
-    for (let pulls = 0; pulls < 2; pulls += 1) await one.synchronize()
+  for (const one of devices) if (!one.isConnected) await one.synchronize()
+  const world = await witness.world()
+  for (const one of devices) {
+    // The first answer after a long time drops realms, and the second one brings them.
+    if (!one.isConnected && differences(world, one).length > 0) await one.synchronize()
   }
   const complaints = devices
     .filter(({ isPending }) => isPending)
     .map(({ name }) => `${name} still has operations to send`)
-  const world = await witness.world()
   for (const one of devices) complaints.push(...differences(world, one))
   const { least, most } = witness.counted()
   const count = world.rows.find((row) => row.key === cast.key('count'))?.value['n'] as number
