@@ -43,7 +43,9 @@ Commands work with and without a running server: if one serves the data folder, 
 Results go to standard output, notes and errors to standard error. Colours are used at a terminal; \`NO_COLOR=1\` turns
 them off, \`FORCE_COLOR=1\` turns them on elsewhere.
 
-With \`--json\` a command prints its result in one line. An error is one line on standard error: \`{"error":{"code":"UNKNOWN_CLIENT","message":"…"}}\`.
+With \`--json\` a command prints one JSON object in one line. Lists are in its property \`data\`. Times are RFC 3339 in UTC
+with milliseconds, such as \`"2030-01-31T12:00:00.000Z"\`; names of durations end in their unit. An error is one line on
+standard error: \`{"error":{"code":"UNKNOWN_CLIENT","message":"…"}}\`.
 
 | exit code | meaning |
 |---|---|

@@ -5,7 +5,7 @@ import type { BlobDetails, BlobPage } from '../domain/blob/list'
 import type { Verification } from '../domain/blob/verification'
 import { SatchelError } from '../domain/value/error'
 import { type Cli, example, inSession, number, withDatabase } from './command'
-import { counted, oneLine, print, showProgress, limitSize, size, table } from './output'
+import { counted, minute, oneLine, print, showProgress, limitSize, size, table } from './output'
 
 /** `satchel blob list|show|quota|gc|verify` (design.md §3, §5.9, protocol.md §8). */
 export function addBlobCommands(program: Command, cli: Cli): void {
@@ -22,7 +22,9 @@ export function addBlobCommands(program: Command, cli: Cli): void {
       const page = await inSession(cli, options, (session) =>
         session.run('blob.list', { database, after, limit, onlyUnreferenced }),
       )
-      await print(cli, options, page, tableOfBlobs(page))
+      const { blobs: data, next } = page
+      const list = { data, hasMore: next !== null, ...(next === null ? {} : { pagingKey: next }) }
+      await print(cli, options, list, tableOfBlobs(page))
     })
 
   withDatabase(blob.command('show'))
@@ -189,9 +191,4 @@ const NAMED = 3
 function namesOf(ids: readonly string[]): string {
   const more = ids.length > NAMED ? `, … (${ids.length})` : ''
   return `${ids.slice(0, NAMED).join(', ')}${more}`
-}
-
-/** `2030-01-31 12:00`, in UTC like all times. */
-function minute(time: string): string {
-  return `${time.slice(0, 10)} ${time.slice(11, 16)}`
 }

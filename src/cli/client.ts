@@ -1,7 +1,7 @@
 import { type Command, Option } from '@commander-js/extra-typings'
 import { SCOPES } from '../domain/value/scope'
 import { type Cli, example, inSession, list, number, withDatabase } from './command'
-import { credentials, print, table } from './output'
+import { credentials, isoTime, print, table } from './output'
 
 /** `satchel client create|list|revoke|rotate` (protocol.md §9.2, §9.3). */
 export function addClientCommands(program: Command, cli: Cli): void {
@@ -31,11 +31,14 @@ export function addClientCommands(program: Command, cli: Cli): void {
     .description('list the clients, oldest first')
     .addHelpText('after', example('satchel client list'))
     .action(async (options) => {
-      const clients = await inSession(cli, options, (session) =>
+      const found = await inSession(cli, options, (session) =>
         session.run('client.list', { database: options.db }),
       )
-      const rows = clients.map(({ id, name, email, created, expires, scopes, isPending }) => [
-        id,
+      const data = found.map(({ id: clientId, created, expires, ...rest }) => {
+        return { clientId, ...rest, created: isoTime(created), expires: isoTime(expires) }
+      })
+      const rows = data.map(({ clientId, name, email, created, expires, scopes, isPending }) => [
+        clientId,
         name ?? '',
         isPending ? `${email} (not connected)` : (email ?? ''),
         day(created),
@@ -45,7 +48,7 @@ export function addClientCommands(program: Command, cli: Cli): void {
       await print(
         cli,
         options,
-        clients,
+        { data },
         table(['id', 'name', 'e-mail', 'created', 'ends', 'scopes'], rows),
       )
     })
@@ -55,10 +58,10 @@ export function addClientCommands(program: Command, cli: Cli): void {
     .argument('<id>', 'the id of the client')
     .addHelpText('after', example('satchel client revoke q2vR8XkFZ0m7yTn4bLw1sA'))
     .action(async (id, options) => {
-      const revoked = await inSession(cli, options, (session) =>
+      await inSession(cli, options, (session) =>
         session.run('client.revoke', { database: options.db, id }),
       )
-      await print(cli, options, revoked, `Client ${id} and its tokens are revoked`)
+      await print(cli, options, { clientId: id }, `Client ${id} and its tokens are revoked`)
     })
 
   withDatabase(client.command('rotate'))
@@ -76,14 +79,16 @@ export function addClientCommands(program: Command, cli: Cli): void {
       const rotated = await inSession(cli, options, (session) =>
         session.run('client.rotate', { database, id: id ?? null, days: days ?? null }),
       )
-      const { oldClientId, oldClientExpiresAt } = rotated
-      const end = `Client ${oldClientId} is valid until ${new Date(oldClientExpiresAt).toISOString()}`
-      await print(cli, options, rotated, `${credentials(cli, rotated)}\n${end}`)
+      const { oldClientId, oldClientExpiresAt: end, ...created } = rotated
+      const oldClientExpires = isoTime(end)
+      const value = { ...created, oldClientId, oldClientExpires }
+      const text = `Client ${oldClientId} is valid until ${oldClientExpires}`
+      await print(cli, options, value, `${credentials(cli, rotated)}\n${text}`)
     })
 }
 
-function day(time: number): string {
-  return new Date(time).toISOString().slice(0, 10)
+function day(time: string): string {
+  return time.slice(0, 10)
 }
 
 /** `satchel token`: an access token for tests. */
@@ -105,7 +110,9 @@ export function addTokenCommand(program: Command, cli: Cli): void {
       const token = await inSession(cli, options, (session) =>
         session.run('token.issue', { database, subject, scopes, expiresIn }),
       )
-      await print(cli, options, token, token.accessToken)
+      const { accessTokenExpiration, ...rest } = token
+      const value = { ...rest, accessTokenExpiration: isoTime(accessTokenExpiration) }
+      await print(cli, options, value, token.accessToken)
     })
 }
 

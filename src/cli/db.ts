@@ -31,7 +31,7 @@ export function addDatabaseCommands(program: Command, cli: Cli): void {
         name,
         url ?? (['yellow', 'not served'] as const),
       ])
-      await print(cli, options, databases, table(['name', 'address'], rows))
+      await print(cli, options, { data: databases }, table(['name', 'address'], rows))
     })
 
   withFolder(db.command('address'))
@@ -162,6 +162,7 @@ export function addOriginCommands(program: Command, cli: Cli): void {
       const origins = await inSession(cli, options, (session) =>
         session.run('origin.list', { database: options.db }),
       )
-      await print(cli, options, origins, origins.join('\n') || 'No origin is listed')
+      const data = origins.map((each) => ({ origin: each }))
+      await print(cli, options, { data }, origins.join('\n') || 'No origin is listed')
     })
 }

@@ -1,7 +1,7 @@
 import type { Command } from '@commander-js/extra-typings'
 import type { OutputOf } from '../control/operations'
 import { type Cli, example, inSession, withDatabase } from './command'
-import { print, table } from './output'
+import { isoTime, print, table } from './output'
 
 /** `satchel job list|cancel`. */
 export function addJobCommands(program: Command, cli: Cli): void {
@@ -21,7 +21,8 @@ export function addJobCommands(program: Command, cli: Cli): void {
         ['red', each.failure ?? ''] as const,
       ])
       const text = table(['id', 'kind', 'done', 'stopped because'], rows)
-      await print(cli, options, jobs, jobs.length === 0 ? 'There are no jobs' : text)
+      const data = jobs.map((each) => ({ ...each, created: isoTime(each.created) }))
+      await print(cli, options, { data }, jobs.length === 0 ? 'There are no jobs' : text)
     })
 
   withDatabase(job.command('cancel'))

@@ -7,6 +7,9 @@ import { type Cli, example, inSession, withDatabase } from './command'
 import { openInput } from './files'
 import { print, shownOnce, table } from './output'
 
+/** How mails go, and null when they cannot be sent. */
+const NO_ROUTE = { to: null, from: null, isOwn: false }
+
 /** `satchel mail show|set|reset|test`: how the mails of a database are sent. */
 export function addMailCommands(program: Command, cli: Cli): void {
   const mail = program.command('mail').description('how the mails of a database are sent')
@@ -18,7 +21,7 @@ export function addMailCommands(program: Command, cli: Cli): void {
       const route = await inSession(cli, options, (session) =>
         session.run('mail.show', { database: options.db }),
       )
-      await print(cli, options, route, describe(route))
+      await print(cli, options, route ?? NO_ROUTE, describe(route))
     })
 
   withDatabase(mail.command('set'))
@@ -47,7 +50,7 @@ export function addMailCommands(program: Command, cli: Cli): void {
       const lines = secret.map(
         (text) => `The hook secret is ${shownOnce(cli, text, 'satchel mail set')}`,
       )
-      await print(cli, options, route, [describe(route), ...lines].join('\n'))
+      await print(cli, options, route ?? NO_ROUTE, [describe(route), ...lines].join('\n'))
     })
 
   withDatabase(mail.command('reset'))
@@ -57,7 +60,7 @@ export function addMailCommands(program: Command, cli: Cli): void {
       const route = await inSession(cli, options, (session) =>
         session.run('mail.reset', { database: options.db }),
       )
-      await print(cli, options, route, describe(route))
+      await print(cli, options, route ?? NO_ROUTE, describe(route))
     })
 
   withDatabase(mail.command('test'))
@@ -129,7 +132,8 @@ export function addTemplateCommands(program: Command, cli: Cli): void {
         session.run('template.list', { database: options.db }),
       )
       const rows = templates.map(({ id, isOwn }) => [id, isOwn ? 'this database' : 'built in'])
-      await print(cli, options, templates, table(['name', 'source'], rows))
+      const data = templates.map(({ id: name, ...rest }) => ({ name, ...rest }))
+      await print(cli, options, { data }, table(['name', 'source'], rows))
     })
 
   withDatabase(template.command('show'))
@@ -140,7 +144,8 @@ export function addTemplateCommands(program: Command, cli: Cli): void {
       const shown = await inSession(cli, options, (session) =>
         session.run('template.show', { database: options.db, name }),
       )
-      if (options.json) await print(cli, options, shown, '')
+      const { content, isOwn } = shown
+      if (options.json) await print(cli, options, { name, content, isOwn }, '')
       else await cli.terminal.write(shown.content)
     })
 

@@ -4,11 +4,15 @@ import type { Terminal } from './terminal'
 import { escapeUnits } from '../domain/value/escape'
 import { type Style, styled, withColors } from './color'
 
-/** Prints one line of JSON, or `text` with its styles and with its control characters escaped. */
+/**
+ * Prints one JSON object in a line, or `text` with its styles and with its control characters escaped.
+ * Every command has the same form of JSON: lists are `{data}`, times are `isoTime`, and names of
+ * durations end in their unit.
+ */
 export function print(
   { terminal }: { readonly terminal: Terminal },
   options: { readonly json?: true | undefined },
-  value: unknown,
+  value: object,
   text: string,
 ): Promise<void> {
   const output = options.json
@@ -20,6 +24,18 @@ export function print(
 /** Writes to standard error, with the styles of `text`. */
 export function writeError(terminal: Terminal, text: string): void {
   terminal.writeError(withColors(text, terminal.hasErrorColors))
+}
+
+/** A time in ms as RFC 3339 in UTC with milliseconds; null stays null. */
+export function isoTime<Time extends number | null>(
+  time: Time,
+): Time extends number ? string : string | null {
+  return (time === null ? null : new Date(time).toISOString()) as never
+}
+
+/** The minute of an `isoTime`: `2030-01-31 12:00`, in UTC. */
+export function minute(time: string): string {
+  return `${time.slice(0, 10)} ${time.slice(11, 16)}`
 }
 
 /** A text of a table, with a style if it is a state. */

@@ -3,7 +3,7 @@ import { UsageError } from '../config/config'
 import type { OutputOf } from '../control/operations'
 import { NEW_USERS, type Policy } from '../domain/user/policy'
 import { type Cli, example, inSession, number, withDatabase } from './command'
-import { print, shownOnce } from './output'
+import { isoTime, print, shownOnce } from './output'
 
 /**
  * `satchel policy show|set|test|rotate-secret`: the policy for newcomers to a database
@@ -67,7 +67,8 @@ export function addPolicyCommands(program: Command, cli: Cli): void {
       const answer = await inSession(cli, options, (session) =>
         session.run('policy.test', { database: options.db, email }),
       )
-      await print(cli, options, answer, describeAnswer(answer))
+      const { duration: durationMs, ...rest } = answer
+      await print(cli, options, { ...rest, durationMs }, describeAnswer(answer))
     })
 
   withDatabase(policy.command('rotate-secret'))
@@ -83,8 +84,9 @@ export function addPolicyCommands(program: Command, cli: Cli): void {
       const rotated = await inSession(cli, options, (session) =>
         session.run('policy.rotate-secret', { database, days }),
       )
-      const end = `The old secret signs as well until ${new Date(rotated.oldSecretUntil).toISOString()}`
-      await print(cli, options, rotated, `${describeSecret(cli, rotated.hookSecret)}\n${end}`)
+      const value = { ...rotated, oldSecretUntil: isoTime(rotated.oldSecretUntil) }
+      const end = `The old secret signs as well until ${value.oldSecretUntil}`
+      await print(cli, options, value, `${describeSecret(cli, rotated.hookSecret)}\n${end}`)
     })
 }
 

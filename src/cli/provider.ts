@@ -3,7 +3,7 @@ import { SatchelError } from '../domain/value/error'
 import type { OutputOf } from '../control/operations'
 import { type Cli, example, inSession, list, withDatabase } from './command'
 import { openInput } from './files'
-import { print, table } from './output'
+import { isoTime, print, table } from './output'
 import { PROVIDER_TYPES } from '../domain/store/records'
 
 /** `satchel provider add|list|remove|test`: the login providers of a database (spec.md §2.4). */
@@ -29,7 +29,8 @@ export function addProviderCommands(program: Command, cli: Cli): void {
         callbackUrl ?? '',
       ])
       const headings = ['name', 'type', 'shown as', 'client id', 'callback address']
-      await print(cli, options, providers, table(headings, rows))
+      const data = providers.map((each) => ({ ...each, created: isoTime(each.created) }))
+      await print(cli, options, { data }, table(headings, rows))
     })
 
   withDatabase(provider.command('remove'))
@@ -112,7 +113,8 @@ function addAddCommand(provider: Command, cli: Cli): void {
       const added = await inSession(cli, options, (session) =>
         session.run('provider.add', input, { upload }),
       )
-      await print(cli, options, added, nextSteps(options.db, added))
+      const value = { ...added, created: isoTime(added.created) }
+      await print(cli, options, value, nextSteps(options.db, added))
     })
 }
 

@@ -4,7 +4,7 @@ import { EXPLAINED } from '../domain/object/explain'
 import { IDP_FAILURES } from '../host/test-mode'
 import { parseSender } from '../mail/message'
 import { type Cli, example, type FolderOptions, inSession, number, withDatabase } from './command'
-import { print, table } from './output'
+import { isoTime, print, table } from './output'
 
 /** `satchel test …`: the addresses for tests as commands (docs/testing.md). */
 export function addTestCommands(program: Command, cli: Cli): void {
@@ -59,7 +59,17 @@ export function addTestCommands(program: Command, cli: Cli): void {
     .action((email, options) => {
       const { name = null, page = null } = options
       const input = { email, name, page, publicKey: null }
-      return run(cli, options, 'test.login', input, ({ url, accessToken }) => url ?? accessToken)
+      return run(
+        cli,
+        options,
+        'test.login',
+        input,
+        ({ url, accessToken }) => url ?? accessToken,
+        (tokens) => ({
+          ...tokens,
+          accessTokenExpiration: isoTime(tokens.accessTokenExpiration),
+        }),
+      )
     })
 
   withDatabase(test.command('clock'))
@@ -118,7 +128,11 @@ export function addTestCommands(program: Command, cli: Cli): void {
         offline: offline ?? (none ? false : null),
         loseReplies: loseReplies ?? (none ? false : null),
       }
-      return run(cli, options, 'test.fault', input, (fault) => JSON.stringify(fault))
+      const valueOf = ({ latency: latencyMs, ...fault }: OutputOf<'test.fault'>) => {
+        return { latencyMs, ...fault }
+      }
+      const textOf = (fault: OutputOf<'test.fault'>) => JSON.stringify(valueOf(fault))
+      return run(cli, options, 'test.fault', input, textOf, valueOf)
     })
 }
 
@@ -191,15 +205,19 @@ interface Options extends FolderOptions {
   readonly json?: true | undefined
 }
 
-/** Runs an operation on the database that the options name, and prints its result. */
+/**
+ * Runs an operation on the database that the options name, and prints its result: `describe` makes
+ * text of it, `valueOf` the value for JSON.
+ */
 async function run<Name extends OperationName>(
   cli: Cli,
   options: Options,
   name: Name,
   input: object,
   describe: (output: OutputOf<Name>) => string,
+  valueOf: (output: OutputOf<Name>) => object = (output) => output as object,
 ): Promise<void> {
   const given = { ...input, database: options.db } as never
   const output = await inSession(cli, options, (session) => session.run(name, given))
-  await print(cli, options, output, describe(output))
+  await print(cli, options, valueOf(output), describe(output))
 }

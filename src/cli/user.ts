@@ -11,7 +11,7 @@ import type { UserJson, UserListJson } from '../domain/user/list'
 import { MAX_USERS } from '../domain/user/query'
 import { DAY, timeOfText } from '../domain/value/time'
 import { type Cli, example, type FolderOptions, inSession, whole, withDatabase } from './command'
-import { oneLine, print, table } from './output'
+import { minute, oneLine, print, table } from './output'
 import { isRecord } from '../domain/value/value'
 
 /** `satchel user list|show|add|set|deactivate|reactivate|delete` (spec.md §2.3, §3, §4.2, §4.3). */
@@ -127,7 +127,7 @@ export function addUserCommands(program: Command, cli: Cli): void {
         (session) => session.run('user.delete', { database: options.db, id }),
         { isDestructive: true },
       )
-      await print(cli, options, deleted, `The user ${deleted.id} is deleted`)
+      await print(cli, options, { userId: deleted.id }, `The user ${deleted.id} is deleted`)
     })
 }
 
@@ -306,9 +306,4 @@ function nameOf({ data }: UserJson): string {
 
 function days(count: number): string {
   return count === 1 ? '1 day' : `${count} days`
-}
-
-/** `2030-01-31 12:00`, in UTC like all times. */
-function minute(time: string): string {
-  return `${time.slice(0, 10)} ${time.slice(11, 16)}`
 }

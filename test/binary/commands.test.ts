@@ -68,8 +68,8 @@ describe.each(['while a server runs', 'while no server runs'])('%s', (situation)
     await see(async ({ url }) => {
       expect((await fetch(`${url}/other/.well-known/jwks.json`)).status).toBe(200)
     })
-    const listed = await run<{ name: string }[]>('db', 'list')
-    expect(listed.map(({ name }) => name)).toEqual(['main', 'other'])
+    const { data } = await run<{ data: { name: string }[] }>('db', 'list')
+    expect(data.map(({ name }) => name)).toEqual(['main', 'other'])
     await run('db', 'delete', 'other', '--yes')
     await see(async ({ url }) => {
       expect((await fetch(`${url}/other/.well-known/jwks.json`)).status).toBe(404)
@@ -114,8 +114,8 @@ describe.each(['while a server runs', 'while no server runs'])('%s', (situation)
       expect((await validate(ready, token)).status).toBe(200)
     })
     await run('client', 'revoke', rotated.clientId)
-    const ids = (await run<{ id: string }[]>('client', 'list')).map(({ id }) => id)
-    expect(ids).not.toContain(rotated.clientId)
+    const { data } = await run<{ data: Credentials[] }>('client', 'list')
+    expect(data.map(({ clientId }) => clientId)).not.toContain(rotated.clientId)
     await see(async (ready) => {
       expect((await requestToken(ready, rotated)).status).toBe(401)
       expect((await validate(ready, token)).status).toBe(401)
@@ -127,7 +127,7 @@ describe.each(['while a server runs', 'while no server runs'])('%s', (situation)
     const answer = async ({ url }: Ready) =>
       (await fetch(`${url}/main/.well-known/jwks.json`, { headers: { origin } })).status
     await run('origin', 'add', origin)
-    expect(await run<unknown>('origin', 'list')).toEqual([origin])
+    expect(await run<unknown>('origin', 'list')).toEqual({ data: [{ origin }] })
     await see(async (ready) => expect(await answer(ready)).toBe(200))
     await run('origin', 'remove', origin)
     await see(async (ready) => expect(await answer(ready)).toBe(403))
@@ -161,7 +161,10 @@ test('commands at the same time wait for each other', async () => {
   await satchelJson(['db', 'create', 'main'], surroundings)
   const names = ['one', 'two', 'three', 'four']
   await Promise.all(names.map((name) => satchelJson(['db', 'create', name], surroundings)))
-  const listed = await satchelJson<{ name: string }[]>(['db', 'list'], surroundings)
+  const { data: listed } = await satchelJson<{ data: { name: string }[] }>(
+    ['db', 'list'],
+    surroundings,
+  )
   expect(listed.map(({ name }) => name)).toEqual(['four', 'main', 'one', 'three', 'two'])
 })
 

@@ -42,7 +42,10 @@ async function interrupted({ cwd }: Surroundings, isTime: () => boolean | Promis
   return { exitCode, stderr }
 }
 
-const listJobs = (surroundings: Surroundings) => satchelJson<Job[]>(['job', 'list'], surroundings)
+async function listJobs(surroundings: Surroundings): Promise<readonly Job[]> {
+  const { data } = await satchelJson<{ data: Job[] }>(['job', 'list'], surroundings)
+  return data
+}
 
 test('an import goes on in the server after Ctrl-C, which says so, until it is cancelled', async () => {
   using place = await setup()

@@ -30,20 +30,20 @@ test('a client secret that is typed is kept and not shown, and can be refused to
   using folder = temporaryFolder()
   const surroundings = { cwd: folder.path }
   await satchelJson(['db', 'create', 'main'], surroundings)
-  const list = () => satchelJson<object[]>(['provider', 'list'], surroundings)
+  const list = () => satchelJson<object>(['provider', 'list'], surroundings)
 
   for (const key of ['\u0003', '\u0004']) {
     const broken = await answer(folder.path, 'not shown: ', key)
     expect(broken.exitCode).toBe(2)
     expect(broken.screen).toEndWith('satchel: Nothing was done: the question was not answered\r\n')
   }
-  expect(await list()).toEqual([])
+  expect(await list()).toEqual({ data: [] })
 
   const given = await answer(folder.path, 'not shown: ', `${SECRET}\r`)
   expect(given.exitCode).toBe(0)
   expect(given.screen).toContain('satchel provider test google')
   expect(given.screen).not.toContain(SECRET)
-  expect(await list()).toMatchObject([{ name: 'google' }])
+  expect(await list()).toMatchObject({ data: [{ name: 'google' }] })
 })
 
 test('help has colours on a terminal, and none in a pipe, with NO_COLOR or on a dumb terminal', async () => {

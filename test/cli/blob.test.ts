@@ -43,16 +43,25 @@ async function setup(flags: Readonly<Record<string, unknown>> = {}) {
   }
 }
 
+interface BlobList {
+  readonly data: BlobPage['blobs']
+  readonly hasMore: boolean
+}
+
 describe('satchel blob list and show', () => {
   test('tell what there is, page by page', async () => {
     await using satchel = await setup()
     const { blob } = satchel
-    const page = await blob<BlobPage>('list', '--limit', '2')
-    expect(page).toMatchObject({ blobs: [{ ref: '1:kept' }, { ref: '1:loose1' }], next: 'loose1' })
-    const rest = await blob<BlobPage>('list', '--after', 'loose1')
-    expect(rest).toMatchObject({ blobs: [{ ref: '1:loose2', size: 6 }], next: null })
-    const { blobs } = await blob<BlobPage>('list', '--unreferenced')
-    expect(blobs.map(({ ref }) => ref)).toEqual(['1:loose1', '1:loose2'])
+    const page = await blob<BlobList>('list', '--limit', '2')
+    expect(page).toMatchObject({
+      data: [{ ref: '1:kept' }, { ref: '1:loose1' }],
+      hasMore: true,
+      pagingKey: 'loose1',
+    })
+    const rest = await blob<BlobList>('list', '--after', 'loose1')
+    expect(rest).toEqual({ data: [expect.objectContaining({ ref: '1:loose2' })], hasMore: false })
+    const { data } = await blob<BlobList>('list', '--unreferenced')
+    expect(data.map(({ ref }) => ref)).toEqual(['1:loose1', '1:loose2'])
     const { stdout } = await satchel.say('list', '--limit', '2')
     expect(stdout).toMatch(
       /^REF +SIZE +TYPE +UPLOADED +UNREFERENCED SINCE\n1:kept +9 bytes +image\/png/,
@@ -205,7 +214,7 @@ test('satchel blob works without a server', async () => {
   using folder = temporaryFolder()
   const data = ['--data', folder.path]
   await runJson(['db', 'create', 'main', ...data])
-  expect(await runJson<BlobPage>(['blob', 'list', ...data])).toEqual({ blobs: [], next: null })
+  expect(await runJson<BlobList>(['blob', 'list', ...data])).toEqual({ data: [], hasMore: false })
   expect(await runJson<Collected>(['blob', 'gc', ...data])).toEqual({
     blobs: 0,
     bytes: 0,

@@ -15,10 +15,10 @@ interface Credentials {
 }
 
 interface Listed {
-  readonly id: string
+  readonly clientId: string
   readonly name: string | null
   readonly scopes: readonly string[]
-  readonly expires: number | null
+  readonly expires: string | null
 }
 
 async function setup() {
@@ -33,12 +33,14 @@ test('makes, lists and deletes databases', async () => {
   const data = ['--data', folder.path]
   const created = await runJson<Created>(['db', 'create', 'todo', ...data])
   expect(created).toMatchObject({ name: 'todo', url: null })
-  expect(await runJson<unknown>(['db', 'list', ...data])).toEqual([{ name: 'todo', url: null }])
+  expect(await runJson<unknown>(['db', 'list', ...data])).toEqual({
+    data: [{ name: 'todo', url: null }],
+  })
   expect((await runSatchel(['db', 'list', ...data])).stdout).toBe(
     'NAME   ADDRESS\ntodo   not served\n',
   )
   await runJson(['db', 'delete', 'todo', '--yes', ...data])
-  expect(await runJson<unknown>(['db', 'list', ...data])).toEqual([])
+  expect(await runJson<unknown>(['db', 'list', ...data])).toEqual({ data: [] })
 })
 
 test.each([
@@ -57,7 +59,8 @@ test.each([
 test('asks before it deletes a database, and takes nothing but its name for yes', async () => {
   using satchel = await setup()
   const command = ['db', 'delete', 'main', ...satchel.data]
-  const list = () => runJson<unknown[]>(['db', 'list', ...satchel.data])
+  const list = async () =>
+    (await runJson<{ data: unknown[] }>(['db', 'list', ...satchel.data])).data
   const unasked = await runSatchel(command)
   expect(unasked.exitCode).toBe(2)
   expect(unasked.stderr).toContain('repeat with --yes')
@@ -98,10 +101,16 @@ test('makes, lists and revokes clients', async () => {
   using satchel = await setup()
   const create = ['client', 'create', '--scopes', 'GLOBAL_READ,ACCESS_DB', '--name', 'reports']
   const created = await runJson<Credentials>([...create, ...satchel.data])
-  const list = () => runJson<Listed[]>(['client', 'list', ...satchel.data])
+  const list = async () =>
+    (await runJson<{ data: Listed[] }>(['client', 'list', ...satchel.data])).data
   expect(await list()).toMatchObject([
-    { id: satchel.client.clientId, name: 'default', scopes: [...SCOPES], expires: null },
-    { id: created.clientId, name: 'reports', scopes: ['ACCESS_DB', 'GLOBAL_READ'], expires: null },
+    { clientId: satchel.client.clientId, name: 'default', scopes: [...SCOPES], expires: null },
+    {
+      clientId: created.clientId,
+      name: 'reports',
+      scopes: ['ACCESS_DB', 'GLOBAL_READ'],
+      expires: null,
+    },
   ])
   const shown = await runSatchel(['client', 'list', ...satchel.data])
   expect(shown.stdout).toMatch(
@@ -138,7 +147,9 @@ test('lists origins', async () => {
   const { data } = satchel
   const added = await runSatchel(['origin', 'add', 'https://App.Example/', ...data])
   expect(added.stdout).toBe('Pages of https://app.example may use the database main\n')
-  expect(await runJson<unknown>(['origin', 'list', ...data])).toEqual(['https://app.example'])
+  expect(await runJson<unknown>(['origin', 'list', ...data])).toEqual({
+    data: [{ origin: 'https://app.example' }],
+  })
   const http = ['origin', 'add', 'http://app.example', ...data]
   expect(await runSatchel(http)).toMatchObject({
     exitCode: 1,
@@ -146,7 +157,9 @@ test('lists origins', async () => {
   })
   await runJson([...http, '--force'])
   await runJson(['origin', 'remove', 'https://app.example', ...data])
-  expect(await runJson<unknown>(['origin', 'list', ...data])).toEqual(['http://app.example'])
+  expect(await runJson<unknown>(['origin', 'list', ...data])).toEqual({
+    data: [{ origin: 'http://app.example' }],
+  })
   const again = await runSatchel(['origin', 'remove', 'https://app.example', ...data])
   expect(again).toMatchObject({ exitCode: 0, stdout: 'https://app.example was not listed\n' })
 })

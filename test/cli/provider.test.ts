@@ -43,7 +43,8 @@ test('adds, lists and removes providers, and shows no secret', async () => {
     ].join('\n'),
   )
   const list = ['provider', 'list', ...satchel.data]
-  expect(await runJson<unknown>(list)).toEqual([
+  const { data } = await runJson<{ data: unknown[] }>(list)
+  expect(data).toEqual([
     {
       name: 'google',
       type: 'google',
@@ -52,7 +53,7 @@ test('adds, lists and removes providers, and shows no secret', async () => {
       clientId: 'id-at-google',
       scopes: ['openid', 'email'],
       options: {},
-      created: expect.any(Number),
+      created: expect.stringMatching(/^2030-.*Z$/),
       hasSecret: true,
       callbackUrl: null,
     },
@@ -62,7 +63,7 @@ test('adds, lists and removes providers, and shows no secret', async () => {
   expect(shown.stdout + added.stdout).not.toContain(CLIENT_SECRET)
 
   await runJson(['provider', 'remove', 'google', ...satchel.data])
-  expect(await runJson<unknown>(list)).toEqual([])
+  expect(await runJson<unknown>(list)).toEqual({ data: [] })
   const gone = await runSatchel(['provider', 'remove', 'google', ...satchel.data])
   expect(gone).toMatchObject({ exitCode: 1, stderr: 'satchel: No login provider "google"\n' })
 })
@@ -91,8 +92,8 @@ test('a second add of the same name changes the provider', async () => {
   const secret = { input: 'a' }
   await runJson(satchel.add('google', '--client-id', 'one', '--name', 'work'), secret)
   await runJson(satchel.add('google', '--client-id', 'two', '--name', 'work'), secret)
-  const list = await runJson<unknown[]>(['provider', 'list', ...satchel.data])
-  expect(list).toMatchObject([{ name: 'work', clientId: 'two' }])
+  const { data } = await runJson<{ data: unknown[] }>(['provider', 'list', ...satchel.data])
+  expect(data).toMatchObject([{ name: 'work', clientId: 'two' }])
 })
 
 test.each([
@@ -124,8 +125,8 @@ test('takes what each type needs', async () => {
   const acme = ['--client-id', 'x', '--public', '--issuer', 'https://login.acme.example']
   await runJson(satchel.add('apple', ...apple), { input: APPLE_KEY })
   await runJson(satchel.add('custom-oauth2', '--name', 'acme', ...acme, '--trust-email'))
-  const list = await runJson<unknown[]>(['provider', 'list', ...satchel.data])
-  expect(list).toMatchObject([
+  const { data } = await runJson<{ data: unknown[] }>(['provider', 'list', ...satchel.data])
+  expect(data).toMatchObject([
     { name: 'apple', options: { teamId: 't', keyId: 'k' }, hasSecret: true },
     {
       name: 'acme',

@@ -66,7 +66,7 @@ describe('satchel user', () => {
     expect((await user('deactivate', 'alice@example.com')).deactivated).not.toBeNull()
     expect((await user('reactivate', 'alice@example.com')).deactivated).toBeNull()
     const deleted = await runJson(['user', 'delete', 'ALICE@example.com', '--yes', ...satchel.data])
-    expect(deleted).toEqual({ id: 'alice@example.com' })
+    expect(deleted).toEqual({ userId: 'alice@example.com' })
     expectRefused(await satchel.say('user', 'show', 'alice@example.com'), 'no user with this id')
   })
 

@@ -177,8 +177,8 @@ test('every address for tests is a command', async () => {
   expect(Buffer.from(answer, 'base64url').toString()).toContain('access_denied')
   const back = await satchel('test', 'idp-login', EVE, '--redirect-uri', page)
   expect(back).toStartWith(`${page}?dxc-auth=`)
-  expect(await satchel('test', 'fault', '--latency', '1ms')).toContain('"latency":1')
-  expect(await satchel('test', 'fault', '--none')).toContain('"latency":0')
+  expect(await satchel('test', 'fault', '--latency', '1ms')).toContain('"latencyMs":1')
+  expect(await satchel('test', 'fault', '--none')).toContain('"latencyMs":0')
   const question = ['--do', 'update', '--table', 'todos', '--key', 'tds1']
   const explained = await satchel('explain', '--as', BOB, ...question)
   expect(explained).toStartWith('Allowed: the role "doer" in the row mmbBob')
