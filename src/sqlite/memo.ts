@@ -71,6 +71,7 @@ export type FactKind =
   | 'origins'
   | 'providers'
   | 'settings'
+  | 'sync client'
 
 /** Notes that a transaction has read a fact, for the values that are being loaded in it. */
 export function note(

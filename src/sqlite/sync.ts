@@ -14,6 +14,7 @@ import type {
   SyncClientWriter,
 } from '../domain/store/sync'
 import type { TxContext, WriteContext } from './context'
+import { fact, note } from './memo'
 
 export function runReader({ committed, unit }: TxContext): RunReader {
   return {
@@ -65,13 +66,17 @@ export function syncClientReader(context: TxContext): SyncClientReader {
   return { find: (subject, identity) => findClient(context, subject, identity) }
 }
 
-function findClient(
-  { connection }: TxContext,
-  subject: string,
-  identity: string,
-): SyncClient | undefined {
-  const row = connection.prepare<ClientRow>(SELECT_CLIENT).get(subject, identity)
-  return row === null ? undefined : toClient(row)
+function findClient(context: TxContext, subject: string, identity: string): SyncClient | undefined {
+  const row = context.connection.prepare<ClientRow>(SELECT_CLIENT).get(subject, identity)
+  note(context, 'sync client')
+  if (row === null) return undefined
+  note(context, 'sync client', row.number)
+  return toClient(row)
+}
+
+/** Without a number: clients were added or removed. */
+function touchClient({ unit }: WriteContext, client?: number): void {
+  unit.touchRemembered([fact('sync client', client)])
 }
 
 function toClient(row: ClientRow): SyncClient {
@@ -90,6 +95,7 @@ export function syncClientWriter(context: WriteContext): SyncClientWriter {
         )
         .get(identity, subject, now)
       if (row === null) throw new Error('the client was not stored')
+      touchClient(context)
       return toClient(row)
     },
     put({ number, tables, floor, rejected, seen }) {
@@ -98,21 +104,25 @@ export function syncClientWriter(context: WriteContext): SyncClientWriter {
           'UPDATE sync_clients SET tables = ?, floor = ?, rejected = ?, seen = ? WHERE number = ?',
         )
         .run(JSON.stringify(tables), floor, rejected, seen, number)
+      touchClient(context, number)
     },
     raiseFloor(client, floor) {
       context.connection
         .prepare('UPDATE sync_clients SET floor = ?1 WHERE number = ?2 AND floor < ?1')
         .run(floor, client)
+      touchClient(context, client)
     },
     noteRejection(client) {
       const { connection, unit } = context
       connection
         .prepare('UPDATE sync_clients SET rejected = ? WHERE number = ?')
         .run(unit.revision(), client)
+      touchClient(context, client)
     },
     removeOfSubject(subject) {
       const { connection } = context
       connection.prepare('DELETE FROM sync_clients WHERE subject = ?').run(subject)
+      touchClient(context)
       connection.prepare('DELETE FROM applied WHERE subject = ?').run(subject)
       connection.prepare('DELETE FROM criteria_ops WHERE subject = ?').run(subject)
     },
@@ -123,6 +133,7 @@ export function syncClientWriter(context: WriteContext): SyncClientWriter {
           'DELETE FROM sync_clients WHERE number IN (SELECT number FROM sync_clients WHERE seen < ? LIMIT ?) RETURNING number',
         )
         .all(before, limit)
+      if (removed.length > 0) touchClient(context)
       for (const { number } of removed) {
         connection.prepare('DELETE FROM applied WHERE client = ?').run(number)
       }

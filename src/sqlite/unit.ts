@@ -69,6 +69,12 @@ export class Unit {
    * what was remembered from them.
    */
   touchPolicy(named: readonly string[], realms: readonly RealmRef[] = []): void {
+    this.touchRemembered(named, realms)
+    this.#announced()
+  }
+
+  /** Ends what was remembered from these facts, which nobody else needs to be told of. */
+  touchRemembered(named: readonly string[], realms: readonly RealmRef[] = []): void {
     const { group } = this
     const changed = new Facts()
     for (const name of named) changed.named.add(name)
@@ -76,7 +82,6 @@ export class Unit {
     group.changed.add(changed)
     group.memo.forget(changed)
     group.policyChanges += 1
-    this.#announced()
   }
 
   /** `touchPolicy` for users, whose ids these are, or addresses: their rights have changed. */

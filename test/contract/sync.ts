@@ -81,6 +81,38 @@ export function describeSync(openStore: OpenStore): void {
       expect(await database.read((tx) => tx.revision())).toBe(before + 1)
     })
 
+    test('are remembered until they change', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      let loads = 0
+      const look = () =>
+        database.read((tx) =>
+          tx.remember('the client', () => {
+            loads += 1
+            return tx.syncClients.find('alice', 'one')
+          }),
+        )
+      expect(await look()).toBeUndefined()
+      const made = await database.write((tx) => tx.syncClients.ensure('alice', 'one', NOW))
+      const { number } = made
+      expect(await look()).toEqual(made)
+      await database.write((tx) => tx.syncClients.put({ ...made, tables: ['things'] }))
+      expect(await look()).toMatchObject({ tables: ['things'] })
+      await database.write((tx) => tx.syncClients.raiseFloor(number, 5))
+      expect(await look()).toMatchObject({ floor: 5 })
+      await database.write((tx) => tx.syncClients.noteRejection(number))
+      expect(await look()).toMatchObject({ rejected: await database.read((tx) => tx.revision()) })
+      await database.write((tx) => tx.syncClients.removeOfSubject('alice'))
+      expect(await look()).toBeUndefined()
+      await database.write((tx) => tx.syncClients.ensure('alice', 'one', NOW))
+      expect(await look()).toBeDefined()
+      await database.write((tx) => tx.syncClients.prune(NOW + 1, 1))
+      expect(await look()).toBeUndefined()
+      expect(loads).toBe(8)
+      await look()
+      expect(loads).toBe(8)
+    })
+
     test('that are not seen for long are removed with their transactions', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture

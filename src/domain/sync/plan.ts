@@ -72,14 +72,16 @@ export async function makePlan(tx: ReadTx, pull: Pull, chunk: ChunkSize): Promis
   const visibility = await visibilityOf(tx, pull.actor)
   const base = await baseOf(tx, pull.request, revision)
   const omitted = await omittedRealms(tx, pull.request, visibility, base)
-  const realms = visibility.realms.filter((id) => !omitted.has(id))
-  const inviteRealms = visibility.inviteRealms.filter((id) => !omitted.has(id))
+  const isListed = (id: string) => !omitted.has(id)
+  const isWhole = omitted.size === 0
+  const realms = isWhole ? visibility.realms : visibility.realms.filter(isListed)
+  const inviteRealms = isWhole ? visibility.inviteRealms : visibility.inviteRealms.filter(isListed)
   // A client in many realms mostly has the same as before.
-  const isSame = omitted.size === 0 && isEqual(lastPull?.realms ?? [], realms)
-  const had = new Set(lastPull?.realms)
+  const isSame = isWhole && isEqual(lastPull?.realms ?? [], realms)
+  const had = new Set(isSame && inviteRealms.length === 0 ? [] : lastPull?.realms)
   const hadInvitations = had.union(new Set(lastPull?.inviteRealms))
   const refsOf = (ids: readonly string[]) =>
-    new Set(ids.flatMap((id) => visibility.refs.get(id) ?? []))
+    ids.length === 0 ? NONE : new Set(ids.flatMap((id) => visibility.refs.get(id) ?? []))
   const tables = await tablesOf(tx, pull.request)
   let isReported = false
   return {
@@ -100,7 +102,7 @@ export async function makePlan(tx: ReadTx, pull: Pull, chunk: ChunkSize): Promis
         ? []
         : [...tables.keys()].filter((name) => !isInitiallySynced(pull.request, name)),
     ),
-    pending: pendingOf(pull.named, lastPull?.realms.some((id) => !realms.includes(id)) === true),
+    pending: pendingOf(pull.named, !isSame && hasLostRealm(lastPull?.realms ?? [], realms)),
     leaveOut(table, key) {
       if (!isReported) pull.report?.(leftOut(table, key))
       isReported = true
@@ -112,6 +114,11 @@ const NONE: ReadonlySet<RealmRef> = new Set()
 
 function isEqual(one: readonly string[], other: readonly string[]): boolean {
   return one.length === other.length && one.every((id, at) => id === other[at])
+}
+
+function hasLostRealm(had: readonly string[], realms: readonly string[]): boolean {
+  const listed = new Set(realms)
+  return had.some((id) => !listed.has(id))
 }
 
 function leftOut(table: string, key: string): SatchelError {
@@ -174,11 +181,11 @@ async function tablesOf(tx: ReadTx, { tables }: SyncRequest): Promise<Map<string
  * A client that loses a realm drops its rows, but not one that it has moved elsewhere meanwhile: if
  * somebody had deleted that row, the client learns it from this answer alone.
  */
-function pendingOf(named: Named, hasLostRealm: boolean): PendingKey[] {
+function pendingOf(named: Named, hasLost: boolean): PendingKey[] {
   const pending: PendingKey[] = []
   for (const [table, keys] of named) {
     for (const [key, one] of keys) {
-      const isMoved = !isPending(one) && hasLostRealm && one.names?.has('realmId') === true
+      const isMoved = !isPending(one) && hasLost && one.names?.has('realmId') === true
       if (isMoved || isPending(one)) pending.push({ table, key, named: one, isMoved })
     }
   }

@@ -9,6 +9,22 @@ import { setOwn, type WireObject } from '../value/value'
 import type { DeclaredTable, SyncRequest } from './request'
 
 /**
+ * True when a request of a logged-in client declares tables or keys that are to be learned. Throws as
+ * `learnSchema`, except for impossible names and too many tables.
+ */
+export async function hasSchemaNews(
+  tx: ReadTx,
+  actor: Actor,
+  request: SyncRequest,
+  now: number,
+): Promise<boolean> {
+  await requireWriter(tx, actor, now)
+  if (!(await tx.tables.isSealed())) return (await newsIn(tx, request)).length > 0
+  await requireKnownTables(tx, request)
+  return false
+}
+
+/**
  * Learns tables and their keys from a logged-in client (protocol.md §10.1); a sealed schema stays as
  * it is. `now` in ms. Throws `UNPROCESSABLE` when an operation is on a table that a sealed schema does
  * not have, or with too many tables, `INVALID_SCHEMA` for an impossible name, and as `requireWriter`.
@@ -19,18 +35,8 @@ export async function learnSchema(
   request: SyncRequest,
   now: number,
 ): Promise<void> {
-  const hasNews = await database.read(async (tx) => {
-    await requireWriter(tx, actor, now)
-    if (await tx.tables.isSealed()) {
-      await requireKnownTables(tx, request)
-      return false
-    }
-    return (await newsIn(tx, request)).length > 0
-  })
-  if (!hasNews) return
   await database.write(async (tx) => {
-    await requireWriter(tx, actor, now)
-    if (await tx.tables.isSealed()) return requireKnownTables(tx, request)
+    if (!(await hasSchemaNews(tx, actor, request, now))) return
     for (const [name, declared] of await newsIn(tx, request)) await learn(tx, name, declared)
     await requireFewTables(tx)
   })
@@ -51,10 +57,9 @@ async function newsIn(
   tx: ReadTx,
   request: SyncRequest,
 ): Promise<(readonly [string, DeclaredTable])[]> {
-  const known = new Map((await tx.tables.list()).map((table) => [table.name, table]))
   const news: (readonly [string, DeclaredTable])[] = []
   for (const [name, declared] of request.tables) {
-    const table = known.get(name)
+    const table = await tx.tables.find(name)
     if (!declared.isMarked || (table !== undefined && table.primaryKey !== null)) continue
     const primaryKey = declared.primaryKey ?? shownKey(name, request)
     const shown = { ...declared, primaryKey }

@@ -1,14 +1,14 @@
-import { type Actor, requireStanding, requireWriter } from '../access/actor'
+import type { Actor } from '../access/actor'
 import type { WriteLimits } from '../object/limits'
 import type { RulesByTable } from '../object/writing'
-import type { Database } from '../store/store'
+import type { Database, ReadTx } from '../store/store'
 import { SatchelError } from '../value/error'
-import { DAY } from '../value/time'
+import { findSyncClient, isNoted, noteClient } from './client'
 import { type AnswerPart, answerSync } from './pull'
 import { type Pushed, pushTransactions } from './push'
 import type { Operation, SyncRequest } from './request'
 import { placeRevision } from './revision'
-import { learnSchema } from './schema'
+import { hasSchemaNews, learnSchema } from './schema'
 
 export interface Sync {
   readonly actor: Actor
@@ -65,14 +65,21 @@ function requireSameDatabase(database: Database, { dbId }: SyncRequest): void {
 }
 
 async function store(database: Database, given: Sync, subject: string) {
-  const { actor, request, now, rulesByTable, limits, signal } = given
-  await learnSchema(database, actor, request, now)
-  const client = await noteClient(database, given, subject)
-  const { transactions } = request
+  const { request, now, rulesByTable, limits, signal } = given
+  const actor = { ...given.actor, subject }
+  const { transactions, clientIdentity: identity } = request
+  const found = await database.read(async (tx) => ({
+    hasNews: await hasSchemaNews(tx, actor, request, now),
+    known: await findSyncClient(tx, subject, identity),
+    baseOf: await basesOf(tx, request),
+  }))
+  if (found.hasNews) await learnSchema(database, actor, request, now)
+  const { known, baseOf } = found
+  const isKnown = isNoted(known, request, now)
+  const client = isKnown ? known : await noteClient(database, actor, request, now)
   if (transactions.length === 0) return NOTHING
-  const baseOf = await basesOf(database, request)
   return await pushTransactions(database, {
-    actor: { ...actor, subject },
+    actor,
     client,
     transactions,
     baseOf,
@@ -83,48 +90,25 @@ async function store(database: Database, given: Sync, subject: string) {
   })
 }
 
-/** A client that did not change is noted again after this time, ms. */
-const NOTED_AGAIN = DAY
-
-/** The client, with the tables that it declares; written only when there is something new. */
-async function noteClient(database: Database, { actor, request, now }: Sync, subject: string) {
-  const { clientIdentity: identity } = request
-  const tables = [...request.tables].flatMap(([name, { isMarked }]) => (isMarked ? [name] : []))
-  const known = await database.read(async (tx) => {
-    await requireStanding(tx, actor)
-    return tx.syncClients.find(subject, identity)
-  })
-  const isNoted =
-    known !== undefined &&
-    known.seen > now - NOTED_AGAIN &&
-    known.tables.join('\n') === tables.join('\n')
-  if (isNoted) return known
-  return await database.write(async (tx) => {
-    await requireWriter(tx, actor, now)
-    const client = { ...(await tx.syncClients.ensure(subject, identity, now)), tables, seen: now }
-    await tx.syncClients.put(client)
-    return client
-  })
-}
-
 /**
  * Finds the revision that the client had seen when it made an operation (protocol.md §4.5): from
  * `baseRevs`, else that of its last pull; undefined when the database did not give it out.
  */
 async function basesOf(
-  database: Database,
+  tx: ReadTx,
   { baseRevs, lastPull }: SyncRequest,
 ): Promise<(operation: Operation) => number | undefined> {
-  const { runs, current } = await database.read(async (tx) => ({
-    runs: await tx.runs.list(),
-    current: await tx.revision(),
-  }))
-  const place = (revision: unknown) => placeRevision(runs, current, revision)
-  const last = place(lastPull?.serverRevision)
+  const runs = await tx.runs.list()
+  const current = await tx.revision()
+  const sent = lastPull?.serverRevision
+  const last = placeRevision(runs, current, sent)
+  // Mostly all of them are those of the last pull.
+  const others = baseRevs.filter(({ serverRev }) => serverRev !== sent)
+  if (others.length === 0) return () => last
   const bases = baseRevs.map(({ table, clientRev, serverRev }) => ({
     table,
     clientRev,
-    base: place(serverRev),
+    base: serverRev === sent ? last : placeRevision(runs, current, serverRev),
   }))
   const byTable = Map.groupBy(
     bases.toSorted((one, other) => other.clientRev - one.clientRev),

@@ -2,6 +2,7 @@ import { requireWriter } from '../access/actor'
 import type { Database, ReadTx, WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
 import { SatchelError, quoted } from '../value/error'
+import { findSyncClient } from './client'
 import { type ClientClock, createWrittenRows, type Push, type WrittenRows } from './execution'
 import type { Rejection } from './named'
 import { type Names, createNames } from './names'
@@ -35,7 +36,11 @@ export function writeUnit<T extends Progress>(
       await requireWriter(tx, actor, now)
       const part = await work(tx)
       const { floor } = part.clock
-      if (floor > client.floor) await tx.syncClients.raiseFloor(client.number, floor)
+      if (floor > client.floor) {
+        await tx.syncClients.raiseFloor(client.number, floor)
+        // The next request finds it remembered.
+        await findSyncClient(tx, client.subject, client.identity)
+      }
       if (!part.isPruned) {
         const txids = new Set(transactions.map(({ txid }) => txid))
         await tx.applied.prune(client.number, now - REMEMBERED, txids)
