@@ -39,22 +39,34 @@ export function queryOf(url: string): string {
 const MOST_PARTS = 6
 
 /**
- * Sets the path of a table or an object whose segments have no character that is escaped in URLs or
+ * Sets a path of two to four segments that have no character that is escaped in URLs or
  * resolved: it is the path that was sent, and the URL, which takes long to make, need not confirm that.
  */
 function readPlainPath(call: Call, { s0, s1, s2, s3, s4 }: Segments): boolean {
-  if (s0 === undefined || s1 === undefined || s2 === undefined || s4 !== undefined) return false
+  if (s0 === undefined || s1 === undefined || s4 !== undefined) return false
+  if (s2 === undefined) return setPlainPath(call, PLAIN_2, `/${s0}/${s1}`, ['', s0, s1])
   const ofTable = `/${s0}/${s1}/${s2}`
-  const path = s3 === undefined ? ofTable : `${ofTable}/${s3}`
-  if (!(s3 === undefined ? PLAIN_TABLE : PLAIN_OBJECT).test(path)) return false
+  return s3 === undefined
+    ? setPlainPath(call, PLAIN_3, ofTable, ['', s0, s1, s2])
+    : setPlainPath(call, PLAIN_4, `${ofTable}/${s3}`, ['', s0, s1, s2, s3])
+}
+
+function setPlainPath(
+  call: Call,
+  plain: RegExp,
+  path: string,
+  segments: readonly string[],
+): boolean {
+  if (!plain.test(path)) return false
   call.path = path
-  call.segments = s3 === undefined ? ['', s0, s1, s2] : ['', s0, s1, s2, s3]
+  call.segments = segments
   return true
 }
 
 /** A segment begins with no dot, and a decoded slash would be one segment too many. */
-const PLAIN_TABLE = /^(?:\/[\w~-][\w.~@:-]*){3}$/
-const PLAIN_OBJECT = /^(?:\/[\w~-][\w.~@:-]*){4}$/
+const PLAIN_2 = /^(?:\/[\w~-][\w.~@:-]*){2}$/
+const PLAIN_3 = /^(?:\/[\w~-][\w.~@:-]*){3}$/
+const PLAIN_4 = /^(?:\/[\w~-][\w.~@:-]*){4}$/
 
 /**
  * Throws `INVALID_REQUEST` when `url`, in which `..`, `%2e` and backslashes are resolved, has other

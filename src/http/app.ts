@@ -20,7 +20,7 @@ import {
 import { openapiRoutes } from './routes/openapi'
 import { pageRoutes } from './routes/pages'
 import { serviceRoutes } from './routes/service'
-import { syncRoutes } from './routes/sync'
+import { type AnswerSync, createSync, directSyncRoute, syncRoutes } from './routes/sync'
 import { transferRoutes } from './routes/transfers'
 import { tokenRoutes } from './routes/tokens'
 import { userRoutes } from './routes/users'
@@ -34,8 +34,9 @@ export interface App extends Handler {
 /** The handler with all its routes (style.md §1). `domain` is the value of `--domain`, or null. */
 export function createApp(http: HttpContext, domain: string | null): App {
   let made: Router | undefined
-  const router = () => (made ??= createRouter(http))
-  const answerObjects = directObjectRoutes(http)
+  const answerSync = createSync(http)
+  const router = () => (made ??= createRouter(http, answerSync))
+  const [objects, sync] = [directObjectRoutes(http), directSyncRoute(http, answerSync)]
 
   /** Lists the methods of a path (RFC 9110 §9.3.7). Preflight requests were answered before. */
   function answerOptions(call: Call): Response {
@@ -50,7 +51,7 @@ export function createApp(http: HttpContext, domain: string | null): App {
       direct: (call) =>
         call.method === 'OPTIONS'
           ? answerOptions(call)
-          : (http.answerTest?.(call) ?? answerObjects(call)),
+          : (http.answerTest?.(call) ?? objects(call) ?? sync(call)),
       router: (request) => router().fetch(request),
     },
     domain,
@@ -64,7 +65,7 @@ interface Router {
   methodsAt(path: string): string[]
 }
 
-function createRouter(http: HttpContext): Router {
+function createRouter(http: HttpContext, answerSync: AnswerSync): Router {
   const app = new Elysia({ name: 'satchel', normalize: false })
     .onError(({ error, code, request }) => {
       const call = callOf(request)
@@ -86,7 +87,7 @@ function createRouter(http: HttpContext): Router {
     .use(objectRoutes(http))
     .use(userRoutes(http))
     .use(blobRoutes(http))
-    .use(syncRoutes(http))
+    .use(syncRoutes(http, answerSync))
     .use(changesRoutes(http))
     .use(shortTableRoutes(http))
     .use(openapiRoutes(http, application))

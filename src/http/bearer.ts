@@ -44,9 +44,10 @@ export function authorised(
   call: Call,
   required: RequiredScopes,
   next: (request: Authorised) => Awaitable<Response>,
+  { isCounted = true } = {},
 ): Awaitable<Response> {
   return andThen(hostOf(http, call), (host) =>
-    andThen(identify(http, call, host, true), (actor) => {
+    andThen(identify(http, call, host, isCounted), (actor) => {
       authorise(actor, required)
       return next({ call, host, actor })
     }),

@@ -176,9 +176,11 @@ export function createHub(databaseId: string, context: HubContext): Hub {
     let isOver = false
     return {
       answered({ serverRevision: text, revision, realms, inviteRealms, tables }) {
-        const hash = realmSetHash(realms, inviteRealms)
-        for (const session of byClient.of(client))
+        let hash: string | undefined
+        for (const session of byClient.of(client)) {
+          hash ??= realmSetHash(realms, inviteRealms)
           session.answered({ text, revision }, hash, tables)
+        }
       },
       [Symbol.dispose]() {
         if (isOver) return

@@ -3,19 +3,46 @@ import { type Actor, requireScopes, requireWriter } from '../../domain/access/ac
 import type { SendInvitation } from '../../domain/rows/invitation'
 import type { Awaitable } from '../../domain/store/records'
 import { rowRulesWith } from '../../domain/rows/row-rules'
+import { markedTables } from '../../domain/sync/client'
 import type { AnswerPart } from '../../domain/sync/pull'
 import { movedBy, readSyncRequest, type SyncRequest } from '../../domain/sync/request'
 import { isFirstSync, sync } from '../../domain/sync/sync'
 import { SatchelError } from '../../domain/value/error'
 import type { Host } from '../../host/host'
 import { answer } from '../answer'
-import { type Authorised, bearer } from '../bearer'
+import { type Authorised, authorised, bearer } from '../bearer'
 import { pacedStream, type StreamRoom } from '../body/json-stream'
 import { type BodyLimits, createBodies } from '../body/body'
+import type { Call } from '../call'
 import type { HttpContext } from '../context'
 
-/** `POST /sync` of the published client add-on (protocol.md §4). */
-export function syncRoutes(http: HttpContext): AnyElysia {
+/** Answers `POST /sync` of the published client add-on (protocol.md §4). */
+export type AnswerSync = (request: Authorised) => Promise<Response>
+
+export function syncRoutes(http: HttpContext, answerSync: AnswerSync): AnyElysia {
+  return new Elysia({ name: 'sync' })
+    .use(bearer(http, { isCounted: false }))
+    .post('/:database/sync', ({ call, host, actor }) => answerSync({ call, host, actor }), {
+      scopes: null,
+      parse: 'none',
+      detail: { operationId: 'sync' },
+    })
+}
+
+/** Answers the calls of `syncRoutes` without the router; undefined for all others. */
+export function directSyncRoute(
+  http: HttpContext,
+  answerSync: AnswerSync,
+): (call: Call) => Awaitable<Response> | undefined {
+  return (call) => {
+    const { segments, method } = call
+    const isSync = segments.length === 3 && segments[2] === 'sync' && method === 'POST'
+    return isSync ? authorised(http, call, null, answerSync, { isCounted: false }) : undefined
+  }
+}
+
+/** Makes the handler of both. */
+export function createSync(http: HttpContext): AnswerSync {
   const bodies = createBodies(LIMITS, {
     advice: 'import a file with satchel import',
     timeout: http.blobs.timeout,
@@ -39,7 +66,7 @@ export function syncRoutes(http: HttpContext): AnyElysia {
       begin({ call, host, actor }, movedBy(readSyncRequest(body), host.lead())),
     )
     if (first.end !== undefined) return answer(call, first.text)
-    stack.defer(() => void parts.return(undefined))
+    stack.defer(() => void parts[Symbol.asyncDispose]())
     const entered = streams.enter()
     // Very many may wait: their first part was short, and is made anew from the changes until then.
     if (entered instanceof Promise) first.restart?.()
@@ -59,7 +86,7 @@ export function syncRoutes(http: HttpContext): AnyElysia {
   async function begin(
     { call, host, actor }: Authorised,
     request: SyncRequest,
-  ): Promise<{ parts: AsyncGenerator<AnswerPart>; first: AnswerPart }> {
+  ): Promise<{ parts: Parts; first: AnswerPart }> {
     const { subject } = actor
     const isFirst = isFirstSync(request, subject)
     if (!isFirst) http.limits.sync(call, host, subject, request.clientIdentity)
@@ -74,38 +101,43 @@ export function syncRoutes(http: HttpContext): AnyElysia {
       const given = { actor, request, now, rulesByTable, limits, report, isToWait }
       const answered = sync(host.database, given)
       const parts = heard(host, actor, request, answered)
-      const { value } = await parts.next()
-      if (value === undefined) throw new Error('the answer has no part')
-      return { parts, first: value as AnswerPart }
+      const first = await parts.next()
+      if (first === undefined) throw new Error('the answer has no part')
+      return { parts, first }
     })
   }
 
   /** The live connections of the client rest until its answer is complete, and go on from there. */
-  async function* heard(
+  function heard(
     host: Host,
     { subject }: Actor,
-    { clientIdentity, tables }: SyncRequest,
+    request: SyncRequest,
     parts: AsyncGenerator<AnswerPart>,
-  ): AsyncGenerator<AnswerPart> {
-    using answering = http.live.answering(host, clientIdentity, subject)
-    for await (const part of parts) {
-      if (part.end !== undefined) {
-        const marked = [...tables].flatMap(([name, { isMarked }]) => (isMarked ? [name] : []))
-        answering.answered({ ...part.end, tables: new Set(marked) })
-        // The last part is not followed by another call.
+  ): Parts {
+    const answering = http.live.answering(host, request.clientIdentity, subject)
+    return {
+      async next() {
+        try {
+          const { value } = await parts.next()
+          const part = value as AnswerPart | undefined
+          if (part?.end === undefined) return part
+          answering.answered({ ...part.end, tables: new Set(markedTables(request)) })
+          answering[Symbol.dispose]()
+          return part
+        } catch (error) {
+          answering[Symbol.dispose]()
+          throw error
+        }
+      },
+      async [Symbol.asyncDispose]() {
+        // After a read that is under way.
+        await parts.return(undefined)
         answering[Symbol.dispose]()
-      }
-      yield part
+      },
     }
   }
 
-  return new Elysia({ name: 'sync' })
-    .use(bearer(http, { isCounted: false }))
-    .post('/:database/sync', ({ call, host, actor }) => respond({ call, host, actor }), {
-      scopes: null,
-      parse: 'none',
-      detail: { operationId: 'sync' },
-    })
+  return respond
 }
 
 /**
@@ -143,14 +175,19 @@ async function patiently<T>(isPatient: boolean, work: () => Promise<T>): Promise
 
 const encoder = new TextEncoder()
 
+/** The parts of an answer; the last one is not followed by another call. */
+interface Parts extends AsyncDisposable {
+  next(): Promise<AnswerPart | undefined>
+}
+
 /** The parts of an answer, the first of which may be there. */
 function bytesOf(
   first: AnswerPart | undefined,
-  parts: AsyncGenerator<AnswerPart>,
+  parts: Parts,
 ): () => Promise<Uint8Array | undefined> {
   let next: AnswerPart | undefined = first
   return async () => {
-    const part = next ?? ((await parts.next()).value as AnswerPart | undefined)
+    const part = next ?? (await parts.next())
     next = undefined
     return part && encoder.encode(part.text)
   }
