@@ -114,7 +114,7 @@ export function addTestCommands(program: Command, cli: Cli): void {
     })
 
   withDatabase(test.command('fault'))
-    .description('make requests of the database fail, until the next reset')
+    .description('make requests of the database fail, until the next restore or reset')
     .option('--latency <time>', 'each takes so much longer, such as 200ms')
     .option('--error-rate <share>', 'this share gets 503, from 0 to 1', number)
     .option('--offline', 'none is executed, and connections break')

@@ -12,7 +12,7 @@ export interface Testing extends TestDoubles {
   /** Notes the database as it is now as the state to which `reset` returns; it has its seed. */
   begin(host: Host): Promise<void>
   snapshot(database: string): Promise<{ readonly id: string }>
-  /** Throws `UNKNOWN_OBJECT`. */
+  /** Returns to a snapshot, without faults. Throws `UNKNOWN_OBJECT`. */
   restore(database: string, id: string): Promise<void>
   removeSnapshot(database: string, id: string): void
   /** Makes a database with an identity of its own; returns its name. */

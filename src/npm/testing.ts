@@ -52,7 +52,7 @@ export interface Backend extends AsyncDisposable {
     /** Logs a person in; the address at which the browser comes back to the page. */
     login(email: string, page: string): Promise<string>
   }
-  /** Makes requests fail until the next change or reset. */
+  /** Makes requests fail until the next change, restore or reset. */
   fault(fault: Fault): Promise<void>
   /** Calls an address for tests, such as `POST snapshot`. */
   call(method: string, path: string, body?: unknown): Promise<unknown>
@@ -63,12 +63,26 @@ export interface Backend extends AsyncDisposable {
 /** An e-mail address, which is the user id, or with a name. */
 export type Person = string | { readonly email: string; readonly name?: string }
 
-/** Requests of one user: paths such as `/my/todos`. Each throws for an answer that is no success. */
+/** Requests of one user: paths such as `/my/todos`. Each throws an `ApiError` when it is refused. */
 export interface Api {
   get<Answer = unknown>(path: string): Promise<Answer>
   post<Answer = unknown>(path: string, body: unknown): Promise<Answer>
   put<Answer = unknown>(path: string, body: unknown): Promise<Answer>
   delete(path: string): Promise<void>
+}
+
+/** The server refused a request. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError'
+
+  constructor(
+    message: string,
+    readonly status: number,
+    /** The code in the answer, such as `FORBIDDEN`; undefined when it has none. */
+    readonly code: string | undefined,
+  ) {
+    super(message)
+  }
 }
 
 export interface IdpPerson {
@@ -210,7 +224,7 @@ function whenReady(child: ChildProcess): Promise<Ready> {
 function createBackend(ready: Ready, stop: () => Promise<void>): Backend {
   const { token } = ready.test
   const url = ready.databases[0]?.url ?? `${ready.url}/main`
-  const lastMails = new Map<string, string>()
+  const returnedMails = new Set<string>()
   let stopping: Promise<void> | undefined
 
   async function call<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
@@ -251,9 +265,12 @@ function createBackend(ready: Ready, stop: () => Promise<void>): Backend {
     },
     mail: {
       async waitFor(to, { wait = DEFAULT_WAIT_MS } = {}) {
-        const [mail] = await findMails({ to, after: lastMails.get(to), wait: `${wait}ms` })
+        // A mail that was returned may be gone, with the state before a restore.
+        const [last] = await findMails({ to })
+        const isNew = last !== undefined && !returnedMails.has(last.id)
+        const [mail] = isNew ? [last] : await findMails({ to, after: last?.id, wait: `${wait}ms` })
         if (mail === undefined) throw new Error(`No new mail to ${to} came within ${wait} ms`)
-        lastMails.set(to, mail.id)
+        returnedMails.add(mail.id)
         return mail
       },
       list: (to) => findMails({ to }),
@@ -297,7 +314,7 @@ function apiOf(url: string, token: string): Api {
 
 const ALL_SCOPES = ['ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE', 'IMPERSONATE', 'MANAGE_DB']
 
-/** The JSON of an answer; undefined when it has none. Throws for an answer that is no success. */
+/** The JSON of an answer; undefined when it has none. Throws `ApiError`. */
 async function request(
   method: string,
   address: string,
@@ -314,9 +331,22 @@ async function request(
   })
   const text = await response.text()
   if (!response.ok) {
-    throw new Error(
-      `${method} ${new URL(address).pathname} was answered with ${response.status}: ${text}`,
+    const { status } = response
+    const { pathname } = new URL(address)
+    throw new ApiError(
+      `${method} ${pathname} was answered with ${status}: ${text}`,
+      status,
+      codeOf(text),
     )
   }
   return text === '' ? undefined : (JSON.parse(text) as unknown)
+}
+
+function codeOf(text: string): string | undefined {
+  try {
+    const { code } = JSON.parse(text) as { readonly code?: unknown }
+    return typeof code === 'string' ? code : undefined
+  } catch {
+    return undefined
+  }
 }

@@ -43,7 +43,7 @@ export const TEST_ROUTES: readonly TestRoute[] = [
     operation: 'restore',
     summary: 'Return to a snapshot',
     description:
-      'The database is as it was. Live connections are closed; clients fetch everything anew, as after a restart.',
+      'The database is as it was, and nothing fails on purpose. Live connections are closed; clients fetch everything anew, as after a restart.',
     answer: NOTHING,
   },
   {
@@ -179,7 +179,7 @@ export const TEST_ROUTES: readonly TestRoute[] = [
     operation: 'fault',
     summary: 'Make the server fail',
     description:
-      'All other requests of the database, until the next change or reset: with `latency` they take longer, with `errorRate` so many of them get 503, with `offline` none is executed and no answer arrives, with `loseReplies` all are executed and no answer arrives. Without a body the answer has the present state.',
+      'All other requests of the database, until the next change, restore or reset: with `latency` they take longer, with `errorRate` so many of them get 503, with `offline` none is executed and no answer arrives, with `loseReplies` all are executed and no answer arrives. Without a body the answer has the present state.',
     input: {
       latency: { ...TEXT, examples: ['200ms', '1s'] },
       errorRate: { type: 'number', minimum: 0, maximum: 1 },

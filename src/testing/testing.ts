@@ -146,6 +146,7 @@ export function createTesting(machine: Clock, token: string): Testing {
 
     async restore(database, id) {
       await restoreTo(database, getSnapshot(database, id))
+      benchOf(database).fault = NO_FAULT
     },
 
     removeSnapshot(database, id) {

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { setupTestMode } from './setup'
 
-test('requests fail as a test says, until the next reset', async () => {
+test('requests fail as a test says, until the next reset or restore', async () => {
   await using server = await setupTestMode()
   const { call, main } = server
   const alice = await server.login('alice@example.com')
@@ -37,6 +37,10 @@ test('requests fail as a test says, until the next reset', async () => {
   await slow
   expect(order).toEqual(['others', 'rlmLost'])
   await call('POST', 'reset')
+  expect((await call('POST', 'fault')).body).toEqual(none)
+  const { body: snapshot } = await call('POST', 'snapshot')
+  await call('POST', 'fault', { offline: true })
+  await call('POST', `restore/${String(snapshot['id'])}`)
   expect((await call('POST', 'fault')).body).toEqual(none)
 })
 
