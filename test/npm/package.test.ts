@@ -1,7 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
+import { CHROMIUM } from '../browser/chromium'
+import { pageOf, servePage, withOwnFiles } from '../browser/guide-page'
 import { isAlive, temporaryFolder } from '../setup'
 import { until } from '../timing'
 
@@ -9,8 +11,12 @@ const ROOT = join(import.meta.dir, '..', '..')
 const PACKAGES = join(ROOT, 'dist', 'npm')
 const GUIDE = readFileSync(join(ROOT, 'docs', 'testing.md'), 'utf8')
 
-/** The test files of the guide. */
-const EXAMPLES = [...GUIDE.matchAll(/```ts\n(import [\s\S]*?)```/g)].map(([, code = '']) => code)
+/** The test files of the guide, by the names under which the reader saves them. */
+const EXAMPLES = new Map(
+  [...GUIDE.matchAll(/`([\w./]+\.ts)`:\n\n```ts\n([\s\S]*?)```/g)].map(
+    ([, name = '', code = '']) => [name, code],
+  ),
+)
 
 async function run(cwd: string, ...command: string[]): Promise<string> {
   const child = Bun.spawn(command, { cwd, stdout: 'pipe', stderr: 'pipe', stdin: 'ignore' })
@@ -35,22 +41,80 @@ beforeAll(async () => {
   const platform = join(PACKAGES, `satchel-${process.platform}-${process.arch}.package`)
   const flags = ['--omit=optional', '--no-audit', '--no-fund', '--offline']
   await run(path, 'npm', 'install', ...flags, './satchel-0.1.0.tgz', platform)
-  symlinkSync(join(ROOT, 'node_modules', 'vitest'), join(path, 'node_modules', 'vitest'))
+  mkdirSync(join(path, 'node_modules', '@playwright'))
+  for (const name of ['vitest', '@playwright/test']) {
+    symlinkSync(join(ROOT, 'node_modules', name), join(path, 'node_modules', name))
+  }
+  mkdirSync(join(path, 'e2e'))
+  for (const [name, code] of EXAMPLES) writeFileSync(join(path, name), code)
 }, 60_000)
 
 afterAll(() => project[Symbol.dispose]())
 
-test('the tests of the guide pass in vitest, under Node.js, and in bun test', async () => {
-  expect(EXAMPLES).toHaveLength(2)
-  for (const [at, code] of EXAMPLES.entries()) {
-    writeFileSync(join(path, `example-${at}.test.ts`), code)
-  }
-  const vitest = await run(path, 'node', 'node_modules/vitest/vitest.mjs', 'run')
-  expect(vitest).toContain('2 passed')
-  const code = EXAMPLES[0]?.replace("from 'vitest'", "from 'bun:test'") ?? ''
-  writeFileSync(join(path, 'bun.test.ts'), code)
-  expect(await run(path, process.execPath, 'test', './bun.test.ts')).toContain('1 pass')
-}, 60_000)
+/** These machines may be slow: the tests of the guide have as much time as other tests. */
+const PATIENCE = ['--testTimeout=60000', '--hookTimeout=60000']
+
+describe('of the guide', () => {
+  test('the examples are these files, without faulty types', async () => {
+    expect([...EXAMPLES.keys()]).toEqual([
+      'sharing.test.ts',
+      'todo.test.ts',
+      'e2e/shopping.spec.ts',
+    ])
+    writeFileSync(join(path, 'tsconfig.json'), JSON.stringify(TYPES))
+    await run(path, join(ROOT, 'node_modules', '.bin', 'tsc'), '-p', '.')
+  })
+
+  test('the tests pass in vitest, under Node.js', async () => {
+    const vitest = ['node', 'node_modules/vitest/vitest.mjs', 'run', ...PATIENCE]
+    const output = await run(path, ...vitest, 'sharing.test.ts', 'todo.test.ts')
+    expect(output).toContain('6 passed')
+  }, 60_000)
+
+  test('a test passes in bun test', async () => {
+    const code = EXAMPLES.get('sharing.test.ts')?.replace("from 'vitest'", "from 'bun:test'") ?? ''
+    writeFileSync(join(path, 'bun.test.ts'), code)
+    const bun = [process.execPath, 'test', '--timeout', '60000', './bun.test.ts']
+    expect(await run(path, ...bun)).toContain('1 pass')
+  }, 60_000)
+
+  test('a page is logged in and syncs in Playwright', async () => {
+    const databaseUrl = "globalThis.databaseUrl ?? 'https://db.example.com/main'"
+    expect(GUIDE).toContain(
+      `db.cloud.configure({ databaseUrl: ${databaseUrl}, requireAuth: true })`,
+    )
+    using application = servePage(withOwnFiles(pageOf('README.md', databaseUrl)))
+    const code = EXAMPLES.get('e2e/shopping.spec.ts') ?? ''
+    writeFileSync(
+      join(path, 'e2e/shopping.spec.ts'),
+      code.replace('http://localhost:5173/', application.url),
+    )
+    const config = {
+      testDir: 'e2e',
+      reporter: 'line',
+      timeout: 60_000,
+      expect: { timeout: 50_000 },
+      use: { launchOptions: { executablePath: CHROMIUM, args: ['--no-sandbox'] } },
+    }
+    writeFileSync(join(path, 'playwright.config.ts'), `export default ${JSON.stringify(config)}`)
+    const playwright = ['node', 'node_modules/@playwright/test/cli.js', 'test']
+    expect(await run(path, ...playwright)).toContain('1 passed')
+  }, 120_000)
+})
+
+/** Strict, for a program of Node.js and of browsers. */
+const TYPES = {
+  compilerOptions: {
+    strict: true,
+    module: 'nodenext',
+    target: 'esnext',
+    lib: ['esnext', 'dom'],
+    types: [],
+    noEmit: true,
+    skipLibCheck: true,
+  },
+  files: [...EXAMPLES.keys()],
+}
 
 test('the module offers every address for tests, under Node.js', async () => {
   writeFileSync(join(path, 'all.mjs'), ALL)
@@ -60,6 +124,8 @@ test('the module offers every address for tests, under Node.js', async () => {
     restored: ['first'],
     forked: 200,
     mail: 'No new mail to eve@example.com came within 10 ms',
+    returned: 'No new mail to bob@example.com came within 10 ms',
+    unknown: { name: 'ApiError', status: 404, code: 'UNKNOWN_OBJECT' },
     frozen: '2030-01-01T00:00:00.000Z',
     explained: true,
     denied: true,
@@ -86,6 +152,19 @@ await backend.restore(id)
 const restored = await titles()
 const forked = (await fetch((await backend.fork(id)) + '/public/todos')).status
 const mail = await backend.mail.waitFor('eve@example.com', { wait: 10 }).catch((error) => error.message)
+const ask = () => fetch(backend.url + '/token', {
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify({ grant_type: 'otp', email: 'bob@example.com', scopes: ['ACCESS_DB'] }),
+})
+await ask()
+await backend.mail.waitFor('bob@example.com')
+const asked = await backend.snapshot()
+await ask()
+await backend.mail.waitFor('bob@example.com')
+await backend.restore(asked)
+const returned = await backend.mail.waitFor('bob@example.com', { wait: 10 }).catch((error) => error.message)
+const unknown = await backend.restore('none').catch(({ name, status, code }) => ({ name, status, code }))
 await backend.clock.set('2030-01-01')
 await backend.reset()
 await backend.clock.set(new Date('2030-01-01'))
@@ -102,7 +181,7 @@ const page = (await backend.pageFor({ email: 'a@b.de', name: 'A' }, 'http://loca
 const same = (await backend.clock.now()) > (await backend.clock.advance('-1h')) && (await backend.mail.list()).length === 0
 await backend.stop()
 const wrong = await startSatchel({ schema: { todos: '++id' } }).then(() => false, ({ message }) => message.includes('todos'))
-console.log(JSON.stringify({ seeded, after, restored, forked, mail, frozen, explained, denied, broken, page, same, wrong }))
+console.log(JSON.stringify({ seeded, after, restored, forked, mail, returned, unknown, frozen, explained, denied, broken, page, same, wrong }))
 `
 
 test('the command runs the executable, and ends with it or with its own parent', async () => {

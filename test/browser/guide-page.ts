@@ -1,0 +1,38 @@
+import { expect } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const ROOT = join(import.meta.dir, '..', '..')
+
+/** The first page that a guide has its reader save, with this expression as the address of the database. */
+export function pageOf(guide: string, databaseUrl: string): string {
+  const [, rest = ''] = readFileSync(join(ROOT, guide), 'utf8').split('<!doctype html>')
+  const [html = ''] = rest.split(/\n(?:HTML|```)\n/)
+  expect(html).toContain("'http://127.0.0.1:7080/main'")
+  return `<!doctype html>${html}`.replace("'http://127.0.0.1:7080/main'", databaseUrl)
+}
+
+/** An application of one page at a loopback address. */
+export function servePage(html: string): Disposable & { readonly url: string } {
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    routes: {
+      '/*': () => new Response(html, { headers: { 'content-type': 'text/html' } }),
+      '/published/*': ({ url }) =>
+        new Response(Bun.file(publishedFile(url.split('/published')[1] ?? ''))),
+    },
+  })
+  return { url: `http://localhost:${server.port}/`, [Symbol.dispose]: () => void server.stop(true) }
+}
+
+/** The page with the published files of packages from its own server, because the net may not be there. */
+export function withOwnFiles(html: string): string {
+  return html.replaceAll('https://unpkg.com/', '/published/')
+}
+
+/** The file for `/dexie@4.4.7/dist/dexie.min.js`. */
+function publishedFile(path: string): string {
+  const [, name = '', rest = ''] = /^\/([^@]+)@[\d.]+\/(.+)$/.exec(path) ?? []
+  return join(ROOT, 'node_modules', name, rest)
+}
