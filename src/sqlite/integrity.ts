@@ -4,37 +4,25 @@ import type {
   Fault,
   IntegrityReader,
   IntegrityWriter,
-  Meaning,
   Meanings,
-  Problem,
 } from '../domain/store/integrity'
-import type { IndexEntry } from '../domain/store/objects'
-import type { Membership } from '../domain/store/memberships'
-import type { RealmRef } from '../domain/store/realms'
-import type { Table } from '../domain/store/tables'
 import { textsOf } from '../domain/user/query'
-import { acceptRecord, isRecordSound, RECORD_TABLES } from './records'
 import type { TxContext, WriteContext } from './context'
 import { fact } from './memo'
-import { membershipOfSource, membershipWriter } from './memberships'
 import {
-  isContentSound,
-  isHeadSound,
-  type SummedObject,
-  sumOfObject,
-  sumOfTombstone,
-  TOMBSTONE_COLUMNS,
-  type TombstoneRow,
-} from './sum'
-import { knownTables, objectTable, TIMED_COLUMNS } from './tables'
+  checkEntries,
+  checkMemberships,
+  checkObjects,
+  checkReferences,
+  STEP,
+  stepOf,
+} from './object-integrity'
+import { acceptRecord, isRecordSound, RECORD_TABLES } from './records'
 import { SELECT_TABLES, sumOfTable, type TableRow } from './state'
+import { sumOfTombstone, TOMBSTONE_COLUMNS, type TombstoneRow } from './sum'
 import { checkSummed, SUMMED_TABLES } from './summed'
+import { knownTables, objectTable } from './tables'
 import { sumOfUser, USER_COLUMNS, type UserRow } from './user-list'
-
-/** Rows of one step: objects are parsed, and their entries looked up one by one. */
-const STEP = 200
-/** A step of large objects ends at this many characters. */
-const STEP_CHARACTERS = 1024 * 1024
 
 export function integrityReader(context: TxContext): IntegrityReader {
   return {
@@ -111,316 +99,6 @@ function run(
     const fault: Fault = { problem: 'unreadable', table: table?.name ?? part, key: after }
     return { checked: 0, faults: [fault], next: undefined }
   }
-}
-
-/** An object with everything that its sum covers, and the sum. */
-type ObjectRow = SummedObject & { readonly sum: number }
-
-function checkObjects(
-  context: TxContext,
-  table: Table,
-  after: string,
-  meanings: Meanings,
-  accepting: WriteContext | undefined,
-): CheckedStep {
-  const name = objectTable(table.number)
-  const statement = context.connection.prepare<ObjectRow>(
-    `SELECT ${TIMED_COLUMNS} FROM ${name} WHERE seq > ? ORDER BY seq LIMIT ?`,
-  )
-  const faults: Fault[] = []
-  let characters = STEP_CHARACTERS
-  let checked = 0
-  let next: string | undefined
-  for (const row of statement.iterate(Number(after), STEP)) {
-    checked += 1
-    characters -= textOf(row.value).length
-    for (const problem of checkObject(context, table, row, meanings, accepting)) {
-      faults.push({ problem, table: table.name, key: textOf(row.key) })
-    }
-    if (checked < STEP && characters > 0) continue
-    next = String(row.seq)
-    break
-  }
-  return { checked, faults, next }
-}
-
-/** Damaged columns may have any type. */
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : ''
-}
-
-function checkObject(
-  context: TxContext,
-  table: Table,
-  row: ObjectRow,
-  meanings: Meanings,
-  accepting: WriteContext | undefined,
-): Problem[] {
-  const { unit, committed } = context
-  const { revision, nextSeq } = (unit?.group ?? committed).counters
-  const realm = realmOf(context, row.realm)
-  const isSound = isContentSound(row.value, row.realm, row.sum) && isHeadSound(row, row.sum)
-  if (!isSound && accepting === undefined) return ['damaged']
-  if (row.revision > revision || row.seq >= nextSeq || realm === undefined) return ['contradictory']
-  // Objects that are being erased are shown to nobody, and their rights are gone.
-  if (realm.state !== 'live') return isSound ? [] : ['damaged']
-  const meaning = meanings.of(table, { ...row, realmId: realm.id })
-  if (meaning === undefined) return [isSound ? 'contradictory' : 'damaged']
-  if (accepting === undefined) {
-    return lacksSomething(context, table, row, meaning) ? ['missing entry'] : []
-  }
-  if (!isSound) acceptObject(accepting, table, row)
-  complete(accepting, table, row, meaning)
-  return []
-}
-
-interface RealmState {
-  readonly id: string
-  readonly state: string
-}
-
-function realmOf({ connection }: TxContext, realm: RealmRef): RealmState | undefined {
-  const row = connection
-    .prepare<RealmState>('SELECT id, state FROM realm_ids WHERE number = ?')
-    .get(realm)
-  return row ?? undefined
-}
-
-/** Clients are to get the row as it is now. */
-function acceptObject(context: WriteContext, table: Table, row: ObjectRow): void {
-  const { unit, connection } = context
-  const accepted = { ...row, revision: unit.revision() }
-  connection
-    .prepare(`UPDATE ${objectTable(table.number)} SET revision = ?, sum = ? WHERE seq = ?`)
-    .run(accepted.revision, sumOfObject(accepted), row.seq)
-  unit.touchRealm(row.realm, table.name)
-}
-
-/** The entries of an object in indexes that are complete. */
-function readyEntries(table: Table, { entries }: Meaning): readonly IndexEntry[] {
-  const building = new Set(
-    table.indexes.filter(({ state }) => state === 'building').map(({ number }) => number),
-  )
-  return building.size === 0 ? entries : entries.filter(({ index }) => !building.has(index))
-}
-
-const HAS_ENTRY = 'SELECT 1 FROM index_entries WHERE index_number = ? AND key = ? AND seq = ?'
-const HAS_REFERENCE =
-  'SELECT 1 FROM blob_refs WHERE blob = ? AND realm = ? AND seq = ? AND table_number = ?'
-
-function lacksSomething(
-  context: TxContext,
-  table: Table,
-  { seq, realm }: ObjectRow,
-  meaning: Meaning,
-): boolean {
-  const { prepare } = context.connection
-  const { membership, blobs } = meaning
-  return (
-    readyEntries(table, meaning).some(
-      ({ index, key }) => prepare(HAS_ENTRY).get(index, key, seq) === null,
-    ) ||
-    blobs.some((blob) => prepare(HAS_REFERENCE).get(blob, realm, seq, table.number) === null) ||
-    (membership !== undefined && !isStored(context, membership))
-  )
-}
-
-function isStored(context: TxContext, membership: Membership): boolean {
-  try {
-    const stored = membershipOfSource(context, membership.source)
-    return stored !== undefined && isSame(stored, membership)
-  } catch (error) {
-    // Its permissions are damaged.
-    if (error instanceof SyntaxError) return false
-    throw error
-  }
-}
-
-function isSame(one: Membership, other: Membership): boolean {
-  const fields = ({ realm, userId, email, accepted, rejected, permissions, roles }: Membership) =>
-    JSON.stringify([realm, userId, email, accepted, rejected, permissions, roles])
-  return fields(one) === fields(other)
-}
-
-function complete(
-  context: WriteContext,
-  table: Table,
-  { seq, realm }: ObjectRow,
-  meaning: Meaning,
-): void {
-  const { prepare } = context.connection
-  const { membership, blobs } = meaning
-  for (const { index, key } of readyEntries(table, meaning)) {
-    prepare('INSERT OR IGNORE INTO index_entries (index_number, key, seq) VALUES (?, ?, ?)').run(
-      index,
-      key,
-      seq,
-    )
-  }
-  for (const blob of blobs) {
-    prepare(
-      'INSERT INTO blob_refs (blob, realm, seq, table_number) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET table_number = excluded.table_number',
-    ).run(blob, realm, seq, table.number)
-    prepare('UPDATE blobs SET idle_since = NULL WHERE id = ? AND idle_since IS NOT NULL').run(blob)
-  }
-  if (membership !== undefined && !isStored(context, membership)) {
-    void membershipWriter(context).put(membership)
-  }
-}
-
-/** What an entry, a reference or a membership must follow from; undefined when nothing can be said. */
-function meaningAt(
-  context: TxContext,
-  table: Table,
-  column: 'seq' | 'key',
-  value: number | string,
-  meanings: Meanings,
-):
-  | { readonly realm: RealmRef; readonly seq: number; readonly meaning: Meaning }
-  | 'gone'
-  | undefined {
-  const row = context.connection
-    .prepare<ObjectRow>(
-      `SELECT ${TIMED_COLUMNS} FROM ${objectTable(table.number)} WHERE ${column} = ?`,
-    )
-    .get(value)
-  if (row === null) return 'gone'
-  const realm = realmOf(context, row.realm)
-  // A fault of the object is named where the objects are checked.
-  if (realm?.state !== 'live' || !isContentSound(row.value, row.realm, row.sum)) return undefined
-  const meaning = meanings.of(table, { ...row, realmId: realm.id })
-  return meaning === undefined ? undefined : { realm: row.realm, seq: row.seq, meaning }
-}
-
-interface EntryRow {
-  readonly index: number
-  readonly key: Uint8Array
-  readonly seq: number
-}
-
-function checkEntries(
-  context: TxContext,
-  after: string,
-  meanings: Meanings,
-  accepting: WriteContext | undefined,
-): CheckedStep {
-  const { prepare } = context.connection
-  const [index, key, seq] =
-    after === '' ? [-1, '', 0] : (JSON.parse(after) as [number, string, number])
-  const rows = prepare<EntryRow>(
-    'SELECT index_number AS "index", key, seq FROM index_entries WHERE (index_number, key, seq) > (?, ?, ?) ORDER BY index_number, key, seq LIMIT ?',
-  ).all(index, Buffer.from(key, 'hex'), seq, STEP)
-  const tablesByIndex = new Map(
-    [...knownTables(context).values()].flatMap((table) =>
-      table.indexes.map(({ number }) => [number, table] as const),
-    ),
-  )
-  const faults: Fault[] = []
-  for (const row of rows) {
-    const table = tablesByIndex.get(row.index)
-    // Those of an index that is no longer declared are dropped by a job.
-    if (table === undefined) continue
-    const found = meaningAt(context, table, 'seq', row.seq, meanings)
-    if (found === undefined) continue
-    const isKnown =
-      found !== 'gone' &&
-      found.meaning.entries.some(
-        (entry) => entry.index === row.index && Buffer.compare(entry.key, row.key) === 0,
-      )
-    if (isKnown) continue
-    if (accepting === undefined) {
-      faults.push({
-        problem: 'stale entry',
-        table: table.name,
-        key: keyAt(context, table, row.seq),
-      })
-    } else {
-      accepting.connection
-        .prepare('DELETE FROM index_entries WHERE index_number = ? AND key = ? AND seq = ?')
-        .run(row.index, row.key, row.seq)
-    }
-  }
-  return stepOf(rows, faults, ({ index, key, seq }) =>
-    JSON.stringify([index, Buffer.from(key).toString('hex'), seq]),
-  )
-}
-
-function keyAt({ connection }: TxContext, { number }: Table, seq: number): string {
-  const row = connection
-    .prepare<{ key: string }>(`SELECT key FROM ${objectTable(number)} WHERE seq = ?`)
-    .get(seq)
-  return row?.key ?? ''
-}
-
-interface ReferenceRow {
-  readonly blob: string
-  readonly realm: RealmRef
-  readonly seq: number
-  readonly number: number
-}
-
-function checkReferences(
-  context: TxContext,
-  after: string,
-  meanings: Meanings,
-  accepting: WriteContext | undefined,
-): CheckedStep {
-  const [blob, realm, seq] =
-    after === '' ? ['', 0, 0] : (JSON.parse(after) as [string, number, number])
-  const rows = context.connection
-    .prepare<ReferenceRow>(
-      'SELECT blob, realm, seq, table_number AS number FROM blob_refs WHERE (blob, realm, seq) > (?, ?, ?) ORDER BY blob, realm, seq LIMIT ?',
-    )
-    .all(blob, realm, seq, STEP)
-  const faults: Fault[] = []
-  for (const row of rows) {
-    const table = [...knownTables(context).values()].find(({ number }) => number === row.number)
-    const found = table && meaningAt(context, table, 'seq', row.seq, meanings)
-    if (table !== undefined && found === undefined) continue
-    const isKnown =
-      found !== undefined &&
-      found !== 'gone' &&
-      found.realm === row.realm &&
-      found.meaning.blobs.includes(row.blob)
-    if (isKnown) continue
-    if (accepting === undefined) {
-      faults.push({ problem: 'stale entry', table: 'blob references', key: row.blob })
-    } else {
-      accepting.connection
-        .prepare('DELETE FROM blob_refs WHERE blob = ? AND realm = ? AND seq = ?')
-        .run(row.blob, row.realm, row.seq)
-    }
-  }
-  return stepOf(rows, faults, ({ blob, realm, seq }) => JSON.stringify([blob, realm, seq]))
-}
-
-function checkMemberships(
-  context: TxContext,
-  after: string,
-  meanings: Meanings,
-  accepting: WriteContext | undefined,
-): CheckedStep {
-  const rows = context.connection
-    .prepare<{ source: string }>(
-      'SELECT source FROM memberships WHERE source > ? ORDER BY source LIMIT ?',
-    )
-    .all(after, STEP)
-  const faults: Fault[] = []
-  for (const { source } of rows) {
-    const [name = '', ...rest] = source.split(':')
-    const table = knownTables(context).get(name)
-    const found = table && meaningAt(context, table, 'key', rest.join(':'), meanings)
-    if (table !== undefined && found === undefined) continue
-    if (found !== undefined && found !== 'gone' && found.meaning.membership?.source === source) {
-      continue
-    }
-    if (accepting === undefined) {
-      faults.push({ problem: 'stale entry', table: name, key: rest.join(':') })
-    } else {
-      void membershipWriter(accepting).remove(source)
-    }
-  }
-  return stepOf(rows, faults, ({ source }) => source)
 }
 
 function checkTombstones(
@@ -546,14 +224,4 @@ function checkRecords(
     if (!isAccepted) faults.push({ problem: 'damaged', table: name, key: id })
   }
   return { checked: ids.length, faults, next: undefined }
-}
-
-function stepOf<Row>(
-  rows: readonly Row[],
-  faults: readonly Fault[],
-  placeOf: (row: Row) => string,
-): CheckedStep {
-  const last = rows.at(-1)
-  const isEnd = last === undefined || rows.length < STEP
-  return { checked: rows.length, faults, next: isEnd ? undefined : placeOf(last) }
 }
