@@ -12,6 +12,8 @@ import { knownTables, objectTable, TIMED_COLUMNS } from './tables'
 export const STEP = 200
 /** A step of large objects ends at this many characters. */
 const STEP_CHARACTERS = 1024 * 1024
+/** A step takes so many entries of one object. */
+const STEP_ENTRIES = 20_000
 
 /** An object with everything that its sum covers, and the sum. */
 type ObjectRow = SummedObject & { readonly sum: number }
@@ -31,12 +33,14 @@ export function checkObjects(
   let characters = STEP_CHARACTERS
   let checked = 0
   let next: string | undefined
-  for (const row of statement.iterate(Number(after), STEP)) {
+  const [place = '', position = '0'] = after.split(' ')
+  for (const row of statement.iterate(Number(place), STEP)) {
+    const from = row.seq === Number(place) + 1 ? Number(position) : 0
+    const { problem, rest } = checkObject(context, table, row, meanings, accepting, from)
+    if (problem !== undefined) faults.push({ problem, table: table.name, key: textOf(row.key) })
+    if (rest !== undefined) return { checked, faults, next: `${row.seq - 1} ${rest}` }
     checked += 1
     characters -= textOf(row.value).length
-    for (const problem of checkObject(context, table, row, meanings, accepting)) {
-      faults.push({ problem, table: table.name, key: textOf(row.key) })
-    }
     if (checked < STEP && characters > 0) continue
     next = String(row.seq)
     break
@@ -49,29 +53,42 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
+interface CheckedObject {
+  readonly problem?: Problem
+  /** The number of its entries that were checked, when there are more. */
+  readonly rest?: number
+}
+
+/** Checks an object, and its entries after the first `from` ones. */
 function checkObject(
   context: TxContext,
   table: Table,
   row: ObjectRow,
   meanings: Meanings,
   accepting: WriteContext | undefined,
-): Problem[] {
+  from: number,
+): CheckedObject {
   const { unit, committed } = context
   const { revision, nextSeq } = (unit?.group ?? committed).counters
   const realm = realmOf(context, row.realm)
   const isSound = isContentSound(row.value, row.realm, row.sum) && isHeadSound(row, row.sum)
-  if (!isSound && accepting === undefined) return ['damaged']
-  if (row.revision > revision || row.seq >= nextSeq || realm === undefined) return ['contradictory']
+  if (!isSound && accepting === undefined) return { problem: 'damaged' }
+  if (row.revision > revision || row.seq >= nextSeq || realm === undefined) {
+    return { problem: 'contradictory' }
+  }
   // Objects that are being erased are shown to nobody, and their rights are gone.
-  if (realm.state !== 'live') return isSound ? [] : ['damaged']
-  const meaning = meanings.of(table, { ...row, realmId: realm.id })
-  if (meaning === undefined) return [isSound ? 'contradictory' : 'damaged']
+  if (realm.state !== 'live') return isSound ? {} : { problem: 'damaged' }
+  const whole = meanings.of(table, { ...row, realmId: realm.id })
+  if (whole === undefined) return { problem: isSound ? 'contradictory' : 'damaged' }
+  const upTo = from + STEP_ENTRIES
+  const rest = upTo < whole.entries.length ? { rest: upTo } : {}
+  const meaning = { ...whole, entries: whole.entries.slice(from, upTo) }
   if (accepting === undefined) {
-    return lacksSomething(context, table, row, meaning) ? ['missing entry'] : []
+    return lacksSomething(context, table, row, meaning) ? { problem: 'missing entry' } : rest
   }
   if (!isSound) acceptObject(accepting, table, row)
   complete(accepting, table, row, meaning)
-  return []
+  return rest
 }
 
 interface RealmState {
@@ -168,17 +185,21 @@ function complete(
   }
 }
 
-/** What an entry, a reference or a membership must follow from; undefined when nothing can be said. */
+/** An object that an entry, a reference or a membership must follow from. */
+interface Source {
+  readonly realm: RealmRef
+  readonly seq: number
+  readonly meaning: Meaning
+}
+
+/** Undefined when nothing can be said. */
 function meaningAt(
   context: TxContext,
   table: Table,
   column: 'seq' | 'key',
   value: number | string,
   meanings: Meanings,
-):
-  | { readonly realm: RealmRef; readonly seq: number; readonly meaning: Meaning }
-  | 'gone'
-  | undefined {
+): Source | 'gone' | undefined {
   const row = context.connection
     .prepare<ObjectRow>(
       `SELECT ${TIMED_COLUMNS} FROM ${objectTable(table.number)} WHERE ${column} = ?`,
@@ -209,25 +230,29 @@ export function checkEntries(
     after === '' ? [-1, '', 0] : (JSON.parse(after) as [number, string, number])
   const rows = prepare<EntryRow>(
     'SELECT index_number AS "index", key, seq FROM index_entries WHERE (index_number, key, seq) > (?, ?, ?) ORDER BY index_number, key, seq LIMIT ?',
-  ).all(index, Buffer.from(key, 'hex'), seq, STEP)
+  ).all(index, Buffer.from(key, 'hex'), seq, STEP_ENTRIES)
+  const known = new Map<number, ReadonlySet<string> | undefined>()
   const tablesByIndex = new Map(
     [...knownTables(context).values()].flatMap((table) =>
       table.indexes.map(({ number }) => [number, table] as const),
     ),
   )
   const faults: Fault[] = []
+  let objects = 0
+  let checked = 0
   for (const row of rows) {
     const table = tablesByIndex.get(row.index)
+    // A step parses few objects: one object may have all of its entries.
+    if (objects === STEP) break
+    checked += 1
     // Those of an index that is no longer declared are dropped by a job.
     if (table === undefined) continue
-    const found = meaningAt(context, table, 'seq', row.seq, meanings)
-    if (found === undefined) continue
-    const isKnown =
-      found !== 'gone' &&
-      found.meaning.entries.some(
-        (entry) => entry.index === row.index && Buffer.compare(entry.key, row.key) === 0,
-      )
-    if (isKnown) continue
+    if (!known.has(row.seq)) {
+      objects += 1
+      known.set(row.seq, entriesAt(context, table, row.seq, meanings))
+    }
+    const entries = known.get(row.seq)
+    if (entries === undefined || entries.has(nameOf(row))) continue
     if (accepting === undefined) {
       faults.push({
         problem: 'stale entry',
@@ -240,9 +265,30 @@ export function checkEntries(
         .run(row.index, row.key, row.seq)
     }
   }
-  return stepOf(rows, faults, ({ index, key, seq }) =>
-    JSON.stringify([index, Buffer.from(key).toString('hex'), seq]),
+  const placeOf = ({ index, key, seq }: EntryRow) =>
+    JSON.stringify([index, Buffer.from(key).toString('hex'), seq])
+  return stepOf(
+    rows.slice(0, checked),
+    faults,
+    placeOf,
+    checked < rows.length ? checked : STEP_ENTRIES,
   )
+}
+
+/** The entries of the object at a position, none when it is gone; undefined when nothing can be said. */
+function entriesAt(
+  context: TxContext,
+  table: Table,
+  seq: number,
+  meanings: Meanings,
+): ReadonlySet<string> | undefined {
+  const found = meaningAt(context, table, 'seq', seq, meanings)
+  if (found === 'gone') return new Set()
+  return found && new Set(found.meaning.entries.map(nameOf))
+}
+
+function nameOf({ index, key }: IndexEntry): string {
+  return `${index} ${Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1')}`
 }
 
 function keyAt({ connection }: TxContext, { number }: Table, seq: number): string {
@@ -327,8 +373,9 @@ export function stepOf<Row>(
   rows: readonly Row[],
   faults: readonly Fault[],
   placeOf: (row: Row) => string,
+  most = STEP,
 ): CheckedStep {
   const last = rows.at(-1)
-  const isEnd = last === undefined || rows.length < STEP
+  const isEnd = last === undefined || rows.length < most
   return { checked: rows.length, faults, next: isEnd ? undefined : placeOf(last) }
 }
