@@ -1,15 +1,38 @@
-import type { Traces } from '../domain/store/objects'
+import type { Erased, TimedObject, Traces } from '../domain/store/objects'
 import type { RealmRef } from '../domain/store/realms'
 import type { Table } from '../domain/store/tables'
 import { eraseUploads, removeIfLeft, removeRefs } from './blobs'
 import type { WriteContext } from './context'
-import { inTurns, removeEntries, sweep } from './entries'
+import { removeEntries, sweep } from './entries'
 import { type FoundRow, READ_BYTES, SMALL_VALUE, whole } from './places'
 import { erasing } from './realms'
-import { isContentSound } from './sum'
+import { isContentSound, sumOfObject } from './sum'
 import { noteSum } from './summed'
 import { eraseOperations } from './sync'
 import { knownTables, objectTable } from './tables'
+
+/** A key that no object can have, for a row that nobody is to find. */
+export function freedKey(seq: number): string {
+  return `\u0001${seq}`
+}
+
+/** Moves the row of an object to a realm that is being erased; its entries go with it. */
+export function discard(
+  context: WriteContext,
+  table: Table,
+  previous: TimedObject,
+  blobs: readonly string[],
+  realm: RealmRef,
+): void {
+  const { seq } = previous
+  removeRefs(context, seq, { realm: previous.realm, blobs })
+  const row = { ...previous, key: freedKey(seq), realm, stamps: null }
+  context.connection
+    .prepare(
+      `UPDATE ${objectTable(table.number)} SET key = ?, realm = ?, stamps = NULL, sum = ? WHERE seq = ?`,
+    )
+    .run(row.key, realm, sumOfObject(row), seq)
+}
 
 /**
  * One step of the erasure of a realm: rows of its objects first, then its tombstones and, where it is
@@ -20,18 +43,20 @@ export async function erase(
   realm: RealmRef,
   limit: number,
   tracesOf: (table: Table, value: string) => Traces,
-): Promise<number> {
-  if (!erasing(context).has(realm)) return 0
+  place: string,
+): Promise<Erased | undefined> {
+  if (!erasing(context).has(realm)) return undefined
   for (const table of knownTables(context).values()) {
-    const erased = await eraseRows(context, table, realm, limit, tracesOf)
-    if (erased > 0) return erased
+    const erased = await eraseRows(context, table, realm, limit, tracesOf, place)
+    if (erased !== undefined) return erased
   }
-  const erased =
+  const count =
     eraseTombstones(context, realm, limit) ||
     eraseUploads(context, realm, limit) ||
     eraseOperations(context, realm, limit)
-  if (erased === 0) finish(context, realm)
-  return erased
+  if (count > 0) return { count, place: '' }
+  finish(context, realm)
+  return undefined
 }
 
 function finish({ connection, unit: { group } }: WriteContext, realm: RealmRef): void {
@@ -43,13 +68,18 @@ function finish({ connection, unit: { group } }: WriteContext, realm: RealmRef):
 
 const NO_TRACES: Traces = { entries: [], blobs: [] }
 
+/** Index entries of one object that one step removes. */
+const MOST_ENTRIES = 50_000
+
+/** Undefined when the table has no row of the realm. */
 async function eraseRows(
   context: WriteContext,
   table: Table,
   realm: RealmRef,
   limit: number,
   tracesOf: (table: Table, value: string) => Traces,
-): Promise<number> {
+  place: string,
+): Promise<Erased | undefined> {
   const name = objectTable(table.number)
   const found = context.connection
     .prepare<FoundRow & { bytes: number }>(
@@ -58,18 +88,46 @@ async function eraseRows(
     .all(realm, limit)
   let left = READ_BYTES
   const rows = found.filter(({ bytes }, at) => (left -= bytes) >= 0 || at === 0)
-  await inTurns(context.unit, rows, (row) => {
+  let count = 0
+  for (const row of rows) {
     const { seq, sum } = row
     const { value } = whole(context, table, row)
     const isSound = isContentSound(value, realm, sum)
     if (!isSound) sweep(context, table, seq)
     const { entries, blobs } = isSound ? tracesOf(table, value) : NO_TRACES
+    const rest = await eraseEntries(context, { table, seq, entries }, place)
+    if (rest !== undefined) return { count, place: rest }
     removeRefs(context, seq, { realm, blobs })
     for (const blob of blobs) removeIfLeft(context, blob)
     context.connection.prepare(`DELETE FROM ${name} WHERE seq = ?`).run(seq)
-    return removeEntries(context, [{ seq, entries }])
-  })
-  return rows.length
+    count += 1
+    await context.unit.breathe()
+  }
+  return count === 0 ? undefined : { count, place: '' }
+}
+
+interface RowOfTable {
+  readonly table: Table
+  readonly seq: number
+  readonly entries: Traces['entries']
+}
+
+/** Removes the index entries of a row. The place to go on at, when they are too many for one step. */
+async function eraseEntries(
+  context: WriteContext,
+  { table, seq, entries }: RowOfTable,
+  place: string,
+): Promise<string | undefined> {
+  if (!('part' in entries) || entries.count <= MOST_ENTRIES) {
+    await removeEntries(context, [{ seq, entries }])
+    return undefined
+  }
+  // The values of other indexes are counted differently, and entries may be removed twice.
+  const row = [table.number, seq, ...table.indexes.map(({ number }) => number)].join()
+  const [known, position] = place.split(' ')
+  const part = entries.part(known === row ? Number(position) : 0, MOST_ENTRIES)
+  await removeEntries(context, [{ seq, entries: part.entries }])
+  return part.next === undefined ? undefined : `${row} ${part.next}`
 }
 
 function eraseTombstones({ connection }: WriteContext, realm: RealmRef, limit: number): number {

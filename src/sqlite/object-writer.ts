@@ -10,7 +10,7 @@ import { SatchelError, quoted } from '../domain/value/error'
 import { fact } from './memo'
 import { putRefs, removeRefs } from './blobs'
 import { dropEntries, inTurns, putEntries, removeEntries, type RowEntries, sweep } from './entries'
-import { erase } from './erasure'
+import { discard, erase, freedKey } from './erasure'
 import type { Unit } from './unit'
 import { objectTable, perTable, TIMED_COLUMNS } from './tables'
 import { type Summed, UNKNOWN_REALM } from './soundness'
@@ -40,11 +40,14 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
     const removed: RowEntries[] = []
     const added: RowEntries[] = []
     const rows = inTurns(unit, puts, (put) => {
-      const { previous, previousTraces, entries } = put
-      const seq = previous?.seq ?? insert(context, unit, table, put, now)
-      if (previous !== undefined) update(context, unit, table, put, previous, now)
-      if (previousTraces !== undefined && !isNone(previousTraces.entries)) {
-        removed.push({ seq, entries: previousTraces.entries })
+      const { previous, previousTraces, entries, discardTo } = put
+      const isNew = previous === undefined || discardTo !== undefined
+      const seq = isNew ? insert(context, unit, table, put, now) : previous.seq
+      if (!isNew) {
+        update(context, unit, table, put, previous, now)
+        if (previousTraces !== undefined && !isNone(previousTraces.entries)) {
+          removed.push({ seq, entries: previousTraces.entries })
+        }
       }
       if (!isNone(entries)) added.push({ seq, entries })
     })
@@ -71,8 +74,9 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
     for (const { previous } of table.builtIn ? removals : []) {
       touchRow(unit, table, previous.key, [previous.realm])
     }
-    return inTurns(unit, removals, ({ previous, entries, blobs }) => {
+    return inTurns(unit, removals, ({ previous, entries, blobs, discardTo }) => {
       writeTombstone(context, unit, table, previous, now)
+      if (discardTo !== undefined) return discard(context, table, previous, blobs, discardTo)
       context.connection
         .prepare(`DELETE FROM ${objectTable(table.number)} WHERE seq = ?`)
         .run(previous.seq)
@@ -90,8 +94,13 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
     return dropEntries(this.context, limit)
   }
 
-  erase(realm: RealmRef, limit: number, tracesOf: (table: Table, value: string) => Traces) {
-    return erase(this.context, realm, limit, tracesOf)
+  erase(
+    realm: RealmRef,
+    limit: number,
+    tracesOf: (table: Table, value: string) => Traces,
+    place: string,
+  ) {
+    return erase(this.context, realm, limit, tracesOf, place)
   }
 }
 
@@ -127,10 +136,18 @@ function insert(
   put: ObjectPut,
   now: number,
 ): number {
-  let seq = insertRow(context, unit, table, put, now)
+  const { previous, discardTo } = put
+  let entered: number | undefined
+  if (previous !== undefined && discardTo !== undefined) {
+    const isMoved = previous.realm !== put.realm
+    if (isMoved) writeTombstone(context, unit, table, previous, now)
+    else entered = previous.entered
+    discard(context, table, previous, put.previousTraces?.blobs ?? [], discardTo)
+  }
+  let seq = insertRow(context, unit, table, put, now, entered)
   if (seq === undefined) {
     freeKey(context, table, put.key)
-    seq = insertRow(context, unit, table, put, now)
+    seq = insertRow(context, unit, table, put, now, entered)
   }
   if (seq === undefined) throw new Error('a key was taken twice')
   return seq
@@ -138,35 +155,40 @@ function insert(
 
 const insertInto = perTable(
   (name) =>
-    `INSERT INTO ${name} (seq, key, realm, owner, revision, entered, updated_at, stamps, value, sum) VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (key) DO NOTHING`,
+    `INSERT INTO ${name} (seq, key, realm, owner, revision, entered, updated_at, stamps, value, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`,
 )
 
-/** Returns the position of the row; undefined, with nothing changed, when its key is taken. */
+/**
+ * Returns the position of the row; undefined, with nothing changed, when its key is taken. `since` is the
+ * revision at which an object that goes on in this row had come into its realm.
+ */
 function insertRow(
   context: WriteContext,
   unit: Unit,
   table: Table,
   put: ObjectPut,
   now: number,
+  since?: number,
 ): number | undefined {
   const { counters } = unit.group
   const seq = counters.nextSeq
   const { key, realm, owner, value, stamps = null } = put
   const revision = unit.nextRevision()
+  const entered = since ?? revision
   const sum = sumOfObject({
     seq,
     key,
     realm,
     owner,
     revision,
-    entered: revision,
+    entered,
     updated: now,
     stamps,
     value,
   })
   const { changes } = context.connection
     .prepare(insertInto(table))
-    .run(seq, key, realm, owner, revision, now, stamps, value, sum)
+    .run(seq, key, realm, owner, revision, entered, now, stamps, value, sum)
   if (changes === 0) return undefined
   counters.nextSeq += 1
   unit.revision()
@@ -177,8 +199,8 @@ function insertRow(
 }
 
 /**
- * A row of a realm that is being erased still has its key. It gets one that no object can have; the
- * erasure finds it by its realm.
+ * A row of a realm that is being erased still has its key, until it is needed; the erasure finds the row
+ * by its realm.
  */
 function freeKey(context: TxContext, table: Table, key: string): void {
   const name = objectTable(table.number)
@@ -191,7 +213,7 @@ function freeKey(context: TxContext, table: Table, key: string): void {
       `The key ${quoted(key)} already exists in ${quoted(table.name)}: use another key`,
     )
   }
-  const freed = { ...row, key: `\u0001${row.seq}` }
+  const freed = { ...row, key: freedKey(row.seq) }
   const sum = isHeadSound(row, row.sum) ? withHead(freed, row.sum) : row.sum
   context.connection
     .prepare(`UPDATE ${name} SET key = ?, sum = ? WHERE seq = ?`)

@@ -115,7 +115,7 @@ export function describeErasure(openStore: OpenStore): void {
       const { database } = fixture
       const { table, realm, index } = await setupDying(database)
       await database.write((tx) => tx.realms.markErasing(realm))
-      await database.write((tx) => tx.objects.erase(realm, 2, tracesFor(index)))
+      await database.write((tx) => tx.objects.erase(realm, 2, tracesFor(index), ''))
       const reopened = await (await fixture.reopen()).open('main')
       expect(await keysOf(reopened, table)).toEqual([])
       expect(await eraseAll(reopened, realm, 2, tracesFor(index))).toBe(DYING.length - 2)

@@ -211,11 +211,13 @@ export async function eraseAll(
   tracesOf: (table: Table, value: string) => Traces = () => NO_TRACES,
 ): Promise<number> {
   let total = 0
-  for (;;) {
-    const erased = await database.write((tx) => tx.objects.erase(realm, limit, tracesOf))
-    expect(erased).toBeLessThanOrEqual(limit)
-    if (erased === 0) return total
-    total += erased
+  for (let place = ''; ;) {
+    const from = place
+    const erased = await database.write((tx) => tx.objects.erase(realm, limit, tracesOf, from))
+    if (erased === undefined) return total
+    expect(erased.count).toBeLessThanOrEqual(limit)
+    total += erased.count
+    place = erased.place
   }
 }
 

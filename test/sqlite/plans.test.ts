@@ -435,8 +435,6 @@ async function eraseData(tx: WriteTx): Promise<void> {
   await tx.realms.markErasing(realm.ref)
   await tx.objects.count(table)
   await tx.objects.put(table, [fresh('k2')], NOW)
-  while (
-    (await tx.objects.erase(realm.ref, 1_000, () => ({ entries: [entry(1, 1)], blobs: ['one'] }))) >
-    0
-  );
+  const traces = { entries: [entry(1, 1)], blobs: ['one'] }
+  while ((await tx.objects.erase(realm.ref, 1_000, () => traces, '')) !== undefined);
 }

@@ -2,10 +2,11 @@ import { continueJob } from '../job/job'
 import { type JobStep, UNIT_MS } from '../job/job-runner'
 import { entriesOf, storedTraces } from './traces'
 import { parseStored } from '../value/value'
+import type { Traces } from '../store/objects'
 import type { Job } from '../store/records'
 
 /** Objects per unit: short enough not to delay other requests (design.md §3). */
-const STEP = { rows: 500, bytes: 1024 * 1024 }
+const STEP = { rows: 500, bytes: 1024 * 1024, entries: 50_000 }
 /** Objects that are erased at once. */
 const BATCH = 50
 
@@ -19,6 +20,11 @@ export const MAINTENANCE: Readonly<Partial<Record<Job['kind'], JobStep>>> = {
   erase: eraseRealm,
 }
 
+interface RowEntries {
+  readonly seq: number
+  readonly entries: Traces['entries']
+}
+
 /** Adds the entries of one new index; objects written meanwhile already have theirs. */
 function buildIndex(...[database, { id }]: Parameters<JobStep>): ReturnType<JobStep> {
   return continueJob(database, id, async (tx, job) => {
@@ -28,12 +34,23 @@ function buildIndex(...[database, { id }]: Parameters<JobStep>): ReturnType<JobS
     if (table === undefined || index === undefined) return undefined
     const chunk = await tx.objects.scan(table, Number(after), STEP)
     const one = { ...table, indexes: [index] }
-    await tx.objects.addEntries(
-      // The entries of a damaged object come with the one that replaces it.
-      chunk.rows
-        .filter(({ isDamaged }) => isDamaged !== true)
-        .map(({ seq, value }) => ({ seq, entries: entriesOf(one, parseStored(value)) })),
-    )
+    const added: RowEntries[] = []
+    // The entries of a damaged object come with the one that replaces it.
+    for (const { seq, value } of chunk.rows.filter(({ isDamaged }) => isDamaged !== true)) {
+      const entries = entriesOf(one, parseStored(value))
+      if (!('part' in entries) || entries.count <= STEP.entries) {
+        added.push({ seq, entries })
+        continue
+      }
+      const { large, from } = job.state
+      const part = entries.part(large === seq ? Number(from) : 0, STEP.entries)
+      added.push({ seq, entries: part.entries })
+      if (part.next === undefined) continue
+      await tx.objects.addEntries(added)
+      const state = { ...job.state, after: seq - 1, large: seq, from: part.next }
+      return { ...job, state, done: job.done + added.length - 1 }
+    }
+    await tx.objects.addEntries(added)
     if (chunk.next === undefined) {
       await tx.tables.setIndexState(index.number, 'ready')
       return undefined
@@ -50,12 +67,15 @@ function buildIndex(...[database, { id }]: Parameters<JobStep>): ReturnType<JobS
 function eraseRealm(...[database, { id }]: Parameters<JobStep>): ReturnType<JobStep> {
   return continueJob(database, id, async (tx, job) => {
     const end = performance.now() + UNIT_MS
-    let done = job.done
+    const { realm } = job.state
+    let place = typeof job.state['place'] === 'string' ? job.state['place'] : ''
+    let { done } = job
     do {
-      const erased = await tx.objects.erase(Number(job.state['realm']), BATCH, storedTraces)
-      if (erased === 0) return undefined
-      done += erased
+      const erased = await tx.objects.erase(Number(realm), BATCH, storedTraces, place)
+      if (erased === undefined) return undefined
+      done += erased.count
+      place = erased.place
     } while (performance.now() < end)
-    return { ...job, done }
+    return { ...job, state: { realm: realm!, place }, done }
   })
 }

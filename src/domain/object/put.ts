@@ -3,6 +3,7 @@ import { authorizePut, needsReadableRefs, requireReadableRefs } from './authoriz
 import type { ObjectPut, TimedObject, Traces } from '../store/objects'
 import { PUBLIC_REALM_REF } from '../store/realms'
 import type { Draft } from './draft'
+import { putObjects } from './discard'
 import { place } from './placement'
 import { andThen, type Awaitable } from '../store/records'
 import { replacedStamps } from './stamps'
@@ -136,14 +137,14 @@ async function replaceSome(
     puts.push(put)
     entries += heldBy(put) + heldBy(put.previousTraces)
     if (entries >= BATCH_ENTRIES) {
-      await tx.objects.put(table, puts, now)
+      await putObjects(tx, table, puts, now)
       puts = []
       entries = 0
     }
     const pause = tx.breathe()
     if (pause instanceof Promise) await pause
   }
-  await tx.objects.put(table, puts, now)
+  await putObjects(tx, table, puts, now)
   await tx.breathe()
   return existing.size
 }
@@ -199,7 +200,7 @@ async function putRows(
     texts.push(placement.draft.text)
     if (isStored(placement)) continue
     await rules.guard(writing, previous?.realm ?? placement.realm.ref, previous, async () => {
-      await tx.objects.put(table, [putOf(writing, placement)], now)
+      await putObjects(tx, table, [putOf(writing, placement)], now)
       await rules.afterPut(writing, placement)
     })
     if (!given.isGlobal) access = await accessAfterPut(writing, placement)

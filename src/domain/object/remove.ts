@@ -5,6 +5,7 @@ import type { TimedObject } from '../store/objects'
 import type { Database } from '../store/store'
 import type { ViewName } from '../access/view'
 import { isShown, keyInView, realmsInView, unknownObject } from './object'
+import { removeObjects } from './discard'
 import { tracesBefore } from './traces'
 import { type RowRules, type Writing, type RulesByTable, rulesOf } from './writing'
 import { requireTable } from './tables'
@@ -79,5 +80,5 @@ async function removeByRules(
 }
 
 async function removeRow({ tx, table, now }: Writing, previous: TimedObject): Promise<void> {
-  await tx.objects.remove(table, [{ previous, ...tracesBefore(table, previous) }], now)
+  await removeObjects(tx, table, [{ previous, ...tracesBefore(table, previous) }], now)
 }

@@ -1,4 +1,4 @@
-import type { IndexEntry, ObjectPut, StoredObject, Traces } from '../store/objects'
+import type { EntryPart, IndexEntry, ObjectPut, StoredObject, Traces } from '../store/objects'
 import { hasOwnKey, indexedValues, indexKey } from '../value/index-key'
 import { type WireObject, parseStored } from '../value/value'
 import { blobsIn, mentionsBlobs } from '../value/blob'
@@ -41,11 +41,7 @@ export function tracesBefore(table: Table, previous: StoredObject): Traces {
 }
 
 /** The entries an object has in the declared indexes of its table. */
-export function entriesOf(
-  table: Table,
-  object: WireObject,
-  keys?: KnownKeys,
-): Iterable<IndexEntry> {
+export function entriesOf(table: Table, object: WireObject, keys?: KnownKeys): Entries {
   const parts = table.indexes.map((index) => ({ index, values: indexedValues(index, object) }))
   return encode(parts, keys)
 }
@@ -53,9 +49,22 @@ export function entriesOf(
 /** The keys of texts that objects of one batch have in common. */
 export type KnownKeys = Map<string, Uint8Array>
 
-/** The traces of an object that replaces another one; entries that both have are left out. */
+type Entries = Traces['entries']
+
+/** Objects with more index entries are discarded in short steps: others would wait for their removal. */
+export const MOST_REMOVED = 20_000
+
+/** True when so many entries go that the object is to be discarded. */
+export function areTooMany({ entries }: Traces): boolean {
+  return !isList(entries) && entries.count > MOST_REMOVED
+}
+
+/**
+ * The traces of an object that replaces another one. Entries that both have are left out, unless the
+ * replaced one has too many to be removed at once.
+ */
 export interface Replacement extends Required<Pick<ObjectPut, 'previousTraces'>>, Traces {
-  /** How many entries of the replaced object are removed. */
+  /** How many entries of the replaced object are removed at once. */
   readonly removed: number
 }
 
@@ -69,12 +78,17 @@ export function replacementOf(
   const blobs = mentionsBlobs(next.text) ? blobsIn(next.object()) : NONE
   const previousBlobs = mentionsBlobs(previous.text) ? blobsIn(previous.object()) : NONE
   const [removed, added] = changedValues(table, previous, next)
+  const count = countOf(removed)
+  if (count > MOST_REMOVED) {
+    const previousTraces = { entries: encode(removed), blobs: previousBlobs }
+    return { entries: entriesOf(table, next.object(), keys), blobs, previousTraces, removed: 0 }
+  }
   const [previousEntries, entries] = differing(removed, added, keys)
   return {
     entries,
     blobs,
     previousTraces: { entries: previousEntries, blobs: previousBlobs },
-    removed: countOf(removed),
+    removed: count,
   }
 }
 
@@ -105,7 +119,9 @@ const MOST_COMPARED = 20_000
 
 /** The values whose key may not be among those of the others. */
 function valuesWithout(values: readonly unknown[], others: readonly unknown[]): readonly unknown[] {
-  if (values.length + others.length > MOST_COMPARED) return values
+  if (values.length + others.length > MOST_COMPARED) {
+    return areSame(values, others) ? NONE : values
+  }
   if (values.length === 1 && others.length === 1) {
     return values[0] === others[0] && hasOwnKey(values[0]) ? NONE : values
   }
@@ -113,14 +129,21 @@ function valuesWithout(values: readonly unknown[], others: readonly unknown[]): 
   return values.filter((value) => !known.has(value) || !hasOwnKey(value))
 }
 
+function areSame(values: readonly unknown[], others: readonly unknown[]): boolean {
+  return (
+    values.length === others.length &&
+    values.every((value, at) => value === others[at] && hasOwnKey(value))
+  )
+}
+
 /** The entries of both without those that both have. */
 function differing(
   removed: readonly Indexed[],
   added: readonly Indexed[],
   keys: KnownKeys | undefined,
-): [Iterable<IndexEntry>, Iterable<IndexEntry>] {
+): [Entries, Entries] {
   const [before, after] = [encode(removed, keys), encode(added, keys)]
-  const isCompared = Array.isArray(before) && Array.isArray(after)
+  const isCompared = isList(before) && isList(after)
   return isCompared && hasShared(removed) && hasShared(added)
     ? [entriesWithout(before, after), entriesWithout(after, before)]
     : [before, after]
@@ -142,8 +165,20 @@ function nameOf({ index, key }: IndexEntry): string {
 /** More entries are encoded one by one while they are written: thousands take time and memory. */
 const MANY = 1_000
 
-function encode(parts: readonly Indexed[], keys?: KnownKeys): Iterable<IndexEntry> {
-  if (countOf(parts) > MANY) return { [Symbol.iterator]: () => encodeEach(parts) }
+/** False for entries that are made while they are taken. */
+function isList(entries: Entries): entries is readonly IndexEntry[] {
+  return Array.isArray(entries)
+}
+
+function encode(parts: readonly Indexed[], keys?: KnownKeys): Entries {
+  const count = countOf(parts)
+  if (count > MANY) {
+    return {
+      count,
+      [Symbol.iterator]: () => encodeEach(parts),
+      part: (from, most) => encodePart(parts, from, most),
+    }
+  }
   const entries: IndexEntry[] = []
   for (const { index, values } of parts) {
     for (const value of values) {
@@ -172,6 +207,20 @@ function* encodeEach(parts: readonly Indexed[]): Generator<IndexEntry> {
       if (key !== undefined) yield { index: index.number, key }
     }
   }
+}
+
+function encodePart(parts: readonly Indexed[], from: number, most: number): EntryPart {
+  const chosen: Indexed[] = []
+  let skipped = from
+  let left = most
+  for (const { index, values } of parts) {
+    const some = values.slice(skipped, skipped + left)
+    if (some.length > 0) chosen.push({ index, values: some })
+    skipped = Math.max(0, skipped - values.length)
+    left -= some.length
+  }
+  const next = from + most < countOf(parts) ? from + most : undefined
+  return { entries: [...encodeEach(chosen)], next }
 }
 
 function countOf(parts: readonly Indexed[]): number {

@@ -215,13 +215,29 @@ export interface IndexEntry {
   readonly key: Uint8Array
 }
 
+/** Entries that are made while they are taken: thousands of them take time and memory. */
+export interface ManyEntries extends Iterable<IndexEntry> {
+  /** How many there are at most. */
+  readonly count: number
+  /**
+   * The entries of up to `most` values after the first `from` ones, and how many values precede the rest;
+   * undefined when there is no more.
+   */
+  part(from: number, most: number): EntryPart
+}
+
+export interface EntryPart {
+  readonly entries: readonly IndexEntry[]
+  readonly next: number | undefined
+}
+
 /** The entries of an object in the indexes. */
 export interface Traces {
   /**
-   * In any order. They are taken once, and many are made while they are taken. Objects that are put
-   * together may share keys: an engine writes the entries of one key faster one after the other.
+   * In any order. They are taken once. Objects that are put together may share keys: an engine writes
+   * the entries of one key faster one after the other.
    */
-  readonly entries: Iterable<IndexEntry>
+  readonly entries: readonly IndexEntry[] | ManyEntries
   /** The ids of the blobs that it references, each once, be they there or not. */
   readonly blobs: readonly string[]
 }
@@ -239,11 +255,27 @@ export interface ObjectPut extends Traces {
    */
   readonly previous?: TimedObject
   readonly previousTraces?: Traces
+  /**
+   * A realm that is being erased, for a previous object with very many index entries: it moves there with
+   * its entries, which the erasure of the realm removes in short steps. The new object gets a row of its
+   * own with all of its entries: it is the newest one in the order of creation.
+   */
+  readonly discardTo?: RealmRef
 }
 
 export interface ObjectRemoval extends Traces {
   /** The traces of a damaged object are not known, and are looked for. */
   readonly previous: TimedObject
+  /** As in a put. */
+  readonly discardTo?: RealmRef
+}
+
+/** One step of an erasure. */
+export interface Erased {
+  /** The number of rows, tombstones and uploads that are gone. */
+  readonly count: number
+  /** The place to go on at: plain text, the engine's own. */
+  readonly place: string
 }
 
 export interface ObjectWriter extends ObjectReader {
@@ -268,12 +300,14 @@ export interface ObjectWriter extends ObjectReader {
   dropEntries(limit: number): Awaitable<number>
   /**
    * Erases up to `limit` rows, tombstones and uploads of a realm marked `erasing`, with the traces
-   * of their values; how many it erased. 0: nothing is left, its ref is done with. A blob
-   * without other uploaders and references is removed with the last of them.
+   * of their values, after `place`, '' at the beginning; undefined: nothing is left, its ref is done
+   * with. A blob without other uploaders and references is removed with the last of them. A row with
+   * very many index entries takes several steps.
    */
   erase(
     realm: RealmRef,
     limit: number,
     tracesOf: (table: Table, value: string) => Traces,
-  ): Awaitable<number>
+    place: string,
+  ): Awaitable<Erased | undefined>
 }

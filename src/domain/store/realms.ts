@@ -27,4 +27,6 @@ export interface RealmWriter extends RealmReader {
   ensure(id: string): Awaitable<Realm>
   /** From this commit nothing of the realm is visible; its rows are erased by a job. */
   markErasing(ref: RealmRef): Awaitable<void>
+  /** A realm that no id leads to, marked as being erased: for objects that are discarded. */
+  createErasing(): Awaitable<RealmRef>
 }

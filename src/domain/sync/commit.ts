@@ -1,3 +1,4 @@
+import { putObjects, removeObjects } from '../object/discard'
 import { formatStamps, stampReplacement } from '../object/stamps'
 import { replacementOf, stored, storedTraces, tracesOf } from '../object/traces'
 import { type Placement, type RowRules, type Writing, rulesOf } from '../object/writing'
@@ -120,7 +121,7 @@ async function putRuled(run: Execution, row: Row, kept: Kept): Promise<Placement
     return undefined
   }
   const placement = (await rules?.complement?.(writing, settled)) ?? settled
-  await tx.objects.put(row.table, [putOf(run, row, placement)], push.now)
+  await putObjects(tx, row.table, [putOf(run, row, placement)], push.now)
   await rules?.afterPut(writing, placement)
   noteWritten(run, row)
   await tx.breathe()
@@ -135,7 +136,7 @@ async function removeRuled(run: Execution, row: Row, isJudged = false): Promise<
   if (!isJudged) await judgeRemoval(writing, before)
   const rules: RowRules | undefined = rulesOf(writing.rulesByTable, table)
   const isDone = await rules?.remove(writing, before)
-  if (isDone !== true) await tx.objects.remove(table, [removalOf(row)], push.now)
+  if (isDone !== true) await removeObjects(tx, table, [removalOf(row)], push.now)
   noteWritten(run, row)
 }
 
@@ -156,8 +157,8 @@ export async function writePlain(
   let puts: ObjectPut[] = []
   let removals: ObjectRemoval[] = []
   const flush = async () => {
-    await tx.objects.put(table, puts, push.now)
-    await tx.objects.remove(table, removals, push.now)
+    await putObjects(tx, table, puts, push.now)
+    await removeObjects(tx, table, removals, push.now)
     puts = []
     removals = []
   }

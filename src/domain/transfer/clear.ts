@@ -1,6 +1,7 @@
 import { UNIT_MS } from '../job/job-runner'
 import { removeStored } from '../object/remove'
 import { requireTable } from '../object/tables'
+import { removeObjects } from '../object/discard'
 import { tracesBefore } from '../object/traces'
 import { requireOwnerRow } from '../rows/owner-row'
 import type { TimedObject } from '../store/objects'
@@ -112,7 +113,7 @@ async function removeAll(
   const found = [...(await tx.objects.findMany(table, keys)).values()]
   if (!table.builtIn) {
     const removals = found.map((previous) => ({ previous, ...tracesBefore(table, previous) }))
-    await tx.objects.remove(table, removals, now)
+    await removeObjects(tx, table, removals, now)
     return removals.length
   }
   let removed = 0

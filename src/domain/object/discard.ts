@@ -1,0 +1,45 @@
+import { startJob } from '../job/job'
+import type { ObjectPut, ObjectRemoval } from '../store/objects'
+import type { WriteTx } from '../store/store'
+import { andThen, type Awaitable } from '../store/records'
+import type { Table } from '../store/tables'
+import { areTooMany } from './traces'
+
+/** `ObjectWriter.put` that discards replaced objects with very many index entries. */
+export function putObjects(
+  tx: WriteTx,
+  table: Table,
+  puts: readonly ObjectPut[],
+  now: number,
+): Awaitable<void> {
+  const isLarge = ({ previousTraces }: ObjectPut) =>
+    previousTraces !== undefined && areTooMany(previousTraces)
+  return andThen(discarding(tx, puts, isLarge, now), (all) => tx.objects.put(table, all, now))
+}
+
+/** `ObjectWriter.remove` that discards objects with very many index entries. */
+export function removeObjects(
+  tx: WriteTx,
+  table: Table,
+  removals: readonly ObjectRemoval[],
+  now: number,
+): Awaitable<void> {
+  return andThen(discarding(tx, removals, areTooMany, now), (all) =>
+    tx.objects.remove(table, all, now),
+  )
+}
+
+/** Begins the erasure of those that are large: nobody sees them from this commit on. */
+function discarding<Item extends ObjectPut | ObjectRemoval>(
+  tx: WriteTx,
+  items: readonly Item[],
+  isLarge: (item: Item) => boolean,
+  now: number,
+): Awaitable<readonly Item[]> {
+  if (!items.some(isLarge)) return items
+  return andThen(tx.realms.createErasing(), (realm) =>
+    andThen(startJob(tx, 'erase', { realm }, now), () =>
+      items.map((item) => (isLarge(item) ? { ...item, discardTo: realm } : item)),
+    ),
+  )
+}
