@@ -1,13 +1,14 @@
 import { type Command, Option } from '@commander-js/extra-typings'
-import { extname } from 'node:path'
+import { basename, extname } from 'node:path'
 import { UsageError } from '../config/config'
 import type { OutputOf } from '../control/operations'
 import type { ExportFormat } from '../domain/transfer/export'
+import { describePlace } from '../domain/transfer/import-place'
 import type { Session } from '../control/session'
 import { type Cli, example, inSession, Interruption, withDatabase } from './command'
 import { openInput, writeWhole } from './files'
-import { shareOf } from './job'
-import { counted, print, showProgress } from './output'
+import { type ListedJob, shareOf } from './job'
+import { counted, print, showProgress, writeError } from './output'
 import { quoted, SatchelError } from '../domain/value/error'
 
 /** `satchel import` (design.md §6, protocol.md §9.4). */
@@ -34,23 +35,39 @@ export function addImportCommand(program: Command, cli: Cli): void {
         throw new UsageError('--realm needs --table: name the table of the objects')
       }
       const { bytes: upload, size } = openInput(cli, file)
+      const name = file === '-' ? null : basename(file)
+      const input = { database, table, realm, atomic, dryRun, size, name }
       using progress = showProgress(cli, options, 'bytes')
-      const imported = await inSession(
+      const { imported, resumed } = await inSession(
         cli,
         options,
-        (session) =>
-          interruptible(cli, session, database, (signal) =>
-            session.run(
-              'import',
-              { database, table, realm, atomic, dryRun, size },
-              { upload, progress: progress.update, signal },
-            ),
-          ),
+        async (session) => {
+          const resumed = await listImports(session, database)
+          if (options.json === undefined) announce(cli, resumed)
+          const imported = await interruptible(cli, session, database, (signal) =>
+            session.run('import', input, { upload, progress: progress.update, signal }),
+          )
+          return { imported, resumed: resumed.map(({ id, place }) => ({ id, ...place })) }
+        },
         { isDestructive: true },
       )
       progress[Symbol.dispose]()
-      await print(cli, options, imported, importSummary(imported, dryRun))
+      await print(cli, options, { ...imported, resumed }, importSummary(imported, dryRun))
     })
+}
+
+/** The imports that go on, oldest first. */
+async function listImports(session: Session, database: string): Promise<readonly ListedJob[]> {
+  const jobs = await session.run('job.list', { database })
+  return jobs.filter(({ kind, failure }) => kind === 'import' && failure === null)
+}
+
+/** Says which imports were begun by an earlier command: they end before this one begins. */
+function announce({ terminal }: Cli, imports: readonly ListedJob[]): void {
+  for (const { place } of imports) {
+    const text = place === null ? 'an earlier import' : describePlace(place)
+    writeError(terminal, `satchel: Continues ${text}, which comes first\n`)
+  }
 }
 
 /**
@@ -63,11 +80,7 @@ async function interruptible<T>(
   database: string,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const listImports = async () => {
-    const jobs = await session.run('job.list', { database })
-    return jobs.filter(({ kind, failure }) => kind === 'import' && failure === null)
-  }
-  const earlier = new Set((await listImports()).map(({ id }) => id))
+  const earlier = new Set((await listImports(session, database)).map(({ id }) => id))
   const interrupt = new AbortController()
   using _ = terminal.onInterrupt(() => interrupt.abort())
   try {
@@ -76,12 +89,17 @@ async function interruptible<T>(
     if (!interrupt.signal.aborted) throw error
   }
   await Bun.sleep(SETTLED_MS)
-  const begun = (await listImports()).find(({ id }) => !earlier.has(id))
+  const begun = (await listImports(session, database)).find(({ id }) => !earlier.has(id))
   if (begun === undefined) throw new Interruption('Nothing was imported')
-  const { id } = begun
+  const { id, place } = begun
+  const subject = place === null ? 'The import' : sentence(describePlace(place))
   throw new Interruption(
-    `The import goes on from ${shareOf(begun)} while a server runs: satchel job list shows it, satchel job cancel ${id} ends it`,
+    `${subject} (${shareOf(begun)}) goes on while a server runs: satchel job list shows it, satchel job cancel ${id} ends it`,
   )
+}
+
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
 /** A server notices in less than this that its command is gone, ms. */

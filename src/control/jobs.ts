@@ -1,14 +1,19 @@
 import { cancelImport } from '../domain/transfer/import-job'
+import { placeOfImport } from '../domain/transfer/import-place'
 import { onDatabase, text } from './operation'
 
 export const jobOperations = {
-  /** Oldest first. `done` and `total` count bytes, objects or blobs, depending on the kind. */
+  /**
+   * Oldest first. `done` and `total` count bytes, objects or blobs, depending on the kind; an import
+   * has a `place` in its file too.
+   */
   'job.list': onDatabase({}, async ({ database }) => {
     const jobs = await database.read((tx) => tx.jobs.list())
     return jobs
       .toSorted((one, other) => one.created - other.created)
-      .map(({ id, kind, done, total, created, failure }) => {
-        return { id, kind, done, total, created, failure }
+      .map((job) => {
+        const { id, kind, done, total, created, failure } = job
+        return { id, kind, done, total, created, failure, place: placeOfImport(job) }
       })
   }),
 

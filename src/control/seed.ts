@@ -1,5 +1,5 @@
 import { readdir, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { hasErrno } from '../disk'
 import { parseSchemaFile } from '../domain/json/schema-file'
 import { pushSchema } from '../domain/object/tables'
@@ -31,6 +31,7 @@ export async function importSeed(folder: DataFolder, host: Host, path: string): 
         isAtomic: false,
         isDryRun: false,
         size: Bun.file(file).size,
+        name: basename(file),
         progress: () => undefined,
         signal: undefined,
       }),

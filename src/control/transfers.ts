@@ -16,7 +16,7 @@ import type { Host } from '../host/host'
 import { flag, number, onDatabase, oneOf, optional, type Streams, text } from './operation'
 
 export const transferOperations = {
-  /** The file is the upload, of `size` bytes if that is known; progress is in bytes. */
+  /** The file is the upload, of `size` bytes and with this name if they are known; progress is in bytes. */
   import: onDatabase(
     {
       table: optional(text),
@@ -24,6 +24,7 @@ export const transferOperations = {
       atomic: flag,
       dryRun: flag,
       size: optional(number),
+      name: optional(text),
     },
     (host, { table, realm, ...input }, { folder, upload, progress, signal }) =>
       importInto(folder, host, upload ?? new Blob().stream(), {
@@ -31,6 +32,7 @@ export const transferOperations = {
         isAtomic: input.atomic,
         isDryRun: input.dryRun,
         size: input.size,
+        name: input.name,
         progress: progress ?? (() => undefined),
         signal,
       }),

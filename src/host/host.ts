@@ -17,6 +17,7 @@ import type { Scratch } from '../domain/store/scratch'
 import type { Database, ReadTx } from '../domain/store/store'
 import type { TransferContext } from '../domain/transfer/archive'
 import { importSteps } from '../domain/transfer/import-job'
+import { describePlace, placeOfImport } from '../domain/transfer/import-place'
 import { REMOVAL_STEPS } from '../domain/user/removal'
 import { mailLog, serverLog } from '../log/log'
 import { createMailer, type ServerMail } from '../mail/mailer'
@@ -171,15 +172,13 @@ function reportHistory(database: string, error: unknown): void {
 /** Logs the jobs that an earlier process did not finish: the runner continues them. */
 async function reportResumed(database: Database): Promise<void> {
   const jobs = await database.read((tx) => tx.jobs.list())
-  for (const { id, kind, done, total, failure } of jobs) {
+  for (const job of jobs) {
+    const { id, kind, done, total, failure } = job
     if (failure !== null) continue
-    serverLog.info('A job continues where it stopped', {
-      database: database.name,
-      kind,
-      job: id,
-      done,
-      total,
-    })
+    const place = placeOfImport(job)
+    const rest = { database: database.name, kind, job: id, done, total }
+    if (place === null) serverLog.info('A job continues where it stopped', rest)
+    else serverLog.info(`Continues ${describePlace(place)}`, { ...rest, ...place })
   }
 }
 

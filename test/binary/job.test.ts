@@ -6,6 +6,7 @@ import { until } from '../timing'
 import { callMain } from './api'
 import { EXECUTABLE, pushSchema, satchel, satchelJson, serve, type Surroundings } from './setup'
 
+const PLACE = /^Continues the import of items\.ndjson at row [1-9][\d,]* of 50,000$/
 const OBJECTS = 150_000
 
 interface Job {
@@ -99,10 +100,43 @@ test('an import without a server goes on in the next one, which names it in its 
   const isApplying = () => (statSync(log, { throwIfNoEntry: false })?.size ?? 0) > 1_000_000
   const { exitCode, stderr } = await interrupted(surroundings, isApplying)
   expect(exitCode).toBe(130)
+  expect(stderr).toMatch(
+    /^satchel: The import of items\.ndjson at row [\d,]+ of 50,000 \(\d+ %\) goes on/,
+  )
   const id = /satchel job cancel (import-\S+) ends it/.exec(stderr)?.[1] ?? ''
   await using server = await serve(surroundings)
-  const line = await server.logged((text) => text.includes('A job continues where it stopped'))
-  expect(JSON.parse(line)).toMatchObject({ database: 'main', kind: 'import', job: id })
+  const line = await server.logged((text) => text.includes('"message":"Continues '))
+  expect(JSON.parse(line)).toMatchObject({
+    message: expect.stringMatching(PLACE) as string,
+    database: 'main',
+    kind: 'import',
+    job: id,
+    file: 'items.ndjson',
+    rows: objects,
+  })
   await until(async () => (await listJobs(surroundings)).length === 0)
   expect(await callMain(server.ready).get<unknown[]>('/public/items')).toHaveLength(objects)
+}, 60_000)
+
+test('an import says which earlier ones go on first, to people and to programs', async () => {
+  const objects = 20_000
+  using place = await setup(objects)
+  const { surroundings, imports } = place
+  const log = join(imports, '..', 'database.sqlite-wal')
+  const isApplying = () => (statSync(log, { throwIfNoEntry: false })?.size ?? 0) > 1_000_000
+  expect(await interrupted(surroundings, isApplying)).toMatchObject({ exitCode: 130 })
+  await Bun.write(join(surroundings.cwd, 'one.ndjson'), '{"id":"one"}')
+  const command = ['import', 'one.ndjson', '--table', 'items', '--realm', 'rlm-public']
+  const checked = await satchelJson<object>([...command, '--dry-run'], surroundings)
+  expect(checked).toMatchObject({
+    objects: 1,
+    resumed: [{ file: 'items.ndjson', row: expect.any(Number) as number, rows: objects }],
+  })
+  const { exitCode, stdout, stderr } = await satchel(command, surroundings)
+  expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'Imported 1 object\n' })
+  expect(stderr).toMatch(
+    /^satchel: Continues the import of items\.ndjson at row [1-9][\d,]* of 20,000, which comes first\n$/,
+  )
+  await using server = await serve(surroundings)
+  expect(await callMain(server.ready).get<unknown[]>('/public/items')).toHaveLength(objects + 1)
 }, 60_000)

@@ -38,7 +38,7 @@ async function setup() {
   const server = undo.use(await setupServerAt(clock))
   const commands = await openSession(server.folder, () => undefined)
   const upload = new Blob([JSON.stringify(IMPORTED)]).stream()
-  const input = { table: null, realm: null, atomic: true, dryRun: false, size: null }
+  const input = { table: null, realm: null, atomic: true, dryRun: false, size: null, name: null }
   await commands.run('import', { database: 'main', ...input }, { upload })
   const schema = { todoLists: '@id', todoItems: '@id', settings: 'id' }
   await commands.run(

@@ -80,7 +80,7 @@ describe('tokens', () => {
   test('are refused to people who log in in a sentence that may be shown to them', async () => {
     await using server = await setupData({ rateLimits: 'tokens=1/1h' })
     const upload = new Blob(['{"demoUsers": {"foo@demo.local": {}}}']).stream()
-    const options = { database: 'main', table: null, realm: null, size: null }
+    const options = { database: 'main', table: null, realm: null, size: null, name: null }
     await server.commands.run('import', { ...options, atomic: false, dryRun: false }, { upload })
     const demo = () =>
       fetch(`${server.main}/token`, {

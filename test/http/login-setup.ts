@@ -37,7 +37,14 @@ export async function setupLogin(flags: Readonly<Record<string, unknown>> = {}) 
     mail: () => printedMail(server),
     async importDemoUser(): Promise<void> {
       const upload = new Blob([JSON.stringify({ demoUsers: { [FOO]: {} } })]).stream()
-      const plain = { table: null, realm: null, atomic: false, dryRun: false, size: null }
+      const plain = {
+        table: null,
+        realm: null,
+        atomic: false,
+        dryRun: false,
+        size: null,
+        name: null,
+      }
       await commands.run('import', { database: 'main', ...plain }, { upload })
     },
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),

@@ -343,7 +343,7 @@ test('an import stores what its file says', async () => {
   await using server = await setupData({ offloadBeyond: '3' })
   const line = { realm: ALICE, table: 'items', id: 'itm1', data: { text: LONG, a: file(LONG) } }
   const upload = new Blob([`${JSON.stringify(line)}\n`]).stream()
-  const input = { table: null, realm: null, atomic: false, dryRun: false, size: null }
+  const input = { table: null, realm: null, atomic: false, dryRun: false, size: null, name: null }
   await server.commands.run('import', { database: 'main', ...input }, { upload })
   expect((await server.root.get('/all/items/itm1')).body).toMatchObject(line.data)
 })

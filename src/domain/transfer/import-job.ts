@@ -3,6 +3,7 @@ import { continueJob } from '../job/job'
 import type { JobStep } from '../job/job-runner'
 import type { WriteTx } from '../store/store'
 import { applyEntries, applyOwners } from './application'
+import { placeOfImport } from './import-place'
 import { createContentLoader } from './archive-contents'
 import type { BlobEntry } from './entry'
 import type { TransferContext } from './archive'
@@ -85,7 +86,7 @@ async function applyBlobs(
       if (offsetOf(current) !== offsetOf(job)) return current
       await loader.place(tx, blobs)
       await applyEntries(tx, blobs, current.created)
-      return moved(current, next, bytesOf(blobs))
+      return moved(current, next, blobs.length, bytesOf(blobs))
     }),
   )
 }
@@ -97,8 +98,13 @@ async function applyOthers(
 ): ReturnType<JobStep> {
   return continueJob(database, id, async (tx, job) => {
     const end = performance.now() + UNIT_MS
-    const goesOn = () => performance.now() < end
-    return moved(job, await applySpool(tx, spool, offsetOf(job), job.created, goesOn), 0)
+    let rows = 0
+    const goesOn = (applied: number) => {
+      rows += applied
+      return performance.now() < end
+    }
+    const offset = await applySpool(tx, spool, offsetOf(job), job.created, goesOn)
+    return moved(job, offset, rows, 0)
   })
 }
 
@@ -114,29 +120,31 @@ function offsetOf({ done, state: { offset = done } }: Job): number {
   return Number(offset)
 }
 
-/** The job at another offset, so many bytes of contents further. */
-function moved(job: Job, offset: number, bytes: number): Job {
+/** The job at another offset, so many rows and bytes of contents further. */
+function moved(job: Job, offset: number, rows: number, bytes: number): Job {
   const done = job.done + (offset - offsetOf(job)) + bytes
-  return { ...job, done, state: { ...job.state, offset } }
+  const place = placeOfImport(job)
+  const row = place === null ? {} : { row: place.row + rows }
+  return { ...job, done, state: { ...job.state, ...row, offset } }
 }
 
 /**
- * Applies the entries of a spool from an offset on while `goesOn` says so; resolves to the offset
- * it has come to. The contents of blobs are there. `now` in ms.
+ * Applies the entries of a spool from an offset on while `goesOn` says so, which gets the number of
+ * entries just applied and the offset behind them; resolves to the offset it has come to. The contents of blobs are there. `now` in ms.
  */
 export async function applySpool(
   tx: WriteTx,
   spool: Spool,
   from: number,
   now: number,
-  goesOn: (offset: number) => boolean,
+  goesOn: (applied: number, offset: number) => boolean,
 ): Promise<number> {
   let offset = from
   while (offset < spool.size) {
     const { entries, next } = spool.read(offset)
     await applyEntries(tx, entries, now)
     offset = next
-    if (!goesOn(offset)) break
+    if (!goesOn(entries.length, offset)) break
     await tx.breathe()
   }
   return offset

@@ -27,6 +27,8 @@ export interface ImportOptions {
   readonly limits: PartLimits
   /** The size of the file in bytes, where it is known. */
   readonly size: number | null
+  /** Its name for messages about the import, null if it has none. */
+  readonly name: string | null
   /** Called with the bytes done; the total may change, and is null while it is unknown. */
   readonly progress: (done: number, total: number | null, phase: string) => void
   /**
@@ -61,15 +63,25 @@ export async function importFile(
   await using opened = await openFile(context, file, { target, limits, onRead: stages.read })
   const { archive } = opened
   await using spool = await createSpool(scratch)
-  const { declared, bytes, hasOwners, keys } = await spoolItems(spool, opened.items)
+  const { declared, bytes, rows, hasOwners, keys } = await spoolItems(spool, opened.items)
   await declareUnknown(database, declared, keys)
   const tables = await rehearse(database, declared, now)
   const size = spool.size + bytes
   const contents = await examine(context, spool.name, tables, (done) => stages.examined(done, size))
   await checkArchive(archive, (done) => stages.examined(spool.size + done, size))
   if (!isDryRun) await requireSpace(scratch, size)
-  const { signal } = options
-  const plan = { declared, hasOwners, archive, size, now, progress: stages.applied, signal }
+  const { signal, name } = options
+  const plan = {
+    name,
+    rows,
+    declared,
+    hasOwners,
+    archive,
+    size,
+    now,
+    progress: stages.applied,
+    signal,
+  }
   if (isAtomic && !isDryRun) await applyAtOnce(context, spool.name, plan)
   else if (!isDryRun) await applyAsJob(context, spool, plan)
   return { ...contents, tables: declared.schemas.size }
@@ -101,20 +113,30 @@ function createStages({ size, isDryRun, progress, signal }: ImportOptions) {
 async function spoolItems(
   spool: SpoolWriter,
   items: AsyncIterable<Item>,
-): Promise<{ declared: Declared; bytes: number; hasOwners: boolean; keys: KeyGuesses }> {
+): Promise<{
+  declared: Declared
+  bytes: number
+  rows: number
+  hasOwners: boolean
+  keys: KeyGuesses
+}> {
   const declared = nothingDeclared()
   const keys: KeyGuesses = new Map()
   let bytes = 0
+  let rows = 0
   let hasOwners = false
   for await (const item of items) {
     if ('declaration' in item) addDeclaration(declared, item.declaration)
-    else await spool.write(item)
+    else {
+      await spool.write(item)
+      rows += 1
+    }
     if ('blob' in item) bytes += item.blob.size
     if ('table' in item) guessKey(keys, item)
     if (!('declaration' in item)) hasOwners ||= changesOwners(item)
   }
   await spool.finish()
-  return { declared, bytes, hasOwners, keys }
+  return { declared, bytes, rows, hasOwners, keys }
 }
 
 /** By table, the properties that hold the key in every object so far; null for compound keys. */
@@ -179,6 +201,9 @@ async function checkArchive(
 
 /** How a file that was found valid is applied. */
 interface Plan {
+  /** The name of the file, and how many rows it has. */
+  readonly name: string | null
+  readonly rows: number
   readonly declared: Declared
   /** It has realms or members, so that an owner may lack a row when it is applied. */
   readonly hasOwners: boolean
@@ -209,7 +234,7 @@ async function applyAtOnce(context: TransferContext, name: string, plan: Plan): 
           await contents.place(tx, blobs)
         }
         await declare(tx, declared, now)
-        await applySpool(tx, spool, 0, now, (offset) => {
+        await applySpool(tx, spool, 0, now, (_, offset) => {
           signal?.throwIfAborted()
           progress(done + offset, size)
           return true
@@ -229,14 +254,16 @@ async function applyAsJob(
   plan: Plan,
 ): Promise<void> {
   const { declared, hasOwners, archive, size, now, progress, signal } = plan
-  const { name } = spool
-  const names =
-    archive === undefined ? { spool: name } : { spool: name, archive: archive.scratch.name }
+  const names = {
+    spool: spool.name,
+    ...(archive === undefined ? {} : { archive: archive.scratch.name }),
+  }
+  const place = { file: plan.name, row: 0, rows: plan.rows }
   const owners = hasOwners ? { owners: 0 } : {}
   const { id } = await database.write(async (tx) => {
     signal?.throwIfAborted()
     await declare(tx, declared, now)
-    return await startJob(tx, 'import', { ...names, offset: 0, ...owners }, now, size)
+    return await startJob(tx, 'import', { ...names, ...place, offset: 0, ...owners }, now, size)
   })
   spool.keep()
   archive?.scratch.keep()

@@ -82,6 +82,7 @@ async function receive(http: HttpContext, { call, host, actor }: Authorised): Pr
     isDryRun: false,
     limits: http.importLimits,
     size: null,
+    name: null,
     progress: () => undefined,
     signal: call.sent.signal,
   })

@@ -95,6 +95,7 @@ export const IMPORT_OPTIONS: ImportOptions = {
   isDryRun: false,
   limits: PART_LIMITS,
   size: null,
+  name: null,
   progress: () => undefined,
 }
 

@@ -166,7 +166,7 @@ describe('changes', () => {
     expect(await hear(() => alice.remove('/my/plain/a'))).toEqual(['a'])
     const data = { [ALICE]: { plain: { imported: { text: 'x' } } } }
     const upload = () => new Blob([JSON.stringify({ data })]).stream()
-    const how = { table: null, realm: null, atomic: false, dryRun: false, size: null }
+    const how = { table: null, realm: null, atomic: false, dryRun: false, size: null, name: null }
     const imported = await hear(() =>
       server.commands.run('import', { database: 'main', ...how }, { upload: upload() }),
     )

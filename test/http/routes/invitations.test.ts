@@ -110,7 +110,14 @@ describe('a row of members that invites', () => {
     const upload = new Blob([
       JSON.stringify({ data: { [realmId]: { members: { mmb1: { email: BOB, invite: true } } } } }),
     ]).stream()
-    const nothing = { table: null, realm: null, atomic: false, dryRun: false, size: null }
+    const nothing = {
+      table: null,
+      realm: null,
+      atomic: false,
+      dryRun: false,
+      size: null,
+      name: null,
+    }
     await server.commands.run('import', { database: 'main', ...nothing }, { upload })
     await server.invite({ email: 'carol@example.com' })
     expect(server.mails()).toHaveLength(1)

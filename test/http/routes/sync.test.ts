@@ -214,6 +214,6 @@ describe('POST /sync refuses', () => {
 
 async function seal({ commands }: DataServer): Promise<void> {
   const upload = new Blob(['{"sealed": true}']).stream()
-  const plain = { table: null, realm: null, atomic: false, dryRun: false, size: null }
+  const plain = { table: null, realm: null, atomic: false, dryRun: false, size: null, name: null }
   await commands.run('import', { database: 'main', ...plain }, { upload })
 }
