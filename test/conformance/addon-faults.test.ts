@@ -5,7 +5,7 @@ import { until } from '../timing'
 import { serve } from '../binary/setup'
 import type { Options } from './addon/messages'
 import { type Application, logIn, openApplication, openDevice, setupServed } from './addon/setup'
-import { pull, expectRows, rows } from './addon/sync'
+import { pull, expectRows, rows, untilSent } from './addon/sync'
 
 /** Appendix C.1, C.4, C.5: the published add-on, with a network, clocks and servers that fail. */
 
@@ -18,15 +18,7 @@ describe('6: a change is stored once', () => {
   test('when its answer was lost', async () => {
     await using served = await setupServed()
     await using phone = await openCounter(served)
-    await phone.run((_db, _given, device) => {
-      device.around = async (send) => {
-        const answer = await send()
-        // A request without the change may come first.
-        if (device.syncs.at(-1)?.request.includes('@@propmod') !== true) return answer
-        device.around = (again) => again()
-        throw new TypeError('Failed to fetch')
-      }
-    })
+    await loseAnswer(phone, 'once')
     await add(phone)
     await beginPush(phone)
     // It repeats the request by itself.
@@ -39,16 +31,7 @@ describe('6: a change is stored once', () => {
   test('when its page is loaded again before the answer comes', async () => {
     await using served = await setupServed()
     await using phone = await openCounter(served)
-    await phone.run((_db, _given, device) => {
-      device.around = async (send) => {
-        const answer = await send()
-        if (device.syncs.at(-1)?.request.includes('@@propmod') !== true) return answer
-        device.around = (again) => again()
-        // Time enough to load the page again, which ends the request.
-        await new Promise((resolve) => setTimeout(resolve, 1_000))
-        throw new Error('aborted')
-      }
-    })
+    await loseAnswer(phone, 'never')
     await add(phone)
     await beginPush(phone)
     await untilPushed(phone, 1)
@@ -66,14 +49,7 @@ describe('6: a change is stored once', () => {
     await using laptop = await openDevice(served, ALICE)
     await expectRows(laptop, [{ id: 'itmA', n: 0 }])
     await until(() => phone.run((db) => db.cloud.webSocketStatus.value === 'connected'))
-    await phone.run((_db, _given, device) => {
-      device.around = async (send) => {
-        const answer = await send()
-        if (device.syncs.at(-1)?.request.includes('@@propmod') !== true) return answer
-        device.around = () => Promise.reject(new TypeError('Failed to fetch'))
-        throw new TypeError('Failed to fetch')
-      }
-    })
+    await loseAnswer(phone, 'offline')
     await add(phone)
     await beginPush(phone)
     await untilPushed(phone, 1)
@@ -96,6 +72,23 @@ async function openCounter(served: Served, options: Options = {}): Promise<Appli
   await phone.run((db) => db.table('items').add({ id: 'itmA', n: 0 }))
   await pull(phone)
   return phone
+}
+
+/**
+ * The answer to the next push does not arrive: the connection breaks (`once`), or does so until further
+ * notice (`offline`), or nothing happens (`never`).
+ */
+function loseAnswer(device: Application, how: 'once' | 'offline' | 'never'): Promise<void> {
+  return device.run((_db, given, tools) => {
+    const fail = () => Promise.reject(new TypeError('Failed to fetch'))
+    tools.around = async (send) => {
+      const answer = await send()
+      // A request without the change may come first.
+      if (tools.syncs.at(-1)?.request.includes('@@propmod') !== true) return answer
+      tools.around = given === 'offline' ? fail : (again) => again()
+      return given === 'never' ? new Promise<never>(() => {}) : fail()
+    }
+  }, how)
 }
 
 /** Adds one, and does not send it. */
@@ -124,17 +117,6 @@ function pushes(device: Application): Promise<number> {
 
 function untilPushed(device: Application, times: number): Promise<void> {
   return until(async () => (await pushes(device)) >= times)
-}
-
-/** Syncs until the device has nothing more to send. */
-function untilSent(device: Application): Promise<void> {
-  return until(async () => {
-    const isDone = await pull(device).then(
-      () => true,
-      () => false,
-    )
-    return isDone && (await device.run((db) => db.table('$items_mutations').count())) === 0
-  })
 }
 
 test('12: a write while a sync is under way is kept', async () => {

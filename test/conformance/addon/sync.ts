@@ -9,6 +9,19 @@ export async function pull(app: Application): Promise<void> {
   await app.run((db) => db.cloud.sync({ wait: true, purpose: 'pull' }))
 }
 
+/** Syncs until the device has nothing more to send of a table. */
+export function untilSent(app: Application, table = 'items'): Promise<void> {
+  return until(async () => {
+    const isDone = await pull(app).then(
+      () => true,
+      () => false,
+    )
+    return (
+      isDone && (await app.run((db, name) => db.table(name).count(), `$${table}_mutations`)) === 0
+    )
+  })
+}
+
 /** The rows of a table as the device has them. */
 export function rows(app: Application, table = 'items'): Promise<Row[]> {
   return app.run((db, name) => db.table(name).toArray() as Promise<Row[]>, table)
