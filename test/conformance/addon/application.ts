@@ -15,7 +15,7 @@ const { default: dexieCloud } = await import('dexie-cloud-addon')
 const options = JSON.parse(process.argv[2] ?? '{}') as Options & { readonly databaseUrl: string }
 const { databaseUrl, clockAhead = 0, isEager = false } = options
 const now = Date.now.bind(Date)
-const device: Device = { clockAhead, around: (send) => send(), syncs: [] }
+const device: Device = { clockAhead, around: (send) => send(), syncs: [], dexieCloud }
 Date.now = () => now() + device.clockAhead
 
 // The add-on repeats a failed sync after 20 seconds and more: a test does not wait that long.
@@ -34,7 +34,9 @@ globalThis.fetch = Object.assign(
 async function sync(url: string, init?: RequestInit): Promise<Response> {
   const response = await fetch(url, init)
   const answer = await response.clone().text()
-  device.syncs.push({ request: await textOf(init?.body), answer, status: response.status })
+  const { status, headers } = response
+  const limits = Object.fromEntries([...headers].filter(([name]) => name.startsWith('ratelimit-')))
+  device.syncs.push({ request: await textOf(init?.body), answer, status, limits })
   return response
 }
 

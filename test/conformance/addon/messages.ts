@@ -1,3 +1,4 @@
+import type dexieCloud from 'dexie-cloud-addon'
 import type { Described } from './described'
 
 /** The actions of the user of the application. */
@@ -34,7 +35,15 @@ export interface Device {
   /** Stands between the add-on and the network: calls `send`, or does not. */
   around: (send: () => Promise<Response>) => Promise<Response>
   /** The requests to `/sync` that were answered. */
-  readonly syncs: { readonly request: string; readonly answer: string; readonly status: number }[]
+  readonly syncs: {
+    readonly request: string
+    readonly answer: string
+    readonly status: number
+    /** The headers that say how many requests are left. */
+    readonly limits: Readonly<Record<string, string>>
+  }[]
+  /** The add-on, for databases that a test opens beside that of the application. */
+  readonly dexieCloud: typeof dexieCloud
 }
 
 /** A dialog that the add-on shows. */
