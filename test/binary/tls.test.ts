@@ -5,7 +5,8 @@ import { connect } from 'node:tls'
 import { temporaryFolder } from '../setup'
 import { hasErrno } from '../../src/disk'
 import { until } from '../timing'
-import { satchel, serve } from './setup'
+import { realmSetHash } from '../../src/domain/sync/realm-set'
+import { type Ready, satchel, serve } from './setup'
 
 const canMakeCertificates = Bun.which('openssl') !== null
 
@@ -72,7 +73,6 @@ test.if(canMakeCertificates)(
     await using served = await setup()
     const { server, url, port, renew } = served
     expect(url).toStartWith('https://127.0.0.1:')
-    const tls = { rejectUnauthorized: false }
     expect((await fetch(`${url}/health`, { tls })).status).toBe(200)
     expect(await shownName(url)).toBe('first')
 
@@ -105,7 +105,7 @@ test.if(canMakeCertificates)(
 )
 
 test.if(canMakeCertificates)(
-  'a renewed certificate closes no open connection',
+  'a renewed certificate closes no open connection, and live changes arrive once',
   async () => {
     await using served = await setup()
     const { server, url, port, renew } = served
@@ -115,9 +115,7 @@ test.if(canMakeCertificates)(
     const closed = new Promise((resolve) => socket.once('close', resolve))
     await new Promise((resolve) => socket.once('secureConnect', resolve))
     socket.write('GET /health HTTP/1.1\r\nHost: x\r\nConnection: cl')
-    const live = new WebSocket(`${url.replace('https', 'wss')}/main/changes`, {
-      tls: { rejectUnauthorized: false },
-    })
+    const live = new WebSocket(`${url.replace('https', 'wss')}/main/changes`, { tls })
     await new Promise((resolve) => live.addEventListener('open', resolve))
 
     renew('crt')
@@ -127,9 +125,15 @@ test.if(canMakeCertificates)(
     socket.write('ose\r\n\r\n')
     await closed
     expect(Buffer.concat(chunks).toString()).toStartWith('HTTP/1.1 200 OK')
-    const pong = new Promise((resolve) => live.addEventListener('message', resolve))
+    const messages: string[] = []
+    live.addEventListener('message', ({ data }) => messages.push(String(data)))
+    await getReady(url, live)
+    await storeRole(server.ready, 'reader')
+    await until(() => messages.length > 0)
     live.send('{"type":"ping"}')
-    expect(((await pong) as MessageEvent).data).toBe('{"type":"pong"}')
+    await until(() => messages.includes('{"type":"pong"}'))
+    expect(messages).toHaveLength(2)
+    expect(messages[0]).toContain('"keys":["[\\"rlm-public\\",\\"reader\\"]"]')
     // The rest of the former certificate does not hold up the end.
     server.kill('SIGTERM')
     expect(await server.exited).toBe(0)
@@ -137,6 +141,43 @@ test.if(canMakeCertificates)(
   },
   20_000,
 )
+
+const tls = { rejectUnauthorized: false }
+
+/** Says what an anonymous client has after a first sync. */
+async function getReady(url: string, live: WebSocket): Promise<void> {
+  const schema = { roles: { markedForSync: true } }
+  const first = { v: 3, clientIdentity: 'one', schema, baseRevs: [], changes: [], y: [] }
+  const answer = await fetch(`${url}/main/sync`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/tson' },
+    body: JSON.stringify(first),
+    tls,
+  })
+  const { serverRevision } = (await answer.json()) as { serverRevision: string }
+  const hash = realmSetHash(['rlm-public'], [])
+  live.send(JSON.stringify({ type: 'ready', rev: serverRevision, realmSetHash: hash }))
+}
+
+async function storeRole({ url, client }: Ready, name: string): Promise<void> {
+  const headers = { 'content-type': 'application/json' }
+  const send = async (path: string, body: object, more: object = {}) => {
+    const init = { method: 'POST', headers: { ...headers, ...more }, body: JSON.stringify(body) }
+    const answer = await fetch(`${url}/main${path}`, { ...init, tls })
+    expect(answer.status).toBe(200)
+    return (await answer.json()) as { accessToken: string }
+  }
+  const scopes = ['ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE']
+  const { clientId, clientSecret } = client!
+  const { accessToken } = await send('/token', {
+    grant_type: 'client_credentials',
+    client_id: clientId,
+    client_secret: clientSecret,
+    scopes,
+  })
+  const role = { name, permissions: {} }
+  await send('/public/roles', role, { authorization: `Bearer ${accessToken}` })
+}
 
 test.if(canMakeCertificates && Bun.which('setsid') !== null)(
   'SIGHUP reloads the certificates of a service, which has no terminal',
