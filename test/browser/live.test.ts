@@ -101,7 +101,7 @@ const connected = (page: Page) => sees(page, `db.cloud.webSocketStatus.value ===
 const item = (id: string) => `db.table('todoItems').get('${id}')`
 
 describe('two browsers', () => {
-  test('see each other add, edit and delete at once (1)', async () => {
+  test('see each other add, edit and delete at once (scenario 1)', async () => {
     await using scene = await setup()
     const phone = await openPerson(scene, ALICE)
     const laptop = await openPerson(scene, ALICE)
@@ -115,7 +115,7 @@ describe('two browsers', () => {
     await sees(phone.page, `${item(id)}.then((row) => row === undefined)`)
   })
 
-  test('of two people share a list, work on it and part (2)', async () => {
+  test('of two people share a list, work on it and part (scenario 2)', async () => {
     await using scene = await setup()
     const alice = await openPerson(scene, ALICE)
     const bob = await openPerson(scene, BOB)
@@ -181,7 +181,7 @@ describe('two browsers', () => {
     expect(await left('roles')).toHaveLength(2)
   })
 
-  test('and two tabs of one agree (8)', async () => {
+  test('and two tabs of one agree (scenario 8)', async () => {
     await using scene = await setup()
     const phone = await openPerson(scene, ALICE)
     const laptop = await openPerson(scene, ALICE)
@@ -214,7 +214,7 @@ describe('two browsers', () => {
 })
 
 describe('one browser', () => {
-  test('hears what others write by REST, however much it is (14)', async () => {
+  test('hears what others write by REST, however much it is (scenario 14)', async () => {
     await using scene = await setup()
     const phone = await openPerson(scene, ALICE)
     const headers = {
@@ -233,7 +233,7 @@ describe('one browser', () => {
     await sees(phone.page, `db.table('todoItems').count().then((count) => count === 60)`)
   })
 
-  test('refreshes its token when that expires, and goes on (14)', async () => {
+  test('refreshes its token when that expires, and goes on (scenario 14)', async () => {
     await using scene = await setup()
     const phone = await openPerson(scene, ALICE)
     const laptop = await openPerson(scene, ALICE)
@@ -261,7 +261,7 @@ describe('one browser', () => {
     expect(await run(phone.page, item('tdiA'))).toMatchObject({ title: 'later' })
   })
 
-  test('lets a service worker send its changes (11)', async () => {
+  test('lets a service worker send its changes (scenario 11)', async () => {
     await using scene = await setup()
     const phone = await openPerson(scene, ALICE, '', '?worker')
     const laptop = await openPerson(scene, ALICE)
@@ -282,7 +282,7 @@ describe('one browser', () => {
     expect(await run(laptop.page, item('tdiA'))).toMatchObject({ n: 2, title: 'seen' })
   })
 
-  test('catches up after its tab was hidden (10)', async () => {
+  test('catches up after its tab was hidden (scenario 10)', async () => {
     await using scene = await setup()
     const laptop = await openPerson(scene, ALICE)
     // A hidden tab closes its socket after 20 s.

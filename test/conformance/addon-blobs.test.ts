@@ -41,7 +41,7 @@ const ROW: { readonly of: Readonly<Record<string, Described>> } = {
   },
 }
 
-test('16, 136, 137, 142: bytes put on one device are read on another as what they were', async () => {
+test('136, 137, 142: bytes put on one device are read on another as what they were (scenario 16)', async () => {
   await using served = await setup()
   await using phone = await openDevice(served, 'alice@example.com')
   await phone.perform({ do: 'put', value: ROW })

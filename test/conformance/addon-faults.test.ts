@@ -14,7 +14,7 @@ const BOB = 'bob@example.com'
 
 type Served = Awaited<ReturnType<typeof setupServed>>
 
-describe('6: a change is stored once', () => {
+describe('a change is stored once (scenario 6)', () => {
   test('when its answer was lost', async () => {
     await using served = await setupServed()
     await using phone = await openCounter(served)
@@ -119,7 +119,7 @@ function untilPushed(device: Application, times: number): Promise<void> {
   return until(async () => (await pushes(device)) >= times)
 }
 
-test('12: a write while a sync is under way is kept', async () => {
+test('a write while a sync is under way is kept (scenario 12)', async () => {
   await using served = await setupServed()
   await using phone = await openDevice(served, ALICE)
   await phone.run((db) => db.table('items').add({ id: 'itmA', title: 'one' }))
@@ -138,7 +138,7 @@ test('12: a write while a sync is under way is kept', async () => {
   await expectRows(laptop, [{ id: 'itmA', title: 'three', more: true }])
 }, 60_000)
 
-test('20: clocks that are wrong by an hour do not decide for ever', async () => {
+test('clocks that are wrong by an hour do not decide for ever (scenario 20)', async () => {
   await using served = await setupServed()
   const hour = 3_600_000
   await using ahead = await openDevice(served, ALICE, { clockAhead: hour })
@@ -161,7 +161,7 @@ test('20: clocks that are wrong by an hour do not decide for ever', async () => 
   await expectRows(behind, [{ title: 'fourth' }])
 }, 60_000)
 
-test('5: a first sync that fails loses nothing when the page is loaded again, and mails once', async () => {
+test('a first sync that fails loses nothing when the page is loaded again, and mails once (scenario 5)', async () => {
   await using served = await setupServed()
   const stores = { cards: 'id' }
   await using app = await openApplication(served.main, { stores })
@@ -191,7 +191,7 @@ test('5: a first sync that fails loses nothing when the page is loaded again, an
   expect(names.toSorted()).toEqual([ALICE, BOB])
 }, 60_000)
 
-test('9: a server that is killed among pushes, again and again, executes each of them once', async () => {
+test('a server that is killed among pushes, again and again, executes each of them once (scenario 9)', async () => {
   await using served = await setupServed()
   const { port } = new URL(served.main)
   await using phone = await openDevice(served, ALICE)
@@ -244,7 +244,26 @@ test('a restart loses and doubles nothing of clients with live connections', asy
   for (const device of [phone, laptop]) await expectRows(device, [{ id: 'itmA', n: 2 }])
 }, 60_000)
 
-test('23: a backup that is older than its clients brings them back to what it has', async () => {
+test('102: an application that syncs more often than its limit allows waits, and is never refused (scenario 15)', async () => {
+  await using served = await setupServed({ SATCHEL_RATE_LIMITS: 'syncs=4/2s' })
+  await using phone = await openDevice(served, ALICE)
+  for (let n = 0; n < 6; n += 1) {
+    await phone.run((db, at) => db.table('items').put({ id: 'itmA', n: at }), n)
+    await pull(phone)
+  }
+  const syncs = await phone.run((_db, _given, device) => device.syncs)
+  expect(new Set(syncs.map(({ status }) => status))).toEqual(new Set([200]))
+  const remaining = syncs.flatMap(({ limits }) => limits['ratelimit-remaining'] ?? [])
+  expect(remaining).toContain('3')
+  expect(syncs.at(-1)?.limits).toMatchObject({
+    'ratelimit-limit': '4',
+    'ratelimit-reset': expect.stringMatching(/^[0-2]$/),
+  })
+  await using laptop = await openDevice(served, ALICE)
+  await expectRows(laptop, [{ id: 'itmA', n: 5 }])
+}, 60_000)
+
+test('a backup that is older than its clients brings them back to what it has (scenario 23)', async () => {
   await using served = await setupServed()
   const { port } = new URL(served.main)
   await using phone = await openDevice(served, ALICE)

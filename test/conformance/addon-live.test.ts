@@ -44,7 +44,7 @@ describe('a device with a live connection', () => {
     expect(await laptop.run((_db, _given, { syncs }) => syncs.length)).toBe(requests)
   })
 
-  test('22: merges a pending edit with live changes, and drops one of an object that was deleted', async () => {
+  test('merges a pending edit with live changes, and drops one of an object that was deleted (scenario 22)', async () => {
     await using served = await setupServed()
     await using phone = await openLive(served)
     await using laptop = await openLive(served)
@@ -75,7 +75,7 @@ describe('a device with a live connection', () => {
     await expectRows(laptop, [{ id: 'itmA', title: 'new', deep: { x: 5, y: 2 } }])
   })
 
-  test('28: that cannot apply what it hears gets it by a request', async () => {
+  test('that cannot apply what it hears gets it by a request (scenario 28)', async () => {
     await using served = await setupServed()
     await using phone = await openLive(served)
     await using laptop = await openLive(served)
@@ -97,7 +97,7 @@ describe('a device with a live connection', () => {
     expect(await titleOf(phone, 'itmB')).toBe('new')
   })
 
-  test('14: of a database that is deleted is told so', async () => {
+  test('116: of a database that is deleted is told so (scenario 14)', async () => {
     await using served = await setupServed()
     await using phone = await openLive(served)
     await satchelJson(['db', 'delete', 'main', '--yes'], served.surroundings)

@@ -6,7 +6,7 @@ import { until } from '../timing'
 
 const ALICE = 'alice@example.com'
 
-test('13: 20,000 rows arrive on another device, and the device that made them keeps its own', async () => {
+test('84, 85: 20,000 rows arrive on another device, and the device that made them keeps its own (scenario 13)', async () => {
   await using served = await setupServed()
   const cloud = { unsyncedProperties: { items: ['mine'] } }
   await using phone = await openDevice(served, ALICE, { cloud })

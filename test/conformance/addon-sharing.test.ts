@@ -81,7 +81,7 @@ describe('a shared list', () => {
     for (const table of ['realms', 'members', 'items']) await expectRows(alice, [], table)
   }, 60_000)
 
-  test('3, 127: is accepted after it was rejected', async () => {
+  test('127: is accepted after it was rejected (scenario 3)', async () => {
     await using served = await setupServed()
     await using shared = await setupShared(served)
     const { bob } = shared
@@ -93,7 +93,7 @@ describe('a shared list', () => {
     await expectRows(bob, [{ id: 'itmA' }])
   }, 60_000)
 
-  test('25: is lost with an object that its member has moved out of it offline, and regained', async () => {
+  test('is lost with an object that its member has moved out of it offline, and regained (scenario 25)', async () => {
     await using served = await setupServed()
     await using shared = await setupShared(served)
     const { alice, bob, realmId } = shared
@@ -145,7 +145,7 @@ describe('a shared list', () => {
   }, 60_000)
 })
 
-test('4: work of an anonymous user arrives at login: a realm with an invitation, cards, a setting', async () => {
+test('work of an anonymous user arrives at login: a realm with an invitation, cards, a setting (scenario 4)', async () => {
   await using served = await setupServed()
   const stores = { cards: 'id', settings: 'id' }
   await using app = await openApplication(served.main, { stores })
@@ -169,7 +169,7 @@ test('4: work of an anonymous user arrives at login: a realm with an invitation,
   }
 }, 60_000)
 
-test('24: an account that was deleted and registered again starts with nothing', async () => {
+test('an account that was deleted and registered again starts with nothing (scenario 24)', async () => {
   await using served = await setupServed()
   await using phone = await openDevice(served, ALICE)
   await phone.run((db) => db.table('items').add({ id: 'itmA' }))

@@ -37,7 +37,7 @@ describe('two devices of one user', () => {
     await expectRows(laptop, [{ id, title: 'again', owner: ALICE, realmId: ALICE }])
   })
 
-  test('89: count together what both add, and 92: what a query finds', async () => {
+  test('89, 90, 92: count together what both add, and what a query finds', async () => {
     await using served = await setupServed()
     await using phone = await openDevice(served, ALICE)
     await using laptop = await openDevice(served, ALICE)
@@ -65,7 +65,7 @@ describe('two devices of one user', () => {
     await expectRows(laptop, both)
   })
 
-  test('21, 93: delete by a query what the other adds beside it, and not what they add themselves after it', async () => {
+  test('93: delete by a query what the other adds beside it, and not what they add themselves after it (scenario 21)', async () => {
     await using served = await setupServed()
     await using phone = await openDevice(served, ALICE)
     await using laptop = await openDevice(served, ALICE)
@@ -99,7 +99,7 @@ describe('two devices of one user', () => {
     await expectRows(laptop, all)
   })
 
-  test('97: keep private singletons and compound keys', async () => {
+  test('97, 101: keep private singletons and compound keys, and take no others', async () => {
     await using served = await setupServed()
     const stores = { pairs: '[a+b]', settings: 'id' }
     await using phone = await openDevice(served, ALICE, { stores })
@@ -116,9 +116,19 @@ describe('two devices of one user', () => {
     await pull(laptop)
     await expectRows(phone, [], 'pairs')
     await expectRows(phone, [{ id: '#theme', v: 'light' }], 'settings')
+    // 101: keys that do not sync are refused on the device.
+    for (const row of [
+      { a: 1, b: 2, c: 3 },
+      { a: new Date(0), b: 'x' },
+    ]) {
+      const refusal = await phone
+        .run((db, given) => db.table('pairs').put(given), row)
+        .catch((error: Error) => error.message)
+      expect(refusal).toContain('ConstraintError')
+    }
   })
 
-  test('7: properties that stay on a device survive edits by others', async () => {
+  test('properties that stay on a device survive edits by others (scenario 7)', async () => {
     await using served = await setupServed()
     const cloud = { unsyncedProperties: { items: ['scroll'] } }
     await using phone = await openDevice(served, ALICE, { cloud })
@@ -131,7 +141,7 @@ describe('two devices of one user', () => {
     await expectRows(phone, [{ id: 'itmA', title: 'y', scroll: 7 }])
   })
 
-  test('17: a table that only the newer version declares gets the rows that passed the older one', async () => {
+  test('a table that only the newer version declares gets the rows that passed the older one (scenario 17)', async () => {
     await using served = await setupServed()
     const stores = { items: '@id, title', notes: 'id' }
     await using phone = await openDevice(served, ALICE, { stores })
@@ -145,7 +155,7 @@ describe('two devices of one user', () => {
     await expectRows(laptop, [{ id: 'n1', text: 'hello' }], 'notes')
   })
 
-  test('26: a table may have a name that short addresses use', async () => {
+  test('a table may have a name that short addresses use (scenario 26)', async () => {
     await using served = await setupServed()
     const stores = { users: 'id', all: 'id' }
     await using phone = await openDevice(served, ALICE, { stores })
@@ -210,7 +220,7 @@ describe('a transaction that is rejected', () => {
     await expectRows(phone, [{ id: 'itmA' }, { id: 'itmC' }])
   })
 
-  test('19: nobody makes themselves a manager of a realm by it', async () => {
+  test('nobody makes themselves a manager of a realm by it (scenario 19)', async () => {
     await using served = await setupServed()
     await using alice = await openDevice(served, ALICE)
     const realmId = await alice.run(async (db) => {
@@ -236,7 +246,7 @@ describe('a transaction that is rejected', () => {
     await expectRows(alice, [{ id: 'itmA' }])
   })
 
-  test('27: a sealed schema refuses a table, and the device keeps its changes', async () => {
+  test('a sealed schema refuses a table, and the device keeps its changes (scenario 27)', async () => {
     await using served = await setupServed()
     await pushSchema(served.surroundings, { items: '@id, title' })
     await Bun.write(`${served.surroundings.cwd}/sealed.json`, '{"sealed": true}')

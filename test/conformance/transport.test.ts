@@ -148,6 +148,44 @@ describe('typed values', () => {
     }
   })
 
+  test('7, 9: any field of a sync may be undefined, and its answer has no bigint', async () => {
+    const alice = await shared().as(ALICE)
+    const none = { $t: 'undefined' }
+    const own = { txid: 't1', userId: ALICE, ts: 1, opNo: 1 }
+    const any = { type: 3, lower: none, upper: none, lowerOpen: none, upperOpen: none }
+    const above = { type: 2, lower: 'x', upper: none, lowerOpen: false, upperOpen: none }
+    const values = [{ id: 'u1', realmId: ALICE, owner: ALICE, gone: none }]
+    const muts = [
+      { ...own, type: 'insert', keys: ['u1'], values, changeSpecs: none, criteria: none, rev: 1 },
+      { ...own, type: 'update', keys: ['u1'], changeSpecs: [{ more: none }], rev: none },
+      {
+        ...own,
+        type: 'modify',
+        keys: [],
+        criteria: { index: none, range: any },
+        changeSpec: { n: 1 },
+      },
+      { ...own, type: 'delete', keys: [], criteria: { index: 'n', range: above } },
+    ]
+    const answer = await alice.send('POST', '/sync', {
+      body: JSON.stringify({
+        v: 3,
+        dbID: none,
+        clientIdentity: 'phone',
+        schema: { plain: { markedForSync: true, primaryKey: none, idPrefix: none, yProps: none } },
+        lastPull: none,
+        baseRevs: [],
+        changes: [{ table: 'plain', muts }],
+        y: none,
+        dxcv: none,
+      }),
+    })
+    expect(answer.status).toBe(200)
+    expect(answer.body).toMatchObject({ rejections: [], serverRevision: expect.any(String) })
+    expect(answer.text).not.toContain('bigint')
+    expect((await alice.get('/my/plain/u1')).body).toMatchObject({ id: 'u1', n: 1 })
+  })
+
   test('8: no array in any response contains undefined', async () => {
     await using executable = await setupExecutable()
     const alice = await executable.as(ALICE)

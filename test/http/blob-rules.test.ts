@@ -38,6 +38,37 @@ describe('a BlobRef', () => {
     expect((await alice.get('/my/plain')).body).toEqual([stored.body])
   })
 
+  test('is not sent back to the device that pushed it (conformance 143)', async () => {
+    await using server = await setupBlobs()
+    const alice = await server.blobs(ALICE)
+    const photo = refTo(await alice.bring('a', 'abc', 'image/png'))
+    const first = {
+      v: 3,
+      clientIdentity: 'phone',
+      schema: { plain: { markedForSync: true, initiallySynced: true } },
+      baseRevs: [],
+      y: [],
+    }
+    const sync = async (more: object) => {
+      const body = JSON.stringify({ ...first, ...more })
+      const headers = { 'content-type': 'application/tson' }
+      const answer = await alice.send('POST', '/sync', { body, headers })
+      return answer.body as { changes: object[]; serverRevision: string; realms: string[] }
+    }
+    const own = { userId: ALICE, opNo: 1 }
+    const values = [{ id: 'p', owner: ALICE, realmId: ALICE, photo, _hasBlobRefs: 1 }]
+    const add = { ...own, type: 'insert', keys: ['p'], values, txid: 't1', ts: 1, rev: 1 }
+    const added = await sync({ changes: [{ table: 'plain', muts: [add] }] })
+    expect(added.changes).toEqual([])
+    const { serverRevision, realms } = added
+    const lastPull = { serverRevision, realms, inviteRealms: [] }
+    const changeSpecs = [{ title: 'new' }]
+    const change = { ...own, type: 'update', keys: ['p'], changeSpecs, txid: 't2', ts: 2, rev: 2 }
+    const changed = await sync({ lastPull, changes: [{ table: 'plain', muts: [change] }] })
+    expect(changed.changes).toEqual([])
+    expect((await alice.get('/my/plain/p')).body).toMatchObject({ photo, title: 'new' })
+  })
+
   test('lets exactly those read the blob who see an object with it (conformance 141)', async () => {
     await using server = await setupBlobs()
     const { alice, bob, realmId } = await share(server)

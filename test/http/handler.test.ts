@@ -176,7 +176,7 @@ describe('with --domain', () => {
   const at = (host: string, path: string, method = 'GET', rest = '\r\n') =>
     `${method} ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n${rest}`
 
-  test('a database answers at its own host as at its path', async () => {
+  test('a database answers at its own host as at its path (conformance 1)', async () => {
     await using server = await filled({ domain: 'example.com' })
     for (const host of ['main.example.com', 'MAIN.Example.COM', 'main.example.com:8443']) {
       for (const path of ['/public/plain/a', '//public//plain/a']) {

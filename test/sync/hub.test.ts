@@ -257,6 +257,26 @@ describe('a client', () => {
     expect(changes?.[0]?.muts).toMatchObject([{ keys: ['later'] }])
   })
 
+  test('with several sockets hears the same on each of them (conformance 112)', async () => {
+    await using scene = await setupHub()
+    const root = administrator(scene.database)
+    let state = await scene.pulled(ALICE)
+    const [one, other] = [scene.connect(ALICE), scene.connect(ALICE)] as const
+    for (const id of ['a', 'b']) {
+      one.ready(state)
+      other.ready(state)
+      await root.put('todoItems', { id, ...PUBLIC })
+      const message = await one.next()
+      expect(message).toMatchObject({ baseRev: state.rev, changes: [{ muts: [{ keys: [id] }] }] })
+      expect(await other.next()).toEqual(message)
+      state = { ...state, rev: message.newRev ?? '' }
+    }
+    one.close()
+    other.ready(state)
+    await root.put('todoItems', { id: 'c', ...PUBLIC })
+    expect((await other.next()).changes).toMatchObject([{ muts: [{ keys: ['c'] }] }])
+  })
+
   test('whose answer lists a realm that was lost meanwhile, or leaves one out, pulls again', async () => {
     await using scene = await setupHub()
     const root = administrator(scene.database)

@@ -60,7 +60,7 @@ describe('a change for a client (rule 8 of merging)', () => {
     )
   })
 
-  test('flags a blob reference that arrives with an update', () => {
+  test('flags a blob reference that arrives with an update (conformance 140)', () => {
     const picture = { _bt: 'Blob', ref: '1:x', size: 1 }
     expect(told(row({ id: 'a', picture, _hasBlobRefs: 1 }, ['picture']), 5)).toEqual(
       items({ type: 'update', keys: ['a'], changeSpecs: [{ picture, _hasBlobRefs: 1 }] }),

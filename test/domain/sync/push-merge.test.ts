@@ -30,7 +30,7 @@ const AS_SENT = { isAsSent: true, isRejected: false }
 const DIFFERENT = { isAsSent: false, isRejected: false }
 
 describe('rule 1: time', () => {
-  test('different properties merge, and of one property the later write wins', async () => {
+  test('different properties merge, and of one property the later write wins (conformance 95)', async () => {
     await using world = await setupPush()
     const { database } = world
     await put(database, 'cards', [card('a', { title: 't', n: 1, x: 0 }, ...TEAM)])
@@ -179,7 +179,7 @@ describe('rule 3: updates', () => {
     expect(await read(database, 'cards', 'a')).toBeUndefined()
   })
 
-  test('with one changeSpec for several keys apply it to all of them', async () => {
+  test('with one changeSpec for several keys apply it to all of them (conformance 87)', async () => {
     await using world = await setupPush()
     const { database } = world
     const alice = await connect(database, 'alice')
@@ -267,7 +267,7 @@ describe('rule 4: deletes', () => {
 const inList = (list: string) => ({ index: 'list', range: only(list) })
 
 describe('rule 6: criteria', () => {
-  test('are executed on the rows of the server, those that the client does not know too', async () => {
+  test('are executed on the rows of the server, those that the client does not know too (conformance 90)', async () => {
     await using world = await setupPush()
     const { database } = world
     await put(database, 'cards', [
@@ -313,7 +313,7 @@ describe('rule 6: criteria', () => {
     expect(marked.map((row) => row?.['m'])).toEqual([1, undefined, 1])
   })
 
-  test('are executed once, at the first chunk', async () => {
+  test('are executed once, at the first chunk (conformance 91)', async () => {
     await using world = await setupPush()
     const { database } = world
     await put(database, 'cards', [card('a', { list: 'x', n: 0 }), card('b', { list: 'x', n: 0 })])

@@ -168,7 +168,7 @@ describe('a transaction of a client', () => {
     expect(await read(database, 'cards', '#theme:bob')).toBeUndefined()
   })
 
-  test('works on compound keys, and on tables whose key is not known yet', async () => {
+  test('works on compound keys, and on tables whose key is not known yet (conformance 82, 97)', async () => {
     await using world = await setupPush()
     const { database } = world
     await database.write((tx) =>
@@ -194,6 +194,27 @@ describe('a transaction of a client', () => {
     expect(pushed.rejections).toEqual([])
     expect(await read(database, 'unknown', key)).toEqual(value)
     expect(await read(database, 'roles', '["rlm-team","doer"]')).toMatchObject(roles)
+  })
+
+  test('with a key that does not sync is rejected (conformance 101)', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const alice = await connect(database, 'alice')
+    const roles = (realmId: unknown, name: unknown) => {
+      const keys = [JSON.stringify([realmId, name])]
+      return { table: 'roles', type: 'insert', keys, values: [{ realmId, name, permissions: {} }] }
+    }
+    const operations = [
+      ...['', '.', 'a\u0000b', 'x'.repeat(1_025), '["a"]', '#mine:bob'].map((id) =>
+        insert(card(id)),
+      ),
+      roles(1, 2),
+      roles('rlm-team', true),
+      roles('rlm-team', null),
+    ]
+    const { rejections } = await alice.send(operations.map((operation) => [operation]))
+    expect(rejections.map(({ name }) => name)).toHaveLength(operations.length)
+    expect((await alice.push(insert(card('itm1')))).rejections).toEqual([])
   })
 
   test('with an object that is too much is rejected, whatever the size of the request', async () => {

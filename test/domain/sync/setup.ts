@@ -1,5 +1,6 @@
 import type { Actor } from '../../../src/domain/access/actor'
 import { declareTables } from '../../../src/domain/object/tables'
+import { getObject } from '../../../src/domain/object/object'
 import { removeObject } from '../../../src/domain/object/remove'
 import { upsertObjects } from '../../../src/domain/object/upsert'
 import { ROW_RULES } from '../../../src/domain/rows/row-rules'
@@ -41,6 +42,9 @@ export async function openWorld() {
       upsertObjects(database, { ...my(actor), table, objects, isArray: true }),
     putAll: (table: string, ...objects: readonly object[]) =>
       upsertObjects(database, { ...all, table, objects, isArray: true }),
+    /** A row, as an administrator reads it. */
+    get: async (table: string, key: string) =>
+      JSON.parse(await getObject(database, ADMINISTRATOR, 'all', table, key)) as object,
     remove: (table: string, key: string) => removeObject(database, { ...all, table, key }),
     [Symbol.asyncDispose]: () => parts.disposeAsync(),
   }

@@ -125,6 +125,38 @@ describe('a change that was made before the client heard of another one', () => 
     ])
   })
 
+  test('is placed by the base of its operation, not by the last pull (conformance 94)', async () => {
+    await using team = await setupTeam()
+    const { serverRevision: before } = await team.bob.pull()
+    // Later than what Bob writes.
+    await team.alice.push({ ...update('itm1', { a: 'Alice' }), ts: NOW - 1 })
+    const { serverRevision: after, realms, inviteRealms } = await team.bob.pull()
+    const mut = (rev: number, change: object) => {
+      const own = {
+        txid: `placed ${rev}`,
+        userId: BOB.subject,
+        ts: NOW - 1_000 + rev,
+        opNo: 1,
+        rev,
+      }
+      return { ...update('itm1', change), ...own }
+    }
+    const base = (clientRev: number, serverRev: string) => {
+      return { tableName: 'items', clientRev, serverRev }
+    }
+    const send = (changes: ReturnType<typeof mut>) =>
+      team.bob.send({
+        lastPull: { serverRevision: after, realms, inviteRealms },
+        baseRevs: [base(10, before), base(20, after)],
+        changes: [{ table: 'items', muts: [changes] }],
+      })
+    const values = () => team.world.get('items', 'itm1')
+    await send(mut(15, { a: 'Bob, who had not seen it', b: 2 }))
+    expect(await values()).toMatchObject({ a: 'Alice', b: 2 })
+    await send(mut(25, { a: 'Bob, who had' }))
+    expect(await values()).toMatchObject({ a: 'Bob, who had', b: 2 })
+  })
+
   test('of a client whose clock went back is answered with the rows as they are', async () => {
     await using team = await setupTeam()
     const value = { id: 'itm2', realmId: BOB.subject, owner: BOB.subject, n: 1 }
@@ -346,6 +378,27 @@ test('a request that is sent twice is executed once, and answered twice', async 
       { type: 'update', keys: ['itm1'], changeSpecs: [{ a: 2 }] },
     ])
   }
+})
+
+test('answers have the final values: what a modification gave, and never the modification (conformance 100)', async () => {
+  await using team = await setupTeam()
+  const add = { a: { '@@propmod': { add: 1 } }, id: 'itm2', c: 'new' }
+  await team.alice.push(update('itm1', add), insert({ id: 'itm3', ...TEAM, a: 1 }))
+  const { changes } = await team.bob.pull()
+  expect(changes).toEqual([
+    {
+      table: 'items',
+      muts: [
+        { type: 'update', keys: ['itm1'], changeSpecs: [{ a: 2, c: 'new' }] },
+        // The row is new to Bob: an update would not reach it.
+        {
+          type: 'upsert',
+          keys: ['itm3'],
+          values: [{ id: 'itm3', ...TEAM, owner: ALICE.subject, a: 1 }],
+        },
+      ],
+    },
+  ])
 })
 
 test('a transaction that is rejected is told with its objects restored', async () => {

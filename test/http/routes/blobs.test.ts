@@ -143,7 +143,7 @@ describe('an upload', () => {
     expect(mine.bytes.equals(large)).toBe(true)
   })
 
-  test('wants a token with ACCESS_DB and a blob id before it is read', async () => {
+  test('wants a token with ACCESS_DB and a blob id before it is read (conformance 138)', async () => {
     await using server = await setupBlobs()
     const bare = await server.as(ALICE, [])
     const alice = await server.as(ALICE)

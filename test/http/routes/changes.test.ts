@@ -81,7 +81,7 @@ async function open({ url }: DataServer, options: Options = {}) {
 const PING = { type: 'ping' }
 
 describe('a live connection', () => {
-  test('is open to anonymous clients and to users (conformance 104, 105, 106)', async () => {
+  test('is open to anonymous clients and to users (conformance 2, 104, 105, 106)', async () => {
     await using server = await setupData()
     const { token } = await server.as(ALICE)
     using anonymous = await open(server)
@@ -152,7 +152,7 @@ describe('a live connection', () => {
 })
 
 describe('changes', () => {
-  test('by whatever means reach the sockets', async () => {
+  test('by whatever means reach the sockets (conformance 31)', async () => {
     await using server = await setupData()
     const alice = await server.as(ALICE)
     using socket = await open(server, { token: alice.token })

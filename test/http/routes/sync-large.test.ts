@@ -27,7 +27,7 @@ function rows(count: number, more: object = {}): Row[] {
   return Array.from({ length: count }, (_, at) => ({ id: `a${at}`, ...more }))
 }
 
-test('18: of 5,000 rows that are uploaded at login only the refused one is given back', async () => {
+test('of 5,000 rows that are uploaded at login only the refused one is given back (scenario 18)', async () => {
   await using server = await setupData()
   const alice = await server.as(ALICE)
   const values = rows(5_000).with(2_500, { id: 'a2500', realmId: 'rlm-public' })
@@ -38,7 +38,7 @@ test('18: of 5,000 rows that are uploaded at login only the refused one is given
   expect(stored.body).toHaveLength(4_999)
 })
 
-test('26: a log of 40 MB is stored, and the answer does not repeat it', async () => {
+test('a log of 40 MB is stored, and the answer does not repeat it (scenario 26)', async () => {
   await using server = await setupData()
   const alice = await server.as(ALICE)
   const text = 'x'.repeat(10_000)

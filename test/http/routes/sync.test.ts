@@ -104,7 +104,7 @@ describe('POST /sync', () => {
     expect((await alice.get('/my/plain/a599')).status).toBe(200)
   })
 
-  test('counts the syncs of each device, but not its first one', async () => {
+  test('counts the syncs of each device, but not its first one (conformance 102)', async () => {
     await using server = await setupData({ rateLimits: 'syncs=2/1m,writes=1/1m,reads=1/1m' })
     const alice = await server.as(ALICE)
     const first = await sync(alice)
