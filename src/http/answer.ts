@@ -2,7 +2,7 @@ import { type ErrorCode, SatchelError } from '../domain/value/error'
 import { STATUS } from '../openapi/status'
 import type { Call } from './call'
 import { UNCOUNTED } from './body/unsent'
-import { quotaHeaders } from './rate-limits'
+import { quotaHeaders, resetSeconds } from './rate-limits'
 import { printableJson } from '../domain/value/escape'
 
 export type Body = string | ReadableStream<Uint8Array> | Blob | null
@@ -56,20 +56,26 @@ const COMMON = new Headers({
  */
 const JSON_OK = { status: 200, headers: new Headers([...COMMON, ['Content-Type', JSON_TYPE]]) }
 const JSON_OK_COUNTED = { status: 200, headers: new Headers(JSON_OK.headers) }
-let lastQuota: Readonly<Record<string, string>> = {}
+/** The values that the headers of `JSON_OK_COUNTED` have. */
+const lastSent = { limit: Number.NaN, remaining: Number.NaN, seconds: Number.NaN }
 
 function usualInit({ id, quota }: Call) {
-  const init = quota === undefined ? JSON_OK : JSON_OK_COUNTED
-  init.headers.set('X-Request-Id', id)
-  if (quota === undefined) return init
-  const values = quotaHeaders(quota)
-  // Two of the three are mostly those of the answer before.
-  for (const name of Object.keys(values)) {
-    const value = values[name] ?? ''
-    if (lastQuota[name] !== value) init.headers.set(name, value)
+  if (quota === undefined) {
+    JSON_OK.headers.set('X-Request-Id', id)
+    return JSON_OK
   }
-  lastQuota = values
-  return init
+  const { headers } = JSON_OK_COUNTED
+  headers.set('X-Request-Id', id)
+  // Two of the three are mostly those of the answer before.
+  const { limit, remaining } = quota
+  const seconds = resetSeconds(quota.reset)
+  if (limit !== lastSent.limit) headers.set('Ratelimit-Limit', String(limit))
+  if (remaining !== lastSent.remaining) headers.set('Ratelimit-Remaining', String(remaining))
+  if (seconds !== lastSent.seconds) headers.set('Ratelimit-Reset', String(seconds))
+  lastSent.limit = limit
+  lastSent.remaining = remaining
+  lastSent.seconds = seconds
+  return JSON_OK_COUNTED
 }
 
 function ownHeaders({ id, quota }: Call, type: string | null): Headers {

@@ -67,8 +67,9 @@ export function createLimiter(
     const { subjects, networks } = countersOf(host?.clock ?? clockOf(call))
     const counter = (isKnown ? subjects : networks)[name]
     if (counter === undefined) return
-    const key = isKnown ? `${host.database.id} ${subject}` : networkOf(call.address)
-    const quota = counter.spend(key)
+    const quota = isKnown
+      ? counter.spend(subject, host.database.id)
+      : counter.spend(networkOf(call.address))
     call.quota = quota
     if (quota.isOver) throw tooMany(name, limits[name] ?? RATE_LIMITS[name], quota)
   }
@@ -100,7 +101,7 @@ export function quotaHeaders({ limit, remaining, reset }: Quota): Record<string,
   return {
     'Ratelimit-Limit': String(limit),
     'Ratelimit-Remaining': String(remaining),
-    'Ratelimit-Reset': String(secondsOf(reset)),
+    'Ratelimit-Reset': String(resetSeconds(reset)),
   }
 }
 
@@ -135,7 +136,7 @@ function tooMany(
   { count, window }: RateLimit,
   { reset }: Quota,
 ): SatchelError {
-  const retryAfter = secondsOf(reset)
+  const retryAfter = resetSeconds(reset)
   const wait = retryAfter < 120 ? retryAfter * 1000 : Math.ceil(retryAfter / 60) * MINUTE
   return new SatchelError(
     'TOO_MANY_REQUESTS',
@@ -144,7 +145,7 @@ function tooMany(
   )
 }
 
-/** Rounded up, so that waiting this long is enough. */
-function secondsOf(milliseconds: number): number {
+/** Whole seconds of ms, rounded up so that waiting this long is enough. */
+export function resetSeconds(milliseconds: number): number {
   return Math.max(1, Math.ceil(milliseconds / 1000))
 }

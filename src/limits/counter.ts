@@ -11,14 +11,14 @@ export interface Quota {
   readonly isOver: boolean
 }
 
-/** Counts per key; the window of a limit begins with the first count. */
+/** Counts per key in a scope, such as a database; the window of a limit begins with the first count. */
 export interface Counter {
   /** Counts one, unless the limit is reached. */
-  spend(key: string): Quota
+  spend(key: string, scope?: string): Quota
   /** The quota without counting; `isOver` when nothing remains. */
-  look(key: string): Quota
+  look(key: string, scope?: string): Quota
   /** Takes one back. */
-  refund(key: string): void
+  refund(key: string, scope?: string): void
 }
 
 interface Count {
@@ -36,44 +36,61 @@ const COUNTED = 50_000
  * Own code, since the libraries for this read the real clock.
  */
 export function createCounter(clock: Clock, { count: limit, window }: RateLimit): Counter {
-  let young = new Map<string, Count>()
-  let old = new Map<string, Count>()
+  let young = new Counts()
+  let old = new Counts()
   let next = -Infinity
 
-  function find(key: string, now: number): Count | undefined {
-    const count = young.get(key) ?? old.get(key)
+  function find(key: string, scope: string, now: number): Count | undefined {
+    const count = young.find(key, scope) ?? old.find(key, scope)
     return count !== undefined && count.ends > now ? count : undefined
   }
 
-  function begin(key: string, now: number): Count {
+  function begin(key: string, scope: string, now: number): Count {
     if (now >= next || young.size >= COUNTED) {
       old = young
-      young = new Map()
+      young = new Counts()
       next = now + window
     }
-    const count = { used: 0, ends: now + window }
-    young.set(key, count)
-    return count
+    return young.begin(key, scope, now + window)
   }
 
   return {
-    spend(key) {
+    spend(key, scope = '') {
       const now = clock.now()
-      const count = find(key, now) ?? begin(key, now)
+      const count = find(key, scope, now) ?? begin(key, scope, now)
       const isOver = count.used >= limit
       if (!isOver) count.used += 1
       return { limit, remaining: limit - count.used, reset: count.ends - now, isOver }
     },
 
-    look(key) {
+    look(key, scope = '') {
       const now = clock.now()
-      const { used, ends } = find(key, now) ?? { used: 0, ends: now + window }
+      const { used, ends } = find(key, scope, now) ?? { used: 0, ends: now + window }
       return { limit, remaining: limit - used, reset: ends - now, isOver: used >= limit }
     },
 
-    refund(key) {
-      const count = find(key, clock.now())
+    refund(key, scope = '') {
+      const count = find(key, scope, clock.now())
       if (count !== undefined && count.used > 0) count.used -= 1
     },
+  }
+}
+
+/** A generation of counts. A map for each scope: one key for both would be a new text in each request. */
+class Counts {
+  size = 0
+  readonly #byScope = new Map<string, Map<string, Count>>()
+
+  find(key: string, scope: string): Count | undefined {
+    return this.#byScope.get(scope)?.get(key)
+  }
+
+  begin(key: string, scope: string, ends: number): Count {
+    let counts = this.#byScope.get(scope)
+    if (counts === undefined) this.#byScope.set(scope, (counts = new Map()))
+    if (!counts.has(key)) this.size += 1
+    const count = { used: 0, ends }
+    counts.set(key, count)
+    return count
   }
 }

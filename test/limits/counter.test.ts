@@ -31,6 +31,18 @@ describe('a counter', () => {
     expect(counter.look('a')).toMatchObject({ remaining: 1, isOver: false })
   })
 
+  test('counts the same key in each scope alone', () => {
+    const counter = createCounter(createTestClock(), { count: 2, window: MINUTE })
+    for (const scope of ['one', 'other']) counter.spend('a', scope)
+    expect(counter.spend('a', 'one')).toMatchObject({ remaining: 0, isOver: false })
+    expect(counter.look('a', 'other')).toMatchObject({ remaining: 1 })
+    counter.refund('a', 'other')
+    expect([counter.look('a', 'one').remaining, counter.look('a', 'other').remaining]).toEqual([
+      0, 2,
+    ])
+    expect(counter.look('a')).toMatchObject({ remaining: 2 })
+  })
+
   test('agrees with counting by hand, for any callers at any times', () => {
     const step = fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.integer({ min: 0, max: 70 }))
     fc.assert(
