@@ -122,14 +122,18 @@ async function begin(
 }
 
 function headOf(database: Database, { pull, realms, inviteRealms, tables }: Plan): string {
-  const fields = {
-    dbId: database.id,
-    realms,
-    inviteRealms,
-    schema: echoSchema(pull.request.tables, tables),
-    rejections: pull.rejections,
-  }
-  return `${JSON.stringify(fields).slice(0, -1)},"changes":[`
+  const schema = JSON.stringify(echoSchema(pull.request.tables, tables))
+  const rejections = JSON.stringify(pull.rejections)
+  return `{"dbId":${JSON.stringify(database.id)},"realms":${listText(realms)},"inviteRealms":${listText(inviteRealms)},"schema":${schema},"rejections":${rejections},"changes":[`
+}
+
+const listTexts = new WeakMap<readonly string[], string>()
+
+/** The list as JSON. Answers of an actor mostly have the same lists. */
+function listText(list: readonly string[]): string {
+  let text = listTexts.get(list)
+  if (text === undefined) listTexts.set(list, (text = JSON.stringify(list)))
+  return text
 }
 
 function joined(one: string, other: string): string {
@@ -294,10 +298,15 @@ async function close(tx: ReadTx, plan: Plan, after: number | ChangePosition): Pr
   const sight = await sightOf(tx, plan)
   const revision = await tx.revision()
   const operations = createOperations()
-  const tables = new Set(plan.tables.keys())
   const { changes, next } = isOwn(plan, after, revision)
     ? NO_CHANGES
-    : await tx.objects.changes(sight.realms, after, revision, plan.chunk, tables)
+    : await tx.objects.changes(
+        sight.realms,
+        after,
+        revision,
+        plan.chunk,
+        new Set(plan.tables.keys()),
+      )
   for (const change of changes) await addSeen(tx, sight, operations, change)
   if (next !== undefined) return { entries: operations.text(), next }
   await addInvitations(tx, sight, operations)

@@ -1,3 +1,4 @@
+import { accessOf } from '../access/access'
 import type { Actor } from '../access/actor'
 import type { WriteLimits } from '../object/limits'
 import type { RulesByTable } from '../object/writing'
@@ -68,11 +69,13 @@ async function store(database: Database, given: Sync, subject: string) {
   const { request, now, rulesByTable, limits, signal } = given
   const actor = { ...given.actor, subject }
   const { transactions, clientIdentity: identity } = request
-  const found = await database.read(async (tx) => ({
-    hasNews: await hasSchemaNews(tx, actor, request, now),
-    known: await findSyncClient(tx, subject, identity),
-    baseOf: await basesOf(tx, request),
-  }))
+  const found = await database.read(async (tx) => {
+    const hasNews = await hasSchemaNews(tx, actor, request, now)
+    // The units find the rights of the actor remembered.
+    if (transactions.length > 0) await accessOf(tx, actor)
+    const known = await findSyncClient(tx, subject, identity)
+    return { hasNews, known, baseOf: await basesOf(tx, request) }
+  })
   if (found.hasNews) await learnSchema(database, actor, request, now)
   const { known, baseOf } = found
   const isKnown = isNoted(known, request, now)
