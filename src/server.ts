@@ -181,7 +181,7 @@ function createProxyWarning(): (address: string) => void {
 
 /** Mails that are printed in the terminal, and shown on the page of the server. */
 interface Printer {
-  isPrinting(): boolean
+  isDevelopment(): boolean
   print(message: Message): void
   /** The last ones, newest first; none outside development. */
   last(): readonly PrintedMail[]
@@ -190,7 +190,7 @@ interface Printer {
 function createPrinter(logs: Logs, mode: Mode): Printer {
   const last: PrintedMail[] = []
   return {
-    isPrinting: () => mode.isDevelopment(),
+    isDevelopment: () => mode.isDevelopment(),
     print({ letter, subject, text, date }) {
       const { kind, to, variables } = letter
       logs.mail({ kind, to, subject, text, variables })

@@ -88,10 +88,13 @@ export function addMailCommands(program: Command, cli: Cli): void {
 }
 
 function describe(route: OutputOf<'mail.show'>): string {
-  if (route === null) return 'Mail is not configured'
+  if (route === null) return NOT_CONFIGURED
   const source = route.isOwn ? '' : ' (set by the server)'
   return `Mails go to ${route.to}${source}\nThe sender is ${route.from}`
 }
+
+const NOT_CONFIGURED =
+  'Mail is not configured: satchel mail set sets a mail server, satchel serve --print-mails prints mails'
 
 function readAddress(
   cli: Cli,

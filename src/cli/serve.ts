@@ -133,6 +133,7 @@ export function readyText(server: Server, config: Config, terminal: Terminal): s
     ...networkAddresses(config, url).map((found) => `On the network  ${at(found)}`),
     ...(config.publicUrl === null ? [] : [`Public address  ${at(config.publicUrl)}`]),
     `Data            ${kept}`,
+    ...(hasMails(config) ? [] : [NO_MAILS]),
     ...(client === undefined ? [] : ['', credentials({ terminal }, client)]),
     ...(test === undefined
       ? []
@@ -146,6 +147,14 @@ export function readyText(server: Server, config: Config, terminal: Terminal): s
   ]
   return withColors(lines.join('\n'), terminal.hasOutputColors)
 }
+
+/** Mails are sent or printed, unless a database has a mail server of its own. */
+function hasMails({ development, smtpUrl, mailHook, printMails }: Config): boolean {
+  return development || printMails || smtpUrl !== null || mailHook !== null
+}
+
+const NO_MAILS =
+  'Mails           are not sent: set --smtp-url or --mail-hook, or --print-mails for tests'
 
 /** The addresses that a phone in the same network opens, for a server that listens on all of them. */
 function networkAddresses({ host, publicUrl }: Config, url: string): string[] {

@@ -88,11 +88,16 @@ function requireTestSettings(settings: Settings): void {
 }
 
 function requireMailSettings(
-  { smtpUrl, mailHook, mailHookSecret, mailFrom }: Settings,
+  { smtpUrl, mailHook, mailHookSecret, mailFrom, printMails }: Settings,
   isFlag: boolean,
 ): void {
   if (smtpUrl !== null && mailHook !== null) {
     throw new UsageError('--smtp-url and --mail-hook cannot be combined: give one of them')
+  }
+  if (printMails && (smtpUrl !== null || mailHook !== null)) {
+    throw new UsageError(
+      '--print-mails cannot be combined with --smtp-url or --mail-hook: mails are printed, or sent',
+    )
   }
   if (mailHook !== null && mailHookSecret === null) {
     throw new UsageError(

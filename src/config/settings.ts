@@ -116,6 +116,9 @@ export const SETTINGS = {
     'sender',
     'the sender of mails, such as "My App <app@example.com>"',
   ),
+  printMails: toggle(
+    'print mails in the terminal and the log instead of sending them, as in development: for tests in a local network',
+  ),
   offloadBeyond: setting<OffloadRule>(
     OFF,
     offloadRule,

@@ -66,7 +66,8 @@ export interface DataFolder extends AsyncDisposable {
 
 /** The treatment of mails while no mail server is configured (design.md §2 Development). */
 export interface MailPrinter {
-  isPrinting(): boolean
+  /** Mails are printed without a setting. */
+  isDevelopment(): boolean
   print(message: Message): void
 }
 
@@ -154,10 +155,10 @@ function createContext(
   doubles: TestDoubles | undefined,
 ): HostContext {
   const { maxExpiresIn, maxNotBefore, maxClockSkew } = config
-  const { allowPrivateAddresses, test } = config
+  const { allowPrivateAddresses, test, printMails } = config
   // A developer's login provider is on the same machine.
   const isLoopbackAllowed = () =>
-    test || (allowPrivateAddresses === null && (printer?.isPrinting() ?? false))
+    test || (allowPrivateAddresses === null && (printer?.isDevelopment() ?? false))
   const call = createOutbound({ allowed: allowPrivateAddresses, isLoopbackAllowed })
   const folderOf = (database: string) => join(path, 'databases', database)
   const clockOf = (database: string) => doubles?.clockOf(database) ?? clock
@@ -171,7 +172,7 @@ function createContext(
       sender: config.mailFrom,
       hookSecret: config.mailHookSecret,
       call,
-      isPrinting: () => printer?.isPrinting() ?? false,
+      isPrinting: () => printer !== undefined && (printMails || printer.isDevelopment()),
       print: (message) => printer?.print(message),
     },
     isSending: printer !== undefined,

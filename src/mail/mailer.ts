@@ -244,7 +244,7 @@ const ADDRESS_LABEL = 'mail address'
 const SECRET_LABEL = 'mail hook'
 const TRY_TIMEOUT = 30_000
 const NOT_CONFIGURED =
-  'Mail is not configured here: the administrator sets a mail server with SATCHEL_SMTP_URL or satchel mail set'
+  'Mail is not configured here: the administrator sets a mail server with SATCHEL_SMTP_URL or satchel mail set, or starts the server with --print-mails for tests'
 
 /** Throws `UNPROCESSABLE`. */
 function requireUsable({ address, sender }: Addressing): void {

@@ -22,7 +22,9 @@ describe('satchel mail', () => {
   test('says what is missing, takes a mail server and sends a test', async () => {
     await using smtp = await startSmtp()
     using satchel = await setup()
-    expect((await satchel.run(['mail', 'show'])).stdout).toBe('Mail is not configured\n')
+    expect((await satchel.run(['mail', 'show'])).stdout).toStartWith(
+      'Mail is not configured: satchel mail set',
+    )
     const early = await satchel.run(['mail', 'test', '--to', ALICE])
     expect(early.exitCode).toBe(1)
     expect(early.stderr).toContain('satchel mail set')
@@ -42,7 +44,9 @@ describe('satchel mail', () => {
     expect(mail.text).toStartWith('This is a test: its code cannot be used to log in.')
     await satchel.run(['mail', 'test', '--to', ALICE, '--kind', 'invite'])
     expect((await smtp.next()).headers.get('subject')).toBe('Satchel invites you to a test list')
-    expect((await satchel.run(['mail', 'reset'])).stdout).toBe('Mail is not configured\n')
+    expect((await satchel.run(['mail', 'reset'])).stdout).toStartWith(
+      'Mail is not configured: satchel mail set',
+    )
   })
 
   test('takes a password from standard input, not from the command line, and never shows it', async () => {
@@ -72,7 +76,9 @@ describe('satchel mail', () => {
     const outcome = await satchel.run(args)
     expect(outcome.exitCode).toBe(exitCode)
     expect(outcome.stderr).toContain(reason)
-    expect((await satchel.run(['mail', 'show'])).stdout).toBe('Mail is not configured\n')
+    expect((await satchel.run(['mail', 'show'])).stdout).toStartWith(
+      'Mail is not configured: satchel mail set',
+    )
   })
 
   test('says what the mail server said', async () => {

@@ -56,6 +56,13 @@ test('people get the address, the folder, what to try and, on a terminal only, t
   expect(textOf(server, true)).not.toContain('Client')
 })
 
+test('people get told which flags mails need, where they are not printed', () => {
+  const NEEDED = 'set --smtp-url or --mail-hook, or --print-mails for tests'
+  expect(textOf(server, true, { host: '0.0.0.0' })).toContain(NEEDED)
+  expect(textOf(server, true)).not.toContain(NEEDED)
+  expect(textOf(server, true, { host: '0.0.0.0', printMails: true })).not.toContain(NEEDED)
+})
+
 test('the suggested commands name the folder unless it is the default', () => {
   expect(textOf(server, true)).not.toContain('--data')
   expect(textOf({ ...server, folder: '/srv/data' }, true)).toContain('--data /srv/data')

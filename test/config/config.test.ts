@@ -157,6 +157,10 @@ describe('how mails are sent', () => {
     })
     const both = { SATCHEL_SMTP_URL: smtp, SATCHEL_MAIL_HOOK: 'https://hooks.example.com/' }
     expect(() => readConfig({ environment: both })).toThrow('cannot be combined')
+    const printed = { environment: { SATCHEL_SMTP_URL: smtp } }
+    expect(() => readConfig({ ...printed, flags: { printMails: true } })).toThrow(
+      '--print-mails cannot be combined',
+    )
   })
 
   test('may be said with a password, but not where everyone on the machine reads it', () => {

@@ -19,6 +19,15 @@ describe('mail that is not configured', () => {
     expect((await server.ask()).status).toBe(503)
   })
 
+  test('is printed where a setting says so, beyond development too', async () => {
+    await using server = await setupLogin({
+      publicUrl: 'https://data.example.com',
+      printMails: true,
+    })
+    expect((await server.ask()).status).toBe(200)
+    expect((await server.mail()).text).toContain('This is the code')
+  })
+
   test('does not keep demo users out', async () => {
     await using server = await setupLogin({ publicUrl: 'https://data.example.com' })
     const answer = await server.send({
