@@ -55,6 +55,7 @@ export interface ServerContext {
 }
 
 const GRACE_MS = 10_000
+const WARM_UP_AFTER_MS = 50
 const FIRST_DATABASE = 'main'
 
 /**
@@ -97,12 +98,14 @@ export async function startServer(config: Config, { clock, logs }: ServerContext
   hasStarted = true
   const owned = stack.move()
   void folder.hosts.resumeAll(names, reportUnopened)
-  // After the ready line. A server for tests may never need it.
-  if (!config.test) setImmediate(application.warmUp)
+  // Well after the ready line and the first request. A server for tests may never need it.
+  const warmUp = config.test ? undefined : setTimeout(application.warmUp, WARM_UP_AFTER_MS)
+  warmUp?.unref()
 
   let stopping: Promise<void> | undefined
   const stop = () => (stopping ??= shutDown())
   async function shutDown(): Promise<void> {
+    clearTimeout(warmUp)
     application.retire()
     const isIdle = await isDoneWithin(GRACE_MS, Promise.all([listener.stop(), commands.stop()]))
     if (!isIdle) serverLog.warning('Requests that took longer than 10 s were aborted')
@@ -210,7 +213,7 @@ const LEAST_RATE = 1024
 interface ServedApplication extends Application {
   /** Called once the server listens: pages of this origin may call it. */
   servedAt(url: string): void
-  /** Makes the router before a request needs it. */
+  /** Loads the router before a request needs it. */
   readonly warmUp: () => void
   /** From now on `/ready` answers that the server is stopping. */
   retire(): void
@@ -268,7 +271,7 @@ function createApplication(
         ? app.fetch(request, server, segments)
         : fail(fault, request, () => app.fetch(request, server, segments))
     },
-    warmUp: () => app.warmUp(),
+    warmUp: () => void app.warmUp(),
     servedAt: (url) => own.add(url),
     retire() {
       isReady = false

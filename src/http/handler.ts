@@ -10,7 +10,7 @@ import type { Room } from './body/unsent'
 import { type Call, enterCall, segment } from './call'
 import type { HttpContext } from './context'
 import { corsHeaders, isPreflight, preflightAnswer } from './cors'
-import { hostOf } from './database'
+import { hostOf } from './caller'
 
 /** Both may throw. */
 export interface Routes {

@@ -2,7 +2,7 @@ import { requireWriter } from '../../domain/access/actor'
 import { quoted, SatchelError } from '../../domain/value/error'
 import { isRecord } from '../../domain/value/value'
 import { answer } from '../answer'
-import type { Authorised } from '../bearer'
+import type { Authorised } from '../caller'
 import type { HttpContext } from '../context'
 
 /** A JSON object as it came. */

@@ -4,7 +4,7 @@ import { STATUS } from '../../openapi/status'
 import { answer, errorAnswer, retryHeaders } from '../answer'
 import { type Call, callOf } from '../call'
 import type { HttpContext } from '../context'
-import { database } from '../database'
+import { database } from '../bearer'
 
 /** The page of an error, for the person who sees it. */
 export interface Message {

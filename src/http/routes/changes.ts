@@ -5,7 +5,7 @@ import type { Host } from '../../host/host'
 import { answer } from '../answer'
 import type { Call } from '../call'
 import type { HttpContext } from '../context'
-import { database } from '../database'
+import { database } from '../bearer'
 
 /** The live connection of a client (protocol.md §5). */
 export function changesRoutes(http: HttpContext): AnyElysia {

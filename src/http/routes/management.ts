@@ -17,7 +17,8 @@ import { quoted, SatchelError } from '../../domain/value/error'
 import { grantScopes, type Scope } from '../../domain/value/scope'
 import type { Host } from '../../host/host'
 import { answer } from '../answer'
-import { bearer, bearerToken } from '../bearer'
+import { bearer, database } from '../bearer'
+import { bearerToken } from '../caller'
 import {
   answerFields,
   expected,
@@ -29,7 +30,6 @@ import {
   requireTexts,
 } from '../body/fields'
 import type { HttpContext } from '../context'
-import { database } from '../database'
 import { templateRoutes } from './templates'
 
 /** The routes of the public command line client, `dexie-cloud` (protocol.md §9). */

@@ -11,7 +11,7 @@ import { answer } from '../answer'
 import { readForm } from '../body/body'
 import { type Call, segment } from '../call'
 import type { HttpContext } from '../context'
-import { database } from '../database'
+import { database } from '../bearer'
 import { type Message, pages, seeOther } from '../pages/page'
 
 /** Logins with outside providers (spec.md §2.4, §4.4, protocol.md §3.2, §3.3). */

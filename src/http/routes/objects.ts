@@ -1,4 +1,3 @@
-import { type AnyElysia, Elysia, NotFoundError } from 'elysia'
 import { VIEWS, type ViewName } from '../../domain/access/view'
 import { offloadWith } from '../../domain/blob/offload'
 import { isDatabaseName } from '../../domain/database/name'
@@ -14,13 +13,13 @@ import { andThen, type Awaitable } from '../../domain/store/records'
 import { decodePercent } from '../../domain/value/percent'
 import { isServerAddress, SERVER_ADDRESSES } from '../../domain/value/schema'
 import { answer } from '../answer'
-import { type Authorised, authorised, bearer, type RequiredScopes } from '../bearer'
 import { jsonArray } from '../body/json-stream'
-import { type Call, callOf, segment } from '../call'
+import { type Call, segment } from '../call'
+import { type Authorised, authorised, type RequiredScopes } from '../caller'
 import type { HttpContext } from '../context'
 
 /** Where the tables of a view are served. */
-interface TablePaths {
+export interface TablePaths {
   /** The prefix of the operation ids. */
   readonly name: string
   readonly view: ViewName
@@ -32,7 +31,7 @@ interface TablePaths {
   readonly translateQuery?: (rawQuery: string) => string
 }
 
-const ALL: TablePaths = {
+export const ALL: TablePaths = {
   name: 'all',
   view: 'all',
   table: '/:database/all/:table',
@@ -40,7 +39,7 @@ const ALL: TablePaths = {
   tableIndex: 2,
 }
 
-const MY: TablePaths = {
+export const MY: TablePaths = {
   name: 'my',
   view: 'my',
   table: '/:database/my/:table',
@@ -48,7 +47,7 @@ const MY: TablePaths = {
   tableIndex: 2,
 }
 
-const PUBLIC: TablePaths = {
+export const PUBLIC: TablePaths = {
   name: 'public',
   view: 'public',
   table: '/:database/public/:table',
@@ -57,7 +56,7 @@ const PUBLIC: TablePaths = {
 }
 
 /** The paths that the SDK uses for `/my`, with `?realm=` for `?realmId=` (protocol.md §14.1). */
-const SHORT: TablePaths = {
+export const SHORT: TablePaths = {
   name: 'table',
   view: 'my',
   table: '/:database/:table',
@@ -66,25 +65,8 @@ const SHORT: TablePaths = {
   translateQuery: renameRealm,
 }
 
-/** The tables in the views `/all`, `/my` and `/public` (spec.md §4, §4.1). */
-export function objectRoutes(http: HttpContext): AnyElysia {
-  return new Elysia({ name: 'objects' })
-    .use(tableRoutes(http, ALL))
-    .use(tableRoutes(http, MY))
-    .use(tableRoutes(http, PUBLIC))
-}
-
-/** The tables of `/my` at shorter paths. */
-export function shortTableRoutes(http: HttpContext): AnyElysia {
-  return new Elysia({ name: 'short-tables' })
-    .onTransform(({ request }) => {
-      if (!isTableAddress(callOf(request).path)) throw new NotFoundError()
-    })
-    .use(tableRoutes(http, SHORT))
-}
-
 /**
- * Answers the calls of `objectRoutes` without the router, which takes as long as a read does. Undefined
+ * Answers the calls of the views without the router, which takes as long as a read does. Undefined
  * for every call that it cannot tell by the segments of its path: the router answers those.
  */
 export function directObjectRoutes(
@@ -107,18 +89,6 @@ export function directObjectRoutes(
   }
 }
 
-function tableRoutes(http: HttpContext, paths: TablePaths): AnyElysia {
-  const routes = new Elysia({ name: `objects-${paths.name}` }).use(bearer(http))
-  for (const { name, method, path, scopes, answer: respond } of operations(http, paths)) {
-    routes.route(method, path, ({ call, host, actor }) => respond({ call, host, actor }), {
-      scopes,
-      parse: 'none',
-      detail: { operationId: `${paths.name}${name}` },
-    })
-  }
-  return routes
-}
-
 /** By the number of parts of the path (`Call.segments`), then by method. */
 type ViewOperations = Readonly<Record<number, ReadonlyMap<string, Operation>>>
 
@@ -132,7 +102,8 @@ interface Operation {
   readonly answer: (request: Authorised) => Awaitable<Response>
 }
 
-function operations(http: HttpContext, paths: TablePaths): readonly Operation[] {
+/** The five operations of a view. */
+export function operations(http: HttpContext, paths: TablePaths): readonly Operation[] {
   const { table, object } = paths
   const { read, write } = VIEWS[paths.view]
   const { list, get, upsert, replace, remove } = tableHandlers(http, paths)

@@ -1,7 +1,7 @@
 import { type AnyElysia, Elysia } from 'elysia'
 import { SatchelError } from '../../domain/value/error'
 import { answer, errorAnswer, publicError } from '../answer'
-import { bearerToken } from '../bearer'
+import { bearerToken } from '../caller'
 import { type Call, callOf } from '../call'
 import type { HttpContext } from '../context'
 import { answerToken } from './tokens'

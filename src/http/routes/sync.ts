@@ -1,4 +1,3 @@
-import { type AnyElysia, Elysia } from 'elysia'
 import { type Actor, requireScopes, requireWriter } from '../../domain/access/actor'
 import type { SendInvitation } from '../../domain/rows/invitation'
 import type { Awaitable } from '../../domain/store/records'
@@ -10,7 +9,7 @@ import { isFirstSync, sync } from '../../domain/sync/sync'
 import { SatchelError } from '../../domain/value/error'
 import type { Host } from '../../host/host'
 import { answer } from '../answer'
-import { type Authorised, authorised, bearer } from '../bearer'
+import { type Authorised, authorised } from '../caller'
 import { pacedStream, type StreamRoom } from '../body/json-stream'
 import { type BodyLimits, createBodies } from '../body/body'
 import type { Call } from '../call'
@@ -19,17 +18,7 @@ import type { HttpContext } from '../context'
 /** Answers `POST /sync` of the published client add-on (protocol.md §4). */
 export type AnswerSync = (request: Authorised) => Promise<Response>
 
-export function syncRoutes(http: HttpContext, answerSync: AnswerSync): AnyElysia {
-  return new Elysia({ name: 'sync' })
-    .use(bearer(http, { isCounted: false }))
-    .post('/:database/sync', ({ call, host, actor }) => answerSync({ call, host, actor }), {
-      scopes: null,
-      parse: 'none',
-      detail: { operationId: 'sync' },
-    })
-}
-
-/** Answers the calls of `syncRoutes` without the router; undefined for all others. */
+/** Answers syncs without the router; undefined for all other calls. */
 export function directSyncRoute(
   http: HttpContext,
   answerSync: AnswerSync,

@@ -7,7 +7,7 @@ import { isLoopback, isPublicAddress, isIPv4, isIPv6 } from '../../net/networks'
 import { describeTestRoutes, TEST_ROUTES, type TestRoute } from '../../openapi/testing'
 import type { IdpAnswer, IdpRequest } from '../../host/test-mode'
 import { answer } from '../answer'
-import { bearerToken } from '../bearer'
+import { bearerToken } from '../caller'
 import { type Call, segment } from '../call'
 import type { HttpContext } from '../context'
 

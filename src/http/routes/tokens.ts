@@ -7,10 +7,10 @@ import { JSON_LIMITS, parseJson } from '../../domain/json/scan'
 import { SatchelError } from '../../domain/value/error'
 import { STATUS } from '../../openapi/status'
 import { answer, errorAnswer, errorText, publicError } from '../answer'
-import { bearerToken } from '../bearer'
+import { bearerToken } from '../caller'
 import type { Call } from '../call'
 import type { HttpContext } from '../context'
-import { database } from '../database'
+import { database } from '../bearer'
 import { isRecord } from '../../domain/value/value'
 
 /** Requests for tokens, their validation, and the keys that verify them (spec.md §2.1, §4, §5). */

@@ -1,0 +1,97 @@
+import { ANONYMOUS, type Actor, requireScopes } from '../domain/access/actor'
+import { andThen, type Awaitable } from '../domain/store/records'
+import { SatchelError } from '../domain/value/error'
+import type { Scope } from '../domain/value/scope'
+import type { Host } from '../host/host'
+import { type Call, segment } from './call'
+import type { HttpContext } from './context'
+
+/** The scopes that a route needs; null: anybody may call it. */
+export type RequiredScopes = readonly Scope[] | null
+
+/** A request whose caller is known and has the scopes of the route. */
+export interface Authorised {
+  readonly call: Call
+  readonly host: Host
+  readonly actor: Actor
+}
+
+/** The steps of the plugin `bearer` for a call that needs no router, in the same order. Throws the same. */
+export function authorised(
+  http: HttpContext,
+  call: Call,
+  required: RequiredScopes,
+  next: (request: Authorised) => Awaitable<Response>,
+  { isCounted = true } = {},
+): Awaitable<Response> {
+  return andThen(hostOf(http, call), (host) =>
+    andThen(identify(http, call, host, isCounted), (actor) => {
+      authorise(actor, required)
+      return next({ call, host, actor })
+    }),
+  )
+}
+
+/** Finds the actor of a call, names it to the access log, and counts the request. */
+export function identify(
+  http: HttpContext,
+  call: Call,
+  host: Host,
+  isCounted: boolean,
+): Awaitable<Actor> {
+  return andThen(actorOf(http, call, host), (actor) => {
+    call.subject = actor.subject
+    if (isCounted) http.limits.request(call, host, actor.subject)
+    return actor
+  })
+}
+
+/** Throws `INVALID_TOKEN` for an anonymous caller, `NOT_AUTHORIZED` for one without these scopes. */
+export function authorise(actor: Actor, required: RequiredScopes): void {
+  if (required !== null) requireScopes(actor, required)
+}
+
+/**
+ * The caller, who is anonymous without an `Authorization` header. Throws `INVALID_TOKEN` for anything
+ * but a valid token, and `TOO_MANY_REQUESTS` instead after too many invalid ones from the same network.
+ */
+function actorOf(http: HttpContext, call: Call, host: Host): Awaitable<Actor> {
+  const header = call.sent.headers.get('authorization')
+  if (header === null) return ANONYMOUS
+  const fail = (error: unknown): never => {
+    throw http.limits.failure(call, error)
+  }
+  try {
+    const actor = host.authority.verify(bearerToken(header))
+    return actor instanceof Promise ? actor.catch(fail) : actor
+  } catch (error) {
+    return fail(error)
+  }
+}
+
+/** Throws `INVALID_TOKEN`. */
+export function bearerToken(header: string | null): string {
+  if (header !== null && /^bearer /i.test(header)) return header.slice(7).trim()
+  throw new SatchelError(
+    'INVALID_TOKEN',
+    'An access token is needed: Authorization: Bearer <token>',
+  )
+}
+
+/**
+ * The database that the first path segment names, at once when it is open. Throws `UNKNOWN_DATABASE`, `BUSY`
+ * while opening takes long, and `TOO_MANY_REQUESTS` after too many unknown names.
+ */
+export function hostOf(http: HttpContext, call: Call): Host | Promise<Host> {
+  const name = segment(call, 0)
+  return http.hosts.findOpen(name) ?? openHost(http, call, name)
+}
+
+async function openHost(http: HttpContext, call: Call, name: string): Promise<Host> {
+  try {
+    return await http.hosts.openSoon(name)
+  } catch (error) {
+    if (error instanceof SatchelError && error.code === 'UNKNOWN_DATABASE') http.limits.other(call)
+    throw error
+  }
+}

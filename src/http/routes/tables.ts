@@ -1,0 +1,34 @@
+import { type AnyElysia, Elysia, NotFoundError } from 'elysia'
+import { bearer } from '../bearer'
+import { callOf } from '../call'
+import type { HttpContext } from '../context'
+import { ALL, isTableAddress, MY, operations, PUBLIC, SHORT, type TablePaths } from './objects'
+
+/** The tables in the views `/all`, `/my` and `/public` (spec.md §4, §4.1). */
+export function objectRoutes(http: HttpContext): AnyElysia {
+  return new Elysia({ name: 'objects' })
+    .use(tableRoutes(http, ALL))
+    .use(tableRoutes(http, MY))
+    .use(tableRoutes(http, PUBLIC))
+}
+
+/** The tables of `/my` at shorter paths. */
+export function shortTableRoutes(http: HttpContext): AnyElysia {
+  return new Elysia({ name: 'short-tables' })
+    .onTransform(({ request }) => {
+      if (!isTableAddress(callOf(request).path)) throw new NotFoundError()
+    })
+    .use(tableRoutes(http, SHORT))
+}
+
+function tableRoutes(http: HttpContext, paths: TablePaths): AnyElysia {
+  const routes = new Elysia({ name: `objects-${paths.name}` }).use(bearer(http))
+  for (const { name, method, path, scopes, answer: respond } of operations(http, paths)) {
+    routes.route(method, path, ({ call, host, actor }) => respond({ call, host, actor }), {
+      scopes,
+      parse: 'none',
+      detail: { operationId: `${paths.name}${name}` },
+    })
+  }
+  return routes
+}
