@@ -28,6 +28,60 @@ const PLATFORMS = {
 type Platform = keyof typeof PLATFORMS
 const ALL = Object.keys(PLATFORMS) as Platform[]
 
+/**
+ * Modules of the runtime that few commands and few requests need: each takes 1 to 4 ms to load, and
+ * packages import them at their top.
+ */
+const LOADED_ON_USE = ['child_process', 'crypto', 'stream', 'url', 'util', 'zlib']
+
+/**
+ * Replaces these modules by functions that load the module when they are first called. Plugins are not
+ * asked to resolve modules of the runtime, so the import statements are changed.
+ */
+const loadOnUse: Bun.BunPlugin = {
+  name: 'load on use',
+  setup(build) {
+    const names = LOADED_ON_USE.join('|')
+    const imports = new RegExp(`^(import [^'"]* from ['"])(?:node:)?(${names})(?=['"])`, 'gm')
+    build.onLoad({ filter: /\/(?:src|commander|logtape)\/.*\.[jt]s$/ }, async ({ path }) => {
+      const source = await Bun.file(path).text()
+      const contents = source.replaceAll(imports, (statement, start: string, name: string) =>
+        statement.startsWith('import type') ? statement : `${start}load-on-use:${name}`,
+      )
+      return contents === source
+        ? undefined
+        : { contents, loader: path.endsWith('.ts') ? 'ts' : 'js' }
+    })
+    build.onResolve({ filter: /^load-on-use:/ }, ({ path }) => ({
+      path: path.replace('load-on-use:', ''),
+      namespace: 'load-on-use',
+    }))
+    build.onLoad({ filter: /.*/, namespace: 'load-on-use' }, async ({ path }) => {
+      const module = (await import(`node:${path}`)) as Readonly<Record<string, unknown>>
+      const contents = [
+        'let module',
+        `const load = () => (module ??= process.getBuiltinModule('node:${path}'))`,
+        ...Object.keys(module)
+          .filter((name) => name !== 'default')
+          .map((name) => exportOf(name, module[name])),
+        'export default /* @__PURE__ */ new Proxy({}, { get: (_, key) => load()[key] })',
+      ]
+      return { contents: contents.join('\n'), loader: 'js' }
+    })
+  },
+}
+
+/** A function, or what stands for a class or an object of constants. */
+function exportOf(name: string, value: unknown): string {
+  const isFunction = typeof value === 'function' && /^[a-z]/.test(name)
+  return isFunction
+    ? `export function ${name}(...given) { return load().${name}(...given) }`
+    : `export const ${name} = /* @__PURE__ */ new Proxy(class {}, {
+        get: (_, key) => load().${name}[key],
+        construct: (_, given) => new (load().${name})(...given),
+      })`
+}
+
 /** With a target, for another platform than this one. */
 async function compile(outfile: string, target?: Bun.Build.CompileTarget): Promise<void> {
   // Put in place when it is whole, also under a program that runs.
@@ -42,6 +96,7 @@ async function compile(outfile: string, target?: Bun.Build.CompileTarget): Promi
     ].map((path) => join(import.meta.dir, path)),
     target: 'bun',
     format: 'esm',
+    plugins: [loadOnUse],
     bytecode: true,
     // Modules that are imported on demand are also read from the file on demand.
     splitting: true,

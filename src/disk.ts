@@ -12,7 +12,6 @@ import {
 } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import process from 'node:process'
-import { promisify } from 'node:util'
 import { type ErrorCode, SatchelError } from './domain/value/error'
 
 /** Makes a file, or the names in a folder, survive power loss. */
@@ -28,7 +27,18 @@ export function syncPathNow(path: string): void {
 }
 
 /** Waits until the content of an open file is on the disk. */
-export const syncDescriptor = promisify(fsync)
+export function syncDescriptor(descriptor: number): Promise<void> {
+  return promised((done) => fsync(descriptor, done))
+}
+
+/** The result of a function of `node:fs` that takes a callback. */
+export function promised<T = void>(
+  begin: (done: (error: unknown, result?: T) => void) => void,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    begin((error, result) => (error ? reject(error) : resolve(result as T)))
+  })
+}
 
 /**
  * Creates a folder that only its owner may read, with its parents. Returns the first that did not

@@ -1,14 +1,17 @@
+import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Authority, createAuthority } from '../../src/auth/authority'
 import type { TokenLimits } from '../../src/auth/limits'
+import { unseal } from '../../src/auth/key/seal'
 import { openSecretKey } from '../../src/auth/key/secret-key'
 import type { TokenAnswer } from '../../src/auth/grant/issuer'
 import type { Clock } from '../../src/clock'
 import { type Actor, requireStanding } from '../../src/domain/access/actor'
 import { type ClientCredentials, createClient } from '../../src/domain/database/client'
 import { type ErrorCode, SatchelError } from '../../src/domain/value/error'
+import type { SigningKey } from '../../src/domain/store/records'
 import { SCOPES, type Scope } from '../../src/domain/value/scope'
 import type { Database, Store } from '../../src/domain/store/store'
 import { createSqliteStore } from '../../src/sqlite/store'
@@ -17,6 +20,15 @@ export const SECOND = 1000
 export const MINUTE = 60 * SECOND
 export const HOUR = 60 * MINUTE
 export const DAY = 24 * HOUR
+
+/** The private key that a thief of the folder of a database would have. */
+export function stealPrivateKey(
+  secretKey: Uint8Array,
+  { id, sealedPrivateKey }: Pick<SigningKey, 'id' | 'sealedPrivateKey'>,
+): KeyObject {
+  const jwk = unseal(secretKey, sealedPrivateKey, `signing key ${id}`)
+  return createPrivateKey({ key: JSON.parse(jwk), format: 'jwk' })
+}
 
 export interface TestClock extends Clock {
   /** ms; negative to jump back. */

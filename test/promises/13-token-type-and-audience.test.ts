@@ -4,8 +4,7 @@ import { sign } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
-import { openPrivateKey } from '../../src/auth/key/key'
-import { asClient } from '../auth/setup'
+import { asClient, stealPrivateKey } from '../auth/setup'
 import { public_key, refreshRequest } from '../http/login-setup'
 import { ALICE, callerOf, type DataServer, setupData } from '../http/setup'
 import type { SigningKey } from '../../src/domain/store/records'
@@ -36,7 +35,7 @@ function stealSigner(server: DataServer) {
     )
     .get()
   if (row === null) throw new Error('There is no signing key')
-  const key = openPrivateKey(secret, row as SigningKey)
+  const key = stealPrivateKey(secret, row)
   return (header: object, claims: object) => {
     const input = [{ alg: 'ES256', typ: 'at+jwt', kid: row.id, ...header }, claims]
       .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))

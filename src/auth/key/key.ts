@@ -1,8 +1,7 @@
-import { createPrivateKey, generateKeyPairSync, type JsonWebKey, type KeyObject } from 'node:crypto'
 import { calculateJwkThumbprint, type JWK, importJWK, type JSONWebKeySet } from 'jose'
 import type { Clock } from '../../clock'
 import type { Database, WriteTx } from '../../domain/store/store'
-import { seal, unseal } from './seal'
+import { sealAsync, unseal, unsealAsync } from './seal'
 import type { SigningKey } from '../../domain/store/records'
 
 /**
@@ -18,7 +17,7 @@ export async function ensureKeys(
   const now = clock.now()
   const keys = await database.read((tx) => tx.keys.list())
   if (isComplete(keys) && !keys.some((key) => isOver(key, now, keptFor))) return
-  const spares = [await generateKey(secretKey, now), await generateKey(secretKey, now)] as const
+  const spares = await Promise.all([generateKey(secretKey, now), generateKey(secretKey, now)])
   await database.write(async (tx) => {
     await prune(tx, now, keptFor)
     const states = (await tx.keys.list()).map((key) => key.state)
@@ -46,7 +45,7 @@ export async function rotateKeys(
     const next = keys.find((key) => key.state === 'next')
     // Before anything changes: a key that cannot be opened must never become the signing key.
     if (next === undefined) throw new Error('ensureKeys left no next key')
-    openPrivateKey(secretKey, next)
+    unseal(secretKey, next.sealedPrivateKey, labelOf(next.id))
     for (const key of keys) {
       if (key.state === 'current') await tx.keys.put({ ...key, state: 'retired', retired: now })
     }
@@ -62,9 +61,9 @@ export function isOver(key: SigningKey, now: number, keptFor: number): boolean {
 }
 
 /** Throws `STORAGE_FAILED` when the key was sealed with another secret key. */
-export function openPrivateKey(secretKey: Uint8Array, key: SigningKey): KeyObject {
-  const jwk = JSON.parse(unseal(secretKey, key.sealedPrivateKey, labelOf(key.id))) as JsonWebKey
-  return createPrivateKey({ key: jwk, format: 'jwk' })
+export async function openPrivateKey(secretKey: Uint8Array, key: SigningKey): Promise<CryptoKey> {
+  const text = await unsealAsync(secretKey, key.sealedPrivateKey, labelOf(key.id))
+  return await crypto.subtle.importKey('jwk', JSON.parse(text) as JWK, P256, false, ['sign'])
 }
 
 /** The public key as it is published: with its `kid`, use and algorithm. */
@@ -73,19 +72,18 @@ export function publicJwk(key: SigningKey): JWK {
   return { ...jwk, kid: key.id, use: 'sig', alg: 'ES256' }
 }
 
+const P256 = { name: 'ECDSA', namedCurve: 'P-256' }
+
 async function generateKey(secretKey: Uint8Array, now: number): Promise<SigningKey> {
-  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const jwk = publicKey.export({ format: 'jwk' }) as JWK
+  const { privateKey } = await crypto.subtle.generateKey(P256, true, ['sign', 'verify'])
+  const { kty, crv, x, y, d } = await crypto.subtle.exportKey('jwk', privateKey)
+  const jwk = { kty, crv, x, y } as JWK
   const id = await calculateJwkThumbprint(jwk)
   return {
     id,
     state: 'next',
     publicKey: JSON.stringify(jwk),
-    sealedPrivateKey: seal(
-      secretKey,
-      JSON.stringify(privateKey.export({ format: 'jwk' })),
-      labelOf(id),
-    ),
+    sealedPrivateKey: await sealAsync(secretKey, JSON.stringify({ ...jwk, d }), labelOf(id)),
     created: now,
     retired: null,
   }
@@ -141,8 +139,7 @@ export function createKeyRing(
       const current = (await load()).find((key) => key.state === 'current')
       if (current === undefined) throw new Error(`database ${database.name} has no signing key`)
       if (opened?.id !== current.id) {
-        const privateKey = openPrivateKey(secretKey, current)
-        opened = { id: current.id, privateKey: await toCryptoKey(privateKey) }
+        opened = { id: current.id, privateKey: await openPrivateKey(secretKey, current) }
       }
       return opened
     },
@@ -162,11 +159,4 @@ export function createKeyRing(
       return { keys: (await load()).map(publicJwk) }
     },
   }
-}
-
-function toCryptoKey(key: KeyObject): Promise<CryptoKey> {
-  const pkcs8 = key.export({ type: 'pkcs8', format: 'der' })
-  return crypto.subtle.importKey('pkcs8', pkcs8, { name: 'ECDSA', namedCurve: 'P-256' }, false, [
-    'sign',
-  ])
 }

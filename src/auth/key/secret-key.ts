@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto'
 import { link, open, readFile, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hasErrno, inheritOwner, syncPath } from '../../disk'
 import { SatchelError } from '../../domain/value/error'
 import type { Database } from '../../domain/store/store'
+import { randomToken } from '../../domain/value/id'
 
 /**
  * The 32 bytes that seal the secrets of a database: `configured`, else the file `secret.key` in
@@ -46,11 +46,11 @@ async function readKey(path: string): Promise<Uint8Array | undefined> {
 
 /** Atomic: a torn key after a power cut would make all sealed secrets unreadable. */
 async function createKey(path: string): Promise<void> {
-  const draft = `${path}.${randomBytes(8).toString('hex')}`
+  const draft = `${path}.${randomToken(8)}`
   const file = await open(draft, 'wx', 0o600)
   inheritOwner(draft)
   try {
-    await file.writeFile(`${randomBytes(KEY_BYTES).toString('base64url')}\n`)
+    await file.writeFile(`${randomToken(KEY_BYTES)}\n`)
     await file.sync()
   } finally {
     await file.close()

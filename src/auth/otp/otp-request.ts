@@ -16,8 +16,8 @@ import {
 import { describeOrigin } from '../origin-name'
 import { findScopes, findIntent, requestedScopes } from '../grant/parameters'
 import type { Code } from '../../domain/store/credentials'
+import { deriveKey } from '../key/seal'
 import { SatchelError } from '../../domain/value/error'
-import { createHmac, hkdfSync } from 'node:crypto'
 import { HOUR, MINUTE } from '../../domain/value/time'
 
 /** Step 1 under the name that the SDK gives it: the code can be redeemed without its id. */
@@ -168,6 +168,7 @@ export type OtpHash = (otpId: string, otp: string) => string
 
 /** Hashes codes for storage: reversing a hash takes the secret key and 2⁴⁰ attempts for each code. */
 export function createOtpHash(secretKey: Uint8Array): OtpHash {
-  const key = new Uint8Array(hkdfSync('sha256', secretKey, '', 'one-time codes', 32))
-  return (otpId, otp) => createHmac('sha256', key).update(`${otpId} ${otp}`).digest('base64url')
+  const key = deriveKey(secretKey, '', 'one-time codes')
+  return (otpId, otp) =>
+    new Bun.CryptoHasher('sha256', key).update(`${otpId} ${otp}`).digest('base64url')
 }

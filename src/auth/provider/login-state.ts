@@ -1,5 +1,5 @@
-import { createHmac, hkdfSync } from 'node:crypto'
 import type { Clock } from '../../clock'
+import { deriveKey } from '../key/seal'
 import { SatchelError } from '../../domain/value/error'
 import { randomToken } from '../../domain/value/id'
 import { hashSecret, sameSecret } from '../../domain/value/secret'
@@ -49,11 +49,11 @@ export function createLoginStates(
   databaseId: string,
   clock: Clock,
 ): LoginStates {
-  const key = new Uint8Array(hkdfSync('sha256', secretKey, databaseId, 'satchel login state', 32))
+  const key = deriveKey(secretKey, databaseId, 'satchel login state')
 
   function proofOf(id: string, browser: string): LoginProof {
     const make = (purpose: string) =>
-      createHmac('sha256', key).update(`${purpose} ${id} ${browser}`).digest('base64url')
+      new Bun.CryptoHasher('sha256', key).update(`${purpose} ${id} ${browser}`).digest('base64url')
     return { verifier: make('verifier'), nonce: make('nonce') }
   }
 

@@ -1,7 +1,6 @@
 import { closeSync, fdatasync, openSync, write, writeSync, writev, writevSync } from 'node:fs'
 import { open } from 'node:fs/promises'
-import { promisify } from 'node:util'
-import { inheritOwner, syncDescriptor } from '../../disk'
+import { inheritOwner, promised, syncDescriptor } from '../../disk'
 import { nextTurn } from '../../domain/value/turn'
 
 /** Written at once, in bytes; an upload holds twice this in memory. */
@@ -73,7 +72,7 @@ export async function writeContent(
     if (!isDurable || unsynced < SYNC_EVERY) return
     unsynced = 0
     await syncing.settled()
-    syncing.begin(() => syncData(file))
+    syncing.begin(() => promised((done) => fdatasync(file, done)))
   }
 
   try {
@@ -122,18 +121,14 @@ export async function readContent(
   }
 }
 
-const syncData = promisify(fdatasync)
-const writeSome = promisify(write)
-const writeMany = promisify(writev)
-
 /** A write may be partial; writing the rest then shows why. */
 async function writeAll(file: number, chunks: Uint8Array[], length: number): Promise<void> {
-  let { bytesWritten: written } = await writeMany(file, chunks)
+  let written = await promised<number>((done) => writev(file, chunks, done))
   if (written === length) return
   for (let rest = Buffer.concat(chunks, length); ;) {
     rest = rest.subarray(written)
     if (rest.length === 0) return
-    written = (await writeSome(file, rest)).bytesWritten
+    written = await promised<number>((done) => write(file, rest, done))
   }
 }
 

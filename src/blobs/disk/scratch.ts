@@ -1,7 +1,6 @@
 import { closeSync, fstatSync, openSync, read, readSync } from 'node:fs'
 import { open, readdir, rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import type { Clock } from '../../clock'
 import {
   diskError,
@@ -9,6 +8,7 @@ import {
   hasErrno,
   inheritOwner,
   makeFolder,
+  promised,
   syncPath,
 } from '../../disk'
 import type { Scratch, ScratchFile, ScratchWriter } from '../../domain/store/scratch'
@@ -143,7 +143,6 @@ async function createWriter(
 
 /** Streamed at once, in bytes. */
 const READ_BYTES = 64 * 1024
-const readSome = promisify(read)
 
 function openFile(path: string): ScratchFile {
   const file = openExisting(path)
@@ -158,10 +157,12 @@ function openFile(path: string): ScratchFile {
     async *stream(begin = 0, end = size) {
       for (let offset = begin; offset < end;) {
         const bytes = Buffer.allocUnsafe(Math.min(READ_BYTES, end - offset))
-        const { bytesRead } = await readSome(file, bytes, 0, bytes.length, offset)
-        if (bytesRead === 0) return
-        offset += bytesRead
-        yield bytes.subarray(0, bytesRead)
+        const length = await promised<number>((done) =>
+          read(file, bytes, 0, bytes.length, offset, done),
+        )
+        if (length === 0) return
+        offset += length
+        yield bytes.subarray(0, length)
       }
     },
     [Symbol.dispose]() {

@@ -1,4 +1,3 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import { randomToken } from './id'
 
 /** A new secret of 256 random bits: 43 characters of base64url. */
@@ -11,7 +10,7 @@ export function newSecret(): string {
  * slow hash would protect nothing more (design.md §3).
  */
 export function hashSecret(secret: string): string {
-  return createHash('sha256').update(secret).digest('base64url')
+  return new Bun.CryptoHasher('sha256').update(secret).digest('base64url')
 }
 
 /**
@@ -19,9 +18,9 @@ export function hashSecret(secret: string): string {
  * they differ, nor about the length of the one that is kept (promise 23).
  */
 export function sameSecret(given: string, kept: string): boolean {
-  return timingSafeEqual(digest(given), digest(kept))
+  return crypto.timingSafeEqual(digest(given), digest(kept))
 }
 
 function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
+  return new Bun.CryptoHasher('sha256').update(text).digest()
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { randomBytes } from 'node:crypto'
-import { seal, unseal } from '../../../src/auth/key/seal'
+import { hkdfSync, randomBytes } from 'node:crypto'
+import { deriveKey, seal, sealAsync, unseal, unsealAsync } from '../../../src/auth/key/seal'
 import { refusalOf } from '../setup'
 
 const key = new Uint8Array(randomBytes(32))
@@ -45,6 +45,39 @@ describe('a sealed text', () => {
     }
     for (const text of ['', 'v1.', 'v1.AAAA', 'v2.AAAA', sealed.slice(0, -4)]) {
       expect((await refusalOf(() => unseal(key, text, 'label'))).code).toBe('STORAGE_FAILED')
+    }
+  })
+
+  test('is the same whether it is sealed and opened at once or later', async () => {
+    for (const text of ['', 'a secret', 'åäö 用户', 'x'.repeat(10_000)]) {
+      expect(unseal(key, await sealAsync(key, text, 'label'), 'label')).toBe(text)
+      expect(await unsealAsync(key, seal(key, text, 'label'), 'label')).toBe(text)
+    }
+  })
+
+  test('does not open later either with another key, another label, or another text', async () => {
+    const sealed = await sealAsync(key, 'a secret', 'label')
+    const other = new Uint8Array(randomBytes(32))
+    const attempts = [
+      [other, sealed, 'label'],
+      [key, sealed, 'other'],
+      [key, `${sealed.slice(0, -4)}AAAA`, 'label'],
+      [key, 'v1.', 'label'],
+      [key, sealed.replace('v1', 'v2'), 'label'],
+    ] as const
+    for (const [opener, text, label] of attempts) {
+      const refusal = await refusalOf(() => unsealAsync(opener, text, label))
+      expect(refusal.code).toBe('STORAGE_FAILED')
+      expect(refusal.message).not.toContain('a secret')
+    }
+  })
+})
+
+describe('a derived key', () => {
+  test('is that of HKDF with SHA-256', () => {
+    for (const salt of ['', 'a salt', 'x'.repeat(100)]) {
+      const expected = new Uint8Array(hkdfSync('sha256', key, salt, 'a purpose', 32))
+      expect(new Uint8Array(deriveKey(key, salt, 'a purpose'))).toEqual(expected)
     }
   })
 })

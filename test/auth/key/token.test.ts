@@ -2,7 +2,6 @@ import { describe, expect, test } from 'bun:test'
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { CompactSign, exportJWK, type JWTHeaderParameters, SignJWT, UnsecuredJWT } from 'jose'
 import { createAuthority } from '../../../src/auth/authority'
-import { openPrivateKey } from '../../../src/auth/key/key'
 import {
   codeOf,
   DAY,
@@ -10,6 +9,7 @@ import {
   HOUR,
   refusalOf,
   setupAuthority,
+  stealPrivateKey,
   type TestAuthority,
 } from '../setup'
 
@@ -22,7 +22,7 @@ async function setupForge() {
   const [key] = (await server.database.read((tx) => tx.keys.list())).filter(
     ({ state }) => state === 'current',
   )
-  const own = openPrivateKey(server.secretKey, key!)
+  const own = stealPrivateKey(server.secretKey, key!)
   const [header, payload] = accessToken.split('.', 2).map((part) => JSON.parse(atobUrl(part)))
   return {
     ...server,
