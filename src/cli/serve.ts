@@ -26,7 +26,9 @@ export function addServeCommand(program: Command, cli: Cli): void {
   serve
     .addHelpText(
       'after',
-      `\nEvery setting may also come from the environment (--public-url as ${environmentName('publicUrl')}) or from the file that --config names ({"publicUrl": …}). Flags win, then the environment.\n\nSettings without a flag:\n${definitions(rareSettings())}\n`,
+      // Made on demand: numbers in words take as long as the rest of the command line.
+      () =>
+        `\nEvery setting may also come from the environment (--public-url as ${environmentName('publicUrl')}) or from the file that --config names ({"publicUrl": …}). Flags win, then the environment.\n\nSettings without a flag:\n${definitions(rareSettings())}\n`,
     )
     .addHelpText(
       'after',
