@@ -84,6 +84,35 @@ describe('changes', () => {
     expect(socket.messages).toHaveLength(2)
   })
 
+  test('are not looked up for a socket that is not ready', async () => {
+    await using scene = await setupHub()
+    const root = administrator(scene.database)
+    const state = await scene.pulled(ALICE)
+    const socket = scene.connect(ALICE)
+    socket.ready(state)
+    await root.put('todoItems', { id: 'a', ...PUBLIC })
+    const { newRev = '' } = await socket.next()
+    await settled()
+    const before = scene.looks()
+    for (const id of ['b', 'c']) await root.put('todoItems', { id, ...PUBLIC })
+    await settled()
+    expect(scene.looks()).toBe(before)
+    socket.ready({ ...state, rev: newRev })
+    expect((await socket.next()).changes?.[0]?.muts).toMatchObject([{ keys: ['b', 'c'] }])
+  })
+
+  test('of one unit are told together', async () => {
+    await using scene = await setupHub()
+    const root = administrator(scene.database)
+    const socket = scene.connect(ALICE)
+    socket.ready(await scene.pulled(ALICE))
+    await settled()
+    const ids = Array.from({ length: 500 }, (_, at) => `a${at}`)
+    await root.put('todoItems', ...ids.map((id) => ({ id, ...PUBLIC })))
+    const { changes = [] } = await socket.next()
+    expect(changes.flatMap(({ muts }) => muts.flatMap(({ keys }) => keys))).toHaveLength(500)
+  })
+
   test('do not show what the user may not see', async () => {
     await using scene = await setupHub()
     const { database } = scene
@@ -326,7 +355,7 @@ describe('a client', () => {
     expect((await socket.next()).changes?.[0]?.muts).toMatchObject([{ keys: ['own'] }])
   })
 
-  test('that could not apply a message pulls, and is asked again after a minute', async () => {
+  test('that could not apply a message pulls, and is asked again every minute', async () => {
     await using scene = await setupHub()
     const { clock, hub } = scene
     const root = administrator(scene.database)
@@ -337,13 +366,16 @@ describe('a client', () => {
     expect((await socket.next()).type).toBe('changes')
     socket.ready(state)
     expect((await socket.next()).type).toBe('realms-changed')
-    socket.ready(state)
-    hub.tick()
-    await settled()
-    expect(socket.messages).toHaveLength(2)
-    clock.advance(MINUTE)
-    hub.tick()
-    expect((await socket.next()).type).toBe('realms-changed')
+    // Again and again, every minute.
+    for (let times = 2; times < 5; times += 1) {
+      socket.ready(state)
+      hub.tick()
+      await settled()
+      expect(socket.messages).toHaveLength(times)
+      clock.advance(MINUTE)
+      hub.tick()
+      expect((await socket.next()).type).toBe('realms-changed')
+    }
     socket.ready(await scene.pulled(ALICE))
     await root.put('todoItems', { id: 'b', ...PUBLIC })
     expect((await socket.next()).type).toBe('changes')

@@ -37,6 +37,8 @@ export interface TestHub extends AsyncDisposable {
   readonly clock: TestClock
   readonly hub: Hub
   readonly reports: readonly unknown[]
+  /** How often the hub has taken the database, to look for what it has to send. */
+  readonly looks: () => number
   /** Connects a person, or an anonymous client. */
   connect(person: { id: string; email?: string } | null, options?: Connecting): TestSocket
   /** What a client of the person has after a pull now. */
@@ -74,8 +76,12 @@ export interface TestSocket {
 export async function setupHub(): Promise<TestHub> {
   const { database, folder, clock, ...parts } = await openDatabase()
   const reports: unknown[] = []
+  let looks = 0
   const hub = createHub(database.id, {
-    open: async () => database,
+    async open() {
+      looks += 1
+      return database
+    },
     now: () => clock.now(),
     report: (error) => reports.push(error),
   })
@@ -86,6 +92,7 @@ export async function setupHub(): Promise<TestHub> {
     clock,
     hub,
     reports,
+    looks: () => looks,
     connect: (person, options = {}) => connect(hub, clock, person, options),
     pulled: (person) => pulled(database, person),
     async [Symbol.asyncDispose]() {

@@ -171,6 +171,8 @@ describe('changes', () => {
       server.commands.run('import', { database: 'main', ...how }, { upload: upload() }),
     )
     expect(imported).toEqual(['imported'])
+    const clear = () => server.root.post('/clear-table', { table: 'plain' })
+    expect(await hear(clear)).toEqual(['first', 'imported'])
     await server.root.post('/all/members', { id: 'mA', realmId: 'rlm-public', userId: ALICE })
     expect(await socket.hear(state)).toEqual(['mA'])
   })
