@@ -30,6 +30,8 @@ export async function applyOperation(run: Execution, placed: PlacedOperation): P
     if (row === undefined) continue
     const isAsSent = !isLaterChunk && apply(run, row, operation, position)
     note(run, placed, position, row, isAsSent)
+    const pause = run.tx.breathe()
+    if (pause instanceof Promise) await pause
   }
 }
 
@@ -284,9 +286,9 @@ let lastSet: ReadonlySet<string> = new Set()
 /** The objects of a request mostly have the same properties: they share one set. */
 export function namesOfValues(values: WireObject): ReadonlySet<string> {
   const names = Object.keys(values)
-  const isSame =
-    names.length === lastNames.length && names.every((name, at) => name === lastNames[at])
-  if (!isSame) {
+  let at = 0
+  while (at < names.length && names[at] === lastNames[at]) at += 1
+  if (at < names.length || at < lastNames.length) {
     lastNames = names
     lastSet = new Set(names)
   }
