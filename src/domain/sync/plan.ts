@@ -9,6 +9,9 @@ import type { SyncRequest } from './request'
 import { placeRevision } from './revision'
 import { type Visibility, visibilityOf } from './visible'
 
+/** One short read of an answer; a part of it has as many characters. */
+export const CHUNK: ChunkSize = { rows: 1_000, bytes: 256 * 1024 }
+
 /** A request of sync whose changes have been stored. */
 export interface Pull {
   readonly actor: Actor

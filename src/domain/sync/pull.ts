@@ -1,15 +1,15 @@
 import { requireStanding } from '../access/actor'
-import type { Change, ChangeChunk, ChangePosition, ChunkSize, TimedObject } from '../store/objects'
+import type { ChangeChunk, ChangePosition, ChunkSize } from '../store/objects'
 import type { RealmRef } from '../store/realms'
 import type { Database, ReadTx } from '../store/store'
 import type { Table } from '../store/tables'
 import { nextTurn } from '../value/turn'
-import { addChange, addNamedRow, createOperations, type Operations } from './message'
-import type { NamedKey } from './named'
-import { isPending, makePlan, type Plan, type Pull } from './plan'
+import { createOperations, type Operations } from './message'
+import { CHUNK, makePlan, type Plan, type Pull } from './plan'
 import { formatRevision } from './revision'
 import { echoSchema } from './schema'
-import { isPersonal, type Visibility, visibilityOf } from './visible'
+import { addInvitations, addSeen, dropFormerRows, pendingRows, type Sight, sightOf } from './sight'
+import { isPersonal } from './visible'
 
 /** A part of an answer. */
 export interface AnswerPart {
@@ -33,8 +33,6 @@ export interface AnswerEnd {
   readonly inviteRealms: readonly string[]
 }
 
-/** One short read of an answer; a part of it has as many characters. */
-const CHUNK: ChunkSize = { rows: 1_000, bytes: 256 * 1024 }
 /** The same of an answer that will have to wait before it is read on, as very many may. */
 const BEGINNING: ChunkSize = { rows: 1_000, bytes: 64 * 1024 }
 
@@ -328,166 +326,3 @@ function isOwn({ pull: { own } }: Plan, after: number | ChangePosition, revision
   for (let next = after + 1; next <= revision; next += 1) if (!own.has(next)) return false
   return true
 }
-
-/** What the actor sees at this moment of the realms that the answer lists. */
-interface Sight {
-  readonly plan: Plan
-  /** A realm that was lost meanwhile stays listed, and nothing more of it is sent. */
-  readonly realms: ReadonlySet<RealmRef>
-  readonly visibility: Visibility
-}
-
-async function sightOf(tx: ReadTx, plan: Plan): Promise<Sight> {
-  const { actor } = plan.pull
-  await requireStanding(tx, actor)
-  const visibility = await visibilityOf(tx, actor)
-  const { realmRefs } = visibility
-  const listed = plan.fresh.size === 0 ? plan.known : plan.known.union(plan.fresh)
-  return {
-    plan,
-    realms: listed === realmRefs ? listed : listed.intersection(realmRefs),
-    visibility,
-  }
-}
-
-function isSeen({ plan, realms, visibility }: Sight, table: string, object: TimedObject): boolean {
-  const isListed = realms.has(object.realm) || plan.invitations.has(object.realm)
-  return isListed && visibility.sees(table, object.realm, object.key)
-}
-
-/** Adds a change of a listed realm, unless the client has it already or gets it otherwise. */
-async function addSeen(
-  tx: ReadTx,
-  sight: Sight,
-  operations: Operations,
-  change: Change,
-): Promise<void> {
-  const { plan } = sight
-  const { table: name, key, revision, object } = change
-  if (change.isDamaged === true) plan.leaveOut(name, key)
-  if (object?.isDamaged === true) return
-  const named = plan.pull.named.get(name)?.get(key)
-  if (named !== undefined && isPending(named) && revision <= plan.revision) return
-  if (object === null) {
-    if (named?.revision === revision && !isPending(named)) return
-    const table = plan.tables.get(name)
-    const current = table && (await tx.objects.findTimed(table, [key])).get(key)
-    if (current?.isDamaged === true) return plan.leaveOut(name, key)
-    // It moved within what the client sees, or was made again: then its row is sent.
-    if (current === undefined || !isSeen(sight, name, current)) operations.delete(name, key)
-    return
-  }
-  if (!isSeen(sight, name, object)) {
-    // It may have been the user's own before.
-    const isKnown = sight.realms.has(object.realm) && object.entered <= plan.base
-    if (isKnown && plan.pull.actor.subject !== null) operations.delete(name, key)
-    return
-  }
-  const isOwn = named?.revision === revision && !isPending(named)
-  if (isUnknown(plan, name, object)) {
-    // Of a realm that it did not have, the client has the rows that it made.
-    const isMade = isOwn && object.entered === revision
-    const isKept = isMade && (await isStillKept(tx, sight, object.realm, named))
-    if (!isKept) operations.upsert(name, key, object.value)
-  } else if (named === undefined) addChange(operations, change, plan.base)
-  else if (!isOwn) addNamedRow(operations, name, object, named)
-}
-
-/**
- * False for a row that the client may have dropped since it made it: an answer after that left out the
- * realm, which was another one then.
- */
-async function isStillKept(
-  tx: ReadTx,
-  { plan: { pull, base }, visibility }: Sight,
-  realm: RealmRef,
-  named: NamedKey,
-): Promise<boolean> {
-  if (pull.request.lastPull === undefined) return true
-  if (named.base !== undefined && named.base >= base) return true
-  // Every client lists the private realm of its user, before it has its first object.
-  if (realm === visibility.refs.get(pull.actor.subject ?? '')) return false
-  return (await tx.realms.bornAt(realm)) > base
-}
-
-/** True when the client had no rows of this realm or table, or when the row may be its own only now. */
-function isUnknown({ fresh, newTables }: Plan, table: string, object: TimedObject): boolean {
-  return fresh.has(object.realm) || newTables.has(table) || isPersonal(table, object.realm)
-}
-
-/** The operations that restore or correct the rows of the next pending keys. */
-async function pendingRows(
-  tx: ReadTx,
-  plan: Plan,
-  start: number,
-): Promise<{ readonly entries: string; readonly next: number | undefined }> {
-  const { pending } = plan
-  if (pending.length === 0) return { entries: '', next: undefined }
-  const sight = await sightOf(tx, plan)
-  const operations = createOperations()
-  let at = start
-  while (at < pending.length && at < start + CHUNK.rows && operations.size < plan.chunk.bytes) {
-    const { table: name, key, named, isMoved } = pending[at]!
-    const table = await tx.tables.find(name)
-    const found = table && (await tx.objects.findTimed(table, [key])).get(key)
-    if (found?.isDamaged === true) plan.leaveOut(name, key)
-    else if (found === undefined || !isSeen(sight, name, found)) operations.delete(name, key)
-    else if (isUnknown(plan, name, found) && !isMoved) operations.upsert(name, key, found.value)
-    else if (!isMoved) addNamedRow(operations, name, found, named)
-    at += 1
-  }
-  return { entries: operations.text(), next: at < pending.length ? at : undefined }
-}
-
-/** Adds the rows of listed invitations: that of the realm, and the actor's own in `members`. */
-async function addInvitations(tx: ReadTx, sight: Sight, operations: Operations): Promise<void> {
-  const { plan, visibility } = sight
-  for (const id of plan.inviteRealms) {
-    const realm = visibility.refs.get(id)
-    const members = realm === undefined ? undefined : visibility.invitations.get(realm)
-    if (realm === undefined || members === undefined) continue
-    const keys = [['realms', [id]] as const, ['members', [...members]] as const]
-    for (const [name, own] of keys) {
-      const table = plan.tables.get(name)
-      if (table === undefined) continue
-      for (const object of (await tx.objects.findTimed(table, own)).values()) {
-        const { key, revision, isDamaged } = object
-        const change = { table: name, key, realm, revision, object }
-        const isNew = plan.newInvitations.has(realm) || (revision > plan.base && name === 'members')
-        // A row that may be the user's own only now is sent whole.
-        if (isDamaged === true) plan.leaveOut(name, key)
-        else if (isNew) operations.upsert(name, key, object.value)
-        else if (revision > plan.base) await addSeen(tx, sight, operations, change)
-      }
-    }
-  }
-}
-
-/**
- * Removes what the client keeps of a realm that became an invitation: the rows of `members` and
- * `roles` (protocol.md §4.7), of which the actor sees its own only.
- */
-async function dropFormerRows(tx: ReadTx, sight: Sight, operations: Operations): Promise<void> {
-  const { plan } = sight
-  if (plan.formerRealms.size === 0) return
-  const tables = new Set(FORMER_TABLES.filter((name) => plan.tables.has(name)))
-  const revision = await tx.revision()
-  let after: number | ChangePosition | undefined = 0
-  while (after !== undefined) {
-    const from: number | ChangePosition = after
-    const { changes, next } = await tx.objects.changes(
-      plan.formerRealms,
-      from,
-      revision,
-      CHUNK,
-      tables,
-    )
-    for (const { table, key, object } of changes) {
-      const isKept = object !== null && (object.isDamaged === true || isSeen(sight, table, object))
-      if (!isKept) operations.delete(table, key)
-    }
-    after = next
-  }
-}
-
-const FORMER_TABLES = ['members', 'roles']
