@@ -22,8 +22,8 @@ export interface Pull {
   readonly own?: ReadonlySet<number>
   /** Called with the first damaged row that the answer leaves out. */
   readonly report?: (damage: SatchelError) => void
-  /** The caller waits before it reads on if the answer has several parts: the first one is to be short. */
-  readonly isToWait?: boolean
+  /** Called before an answer of several parts is read; it is read when the promise has resolved. */
+  readonly untilItsTurn?: () => Promise<void>
 }
 
 /** What an answer will hold, decided once, when it begins. */

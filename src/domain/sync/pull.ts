@@ -3,7 +3,7 @@ import type { ChangeChunk, ChangePosition, ChunkSize } from '../store/objects'
 import type { RealmRef } from '../store/realms'
 import type { Database, ReadTx } from '../store/store'
 import type { Table } from '../store/tables'
-import { nextTurn } from '../value/turn'
+import { sharedTurn } from '../value/turn'
 import { createOperations, type Operations } from './message'
 import { CHUNK, makePlan, type Plan, type Pull } from './plan'
 import { formatRevision } from './revision'
@@ -16,11 +16,6 @@ export interface AnswerPart {
   readonly text: string
   /** Present in the last part. */
   readonly end?: AnswerEnd
-  /**
-   * Present in the first part of several: makes the next part the first one again, in reads of the full
-   * size. For a caller who waited before it reads on.
-   */
-  readonly restart?: () => void
 }
 
 /** What the client has when it has received an answer. */
@@ -33,8 +28,8 @@ export interface AnswerEnd {
   readonly inviteRealms: readonly string[]
 }
 
-/** The same of an answer that will have to wait before it is read on, as very many may. */
-const BEGINNING: ChunkSize = { rows: 1_000, bytes: 64 * 1024 }
+/** An answer that is not whole after one read of this size takes several parts. */
+const SHORT: ChunkSize = { rows: 500, bytes: 128 * 1024 }
 
 /**
  * The answer to a request of sync as JSON, part by part (protocol.md §4.3): everything that changed
@@ -44,29 +39,25 @@ const BEGINNING: ChunkSize = { rows: 1_000, bytes: 64 * 1024 }
  * Throws as `requireStanding`, which each read asks again.
  */
 export async function* answerSync(database: Database, pull: Pull): AsyncGenerator<AnswerPart> {
-  const begun = await database.read((tx) => begin(tx, pull))
-  let { plan } = begun
-  let isOver = false
-  while (!isOver) {
-    let isFirst = true
-    let isAgain = false
-    for await (const part of partsOf(database, plan, begun.closing)) {
-      if (!isFirst || part.end !== undefined) yield part
-      else yield { ...part, restart: () => (isAgain = true) }
-      if (isAgain) break
-      isFirst = false
-    }
-    isOver = !isAgain
-    plan = { ...plan, chunk: CHUNK }
+  await sharedTurn()
+  const { plan, closing } = await database.read((tx) => beginShort(tx, pull))
+  if (closing !== undefined) {
+    yield lastPart(headOf(database, plan) + closing.entries, plan, closing)
+    return
   }
+  if (plan.fresh.size > 0 || plan.newTables.size > 0) {
+    for await (const part of partsOf(database, plan)) {
+      if (part.end === undefined) break
+      yield part
+      return
+    }
+  }
+  // While it waits it holds nothing of what it will send, as very many may wait.
+  await pull.untilItsTurn?.()
+  yield* partsOf(database, await database.read((tx) => begin(tx, pull, CHUNK)))
 }
 
-/** `begun`: the beginning of the closing, when nothing comes before it. */
-async function* partsOf(
-  database: Database,
-  plan: Plan,
-  begun: Closing | undefined,
-): AsyncGenerator<AnswerPart> {
+async function* partsOf(database: Database, plan: Plan): AsyncGenerator<AnswerPart> {
   let text = headOf(database, plan)
   let separator = ''
   const add = (entries: string) => {
@@ -74,48 +65,55 @@ async function* partsOf(
     text += separator + entries
     separator = ','
   }
-  let closing: Closing = { entries: '', next: plan.revision }
-  if (begun !== undefined) {
-    closing = begun
-    add(closing.entries)
-  } else {
-    for await (const entries of stream(database, plan)) {
-      add(entries)
-      if (text.length < plan.chunk.bytes) continue
-      yield { text }
-      text = ''
-    }
+  for await (const entries of stream(database, plan)) {
+    add(entries)
+    if (text.length < plan.chunk.bytes) continue
+    yield { text }
+    text = ''
   }
-  while (closing.next !== undefined) {
-    const from: number | ChangePosition = closing.next
-    closing = await database.read((tx) => close(tx, plan, from))
+  for (let from: number | ChangePosition = plan.revision; ;) {
+    const closing: Closing = await database.read((tx) => close(tx, plan, from))
     add(closing.entries)
-    if (closing.next === undefined) break
+    if (closing.next === undefined) return yield lastPart(text, plan, closing)
+    from = closing.next
     if (text.length >= plan.chunk.bytes) {
       yield { text }
       text = ''
     }
     // Also when nothing was added: the rows of a large request need not be sent back.
-    await nextTurn()
+    await sharedTurn()
   }
-  const { revision, serverRevision } = closing
-  text += `],"serverRevision":${JSON.stringify(serverRevision)}}`
-  const { realms, inviteRealms } = plan
-  yield { text, end: { revision, serverRevision, realms, inviteRealms } }
 }
 
-/** Plans the answer, and reads all of it when nothing has to be sent whole. */
-async function begin(
+function lastPart(
+  text: string,
+  { realms, inviteRealms }: Plan,
+  { revision, serverRevision }: Snapshot,
+): AnswerPart {
+  return {
+    text: `${text}],"serverRevision":${JSON.stringify(serverRevision)}}`,
+    end: { revision, serverRevision, realms, inviteRealms },
+  }
+}
+
+async function begin(tx: ReadTx, pull: Pull, chunk: ChunkSize): Promise<Plan> {
+  await requireStanding(tx, pull.actor)
+  return await makePlan(tx, pull, chunk)
+}
+
+/** Plans an answer, and reads all of it when one short read suffices. */
+async function beginShort(
   tx: ReadTx,
   pull: Pull,
-): Promise<{ readonly plan: Plan; readonly closing?: Closing }> {
-  await requireStanding(tx, pull.actor)
-  const plan = await makePlan(tx, pull, pull.isToWait === true ? BEGINNING : CHUNK)
+): Promise<{ readonly plan: Plan; readonly closing: (Closing & Snapshot) | undefined }> {
+  const plan = await begin(tx, pull, SHORT)
   const { fresh, newTables, pending, base } = plan
-  if (fresh.size > 0 || newTables.size > 0 || pending.length > CHUNK.rows) return { plan }
+  const isLong = { plan, closing: undefined }
+  if (fresh.size > 0 || newTables.size > 0 || pending.length > SHORT.rows) return isLong
   const named = await pendingRows(tx, plan, 0)
-  if (named.next !== undefined) return { plan }
+  if (named.next !== undefined) return isLong
   const closing = await close(tx, plan, base)
+  if (closing.next !== undefined) return isLong
   return { plan, closing: { ...closing, entries: joined(named.entries, closing.entries) } }
 }
 
@@ -175,7 +173,7 @@ async function* inReads<Place>(
     const { entries, next }: ReadEntries<Place> = await database.read((tx) => read(tx, from))
     yield entries
     place = next
-    if (place !== undefined) await nextTurn()
+    if (place !== undefined) await sharedTurn()
   }
 }
 

@@ -5,6 +5,7 @@ import type { RulesByTable } from '../object/writing'
 import type { Database, ReadTx } from '../store/store'
 import { SatchelError } from '../value/error'
 import { findSyncClient, isNoted, noteClient } from './client'
+import type { Pull } from './plan'
 import { type AnswerPart, answerSync } from './pull'
 import { type Pushed, pushTransactions } from './push'
 import type { Operation, SyncRequest } from './request'
@@ -21,20 +22,23 @@ export interface Sync {
   readonly limits: WriteLimits
   /** Called with the first damaged row that the answer leaves out. */
   readonly report?: (damage: SatchelError) => void
-  /** The caller waits before it reads on if the answer has several parts: the first one is to be short. */
-  readonly isToWait?: boolean
   /** Ends the sync while its changes are not stored: its caller is gone. */
   readonly signal?: AbortSignal
 }
 
-/**
- * Stores the changes of a request of sync and answers it (protocol.md §4, Appendix B). When the first
- * part of the answer is there, all that the request changed is durable. Throws `CONFLICT` for a
- * client of another database, `INVALID_TOKEN` for changes of an anonymous caller, and as
- * `learnSchema` and `answerSync`.
- */
+/** Stores the changes of a request of sync and answers it: `storeRequest`, then `answerSync`. */
 export async function* sync(database: Database, given: Sync): AsyncGenerator<AnswerPart> {
-  const { actor, request } = given
+  yield* answerSync(database, await storeRequest(database, given))
+}
+
+/**
+ * Stores the changes of a request of sync (protocol.md §4, Appendix B). When it resolves all that the
+ * request changed is durable, and only the answer is missing. Throws `CONFLICT` for a client of another
+ * database, `INVALID_TOKEN` for changes of an anonymous caller, and as `learnSchema` and
+ * `pushTransactions`.
+ */
+export async function storeRequest(database: Database, given: Sync): Promise<Pull> {
+  const { actor, request, report = () => undefined } = given
   requireSameDatabase(database, request)
   const isAnonymous = actor.subject === null
   if (isAnonymous && request.transactions.length > 0) {
@@ -42,9 +46,7 @@ export async function* sync(database: Database, given: Sync): AsyncGenerator<Ans
   }
   const pushed = isAnonymous ? NOTHING : await store(database, given, actor.subject)
   // The changes are stored: a long answer need not hold them.
-  const rest = { ...request, transactions: [] }
-  const { report = () => undefined, isToWait = false } = given
-  yield* answerSync(database, { actor, request: rest, ...pushed, report, isToWait })
+  return { actor, request: { ...request, transactions: [] }, ...pushed, report }
 }
 
 /**

@@ -1,13 +1,15 @@
-import { type Actor, requireScopes, requireWriter } from '../../domain/access/actor'
+import { requireScopes, requireWriter } from '../../domain/access/actor'
 import type { SendInvitation } from '../../domain/rows/invitation'
 import type { Awaitable } from '../../domain/store/records'
 import { rowRulesWith } from '../../domain/rows/row-rules'
 import { markedTables } from '../../domain/sync/client'
-import type { AnswerPart } from '../../domain/sync/pull'
+import type { Database } from '../../domain/store/store'
+import type { Pull } from '../../domain/sync/plan'
+import { type AnswerPart, answerSync as readAnswer } from '../../domain/sync/pull'
 import { movedBy, readSyncRequest, type SyncRequest } from '../../domain/sync/request'
-import { isFirstSync, sync } from '../../domain/sync/sync'
+import { isFirstSync, storeRequest } from '../../domain/sync/sync'
 import { SatchelError } from '../../domain/value/error'
-import type { Host } from '../../host/host'
+import type { Answering } from '../../sync/hub'
 import { answer } from '../answer'
 import { type Authorised, authorised } from '../caller'
 import { pacedStream, type StreamRoom } from '../body/json-stream'
@@ -51,79 +53,70 @@ export function createSync(http: HttpContext): AnswerSync {
     stack.defer(() => call.setIdleTimeout(IDLE_SECONDS))
     stack.use(await http.hosts.hold(host.name))
     const source = { scratch: host.scratch, ...(isAnonymous ? { maxBytes: UNCHANGING } : {}) }
-    const { parts, first } = await bodies.json(call, source, (body) =>
-      begin({ call, host, actor }, movedBy(readSyncRequest(body), host.lead())),
+    const stored = await bodies.json(call, source, (body) =>
+      store({ call, host, actor }, movedBy(readSyncRequest(body), host.lead())),
     )
+    const { parts, first } = await begin(stored, async () => {
+      stack.defer(await streams.enter())
+      // The caller is gone: another one has its turn.
+      if (call.sent.signal.aborted) throw aborted()
+    })
     if (first.end !== undefined) return answer(call, first.text)
     stack.defer(() => void parts[Symbol.asyncDispose]())
-    const entered = streams.enter()
-    // Very many may wait: their first part was short, and is made anew from the changes until then.
-    if (entered instanceof Promise) first.restart?.()
-    const begun = entered instanceof Promise ? undefined : first
-    stack.defer(await entered)
-    // The caller is gone: another one has its turn.
-    if (call.sent.signal.aborted) throw aborted()
     const held = stack.move()
-    const body = pacedStream(bytesOf(begun, parts), {
+    const body = pacedStream(bytesOf(first, parts), {
       failed: (error) => http.failure(call.id, error),
       room: withRelease(call.room, () => held.dispose()),
     })
     return answer(call, body)
   }
 
-  /** Stores the changes of the request, and reads the first part of the answer. */
-  async function begin(
+  /** Stores the changes of the request. The live connections of its client rest from here on. */
+  async function store(
     { call, host, actor }: Authorised,
     request: SyncRequest,
-  ): Promise<{ parts: Parts; first: AnswerPart }> {
+  ): Promise<StoredRequest> {
     const { subject } = actor
+    const { database } = host
     const isFirst = isFirstSync(request, subject)
     if (!isFirst) http.limits.sync(call, host, subject, request.clientIdentity)
     const sendInvitation: SendInvitation = (tx, facts) =>
       host.invitations.send(tx, facts, call.sent.headers.get('origin'))
-    return await patiently(isFirst, async () => {
-      const now = host.clock.now()
-      const rulesByTable = rowRulesWith(sendInvitation)
-      const limits = http.writeLimits
-      const report = (damage: SatchelError) => http.failure(call.id, damage)
-      const isToWait = streams.isFull
-      const given = { actor, request, now, rulesByTable, limits, report, isToWait }
-      const answered = sync(host.database, given)
-      const parts = heard(host, actor, request, answered)
+    const isPatient = () => isFirst && !call.sent.signal.aborted
+    using undo = new DisposableStack()
+    const answering = undo.use(http.live.answering(host, request.clientIdentity, subject))
+    const pull = await patiently(isPatient, () =>
+      storeRequest(database, {
+        actor,
+        request,
+        now: host.clock.now(),
+        rulesByTable: rowRulesWith(sendInvitation),
+        limits: http.writeLimits,
+        report: (damage) => http.failure(call.id, damage),
+      }),
+    )
+    undo.move()
+    return { database, pull, answering, isPatient }
+  }
+
+  /** Reads the first part of the answer; `enter` is called, once, before the first of several. */
+  async function begin(
+    stored: StoredRequest,
+    enter: () => Promise<void>,
+  ): Promise<{ parts: Parts; first: AnswerPart }> {
+    const { database, pull, answering, isPatient } = stored
+    let entered: Promise<void> | undefined
+    const untilItsTurn = () => (entered ??= enter())
+    using undo = new DisposableStack()
+    undo.use(answering)
+    const begun = await patiently(isPatient, async () => {
+      const parts = heard(stored, readAnswer(database, { ...pull, untilItsTurn }))
       const first = await parts.next()
       if (first === undefined) throw new Error('the answer has no part')
       return { parts, first }
     })
-  }
-
-  /** The live connections of the client rest until its answer is complete, and go on from there. */
-  function heard(
-    host: Host,
-    { subject }: Actor,
-    request: SyncRequest,
-    parts: AsyncGenerator<AnswerPart>,
-  ): Parts {
-    const answering = http.live.answering(host, request.clientIdentity, subject)
-    return {
-      async next() {
-        try {
-          const { value } = await parts.next()
-          const part = value as AnswerPart | undefined
-          if (part?.end === undefined) return part
-          answering.answered({ ...part.end, tables: new Set(markedTables(request)) })
-          answering[Symbol.dispose]()
-          return part
-        } catch (error) {
-          answering[Symbol.dispose]()
-          throw error
-        }
-      },
-      async [Symbol.asyncDispose]() {
-        // After a read that is under way.
-        await parts.return(undefined)
-        answering[Symbol.dispose]()
-      },
-    }
+    undo.move()
+    return begun
   }
 
   return respond
@@ -150,13 +143,13 @@ function aborted(): SatchelError {
 }
 
 /** Clients do not repeat a first sync that fails (protocol.md Appendix C.1). */
-async function patiently<T>(isPatient: boolean, work: () => Promise<T>): Promise<T> {
+async function patiently<T>(isPatient: () => boolean, work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await work()
     } catch (error) {
       const isBusy = error instanceof SatchelError && error.code === 'BUSY'
-      if (!isPatient || !isBusy || tries === TRIES) throw error
+      if (!isBusy || tries === TRIES || !isPatient()) throw error
       await Bun.sleep(PAUSE_MS)
     }
   }
@@ -164,16 +157,41 @@ async function patiently<T>(isPatient: boolean, work: () => Promise<T>): Promise
 
 const encoder = new TextEncoder()
 
+/** A request whose changes are stored, and whose answer is missing. */
+interface StoredRequest {
+  readonly database: Database
+  readonly pull: Pull
+  readonly answering: Answering
+  /** True while a busy server is tried again. */
+  readonly isPatient: () => boolean
+}
+
 /** The parts of an answer; the last one is not followed by another call. */
 interface Parts extends AsyncDisposable {
   next(): Promise<AnswerPart | undefined>
 }
 
-/** The parts of an answer, the first of which may be there. */
-function bytesOf(
-  first: AnswerPart | undefined,
-  parts: Parts,
-): () => Promise<Uint8Array | undefined> {
+/** The live connections of the client rest until its answer is complete, and go on from there. */
+function heard({ pull, answering }: StoredRequest, parts: AsyncGenerator<AnswerPart>): Parts {
+  return {
+    async next() {
+      const { value } = await parts.next()
+      const part = value as AnswerPart | undefined
+      if (part?.end === undefined) return part
+      answering.answered({ ...part.end, tables: new Set(markedTables(pull.request)) })
+      answering[Symbol.dispose]()
+      return part
+    },
+    async [Symbol.asyncDispose]() {
+      // After a read that is under way.
+      await parts.return(undefined)
+      answering[Symbol.dispose]()
+    },
+  }
+}
+
+/** The parts of an answer, the first of which is there. */
+function bytesOf(first: AnswerPart, parts: Parts): () => Promise<Uint8Array | undefined> {
   let next: AnswerPart | undefined = first
   return async () => {
     const part = next ?? (await parts.next())
@@ -196,8 +214,6 @@ function withRelease(room: StreamRoom, released: () => void): StreamRoom {
 
 /** Lets `most` callers in at a time, the others in their order. */
 interface Gate {
-  /** True when the next caller has to wait. */
-  readonly isFull: boolean
   /** Gives the way to leave: at once, or when it is the turn of the caller. */
   enter(): Awaitable<() => void>
 }
@@ -211,9 +227,6 @@ function createGate(most: number): Gate {
     else next()
   }
   return {
-    get isFull() {
-      return inside >= most
-    },
     enter() {
       if (inside >= most) {
         return new Promise((resolve) => waiting.push(() => resolve(leave)))
