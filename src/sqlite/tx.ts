@@ -95,31 +95,36 @@ const WRITERS: { readonly [N in Noun]: (context: WriteContext) => Writers[N] } =
 }
 
 /** The shared parts of transactions, besides their nouns. */
-class Tx<U extends Unit | undefined> {
-  protected readonly context: GuardedContext<U>
-  /** The nouns that were asked for, by name. */
-  protected readonly made: Record<string, unknown> = {}
-
-  constructor(connection: Connection, committed: Committed, unit: U) {
-    this.context = new GuardedContext(connection, committed, unit)
-  }
-
-  revision(): number {
-    const { committed, unit } = this.context
-    return (unit?.group ?? committed).counters.revision
-  }
-
+interface Tx<U extends Unit | undefined> {
+  revision(): number
   /** Makes every further use of the transaction an error. */
-  end(): void {
-    this.context.end()
-  }
+  end(): void
+  readonly context: GuardedContext<U>
 }
 
 /** A transaction with a getter for each noun of a table, which is made when it is first asked for. */
 function txWith<U extends Unit | undefined, Nouns extends object>(table: {
   readonly [N in keyof Nouns]: (context: TxContext<U>) => Nouns[N]
 }) {
-  class WithNouns extends Tx<U> {}
+  // One class: constructors that only pass their parameters on take long, and each request makes two.
+  class WithNouns implements Tx<U> {
+    readonly context: GuardedContext<U>
+    /** The nouns that were asked for, by name. */
+    readonly made: Record<string, unknown> = {}
+
+    constructor(connection: Connection, committed: Committed, unit: U) {
+      this.context = new GuardedContext(connection, committed, unit)
+    }
+
+    revision(): number {
+      const { committed, unit } = this.context
+      return (unit?.group ?? committed).counters.revision
+    }
+
+    end(): void {
+      this.context.end()
+    }
+  }
   for (const [noun, make] of Object.entries<(context: TxContext<U>) => unknown>(table)) {
     Object.defineProperty(WithNouns.prototype, noun, {
       get(this: WithNouns) {
@@ -127,7 +132,12 @@ function txWith<U extends Unit | undefined, Nouns extends object>(table: {
       },
     })
   }
-  return WithNouns as new (...parameters: ConstructorParameters<typeof Tx<U>>) => Tx<U> & Nouns
+  // The compiler does not see the getters.
+  return WithNouns as unknown as new (
+    connection: Connection,
+    committed: Committed,
+    unit: U,
+  ) => Tx<U> & Nouns
 }
 
 export class SqliteReadTx extends txWith<undefined, Readers>(READERS) implements ReadTx {
@@ -149,7 +159,12 @@ export class SqliteReadTx extends txWith<undefined, Readers>(READERS) implements
 }
 
 export class SqliteWriteTx extends txWith<Unit, Writers>(WRITERS) implements WriteTx {
-  #parts = 0
+  #parts: number
+
+  constructor(connection: Connection, committed: Committed, unit: Unit) {
+    super(connection, committed, unit)
+    this.#parts = 0
+  }
 
   /**
    * Committed values count as long as this group has changed nothing that they were loaded from. A

@@ -230,28 +230,43 @@ export function runUndivided<T>(
   unit: Unit,
   work: () => Awaitable<T>,
 ): Awaitable<T> {
-  const { db, prepare, changing } = connection
-  const before = changing()
+  const before = connection.changing()
   unit.depth += 1
-
-  function keep(result: T): T {
-    if (unit.ended !== undefined) throw unit.ended
-    if (!db.inTransaction) throw lostTransaction()
-    return result
-  }
-
-  function undo(error: unknown): never {
-    const isUnchanged = changing() === before && !unit.hasChanges
-    if (!isUnchanged && db.inTransaction) prepare('ROLLBACK').run()
-    throw error
-  }
-
   try {
     const result = work()
-    return result instanceof Promise ? result.then(keep).catch(undo) : keep(result)
+    if (result instanceof Promise) return keepLater(connection, unit, before, result)
+    requireKept(connection, unit)
+    return result
   } catch (error) {
-    return undo(error)
+    undoWhole(connection, unit, before)
+    throw error
   }
+}
+
+async function keepLater<T>(
+  connection: Connection,
+  unit: Unit,
+  before: number,
+  result: Promise<T>,
+): Promise<T> {
+  try {
+    const value = await result
+    requireKept(connection, unit)
+    return value
+  } catch (error) {
+    undoWhole(connection, unit, before)
+    throw error
+  }
+}
+
+function requireKept({ db }: Connection, unit: Unit): void {
+  if (unit.ended !== undefined) throw unit.ended
+  if (!db.inTransaction) throw lostTransaction()
+}
+
+function undoWhole({ db, prepare, changing }: Connection, unit: Unit, before: number): void {
+  const isUnchanged = changing() === before && !unit.hasChanges
+  if (!isUnchanged && db.inTransaction) prepare('ROLLBACK').run()
 }
 
 function keepPart({ db, prepare }: Connection): void {

@@ -218,24 +218,24 @@ export function createWriter(hooks: WriterHooks): Writer {
     const { work, options } = pending
     const unit = new Unit(current, ids, clock, options.origin ?? null, options.client ?? null)
     const tx = new SqliteWriteTx(connection, committed, unit)
-    const end = () => {
-      running = undefined
-      tx.end()
-    }
-    let result: Awaitable<unknown>
+    const run = isRepeatable && isUndivided(pending) ? runUndivided : runPart
+    let isOver = true
     try {
-      const run = isRepeatable && isUndivided(pending) ? runUndivided : runPart
-      result = run(connection, unit, () => {
+      const result = run(connection, unit, () => {
         const done = work(tx)
         return done instanceof Promise ? watched(pending, unit, done) : done
       })
-    } catch (error) {
-      end()
-      throw error
+      if (!(result instanceof Promise)) return result
+      isOver = false
+      return result.finally(() => end(tx))
+    } finally {
+      if (isOver) end(tx)
     }
-    if (result instanceof Promise) return result.finally(end)
-    end()
-    return result
+  }
+
+  function end(tx: SqliteWriteTx): void {
+    running = undefined
+    tx.end()
   }
 
   /** The result of a unit, unless it is ended before: then its work finds its transaction dead. */
