@@ -41,7 +41,10 @@ export function createHandler(http: HttpContext, routes: Routes, domain: string 
         return log(call, refuse(call, error))
       }
       return response instanceof Promise
-        ? response.catch((error: unknown) => refuse(call, error)).then((found) => log(call, found))
+        ? response.then(
+            (found) => log(call, found),
+            (error: unknown) => log(call, refuse(call, error)),
+          )
         : log(call, response)
     },
   }

@@ -1,9 +1,9 @@
-import { accessOf } from '../access/access'
+import { type Access, accessOf } from '../access/access'
 import { type Actor, requireWriter } from '../access/actor'
 import { SatchelError, quoted } from '../value/error'
 import { PUBLIC_REALM } from '../store/realms'
 import { andThen, type Awaitable } from '../store/records'
-import type { Database } from '../store/store'
+import type { Database, WriteOptions, WriteTx } from '../store/store'
 import { nextTurn } from '../value/turn'
 import type { ViewName } from '../access/view'
 import { type Draft, asPrivate, draftOf } from './draft'
@@ -45,7 +45,7 @@ export interface UpsertTarget {
   /** How much the request may write; absent: anything. */
   readonly limits?: WriteLimits
   /** Ends the upsert while it is not committed: its caller is gone. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface Upsert extends UpsertTarget {
@@ -56,7 +56,7 @@ export interface Upsert extends UpsertTarget {
   /** False for a request with a single object: error paths then name no position. */
   readonly isArray: boolean
   /** The key in the address of a single object, decoded; absent when the objects name their own. */
-  readonly key?: string
+  readonly key?: string | undefined
   readonly rulesByTable: RulesByTable
 }
 
@@ -96,57 +96,88 @@ function keepInline(): undefined {
  * `NO_PUBLIC_ADDRESS`; for values that become blobs also `PAYLOAD_TOO_LARGE` or `QUOTA_EXCEEDED`;
  * and as `requireWriter`.
  */
-export async function upsertObjects(database: Database, upsert: Upsert): Promise<string[]> {
-  const plan = upsert.plan ?? (await prepareUpsert(database, upsert))
-  const reading = readDrafts(plan.table, upsert, plan.offload)
-  // Awaiting a value that is no promise would cost as much as the check of an object.
-  const drafts = reading instanceof Promise ? await reading : reading
-  return await writeDrafts(database, upsert, plan, drafts)
+export function upsertObjects(database: Database, upsert: Upsert): Promise<string[]> {
+  // No async function: for one object each would cost as much as its checks.
+  try {
+    const plan = upsert.plan ?? prepareUpsert(database, upsert)
+    return plan instanceof Promise
+      ? plan.then((prepared) => upsertAs(prepared, database, upsert))
+      : upsertAs(plan, database, upsert)
+  } catch (error) {
+    return Promise.reject(error)
+  }
+}
+
+function upsertAs(plan: UpsertPlan, database: Database, upsert: Upsert): Promise<string[]> {
+  const drafts = readDrafts(plan.table, upsert, plan.offload)
+  return drafts instanceof Promise
+    ? drafts.then((read) => writeDrafts(database, upsert, plan, read))
+    : writeDrafts(database, upsert, plan, drafts)
 }
 
 function writeDrafts(
   database: Database,
   upsert: Upsert,
-  { table, offload }: UpsertPlan,
+  plan: UpsertPlan,
   drafts: readonly Draft[],
 ): Promise<string[]> {
-  const { actor, now, rulesByTable, limits } = upsert
-  const subject = actor.subject ?? ''
-  const keys = [{ table: upsert.table, keys: drafts.flatMap(({ key: known }) => known ?? []) }]
-  const write = () =>
-    database.write(
-      (tx) =>
-        andThen(requireWriter(tx, actor, now), () =>
-          andThen(requireTable(tx, upsert.table), (current) => {
-            if (current.primaryKey?.join() !== table.primaryKey?.join()) {
-              throw new SatchelError('CONFLICT', 'The schema changed meanwhile: repeat the request')
-            }
-            return andThen(accessOf(tx, actor), (access) => {
-              const writing: Writing = {
-                tx,
-                actor,
-                subject,
-                isGlobal: actor.scopes.has('GLOBAL_WRITE'),
-                view: upsert.view,
-                table: current,
-                access,
-                now,
-                rulesByTable,
-                ...(offload === undefined ? {} : { offload }),
-                ...(limits === undefined ? {} : { limitRemoved: createRemovalLimiter(limits) }),
-              }
-              return putDrafts(writing, drafts)
-            })
-          }),
-        ),
-      {
-        keys,
-        // A single object is checked before it is put.
-        rarelyFails: drafts.length === 1 && !table.builtIn && offload === undefined,
-        ...(upsert.signal === undefined ? {} : { signal: upsert.signal }),
-      },
-    )
+  const { table, offload } = plan
+  const keys: string[] = []
+  for (const { key } of drafts) if (key !== undefined) keys.push(key)
+  const options: WriteOptions = {
+    keys: [{ table: upsert.table, keys }],
+    // A single object is checked before it is put.
+    rarelyFails: drafts.length === 1 && !table.builtIn && offload === undefined,
+    signal: upsert.signal,
+  }
+  const write = () => database.write((tx) => putIn(tx, upsert, plan, drafts), options)
   return offload === undefined ? write() : offload.keep(write)
+}
+
+/** Writes the drafts in their unit, as an actor that may have lost rights since the plan was made. */
+function putIn(
+  tx: WriteTx,
+  upsert: Upsert,
+  plan: UpsertPlan,
+  drafts: readonly Draft[],
+): Awaitable<string[]> {
+  const { actor } = upsert
+  return andThen(requireWriter(tx, actor, upsert.now), () =>
+    andThen(requireTable(tx, upsert.table), (table) => {
+      if (!hasSameKey(table, plan.table)) {
+        throw new SatchelError('CONFLICT', 'The schema changed meanwhile: repeat the request')
+      }
+      return andThen(accessOf(tx, actor), (access) =>
+        putDrafts(writingOf(tx, upsert, plan, table, access), drafts),
+      )
+    }),
+  )
+}
+
+function hasSameKey(one: Table, other: Table): boolean {
+  return one === other || one.primaryKey?.join() === other.primaryKey?.join()
+}
+
+function writingOf(
+  tx: WriteTx,
+  { actor, view, now, rulesByTable, limits }: Upsert,
+  { offload }: UpsertPlan,
+  table: Table,
+  access: Access,
+): Writing {
+  return {
+    tx,
+    actor,
+    subject: actor.subject ?? '',
+    isGlobal: actor.scopes.has('GLOBAL_WRITE'),
+    view,
+    table,
+    access,
+    now,
+    rulesByTable,
+    offload,
+    limitRemoved: limits && createRemovalLimiter(limits),
+  }
 }
 
 /** Checks and serialises the objects, those of a large request in slices: others get their turn. */

@@ -28,12 +28,12 @@ export interface Writing {
   readonly now: number
   readonly rulesByTable: RulesByTable
   /** Absent where every value stays in its object. */
-  readonly offload?: Offload
+  readonly offload?: Offload | undefined
   /**
    * Called with the number of index entries that a put removes, and throws when those of the unit are
    * too many; absent: any number.
    */
-  readonly limitRemoved?: (removed: number) => void
+  readonly limitRemoved?: ((removed: number) => void) | undefined
   /** The realms that its drafts named so far, by id: no put of ordinary objects ends one. */
   readonly knownRealms?: Map<string, Realm>
 }

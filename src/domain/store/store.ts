@@ -153,7 +153,7 @@ export interface WriteOptions {
   /** The number of the sync client whose changes the unit makes: its tombstones name it. */
   readonly client?: number
   /** Ends a unit that is not committed: its caller is gone. The promise rejects with `BUSY`. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** For imports in one unit: it may take longer than the time budget of a unit. */
   readonly isUnbounded?: boolean
   /**

@@ -73,20 +73,44 @@ export function createBodies(
   let memoryFreed = Promise.withResolvers<void>()
   let parsedBytes = 0
 
-  async function withSmall<T>(
+  /** No async function, here and in `json`: for a small body each would cost as much as to parse it. */
+  function withSmall<T>(
     request: Request,
     length: number,
     work: (bytes: Uint8Array) => Promise<T>,
   ): Promise<T> {
-    const bytes = await request.bytes().catch(() => Promise.reject(incomplete()))
-    if (bytes.length !== length) throw incomplete()
-    if (smallBytes + length > SMALL_ONES) throw tooMany()
-    smallBytes += length
-    try {
-      return await work(bytes)
-    } finally {
-      smallBytes -= length
-    }
+    return request.bytes().then(
+      (bytes) => {
+        if (bytes.length !== length) throw incomplete()
+        if (smallBytes + length > SMALL_ONES) throw tooMany()
+        smallBytes += length
+        const release = () => {
+          smallBytes -= length
+        }
+        try {
+          const done = work(bytes)
+          void done.then(release, release)
+          return done
+        } catch (error) {
+          release()
+          throw error
+        }
+      },
+      () => {
+        throw incomplete()
+      },
+    )
+  }
+
+  async function withArrival<T>(
+    { sent, caller }: BodyCall,
+    scratch: Scratch,
+    chunks: ChunkSource,
+    work: JsonWork<T>,
+  ): Promise<T> {
+    await using arrival = await arrivals.receive({ chunks, scratch, caller, timeout })
+    if (arrival.size <= AT_ONCE) return await withJson(sent, await arrival.take(), work)
+    return await inTurn(sent, takingFrom(arrival), work)
   }
 
   function chunksOfAtMost(request: Request, length: number | undefined, maxBytes: number) {
@@ -168,23 +192,19 @@ export function createBodies(
   }
 
   return {
-    async json(call, { scratch, maxBytes = limits.bytes }, work) {
+    json(call, source, work) {
       const { sent } = call
-      requireJson(sent)
-      const length = declaredLength(sent)
-      if (length !== undefined && length > maxBytes) throw tooLarge(maxBytes, advice)
-      if (length !== undefined && length <= SMALL) {
-        return await withSmall(sent, length, (bytes) => withJson(sent, bytes, work))
+      const { maxBytes = limits.bytes } = source
+      try {
+        requireJson(sent)
+        const length = declaredLength(sent)
+        if (length !== undefined && length > maxBytes) throw tooLarge(maxBytes, advice)
+        return length !== undefined && length <= SMALL
+          ? withSmall(sent, length, (bytes) => withJson(sent, bytes, work))
+          : withArrival(call, source.scratch, chunksOfAtMost(sent, length, maxBytes), work)
+      } catch (error) {
+        return Promise.reject(error)
       }
-      const chunks = chunksOfAtMost(sent, length, maxBytes)
-      await using arrival = await arrivals.receive({
-        chunks,
-        scratch,
-        caller: call.caller,
-        timeout,
-      })
-      if (arrival.size <= AT_ONCE) return await withJson(sent, await arrival.take(), work)
-      return await inTurn(sent, takingFrom(arrival), work)
     },
 
     async text(request, maxBytes) {

@@ -7,6 +7,7 @@ import { listObjects } from '../../domain/object/list'
 import { getObject } from '../../domain/object/object'
 import { removeObject } from '../../domain/object/remove'
 import { prepareUpsert, upsertObjects } from '../../domain/object/upsert'
+import type { Host } from '../../host/host'
 import type { SendInvitation } from '../../domain/rows/invitation'
 import { ROW_RULES, rowRulesWith } from '../../domain/rows/row-rules'
 import { andThen, type Awaitable } from '../../domain/store/records'
@@ -14,6 +15,7 @@ import { decodePercent } from '../../domain/value/percent'
 import { isServerAddress, SERVER_ADDRESSES } from '../../domain/value/schema'
 import { answer } from '../answer'
 import { jsonArray } from '../body/json-stream'
+import { UNCOUNTED } from '../body/unsent'
 import { type Call, segment } from '../call'
 import { type Authorised, authorised, type RequiredScopes } from '../caller'
 import type { HttpContext } from '../context'
@@ -122,40 +124,44 @@ function tableHandlers(http: HttpContext, paths: TablePaths) {
   const tableOf = (call: Call) => segment(call, tableIndex)
   const keyOf = (call: Call) => segment(call, tableIndex + 1)
 
-  /** Stores the objects in the body; with `key` a single one, whose key is in the path. */
-  async function store({ call, host, actor }: Authorised, key?: string): Promise<Response> {
+  /**
+   * Stores the objects in the body; with `key` a single one, whose key is in the path. No async function,
+   * here and below: for one object each would cost as much as its checks.
+   */
+  function store({ call, host, actor }: Authorised, key?: string): Awaitable<Response> {
     const { limits, offload: rule } = http.blobs
+    const table = tableOf(call)
     const beginOffload = offloadWith({ contents: host.blobs, limits, rule })
-    const target = {
-      actor,
-      table: tableOf(call),
-      beginOffload,
-      limits: http.writeLimits,
-      now: host.clock.now(),
-    }
-    const sendInvitation: SendInvitation = (tx, facts) =>
-      host.invitations.send(tx, facts, call.sent.headers.get('origin'))
+    const target = { actor, table, beginOffload, limits: http.writeLimits, now: host.clock.now() }
     // Before the body is read: a caller who may not write need not send it.
-    const plan = await prepareUpsert(host.database, target)
-    return await http.bodies.json(call, host, async (body, bytes) => {
-      const isArray = Array.isArray(body) && key === undefined
-      const isMinimal = wantsMinimal(call.sent)
-      // Before anything is stored: the answer repeats the objects.
-      if (!isMinimal) call.room.reserve(bytes + ADDED_BYTES * countOf(body))
-      const texts = await upsertObjects(host.database, {
-        ...target,
-        plan,
-        view,
-        objects: isArray ? (body as unknown[]) : [body],
-        isArray,
-        ...(key === undefined ? {} : { key }),
-        ...(isArray && body.length > FEW ? { signal: call.sent.signal } : {}),
-        now: host.clock.now(),
-        rulesByTable: plan.table.builtIn ? rowRulesWith(sendInvitation) : ROW_RULES,
-      })
-      if (isMinimal) return answer(call, null, { status: 204, type: null })
-      return answer(call, isArray ? `[${texts.join(',')}]` : (texts[0] ?? ''))
-    })
+    return andThen(prepareUpsert(host.database, target), (plan) =>
+      http.bodies.json(call, host, (body, bytes) => {
+        const isArray = Array.isArray(body) && key === undefined
+        const isMinimal = wantsMinimal(call.sent)
+        const expected = bytes + ADDED_BYTES * countOf(body)
+        // Before anything is stored: the answer repeats the objects.
+        if (!isMinimal && expected > UNCOUNTED) call.room.reserve(expected)
+        const stored = upsertObjects(host.database, {
+          actor,
+          table,
+          limits: http.writeLimits,
+          plan,
+          view,
+          objects: isArray ? (body as unknown[]) : [body],
+          isArray,
+          key,
+          signal: isArray && body.length > FEW ? call.sent.signal : undefined,
+          now: host.clock.now(),
+          rulesByTable: plan.table.builtIn
+            ? rowRulesWith(sendInvitationFor(call, host))
+            : ROW_RULES,
+        })
+        return stored.then((texts) => {
+          if (isMinimal) return answer(call, null, { status: 204, type: null })
+          return answer(call, isArray ? `[${texts.join(',')}]` : (texts[0] ?? ''))
+        })
+      }),
+    )
   }
 
   return {
@@ -195,6 +201,10 @@ function tableHandlers(http: HttpContext, paths: TablePaths) {
       return answer(call, null, { status: 204, type: null })
     },
   }
+}
+
+function sendInvitationFor(call: Call, host: Host): SendInvitation {
+  return (tx, facts) => host.invitations.send(tx, facts, call.sent.headers.get('origin'))
 }
 
 function aborted(): SatchelError {
