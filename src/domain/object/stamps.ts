@@ -117,7 +117,11 @@ export function replacedStamps(
 
 /** The names of the properties written after a revision; undefined when all of them were. */
 export function namesSince(stamps: Stamps, revision: number): Set<string> | undefined {
-  if (stamps.rest[1] > revision) return undefined
+  return stamps.rest[1] > revision ? undefined : stampedSince(stamps, revision)
+}
+
+/** The names of the properties with a stamp of their own after a revision, also of removed ones. */
+export function stampedSince(stamps: Stamps, revision: number): Set<string> {
   const names = new Set<string>()
   for (const [name, { own, below }] of stamps.properties) {
     const isNew = (stamp: Stamp) => stamp[1] > revision

@@ -1,7 +1,7 @@
 import type { Change, TimedObject } from '../store/objects'
 import { type WireObject, getOwn, parseStored } from '../value/value'
 import type { NamedKey } from './named'
-import { namesSince, readStamps } from '../object/stamps'
+import { namesSince, readStamps, stampedSince } from '../object/stamps'
 
 /** The operations of a message to clients, which fold them by key in any case (protocol.md §4.8). */
 export interface Operations {
@@ -121,7 +121,7 @@ export function addNamedRow(
     return operations.upsert(table, object.key, object.value)
   }
   const value = parseStored(object.value)
-  const since = isOwn ? new Set(Object.keys(value)) : writtenSince(object, base ?? 0)
+  const since = isOwn ? unknownTo(object, value, base ?? 0) : writtenSince(object, base ?? 0)
   add(operations, table, object, since && specOf(value, since.union(names)))
 }
 
@@ -139,6 +139,17 @@ function add(
 function specSince(object: TimedObject, base: number): string | undefined {
   const names = writtenSince(object, base)
   return names && specOf(parseStored(object.value), names)
+}
+
+/**
+ * The names of the properties of a row that a request made or moved into its realm, with those that
+ * were removed since its base; undefined when they are not known because another replaced the row.
+ */
+function unknownTo(object: TimedObject, value: WireObject, base: number): Set<string> | undefined {
+  const stamps = readStamps(object.stamps, object.updated, object.revision)
+  const [, written] = stamps.rest
+  if (written > base && written !== object.entered) return undefined
+  return new Set(Object.keys(value)).union(stampedSince(stamps, base))
 }
 
 function writtenSince(object: TimedObject, base: number): Set<string> | undefined {

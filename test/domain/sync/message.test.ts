@@ -129,6 +129,23 @@ describe('the row of a key that a request named', () => {
     )
   })
 
+  test('says what was removed since its base where the client moved it', () => {
+    expect(corrected(row(value, ['gone'], { entered: 8 }), {})).toEqual(
+      items({
+        type: 'update',
+        keys: ['a'],
+        changeSpecs: [{ ...value, gone: { $t: 'undefined' }, z: { $t: 'undefined' } }],
+      }),
+    )
+  })
+
+  test('is sent whole where another replaced it before the client moved it', () => {
+    const stamps = JSON.stringify({ r: [700, 7], p: [['realmId', [800, 8]]] })
+    expect(corrected(row(value, [], { stamps, entered: 8 }), {})).toEqual(
+      items({ type: 'upsert', keys: ['a'], values: [value] }),
+    )
+  })
+
   test.each([
     ['after a rejection', { isRejected: true }],
     ['that the client deleted', { names: undefined }],
