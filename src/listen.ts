@@ -5,6 +5,7 @@ import { SatchelError } from './domain/value/error'
 import { serverLog } from './log/log'
 import type { SocketOwner } from './sync/session'
 import { flagName } from './config/settings'
+import { because } from './net/system-error'
 import { MOST_SEGMENTS } from './http/address'
 
 /** A server that listens on its address. */
@@ -195,7 +196,9 @@ async function read(setting: 'tlsCert' | 'tlsKey', path: string): Promise<string
   try {
     return await readFile(path, 'utf8')
   } catch (error) {
-    throw new UsageError(`${flagName(setting)}: ${path} cannot be read`, { cause: error })
+    throw new UsageError(`${flagName(setting)}: ${path} cannot be read${because(error)}`, {
+      cause: error,
+    })
   }
 }
 

@@ -25,6 +25,7 @@ import { createLive, type Live } from './sync/live'
 import { type Application, listen } from './listen'
 import { httpLog, type Logs, serverLog } from './log/log'
 import type { Message } from './mail/message'
+import { because } from './net/system-error'
 import { RATE_LIMITS } from './limits/rate-limits'
 
 /** A running server. Disposing it stops it. */
@@ -312,7 +313,9 @@ function readTestToken(path: string): string {
   try {
     token = readFileSync(path, 'utf8').trim()
   } catch (error) {
-    throw new UsageError(`--test-token-file ${path} cannot be read`, { cause: error })
+    throw new UsageError(`--test-token-file ${path} cannot be read${because(error)}`, {
+      cause: error,
+    })
   }
   if (/^[\w.~+/-]{16,}=*$/.test(token)) return token
   throw new UsageError(

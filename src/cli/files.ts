@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import process from 'node:process'
 import { UsageError } from '../config/config'
 import { randomToken } from '../domain/value/id'
+import { because } from '../net/system-error'
 import type { Cli } from './command'
 
 export interface Input {
@@ -106,7 +107,6 @@ async function openFor(file: string, path: string, flags: number): Promise<FileH
   try {
     return await open(file, flags, 0o600)
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new UsageError(`${path} cannot be written: ${reason}`, { cause: error })
+    throw new UsageError(`${path} cannot be written${because(error)}`, { cause: error })
   }
 }

@@ -4,7 +4,7 @@ import { parse, type ParseError, printParseErrorCode } from 'jsonc-parser'
 import process from 'node:process'
 import { holdsSecret, usualSender } from '../mail/address'
 import { isLoopback } from '../net/networks'
-import { systemSentence } from '../net/system-error'
+import { because } from '../net/system-error'
 import { environmentName, flagName, type Setting, type Settings, SETTINGS } from './settings'
 import { isRecord } from '../domain/value/value'
 
@@ -150,8 +150,9 @@ function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    const reason = systemSentence(error) ?? String(error)
-    throw new UsageError(`The settings file ${path} cannot be read: ${reason}`, { cause: error })
+    throw new UsageError(`The settings file ${path} cannot be read${because(error)}`, {
+      cause: error,
+    })
   }
 }
 
@@ -163,6 +164,23 @@ function parseSettings(path: string, text: string): unknown {
   if (mistake === undefined) return parsed
   const before = text.slice(0, mistake.offset).split('\n')
   const place = `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`
-  const reason = printParseErrorCode(mistake.error)
+  const reason = MISTAKES[printParseErrorCode(mistake.error)] ?? 'there is a mistake'
   throw new UsageError(`The settings file ${path} is not JSON: ${reason} at ${place}`)
+}
+
+/** Mistakes in JSON as jsonc-parser names them. */
+const MISTAKES: Readonly<Record<string, string>> = {
+  InvalidSymbol: 'an unknown word is found',
+  InvalidNumberFormat: 'an invalid number is found',
+  PropertyNameExpected: 'the name of a setting in quotes is expected',
+  ValueExpected: 'a value is expected',
+  ColonExpected: 'a colon is expected',
+  CommaExpected: 'a comma is expected',
+  CloseBraceExpected: 'a closing brace is expected',
+  CloseBracketExpected: 'a closing bracket is expected',
+  EndOfFileExpected: 'the end of the file is expected',
+  UnexpectedEndOfComment: 'a comment has no end',
+  UnexpectedEndOfString: 'a text has no end',
+  InvalidEscapeCharacter: 'an invalid escape is found',
+  InvalidCharacter: 'an invalid character is found',
 }

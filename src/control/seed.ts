@@ -6,6 +6,7 @@ import { pushSchema } from '../domain/object/tables'
 import { SatchelError } from '../domain/value/error'
 import type { DataFolder } from '../host/data-folder'
 import type { Host } from '../host/host'
+import { because } from '../net/system-error'
 import { importInto } from './transfers'
 
 /**
@@ -57,7 +58,9 @@ async function naming<T>(path: string, work: () => Promise<T>): Promise<T> {
       throw new SatchelError(error.code, `${path}: ${error.message}`, { cause: error })
     }
     if (hasErrno(error, 'ENOENT', 'EACCES', 'EISDIR')) {
-      throw new SatchelError('INVALID_REQUEST', `${path} cannot be read`, { cause: error })
+      throw new SatchelError('INVALID_REQUEST', `${path} cannot be read${because(error)}`, {
+        cause: error,
+      })
     }
     throw error
   }

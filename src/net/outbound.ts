@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { LookupFunction } from 'node:net'
 import { isIPv4, isIPv6, isLoopback, isPublicAddress, type Networks } from './networks'
 import { isWeb } from '../domain/value/web-address'
+import { because } from './system-error'
 
 /** The failure of a request to a configured address. The message is for the administrator. */
 export class OutboundError extends Error {
@@ -162,6 +163,6 @@ function tooLate({ host }: URL, timeout: number): OutboundError {
 }
 
 function unreachable({ host }: URL, cause: unknown): OutboundError {
-  const why = cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : ''
-  return new OutboundError(`${host} cannot be reached${why}`, true, cause)
+  const code = cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : ''
+  return new OutboundError(`${host} cannot be reached${because(cause) || code}`, true, cause)
 }

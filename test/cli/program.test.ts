@@ -125,7 +125,7 @@ test.each([
   [['serve', '--port'], 'argument missing'],
   [['serve', '--port', '70000'], '--port must be a port between 0 and 65535'],
   [['serve', '--durability', 'maybe'], '--durability must be full or relaxed'],
-  [['serve', '--config', '/nowhere.json'], '/nowhere.json cannot be read'],
+  [['serve', '--config', '/nowhere.json'], '/nowhere.json cannot be read: it does not exist'],
   [['schema', 'push', '/nowhere.json'], 'There is no file /nowhere.json'],
 ])('%p is a mistake of usage: exit code 2 and a way out', async (args, sentence) => {
   const { exitCode, stdout, stderr } = await runSatchel(args)

@@ -58,7 +58,7 @@ test('a settings file may have comments and commas at the end, and a mistake is 
   const file = settingsFile('{ // the port\n  "port": 1, /* no more */\n}')
   expect(readConfig({ environment, file }).port).toBe(1)
   expect(() => readConfig({ environment, file: settingsFile('{\n  "port": 80x }') })).toThrow(
-    'is not JSON: InvalidSymbol at line 2, column 13',
+    'is not JSON: an unknown word is found at line 2, column 13',
   )
 })
 

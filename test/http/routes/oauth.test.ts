@@ -177,7 +177,7 @@ describe('GET /oauth/login/:provider', () => {
     })
     const told = server.lines.filter((line) => line.includes('A request failed'))
     expect(told).toHaveLength(1)
-    expect(told[0]).toContain('cannot be reached (ECONNREFUSED)')
+    expect(told[0]).toContain('cannot be reached: nothing listens there')
   })
 })
 
