@@ -5,7 +5,9 @@ import { type CreationRule, requireCreator } from '../domain/database/creation'
 import { newDatabaseName } from '../domain/database/name'
 import { SatchelError } from '../domain/value/error'
 import type { DataFolder } from '../host/data-folder'
+import { SERVICE } from '../host/test-mode'
 import { sendServerMail } from '../mail/mailer'
+import type { Message } from '../mail/message'
 import { createDatabase } from './databases'
 
 /**
@@ -17,14 +19,18 @@ export function createCreation(
   config: Pick<Config, 'createDatabases' | 'maxDatabases' | 'publicUrl'>,
   isDevelopment: () => boolean,
 ) {
-  const { hosts, clock, mail } = folder
+  const { hosts, clock, mail, testing } = folder
   const rule = () => config.createDatabases ?? (isDevelopment() ? ANYONE : OFF)
+  const print = (message: Message) => {
+    testing?.keepMail(SERVICE, message)
+    mail.print(message)
+  }
   return {
     service: createService({
       clock: createSteadyClock(clock),
       name: config.publicUrl === null ? 'Satchel' : new URL(config.publicUrl).host,
       requireCreator: (email) => requireCreator(rule(), email),
-      send: (letter) => sendServerMail(mail, letter, clock.now()),
+      send: (letter) => sendServerMail({ ...mail, print }, letter, clock.now()),
     }),
 
     /** Throws `NO_PUBLIC_ADDRESS` and `DB_LIMIT_REACHED`. */

@@ -4,7 +4,7 @@ import { SatchelError } from '../domain/value/error'
 import { SECOND } from '../domain/value/time'
 import { isRecord } from '../domain/value/value'
 import type { DataFolder } from '../host/data-folder'
-import { IDP_FAILURES, type IdpPerson, type Testing } from '../host/test-mode'
+import { IDP_FAILURES, type IdpPerson, SERVICE, type Testing } from '../host/test-mode'
 import {
   type Fields,
   flag,
@@ -41,12 +41,14 @@ export const testOperations = {
     return {}
   }),
 
-  /** `wait` is in ms; the mails come newest first. */
-  'test.mail': onTested(
-    { to: optional(text), after: optional(text), wait: optional(wait) },
-    async ({ testing, database }, { to, after, wait }) => ({
-      mails: await testing.mailbox(database).find(to, after, wait ?? 0),
-    }),
+  /** Of a database, or of the `SERVICE`. `wait` is in ms; the mails come newest first. */
+  'test.mail': onFolder(
+    { database: text, to: optional(text), after: optional(text), wait: optional(wait) },
+    async (folder, { database, to, after, wait }) => {
+      const testing = requireTesting(folder)
+      if (database !== SERVICE) await folder.hosts.open(database)
+      return { mails: await testing.mailbox(database).find(to, after, wait ?? 0) }
+    },
   ),
 
   'test.login': onTested(
@@ -117,18 +119,21 @@ function onTested<F extends Fields, Output>(
   run: (tested: Tested, input: Values<F>) => Promise<Output>,
 ) {
   return onFolder({ database: text, ...fields }, async (folder, input) => {
-    const { testing } = folder
-    if (testing === undefined) {
-      throw new SatchelError(
-        'CONFLICT',
-        'This server does not run in test mode: start it with satchel serve --memory --test',
-      )
-    }
+    const testing = requireTesting(folder)
     const { database, ...rest } = input as Values<F> & { readonly database: string }
     // Throws for an unknown name.
     await folder.hosts.open(database)
     return await run({ testing, database, folder }, rest as unknown as Values<F>)
   })
+}
+
+/** Throws `CONFLICT`. */
+function requireTesting({ testing }: DataFolder): Testing {
+  if (testing !== undefined) return testing
+  throw new SatchelError(
+    'CONFLICT',
+    'This server does not run in test mode: start it with satchel serve --memory --test',
+  )
 }
 
 /** The people of the login provider. */

@@ -41,6 +41,9 @@ export interface Testing extends TestDoubles {
   faultFor(request: Request): Fault | undefined
 }
 
+/** In the place of a database: the mails of the server itself, for people who create databases. */
+export const SERVICE = 'service'
+
 /** How a login at the provider for tests ends. */
 export const IDP_FAILURES = ['denied', 'unverified', 'wrong-nonce', 'slow', 'down'] as const
 

@@ -70,7 +70,7 @@ export const TEST_ROUTES: readonly TestRoute[] = [
     operation: 'mail',
     summary: 'Read mails',
     description:
-      'The newest comes first. While there is none, the answer waits for one, for up to `wait`.',
+      'The newest comes first. While there is none, the answer waits for one, for up to `wait`. With `service` in the place of the database: mails to people who create databases.',
     input: {
       to: { ...TEXT, description: 'Only mails to this address.' },
       after: { ...TEXT, description: 'Only mails that came after the one with this `id`.' },

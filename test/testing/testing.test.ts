@@ -304,6 +304,24 @@ describe('mails', () => {
   })
 })
 
+test('mails to people who create databases are at the address of the service', async () => {
+  await using server = await setupTestMode()
+  const { call, url } = server
+  const service = `${url}/service`
+  await fetch(`${service}/token`, {
+    method: 'POST',
+    body: JSON.stringify({ grant_type: 'otp', email: 'eve@example.com', scopes: ['CREATE_DB'] }),
+  })
+  const read = 'mail?to=eve@example.com'
+  const { body } = await call('GET', `${read}&wait=10s`, undefined, {}, service)
+  expect(body).toMatchObject({
+    mails: [{ kind: 'otp', otp: expect.stringMatching(/^[A-Z\d]{8}$/) }],
+  })
+  expect((await call('GET', read)).body).toEqual({ mails: [] })
+  expect((await call('POST', 'reset', undefined, {}, service)).status).toBe(404)
+  expect((await call('GET', read, undefined, {}, `${url}/nothing`)).status).toBe(404)
+})
+
 describe('a login', () => {
   test('answers what /token answers, with a refresh token for a key', async () => {
     await using server = await setupTestMode()
