@@ -1,13 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type KeptMail, SERVICE } from '../../src/host/test-mode'
 import type { TestServer } from '../setup'
-import { until } from '../timing'
 
 const PROGRAM = join(import.meta.dir, '../../node_modules/dexie-cloud/bin/index.js')
-
-/** The commands that were run: `create`, `templates pull`. */
-export const COMMANDS_RUN = new Set<string>()
 
 /** The published command line client in a folder of its own, run by Node.js. */
 export interface DexieCloud extends Disposable {
@@ -46,7 +43,6 @@ export function setupDexieCloud(): DexieCloud {
 
 async function run(cwd: string, args: readonly string[], answers: Answers): Promise<Outcome> {
   const open = new Map(Object.entries(answers))
-  COMMANDS_RUN.add(args.slice(0, args[0] === 'templates' ? 2 : 1).join(' '))
   const child = Bun.spawn(['node', PROGRAM, ...args], {
     cwd,
     env: { PATH: process.env['PATH'], HOME: cwd, TZ: 'UTC', NO_COLOR: '1' },
@@ -72,28 +68,46 @@ async function run(cwd: string, args: readonly string[], answers: Answers): Prom
 }
 
 /** Answers the questions of a login: the address, and the code from the next mail to it. */
-export function login(server: TestServer, email: string): Answers {
-  const before = mailsTo(server, email).length
+export function login(server: TestServer, email: string, database = SERVICE): Answers {
+  const before = mailsTo(server, email, database)
   return {
     'Enter your email address': () => email,
     'Enter OTP': async () => {
-      await until(() => mailsTo(server, email).length > before)
-      return mailsTo(server, email).at(-1)?.variables.otp ?? ''
+      const after = (await before)[0]?.id ?? ''
+      const [mail] = await mailsTo(server, email, database, `&after=${after}&wait=30s`)
+      return mail?.otp ?? ''
     },
   }
 }
 
-interface PrintedMail {
-  readonly to: string
-  readonly subject: string
-  readonly text: string
-  readonly variables: { readonly otp: string; readonly notice: string }
+/** The mails of a database of a server in test mode, or of its service, newest first. */
+export async function mailsTo(
+  { url, test }: TestServer,
+  email: string,
+  database = SERVICE,
+  query = '',
+): Promise<readonly KeptMail[]> {
+  const address = `${url}/${database}/_test/mail?to=${encodeURIComponent(email)}${query}`
+  const headers = { authorization: `Bearer ${test?.token}` }
+  const { mails } = (await (await fetch(address, { headers })).json()) as { mails: KeptMail[] }
+  return mails
 }
 
-/** The mails that the server has printed, the oldest first. */
-export function mailsTo({ lines }: TestServer, email: string): readonly PrintedMail[] {
-  return lines
-    .filter((line) => line.includes('"logger":"mail"'))
-    .map((line) => JSON.parse(line) as PrintedMail)
-    .filter(({ to }) => to === email)
+/** The commands and subcommands that its help lists: `create`, `templates pull`. */
+export async function listCommands(): Promise<readonly string[]> {
+  const [all, templates] = await Promise.all([helpOf(), helpOf('templates')])
+  return [
+    ...all.filter((name) => name !== 'templates'),
+    ...templates.map((name) => `templates ${name}`),
+  ]
+}
+
+async function helpOf(...command: readonly string[]): Promise<readonly string[]> {
+  const child = Bun.spawn(['node', PROGRAM, ...command, '--help'], {
+    env: { PATH: process.env['PATH'], NO_COLOR: '1' },
+    stdout: 'pipe',
+  })
+  const [, commands = ''] = (await child.stdout.text()).split('Commands:\n')
+  const names = [...commands.matchAll(/^ {2}([\w-]+)/gm)].map(([, name = '']) => name)
+  return names.filter((name) => name !== 'help')
 }

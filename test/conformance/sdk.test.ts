@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { callerOf, objectsOf, setupData } from '../http/setup'
 import { setupExecutable } from '../promises/setup'
+import type { TestServer } from '../setup'
 import { mailsTo } from './dexie-cloud'
 
 /** conformance.md 37–40: the requests of the SDK 0.1.0 (protocol.md §12, §14.1), call by call. */
@@ -8,92 +9,131 @@ import { mailsTo } from './dexie-cloud'
 const ALICE = 'alice@example.com'
 const BOB = 'bob@example.com'
 
-test('37: objects are created, listed, read, replaced and deleted by the addresses of the SDK', async () => {
-  await using executable = await setupExecutable()
-  const [alice, bob] = [await executable.as(ALICE), await executable.as(BOB)]
-  const created = await alice.post('/items', {
-    country: 'SE',
-    due: { $t: 'Date', v: '2030-01-31' },
-  })
-  expect(created.status).toBe(200)
-  const { id } = created.body as { id: string }
-  expect(created.body).toEqual({
-    country: 'SE',
-    due: { $t: 'Date', v: '2030-01-31' },
-    id,
-    realmId: ALICE,
-    owner: ALICE,
-  })
-  expect(await alice.get(`/items/${id}`)).toMatchObject({ status: 200, text: created.text })
-  const replaced = await alice.send('PUT', `/items/${id}`, { body: { country: 'DK' } })
-  expect(replaced).toMatchObject({
-    status: 200,
-    body: { country: 'DK', id, realmId: ALICE, owner: ALICE },
-  })
-  expect(replaced.body).not.toHaveProperty('due')
-  expect(await bob.get(`/items/${id}`)).toMatchObject({ status: 404 })
-  expect(await bob.send('PUT', `/items/${id}`, { body: {} })).toMatchObject({ status: 403 })
-  expect(objectsOf(await alice.get('/items'))).toEqual([replaced.body as Record<string, unknown>])
-  expect((await alice.remove(`/items/${id}`)).status).toBe(204)
-  expect((await alice.get(`/items/${id}`)).status).toBe(404)
-  expect((await alice.remove(`/items/${id}`)).status).toBe(404)
-})
+/** The code in the newest mail to Alice, from a database or the service of a server in test mode. */
+async function codeOf(server: TestServer, database?: string) {
+  const [mail] = await mailsTo(server, ALICE, database, '&wait=30s')
+  return mail?.otp
+}
 
-test('37: a list is that of one realm with ?realm=', async () => {
-  await using executable = await setupExecutable()
-  const [alice, root] = [await executable.as(ALICE), await executable.root()]
-  await root.post('/public/items', { id: 'p', country: 'SE' })
-  await alice.post('/items', [
-    { id: 'a', country: 'SE' },
-    { id: 'b', country: 'DK', realm: 'rlm-public' },
-  ])
-  const idsOf = async (path: string) => objectsOf(await alice.get(path)).map(({ id }) => String(id))
-  expect(await idsOf('/items')).toEqual(['p', 'a', 'b'])
-  expect(await idsOf('/items?realm=rlm-public')).toEqual(['p'])
-  expect(await idsOf(`/items?realm=${encodeURIComponent(ALICE)}`)).toEqual(['a', 'b'])
-  expect(await idsOf(`/items?realm=${ALICE}&country=SE`)).toEqual(['a'])
-  expect(await idsOf(`/items?realm=rlm-public&realm=${ALICE}&country=DK`)).toEqual(['b'])
-  expect(await idsOf('/items?realm=rlm-none')).toEqual([])
-  // Elsewhere it is a property like any other.
-  expect(await idsOf('/my/items?realm=rlm-public')).toEqual(['b'])
-  const { headers } = await alice.get(`/items?realm=${ALICE}&$limit=1`)
-  const next = /<(\?[^>]*)>; rel="next"/.exec(headers.get('link') ?? '')?.[1] ?? ''
-  expect(await idsOf(`/items${next}`)).toEqual(['b'])
-})
+const TEST_MODE = { memory: true, test: true }
 
-test('37: what an address of the database is already is no table', async () => {
-  await using executable = await setupExecutable()
-  const root = await executable.root()
-  expect((await root.get('/users')).body).toMatchObject({ hasMore: false })
-  expect((await root.get('/auth-providers')).body).toMatchObject({ providers: [] })
-  for (const [method, path, status] of [
-    ['GET', '/token', 405],
-    ['POST', '/auth-providers', 405],
-    ['PUT', '/users/alice', 405],
-    ['DELETE', '/my/items', 405],
-    ['GET', '/whitelist', 405],
-    ['GET', '/changes', 400],
-  ] as const) {
-    const options = method === 'GET' ? {} : { body: {} }
-    expect({ path, status: (await root.send(method, path, options)).status }).toEqual({
-      path,
-      status,
+describe('data.list, get, create, update and delete', () => {
+  test('37: objects are created, listed, read, replaced and deleted by the addresses of the SDK', async () => {
+    await using executable = await setupExecutable()
+    const [alice, bob] = [await executable.as(ALICE), await executable.as(BOB)]
+    const created = await alice.post('/items', {
+      country: 'SE',
+      due: { $t: 'Date', v: '2030-01-31' },
     })
-  }
-})
+    expect(created.status).toBe(200)
+    const { id } = created.body as { id: string }
+    expect(created.body).toEqual({
+      country: 'SE',
+      due: { $t: 'Date', v: '2030-01-31' },
+      id,
+      realmId: ALICE,
+      owner: ALICE,
+    })
+    expect(await alice.get(`/items/${id}`)).toMatchObject({ status: 200, text: created.text })
+    const replaced = await alice.send('PUT', `/items/${id}`, { body: { country: 'DK' } })
+    expect(replaced).toMatchObject({
+      status: 200,
+      body: { country: 'DK', id, realmId: ALICE, owner: ALICE },
+    })
+    expect(replaced.body).not.toHaveProperty('due')
+    expect(await bob.get(`/items/${id}`)).toMatchObject({ status: 404 })
+    expect(await bob.send('PUT', `/items/${id}`, { body: {} })).toMatchObject({ status: 403 })
+    expect(objectsOf(await alice.get('/items'))).toEqual([replaced.body as Record<string, unknown>])
+    expect((await alice.remove(`/items/${id}`)).status).toBe(204)
+    expect((await alice.get(`/items/${id}`)).status).toBe(404)
+    expect((await alice.remove(`/items/${id}`)).status).toBe(404)
+  })
 
-const code = (server: Parameters<typeof mailsTo>[0], email = ALICE) =>
-  mailsTo(server, email).at(-1)?.variables.otp
+  test('37: a list is that of one realm with ?realm=', async () => {
+    await using executable = await setupExecutable()
+    const [alice, root] = [await executable.as(ALICE), await executable.root()]
+    await root.post('/public/items', { id: 'p', country: 'SE' })
+    await alice.post('/items', [
+      { id: 'a', country: 'SE' },
+      { id: 'b', country: 'DK', realm: 'rlm-public' },
+    ])
+    const idsOf = async (path: string) =>
+      objectsOf(await alice.get(path)).map(({ id }) => String(id))
+    expect(await idsOf('/items')).toEqual(['p', 'a', 'b'])
+    expect(await idsOf('/items?realm=rlm-public')).toEqual(['p'])
+    expect(await idsOf(`/items?realm=${encodeURIComponent(ALICE)}`)).toEqual(['a', 'b'])
+    expect(await idsOf(`/items?realm=${ALICE}&country=SE`)).toEqual(['a'])
+    expect(await idsOf(`/items?realm=rlm-public&realm=${ALICE}&country=DK`)).toEqual(['b'])
+    expect(await idsOf('/items?realm=rlm-none')).toEqual([])
+    // Elsewhere it is a property like any other.
+    expect(await idsOf('/my/items?realm=rlm-public')).toEqual(['b'])
+    const { headers } = await alice.get(`/items?realm=${ALICE}&$limit=1`)
+    const next = /<(\?[^>]*)>; rel="next"/.exec(headers.get('link') ?? '')?.[1] ?? ''
+    expect(await idsOf(`/items${next}`)).toEqual(['b'])
+  })
+
+  test('37: a route of the database hides a table of its name', async () => {
+    await using executable = await setupExecutable()
+    const root = await executable.root()
+    expect((await root.get('/users')).body).toMatchObject({ hasMore: false })
+    expect((await root.get('/auth-providers')).body).toMatchObject({ providers: [] })
+    for (const [method, path, status] of [
+      ['GET', '/token', 405],
+      ['POST', '/auth-providers', 405],
+      ['PUT', '/users/alice', 405],
+      ['DELETE', '/my/items', 405],
+      ['GET', '/whitelist', 405],
+      ['GET', '/changes', 400],
+    ] as const) {
+      const options = method === 'GET' ? {} : { body: {} }
+      expect({ path, status: (await root.send(method, path, options)).status }).toEqual({
+        path,
+        status,
+      })
+    }
+  })
+
+  test('tables may have the names of addresses, which hide only the short ones', async () => {
+    await using server = await setupData()
+    const names = [
+      'clients',
+      'users',
+      'import',
+      'export',
+      'delete-db',
+      'whitelist',
+      'token',
+      '_test',
+    ]
+    await server.push(Object.fromEntries(names.map((name) => [name, 'id'])))
+    const alice = await server.as(ALICE)
+    for (const name of names) {
+      expect((await alice.post(`/my/${name}`, { id: 'a' })).status).toBe(200)
+      expect(objectsOf(await alice.get(`/my/${name}`))).toMatchObject([{ id: 'a' }])
+      expect((await alice.get(`/my/${name}/a`)).status).toBe(200)
+    }
+    // A table swallows no command, and no command is taken for a table.
+    expect(await alice.post('/delete-db', { id: 'b' })).toMatchObject({ status: 403 })
+    expect(await alice.get('/delete-db')).toMatchObject({
+      status: 405,
+      body: { message: expect.stringContaining('/main/my/delete-db') as string },
+    })
+    expect(await alice.send('PUT', '/clients/a', { body: {} })).toMatchObject({
+      status: 404,
+      body: { message: expect.stringContaining('/main/my/clients/<key>') as string },
+    })
+  })
+})
 
 describe('auth.requestOTP, auth.verifyOTP and database.create', () => {
   test('40: use /service/token and /service/create-db, and send no content type', async () => {
-    await using server = await setupData()
+    await using server = await setupData(TEST_MODE)
     const service = callerOf(`${server.url}/service`)
     const login = { grant_type: 'otp', email: ALICE, scopes: ['CREATE_DB'] }
     const sent = await service.post('/token', login)
     const { type, otp_id } = sent.body as Record<string, string>
     expect(type).toBe('otp-sent')
-    const given = await service.post('/token', { ...login, otp_id, otp: code(server) })
+    const given = await service.post('/token', { ...login, otp_id, otp: await codeOf(server) })
     const { accessToken, userId } = given.body as Record<string, string>
     expect(userId).toBe(ALICE)
     const created = await fetch(`${server.url}/service/create-db`, {
@@ -119,12 +159,11 @@ describe('auth.requestOTP, auth.verifyOTP and database.create', () => {
 
 describe('auth.requestDatabaseOTP and auth.verifyDatabaseOTP', () => {
   test('38: log a person in without the id of the code, and name the user', async () => {
-    await using server = await setupData()
+    await using server = await setupData(TEST_MODE)
     expect(
       (await server.anyone.post('/token', { grant_type: 'otp-email', email: ALICE })).status,
     ).toBe(200)
-    await Bun.sleep(50)
-    const body = { grant_type: 'otp-token', email: ALICE, otp: code(server) }
+    const body = { grant_type: 'otp-token', email: ALICE, otp: await codeOf(server, 'main') }
     const answer = await server.anyone.post('/token', body)
     expect(answer.body).toMatchObject({ accessToken: expect.any(String), userId: ALICE })
   })
@@ -171,27 +210,5 @@ describe('users.list, get, create, update and delete', () => {
     })
     expect((await root.remove(`/users/${encodeURIComponent(BOB)}`)).status).toBe(204)
     expect((await root.get('/users/bob')).status).toBe(404)
-  })
-})
-
-test('tables may have the names of addresses, which hide only the short ones', async () => {
-  await using server = await setupData()
-  const names = ['clients', 'users', 'import', 'export', 'delete-db', 'whitelist', 'token', '_test']
-  await server.push(Object.fromEntries(names.map((name) => [name, 'id'])))
-  const alice = await server.as(ALICE)
-  for (const name of names) {
-    expect((await alice.post(`/my/${name}`, { id: 'a' })).status).toBe(200)
-    expect(objectsOf(await alice.get(`/my/${name}`))).toMatchObject([{ id: 'a' }])
-    expect((await alice.get(`/my/${name}/a`)).status).toBe(200)
-  }
-  // A table swallows no command, and no command is taken for a table.
-  expect(await alice.post('/delete-db', { id: 'b' })).toMatchObject({ status: 403 })
-  expect(await alice.get('/delete-db')).toMatchObject({
-    status: 405,
-    body: { message: expect.stringContaining('/main/my/delete-db') as string },
-  })
-  expect(await alice.send('PUT', '/clients/a', { body: {} })).toMatchObject({
-    status: 404,
-    body: { message: expect.stringContaining('/main/my/clients/<key>') as string },
   })
 })

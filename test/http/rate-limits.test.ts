@@ -81,7 +81,7 @@ describe('reads and writes', () => {
     expect((await alice.get('/my/plain')).status).toBe(429)
   })
 
-  test('of a user are counted for all their tokens, and for no other user', async () => {
+  test('41: of a user are counted for all their tokens, and for no other user', async () => {
     await using server = await setupData({ rateLimits: 'reads=2/1m' })
     const [alice, again, bob] = [
       await server.as(ALICE),

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'bun:test'
-import { mailsTo } from '../../conformance/dexie-cloud'
 import { setupServer, type TestServer } from '../../setup'
 import { MINUTE } from '../../../src/domain/value/time'
 import { type Answer, callerOf } from '../setup'
@@ -15,6 +14,19 @@ interface Sent {
 
 const ask = (server: TestServer, changes: object = {}) =>
   callerOf(server.url).post('/token', { ...GRANT, email: ALICE, ...changes })
+
+/** The mails that the server has printed, the oldest first. */
+function mailsTo({ lines }: TestServer, email: string): readonly PrintedMail[] {
+  return lines
+    .filter((line) => line.includes('"logger":"mail"'))
+    .map((line) => JSON.parse(line) as PrintedMail)
+    .filter(({ to }) => to === email)
+}
+
+interface PrintedMail {
+  readonly to: string
+  readonly variables: { readonly otp: string; readonly notice: string }
+}
 
 /** Both steps with the code from the mail. */
 async function logIn(server: TestServer, email = ALICE): Promise<Answer> {
