@@ -17,6 +17,7 @@ import {
   firstPositions,
   type FoundRow,
   gather,
+  gatherText,
   locate,
   mayWalk,
   READ_BYTES,
@@ -78,6 +79,11 @@ export class ObjectReads<Context extends TxContext = TxContext> implements Objec
   gather(table: Table, after: number, size: ChunkSize, by: Places) {
     noteRows(this.context, table)
     return gather(this.context, table, after, size, by)
+  }
+
+  gatherText(table: Table, size: ChunkSize, realms: ReadonlySet<RealmRef>) {
+    noteRows(this.context, table)
+    return gatherText(this.context, table, size, realms)
   }
 
   locate(table: Table, after: number, by: Places, most: number) {

@@ -41,6 +41,35 @@ export function describeLocating(openStore: OpenStore): void {
       expect(await database.read((tx) => tx.objects.gather(table, 0, CHUNK, none))).toEqual([])
     })
 
+    test('gives the values of realms as one text, in order of creation', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const { table, realms } = await setupRealms(database)
+      const textOf = (wanted: ReadonlySet<RealmRef>, size = CHUNK) =>
+        database.read((tx) => tx.objects.gatherText(table, size, wanted))
+      const expected = async (wanted: ReadonlySet<RealmRef>) =>
+        (await chunksOf(database, table, WHOLE))
+          .flat()
+          .filter(({ realm }) => wanted.has(realm))
+          .map(({ value }) => value)
+          .join(',')
+      const sets = [realms.slice(0, 1), realms.slice(0, 2), realms, []].map((refs) => new Set(refs))
+      // The second time the text is known.
+      for (const wanted of [...sets, ...sets]) {
+        expect(await textOf(wanted)).toBe(await expected(wanted))
+      }
+      const [one] = sets
+      if (one === undefined) throw new Error('there is no realm')
+      const [realm = 0] = one
+      const [row] = (await database.read((tx) =>
+        tx.objects.gather(table, 0, CHUNK, { realms: one }),
+      ))!
+      await database.write((tx) => tx.objects.put(table, [fresh('new', { realm })], NOW))
+      expect(await textOf(one)).toBe(await expected(one))
+      expect(await textOf(one)).toContain(row?.value ?? '')
+      expect(await textOf(one, { ...CHUNK, rows: 1 })).toBeUndefined()
+    })
+
     test('gives up when a realm has a large part of the table, at any position', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture

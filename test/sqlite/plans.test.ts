@@ -39,7 +39,14 @@ const PLANS: readonly [RegExp, RegExp][] = [
     /^SEARCH o_4 USING INTEGER PRIMARY KEY \(rowid=\?\)\nSCALAR SUBQUERY.*\nSEARCH o_4 USING COVERING INDEX sqlite_autoindex_o_4_1 \(key=\?\)$/,
   ],
   [/FROM o_4 WHERE seq > \? ORDER BY seq$/, /^SEARCH o_4 USING INTEGER PRIMARY KEY \(rowid>\?\)$/],
-  [/group_concat\(value, ','\) +AS/, /SEARCH o_4 USING INTEGER PRIMARY KEY \(rowid>\?\)/],
+  [
+    /group_concat\(value, ','\) +AS.* ORDER BY seq/,
+    /SEARCH o_4 USING INTEGER PRIMARY KEY \(rowid>\?\)/,
+  ],
+  [
+    /group_concat.* WHERE seq IN/,
+    /^SEARCH o_4 USING INTEGER PRIMARY KEY \(rowid=\?\)\nLIST SUBQUERY.*\nSCAN json_each .*\nSEARCH o_4 USING COVERING INDEX o_4_realm \(realm=\?\)$/,
+  ],
   [/group_concat.* FILTER/, /SEARCH o_4 USING INTEGER PRIMARY KEY \(rowid>\?\)/],
   [/FROM o_4 WHERE seq = \?$/, /SEARCH o_4 USING INTEGER PRIMARY KEY \(rowid=\?\)/],
   [
@@ -284,6 +291,8 @@ async function live(database: Database): Promise<void> {
       await tx.objects.scanText(table, 0, { rows: 10, bytes: 1_000 }, realms)
       await tx.objects.scanText(table, 0, { rows: 10, bytes: 1_000 }, realms)
       await tx.objects.gather(table, 0, { rows: 10, bytes: 1_000 }, { realms })
+      await tx.objects.gatherText(table, WHOLE, realms)
+      await tx.objects.gatherText(table, WHOLE, realms)
       await tx.objects.locate(table, 0, { realms }, WHOLE.rows)
     }
     await tx.objects.findText(table, 'a')

@@ -93,16 +93,19 @@ interface TextChunk {
 }
 
 function nextTexts(tx: ReadTx, reading: Reading, after: number): Awaitable<TextChunk> {
+  if (reading.text !== undefined) return textChunk(reading.text, undefined)
   if (reading.rows !== undefined) return { texts: textsOf(reading.rows), next: undefined }
   return andThen(nextText(tx, reading, after), (joined) => {
-    if (joined !== undefined) {
-      return { texts: joined.text === '' ? [] : [joined.text], next: joined.next }
-    }
+    if (joined !== undefined) return textChunk(joined.text, joined.next)
     return andThen(nextRows(tx, reading, after, CHUNK), ({ rows, next }) => ({
       texts: textsOf(rows),
       next,
     }))
   })
+}
+
+function textChunk(text: string, next: number | undefined): TextChunk {
+  return { texts: text === '' ? [] : [text], next }
 }
 
 /** A page is read whole, and one row more, because its header says whether there is a next one. */
@@ -175,8 +178,10 @@ interface Reading {
   readonly located: Located | undefined
   /** The way to the rows, when an index has them in order of creation. */
   readonly path: IndexPath | undefined
-  /** All rows, when they are so few that finding them was reading them. */
+  /** All rows, when they are so few that finding them was reading them, */
   readonly rows: readonly StoredRow[] | undefined
+  /** or their values, joined. */
+  readonly text: string | undefined
 }
 
 /** Positions that are located some at a time: a list takes the memory of those, however long it is. */
@@ -218,7 +223,7 @@ function prepareReading(
   })
 }
 
-const NOWHERE = { located: undefined, path: undefined, rows: undefined } as const
+const NOWHERE = { located: undefined, path: undefined, rows: undefined, text: undefined } as const
 
 /** Reads the rows that an index has found, or where it says. */
 function readingOf(
@@ -246,9 +251,15 @@ function readingInRealms(
   start: number,
   size: ChunkSize,
 ): Awaitable<Reading> {
+  const many = () => readingOfMany(tx, base, realms, query, start, size)
+  if (query.limit === undefined && start === 0 && showsWhole(base, access)) {
+    return andThen(tx.objects.gatherText(base.table, CHUNK, realms), (text) =>
+      text === undefined ? many() : { ...base, text },
+    )
+  }
   return andThen(tx.objects.gather(base.table, start, CHUNK, { realms }), (rows) =>
     rows === undefined
-      ? readingOfMany(tx, base, realms, query, start, size)
+      ? many()
       : { ...base, rows: rows.filter((row) => isListed(base, access, row)) },
   )
 }
@@ -326,16 +337,21 @@ function passes(filters: readonly Filter[], row: StoredRow): boolean {
 
 /** The same as one text, when every row in the realms belongs to the list unchanged. */
 function nextText(tx: ReadTx, reading: Reading, after: number) {
-  const { table, realms, located, path, filters, view, actor } = reading
-  if (located !== undefined || path !== undefined || filters.length > 0) return undefined
-  if (view === 'public' && !showsAllPublic(actor, table)) return undefined
-  if (view !== 'my') return tx.objects.scanText(table, after, CHUNK, realms)
-  if (table.builtIn) return undefined
-  return andThen(accessOf(tx, actor), ({ realmRefs }) => {
-    // The reader may have lost a realm since the chunk before.
-    if (realms?.isSubsetOf(realmRefs) !== true) return undefined
-    return tx.objects.scanText(table, after, CHUNK, realms)
-  })
+  const { table, realms, located, path, actor } = reading
+  if (located !== undefined || path !== undefined) return undefined
+  return andThen(accessOf(tx, actor), (access) =>
+    showsWhole(reading, access) ? tx.objects.scanText(table, after, CHUNK, realms) : undefined,
+  )
+}
+
+/** True when every row in the realms of a list belongs to it unchanged. */
+function showsWhole({ table, realms, filters, view, actor }: Reading, access: Access): boolean {
+  if (filters.length > 0) return false
+  if (view === 'public') return showsAllPublic(actor, table)
+  if (view !== 'my') return true
+  // The reader may have lost a realm since the list began.
+  const { realmRefs } = access
+  return !table.builtIn && (realms === realmRefs || realms?.isSubsetOf(realmRefs) === true)
 }
 
 async function realmsNamed(

@@ -145,6 +145,15 @@ export interface ObjectReader {
     by: Places,
   ): Awaitable<readonly StoredRow[] | undefined>
   /**
+   * The values of all rows in these realms, joined by commas, in order of creation; undefined when one read
+   * may not return them all.
+   */
+  gatherText(
+    table: Table,
+    size: ChunkSize,
+    realms: ReadonlySet<RealmRef>,
+  ): Awaitable<string | undefined>
+  /**
    * The first `most` positions (`seq`, ascending) after `after`: of the rows in these realms, or of
    * those that an index look-up finds in any realm. There are no others when they are fewer. Takes the
    * memory of what it gives, and the time of all that there are.
