@@ -13,6 +13,12 @@ export interface Delivery {
   readonly serve: (tx: ReadTx, session: Session, upTo: number) => Promise<void>
   /** Sends nothing more but why: the token has ended, or the reason that is given. */
   readonly mute: (session: Session, reason?: string) => void
+  /** Its socket is closed: what waits for it is gone. */
+  readonly forget: (session: Session) => void
+  /** Everybody has what they lacked: the last message is not needed any more. */
+  readonly rest: () => void
+  /** How often a client was told to pull because it lacks more than a message may have. */
+  readonly pulls: number
 }
 
 export interface DeliveryParts {
@@ -28,9 +34,20 @@ export interface DeliveryParts {
 /** A client that did not come into step is told again after this time, ms. */
 export const TELL_EVERY = MINUTE
 
+/** The characters of all messages that wait in memory for slow readers: with more, clients have to pull. */
+const MOST_WAITING = 32 * 1024 * 1024
+
+const NOTHING = { head: '', changes: '', text: '' }
+
 export function createDelivery({ feed, now, listen, isHeld }: DeliveryParts): Delivery {
+  let pulls = 0
+  let waiting = 0
+  const waitingBySession = new Map<Session, number>()
+  let last = NOTHING
+
   async function serve(tx: ReadTx, session: Session, upTo: number): Promise<void> {
     if (session.isMuted || session.isFull) return
+    forget(session)
     if (!(await stands(tx, session))) {
       mute(session)
       return
@@ -97,9 +114,31 @@ export function createDelivery({ feed, now, listen, isHeld }: DeliveryParts): De
       realmSetHash: session.hash,
       newRev: formatRevision(run, upTo),
     })
-    session.isReady = !session.send(`${head.slice(0, -1)},"changes":[${changes}]}`)
+    const text = messageOf(head, changes)
+    if (waiting + text.length > MOST_WAITING) {
+      await tellToPull(tx, session)
+      return
+    }
+    session.isReady = !session.send(text)
+    if (session.isFull) {
+      waitingBySession.set(session, text.length)
+      waiting += text.length
+    }
     session.sentFrom = isNamed ? base.text : undefined
     session.isAging = false
+  }
+
+  /** Clients that were in step before get the same text, which is made once for all of them. */
+  function messageOf(head: string, changes: string): string {
+    if (last.head !== head || last.changes !== changes) {
+      last = { head, changes, text: `${head.slice(0, -1)},"changes":[${changes}]}` }
+    }
+    return last.text
+  }
+
+  function forget(session: Session): void {
+    waiting -= waitingBySession.get(session) ?? 0
+    waitingBySession.delete(session)
   }
 
   /** Has the client pull: it is out of step with its realms, or lacks more than a message may have. */
@@ -109,6 +148,7 @@ export function createDelivery({ feed, now, listen, isHeld }: DeliveryParts): De
     const isFormer = session.hash === former?.hash && session.hash !== sight.hash
     const notices = isFormer ? await noticesOf(tx, former, sight) : undefined
     session.told = now()
+    if (session.hash === sight.hash) pulls += 1
     session.former = undefined
     const texts = notices ?? [realmsChanged(sight.hash)]
     session.isReady = !texts.every((text) => session.send(text))
@@ -121,7 +161,15 @@ export function createDelivery({ feed, now, listen, isHeld }: DeliveryParts): De
     session.sight = BLIND
   }
 
-  return { serve, mute }
+  return {
+    serve,
+    mute,
+    forget,
+    rest: () => void (last = NOTHING),
+    get pulls() {
+      return pulls
+    },
+  }
 }
 
 function realmsChanged(realmsHash: string): string {

@@ -18,6 +18,8 @@ export interface Feed {
    * of a message; undefined when it has to pull (protocol.md §5.4).
    */
   changesFor(tx: ReadTx, session: Session, upTo: number): Promise<string | undefined>
+  /** Everybody has what they lacked: the last text is not needed any more. */
+  rest(): void
 }
 
 /** The changes of one table, encoded: `{table, muts}` as JSON. */
@@ -39,10 +41,14 @@ const MESSAGE: ChunkSize = { rows: 5_000, bytes: 1024 * 1024 }
 /** So many characters of encoded changes are kept. */
 const KEPT = 16 * 1024 * 1024
 
+const NOTHING = { parts: [], text: '' }
+
 export function createFeed(): Feed {
   const fragments = createFragments()
   let touches = createTouches(0)
   let isKnown = false
+  /** Clients that were in step before get the same text. */
+  let last: { readonly parts: readonly Part[]; readonly text: string } = NOTHING
 
   async function partsFor(
     tx: ReadTx,
@@ -92,8 +98,13 @@ export function createFeed(): Feed {
       const parts = await partsFor(tx, session, base, upTo)
       if (parts === undefined || sizeOf(parts) > MESSAGE.bytes) return undefined
       const { tables } = session
-      return join(tables === undefined ? parts : parts.filter(({ table }) => tables.has(table)))
+      const own = tables === undefined ? parts : parts.filter(({ table }) => tables.has(table))
+      const isSame =
+        own.length === last.parts.length && own.every((part, at) => part === last.parts[at])
+      if (!isSame) last = { parts: own, text: join(own) }
+      return last.text
     },
+    rest: () => void (last = NOTHING),
   }
 }
 

@@ -60,6 +60,9 @@ export interface HubContext {
 /** A turn of the event loop serves at most so many sockets, and takes about so many ms. */
 const TURN_SOCKETS = 256
 const TURN_MS = 8
+/** So many clients that lack more than a message may have are told to pull, then others after a pause, ms. */
+const TURN_PULLS = 16
+const PULLS_PAUSE_MS = 20
 /** A client that hears nothing for this long gets the newest revision, before its own is forgotten. */
 const AGE = DAY
 
@@ -76,8 +79,10 @@ export function createHub(databaseId: string, context: HubContext): Hub {
   /** Sessions to serve, now and at the next tick. */
   const due = new Set<Session>()
   const later = new Set<Session>()
+  /** Realms that have changed during a job. */
+  const laterRealms = new Set<RealmRef>()
   const feed = createFeed()
-  const { serve, mute } = createDelivery({
+  const delivery = createDelivery({
     feed,
     now,
     listen,
@@ -93,10 +98,11 @@ export function createHub(databaseId: string, context: HubContext): Hub {
     feed.hear(commit)
     // A job commits all the time: during it a socket hears once a second.
     if (commit.jobs) quietUntil = now() + SECOND
-    const queue = now() < quietUntil ? later : due
+    const isQuiet = now() < quietUntil
     for (const { realms, tables, subjects } of commit.units) {
       for (const realm of realms) {
-        for (const session of byRealm.of(realm)) if (session.isReady) queue.add(session)
+        if (isQuiet) laterRealms.add(realm)
+        else wake(realm)
       }
       for (const subject of subjects) {
         for (const session of bySubject.of(subject)) doubt(session)
@@ -105,6 +111,10 @@ export function createHub(databaseId: string, context: HubContext): Hub {
         for (const session of revocable) doubt(session)
     }
     schedule()
+  }
+
+  function wake(realm: RealmRef): void {
+    for (const session of byRealm.of(realm)) if (session.isReady) due.add(session)
   }
 
   /** Looks at the rights of its user again. */
@@ -123,13 +133,18 @@ export function createHub(databaseId: string, context: HubContext): Hub {
     try {
       while (due.size > 0) {
         const database = await context.open()
+        const before = delivery.pulls
         await database.read(serveSome)
-        await nextTurn()
+        // They would only wait for each other, and keep the turns of others busy.
+        if (delivery.pulls > before && due.size > 0) await Bun.sleep(PULLS_PAUSE_MS)
+        else await nextTurn()
       }
     } catch (error) {
       fail(error)
     } finally {
       isServing = false
+      delivery.rest()
+      feed.rest()
       schedule()
     }
   }
@@ -145,17 +160,19 @@ export function createHub(databaseId: string, context: HubContext): Hub {
   async function serveSome(tx: ReadTx): Promise<void> {
     const revision = await tx.revision()
     const start = performance.now()
+    const before = delivery.pulls
     let count = 0
     for (const session of due) {
       due.delete(session)
       try {
-        await serve(tx, session, revision)
+        await delivery.serve(tx, session, revision)
       } catch (error) {
         session.told = now()
         context.report(error)
       }
       count += 1
       if (count >= TURN_SOCKETS || performance.now() - start >= TURN_MS) return
+      if (delivery.pulls - before >= TURN_PULLS) return
     }
   }
 
@@ -201,7 +218,7 @@ export function createHub(databaseId: string, context: HubContext): Hub {
       if (session.isMuted) {
         if (time - told >= TELL_EVERY && !session.isFull) session.remind()
       } else if (ends <= time) {
-        mute(session)
+        delivery.mute(session)
       } else if (session.isReady && told !== 0 && time - told >= TELL_EVERY) {
         due.add(session)
       }
@@ -216,11 +233,13 @@ export function createHub(databaseId: string, context: HubContext): Hub {
     }
     for (const session of later) due.add(session)
     later.clear()
+    for (const realm of laterRealms) wake(realm)
+    laterRealms.clear()
     schedule()
   }
 
   function end(): void {
-    for (const session of sessions) mute(session, 'The database no longer exists')
+    for (const session of sessions) delivery.mute(session, 'The database no longer exists')
   }
 
   const own = {
@@ -236,6 +255,7 @@ export function createHub(databaseId: string, context: HubContext): Hub {
     },
     left(session: Session) {
       listen(session, BLIND)
+      delivery.forget(session)
       sessions.delete(session)
       byClient.remove(clientOf(session), session)
       for (const subject of subjectsOf(session)) bySubject.remove(subject, session)

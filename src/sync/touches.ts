@@ -19,7 +19,7 @@ export interface Range {
 }
 
 /** So many changes are kept. */
-const KEPT = 20_000
+const KEPT = 100_000
 
 /** `since`: the revision from which on commits are noted. */
 export function createTouches(since: number): Touches {

@@ -5,6 +5,7 @@ import { realmSetHash } from '../../src/domain/sync/realm-set'
 import { administrator, as } from '../access/setup'
 import { DAY, HOUR, MINUTE } from '../auth/setup'
 import { byHand } from '../sqlite/by-hand'
+import { until } from '../timing'
 import { ALICE, BOB, settled, setupHub } from './setup'
 
 const PUBLIC = { realmId: 'rlm-public' }
@@ -220,6 +221,47 @@ describe('changes', () => {
     for (const id of ['a', 'b', 'c']) await root.put('todoItems', { id, text, ...PUBLIC })
     socket.ready(state)
     expect((await socket.next()).type).toBe('realms-changed')
+  })
+
+  test('that too many slow readers have not taken are pulled by the others', async () => {
+    await using scene = await setupHub()
+    const root = administrator(scene.database)
+    const state = await scene.pulled(ALICE)
+    const slow = Array.from({ length: 40 }, (_, at) =>
+      scene.connect(ALICE, { identity: `slow${at}`, send: () => -1 }),
+    )
+    for (const socket of slow) socket.ready(state)
+    await root.put('todoItems', { id: 'a', text: 'x'.repeat(900_000), ...PUBLIC })
+    await until(() => slow.every(({ messages }) => messages.length > 0))
+    const told = () => slow.filter(({ messages }) => messages.at(-1)?.type === 'realms-changed')
+    // 32 Mi characters may wait.
+    expect(told().length).toBe(3)
+    for (const socket of slow.slice(0, 10)) socket.close()
+    const other = scene.connect(ALICE, { identity: 'other' })
+    other.ready(state)
+    expect((await other.next()).type).toBe('changes')
+  })
+
+  test('of many clients that have to pull are told to some at a time', async () => {
+    await using scene = await setupHub()
+    const root = administrator(scene.database)
+    const state = await scene.pulled(ALICE)
+    const sockets = Array.from({ length: 50 }, (_, at) =>
+      scene.connect(ALICE, { identity: `many${at}` }),
+    )
+    const text = 'x'.repeat(400_000)
+    for (const id of ['a', 'b', 'c']) await root.put('todoItems', { id, text, ...PUBLIC })
+    let most = 0
+    let before = 0
+    const told = () => sockets.filter(({ messages }) => messages.length > 0).length
+    for (const socket of sockets) socket.ready(state)
+    await until(() => {
+      const now = told()
+      most = Math.max(most, now - before)
+      before = now
+      return now === 50
+    })
+    expect(most).toBeLessThan(50)
   })
 
   test('that are damaged are pulled, because only an answer can leave them out', async () => {
