@@ -10,7 +10,7 @@ import { placeRevision } from './revision'
 import { type Visibility, visibilityOf } from './visible'
 
 /** One short read of an answer; a part of it has as many characters. */
-export const CHUNK: ChunkSize = { rows: 1_000, bytes: 256 * 1024 }
+export const CHUNK: ChunkSize = { rows: 500, bytes: 128 * 1024 }
 
 /** A request of sync whose changes have been stored. */
 export interface Pull {

@@ -28,8 +28,10 @@ export interface AnswerEnd {
   readonly inviteRealms: readonly string[]
 }
 
+/** An answer that is whole after one read of this size is made at once, however many there are. */
+const TINY: ChunkSize = { rows: 50, bytes: 32 * 1024 }
 /** An answer that is not whole after one read of this size takes several parts. */
-const SHORT: ChunkSize = { rows: 500, bytes: 128 * 1024 }
+const SHORT: ChunkSize = { rows: 300, bytes: 64 * 1024 }
 
 /**
  * The answer to a request of sync as JSON, part by part (protocol.md §4.3): everything that changed
@@ -39,14 +41,18 @@ const SHORT: ChunkSize = { rows: 500, bytes: 128 * 1024 }
  * Throws as `requireStanding`, which each read asks again.
  */
 export async function* answerSync(database: Database, pull: Pull): AsyncGenerator<AnswerPart> {
-  await sharedTurn()
-  const { plan, closing } = await database.read((tx) => beginShort(tx, pull))
+  let { plan, closing } = await database.read((tx) => beginShort(tx, pull, TINY))
+  const isFresh = plan.fresh.size > 0 || plan.newTables.size > 0
+  if (closing === undefined) await sharedTurn()
+  if (closing === undefined && !isFresh) {
+    ;({ plan, closing } = await database.read((tx) => beginShort(tx, pull, SHORT)))
+  }
   if (closing !== undefined) {
     yield lastPart(headOf(database, plan) + closing.entries, plan, closing)
     return
   }
-  if (plan.fresh.size > 0 || plan.newTables.size > 0) {
-    for await (const part of partsOf(database, plan)) {
+  if (isFresh) {
+    for await (const part of partsOf(database, { ...plan, chunk: SHORT })) {
       if (part.end === undefined) break
       yield part
       return
@@ -105,11 +111,12 @@ async function begin(tx: ReadTx, pull: Pull, chunk: ChunkSize): Promise<Plan> {
 async function beginShort(
   tx: ReadTx,
   pull: Pull,
+  size: ChunkSize,
 ): Promise<{ readonly plan: Plan; readonly closing: (Closing & Snapshot) | undefined }> {
-  const plan = await begin(tx, pull, SHORT)
+  const plan = await begin(tx, pull, size)
   const { fresh, newTables, pending, base } = plan
   const isLong = { plan, closing: undefined }
-  if (fresh.size > 0 || newTables.size > 0 || pending.length > SHORT.rows) return isLong
+  if (fresh.size > 0 || newTables.size > 0 || pending.length > size.rows) return isLong
   const named = await pendingRows(tx, plan, 0)
   if (named.next !== undefined) return isLong
   const closing = await close(tx, plan, base)
