@@ -188,6 +188,8 @@ function firstSteps(address: string, folder: string): string[] {
 function nameOfProgram(): string {
   const { execPath } = process
   if (Bun.which('satchel') === execPath) return 'satchel'
+  // npx keeps packages in a folder of its own, whose name is long.
+  if (execPath.includes('/node_modules/@satchel/')) return 'npx satchel'
   const path = relative('.', execPath)
   return path.startsWith('..') ? execPath : `./${path}`
 }

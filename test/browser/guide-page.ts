@@ -1,15 +1,16 @@
-import { expect } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const ROOT = join(import.meta.dir, '..', '..')
 
+const ADDRESS = "'http://127.0.0.1:7080/main'"
+
 /** The first page that a guide has its reader save, with this expression as the address of the database. */
 export function pageOf(guide: string, databaseUrl: string): string {
   const [, rest = ''] = readFileSync(join(ROOT, guide), 'utf8').split('<!doctype html>')
   const [html = ''] = rest.split(/\n(?:HTML|```)\n/)
-  expect(html).toContain("'http://127.0.0.1:7080/main'")
-  return `<!doctype html>${html}`.replace("'http://127.0.0.1:7080/main'", databaseUrl)
+  if (!html.includes(ADDRESS)) throw new Error(`The page of ${guide} does not have ${ADDRESS}`)
+  return `<!doctype html>${html}`.replace(ADDRESS, databaseUrl)
 }
 
 /** An application of one page at a loopback address. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { CHROMIUM } from '../browser/chromium'
@@ -33,14 +33,16 @@ async function run(cwd: string, ...command: string[]): Promise<string> {
 const project = temporaryFolder()
 const { path } = project
 
-/** An empty project with the packed package; that of the platform is large, and is linked as it is. */
+/** An empty project with the packed package; that of the platform is large, and is copied as it is. */
 beforeAll(async () => {
   await run(ROOT, process.execPath, 'build.ts', '--npm', 'host')
   writeFileSync(join(path, 'package.json'), '{"private": true, "type": "module"}')
   await run(path, 'npm', 'pack', '--silent', join(PACKAGES, 'satchel'))
-  const platform = join(PACKAGES, `satchel-${process.platform}-${process.arch}.package`)
   const flags = ['--omit=optional', '--no-audit', '--no-fund', '--offline']
-  await run(path, 'npm', 'install', ...flags, './satchel-0.1.0.tgz', platform)
+  await run(path, 'npm', 'install', ...flags, './satchel-0.1.0.tgz')
+  const platform = `${process.platform}-${process.arch}`
+  const installed = join(path, 'node_modules', '@satchel', platform)
+  cpSync(join(PACKAGES, `satchel-${platform}.package`), installed, { recursive: true })
   mkdirSync(join(path, 'node_modules', '@playwright'))
   for (const name of ['vitest', '@playwright/test']) {
     symlinkSync(join(ROOT, 'node_modules', name), join(path, 'node_modules', name))
@@ -197,6 +199,18 @@ test('the command runs the executable, and ends with it or with its own parent',
     shell.kill('SIGKILL')
     await until(() => !existsSync(folder) && !isAlive(pid))
   }
+  const shown = Bun.spawn(
+    ['node', 'node_modules/satchel/launcher.js', 'serve', '--memory', '-p', '0'],
+    {
+      cwd: path,
+      stdout: 'pipe',
+      stderr: 'ignore',
+    },
+  )
+  const { value: banner } = await shown.stdout.getReader().read()
+  expect(new TextDecoder().decode(banner)).toContain('npx satchel schema push schema.json --data')
+  shown.kill()
+  await shown.exited
   const failing = Bun.spawn(['node', 'node_modules/satchel/launcher.js', 'srve'], {
     cwd: path,
     stderr: 'pipe',

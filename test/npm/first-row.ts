@@ -1,0 +1,103 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { CHROMIUM } from '../browser/chromium'
+import { pageOf, servePage, withOwnFiles } from '../browser/guide-page'
+import { temporaryFolder } from '../setup'
+
+/**
+ * `bun test/npm/first-row.ts` takes the way of a newcomer with the packed packages of
+ * `bun build.ts --npm host`: `npx satchel serve` in an empty folder, and the application of the README
+ * in two browsers, until an item from one is in the other. Prints how long each part took.
+ */
+
+const PACKAGES = join(import.meta.dir, '..', '..', 'dist', 'npm')
+const PLATFORM = `satchel-${process.platform}-${process.arch}`
+
+async function main(): Promise<void> {
+  using folder = temporaryFolder()
+  const [packs, project] = [join(folder.path, 'packs'), join(folder.path, 'project')]
+  for (const path of [packs, project]) mkdirSync(path)
+  const begun = performance.now()
+  const packages = [join(PACKAGES, `${PLATFORM}.package`), join(PACKAGES, 'satchel')]
+  const packed = Bun.spawn(['npm', 'pack', '--silent', ...packages], { cwd: packs, stdout: 'pipe' })
+  const names = (await packed.stdout.text()).trim().split('\n')
+  const tell = createTeller(begun)
+  tell('npm pack')
+
+  // Without what npm has kept from other runs.
+  const env = { ...process.env, npm_config_cache: join(folder.path, 'cache') }
+  const given = names.flatMap((name) => ['--package', join(packs, name)])
+  const server = Bun.spawn(['npx', '--yes', ...given, 'satchel', 'serve', '--port', '0'], {
+    cwd: project,
+    env,
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  try {
+    const log = readLines(server.stderr)
+    const url = await readLines(server.stdout).find(/(http:\/\/127\.0\.0\.1:\d+)\/main/)
+    tell('npx satchel serve in an empty folder, until it is ready')
+    using application = servePage(withOwnFiles(pageOf('README.md', `'${url}/main'`)))
+    const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] })
+    tell('start of the browser')
+    const one = await logIn(browser, application.url, log)
+    const other = await logIn(browser, application.url, log)
+    tell('both logged in, with codes from the log')
+    await one.getByPlaceholder('Add an item').fill('Milk')
+    await one.keyboard.press('Enter')
+    await other.getByText('Milk').waitFor()
+    tell('the first row in the other browser')
+    await browser.close()
+  } finally {
+    server.kill('SIGINT')
+    await server.exited
+  }
+}
+
+function createTeller(begun: number): (part: string) => void {
+  let last = begun
+  return (part) => {
+    const now = performance.now()
+    process.stdout.write(`${((now - last) / 1000).toFixed(2).padStart(7)} s  ${part}\n`)
+    last = now
+  }
+}
+
+interface Lines {
+  /** The first group of the next match. */
+  find(pattern: RegExp): Promise<string>
+}
+
+function readLines(stream: ReadableStream<Uint8Array>): Lines {
+  const reader = stream.pipeThrough(new TextDecoderStream()).getReader()
+  let text = ''
+  return {
+    async find(pattern) {
+      for (;;) {
+        const found = pattern.exec(text)
+        if (found !== null) {
+          text = text.slice(found.index + found[0].length)
+          return found[1] ?? ''
+        }
+        const { value, done } = await reader.read()
+        if (done) throw new Error(`The server ended without ${String(pattern)}:\n${text}`)
+        text += value
+      }
+    },
+  }
+}
+
+async function logIn(browser: Browser, application: string, log: Lines): Promise<Page> {
+  const page = await (await browser.newContext()).newPage()
+  await page.goto(application)
+  await page.locator('input[name=email]').fill('alice@example.com')
+  await page.getByRole('button', { name: 'Submit' }).click()
+  await page.locator('input[name=otp]').waitFor()
+  await page.locator('input[name=otp]').fill(await log.find(/"otp":"([^"]+)"/))
+  await page.locator('input[name=otp]').waitFor({ state: 'detached' })
+  return page
+}
+
+await main()
