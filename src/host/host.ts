@@ -9,7 +9,7 @@ import { type BlobKeeper, createBlobKeeper } from '../domain/blob/keeper'
 import { createHistoryKeeper } from '../domain/sync/keeper'
 import type { Job } from '../domain/store/records'
 import { createJobRunner, type JobRunner } from '../domain/job/job-runner'
-import { MAINTENANCE } from '../domain/object/maintenance'
+import { createMaintenance } from '../domain/object/maintenance'
 import type { Letter, Mailer } from '../domain/store/mailer'
 import { findPublicAddress } from '../domain/database/public-address'
 import type { BlobStore } from '../domain/store/blob-store'
@@ -129,7 +129,7 @@ export async function openHost(database: Database, context: HostContext): Promis
   const blobKeeper = stack.use(createBlobKeeper({ database, bytes: blobs, clock, report }))
   stack.use(createHistoryKeeper({ database, clock, report: (error) => reportHistory(name, error) }))
   const imports = importSteps({ contents: blobs, archives: ZIP, scratch })
-  const steps = { ...MAINTENANCE, ...imports, ...REMOVAL_STEPS }
+  const steps = { ...createMaintenance(), ...imports, ...REMOVAL_STEPS }
   await reportResumed(database)
   const jobs = stack.use(
     createJobRunner(database, steps, (...failure) => reportJob(name, ...failure)),

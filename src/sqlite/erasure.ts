@@ -1,4 +1,5 @@
 import type { Erased, TimedObject, Traces } from '../domain/store/objects'
+import type { Awaitable } from '../domain/store/records'
 import type { RealmRef } from '../domain/store/realms'
 import type { Table } from '../domain/store/tables'
 import { eraseUploads, removeIfLeft, removeRefs } from './blobs'
@@ -42,7 +43,7 @@ export async function erase(
   context: WriteContext,
   realm: RealmRef,
   limit: number,
-  tracesOf: (table: Table, value: string) => Traces,
+  tracesOf: (table: Table, value: string) => Awaitable<Traces>,
   place: string,
 ): Promise<Erased | undefined> {
   if (!erasing(context).has(realm)) return undefined
@@ -77,7 +78,7 @@ async function eraseRows(
   table: Table,
   realm: RealmRef,
   limit: number,
-  tracesOf: (table: Table, value: string) => Traces,
+  tracesOf: (table: Table, value: string) => Awaitable<Traces>,
   place: string,
 ): Promise<Erased | undefined> {
   const name = objectTable(table.number)
@@ -94,7 +95,7 @@ async function eraseRows(
     const { value } = whole(context, table, row)
     const isSound = isContentSound(value, realm, sum)
     if (!isSound) sweep(context, table, seq)
-    const { entries, blobs } = isSound ? tracesOf(table, value) : NO_TRACES
+    const { entries, blobs } = isSound ? await tracesOf(table, value) : NO_TRACES
     const rest = await eraseEntries(context, { table, seq, entries }, place)
     if (rest !== undefined) return { count, place: rest }
     removeRefs(context, seq, { realm, blobs })

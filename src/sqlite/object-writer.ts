@@ -18,7 +18,7 @@ import { isHeadSound, sumOfObject, sumOfTombstone, withHead } from './sum'
 import { findTimed, ObjectReads } from './objects'
 import { erasing } from './realms'
 import type { TxContext, WriteContext } from './context'
-import { andThen } from '../domain/store/records'
+import { andThen, type Awaitable } from '../domain/store/records'
 import type { RealmRef } from '../domain/store/realms'
 import type { Table } from '../domain/store/tables'
 
@@ -97,7 +97,7 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
   erase(
     realm: RealmRef,
     limit: number,
-    tracesOf: (table: Table, value: string) => Traces,
+    tracesOf: (table: Table, value: string) => Awaitable<Traces>,
     place: string,
   ) {
     return erase(this.context, realm, limit, tracesOf, place)

@@ -1,5 +1,5 @@
 import { connect } from 'node:net'
-import type { Caller } from '../http/setup'
+import { type Caller, callerOf } from '../http/setup'
 import { type Executable, setupExecutable } from '../promises/setup'
 import { beside, cpuOf, harmOf, MOST_READ } from './beside'
 import type { Experiment, Finding } from './experiment'
@@ -95,6 +95,44 @@ const ATTACKS: readonly Attack[] = [
       await hurl('others', [204], poster(mallory, '/my/items', tagged(10_000, 10_000)))
       const remove = async () => (await mallory.remove('/my/items/tagged')).status
       await hurl('DELETE', [204], remove)
+    },
+  },
+  {
+    title: 'an imported object with 900,000 tags, its replacement, its DELETE',
+    async run({ executable, root, hurl, facts, problems }) {
+      const imported = async () => {
+        const tags = Array.from({ length: 900_000 }, (_, n) => `${n}`)
+        const data = { 'rlm-public': { items: { tagged: { tags } } } }
+        const scopes = ['ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE', 'MANAGE_DB']
+        const manager = callerOf(executable.main, await executable.token({ scopes }))
+        const begun = performance.now()
+        const { status, text } = await manager.send('POST', '/import', {
+          body: JSON.stringify({ data }),
+          headers: { 'content-type': 'application/x-tson' },
+        })
+        if (status !== 200) problems.push(`the import was answered ${status} ${text.slice(0, 200)}`)
+        facts.push(`imported in ${Math.round(performance.now() - begun)} ms`)
+      }
+      /** Until nothing is left to do, so that what follows the answer counts too. */
+      const settled = async () => {
+        while ((await executable.commands.run('job.list', { database: 'main' })).length > 0) {
+          await Bun.sleep(100)
+        }
+      }
+      await imported()
+      const replace = poster(root, '/all/items', { id: 'tagged', realmId: 'rlm-public' })
+      await hurl('replaced', [204], async () => {
+        const status = await replace()
+        await settled()
+        return status
+      })
+      await root.remove('/all/items/tagged')
+      await imported()
+      await hurl('DELETE', [204], async () => {
+        const { status } = await root.remove('/all/items/tagged')
+        await settled()
+        return status
+      })
     },
   },
   {

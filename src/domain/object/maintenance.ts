@@ -1,23 +1,51 @@
 import { continueJob } from '../job/job'
 import { type JobStep, UNIT_MS } from '../job/job-runner'
-import { entriesOf, storedTraces } from './traces'
-import { parseStored } from '../value/value'
+import { entriesOf, LARGE, readStored, tracesInTurns } from './traces'
+import type { WireObject } from '../value/value'
 import type { Traces } from '../store/objects'
-import type { Job } from '../store/records'
+import { andThen, type Awaitable, type Job } from '../store/records'
+import type { Database } from '../store/store'
+import type { Table } from '../store/tables'
 
 /** Objects per unit: short enough not to delay other requests (design.md §3). */
 const STEP = { rows: 500, bytes: 1024 * 1024, entries: 50_000 }
 /** Objects that are erased at once. */
 const BATCH = 50
 
-/** The jobs that keep the storage in order. */
-export const MAINTENANCE: Readonly<Partial<Record<Job['kind'], JobStep>>> = {
-  index: buildIndex,
-  'drop-index': (database, { id }) =>
-    continueJob(database, id, async (tx, job) =>
-      (await tx.objects.dropEntries(1_000)) > 0 ? job : undefined,
-    ),
-  erase: eraseRealm,
+/** The jobs that keep the storage in order, for one runner. */
+export function createMaintenance(): Readonly<Partial<Record<Job['kind'], JobStep>>> {
+  const values = rememberLast()
+  return {
+    index: (database, { id }) => buildIndex(database, id, values),
+    'drop-index': (database, { id }) =>
+      continueJob(database, id, async (tx, job) =>
+        (await tx.objects.dropEntries(1_000)) > 0 ? job : undefined,
+      ),
+    erase: (database, { id }) => eraseRealm(database, id, values),
+  }
+}
+
+/** Parses stored values. A large one that comes again, because its entries take several steps, is known. */
+interface Values {
+  parse(text: string): Awaitable<WireObject>
+  /** Keeps no value for the next step. */
+  forget(): void
+}
+
+function rememberLast(): Values {
+  let last: { readonly text: string; readonly object: WireObject } | undefined
+  return {
+    parse(text) {
+      if (last?.text === text) return last.object
+      return andThen(readStored(text), (object) => {
+        if (text.length > LARGE) last = { text, object }
+        return object
+      })
+    },
+    forget() {
+      last = undefined
+    },
+  }
 }
 
 interface RowEntries {
@@ -26,7 +54,7 @@ interface RowEntries {
 }
 
 /** Adds the entries of one new index; objects written meanwhile already have theirs. */
-function buildIndex(...[database, { id }]: Parameters<JobStep>): ReturnType<JobStep> {
+function buildIndex(database: Database, id: string, values: Values): ReturnType<JobStep> {
   return continueJob(database, id, async (tx, job) => {
     const { table: name, index: number, after } = job.state
     const table = await tx.tables.find(String(name))
@@ -37,7 +65,7 @@ function buildIndex(...[database, { id }]: Parameters<JobStep>): ReturnType<JobS
     const added: RowEntries[] = []
     // The entries of a damaged object come with the one that replaces it.
     for (const { seq, value } of chunk.rows.filter(({ isDamaged }) => isDamaged !== true)) {
-      const entries = entriesOf(one, parseStored(value))
+      const entries = entriesOf(one, await values.parse(value))
       if (!('part' in entries) || entries.count <= STEP.entries) {
         added.push({ seq, entries })
         continue
@@ -50,6 +78,7 @@ function buildIndex(...[database, { id }]: Parameters<JobStep>): ReturnType<JobS
       const state = { ...job.state, after: seq - 1, large: seq, from: part.next }
       return { ...job, state, done: job.done + added.length - 1 }
     }
+    values.forget()
     await tx.objects.addEntries(added)
     if (chunk.next === undefined) {
       await tx.tables.setIndexState(index.number, 'ready')
@@ -64,14 +93,17 @@ function buildIndex(...[database, { id }]: Parameters<JobStep>): ReturnType<JobS
  * In small batches until the unit has lasted long enough, because rows have few or many index
  * entries.
  */
-function eraseRealm(...[database, { id }]: Parameters<JobStep>): ReturnType<JobStep> {
+function eraseRealm(database: Database, id: string, values: Values): ReturnType<JobStep> {
+  const traces = (table: Table, text: string) =>
+    tracesInTurns(table, text, (large) => values.parse(large))
   return continueJob(database, id, async (tx, job) => {
     const end = performance.now() + UNIT_MS
     const { realm } = job.state
     let place = typeof job.state['place'] === 'string' ? job.state['place'] : ''
     let { done } = job
     do {
-      const erased = await tx.objects.erase(Number(realm), BATCH, storedTraces, place)
+      const erased = await tx.objects.erase(Number(realm), BATCH, traces, place)
+      if (erased === undefined || erased.place === '') values.forget()
       if (erased === undefined) return undefined
       done += erased.count
       place = erased.place

@@ -7,8 +7,8 @@ import { putObjects } from './discard'
 import { place } from './placement'
 import { andThen, type Awaitable } from '../store/records'
 import { replacedStamps } from './stamps'
-import { type KnownKeys, replacementOf, tracesOf } from './traces'
-import { parseStored } from '../value/value'
+import { type KnownKeys, readStored, replacementOf, tracesOf } from './traces'
+import { parseStored, type WireObject } from '../value/value'
 import { type Placement, type RowRules, type Writing, rulesOf } from './writing'
 
 /** Objects of ordinary tables are looked up and written this many at a time. */
@@ -133,7 +133,13 @@ async function replaceSome(
     if (needsReadableRefs(writing, placement)) await requireReadableRefs(writing, placement)
     texts.push(placement.draft.text)
     if (isStored(placement)) continue
-    const put = putOf(writing, placement, keys)
+    const reading = readBefore(placement)
+    const put = putOf(
+      writing,
+      placement,
+      keys,
+      reading instanceof Promise ? await reading : reading,
+    )
     puts.push(put)
     entries += heldBy(put) + heldBy(put.previousTraces)
     if (entries >= BATCH_ENTRIES) {
@@ -236,7 +242,12 @@ function isStored({ draft, realm, owner, previous }: Placement): boolean {
  * The put of a placement, whose writer wins over all that was written before (REST, imports). Throws
  * `UNPROCESSABLE` when the request replaces too many index entries.
  */
-function putOf(writing: Writing, placement: Placement, keys?: KnownKeys): ObjectPut {
+function putOf(
+  writing: Writing,
+  placement: Placement,
+  keys?: KnownKeys,
+  properties?: WireObject,
+): ObjectPut {
   const { tx, table, now, limitRemoved } = writing
   const { draft, key, realm, owner, previous } = placement
   const { text } = draft
@@ -248,13 +259,19 @@ function putOf(writing: Writing, placement: Placement, keys?: KnownKeys): Object
   if (previous.isDamaged === true) {
     return { key, realm: realm.ref, owner, value: text, ...tracesOf(table, next, keys), previous }
   }
-  const before = parseStored(previous.value)
+  const before = properties ?? parseStored(previous.value)
   const stored = { text: previous.value, object: () => before }
   const { entries, blobs, previousTraces, removed } = replacementOf(table, stored, next, keys)
   limitRemoved?.(removed)
   const stamps = replacedStamps(previous, before, draft.object, now, tx.unitRevision())
   const put = { key, realm: realm.ref, owner, value: text, entries, blobs }
   return { ...put, stamps, previous, previousTraces }
+}
+
+/** The properties of the object that is replaced, if it is there and whole. */
+function readBefore({ previous }: Placement): Awaitable<WireObject> | undefined {
+  if (previous === undefined || previous.isDamaged === true) return undefined
+  return readStored(previous.value)
 }
 
 /** The number of index entries that take memory. */

@@ -80,5 +80,6 @@ async function removeByRules(
 }
 
 async function removeRow({ tx, table, now }: Writing, previous: TimedObject): Promise<void> {
-  await removeObjects(tx, table, [{ previous, ...tracesBefore(table, previous) }], now)
+  const traces = await tracesBefore(table, previous)
+  await removeObjects(tx, table, [{ previous, ...traces }], now)
 }

@@ -1,3 +1,5 @@
+import { scanInSlices } from '../json/slices'
+import { andThen, type Awaitable } from '../store/records'
 import type { EntryPart, IndexEntry, ObjectPut, StoredObject, Traces } from '../store/objects'
 import { hasOwnKey, indexedValues, indexKey } from '../value/index-key'
 import { type WireObject, parseStored } from '../value/value'
@@ -34,10 +36,32 @@ export function stored(text: string): Readable {
   return { text, object: () => (parsed ??= parseStored(text)) }
 }
 
+/** Longer values are parsed in slices. */
+export const LARGE = 1024 * 1024
+const ANY_SIZE = { depth: Infinity, values: Infinity }
+
+/** A stored value with its properties. While a large one is parsed, others get their turn. */
+export function readStored(text: string): Awaitable<WireObject> {
+  if (text.length <= LARGE) return parseStored(text)
+  return scanInSlices(Buffer.from(text), ANY_SIZE).then(
+    async (json) => (await json.parse()) as WireObject,
+  )
+}
+
 /** The traces of an object that is replaced or removed; none of a damaged one, whose value is lost. */
-export function tracesBefore(table: Table, previous: StoredObject): Traces {
+export function tracesBefore(table: Table, previous: StoredObject): Awaitable<Traces> {
   if (previous.isDamaged === true) return { entries: NONE, blobs: NONE }
-  return storedTraces(table, previous.value)
+  return tracesInTurns(table, previous.value, readStored)
+}
+
+/** `storedTraces` for a value that may be large, which `read` parses then. */
+export function tracesInTurns(
+  table: Table,
+  text: string,
+  read: (text: string) => Awaitable<WireObject>,
+): Awaitable<Traces> {
+  if (text.length <= LARGE) return storedTraces(table, text)
+  return andThen(read(text), (object) => tracesOf(table, { text, object: () => object }))
 }
 
 /** The entries an object has in the declared indexes of its table. */

@@ -316,7 +316,7 @@ export interface ObjectWriter extends ObjectReader {
   erase(
     realm: RealmRef,
     limit: number,
-    tracesOf: (table: Table, value: string) => Traces,
+    tracesOf: (table: Table, value: string) => Awaitable<Traces>,
     place: string,
   ): Awaitable<Erased | undefined>
 }

@@ -4,7 +4,7 @@ import { requireTable } from '../object/tables'
 import { removeObjects } from '../object/discard'
 import { tracesBefore } from '../object/traces'
 import { requireOwnerRow } from '../rows/owner-row'
-import type { TimedObject } from '../store/objects'
+import type { ObjectRemoval, TimedObject } from '../store/objects'
 import type { RealmRef } from '../store/realms'
 import type { Database, ReadTx, WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
@@ -112,7 +112,10 @@ async function removeAll(
 ): Promise<number> {
   const found = [...(await tx.objects.findMany(table, keys)).values()]
   if (!table.builtIn) {
-    const removals = found.map((previous) => ({ previous, ...tracesBefore(table, previous) }))
+    const removals: ObjectRemoval[] = []
+    for (const previous of found) {
+      removals.push({ previous, ...(await tracesBefore(table, previous)) })
+    }
     await removeObjects(tx, table, removals, now)
     return removals.length
   }

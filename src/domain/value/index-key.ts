@@ -24,15 +24,19 @@ export function encodeKey(value: unknown): Uint8Array | undefined {
 /** The properties of an index that determine its keys. */
 export type IndexShape = Pick<Index, 'paths' | 'multi' | 'compound'>
 
+/** Equal elements of longer arrays are not looked for: nobody else would have a turn meanwhile. */
+const MOST_COMPARED = 20_000
+
 /**
  * The values of an object that an index has keys for: none, one, or for `*` each element. Elements that
- * are equal texts or numbers are there once.
+ * are equal texts or numbers are there once, unless there are very many.
  */
 export function indexedValues(index: IndexShape, object: object): readonly unknown[] {
   if (index.compound) return [index.paths.map((path) => propertyAt(object, path))]
   const value = propertyAt(object, index.paths[0]!)
   if (value === undefined) return NOTHING
-  return index.multi && Array.isArray(value) ? [...new Set<unknown>(value)] : [value]
+  if (!index.multi || !Array.isArray(value)) return [value]
+  return value.length > MOST_COMPARED ? value : [...new Set<unknown>(value)]
 }
 
 /**

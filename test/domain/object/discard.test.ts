@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { SERVER } from '../../../src/domain/access/actor'
 import { listObjects } from '../../../src/domain/object/list'
-import { MAINTENANCE } from '../../../src/domain/object/maintenance'
+import { createMaintenance } from '../../../src/domain/object/maintenance'
 import { removeObject } from '../../../src/domain/object/remove'
 import { declareTables } from '../../../src/domain/object/tables'
 import { upsertObjects } from '../../../src/domain/object/upsert'
@@ -57,10 +57,11 @@ async function setup(stores: string) {
 
 /** Works off all jobs; the number of units that it takes. */
 async function work(database: Database, each = async () => {}): Promise<number> {
+  const steps = createMaintenance()
   for (let units = 0; ; units += 1) {
     const [job] = await database.read((tx) => tx.jobs.list())
     if (job === undefined) return units
-    await MAINTENANCE[job.kind]?.(database, job)
+    await steps[job.kind]?.(database, job)
     await each()
   }
 }
@@ -112,7 +113,7 @@ test('entries that have gone in part go to the end when the indexes change', asy
   const { database, declare, remove, faults } = place
   await remove()
   const [job] = await database.read((tx) => tx.jobs.list())
-  await MAINTENANCE.erase?.(database, job!)
+  await createMaintenance().erase?.(database, job!)
   await declare('@id, title, *tags')
   expect(await work(database)).toBeGreaterThan(1)
   expect(await faults()).toEqual([])

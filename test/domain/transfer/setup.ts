@@ -7,7 +7,7 @@ import type { Scratch } from '../../../src/domain/store/scratch'
 import { sweepScratch } from '../../../src/domain/transfer/spool'
 import type { Job } from '../../../src/domain/store/records'
 import { type JobRunner, createJobRunner } from '../../../src/domain/job/job-runner'
-import { MAINTENANCE } from '../../../src/domain/object/maintenance'
+import { createMaintenance } from '../../../src/domain/object/maintenance'
 import type { Database } from '../../../src/domain/store/store'
 import {
   type Selection,
@@ -53,7 +53,7 @@ export async function setupDatabase(): Promise<TestDatabase> {
 }
 
 export function stepsOf(database: Database) {
-  return { ...MAINTENANCE, ...importSteps(contextOf(database)) }
+  return { ...createMaintenance(), ...importSteps(contextOf(database)) }
 }
 
 /** The temporary files of a database where a server has them. */
