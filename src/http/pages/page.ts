@@ -192,6 +192,7 @@ blockquote { margin: 0 0 1rem; padding: 0 0 0 1rem; border-left: 3px solid var(-
 .scrolls { margin: 0 0 1rem; overflow-x: auto }
 table { width: 100%; border-collapse: collapse; font-size: .9375rem; overflow-wrap: normal }
 th, td { padding: .5rem .75rem .5rem 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top }
+@media (min-width: 40rem) { td:first-child code { white-space: nowrap } }
 .whole { user-select: all }
 .code { font-size: 1.25rem; letter-spacing: .08em }
 `
