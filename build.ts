@@ -76,9 +76,11 @@ function exportOf(name: string, value: unknown): string {
   const isFunction = typeof value === 'function' && /^[a-z]/.test(name)
   return isFunction
     ? `export function ${name}(...given) { return load().${name}(...given) }`
-    : `export const ${name} = /* @__PURE__ */ new Proxy(class {}, {
+    : // The prototype of a function, unlike that of a class, may be another one for the proxy.
+      `export const ${name} = /* @__PURE__ */ new Proxy(function () {}, {
         get: (_, key) => load().${name}[key],
-        construct: (_, given) => new (load().${name})(...given),
+        construct: (_, given, made) =>
+          Reflect.construct(load().${name}, given, made === ${name} ? load().${name} : made),
       })`
 }
 
