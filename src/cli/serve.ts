@@ -180,7 +180,8 @@ function firstSteps(address: string, folder: string): string[] {
     `echo '{"todoItems": "@id, title"}' > schema.json`,
     `${satchel} schema push schema.json${option}`,
     `TOKEN=$(${satchel} token --sub alice@example.com${option})`,
-    `curl ${address}/my/todoItems -H "Authorization: Bearer $TOKEN" \\`,
+    `curl ${address}/my/todoItems \\`,
+    `     -H "Authorization: Bearer $TOKEN" \\`,
     `     -H 'Content-Type: application/json' -d '{"title": "Buy milk"}'`,
   ]
 }
