@@ -105,7 +105,7 @@ export async function makePlan(tx: ReadTx, pull: Pull, chunk: ChunkSize): Promis
         ? []
         : [...tables.keys()].filter((name) => !isInitiallySynced(pull.request, name)),
     ),
-    pending: pendingOf(pull.named, !isSame && hasLostRealm(lastPull?.realms ?? [], realms)),
+    pending: pendingOf(pull.named, base, !isSame && hasLostRealm(lastPull?.realms ?? [], realms)),
     leaveOut(table, key) {
       if (!isReported) pull.report?.(leftOut(table, key))
       isReported = true
@@ -182,13 +182,16 @@ async function tablesOf(tx: ReadTx, { tables }: SyncRequest): Promise<Map<string
 
 /**
  * A client that loses a realm drops its rows, but not one that it has moved elsewhere meanwhile: if
- * somebody had deleted that row, the client learns it from this answer alone.
+ * the row is not there any more, the client learns it from this answer alone. The realm is lost with
+ * this answer, or it was with one that came after the move: then the move has changed nothing, and its
+ * base is older than that of the request.
  */
-function pendingOf(named: Named, hasLost: boolean): PendingKey[] {
+function pendingOf(named: Named, base: number | undefined, hasLost: boolean): PendingKey[] {
   const pending: PendingKey[] = []
   for (const [table, keys] of named) {
     for (const [key, one] of keys) {
-      const isMoved = !isPending(one) && hasLost && one.names?.has('realmId') === true
+      const mayBeLost = hasLost || (one.base !== base && one.revision === undefined)
+      const isMoved = !isPending(one) && mayBeLost && one.names?.has('realmId') === true
       if (isMoved || isPending(one)) pending.push({ table, key, named: one, isMoved })
     }
   }

@@ -295,6 +295,28 @@ describe('a change that was made before the client heard of another one', () => 
     ])
   })
 
+  test('that moves an object out of a realm which an answer on its way takes away is undone', async () => {
+    await using team = await setupTeam()
+    const { serverRevision: before } = await team.bob.pull()
+    await team.world.remove('members', 'mmbBob')
+    // The client moves it before it has this answer, and so keeps it when it drops the realm.
+    const { serverRevision: after, realms, inviteRealms } = await team.bob.pull()
+    expect(realms).not.toContain(TEAM.realmId)
+    const own = { txid: 'moved', userId: BOB.subject, ts: NOW, opNo: 1, rev: 1 }
+    const answer = await team.bob.send({
+      lastPull: { serverRevision: after, realms, inviteRealms },
+      baseRevs: [
+        { tableName: 'items', clientRev: 1, serverRev: before },
+        { tableName: 'items', clientRev: 2, serverRev: after },
+      ],
+      changes: [
+        { table: 'items', muts: [{ ...update('itm1', { realmId: BOB.subject }), ...own }] },
+      ],
+    })
+    expect(operationsOf(answer)).toEqual(['delete items itm1'])
+    expect(await team.world.get('items', 'itm1')).toMatchObject(TEAM)
+  })
+
   test('in a realm that was lost meanwhile is undone, and costs the others nothing', async () => {
     await using team = await setupTeam()
     await team.world.remove('members', 'mmbBob')
