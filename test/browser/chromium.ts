@@ -50,7 +50,7 @@ function requireChromium(): void {
   )
 }
 
-const ARGUMENTS = [
+export const ARGUMENTS = [
   '--headless',
   '--no-sandbox',
   '--disable-gpu',

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { CHROMIUM } from '../browser/chromium'
 import { mayMount } from '../small-disk'
 import { damagePages } from './damage'
 import { dripAway } from './drippers'
@@ -14,6 +16,7 @@ import { canLoadLayer } from './layer'
 import { serveManyDatabases } from './many-databases'
 import { losePower, losePowerOfUploads } from './power-loss'
 import { measureManyRealms } from './many-realms'
+import { measureFirstSyncs } from './first-syncs'
 import { findPython, runSchemathesis } from './schemathesis'
 import { timeSecrets } from './secret-times'
 import { soak } from './soak'
@@ -281,5 +284,13 @@ export const experiments: readonly Experiment[] = [
     unit: 'histories',
     rounds: 50,
     run: (rounds, seed) => runTests(['test/sync/model/executable.test.ts'], rounds, seed),
+  },
+  {
+    promise: 46,
+    title: 'a page in Chromium survives a first sync of 100,000 rows, and maybe more',
+    unit: 'rows at most',
+    rounds: 1_000_000,
+    obstacle: existsSync(CHROMIUM) ? undefined : 'needs Chromium',
+    run: (rounds) => measureFirstSyncs(rounds),
   },
 ]
