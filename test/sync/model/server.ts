@@ -139,6 +139,19 @@ export async function setupModelServer(): Promise<ModelServer & AsyncDisposable>
     }
   }
 
+  async function answer(person: Person, body: string): Promise<string> {
+    const actor = actorFor(person, 'my')
+    const request = readSyncRequest(JSON.parse(body))
+    const given = { actor, request, now: clock.now(), rulesByTable: ROW_RULES, limits: LIMITS }
+    using answering = hub.answering(request.clientIdentity, actor.subject)
+    let text = ''
+    for await (const part of sync(mortal(database), given)) {
+      text += part.text
+      if (part.end !== undefined) answering.answered({ ...part.end, tables: new Set(TABLES) })
+    }
+    return text
+  }
+
   async function restart() {
     hub.detach()
     reader.close()
@@ -153,18 +166,7 @@ export async function setupModelServer(): Promise<ModelServer & AsyncDisposable>
   return {
     isPrompt: true,
     now: () => clock.now(),
-    async sync(person, body) {
-      const actor = actorFor(person, 'my')
-      const request = readSyncRequest(JSON.parse(body))
-      const given = { actor, request, now: clock.now(), rulesByTable: ROW_RULES, limits: LIMITS }
-      using answering = hub.answering(request.clientIdentity, actor.subject)
-      let text = ''
-      for await (const part of sync(mortal(database), given)) {
-        text += part.text
-        if (part.end !== undefined) answering.answered({ ...part.end, tables: new Set(TABLES) })
-      }
-      return text
-    },
+    sync: (person, body) => whenPossible(() => answer(person, body)),
     connect(person, identity, receive) {
       const caller = { actor: actorFor(person, 'my'), ends: Infinity, lead: 0 }
       const session = hub.connect(identity, caller)
@@ -186,10 +188,10 @@ export async function setupModelServer(): Promise<ModelServer & AsyncDisposable>
     },
     async put(table, ...objects) {
       const given = { ...ALL, table, objects, isArray: true, now: clock.now() }
-      await unlessRefused(upsertObjects(database, given))
+      await unlessRefused(() => upsertObjects(database, given))
     },
     async remove(table, key) {
-      await unlessRefused(removeObject(database, { ...ALL, table, key, now: clock.now() }))
+      await unlessRefused(() => removeObject(database, { ...ALL, table, key, now: clock.now() }))
     },
     async pass(ms) {
       clock.advance(ms)
@@ -235,8 +237,19 @@ const ALL = {
   rulesByTable: ROW_RULES,
 } as const
 
-async function unlessRefused(work: Promise<unknown>): Promise<void> {
-  await work.catch((error: unknown) => {
+async function unlessRefused(work: () => Promise<unknown>): Promise<void> {
+  await whenPossible(work).catch((error: unknown) => {
     if (!(error instanceof SatchelError)) throw error
   })
+}
+
+/** Repeats what was refused because the machine stood still for seconds. */
+async function whenPossible<T>(work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof SatchelError) || error.code !== 'BUSY') throw error
+    }
+  }
 }
