@@ -14,7 +14,7 @@ import type { Hosts } from '../host/hosts'
 import type { Fault, KeptMail, Mailbox, Testing } from '../host/test-mode'
 import { changeClock, clockAt, type ClockState, type MovableClock, REAL_TIME } from './clock'
 import { changeFault, NO_FAULT } from './fault'
-import type { Idp } from './idp/idp'
+import type { Idp } from './idp'
 import { createMailbox } from './mailbox'
 
 /** The test state of one database. */
@@ -187,7 +187,7 @@ export function createTesting(machine: Clock, token: string): Testing {
       const host = await hosts.open(database)
       const bench = benchOf(database)
       const address = await addressOf(host)
-      const { createIdp } = await import('./idp/idp')
+      const { createIdp } = await import('./idp')
       const issuer = `${address}/_test/idp`
       // Its clock is that of the bench, which a jump replaces.
       bench.idp ??= createIdp(issuer, `${address}/oauth/callback/`, {

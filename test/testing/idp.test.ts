@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { IDP_FAILURES } from '../../src/host/test-mode'
 import { TEST_ROUTES } from '../../src/openapi/testing'
-import { SLOW } from '../../src/testing/idp/idp'
+import { SLOW } from '../../src/testing/idp'
 import { share } from '../setup'
 import { setupTestMode } from './setup'
 

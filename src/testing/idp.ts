@@ -1,10 +1,9 @@
 import { createHash, generateKeyPairSync, sign } from 'node:crypto'
-import type { Clock } from '../../clock'
-import { randomToken } from '../../domain/value/id'
-import { newSecret, sameSecret } from '../../domain/value/secret'
-import { HOUR, SECOND } from '../../domain/value/time'
-import type { IdpAnswer, IdpPerson, IdpRequest } from '../../host/test-mode'
-import { loginPage } from './page'
+import type { Clock } from '../clock'
+import { randomToken } from '../domain/value/id'
+import { newSecret, sameSecret } from '../domain/value/secret'
+import { HOUR, SECOND } from '../domain/value/time'
+import type { IdpAnswer, IdpPerson, IdpRequest } from '../host/test-mode'
 
 /** A login provider for tests (OpenID Connect Core): its people log in without a password. */
 export interface Idp {
@@ -199,4 +198,42 @@ function html(body: string): IdpAnswer {
 
 function refusal(status: number, error: string): IdpAnswer {
   return { status, type: 'application/json', body: JSON.stringify({ error }) }
+}
+
+/** The page on which a tester chooses the person to log in as. */
+function loginPage(parameters: URLSearchParams, people: readonly IdpPerson[]): string {
+  const links = people.map((person) => {
+    const { email, name, failure } = person
+    const chosen = new URLSearchParams(parameters)
+    chosen.set('as', email)
+    const about = failure === null ? '' : ` (${failure})`
+    return `<li><a href="authorize?${escape(chosen.toString())}">${escape(`${name ?? email}${about}`)}</a> <small>${escape(email)}</small></li>`
+  })
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Log in for a test</title>
+<style>
+body { font: 1rem/1.6 system-ui, sans-serif; max-width: 30rem; margin: 3rem auto; padding: 0 1rem }
+li { margin: 0.5rem 0 }
+</style>
+<main>
+<h1>Log in for a test</h1>
+<p>This login provider belongs to a server in test mode. Choose the person to log in as:</p>
+<ul>${links.join('\n')}</ul>
+</main>
+</html>
+`
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+}
+
+function escape(text: string): string {
+  return text.replaceAll(/[&<>"]/g, (character) => ENTITIES[character] ?? '')
 }
