@@ -111,6 +111,7 @@ export function createService({ clock, name, requireCreator, send }: ServicePart
       if ('otp' in parameters) {
         return redeem(requireText(parameters, 'otp_id'), foldOtp(requireText(parameters, 'otp')))
       }
+      if ('otp_id' in parameters) requireText(parameters, 'otp_id')
       return await begin(requireEmail(parameters['email']), address)
     },
   }

@@ -1,4 +1,4 @@
-import { Elysia } from 'elysia'
+import { Elysia, NotFoundError } from 'elysia'
 import { isDatabaseName } from '../../domain/database/name'
 import { SatchelError } from '../../domain/value/error'
 import { isLoopbackHost } from '../../domain/value/web-address'
@@ -58,9 +58,11 @@ export function pageRoutes(http: HttpContext) {
       async ({ request }) => {
         const call = callOf(request)
         const isPage = wantsPage(call.sent)
+        const name = segment(call, 0)
+        // Programs are told the methods of a route that the server has here.
+        if (!isPage && !isDatabaseName(name)) throw new NotFoundError()
         if (isPage) call.refuse = notFound
         http.limits.other(call)
-        const name = segment(call, 0)
         const isShown = isPage && isHere(http, call) && isDatabaseName(name)
         if (isShown && (await http.hosts.list()).includes(name)) return await welcome(call, [name])
         throw new SatchelError('UNKNOWN_ROUTE', 'There is no route at this address: see /openapi')

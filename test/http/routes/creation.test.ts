@@ -41,6 +41,7 @@ describe('a login to create a database', () => {
     [{ scopes: ['ACCESS_DB'] }, 400, 'Here only the scope CREATE_DB'],
     [{ scopes: [] }, 400, 'Here only the scope CREATE_DB'],
     [{ email: 'alice' }, 400, 'not an e-mail address'],
+    [{ otp_id: {} }, 400, 'otp_id'],
     [{ otp: 'ABCD1234', otp_id: 'unknown' }, 403, 'no longer valid'],
   ])('refuses %p', async (changes, status, words) => {
     await using server = await setupServer()

@@ -46,6 +46,10 @@ describe('the page at the address of the server', () => {
     const answer = await fetch(server.main)
     expect(answer.status).toBe(404)
     expect(await answer.json()).toMatchObject({ code: 'UNKNOWN_ROUTE' })
+    const token = await fetch(`${server.url}/token`)
+    expect(token.status).toBe(405)
+    expect(token.headers.get('allow')).toBe('POST, OPTIONS')
+    expect(await token.json()).toMatchObject({ code: 'METHOD_NOT_ALLOWED' })
   })
 
   test('shows one database at the address of that database', async () => {
