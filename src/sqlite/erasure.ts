@@ -70,7 +70,7 @@ function finish({ connection, unit: { group } }: WriteContext, realm: RealmRef):
 const NO_TRACES: Traces = { entries: [], blobs: [] }
 
 /** Index entries of one object that one step removes. */
-const MOST_ENTRIES = 50_000
+const MOST_ENTRIES = 20_000
 
 /** Undefined when the table has no row of the realm. */
 async function eraseRows(

@@ -117,6 +117,7 @@ async function attack(
   using folder = temporaryFolder()
   await Bun.write(join(folder.path, 'openapi.json'), JSON.stringify(await documentOf(executable)))
   await Bun.write(join(folder.path, 'schemathesis.toml'), CONFIG)
+  await Bun.write(join(folder.path, 'files.py'), FILES)
   const seconds = Math.max(1, Math.round(minutes * 60))
   const child = Bun.spawn(
     [
@@ -130,7 +131,13 @@ async function attack(
       ...'--max-redirects 0 --header'.split(' '),
       `Authorization: Bearer ${token}`,
     ],
-    { cwd: folder.path, stdout: 'pipe', stderr: 'inherit', timeout: (seconds + 120) * 1_000 },
+    {
+      cwd: folder.path,
+      env: { ...process.env, PYTHONPATH: folder.path },
+      stdout: 'pipe',
+      stderr: 'inherit',
+      timeout: (seconds + 120) * 1_000,
+    },
   )
   const output = await child.stdout.text()
   return { output, exitCode: await child.exited }
@@ -138,6 +145,8 @@ async function attack(
 
 /** All checks are on unless this says otherwise; on the command line `--checks` would override it. */
 const CONFIG = `
+hooks = "files"
+
 # Words describe what a schema cannot: keys, realms and typed values fit the table and the stored data,
 # ranges fit the blob, and codes by e-mail are few.
 [checks]
@@ -152,6 +161,20 @@ checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 
 [[operations]]
 include-operation-id = "downloadBlob"
 checks.response_schema_conformance.enabled = false
+`
+
+/** The bodies of imports, which Schemathesis does not know. */
+const FILES = `
+import json
+import schemathesis
+
+@schemathesis.serializer("application/x-tson")
+def tson(context, value):
+    return {"json": value}
+
+@schemathesis.serializer("application/x-ndjson")
+def lines(context, value):
+    return {"data": value.encode("utf-8", "replace") if isinstance(value, str) else json.dumps(value).encode()}
 `
 
 function failuresIn(output: string): string {
