@@ -79,6 +79,7 @@ function exportOf(name: string, value: unknown): string {
     : // The prototype of a function, unlike that of a class, may be another one for the proxy.
       `export const ${name} = /* @__PURE__ */ new Proxy(function () {}, {
         get: (_, key) => load().${name}[key],
+        apply: (_, self, given) => Reflect.apply(load().${name}, self, given),
         construct: (_, given, made) =>
           Reflect.construct(load().${name}, given, made === ${name} ? load().${name} : made),
       })`
