@@ -151,6 +151,15 @@ describe('the guides', () => {
     }
   })
 
+  test('have a settings file for a service that is valid', async () => {
+    using folder = temporaryFolder()
+    const [, settings = ''] = /```json\n([\s\S]*?)```/.exec(readFile('docs/operations.md')) ?? []
+    await Bun.write(join(folder.path, 'satchel.json'), settings)
+    const checked = await satchel(['config', 'check', 'satchel.json'], { cwd: folder.path })
+    expect(checked).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(checked.stdout).toContain('https://db.example.com')
+  })
+
   test('and the README name the version of Bun that package.json pins', () => {
     const { packageManager } = JSON.parse(readFile('package.json')) as { packageManager: string }
     const text = ['README.md', ...GUIDES.map((name) => `docs/${name}`)].map(readFile).join('\n')
