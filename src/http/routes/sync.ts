@@ -13,6 +13,7 @@ import type { Answering } from '../../sync/hub'
 import { answer } from '../answer'
 import { type Authorised, authorised } from '../caller'
 import { pacedStream, type StreamRoom } from '../body/json-stream'
+import { free } from '../body/buffer'
 import { type BodyLimits, createBodies } from '../body/body'
 import type { Call } from '../call'
 import type { HttpContext } from '../context'
@@ -39,6 +40,8 @@ export function createSync(http: HttpContext): AnswerSync {
     timeout: http.blobs.timeout,
   })
   const streams = createGate(MOST_STREAMS)
+  /** The characters of parts since garbage was collected. */
+  let streamed = 0
 
   async function respond({ call, host, actor }: Authorised): Promise<Response> {
     const isAnonymous = actor.subject === null
@@ -64,11 +67,18 @@ export function createSync(http: HttpContext): AnswerSync {
     if (first.end !== undefined) return answer(call, first.text)
     stack.defer(() => void parts[Symbol.asyncDispose]())
     const held = stack.move()
-    const body = pacedStream(bytesOf(first, parts), {
+    const body = pacedStream(bytesOf(first, parts, collect), {
       failed: (error) => http.failure(call.id, error),
       room: withRelease(call.room, () => held.dispose()),
     })
     return answer(call, body)
+  }
+
+  function collect(characters: number): void {
+    streamed += streams.isShared ? characters : 0
+    if (streamed < COLLECT_AFTER) return
+    streamed = 0
+    Bun.gc(true)
   }
 
   /** Stores the changes of the request. The live connections of its client rest from here on. */
@@ -134,6 +144,11 @@ const UNCHANGING = 256 * 1024
 const IDLE_SECONDS = 30
 /** So many answers are streamed at once; others wait for their turn. */
 const MOST_STREAMS = 8
+/**
+ * While several are streamed, garbage is collected after this many characters: the collector
+ * underestimates strings.
+ */
+const COLLECT_AFTER = 24 * 1024 * 1024
 /** How often, and how long after each other, a first sync is tried while the server is busy. */
 const TRIES = 20
 const PAUSE_MS = 1_000
@@ -190,13 +205,24 @@ function heard({ pull, answering }: StoredRequest, parts: AsyncGenerator<AnswerP
   }
 }
 
-/** The parts of an answer, the first of which is there. */
-function bytesOf(first: AnswerPart, parts: Parts): () => Promise<Uint8Array | undefined> {
+/**
+ * The parts of an answer, the first of which is there; `made` is called with the length of each. The
+ * bytes of a part are freed when the network has accepted them.
+ */
+function bytesOf(
+  first: AnswerPart,
+  parts: Parts,
+  made: (characters: number) => void,
+): () => Promise<Uint8Array | undefined> {
   let next: AnswerPart | undefined = first
+  let accepted: Uint8Array | undefined
   return async () => {
+    if (accepted !== undefined) free(accepted)
     const part = next ?? (await parts.next())
     next = undefined
-    return part && encoder.encode(part.text)
+    made(part?.text.length ?? 0)
+    accepted = part && encoder.encode(part.text)
+    return accepted
   }
 }
 
@@ -214,6 +240,8 @@ function withRelease(room: StreamRoom, released: () => void): StreamRoom {
 
 /** Lets `most` callers in at a time, the others in their order. */
 interface Gate {
+  /** Several callers are inside. */
+  readonly isShared: boolean
   /** Gives the way to leave: at once, or when it is the turn of the caller. */
   enter(): Awaitable<() => void>
 }
@@ -227,6 +255,9 @@ function createGate(most: number): Gate {
     else next()
   }
   return {
+    get isShared() {
+      return inside > 1
+    },
     enter() {
       if (inside >= most) {
         return new Promise((resolve) => waiting.push(() => resolve(leave)))
