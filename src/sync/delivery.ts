@@ -29,6 +29,10 @@ export interface DeliveryParts {
   readonly listen: (session: Session, sight: Sight) => void
   /** True while a request of its client is being answered. */
   readonly isHeld: (session: Session) => boolean
+  /** True while no more clients are to pull. */
+  readonly isCrowded: () => boolean
+  /** The session is to be served when fewer do. */
+  readonly postpone: (session: Session) => void
 }
 
 /** A client that did not come into step is told again after this time, ms. */
@@ -39,7 +43,8 @@ const MOST_WAITING = 32 * 1024 * 1024
 
 const NOTHING = { head: '', changes: '', text: '' }
 
-export function createDelivery({ feed, now, listen, isHeld }: DeliveryParts): Delivery {
+export function createDelivery(parts: DeliveryParts): Delivery {
+  const { feed, now, listen, isHeld, isCrowded, postpone } = parts
   let pulls = 0
   let waiting = 0
   const waitingBySession = new Map<Session, number>()
@@ -145,10 +150,12 @@ export function createDelivery({ feed, now, listen, isHeld }: DeliveryParts): De
   async function tellToPull(tx: ReadTx, session: Session): Promise<void> {
     if (session.told !== 0 && now() - session.told < TELL_EVERY) return
     const { former, sight } = session
+    const isInStep = session.hash === sight.hash
+    if (isInStep && isCrowded()) return postpone(session)
     const isFormer = session.hash === former?.hash && session.hash !== sight.hash
     const notices = isFormer ? await noticesOf(tx, former, sight) : undefined
     session.told = now()
-    if (session.hash === sight.hash) pulls += 1
+    if (isInStep) pulls += 1
     session.former = undefined
     const texts = notices ?? [realmsChanged(sight.hash)]
     session.isReady = !texts.every((text) => session.send(text))

@@ -63,6 +63,8 @@ const TURN_MS = 8
 /** So many clients that lack more than a message may have are told to pull, then others after a pause, ms. */
 const TURN_PULLS = 16
 const PULLS_PAUSE_MS = 20
+/** While so many clients are being answered, no others are told to: they would wait with open requests. */
+const MOST_PULLING = 64
 /** A client that hears nothing for this long gets the newest revision, before its own is forgotten. */
 const AGE = DAY
 
@@ -79,6 +81,8 @@ export function createHub(databaseId: string, context: HubContext): Hub {
   /** Sessions to serve, now and at the next tick. */
   const due = new Set<Session>()
   const later = new Set<Session>()
+  /** Sessions whose clients are told to pull when others have done so. */
+  const postponed = new Set<Session>()
   /** Realms that have changed during a job. */
   const laterRealms = new Set<RealmRef>()
   const feed = createFeed()
@@ -87,6 +91,8 @@ export function createHub(databaseId: string, context: HubContext): Hub {
     now,
     listen,
     isHeld: (session) => held.has(clientOf(session)),
+    isCrowded: () => held.size >= MOST_PULLING,
+    postpone: (session) => void postponed.add(session),
   })
   let stopHearing: () => void = () => undefined
   let isServing = false
@@ -164,6 +170,7 @@ export function createHub(databaseId: string, context: HubContext): Hub {
     let count = 0
     for (const session of due) {
       due.delete(session)
+      postponed.delete(session)
       try {
         await delivery.serve(tx, session, revision)
       } catch (error) {
@@ -206,6 +213,8 @@ export function createHub(databaseId: string, context: HubContext): Hub {
         if (others > 0) held.set(client, others)
         else held.delete(client)
         for (const session of byClient.of(client)) due.add(session)
+        const [next] = postponed
+        if (next !== undefined) due.add(next)
         schedule()
       },
     }
@@ -231,7 +240,7 @@ export function createHub(databaseId: string, context: HubContext): Hub {
         due.add(session)
       }
     }
-    for (const session of later) due.add(session)
+    for (const session of [...later, ...postponed]) due.add(session)
     later.clear()
     for (const realm of laterRealms) wake(realm)
     laterRealms.clear()
@@ -259,7 +268,7 @@ export function createHub(databaseId: string, context: HubContext): Hub {
       sessions.delete(session)
       byClient.remove(clientOf(session), session)
       for (const subject of subjectsOf(session)) bySubject.remove(subject, session)
-      for (const set of [revocable, due, later]) set.delete(session)
+      for (const set of [revocable, due, later, postponed]) set.delete(session)
     },
     serve(session: Session, isSoon: boolean) {
       if (isSoon) due.add(session)

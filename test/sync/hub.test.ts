@@ -264,6 +264,23 @@ describe('changes', () => {
     expect(most).toBeLessThan(50)
   })
 
+  test('are not pulled by more clients while 64 are being answered', async () => {
+    await using scene = await setupHub()
+    const root = administrator(scene.database)
+    const state = await scene.pulled(ALICE)
+    const answered = Array.from({ length: 64 }, (_, at) => scene.hub.answering(`${at}`, ALICE.id))
+    const socket = scene.connect(ALICE, { identity: 'other' })
+    const text = 'x'.repeat(400_000)
+    for (const id of ['a', 'b', 'c']) await root.put('todoItems', { id, text, ...PUBLIC })
+    socket.ready(state)
+    await settled()
+    scene.hub.tick()
+    await settled()
+    expect(socket.messages).toEqual([])
+    answered[0]?.[Symbol.dispose]()
+    expect((await socket.next()).type).toBe('realms-changed')
+  })
+
   test('that are damaged are pulled, because only an answer can leave them out', async () => {
     await using scene = await setupHub()
     const root = administrator(scene.database)
