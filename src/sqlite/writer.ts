@@ -122,9 +122,9 @@ export function createWriter(hooks: WriterHooks): Writer {
   /** Runs on a timer, because the unit under way may never end by itself. */
   function look(): void {
     watch = isRunning ? setTimeout(look, WATCH_EVERY).unref() : undefined
-    rejectLate()
-    if (running === undefined) return
     const now = elapsed()
+    rejectLate(now)
+    if (running === undefined) return
     const { unit, pending } = running
     if (running.uses !== unit.uses) {
       running.uses = unit.uses
@@ -137,7 +137,7 @@ export function createWriter(hooks: WriterHooks): Writer {
   }
 
   function turn(): void {
-    if (group !== undefined && (queue.length === 0 || isFull())) {
+    if (group !== undefined && (queue.length === 0 || isFull(elapsed()))) {
       commit(group)
       setImmediate(rest)
     } else if (queue.length > 0) {
@@ -154,8 +154,8 @@ export function createWriter(hooks: WriterHooks): Writer {
     else void pause.then(turn)
   }
 
-  function isFull(): boolean {
-    return members.length >= GROUP_UNITS || elapsed() - begun >= GROUP_MS
+  function isFull(now: number): boolean {
+    return members.length >= GROUP_UNITS || now - begun >= GROUP_MS
   }
 
   function stop(): void {
@@ -166,8 +166,11 @@ export function createWriter(hooks: WriterHooks): Writer {
   }
 
   async function runUnits(): Promise<void> {
-    while (group === undefined || !isFull()) {
-      rejectLate()
+    for (;;) {
+      // Each look at the clock takes as long as to make a unit.
+      const now = elapsed()
+      if (group !== undefined && isFull(now)) return
+      rejectLate(now)
       const pending = queue.shift()
       if (pending === undefined) return
       try {
@@ -190,8 +193,7 @@ export function createWriter(hooks: WriterHooks): Writer {
   }
 
   /** Rejects units that waited too long, but none that already ran once. */
-  function rejectLate(): void {
-    const now = elapsed()
+  function rejectLate(now: number): void {
     let place = 0
     while (queue[place]?.isSecondRun === true) place += 1
     for (let next = queue[place]; next !== undefined; next = queue[place]) {
