@@ -8,8 +8,6 @@ import type {
   Places,
   StoredObject,
   StoredRow,
-  TimedObject,
-  Tombstone,
 } from '../domain/store/objects'
 import { note, noteRealm } from './memo'
 import { erasing } from './realms'
@@ -24,19 +22,12 @@ import {
   shownRow,
   sizeOf,
   SMALL_VALUE,
-  whole,
 } from './places'
-import { COLUMNS, objectTable, perTable, TIMED_COLUMNS } from './tables'
+import { byKey, find, findText, findTimed, findTombstone } from './object-finder'
+import { objectTable } from './tables'
 import { changes, contents } from './changes'
-import { checkedObject, checkedText, checkedTimed, type Summed } from './soundness'
 import { memorizeText } from './state'
-import {
-  checkedTombstone,
-  damagedObject,
-  isContentSound,
-  TOMBSTONE_COLUMNS,
-  type TombstoneRow,
-} from './sum'
+import { isContentSound } from './sum'
 import type { TxContext } from './context'
 import type { RealmRef } from '../domain/store/realms'
 import type { Table } from '../domain/store/tables'
@@ -146,41 +137,6 @@ export class ObjectReads<Context extends TxContext = TxContext> implements Objec
   }
 }
 
-/**
- * Finds a row by its key. The index on keys may be damaged, so `key` must be read from the row: SQLite reads
- * it from the index when that is the way to the row, hence the inner query.
- */
-function byOwnKey(columns: string): (table: Table) => string {
-  return perTable(
-    (name) => `SELECT ${columns} FROM ${name} WHERE seq = (SELECT seq FROM ${name} WHERE key = ?1)`,
-  )
-}
-
-const selectText = byOwnKey('realm, value, sum, key = ?1 AS isFound')
-const selectSmallText = byOwnKey(`realm, ${SMALL_VALUE}, sum, key = ?1 AS isFound`)
-const selectWhole = byOwnKey(COLUMNS)
-const selectValue = perTable((name) => `SELECT value FROM ${name} WHERE key = ?`)
-const selectTimed = perTable((name) => `SELECT ${TIMED_COLUMNS} FROM ${name} WHERE key = ?`)
-const selectSmallTimed = perTable(
-  (name) =>
-    `SELECT ${TIMED_COLUMNS.replace(' value,', ` ${SMALL_VALUE},`)} FROM ${name} WHERE key = ?`,
-)
-
-/**
- * Notes that the row of a built-in table was looked up; `realm` is where it is, if it is there. Roles
- * are noted by their realm, because thousands may count in one value.
- */
-function noteRow(
-  context: TxContext,
-  { name, builtIn }: Table,
-  key: string,
-  realm: RealmRef | undefined,
-): void {
-  if (!builtIn || context.loads.length === 0) return
-  if (name === 'roles' && realm !== undefined) noteRealm(context, realm)
-  else note(context, 'row', `${name} ${key}`)
-}
-
 function noteRows(context: TxContext, { name, builtIn }: Table): void {
   if (builtIn) note(context, 'rows', name)
 }
@@ -200,96 +156,6 @@ function realmsWith(
     .values(JSON.stringify([...realms])) as [number][]
   const hidden = erasing(context)
   return new Set(rows.flatMap(([realm]) => (hidden.has(realm) ? [] : [realm])))
-}
-
-/** A row whose value is null when it is large. */
-type Cut<Row> = Omit<Row, 'value'> & FoundRow
-
-function findText(
-  context: TxContext,
-  table: Table,
-  key: string,
-  realms: ReadonlySet<RealmRef> | undefined,
-): ObjectText | undefined {
-  const row = context.connection
-    .prepare<TextRow>(realms === undefined ? selectText(table) : selectSmallText(table))
-    .get(key)
-  const isThere = row !== null && !erasing(context).has(row.realm)
-  noteRow(context, table, key, isThere ? row.realm : undefined)
-  if (!isThere) return undefined
-  if (row.isFound !== 1) throw damagedObject(table.name, key)
-  if (hasValue(row)) return checkedText(table.name, key, row)
-  if (isWithheld(row, realms)) return { realm: row.realm, value: '' }
-  const large = context.connection.prepare<{ value: string }>(selectValue(table)).get(key)
-  return checkedText(table.name, key, { ...row, value: large?.value ?? '' })
-}
-
-/** `value` is null when it is large and `isFound` 1 when the row has the key that it was found by. */
-interface TextRow {
-  readonly realm: RealmRef
-  readonly value: string | null
-  readonly sum: number
-  readonly isFound: number
-}
-
-function find(context: TxContext, table: Table, key: string): StoredObject | undefined {
-  const row = context.connection.prepare<Summed<StoredObject>>(selectWhole(table)).get(key)
-  const isThere = row !== null && !erasing(context).has(row.realm)
-  noteRow(context, table, key, isThere ? row.realm : undefined)
-  return isThere ? checkedObject(table, key, row) : undefined
-}
-
-export function findTimed(
-  context: TxContext,
-  table: Table,
-  key: string,
-  realms?: ReadonlySet<RealmRef>,
-): TimedObject | undefined {
-  const row = context.connection
-    .prepare<Cut<TimedObject>>(realms === undefined ? selectTimed(table) : selectSmallTimed(table))
-    .get(key)
-  const isThere = row !== null && !erasing(context).has(row.realm)
-  noteRow(context, table, key, isThere ? row.realm : undefined)
-  if (!isThere) return undefined
-  if (row.key !== key) throw damagedObject(table.name, key)
-  if (isWithheld(row, realms)) return { ...row, value: '' }
-  return checkedTimed(table.name, whole(context, table, row))
-}
-
-function hasValue(row: TextRow): row is TextRow & { readonly value: string } {
-  return row.value !== null
-}
-
-/** True for a large value of another realm, which stays in the database. */
-function isWithheld(
-  row: Pick<FoundRow, 'realm' | 'value'>,
-  realms: ReadonlySet<RealmRef> | undefined,
-): boolean {
-  return row.value === null && realms?.has(row.realm) === false
-}
-
-function byKey<T>(keys: readonly string[], find: (key: string) => T | undefined): Map<string, T> {
-  const found = new Map<string, T>()
-  for (const key of keys) {
-    const object = find(key)
-    if (object !== undefined) found.set(key, object)
-  }
-  return found
-}
-
-function findTombstone(context: TxContext, table: Table, key: string): Tombstone | undefined {
-  const { committed, unit } = context
-  if (!committed.hasTombstones && unit?.group.flags.tombstones !== true) return undefined
-  const rows = context.connection
-    .prepare<TombstoneRow>(
-      `SELECT ${TOMBSTONE_COLUMNS} FROM tombstones WHERE table_number = ? AND key = ?`,
-    )
-    .all(table.number, key)
-    .map(checkedTombstone)
-  const hidden = erasing(context)
-  return rows
-    .filter(({ realm }) => !hidden.has(realm))
-    .toSorted((one, other) => other.revision - one.revision)[0]
 }
 
 function scan(
