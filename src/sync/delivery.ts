@@ -13,7 +13,7 @@ export interface Delivery {
   readonly serve: (tx: ReadTx, session: Session, upTo: number) => Promise<void>
   /** Sends nothing more but why: the token has ended, or the reason that is given. */
   readonly mute: (session: Session, reason?: string) => void
-  /** Its socket is closed: what waits for it is gone. */
+  /** Its socket is closed, and its messages that wait are discarded. */
   readonly forget: (session: Session) => void
   /** Everybody has what they lacked: the last message is not needed any more. */
   readonly rest: () => void
