@@ -101,6 +101,10 @@ function isShortTable(path: string, parameters: Readonly<Record<string, string>>
   return segments === Object.keys(parameters).length
 }
 
+/** `dexie-cloud import` sends the documents of an export of Dexie Cloud last. */
+const NO_YJS =
+  'Yjs documents cannot be imported, all else is: remove yjs.dcyj from the zip to import it without them'
+
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE']
 
 /** Throws `TOO_MANY_REQUESTS` after too many such calls. */
@@ -109,7 +113,9 @@ function noRouteAnswer(http: HttpContext, call: Call, methods: readonly string[]
   const table = hiddenTableAddress(call.path)
   const hint = table === undefined ? '' : `; objects of a table of this name are at ${table}`
   if (methods.length === 0) {
-    const sentence = `There is no route at this address: see /openapi${hint}`
+    const sentence = call.path.endsWith('/import/yjs')
+      ? NO_YJS
+      : `There is no route at this address: see /openapi${hint}`
     return errorAnswer(call, new SatchelError('UNKNOWN_ROUTE', sentence))
   }
   const sentence = `${call.method} is not allowed here: use ${methods.join(' or ')}${hint}`

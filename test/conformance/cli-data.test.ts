@@ -196,6 +196,17 @@ describe('dexie-cloud export', () => {
     expect(await blob.bytes()).toEqual(bytes)
   })
 
+  test('60: the blobs and Yjs documents of Dexie Cloud are named, and the rest is imported', async () => {
+    const root = await caller()
+    const at = { headers: { 'content-type': 'application/octet-stream' } }
+    const blobs = await root.send('POST', '/import/blobs', { ...at, body: 'DCBL, not a zip' })
+    expect(blobs).toMatchObject({ status: 400 })
+    expect(blobs.text).toContain('remove it from the zip')
+    const documents = await root.send('POST', '/import/yjs', { ...at, body: 'DCYJ' })
+    expect(documents).toMatchObject({ status: 404 })
+    expect(documents.text).toContain('remove yjs.dcyj from the zip')
+  })
+
   test('61: --schema, --roles and --demoUsers write files that can be imported', async () => {
     await alice.run(['export', 'schema.json', '--schema'])
     expect(alice.json('schema.json')).toEqual({

@@ -20,7 +20,8 @@ import type { HttpContext } from '../context'
 export function transferRoutes(http: HttpContext): AnyElysia {
   const routes = new Elysia({ name: 'transfers' }).use(bearer(http))
   for (const [path, operationId] of IMPORTS) {
-    routes.post(path, ({ call, host, actor }) => receive(http, { call, host, actor }), {
+    const bytes = operationId === 'importBlobs' ? blobsOf : bytesOf
+    routes.post(path, ({ call, host, actor }) => receive(http, { call, host, actor }, bytes), {
       scopes: WRITE,
       parse: 'none',
       detail: { operationId },
@@ -71,13 +72,17 @@ const IMPORTS = [
 const WRITE: readonly Scope[] = ['MANAGE_DB', 'GLOBAL_WRITE']
 const READ: readonly Scope[] = ['ACCESS_DB', 'GLOBAL_READ']
 
-async function receive(http: HttpContext, { call, host, actor }: Authorised): Promise<Response> {
+async function receive(
+  http: HttpContext,
+  { call, host, actor }: Authorised,
+  bytes: typeof bytesOf,
+): Promise<Response> {
   await host.database.read((tx) => requireWriter(tx, actor, host.clock.now()))
   using stack = new DisposableStack()
   const held = stack.use(await http.hosts.hold(host.name))
   call.setIdleTimeout(0)
   stack.defer(() => call.setIdleTimeout(IDLE_SECONDS))
-  const imported = await importFile(held.host.transfer, host.clock, bytesOf(http, call), {
+  const imported = await importFile(held.host.transfer, host.clock, bytes(http, call), {
     target: null,
     isAtomic: false,
     isDryRun: false,
@@ -101,6 +106,24 @@ function bytesOf(http: HttpContext, { sent }: Call): AsyncIterable<Uint8Array> {
     'UNSUPPORTED_MEDIA_TYPE',
     'An import is sent plain or with Content-Encoding: gzip',
   )
+}
+
+/** Throws `INVALID_REQUEST` for the blobs of an export of Dexie Cloud, which are no zip. */
+async function* blobsOf(http: HttpContext, call: Call): AsyncGenerator<Uint8Array> {
+  let isFirst = true
+  for await (const chunk of bytesOf(http, call)) {
+    if (isFirst && chunk.length > 0) {
+      // A zip begins with PK.
+      if (chunk[0] !== 0x50) {
+        throw new SatchelError(
+          'INVALID_REQUEST',
+          'blobs.dcbl has a private format of Dexie Cloud: remove it from the zip to import the rest',
+        )
+      }
+      isFirst = false
+    }
+    yield chunk
+  }
 }
 
 async function* unpack(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
