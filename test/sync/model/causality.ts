@@ -123,7 +123,10 @@ export function createCausality(): Causality {
     const left = new Set(rowsIn(after).map(({ key }) => key))
     for (const key of old.keys()) {
       if (left.has(key)) continue
-      const removal = executed.find(({ operations }) => operations.some((one) => removes(one, key)))
+      // An earlier one by criteria may have left it.
+      const removal = executed.findLast(({ operations }) =>
+        operations.some((one) => removes(one, key)),
+      )
       if (removal === undefined) continue
       for (const path of Object.keys(COVERED)) note(key, path, removal.transaction)
     }
