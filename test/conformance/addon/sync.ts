@@ -6,7 +6,15 @@ export type Row = Readonly<Record<string, unknown>>
 
 /** Sends what the device changed and gets what others changed. */
 export async function pull(app: Application): Promise<void> {
-  await app.run((db) => db.cloud.sync({ wait: true, purpose: 'pull' }))
+  await app.run(async (db) => {
+    const logs = db.tables.filter(({ name }) => /^\$.+_mutations$/.test(name))
+    for (let tries = 0; tries < 10; tries += 1) {
+      await db.cloud.sync({ wait: true, purpose: 'pull' })
+      // This may have been the end of a sync that began before the last change.
+      const counts = await Promise.all(logs.map((log) => log.count()))
+      if (counts.every((count) => count === 0)) return
+    }
+  })
 }
 
 /** Syncs until the device has nothing more to send of a table. */
