@@ -4,10 +4,14 @@ const LONGEST_PAUSE_MS = 50
 /**
  * Resolves soon after the condition holds. It looks less and less often, so that looking does not keep
  * the machine from getting there.
- * @throws Error after half a minute, which is enough on a machine that is busy with other things.
+ * @throws Error after `patience` ms: half a minute is enough for most on a machine that is busy with
+ * other things.
  */
-export async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + PATIENCE_MS
+export async function until(
+  isTrue: () => boolean | Promise<boolean>,
+  patience = PATIENCE_MS,
+): Promise<void> {
+  const deadline = performance.now() + patience
   for (let pause = 2; !(await isTrue()); pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
     if (performance.now() > deadline) throw new Error(`Still not true: ${String(isTrue)}`)
     await Bun.sleep(pause)
