@@ -3,8 +3,10 @@
  * take more memory than all else of a connection.
  */
 export interface Audience<K, T extends object> {
-  add(key: K, listener: T): void
-  remove(key: K, listener: T): void
+  /** True when it is the first listener of the key. */
+  add(key: K, listener: T): boolean
+  /** True when it was the last one. */
+  remove(key: K, listener: T): boolean
   of(key: K): Iterable<T>
 }
 
@@ -16,13 +18,14 @@ export function createAudience<K, T extends object>(): Audience<K, T> {
       if (found instanceof Set) found.add(listener)
       else if (found === undefined) byKey.set(key, listener)
       else if (found !== listener) byKey.set(key, new Set([found, listener]))
+      return found === undefined
     },
     remove(key, listener) {
       const found = byKey.get(key)
-      if (found === listener) byKey.delete(key)
-      if (!(found instanceof Set)) return
-      found.delete(listener)
-      if (found.size === 0) byKey.delete(key)
+      const isLast =
+        found instanceof Set ? found.delete(listener) && found.size === 0 : found === listener
+      if (isLast && found !== undefined) byKey.delete(key)
+      return isLast && found !== undefined
     },
     of(key) {
       const found = byKey.get(key)

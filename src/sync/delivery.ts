@@ -49,6 +49,7 @@ export function createDelivery(parts: DeliveryParts): Delivery {
   let waiting = 0
   const waitingBySession = new Map<Session, number>()
   let last = NOTHING
+  let lastTables: ReadonlySet<string> = new Set()
 
   async function serve(tx: ReadTx, session: Session, upTo: number): Promise<void> {
     if (session.isMuted || session.isFull) return
@@ -91,7 +92,7 @@ export function createDelivery(parts: DeliveryParts): Delivery {
     if (session.hash === sight.hash) session.hash = sight.hash
     if (caller.actor.subject !== null) {
       const client = await tx.syncClients.find(caller.actor.subject, identity)
-      session.tables = client === undefined ? session.tables : new Set(client.tables)
+      if (client !== undefined) session.tables = tablesOf(client.tables)
     }
     listen(session, sight)
     session.sight = sight
@@ -102,6 +103,14 @@ export function createDelivery(parts: DeliveryParts): Delivery {
     }
     if (before !== BLIND && session.hash === before.hash) session.former = before
     session.told = 0
+  }
+
+  /** Clients of one application declare the same tables: they share one set. */
+  function tablesOf(names: readonly string[]): ReadonlySet<string> {
+    const { size } = lastTables
+    const isSame = size === names.length && names.every((name) => lastTables.has(name))
+    if (!isSame) lastTables = new Set(names)
+    return lastTables
   }
 
   async function sendChanges(

@@ -71,7 +71,9 @@ const AGE = DAY
 export function createHub(databaseId: string, context: HubContext): Hub {
   const now = () => context.now()
   const sessions = new Set<Session>()
-  const byRealm = createAudience<RealmRef, Session>()
+  /** Sockets of a user share what they see: only that listens to each of its realms. */
+  const byRealm = createAudience<RealmRef, Sight>()
+  const bySight = createAudience<Sight, Session>()
   const bySubject = createAudience<string, Session>()
   const byClient = createAudience<string, Session>()
   /** Sessions whose token can be revoked without a change of their user. */
@@ -120,7 +122,9 @@ export function createHub(databaseId: string, context: HubContext): Hub {
   }
 
   function wake(realm: RealmRef): void {
-    for (const session of byRealm.of(realm)) if (session.isReady) due.add(session)
+    for (const sight of byRealm.of(realm)) {
+      for (const session of bySight.of(sight)) if (session.isReady) due.add(session)
+    }
   }
 
   /** Looks at the rights of its user again. */
@@ -185,12 +189,16 @@ export function createHub(databaseId: string, context: HubContext): Hub {
 
   function listen(session: Session, sight: Sight): void {
     if (!sessions.has(session)) return
-    const { realms, invited } = session.sight
-    const wanted = new Set([...sight.realms, ...sight.invited])
-    for (const realm of [...realms, ...invited]) {
-      if (!wanted.delete(realm)) byRealm.remove(realm, session)
+    const former = session.sight
+    if (former === sight) return
+    if (sight !== BLIND && bySight.add(sight, session)) {
+      for (const realm of sight.realms) byRealm.add(realm, sight)
+      for (const realm of sight.invited) byRealm.add(realm, sight)
     }
-    for (const realm of wanted) byRealm.add(realm, session)
+    if (former !== BLIND && bySight.remove(former, session)) {
+      for (const realm of former.realms) byRealm.remove(realm, former)
+      for (const realm of former.invited) byRealm.remove(realm, former)
+    }
   }
 
   function answering(identity: string, subject: string | null): Answering {

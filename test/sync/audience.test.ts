@@ -20,3 +20,11 @@ test('finds the listeners of a key, however many there are', () => {
   audience.remove('b', two)
   expect([...audience.of('a'), ...audience.of('b')]).toEqual([])
 })
+
+test('says who is the first listener of a key, and the last', () => {
+  const audience = createAudience<string, { name: string }>()
+  const [one, two, three] = [{ name: 'one' }, { name: 'two' }, { name: 'three' }]
+  expect([one, one, two].map((each) => audience.add('a', each))).toEqual([true, false, false])
+  const left = [three, one, one, two, two].map((each) => audience.remove('a', each))
+  expect(left).toEqual([false, false, false, true, false])
+})
