@@ -7,6 +7,7 @@ import { SETTINGS } from '../config/settings'
 import type { Session } from '../control/session'
 import { quoted, SatchelError } from '../domain/value/error'
 import { findServers } from '../host/running'
+import { note } from './output'
 import type { Terminal } from './terminal'
 
 /** The terminal and the clock that every command gets. */
@@ -63,7 +64,7 @@ export async function inSession<T>(
     const isNamed = config.data !== resolve(SETTINGS.data.fallback)
     if (isNamed || isDestructive) throw noFolder(config.data)
     const folder = requireOneServer(config.data)
-    terminal.writeError(`satchel: Using the data of the running server, ${quoted(folder)}\n`)
+    note(terminal, `Using the data of the running server, ${quoted(folder)}`)
     config = { ...config, data: folder }
   }
   const [{ openSession }, { takeDataFolder }] = await Promise.all([

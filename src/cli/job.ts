@@ -14,13 +14,15 @@ export function addJobCommands(program: Command, cli: Cli): void {
       const jobs = await inSession(cli, options, (session) =>
         session.run('job.list', { database: options.db }),
       )
+      const hasStopped = jobs.some(({ failure }) => failure !== null)
       const rows = jobs.map((each) => [
         each.id,
         each.place?.file ? `${each.kind} of ${each.place.file}` : each.kind,
         rowsOf(each),
-        ['red', each.failure ?? ''] as const,
+        ...(hasStopped ? [['red', each.failure ?? ''] as const] : []),
       ])
-      const text = table(['id', 'kind', 'done', 'stopped because'], rows)
+      const headings = ['id', 'kind', 'done', ...(hasStopped ? ['stopped because'] : [])]
+      const text = table(headings, rows)
       const data = jobs.map((each) => ({ ...each, created: isoTime(each.created) }))
       await print(cli, options, { data }, jobs.length === 0 ? 'There are no jobs' : text)
     })

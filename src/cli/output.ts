@@ -1,8 +1,9 @@
 import type { ClientCredentials } from '../domain/database/client'
-import type { Cli } from './command'
+import type { Clock } from '../clock'
 import type { Terminal } from './terminal'
 import { escapeUnits } from '../domain/value/escape'
 import { type Style, styled, withColors } from './color'
+import { wrapHelp } from './help'
 
 /**
  * Prints one JSON object in a line, or `text` with its styles and with its control characters escaped.
@@ -37,6 +38,16 @@ export function isoTime<Time extends number | null>(
 export function minute(time: string): string {
   return `${time.slice(0, 10)} ${time.slice(11, 16)}`
 }
+
+/** An error or a note on standard error, which is wrapped between words on a terminal. */
+export function note(terminal: Terminal, text: string, style?: Style): void {
+  const whole = `${PREFIX} ${text}`
+  const shown = terminal.isErrorTerminal ? wrapHelp(whole) : whole
+  const prefix = style === undefined ? PREFIX : styled(style, PREFIX)
+  writeError(terminal, `${shown.replace(PREFIX, prefix)}\n`)
+}
+
+const PREFIX = 'satchel:'
 
 /** A text of a table, with a style if it is a state. */
 type Cell = string | readonly [style: Style, text: string]
@@ -137,7 +148,7 @@ const CLEAR_LINE = '\r\u001b[2K'
 
 /** A progress line on standard error; nothing with `--json` or when standard error is not a terminal. */
 export function showProgress(
-  { terminal, clock }: Cli,
+  { terminal, clock }: { readonly terminal: Terminal; readonly clock: Clock },
   { json }: { readonly json?: true | undefined },
   unit: Unit,
 ): Progress {

@@ -3,14 +3,14 @@ import { version } from '../../package.json'
 import { UsageError } from '../config/config'
 import { addConfigCommands } from './config'
 import { hasErrno } from '../disk'
-import { styled, withColors } from './color'
+import { withColors } from './color'
 import { HELP_WIDTH, styleHelp, wrapHelp } from './help'
 import { SatchelError } from '../domain/value/error'
 import { addBlobCommands } from './blob'
 import { addClientCommands, addKeyCommands, addTokenCommand } from './client'
 import { type Cli, Interruption } from './command'
 import { addDatabaseCommands, addOriginCommands } from './db'
-import { writeError } from './output'
+import { note, writeError } from './output'
 import { addJobCommands } from './job'
 import { addExportCommand, addImportCommand } from './transfer'
 import { addMailCommands, addTemplateCommands } from './mail'
@@ -20,7 +20,6 @@ import { addSchemaCommands } from './schema'
 import { addServeCommand } from './serve'
 import { addExplainCommand, addTestCommands } from './test'
 import { systemSentence } from '../net/system-error'
-import type { Terminal } from './terminal'
 import { addUserCommands } from './user'
 import { addVerifyCommand } from './verify'
 
@@ -122,7 +121,7 @@ function explain(thrown: unknown, asJson: boolean, { terminal }: Cli): number {
   const error = understood(thrown)
   // `satchel export | head`
   if (hasErrno(error, 'EPIPE')) {
-    reportError(terminal, 'The output was closed before all of it was written')
+    note(terminal, 'The output was closed before all of it was written', 'red')
     return EXIT.failed
   }
   const isUsage = error instanceof UsageError
@@ -132,14 +131,10 @@ function explain(thrown: unknown, asJson: boolean, { terminal }: Cli): number {
   } else {
     const isKnown = isUsage || error instanceof SatchelError || error instanceof Interruption
     const stack = !isKnown && error instanceof Error ? `\n${error.stack}` : ''
-    reportError(terminal, `${message}${stack}`)
+    note(terminal, `${message}${stack}`, 'red')
   }
   if (error instanceof Interruption) return EXIT.interrupted
   return isUsage ? EXIT.misused : EXIT.failed
-}
-
-function reportError(terminal: Terminal, text: string): void {
-  writeError(terminal, `${styled('red', 'satchel:')} ${text}\n`)
 }
 
 /** Errors of the command line and of the system as errors of ours; all others as they are. */

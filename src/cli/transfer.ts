@@ -8,7 +8,7 @@ import type { Session } from '../control/session'
 import { type Cli, example, inSession, Interruption, withDatabase } from './command'
 import { openInput, writeWhole } from './files'
 import { type ListedJob, shareOf } from './job'
-import { counted, print, showProgress, writeError } from './output'
+import { counted, note, print, showProgress } from './output'
 import { quoted, SatchelError } from '../domain/value/error'
 
 /** `satchel import` (design.md §6, protocol.md §9.4). */
@@ -66,7 +66,7 @@ async function listImports(session: Session, database: string): Promise<readonly
 function announce({ terminal }: Cli, imports: readonly ListedJob[]): void {
   for (const { place } of imports) {
     const text = place === null ? 'an earlier import' : describePlace(place)
-    writeError(terminal, `satchel: Continues ${text}, which comes first\n`)
+    note(terminal, `Continues ${text}, which comes first`)
   }
 }
 
@@ -168,7 +168,7 @@ export function addExportCommand(program: Command, cli: Cli): void {
         const exported = await run((bytes) => terminal.write(bytes))
         progress[Symbol.dispose]()
         const { leftOut } = exported
-        if (leftOut > 0) terminal.writeError(`satchel: ${leftOutText(leftOut)}\n`)
+        if (leftOut > 0) note(terminal, leftOutText(leftOut))
         requireUndamaged(exported)
         return
       }

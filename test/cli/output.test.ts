@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { showProgress } from '../../src/cli/output'
+import { note, showProgress } from '../../src/cli/output'
 import { createTestClock } from '../auth/setup'
 
 const REDRAWN = '\r\u001b[2K'
@@ -62,6 +62,18 @@ test('names the phase, and the rate and the time left once they are steady', () 
     `${REDRAWN}Checking  ${'█'.repeat(2)}${'░'.repeat(18)} 10 %  10.0 MB/s  0:18 left`,
     `${REDRAWN}Reading  40.0 MB  10.0 MB/s`,
   ])
+})
+
+test('notes and errors are wrapped between words on a terminal, and are one line elsewhere', () => {
+  const text = `The import of big.ndjson at row 1 of 2 goes on ${'while a server runs '.repeat(3)}`
+  const { cli, drawn } = setup()
+  note(cli.terminal, text.trim(), 'red')
+  expect(drawn.join('')).toBe(
+    'satchel: The import of big.ndjson at row 1 of 2 goes on while a server runs\nwhile a server runs while a server runs\n',
+  )
+  const other = setup(false)
+  note(other.cli.terminal, text.trim())
+  expect(other.drawn).toEqual([`satchel: ${text.trim()}\n`])
 })
 
 test('draws ten times a second at most', () => {
