@@ -1,0 +1,265 @@
+import { describe, expect, test } from 'bun:test'
+import { ALICE, BOB, createClient, insert, setupTeam, TEAM, update } from './client'
+import { NOW, operationsOf } from './setup'
+
+describe('a change that was made before the client heard of another one', () => {
+  test('is merged with it property by property, and the answer says what the other changed', async () => {
+    await using team = await setupTeam()
+    await team.alice.push(update('itm1', { a: 2 }))
+    const answer = await team.bob.push(update('itm1', { b: 2 }))
+    expect(answer.changes).toEqual([
+      {
+        table: 'items',
+        muts: [{ type: 'update', keys: ['itm1'], changeSpecs: [{ a: 2, b: 2 }] }],
+      },
+    ])
+    expect((await team.alice.pull()).changes[0]?.muts).toEqual([
+      { type: 'update', keys: ['itm1'], changeSpecs: [{ b: 2 }] },
+    ])
+  })
+
+  test('that moves an object which the client never had brings the whole of it', async () => {
+    await using team = await setupTeam()
+    await team.alice.push(insert({ id: 'itm2', ...TEAM, owner: ALICE.subject }))
+    const move = update('itm2', { realmId: BOB.subject })
+    const answer = await team.bob.push(move)
+    expect(operationsOf(answer)).toEqual(['upsert items itm2'])
+    const client = createClient(team.world.database, BOB, 'other')
+    await client.pull()
+    await team.alice.push(insert({ id: 'itm3', ...TEAM, owner: ALICE.subject }))
+    const repeated = { txid: 'twice', ts: NOW, rev: 1, ...update('itm3', { realmId: BOB.subject }) }
+    const body = {
+      lastPull: undefined,
+      baseRevs: [],
+      changes: [{ table: 'items', muts: [repeated] }],
+    }
+    await client.send(body)
+    const realms = [BOB.subject, 'rlm-public', 'rlmTeam']
+    const { serverRevision } = await client.pull()
+    const again = { ...body, lastPull: { serverRevision, realms, inviteRealms: [] } }
+    expect(operationsOf(await client.send(again))).toEqual(['upsert items itm3'])
+  })
+
+  test('that removes something inside a property which is missing says so', async () => {
+    await using team = await setupTeam()
+    const { changes } = await team.bob.push(update('itm1', { 'deep.x': { $t: 'undefined' } }))
+    const changeSpecs = [{ deep: { $t: 'undefined' } }]
+    expect(changes).toEqual([
+      { table: 'items', muts: [{ type: 'update', keys: ['itm1'], changeSpecs }] },
+    ])
+  })
+
+  test('is placed by the base of its operation, not by the last pull (conformance 94)', async () => {
+    await using team = await setupTeam()
+    const { serverRevision: before } = await team.bob.pull()
+    // Later than what Bob writes.
+    await team.alice.push({ ...update('itm1', { a: 'Alice' }), ts: NOW - 1 })
+    const { serverRevision: after, realms, inviteRealms } = await team.bob.pull()
+    const mut = (rev: number, change: object) => {
+      const own = {
+        txid: `placed ${rev}`,
+        userId: BOB.subject,
+        ts: NOW - 1_000 + rev,
+        opNo: 1,
+        rev,
+      }
+      return { ...update('itm1', change), ...own }
+    }
+    const base = (clientRev: number, serverRev: string) => {
+      return { tableName: 'items', clientRev, serverRev }
+    }
+    const send = (changes: ReturnType<typeof mut>) =>
+      team.bob.send({
+        lastPull: { serverRevision: after, realms, inviteRealms },
+        baseRevs: [base(10, before), base(20, after)],
+        changes: [{ table: 'items', muts: [changes] }],
+      })
+    const values = () => team.world.get('items', 'itm1')
+    await send(mut(15, { a: 'Bob, who had not seen it', b: 2 }))
+    expect(await values()).toMatchObject({ a: 'Alice', b: 2 })
+    await send(mut(25, { a: 'Bob, who had' }))
+    expect(await values()).toMatchObject({ a: 'Bob, who had', b: 2 })
+  })
+
+  test('of a client whose clock went back is answered with the rows as they are', async () => {
+    await using team = await setupTeam()
+    const value = { id: 'itm2', realmId: BOB.subject, owner: BOB.subject, n: 1 }
+    const early = { ...insert(value), txid: 'two', ts: NOW - 1_000, rev: 2 }
+    const late = { ...update('itm2', { n: 2 }), txid: 'one', ts: NOW, rev: 1 }
+    const answer = await team.bob.send({ changes: [{ table: 'items', muts: [early, late] }] })
+    expect(operationsOf(answer)).toEqual(['update items itm2'])
+    expect(answer.changes[0]?.muts[0]?.changeSpecs?.[0]).toMatchObject({ n: 2 })
+  })
+
+  test('that changed nothing is not mistaken for the next write of others when it comes again', async () => {
+    await using team = await setupTeam()
+    const client = createClient(team.world.database, BOB, 'other')
+    const { serverRevision } = await client.pull()
+    const again = { txid: 'again', ts: NOW, rev: 1, ...update('itm2', { n: 1 }) }
+    const realms = [BOB.subject, 'rlm-public', 'rlmTeam']
+    const body = {
+      lastPull: { serverRevision, realms, inviteRealms: [] },
+      changes: [{ table: 'items', muts: [again] }],
+    }
+    expect(operationsOf(await client.send(body))).toEqual([])
+    await team.world.put(ALICE, 'items', { id: 'itm2', ...TEAM })
+    expect(operationsOf(await client.send(body))).toEqual(['upsert items itm2'])
+  })
+
+  test('in a new realm that the same request deletes is undone', async () => {
+    await using team = await setupTeam()
+    const place = { realmId: 'rlmShort', owner: BOB.subject }
+    const own = { ts: NOW, userId: BOB.subject }
+    const realm = { type: 'insert', keys: ['rlmShort'], values: [place] }
+    const gone = { type: 'delete', keys: ['rlmShort'] }
+    const answer = await team.bob.send({
+      changes: [
+        { table: 'realms', muts: [{ ...realm, ...own, txid: 'one', rev: 1 }] },
+        {
+          table: 'items',
+          muts: [{ ...insert({ id: 'itm2', ...place }), ...own, txid: 'two', rev: 1 }],
+        },
+        { table: 'realms', muts: [{ ...gone, ...own, txid: 'three', rev: 2 }] },
+      ],
+    })
+    expect(operationsOf(answer)).toContain('delete items itm2')
+    expect(answer.rejections).toEqual([])
+  })
+
+  test('that updates an object which nobody has is as it was sent', async () => {
+    await using team = await setupTeam()
+    expect(operationsOf(await team.bob.push(update('itm9', { n: 1 })))).toEqual([])
+  })
+
+  test('that adds an object is answered with it when the answer before removed its key', async () => {
+    await using team = await setupTeam()
+    const { serverRevision } = await team.bob.pull()
+    const early = {
+      baseRevs: [{ tableName: 'items', clientRev: 1, serverRev: serverRevision }],
+    }
+    const own = { ts: NOW, userId: BOB.subject }
+    const added = (id: string) => ({
+      ...own,
+      ...insert({ id, ...TEAM, owner: BOB.subject }),
+      txid: `add ${id}`,
+      rev: 2,
+    })
+    // The transaction comes again.
+    const missing = { ...own, ...update('itm7', { n: 1 }), txid: 'again', rev: 1 }
+    const twice = { ...early, changes: [{ table: 'items', muts: [missing] }] }
+    expect(operationsOf(await team.bob.send(twice))).toEqual([])
+    expect(operationsOf(await team.bob.send(twice))).toEqual(['delete items itm7'])
+    // It removes a membership, so that nothing is sure.
+    const leave = { ...own, type: 'delete', keys: ['mmbNobody'], txid: 'leave', rev: 1 }
+    const unsure = {
+      ...early,
+      changes: [
+        { table: 'members', muts: [leave] },
+        { table: 'items', muts: [{ ...missing, keys: ['itm8'], txid: 'other' }] },
+      ],
+    }
+    expect(operationsOf(await team.bob.send(unsure))).toContain('delete items itm8')
+    // It deletes an object that the client has never had.
+    await team.world.put(ALICE, 'items', { id: 'itm9', ...TEAM })
+    const gone = { ...own, type: 'delete', keys: ['itm9'], txid: 'delete', rev: 1 }
+    await team.bob.send({ ...early, changes: [{ table: 'items', muts: [gone] }] })
+    for (const id of ['itm7', 'itm8', 'itm9']) {
+      const answer = await team.bob.send({
+        ...early,
+        changes: [{ table: 'items', muts: [added(id)] }],
+      })
+      expect(operationsOf(answer)).toEqual([`upsert items ${id}`])
+    }
+  })
+
+  test('that invites its own user into a new realm is answered with the membership', async () => {
+    await using team = await setupTeam()
+    const place = { realmId: 'rlmOwn', owner: BOB.subject }
+    const own = { ts: NOW, userId: BOB.subject, txid: 'one', rev: 1 }
+    const values = [{ id: 'mmbOwn', ...place, email: BOB.subject, invite: true }]
+    const { changes } = await team.bob.send({
+      changes: [
+        {
+          table: 'realms',
+          muts: [{ ...own, type: 'insert', keys: ['rlmOwn'], values: [place] }],
+        },
+        { table: 'members', muts: [{ ...own, type: 'insert', keys: ['mmbOwn'], values }] },
+      ],
+    })
+    const sent = changes.find(({ table }) => table === 'members')?.muts[0]
+    expect(sent?.keys).toEqual(['mmbOwn'])
+    const accepted = { userId: BOB.subject, accepted: { $t: 'Date' } }
+    expect(sent?.values?.[0]).toMatchObject(accepted)
+  })
+
+  test('by criteria says so when it reaches an object of its transaction that it does not name', async () => {
+    await using team = await setupTeam()
+    const modify = {
+      type: 'modify',
+      keys: [],
+      criteria: { index: 'list', range: { type: 1, lower: 'x', upper: 'x' } },
+      changeSpec: { n: 1 },
+    }
+    const value = { id: 'itm2', realmId: BOB.subject, owner: BOB.subject, list: 'x' }
+    const own = { txid: 'one', ts: NOW, userId: BOB.subject }
+    const muts = [
+      { ...insert(value), ...own, opNo: 1, rev: 1 },
+      { ...modify, ...own, opNo: 2, rev: 2 },
+    ]
+    const answer = await team.bob.send({ changes: [{ table: 'items', muts }] })
+    expect(operationsOf(answer)).toEqual(['update items itm2'])
+    expect(answer.changes[0]?.muts[0]?.changeSpecs?.[0]).toMatchObject({ n: 1 })
+  })
+
+  test('of an object that was deleted meanwhile is undone', async () => {
+    await using team = await setupTeam()
+    await team.alice.push({ type: 'delete', keys: ['itm1'] })
+    expect(operationsOf(await team.bob.push(update('itm1', { b: 2 })))).toEqual([
+      'delete items itm1',
+    ])
+  })
+
+  test('that moves an object out of a realm which an answer on its way takes away is undone', async () => {
+    await using team = await setupTeam()
+    const { serverRevision: before } = await team.bob.pull()
+    await team.world.remove('members', 'mmbBob')
+    // The client moves it before it has this answer, and so keeps it when it drops the realm.
+    const { serverRevision: after, realms, inviteRealms } = await team.bob.pull()
+    expect(realms).not.toContain(TEAM.realmId)
+    const own = { txid: 'moved', userId: BOB.subject, ts: NOW, opNo: 1, rev: 1 }
+    const answer = await team.bob.send({
+      lastPull: { serverRevision: after, realms, inviteRealms },
+      baseRevs: [
+        { tableName: 'items', clientRev: 1, serverRev: before },
+        { tableName: 'items', clientRev: 2, serverRev: after },
+      ],
+      changes: [
+        { table: 'items', muts: [{ ...update('itm1', { realmId: BOB.subject }), ...own }] },
+      ],
+    })
+    expect(operationsOf(answer)).toEqual(['delete items itm1'])
+    expect(await team.world.get('items', 'itm1')).toMatchObject(TEAM)
+  })
+
+  test('in a realm that was lost meanwhile is undone, and costs the others nothing', async () => {
+    await using team = await setupTeam()
+    await team.world.remove('members', 'mmbBob')
+    const own = { id: 'itm2', realmId: BOB.subject, owner: BOB.subject }
+    const answer = await team.bob.push(
+      update('itm1', { realmId: BOB.subject }),
+      insert({ id: 'itm3', ...TEAM, owner: BOB.subject }),
+      insert(own),
+    )
+    expect(answer.realms).not.toContain('rlmTeam')
+    expect(operationsOf(answer)).toEqual(['delete items itm1', 'delete items itm3'])
+    expect(answer.rejections).toHaveLength(1)
+    const stored = await team.world.database.read(async (tx) => {
+      const table = await tx.tables.find('items')
+      return tx.objects.findMany(table!, ['itm1', 'itm2', 'itm3'])
+    })
+    expect([...stored].map(([key, { value }]) => [key, JSON.parse(value) as object])).toEqual([
+      ['itm1', expect.objectContaining(TEAM)],
+      ['itm2', own],
+    ])
+  })
+})
