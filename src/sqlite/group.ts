@@ -47,9 +47,9 @@ export interface Group {
 /** The changes of a unit, which its commit announces. Entries may repeat. */
 export interface UnitChanges {
   readonly revision: number
-  readonly realms: RealmRef[]
-  readonly tables: string[]
-  readonly subjects: string[]
+  realms: RealmRef[]
+  tables: string[]
+  subjects: string[]
   readonly origin: string | null
 }
 

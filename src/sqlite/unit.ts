@@ -59,9 +59,9 @@ export class Unit {
 
   /** Announces a change to the objects of a table in a realm, or to the realm itself. */
   touchRealm(realm: RealmRef, table?: string): void {
-    const { realms, tables } = this.#announced()
-    if (realms.at(-1) !== realm) realms.push(realm)
-    if (table !== undefined && tables.at(-1) !== table) tables.push(table)
+    const changes = this.#announced()
+    changes.realms = extended(changes.realms, realm)
+    if (table !== undefined) changes.tables = extended(changes.tables, table)
   }
 
   /**
@@ -88,7 +88,7 @@ export class Unit {
   touchSubjects(subjects: readonly string[]): void {
     this.touchPolicy(subjects.map((subject) => fact('subject', subject)))
     const changes = this.#announced()
-    for (const subject of subjects) changes.subjects.push(subject)
+    for (const subject of subjects) changes.subjects = extended(changes.subjects, subject)
   }
 
   /** A turn of the event loop for others, when the unit has run for a while. */
@@ -108,9 +108,9 @@ export class Unit {
     const { origin } = this
     this.#changes = {
       revision: counters.revision,
-      realms: [],
-      tables: [],
-      subjects: [],
+      realms: NONE,
+      tables: NONE,
+      subjects: NONE,
       origin,
     }
     units.push(this.#changes)
@@ -158,10 +158,22 @@ export class Unit {
       this.#changes = undefined
       return
     }
-    this.#changes.realms.length = announced.realms
-    this.#changes.tables.length = announced.tables
-    this.#changes.subjects.length = announced.subjects
+    this.#changes.realms = this.#changes.realms.slice(0, announced.realms)
+    this.#changes.tables = this.#changes.tables.slice(0, announced.tables)
+    this.#changes.subjects = this.#changes.subjects.slice(0, announced.subjects)
   }
+}
+
+const NONE: never[] = []
+
+/**
+ * The list with another last entry. The empty list is shared by all units, of which thousands are kept: each
+ * list of theirs would prolong every garbage collection.
+ */
+function extended<T>(list: T[], entry: T): T[] {
+  if (list.length === 0) return [entry]
+  if (list.at(-1) !== entry) list.push(entry)
+  return list
 }
 
 /** A point that a unit's group can go back to. */
