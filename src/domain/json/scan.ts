@@ -40,7 +40,10 @@ export function scanJson(bytes: Uint8Array, limits: JsonLimits): number {
 export class JsonScan {
   values = 1
   /** The offsets of the containers that are longer than `largeBytes`, or that never end. */
-  readonly large = new Set<number>()
+  get large(): ReadonlySet<number> {
+    return this.#large ?? NONE
+  }
+  #large: Set<number> | undefined = undefined
   #at = 0
   #depth = 0
   /** Of the open containers: their offsets, and their properties or -1 for an array. */
@@ -81,7 +84,7 @@ export class JsonScan {
           throw tooManyValues(limits)
         }
       } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) {
-        if (depth > 0 && at - starts[depth]! > this.largeBytes) this.large.add(starts[depth]!)
+        if (depth > 0 && at - starts[depth]! > this.largeBytes) this.#addLarge(starts[depth]!)
         if (--depth < 0) break
       }
     }
@@ -90,11 +93,18 @@ export class JsonScan {
     this.#depth = depth
     if (at >= 0 && depth >= 0 && at < bytes.length) return true
     for (; depth > 0; depth--) {
-      if (bytes.length - starts[depth]! > this.largeBytes) this.large.add(starts[depth]!)
+      if (bytes.length - starts[depth]! > this.largeBytes) this.#addLarge(starts[depth]!)
     }
     return false
   }
+
+  #addLarge(offset: number): void {
+    this.#large ??= new Set()
+    this.#large.add(offset)
+  }
 }
+
+const NONE: ReadonlySet<number> = new Set()
 
 export interface JsonSource {
   /** The name of the text in a refusal. */
