@@ -19,7 +19,9 @@ const EXAMPLES = new Map(
 )
 
 async function run(cwd: string, ...command: string[]): Promise<string> {
-  const child = Bun.spawn(command, { cwd, stdout: 'pipe', stderr: 'pipe', stdin: 'ignore' })
+  // Workers of `bun test` have a number, from which Playwright concludes that Jest runs it.
+  const env = { ...process.env, JEST_WORKER_ID: undefined }
+  const child = Bun.spawn(command, { cwd, env, stdout: 'pipe', stderr: 'pipe', stdin: 'ignore' })
   const [exitCode, stdout, stderr] = await Promise.all([
     child.exited,
     child.stdout.text(),
