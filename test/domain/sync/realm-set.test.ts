@@ -7,6 +7,7 @@ test('hashes realms as clients do (conformance 108)', () => {
   expect(realmSetHash(['rlm-public'], [])).toBe('sg27byWFLg+G3UZX+t2nAA6YHjs=')
   expect(realmSetHash(own, [])).toBe('B2YSUeaIJa57otsVYmObTxq5lWA=')
   expect(realmSetHash(own, ['rlmInv'])).toBe('1oRnFtFRHwAlSei3AN8EuVc3cN4=')
+  expect(realmSetHash(own, [])).toBe('B2YSUeaIJa57otsVYmObTxq5lWA=')
   expect(realmSetHash([...own, 'rlmInv'], [])).toBe('VZD9PgFWjyDNQJS+wrtMI+95PE8=')
 })
 
