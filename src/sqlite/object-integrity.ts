@@ -103,13 +103,17 @@ function realmOf({ connection }: TxContext, realm: RealmRef): RealmState | undef
   return row ?? undefined
 }
 
-/** Clients are to get the row as it is now. */
+/** Nothing is known about its properties: clients get the whole row as it is now. */
 function acceptObject(context: WriteContext, table: Table, row: ObjectRow): void {
   const { unit, connection } = context
-  const accepted = { ...row, revision: unit.revision() }
+  const revision = unit.revision()
+  const updated = unit.clock.now()
+  const accepted = { ...row, revision, entered: revision, updated, stamps: null }
   connection
-    .prepare(`UPDATE ${objectTable(table.number)} SET revision = ?, sum = ? WHERE seq = ?`)
-    .run(accepted.revision, sumOfObject(accepted), row.seq)
+    .prepare(
+      `UPDATE ${objectTable(table.number)} SET revision = ?1, entered = ?1, updated_at = ?2, stamps = NULL, sum = ?3 WHERE seq = ?4`,
+    )
+    .run(revision, updated, sumOfObject(accepted), row.seq)
   unit.touchRealm(row.realm, table.name)
 }
 

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'bun:test'
+import { Database as File } from 'bun:sqlite'
 import { ANONYMOUS } from '../../../src/domain/access/actor'
+import { verifyDatabase } from '../../../src/domain/rows/verification'
 import type { Named, NamedKey } from '../../../src/domain/sync/named'
 import { nextTurn } from '../../../src/domain/value/turn'
 import { createDevice, declare, MARKED, NOW, operationsOf, openWorld, SCHEMA, user } from './setup'
@@ -494,4 +496,26 @@ test('a member who refuses afterwards keeps nothing of the realm but the invitat
   expect(inviteRealms).toEqual(['rlmTeam'])
   expect(device.table('members').map(({ id }) => id)).toEqual(['mmbBob'])
   expect([device.table('roles'), device.table('realms').length]).toEqual([[], 1])
+})
+
+test('a row that was written by hand and accepted goes out whole, removed properties too', async () => {
+  await using world = await openWorld()
+  await world.put(ALICE, 'items', { id: 'itm1', title: 'One', old: 1 })
+  await world.put(ALICE, 'items', { id: 'itm1', title: 'Two', old: 1 })
+  const device = createDevice(world.database, ALICE)
+  await device.pull()
+  {
+    using file = new File(world.file)
+    const { number } = file.query("SELECT number FROM tables WHERE name = 'items'").get() as {
+      number: number
+    }
+    file.run(
+      `UPDATE o_${number} SET value = json_remove(json_set(value, '$.title', 'By hand'), '$.old')`,
+    )
+  }
+  expect((await verifyDatabase(world.database, { accepts: true })).faults).toEqual([])
+  expect(operationsOf(await device.pull())).toEqual(['upsert items itm1'])
+  const [row] = device.table('items')
+  expect(row).toMatchObject({ id: 'itm1', title: 'By hand' })
+  expect(row).not.toHaveProperty('old')
 })

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { Actor } from '../../../src/domain/access/actor'
 import { declareTables } from '../../../src/domain/object/tables'
 import { getObject } from '../../../src/domain/object/object'
@@ -38,6 +39,7 @@ export async function openWorld() {
   return {
     database,
     clock,
+    file: join(folder.path, 'databases', 'main', 'database.sqlite'),
     put: (actor: Actor, table: string, ...objects: readonly object[]) =>
       upsertObjects(database, { ...my(actor), table, objects, isArray: true }),
     putAll: (table: string, ...objects: readonly object[]) =>
