@@ -69,7 +69,8 @@ CREATE TABLE realm_ids (
 CREATE TABLE realm_moves (
   number INTEGER PRIMARY KEY,
   revision INTEGER NOT NULL,
-  realms TEXT NOT NULL
+  realms TEXT NOT NULL,
+  sum INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE INDEX realm_ids_by_id ON realm_ids (id);
@@ -96,7 +97,8 @@ CREATE INDEX tombstones_by_time ON tombstones (at);
 -- Each process that gives out revisions, with the revision it began after.
 CREATE TABLE runs (
   run TEXT PRIMARY KEY,
-  first INTEGER NOT NULL
+  first INTEGER NOT NULL,
+  sum INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
 -- Local databases of users that sync (protocol.md §4.2).
@@ -110,7 +112,8 @@ CREATE TABLE sync_clients (
   floor INTEGER NOT NULL,
   -- The revision of its latest rejected transaction.
   rejected INTEGER NOT NULL,
-  seen INTEGER NOT NULL
+  seen INTEGER NOT NULL,
+  sum INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE UNIQUE INDEX sync_clients_by_identity ON sync_clients (subject, identity);
@@ -125,6 +128,7 @@ CREATE TABLE applied (
   at INTEGER NOT NULL,
   -- {name, message} as JSON when it was rejected.
   rejection TEXT,
+  sum INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (subject, txid)
 ) STRICT, WITHOUT ROWID;
 
@@ -146,6 +150,7 @@ CREATE TABLE criteria_ops (
   change TEXT,
   ts INTEGER NOT NULL,
   at INTEGER NOT NULL,
+  sum INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (realm, table_number, revision, position)
 ) STRICT, WITHOUT ROWID;
 
@@ -295,7 +300,8 @@ CREATE TABLE mails (
   attempts INTEGER NOT NULL,
   created INTEGER NOT NULL,
   due INTEGER NOT NULL,
-  expires INTEGER NOT NULL
+  expires INTEGER NOT NULL,
+  sum INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE INDEX mails_by_due ON mails (due);
@@ -399,6 +405,7 @@ CREATE INDEX blobs_idle ON blobs (idle_since) WHERE idle_since IS NOT NULL;
 CREATE TABLE blob_uploads (
   realm INTEGER NOT NULL,
   blob TEXT NOT NULL,
+  sum INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (realm, blob)
 ) STRICT, WITHOUT ROWID;
 

@@ -9,7 +9,7 @@ import type {
 import { erasing } from './realms'
 import type { TxContext, WriteContext } from './context'
 import type { Summed } from './soundness'
-import { damagedRow, isSound, noteSum, requireSound, withoutSum } from './summed'
+import { damagedRow, isSound, noteSum, requireSound, sumOf, withoutSum } from './summed'
 import { knownTables, objectTable } from './tables'
 import type { RealmRef } from '../domain/store/realms'
 
@@ -22,11 +22,7 @@ export function blobReader(context: TxContext): BlobReader {
     find: (id) =>
       sound(id, prepare<Summed<BlobState>>(`SELECT ${STATE}, sum FROM blobs WHERE id = ?`).get(id)),
     findFor: (id, uploader, realms) => findFor(context, id, uploader, realms),
-    isUploadedBy: (id, uploader) =>
-      prepare('SELECT 1 FROM blob_uploads WHERE realm = ? AND blob = ?').get(
-        uploader ?? WHOLE,
-        id,
-      ) !== null,
+    isUploadedBy: (id, uploader) => isUploaded(context, id, uploader ?? WHOLE),
     isReferencedOutside: (id, realm) =>
       prepare(
         'SELECT 1 WHERE EXISTS (SELECT 1 FROM blob_refs WHERE blob = ?1 AND realm < ?2) OR EXISTS (SELECT 1 FROM blob_refs WHERE blob = ?1 AND realm > ?2)',
@@ -98,13 +94,29 @@ function findFor(
   const isThere = (realm: RealmRef) => !hidden.has(realm)
   const places = `[${[...realms].filter(isThere).join()}]`
   const own = uploader !== null && isThere(uploader) ? uploader : WHOLE
-  // By the realms of the caller: others may reference the blob any number of times.
+  if (!isUploaded(context, id, own) && !isReferenced(context, id, places)) return undefined
   const row = context.connection
-    .prepare<Summed<Blob>>(
-      `SELECT ${COLUMNS}, sum FROM blobs WHERE id = ?1 AND (EXISTS (SELECT 1 FROM blob_uploads WHERE realm = ?2 AND blob = ?1) OR EXISTS (SELECT 1 FROM json_each(?3) place CROSS JOIN blob_refs ref WHERE ref.blob = ?1 AND ref.realm = place.value))`,
-    )
-    .get(id, own, places)
+    .prepare<Summed<Blob>>(`SELECT ${COLUMNS}, sum FROM blobs WHERE id = ?`)
+    .get(id)
   return sound(id, row)
+}
+
+/** An upload by another user that damage has made one of this user does not count. */
+function isUploaded({ connection }: TxContext, blob: string, realm: RealmRef): boolean {
+  const row = connection
+    .prepare<{ sum: number }>('SELECT sum FROM blob_uploads WHERE realm = ? AND blob = ?')
+    .get(realm, blob)
+  return row !== null && isSound('blob_uploads', { realm, blob, sum: row.sum })
+}
+
+/** By the realms of the caller, in JSON: others may reference the blob any number of times. */
+function isReferenced({ connection }: TxContext, id: string, realms: string): boolean {
+  const found = connection
+    .prepare(
+      'SELECT 1 FROM json_each(?2) place CROSS JOIN blob_refs ref WHERE ref.blob = ?1 AND ref.realm = place.value LIMIT 1',
+    )
+    .get(id, realms)
+  return found !== null
 }
 
 /** The row that was found by this id, without its sum. Throws `DAMAGED`. */
@@ -155,8 +167,8 @@ export function putBlob(context: WriteContext, blob: Blob, uploader: RealmRef | 
   ).run(id, context.unit.clock.now())
   if (uploader === null) return
   const added = prepare(
-    'INSERT INTO blob_uploads (realm, blob) VALUES (?, ?) ON CONFLICT DO NOTHING',
-  ).run(uploader, id)
+    'INSERT INTO blob_uploads (realm, blob, sum) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+  ).run(uploader, id, sumOf('blob_uploads', { realm: uploader, blob: id }))
   if (added.changes > 0) count(context, uploader, size, 1)
 }
 

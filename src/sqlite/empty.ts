@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite'
 import { PUBLIC_REALM_REF } from '../domain/store/realms'
 import { randomToken } from '../domain/value/id'
 import { openFailure } from './failure'
+import { sumOf } from './summed'
 
 /** The rows that stay: `Store.empty`. */
 const KEPT = new Set([
@@ -35,7 +36,11 @@ export function emptyFile(file: string): void {
       db.run('UPDATE tables SET largest = 0')
       db.run('UPDATE database SET oldest_revision = revision')
       db.run('DELETE FROM runs')
-      db.run('INSERT INTO runs (run, first) SELECT ?, revision FROM database', [randomToken(9)])
+      const run = randomToken(9)
+      using revision = db.prepare<{ first: number }, []>('SELECT revision AS first FROM database')
+      const { first } = revision.get() ?? { first: 0 }
+      const sum = sumOf('runs', { run, first })
+      db.run('INSERT INTO runs (run, first, sum) VALUES (?, ?, ?)', [run, first, sum])
     })()
   } catch (error) {
     throw openFailure(error, file)

@@ -9,6 +9,7 @@ import {
   loadTables,
 } from './state'
 import { ChangedFacts, Memo } from './memo'
+import { sumOf } from './summed'
 import type { Realm, RealmRef } from '../domain/store/realms'
 import type { Run } from '../domain/store/sync'
 import type { Table } from '../domain/store/tables'
@@ -129,7 +130,10 @@ function beginRun(connection: Connection, { run, runs, counters }: Committed, gr
   const known = group.runs ?? runs
   if (known.at(-1)?.id === run) return
   const begun = { id: run, first: counters.revision }
-  connection.prepare('INSERT INTO runs (run, first) VALUES (?, ?)').run(begun.id, begun.first)
+  const sum = sumOf('runs', { run: begun.id, first: begun.first })
+  connection
+    .prepare('INSERT INTO runs (run, first, sum) VALUES (?, ?, ?)')
+    .run(begun.id, begun.first, sum)
   group.runs = [...known, begun]
 }
 

@@ -1,5 +1,6 @@
 import type { RealmRef } from '../domain/store/realms'
 import type { Connection } from './connection'
+import { isSound, sumOf } from './summed'
 
 /** So many realms are written in one row of `realm_moves`. */
 const ROW = 1_000
@@ -37,8 +38,9 @@ export class Heads {
   /** `revision`: the newest one of the database. */
   constructor(connection: Connection, revision: number) {
     const rows = connection
-      .prepare<MoveRow>('SELECT number, revision, realms FROM realm_moves ORDER BY number')
+      .prepare<MoveRow>(`${SELECT} ORDER BY number`)
       .all()
+      .map((row) => soundMoves(connection, row, revision))
     this.#opened = revision
     this.#tombstones = revision
     this.#since = rows[0] === undefined ? revision : rows[0].revision - 1
@@ -53,12 +55,15 @@ export class Heads {
   log(connection: Connection, units: readonly Moves[]): number {
     const realms = [...new Set(units.flatMap((unit) => unit.realms))]
     const revision = units.at(-1)?.revision ?? 0
-    const insert = connection.prepare('INSERT INTO realm_moves (revision, realms) VALUES (?, ?)')
+    const insert = connection.prepare(
+      'INSERT INTO realm_moves (revision, realms, sum) VALUES (?, ?, ?)',
+    )
     for (let start = 0; start < realms.length; start += ROW) {
-      insert.run(revision, JSON.stringify(realms.slice(start, start + ROW)))
+      const some = JSON.stringify(realms.slice(start, start + ROW))
+      insert.run(revision, some, sumOf('realm_moves', { revision, realms: some }))
     }
     const logged = this.#logged + realms.length
-    return logged > FOLD_AT ? logged - fold(connection) : logged
+    return logged > FOLD_AT ? logged - fold(connection, revision) : logged
   }
 
   /**
@@ -130,6 +135,16 @@ interface MoveRow {
   readonly number: number
   readonly revision: number
   readonly realms: string
+  readonly sum: number
+}
+
+const SELECT = 'SELECT number, revision, realms, sum FROM realm_moves'
+
+/** A damaged row stands for a move of every realm in the newest revision: clients look once more. */
+function soundMoves(connection: Connection, row: MoveRow, newest: number): MoveRow {
+  if (isSound('realm_moves', row)) return row
+  const all = connection.prepare('SELECT number FROM realm_ids').values().flat()
+  return { ...row, revision: newest, realms: JSON.stringify(all) }
 }
 
 function realmsOf({ realms }: MoveRow): RealmRef[] {
@@ -137,15 +152,14 @@ function realmsOf({ realms }: MoveRow): RealmRef[] {
 }
 
 /** Moves the oldest rows of the log into `realm_ids`. Returns how many realms they named. */
-function fold(connection: Connection): number {
+function fold(connection: Connection, newest: number): number {
   const heads = new Map<RealmRef, number>()
   let folded = 0
   let last = 0
-  const rows = connection
-    .prepare<MoveRow>('SELECT number, revision, realms FROM realm_moves ORDER BY number LIMIT ?')
-    .all(FOLD_STEP)
-  for (const row of rows) {
+  const rows = connection.prepare<MoveRow>(`${SELECT} ORDER BY number LIMIT ?`).all(FOLD_STEP)
+  for (const stored of rows) {
     if (folded >= FOLD_STEP) break
+    const row = soundMoves(connection, stored, newest)
     const realms = realmsOf(row)
     for (const realm of realms) heads.set(realm, row.revision)
     folded += realms.length

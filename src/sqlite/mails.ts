@@ -1,7 +1,7 @@
 import { and, asc, desc, eq, getTableColumns, gt, lt, lte, min } from 'drizzle-orm'
 import { invitations, mails } from './schema'
 import type { TxContext, WriteContext } from './context'
-import { noteSum, requireSound, withoutSum } from './summed'
+import { isSound, noteSum, requireSound, sumOf, withoutSum } from './summed'
 import type { InvitationReader, InvitationWriter, Span } from '../domain/store/invitations'
 import type { MailReader, MailWriter } from '../domain/store/mails'
 
@@ -14,7 +14,13 @@ export function mailReader(context: TxContext): MailReader {
         .where(lte(mails.due, now))
         .orderBy(asc(mails.due))
         .limit(limit)
-        .all(),
+        .all()
+        // A damaged one cannot be opened: it is reported and given up.
+        .map((row) =>
+          isSound('mails', row)
+            ? withoutSum(row)
+            : { ...withoutSum(row), sealed: '', expires: Infinity },
+        ),
     nextDue: () =>
       context.connection.orm
         .select({ due: min(mails.due) })
@@ -27,10 +33,11 @@ export function mailWriter(context: WriteContext): MailWriter {
   return {
     ...mailReader(context),
     put(mail) {
+      const row = { ...mail, sum: sumOf('mails', mail) }
       context.connection.orm
         .insert(mails)
-        .values(mail)
-        .onConflictDoUpdate({ target: mails.id, set: mail })
+        .values(row)
+        .onConflictDoUpdate({ target: mails.id, set: row })
         .run()
       context.unit.group.flags.mails = true
     },

@@ -10,7 +10,7 @@ import type { Connection } from './connection'
 import { stepText } from './log-file'
 import { keepPrivate } from './private-file'
 import { sumTable } from './state'
-import { noteSum } from './summed'
+import { noteSum, sumOf } from './summed'
 import { createObjectTable } from './tables'
 import { PUBLIC_REALM, PUBLIC_REALM_REF } from '../domain/store/realms'
 import { BUILT_IN_TABLES } from '../domain/store/tables'
@@ -83,7 +83,11 @@ function insertDefaults(connection: Connection, clock: Clock): void {
   const insert = prepare(
     'INSERT INTO tables (number, name, primary_key, compound, generated, id_prefix, stores, hidden, built_in) VALUES (?, ?, ?, ?, ?, ?, ?, 0, 1)',
   )
-  prepare('INSERT INTO runs (run, first) VALUES (?, 0)').run(randomToken(9))
+  const run = randomToken(9)
+  prepare('INSERT INTO runs (run, first, sum) VALUES (?, 0, ?)').run(
+    run,
+    sumOf('runs', { run, first: 0 }),
+  )
   for (const [position, table] of BUILT_IN_TABLES.entries()) {
     const { name, primaryKey, compound, generated, idPrefix, stores } = table
     const flags = [compound ? 1 : 0, generated ? 1 : 0] as const

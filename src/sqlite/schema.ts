@@ -95,6 +95,7 @@ export const mails = sqliteTable('mails', {
   created: integer().notNull(),
   due: integer().notNull(),
   expires: integer().notNull(),
+  sum: integer().notNull().default(0),
 })
 
 export const providers = sqliteTable('providers', {

@@ -64,7 +64,7 @@ export function loadCommitted(connection: Connection): Committed {
     tables: loadTables(connection),
     sealed: loadSealed(connection),
     run: randomToken(9),
-    runs: loadRuns(connection),
+    runs: loadRuns(connection, counters.revision),
     oldest: loadOldest(connection),
     newestOperation: counters.revision,
     erasing: loadErasing(connection),
@@ -99,8 +99,17 @@ export function loadSealed(connection: Connection): boolean {
   return connection.prepare<{ sealed: number }>('SELECT sealed FROM database').get()?.sealed === 1
 }
 
-function loadRuns(connection: Connection): Run[] {
-  return connection.prepare<Run>('SELECT run AS id, first FROM runs ORDER BY first').all()
+/** When one is damaged, the revisions of all runs are unknown, and each client syncs anew. */
+function loadRuns(connection: Connection, revision: number): Run[] {
+  const rows = connection
+    .prepare<{ run: string; first: number; sum: number }>(
+      'SELECT run, first, sum FROM runs ORDER BY first',
+    )
+    .all()
+  if (rows.every((row) => isSound('runs', row))) {
+    return rows.map(({ run, first }) => ({ id: run, first }))
+  }
+  return [{ id: randomToken(9), first: revision }]
 }
 
 function loadOldest(connection: Connection): number {

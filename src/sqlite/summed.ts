@@ -1,4 +1,3 @@
-import type { SQLQueryBindings } from 'bun:sqlite'
 import type { CheckedStep, Fault } from '../domain/store/integrity'
 import { SatchelError } from '../domain/value/error'
 import type { Connection } from './connection'
@@ -8,22 +7,22 @@ import { sumOfRow } from './sum'
 interface Summed {
   /** What a row is, for messages. */
   readonly noun: string
-  readonly key: string
+  readonly key: readonly string[]
   /** The columns that the sum covers. Others change often, and are checked where they are used. */
   readonly columns: readonly string[]
 }
 
 /** By the names of their tables. */
 const TABLES = {
-  realm_ids: { noun: 'realm', key: 'number', columns: ['number', 'id', 'state', 'born'] },
+  realm_ids: { noun: 'realm', key: ['number'], columns: ['number', 'id', 'state', 'born'] },
   indexes: {
     noun: 'index',
-    key: 'number',
+    key: ['number'],
     columns: ['number', 'table_number', 'name', 'multi'],
   },
   refresh_tokens: {
     noun: 'refresh token',
-    key: 'hash',
+    key: ['hash'],
     columns: [
       'hash',
       'client_id',
@@ -39,7 +38,7 @@ const TABLES = {
   },
   codes: {
     noun: 'code',
-    key: 'id',
+    key: ['id'],
     columns: [
       'id',
       'kind',
@@ -55,7 +54,7 @@ const TABLES = {
   },
   invitations: {
     noun: 'invitation',
-    key: 'id',
+    key: ['id'],
     columns: [
       'id',
       'member',
@@ -68,8 +67,44 @@ const TABLES = {
       'expires',
     ],
   },
-  blobs: { noun: 'blob', key: 'id', columns: ['id', 'hash', 'size', 'type', 'created'] },
-  contents: { noun: 'content of a blob', key: 'hash', columns: ['hash', 'place'] },
+  blobs: { noun: 'blob', key: ['id'], columns: ['id', 'hash', 'size', 'type', 'created'] },
+  blob_uploads: { noun: 'upload', key: ['realm', 'blob'], columns: ['realm', 'blob'] },
+  contents: { noun: 'content of a blob', key: ['hash'], columns: ['hash', 'place'] },
+  mails: {
+    noun: 'mail',
+    key: ['id'],
+    columns: ['id', 'recipient', 'sealed', 'attempts', 'created', 'due', 'expires'],
+  },
+  realm_moves: { noun: 'list of moved realms', key: ['number'], columns: ['revision', 'realms'] },
+  runs: { noun: 'run', key: ['run'], columns: ['run', 'first'] },
+  sync_clients: {
+    noun: 'sync client',
+    key: ['number'],
+    columns: ['number', 'identity', 'subject', 'tables', 'floor', 'rejected', 'seen'],
+  },
+  applied: {
+    noun: 'transaction of a sync client',
+    key: ['subject', 'txid'],
+    columns: ['subject', 'txid', 'client', 'revision', 'at', 'rejection'],
+  },
+  criteria_ops: {
+    noun: 'operation of a sync client',
+    key: ['realm', 'table_number', 'revision', 'position'],
+    columns: [
+      'realm',
+      'table_number',
+      'revision',
+      'position',
+      'client',
+      'subject',
+      'email',
+      'kind',
+      'criteria',
+      'change',
+      'ts',
+      'at',
+    ],
+  },
 } as const satisfies Readonly<Record<string, Summed>>
 
 type SummedName = keyof typeof TABLES
@@ -78,17 +113,19 @@ export const SUMMED_TABLES = Object.keys(TABLES) as readonly SummedName[]
 type Row = Readonly<Record<string, unknown>>
 
 /** Writes the sum of a row that was written. */
-export function noteSum({ prepare }: Connection, name: SummedName, key: string | number): void {
+export function noteSum({ prepare }: Connection, name: SummedName, ...key: Key): void {
   const row = rowAt(prepare, name, key)
   if (row === null) return
-  prepare(`UPDATE ${name} SET sum = ? WHERE ${TABLES[name].key} = ?`).run(sumOf(name, row), key)
+  prepare(`UPDATE ${name} SET sum = ? WHERE ${isAt(name)}`).run(sumOf(name, row), ...key)
 }
 
 /** Throws `DAMAGED` when the row with this key is not as it was written; none is sound. */
-export function requireSound({ prepare }: Connection, name: SummedName, key: string): void {
+export function requireSound({ prepare }: Connection, name: SummedName, ...key: Key): void {
   const row = rowAt(prepare, name, key)
+  if (row === null) return
   // An index may lead to another row.
-  if (row !== null && (row[TABLES[name].key] !== key || !isSound(name, row))) throw damagedRow(name)
+  const isOther = TABLES[name].key.some((column, at) => row[column] !== key[at])
+  if (isOther || !isSound(name, row)) throw damagedRow(name)
 }
 
 /** Whether a row, with all columns of the sum by their names, is as it was written. */
@@ -134,39 +171,44 @@ export function checkSummed(
   after: string,
   accepting: Connection | undefined,
 ): CheckedStep {
-  const { key } = TABLES[name]
-  const begin = after === '' ? (key === 'number' ? -1 : '') : (JSON.parse(after) as string | number)
+  const key: readonly string[] = TABLES[name].key
+  const from = after === '' ? [] : (JSON.parse(after) as (string | number)[])
+  const start = from.length === 0 ? '' : `WHERE (${key.join()}) > (${key.map(() => '?').join()})`
   const rows = prepare<Row>(
-    `SELECT ${columnsOf(name)} FROM ${name} WHERE ${key} > ? ORDER BY ${key} LIMIT ${STEP}`,
-  ).all(begin)
+    `SELECT ${columnsOf(name)} FROM ${name} ${start} ORDER BY ${key.join()} LIMIT ${STEP}`,
+  ).all(...from)
+  const keyOf = (row: Row) => key.map((column) => row[column] as string | number)
   const faults: Fault[] = []
   for (const row of rows) {
     if (isSound(name, row)) continue
     if (accepting === undefined) {
-      faults.push({ problem: 'damaged', table: name, key: String(row[key]) })
+      faults.push({ problem: 'damaged', table: name, key: keyOf(row).join(' ') })
     } else {
-      noteSum(accepting, name, row[key] as string | number)
+      noteSum(accepting, name, ...keyOf(row))
     }
   }
   const last = rows.length < STEP ? undefined : rows.at(-1)
-  const next = last === undefined ? undefined : JSON.stringify(last[key])
+  const next = last === undefined ? undefined : JSON.stringify(keyOf(last))
   return { checked: rows.length, faults, next }
 }
 
-function rowAt(
-  prepare: Connection['prepare'],
-  name: SummedName,
-  key: SQLQueryBindings,
-): Row | null {
-  return prepare<Row>(`SELECT ${columnsOf(name)} FROM ${name} WHERE ${TABLES[name].key} = ?`).get(
-    key,
-  )
+type Key = readonly (string | number)[]
+
+function rowAt(prepare: Connection['prepare'], name: SummedName, key: Key): Row | null {
+  return prepare<Row>(`SELECT ${columnsOf(name)} FROM ${name} WHERE ${isAt(name)}`).get(...key)
+}
+
+function isAt(name: SummedName): string {
+  return TABLES[name].key.map((column) => `${column} = ?`).join(' AND ')
 }
 
 function columnsOf(name: SummedName): string {
-  return [...TABLES[name].columns, 'sum'].join(', ')
+  const { key, columns } = TABLES[name]
+  return [...new Set<string>([...key, ...columns]), 'sum'].join(', ')
 }
 
-function sumOf(name: SummedName, row: Row): number {
-  return sumOfRow(TABLES[name].columns.map((column) => row[column]))
+/** The sum of a row, of which all columns that it covers are given. */
+export function sumOf(name: SummedName, row: object): number {
+  const columns: Row = { ...row }
+  return sumOfRow(TABLES[name].columns.map((column) => columns[column]))
 }

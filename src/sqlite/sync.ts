@@ -14,6 +14,8 @@ import type {
   SyncClientWriter,
 } from '../domain/store/sync'
 import type { TxContext, WriteContext } from './context'
+import type { Summed } from './soundness'
+import { damagedRow, isSound, noteSum, sumOf, withoutSum } from './summed'
 import { fact, note } from './memo'
 
 export function runReader({ committed, unit }: TxContext): RunReader {
@@ -60,23 +62,44 @@ interface ClientRow extends Omit<SyncClient, 'tables'> {
 }
 
 const SELECT_CLIENT =
-  'SELECT number, identity, subject, tables, floor, rejected, seen FROM sync_clients WHERE subject = ? AND identity = ?'
+  'SELECT number, identity, subject, tables, floor, rejected, seen, sum FROM sync_clients WHERE subject = ? AND identity = ?'
 
 export function syncClientReader(context: TxContext): SyncClientReader {
   return { find: (subject, identity) => findClient(context, subject, identity) }
 }
 
+/** A damaged client is unknown: it syncs as a new one. */
 function findClient(context: TxContext, subject: string, identity: string): SyncClient | undefined {
-  const row = context.connection.prepare<ClientRow>(SELECT_CLIENT).get(subject, identity)
+  const row = context.connection.prepare<Summed<ClientRow>>(SELECT_CLIENT).get(subject, identity)
   note(context, 'sync client')
-  if (row === null) return undefined
+  if (row === null || !isSound('sync_clients', row)) return undefined
   note(context, 'sync client', row.number)
-  return toClient(row)
+  return toClient(withoutSum(row))
 }
 
 /** Without a number: clients were added or removed. */
 function touchClient({ unit }: WriteContext, client?: number): void {
   unit.touchRemembered([fact('sync client', client)])
+}
+
+/** Changes the row of a client. A damaged one stays as it is: its sum is not to be right again. */
+function changeClient(
+  { connection: { prepare } }: WriteContext,
+  number: number,
+  change: (row: ClientRow) => ClientRow,
+): void {
+  const row = prepare<Summed<ClientRow>>(
+    'SELECT number, identity, subject, tables, floor, rejected, seen, sum FROM sync_clients WHERE number = ?',
+  ).get(number)
+  if (row === null || !isSound('sync_clients', row)) return
+  const changed = change(row)
+  if (changed === row) return
+  prepare('UPDATE sync_clients SET floor = ?, rejected = ?, sum = ? WHERE number = ?').run(
+    changed.floor,
+    changed.rejected,
+    sumOf('sync_clients', changed),
+    number,
+  )
 }
 
 function toClient(row: ClientRow): SyncClient {
@@ -91,32 +114,31 @@ export function syncClientWriter(context: WriteContext): SyncClientWriter {
       if (found !== undefined) return found
       const row = context.connection
         .prepare<ClientRow>(
-          "INSERT INTO sync_clients (identity, subject, tables, floor, rejected, seen) VALUES (?, ?, '[]', 0, 0, ?) RETURNING number, identity, subject, tables, floor, rejected, seen",
+          "INSERT OR REPLACE INTO sync_clients (identity, subject, tables, floor, rejected, seen) VALUES (?, ?, '[]', 0, 0, ?) RETURNING number, identity, subject, tables, floor, rejected, seen",
         )
         .get(identity, subject, now)
       if (row === null) throw new Error('the client was not stored')
+      noteSum(context.connection, 'sync_clients', row.number)
       touchClient(context)
       return toClient(row)
     },
-    put({ number, tables, floor, rejected, seen }) {
+    put(client) {
+      const { number, floor, rejected, seen } = client
+      const tables = JSON.stringify(client.tables)
       context.connection
         .prepare(
-          'UPDATE sync_clients SET tables = ?, floor = ?, rejected = ?, seen = ? WHERE number = ?',
+          'UPDATE sync_clients SET tables = ?, floor = ?, rejected = ?, seen = ?, sum = ? WHERE number = ?',
         )
-        .run(JSON.stringify(tables), floor, rejected, seen, number)
+        .run(tables, floor, rejected, seen, sumOf('sync_clients', { ...client, tables }), number)
       touchClient(context, number)
     },
     raiseFloor(client, floor) {
-      context.connection
-        .prepare('UPDATE sync_clients SET floor = ?1 WHERE number = ?2 AND floor < ?1')
-        .run(floor, client)
+      changeClient(context, client, (row) => (row.floor < floor ? { ...row, floor } : row))
       touchClient(context, client)
     },
     noteRejection(client) {
-      const { connection, unit } = context
-      connection
-        .prepare('UPDATE sync_clients SET rejected = ? WHERE number = ?')
-        .run(unit.revision(), client)
+      const rejected = context.unit.revision()
+      changeClient(context, client, (row) => ({ ...row, rejected }))
       touchClient(context, client)
     },
     removeOfSubject(subject) {
@@ -143,6 +165,8 @@ export function syncClientWriter(context: WriteContext): SyncClientWriter {
 }
 
 interface AppliedRecord extends Omit<AppliedTransaction, 'rejection'> {
+  readonly subject: string
+  readonly txid: string
   readonly rejection: string | null
 }
 
@@ -150,16 +174,16 @@ export function appliedReader({ connection }: TxContext): AppliedReader {
   return {
     find(subject, txid) {
       const found = connection
-        .prepare<AppliedRecord>(
-          'SELECT client, revision, at, rejection FROM applied WHERE subject = ? AND txid = ?',
+        .prepare<Summed<AppliedRecord>>(
+          'SELECT subject, txid, client, revision, at, rejection, sum FROM applied WHERE subject = ? AND txid = ?',
         )
         .get(subject, txid)
       if (found === null) return undefined
-      const { rejection } = found
-      return {
-        ...found,
-        rejection: rejection === null ? null : (JSON.parse(rejection) as AppliedRejection),
-      }
+      // It came before: it is not executed again, and its rows are sent as they are.
+      if (!isSound('applied', found)) return { client: 0, revision: 0, at: 0, rejection: null }
+      const { client, revision, at, rejection } = found
+      const parsed = rejection === null ? null : (JSON.parse(rejection) as AppliedRejection)
+      return { client, revision, at, rejection: parsed }
     },
   }
 }
@@ -169,18 +193,14 @@ export function appliedWriter(context: WriteContext): AppliedWriter {
     ...appliedReader(context),
     put(subject, txid, client, at, rejection) {
       const { connection, unit } = context
+      const revision = unit.takenRevision()
+      const refusal = rejection === undefined ? null : JSON.stringify(rejection)
+      const sum = sumOf('applied', { subject, txid, client, revision, at, rejection: refusal })
       connection
         .prepare(
-          'INSERT OR REPLACE INTO applied (subject, txid, client, revision, at, rejection) VALUES (?, ?, ?, ?, ?, ?)',
+          'INSERT OR REPLACE INTO applied (subject, txid, client, revision, at, rejection, sum) VALUES (?, ?, ?, ?, ?, ?, ?)',
         )
-        .run(
-          subject,
-          txid,
-          client,
-          unit.takenRevision(),
-          at,
-          rejection === undefined ? null : JSON.stringify(rejection),
-        )
+        .run(subject, txid, client, revision, at, refusal, sum)
     },
     prune(client, before, kept) {
       context.connection
@@ -219,10 +239,11 @@ export function criteriaOperationReader({
       if (newest <= revision) return []
       const rows = [realm, EVERY_REALM].flatMap((place) =>
         connection
-          .prepare<CriteriaOperation>(
-            'SELECT revision, position, client, subject, email, kind, criteria, change, ts FROM criteria_ops WHERE realm = ? AND table_number = ? AND revision > ? ORDER BY revision, position',
+          .prepare<OperationRow>(
+            'SELECT realm, table_number, revision, position, client, subject, email, kind, criteria, change, ts, at, sum FROM criteria_ops WHERE realm = ? AND table_number = ? AND revision > ? ORDER BY revision, position',
           )
-          .all(place, table, revision),
+          .all(place, table, revision)
+          .map(soundOperation),
       )
       return rows.toSorted(
         (one, other) => one.revision - other.revision || one.position - other.position,
@@ -231,24 +252,39 @@ export function criteriaOperationReader({
   }
 }
 
+type OperationRow = Summed<CriteriaOperation> & {
+  readonly realm: RealmRef
+  readonly table_number: number
+  readonly at: number
+}
+
+/** Throws `DAMAGED`: without it rows that arrive would be as nobody wrote them. */
+function soundOperation(row: OperationRow): CriteriaOperation {
+  if (!isSound('criteria_ops', row)) throw damagedRow('criteria_ops')
+  const { revision, position, client, subject, email, kind, criteria, change, ts } = row
+  return { revision, position, client, subject, email, kind, criteria, change, ts }
+}
+
 export function criteriaOperationWriter(context: WriteContext): CriteriaOperationWriter {
   return {
     ...criteriaOperationReader(context),
     put(table, realms, operation, at) {
       const { connection, unit } = context
       const { client, subject, email, kind, criteria, change, ts } = operation
+      const columns = { client, subject, email, kind, criteria, change, ts, at }
       const insert = connection.prepare(
-        'INSERT INTO criteria_ops (realm, table_number, revision, position, client, subject, email, kind, criteria, change, ts, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+        'INSERT INTO criteria_ops (realm, table_number, revision, position, client, subject, email, kind, criteria, change, ts, at, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
       )
       const revision = unit.revision()
       unit.operations += 1
       unit.group.newestOperation = revision
+      const position = unit.operations
       const insertFor = (realm: RealmRef) =>
         insert.run(
           realm,
           table,
           revision,
-          unit.operations,
+          position,
           client,
           subject,
           email,
@@ -257,6 +293,7 @@ export function criteriaOperationWriter(context: WriteContext): CriteriaOperatio
           change,
           ts,
           at,
+          sumOf('criteria_ops', { realm, table_number: table, revision, position, ...columns }),
         )
       for (const realm of realms ?? [EVERY_REALM]) insertFor(realm)
     },

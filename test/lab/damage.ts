@@ -152,6 +152,21 @@ async function readSections(database: Database): Promise<Sections> {
       return changes.map(({ table, key, realm, object }) => [table, key, realm, object?.value])
     }),
   )
+  for (const n of USERS) {
+    await note(`sync client of ${n}`, () =>
+      database.read(async (tx) => [
+        await tx.syncClients.find(userId(n), 'device'),
+        await tx.applied.find(userId(n), `tx${n}`),
+        await tx.mails.due(NOW, 100),
+        await tx.criteriaOps.since(7, n, 0),
+        await tx.blobs.findFor(`blob${n}`, n, new Set()),
+        await tx.blobs.isUploadedBy(`blob${n}`, n),
+      ]),
+    )
+  }
+  await note('runs', () =>
+    database.read(async (tx) => [await tx.runs.list(), await tx.runs.oldest()]),
+  )
   return sections
 }
 
@@ -212,6 +227,7 @@ async function makeOriginal(): Promise<Original> {
     })
     const database = await store.create('main')
     await fill(database)
+    await fillRest(database)
     sections = await readSections(database)
     // Damage in the last commit looks like a commit that a power failure interrupted.
     for (const id of ['https://a.example', 'https://b.example', 'https://c.example']) {
@@ -291,6 +307,29 @@ async function fill(database: Database): Promise<void> {
     'pairs',
     Array.from({ length: 20 }, (_, b) => ({ a: 'a', b, realmId: 'rlm1' })),
   )
+}
+
+/** Mails, uploads and what is known of clients that sync. */
+async function fillRest(database: Database): Promise<void> {
+  for (const n of USERS) {
+    await database.write(async (tx) => {
+      const subject = userId(n)
+      const text = 'x'.repeat(n * 150)
+      const { number: client } = await tx.syncClients.ensure(subject, 'device', NOW)
+      await tx.syncClients.raiseFloor(client, NOW + n)
+      const rejection = { name: 'CONFLICT', message: text }
+      await tx.applied.put(subject, `tx${n}`, client, NOW, ...(n % 2 === 0 ? [rejection] : []))
+      const operation = { client, subject, email: null, kind: 'modify' as const, ts: NOW }
+      const [criteria, change] = [JSON.stringify({ title: text }), JSON.stringify({ title: 'B' })]
+      await tx.criteriaOps.put(7, [n], { ...operation, criteria, change }, NOW)
+      const [created, due, expires] = [NOW, NOW, NOW + 1]
+      const mail = { recipient: subject, sealed: text, attempts: 0, created, due, expires }
+      await tx.mails.put({ id: `mail${n}`, ...mail })
+      const blob = { hash: `hash${n}`, size: n, type: 'image/png', created: NOW }
+      await tx.blobs.put({ id: `blob${n}`, ...blob }, n)
+      await tx.blobs.placeContent(`hash${n}`, `place${n}`)
+    })
+  }
 }
 
 function userOf(n: number) {

@@ -18,13 +18,13 @@ const READ_WHOLE = [
   /^SELECT count\(\*\) AS total FROM o_\d+$/,
   /^select .* from "(users|clients|keys|origins|providers|settings|jobs)" order by/,
   /^SELECT 1 FROM tombstones LIMIT 1$/,
-  /^SELECT run AS id, first FROM runs ORDER BY first$/,
+  /^SELECT run, first, sum FROM runs ORDER BY first$/,
   // The index holds those that are being erased and no others.
   /^SELECT number FROM realm_ids WHERE state = 'erasing'$/,
   // The tables or realms that are asked for, which are no table.
   /FROM tombstones INDEXED BY .* json_each\(\?7\)/,
   /^DELETE FROM applied .* json_each\(\?\)/,
-  /json_each\(\?3\) place CROSS JOIN blob_refs/,
+  /json_each\(\?2\) place CROSS JOIN blob_refs/,
   /json_each\(\?1?\)(?: AS wanted WHERE EXISTS| CROSS JOIN realm_ids|\) CROSS JOIN o_4)/,
   // The log is short: it is folded.
   /^SELECT .* FROM realm_moves ORDER BY number/,
@@ -111,7 +111,7 @@ const PLANS: readonly [RegExp, RegExp][] = [
   [/^SELECT .* FROM applied WHERE subject/, /PRIMARY KEY \(subject=\? AND txid=\?\)/],
   [/^DELETE FROM applied .* json_each/, /INDEX applied_of_client \(client=\? AND at<\?\)/],
   [
-    /^SELECT revision.* FROM criteria_ops/,
+    /^SELECT realm, .* FROM criteria_ops/,
     /^SEARCH criteria_ops USING PRIMARY KEY \(realm=\? AND table_number=\? AND revision>\?\)$/,
   ],
   [
@@ -142,8 +142,12 @@ const PLANS: readonly [RegExp, RegExp][] = [
   [/FROM realm_ids WHERE state = 'erasing'/, /USING COVERING INDEX realm_ids_erasing/],
   [/^UPDATE realm_ids/, /SEARCH realm_ids USING INTEGER PRIMARY KEY/],
   [
-    /^SELECT id, .* FROM blobs .* EXISTS/,
-    /SEARCH blobs USING PRIMARY KEY \(id=\?\)\n.*SEARCH blob_uploads USING PRIMARY KEY \(realm=\? AND blob=\?\)\n.*SCAN place VIRTUAL TABLE.*\nSEARCH ref USING PRIMARY KEY \(blob=\? AND realm=\?\)/s,
+    /FROM blob_uploads WHERE realm = \? AND blob = \?/,
+    /USING PRIMARY KEY \(realm=\? AND blob=\?\)/,
+  ],
+  [
+    /FROM json_each\(\?2\) place CROSS JOIN blob_refs/,
+    /SCAN place VIRTUAL TABLE.*\nSEARCH ref USING PRIMARY KEY \(blob=\? AND realm=\?\)/s,
   ],
   [/FROM blobs WHERE idle_since <= \?/, /USING INDEX blobs_idle \(idle_since<\?\)/],
   [/FROM blobs WHERE id > \?/, /SEARCH blobs USING PRIMARY KEY \(id>\?\)/],
@@ -320,6 +324,7 @@ async function live(database: Database): Promise<void> {
     await tx.criteriaOps.since(table.number, 1, 0)
     await tx.blobs.find('one')
     await tx.blobs.findFor('one', 2, new Set([1, 2]))
+    await tx.blobs.findFor('one', null, new Set([1]))
     await tx.blobs.isUploadedBy('one', 2)
     await tx.blobs.isReferencedOutside('one', 2)
     await tx.blobs.usage(null)

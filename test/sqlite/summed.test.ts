@@ -4,7 +4,7 @@ import type { ReadTx } from '../../src/domain/store/store'
 import { verifyDatabase } from '../../src/domain/rows/verification'
 import { codeOf } from '../auth/setup'
 import { code } from '../contract/codes'
-import { refreshToken } from '../contract/fixture'
+import { declare, fresh, NOW, refreshToken, WHOLE } from '../contract/fixture'
 import { temporaryFolder } from '../setup'
 import { openIn } from './setup'
 
@@ -33,6 +33,61 @@ const ROWS: readonly Case[] = [
   ['contents', "UPDATE contents SET place = 'there'", async (tx) => tx.blobs.placeOf('hash')],
   // An index may lead to another row.
   ['codes', "UPDATE codes SET id = 'other'", undefined],
+  ['criteria_ops', "UPDATE criteria_ops SET change = '{}'", async (tx) => operations(tx)],
+]
+
+const operations = async (tx: ReadTx) => await tx.criteriaOps.since(7, 2, 0)
+
+/** Reads before and after damage that gives no error. */
+const INSTEAD: readonly (readonly [
+  table: string,
+  sql: string,
+  read: (tx: ReadTx) => Promise<unknown>,
+  before: unknown,
+  after: unknown,
+])[] = [
+  [
+    'sync_clients',
+    'UPDATE sync_clients SET floor = 99',
+    async (tx) => (await tx.syncClients.find('bob', 'device'))?.floor,
+    5,
+    undefined,
+  ],
+  [
+    'applied',
+    "UPDATE applied SET rejection = '{}'",
+    async (tx) => (await tx.applied.find('bob', 'tx1'))?.rejection,
+    { name: 'CONFLICT', message: 'No' },
+    null,
+  ],
+  [
+    'blob_uploads',
+    "UPDATE blob_uploads SET blob = 'pig'",
+    async (tx) => tx.blobs.isUploadedBy('pig', 2),
+    false,
+    false,
+  ],
+  [
+    'mails',
+    'UPDATE mails SET attempts = 1000000',
+    async (tx) => (await tx.mails.due(10, 1)).map(({ sealed }) => sealed),
+    ['letter'],
+    [''],
+  ],
+  [
+    'runs',
+    'UPDATE runs SET first = first + 1 WHERE first = 0',
+    async (tx) => (await tx.runs.list()).length,
+    2,
+    1,
+  ],
+  [
+    'realm_moves',
+    "UPDATE realm_moves SET realms = '[]'",
+    async (tx) => (await tx.objects.changes(new Set([1, 2]), 0, 99, WHOLE)).changes.length,
+    1,
+    1,
+  ],
 ]
 
 /** A stopped database with a row of each kind. */
@@ -58,6 +113,24 @@ async function setup() {
       const blob = { id: 'pic', hash: 'hash', size: 3, type: 'image/png', created: 1 }
       await tx.blobs.put(blob, ref)
       await tx.blobs.placeContent('hash', 'here')
+      await tx.mails.put({
+        id: 'mail',
+        recipient: 'r',
+        sealed: 'letter',
+        attempts: 0,
+        created: 1,
+        due: 1,
+        expires: 2,
+      })
+      const { number: client } = await tx.syncClients.ensure('bob', 'device', 1)
+      await tx.syncClients.raiseFloor(client, 5)
+      const rejection = { name: 'CONFLICT', message: 'No' }
+      await tx.applied.put('bob', 'tx1', client, 1, rejection)
+      const operation = { client, subject: 'bob', email: null, kind: 'modify' as const, ts: 1 }
+      await tx.criteriaOps.put(7, [ref], { ...operation, criteria: '{}', change: null }, 1)
+      const table = await declare(tx, 'notes', '@id')
+      const value = JSON.stringify({ id: 'a', realmId: 'rlm1' })
+      await tx.objects.put(table, [fresh('a', { realm: ref, value })], NOW)
     })
   }
   return {
@@ -86,6 +159,41 @@ test.each(ROWS)('a damaged row of %s by %s is not used, and named', async (table
   if (read !== undefined) expect(await codeOf(() => database.read(read))).toBe('DAMAGED')
   const { faults } = await verifyDatabase(database, { accepts: false })
   expect(rowsOf(faults)).toEqual([`damaged ${table}`])
+})
+
+test.each(INSTEAD)(
+  'a damaged row of %s by %s is not relied on, and named',
+  async (table, sql, read, before, after) => {
+    using place = await setup()
+    {
+      await using sound = place.open()
+      expect(await sound.database.read(read)).toEqual(before as never)
+    }
+    place.change(sql)
+    {
+      await using opened = place.open()
+      expect(await opened.database.read(read)).toEqual(after as never)
+      const { faults } = await verifyDatabase(opened.database, { accepts: false })
+      expect(rowsOf(faults)).toEqual([`damaged ${table}`])
+      expect((await verifyDatabase(opened.database, { accepts: true })).faults).toEqual([])
+    }
+    await using accepted = place.open()
+    expect((await verifyDatabase(accepted.database, { accepts: false })).faults).toEqual([])
+  },
+)
+
+test('a damaged sync client becomes a new one, and its sum is right only then', async () => {
+  using place = await setup()
+  place.change('UPDATE sync_clients SET floor = 99')
+  await using opened = place.open()
+  const { database } = opened
+  await database.write(async (tx) => {
+    await tx.syncClients.raiseFloor(1, 100)
+    await tx.syncClients.noteRejection(1)
+    expect(await tx.syncClients.find('bob', 'device')).toBeUndefined()
+    expect(await tx.syncClients.ensure('bob', 'device', 2)).toMatchObject({ number: 2, floor: 0 })
+  })
+  expect((await verifyDatabase(database, { accepts: false })).faults).toEqual([])
 })
 
 test('a row that was written by hand can be accepted, and removed', async () => {
