@@ -34,6 +34,7 @@ async function main(): Promise<void> {
     env,
     stdout: 'pipe',
     stderr: 'pipe',
+    detached: true,
   })
   try {
     const log = readLines(server.stderr)
@@ -51,7 +52,8 @@ async function main(): Promise<void> {
     tell('the first row in the other browser')
     await browser.close()
   } finally {
-    server.kill('SIGINT')
+    // As Ctrl-C does: npx passes no signal on.
+    process.kill(-server.pid, 'SIGINT')
     await server.exited
   }
 }
