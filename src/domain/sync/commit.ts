@@ -235,11 +235,10 @@ function isUnchanged(
 }
 
 function putOf(run: Execution, row: Row, placement: Placement): ObjectPut {
-  const { tx, push } = run
+  const { revision, push } = run
   const { draft, key, realm, owner } = placement
   const { table, before, state } = row
   if (state.kind !== 'row') throw new Error('a row that is put has an object')
-  const revision = tx.unitRevision()
   // Rules may have set properties of their own.
   const isOwn = draft.object === state.object
   if (!isOwn && changedProperties(state.object, draft.object).length > 0) {
@@ -264,8 +263,8 @@ function removalOf({ table, before }: Row): ObjectRemoval {
   return { previous: before, ...storedTraces(table, before.value) }
 }
 
-function noteWritten({ tx, written, names }: Execution, { table, key, base }: Row): void {
-  const revision = tx.unitRevision()
+function noteWritten(run: Execution, { table, key, base }: Row): void {
+  const { revision, written, names } = run
   written.set(table, key, revision)
   if (names.named.get(table.name)?.has(key) !== true) return
   names.note(table.name, key, {

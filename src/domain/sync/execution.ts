@@ -44,6 +44,8 @@ export interface OwnedRealm {
 /** One transaction of a client under way. */
 export interface Execution {
   readonly tx: WriteTx
+  /** The revision of its changes. */
+  readonly revision: number
   readonly push: Push
   readonly clock: ClientClock
   /** The rights that the actor held before, and full rights in realms that were created since. */
@@ -91,10 +93,9 @@ export function createWrittenRows(before?: WrittenRows): WrittenRows {
 
 /** The place of an operation on a row in time (rule 1 of merging). */
 export function originOf(run: Execution, operation: Operation, row: Row): Origin {
-  const { tx, push, clock } = run
+  const { revision, push, clock } = run
   const { ts } = operation
   const base = push.baseOf(operation)
-  const revision = tx.unitRevision()
   return {
     ts: ts === undefined ? push.now : Math.max(ts - clock.ahead, clock.floor),
     // Earlier operations of the request have been seen by those that follow.

@@ -215,6 +215,7 @@ async function executeOnce(
     const access = await accessOf(tx, actor)
     await execute(transaction, {
       tx,
+      revision: tx.unitRevision(),
       push,
       clock: part.clock,
       access,

@@ -99,7 +99,7 @@ async function applyKept(
 ): Promise<boolean> {
   const { table, state } = row
   if (state.kind !== 'row') return false
-  const revision = run.tx.unitRevision()
+  const { revision } = run
   const access: Access = await accessOf(run.tx, actor)
   if (!mayRead(access, table.name, realm, () => row.key)) return false
   const writing: Writing = {

@@ -308,7 +308,9 @@ async function begin(
 ): Promise<Execution> {
   const access = await accessOf(tx, push.actor)
   const overlay = createOverlay(tx, access)
-  return { tx, push, clock, access, overlay, names, candidates: undefined, owned: [], written }
+  const revision = tx.unitRevision()
+  const rest = { candidates: undefined, owned: [] }
+  return { tx, revision, push, clock, access, overlay, names, written, ...rest }
 }
 
 /** Private rows carry their own time (protocol.md §10.3). */
