@@ -59,45 +59,92 @@ function belongs(file: string, log: string): boolean {
 }
 
 /**
- * Throws `STORAGE_FAILED` when the write-ahead log beside a database file is damaged before its end: SQLite
- * would ignore everything from there on without a word, although it was committed (promises.md 3). Only
- * for `--durability full`, where a commit is on the disk before the next one begins. Damage in the last
- * commit looks like a commit that a power failure interrupted. To be called before SQLite opens the file.
+ * Throws `STORAGE_FAILED` when the write-ahead log beside a database file is damaged: SQLite would ignore
+ * everything from there on without a word, although it was committed (promises.md 3). Only for `--durability
+ * full`, where a commit is on the disk before the next one begins, and before the index of the log names
+ * it. Where that index is lost, damage in the last commit looks like a commit that a power failure
+ * interrupted. To be called before SQLite opens the file.
  */
 export function requireSoundLog(file: string): void {
   const log = `${file}-wal`
-  const end = existsSync(log) ? findBreak(log) : undefined
-  if (end === undefined) return
+  if (!existsSync(log)) return
+  const index = readIndex(file)
+  const found = findBreak(log, index)
+  if (found === undefined) return
+  // A process that works on the database may have begun the log anew meanwhile.
+  const now = readIndex(file)
+  if (found.isLast && (now === undefined || !now.header.equals(index!.header))) return
+  const place = found.isLast ? 'in its last commit' : 'and commits follow'
+  const remove = found.isLast ? ` and rm ${file}-shm` : ''
   throw new SatchelError(
     'STORAGE_FAILED',
-    `${log} is damaged at byte ${end}, and commits follow: put both files back from a backup, or give these commits up with truncate -s ${end} ${log}`,
+    `${log} is damaged at byte ${found.at}, ${place}: put both files back from a backup, or give these commits up with truncate -s ${found.at} ${log}${remove}`,
   )
 }
 
-/** The byte from which on SQLite ignores the log, although a commit and later frames follow. */
-function findBreak(log: string): number | undefined {
+/** The index of a log, as far as it says what is committed (sqlite.org/walformat.html §2.1). */
+interface LogIndex {
+  readonly header: Buffer
+  /** The frames of the log up to the last commit. */
+  readonly frames: number
+  readonly salts: Buffer
+}
+
+const INDEX_HEADER = 48
+const INDEX_VERSION = 3_007_000
+
+/** Undefined when it is lost, being written, or that of a machine with another byte order. */
+function readIndex(file: string): LogIndex | undefined {
+  const index = `${file}-shm`
+  if (!existsSync(index)) return undefined
+  return reading(index, (read) => {
+    const header = read(0, 2 * INDEX_HEADER)
+    if (header.length < 2 * INDEX_HEADER) return undefined
+    const [one, other] = [header.subarray(0, INDEX_HEADER), header.subarray(INDEX_HEADER)]
+    if (!one.equals(other) || one.readUInt32LE(0) !== INDEX_VERSION) return undefined
+    const sums = sumsOf(one.subarray(0, 40), false, [0, 0])
+    if (!sums.swap32().equals(one.subarray(40))) return undefined
+    return { header, frames: one.readUInt32LE(16), salts: one.subarray(32, 40) }
+  })
+}
+
+interface Break {
+  /** The byte from which on SQLite ignores the log. */
+  readonly at: number
+  /** True when no later commit is in the log. */
+  readonly isLast: boolean
+}
+
+/** The place from which on SQLite ignores the log, although it was committed, or a later commit follows. */
+function findBreak(log: string, index: LogIndex | undefined): Break | undefined {
   return reading(log, (read) => {
     const header = read(0, LOG_HEADER)
     if (header.length < LOG_HEADER) return undefined
     const isBigEndian = (header[3] ?? 0) % 2 === 1
     const pageSize = header.readUInt32BE(8)
     const isSound = sumsOf(header.subarray(0, 24), isBigEndian, [0, 0]).equals(header.subarray(24))
-    if (!isSound && (pageSize < 512 || pageSize > 65_536)) return 0
+    if (!isSound && (pageSize < 512 || pageSize > 65_536)) return { at: 0, isLast: false }
     const size = FRAME_HEADER + pageSize
     let salts = isSound ? header.subarray(16, 24) : undefined
+    const isIndexed = salts !== undefined && index?.salts.equals(salts) === true
     let before: Uint8Array = header.subarray(24)
     let broken = isSound ? undefined : 0
     let isCommitted = false
     let pages = 0
+    let whole = 0
     for (let at = LOG_HEADER; ; at += size) {
       const frame = read(at, size)
-      if (frame.length < size) return undefined
+      if (frame.length < size) {
+        const isLost = isIndexed && whole < index.frames
+        return isLost ? { at: broken ?? LOG_HEADER + whole * size, isLast: true } : undefined
+      }
       const isOurs = salts === undefined || frame.subarray(8, 16).equals(salts)
       const isWhole = isOurs && isFollowing(frame, before, isBigEndian)
       before = frame.subarray(16, 24)
-      if (isWhole && isCommitted) return broken
+      if (isWhole && isCommitted) return { at: broken ?? at, isLast: false }
       if (isWhole) salts ??= frame.subarray(8, 16)
       else broken ??= at
+      if (broken === undefined) whole += 1
       // The size of the database in pages, with which a commit ends.
       const committed = frame.readUInt32BE(4)
       const isCommit = committed > 0 && isOurs && (isWhole || committed < 2 * pages + MOST_GROWTH)

@@ -56,7 +56,7 @@ export async function damagePages(rounds: number, seed: number): Promise<DamageR
       continue
     }
     if (isLog) damage.what = `the log, ${damage.what}`
-    const files = isLog ? { file: killed.file, log: damage.bytes } : { file: damage.bytes }
+    const files = isLog ? { ...killed, log: damage.bytes } : { file: damage.bytes }
     const end = await endOf(files, sections)
     if (typeof end === 'string') report[end] += 1
     else report.problems.push(`round ${round}, ${damage.what}: ${end.problem}`)
@@ -214,6 +214,8 @@ interface Original {
 interface Files {
   readonly file: Buffer
   readonly log?: Buffer
+  /** Of the log: it names the last commit. */
+  readonly index?: Buffer
 }
 
 async function makeOriginal(): Promise<Original> {
@@ -229,12 +231,12 @@ async function makeOriginal(): Promise<Original> {
     await fill(database)
     await fillRest(database)
     sections = await readSections(database)
-    // Damage in the last commit looks like a commit that a power failure interrupted.
-    for (const id of ['https://a.example', 'https://b.example', 'https://c.example']) {
-      await database.write((tx) => tx.origins.put({ id, created: NOW }))
-    }
     const file = fileIn(folder.path)
-    killed = { file: readFileSync(file), log: readFileSync(`${file}-wal`) }
+    killed = {
+      file: readFileSync(file),
+      log: readFileSync(`${file}-wal`),
+      index: readFileSync(`${file}-shm`),
+    }
   }
   for (const [name, text] of sections)
     if (text instanceof Error) throw new Error(name, { cause: text })
@@ -374,10 +376,11 @@ function fileIn(folder: string): string {
   return join(folder, 'databases', 'main', 'database.sqlite')
 }
 
-function placeFiles(folder: string, { file, log }: Files): void {
+function placeFiles(folder: string, { file, log, index }: Files): void {
   mkdirSync(join(folder, 'databases', 'main'), { recursive: true, mode: 0o700 })
   writeFileSync(fileIn(folder), file)
   if (log !== undefined) writeFileSync(`${fileIn(folder)}-wal`, log)
+  if (index !== undefined) writeFileSync(`${fileIn(folder)}-shm`, index)
 }
 
 interface Damage {

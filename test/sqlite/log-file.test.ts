@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { Database } from 'bun:sqlite'
-import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { requireSoundLog } from '../../src/sqlite/log-file'
 import { temporaryFolder } from '../setup'
@@ -33,6 +33,8 @@ function setup(commits = 6) {
     },
     restore: (bytes: Buffer) => writeFileSync(log, bytes),
     bytes: () => readFileSync(log),
+    /** As the crash of a machine may lose it. */
+    loseIndex: () => rmSync(`${file}-shm`),
     isSound() {
       try {
         requireSoundLog(file)
@@ -92,6 +94,7 @@ describe('a write-ahead log', () => {
       expect(place.isSound()).toContain('is damaged at byte 0')
     }
     place.restore(bytes)
+    place.loseIndex()
     truncateSync(place.log, HEADER + 4 * FRAME)
     expect(place.isSound()).toBe(true)
   })
@@ -100,6 +103,7 @@ describe('a write-ahead log', () => {
     using place = setup()
     const bytes = place.bytes()
     const frames = place.frames()
+    place.loseIndex()
     for (const cut of [1, 100, FRAME, FRAME + 10]) {
       place.restore(bytes.subarray(0, bytes.length - cut))
       expect(place.isSound()).toBe(true)
@@ -109,6 +113,32 @@ describe('a write-ahead log', () => {
     )
     expect(place.isSound()).toBe(true)
     place.restore(bytes.subarray(0, 20))
+    expect(place.isSound()).toBe(true)
+  })
+
+  test('is refused for damage in its last commit when its index names that commit', () => {
+    using place = setup()
+    const bytes = place.bytes()
+    const last = HEADER + (place.frames() - 1) * FRAME
+    for (const at of [last, last + 9, last + 30, last + FRAME - 1]) {
+      place.restore(bytes)
+      place.change(at)
+      expect(place.isSound()).toContain(`is damaged at byte ${last}, in its last commit`)
+    }
+    place.restore(bytes.subarray(0, last))
+    expect(place.isSound()).toContain(`truncate -s ${last} ${place.log} and rm ${place.file}-shm`)
+    // An index that is older, damaged or of another generation says nothing.
+    const index = readFileSync(`${place.file}-shm`)
+    for (const at of [16, 32, 41, 48 + 16]) {
+      const other = Buffer.from(index)
+      other[at] = (other[at] ?? 0) ^ 1
+      writeFileSync(`${place.file}-shm`, other)
+      expect(place.isSound()).toBe(true)
+    }
+    place.restore(bytes)
+    writeFileSync(`${place.file}-shm`, index)
+    place.insert('more')
+    writeFileSync(`${place.file}-shm`, index)
     expect(place.isSound()).toBe(true)
   })
 })
