@@ -1,5 +1,4 @@
 import { Database, type SQLQueryBindings, type Statement } from 'bun:sqlite'
-import { drizzle } from 'drizzle-orm/bun-sqlite'
 import { SatchelError } from '../domain/value/error'
 import { type Durability, setDurability } from './durability'
 import { keepPrivate } from './private-file'
@@ -23,8 +22,6 @@ export function openConnection(file: string, mode: 'write' | 'read', durability:
   const { prepare, changing, finalize } = keepStatements(db)
   return {
     db,
-    // drizzle prepares at every call and uses its client for nothing else: it gets cached statements.
-    orm: drizzle({ client: { prepare } as unknown as Database }),
     prepare,
     changing,
     close() {

@@ -1,29 +1,42 @@
-import { and, desc, eq, getTableColumns, gt, lt } from 'drizzle-orm'
-import { codes, refreshTokens, refreshUses, revokedLogins, spentStates } from './schema'
+import { and, desc, eq, getTableColumns, gt, lt, lte } from 'drizzle-orm'
+import { drizzle } from 'drizzle-orm/bun-sqlite'
+import type { Database } from 'bun:sqlite'
+import type { Connection } from './connection'
+import { codes, invitations, refreshTokens, refreshUses } from './schema'
 import type { TxContext, WriteContext } from './context'
-import { fact, note } from './memo'
 import { noteSum, readingSound, requireSound, withoutSum } from './summed'
 import type {
   CodeReader,
   CodeWriter,
-  LoginReader,
-  LoginWriter,
   RefreshTokenReader,
   RefreshTokenWriter,
-  TimeReader,
-  TimeWriter,
 } from '../domain/store/credentials'
+import type { InvitationReader, InvitationWriter, Span } from '../domain/store/invitations'
+
+const ormsByConnection = new WeakMap<Connection, ReturnType<typeof openOrm>>()
+
+/** Drizzle on a connection. This file is loaded when it is first needed, and drizzle with it (`tx.ts`). */
+function ormOf(connection: Connection) {
+  const orm = ormsByConnection.get(connection) ?? openOrm(connection)
+  ormsByConnection.set(connection, orm)
+  return orm
+}
+
+/** Drizzle prepares at every call and uses its client for nothing else: it gets cached statements. */
+function openOrm({ prepare }: Connection) {
+  return drizzle({ client: { prepare } as unknown as Database })
+}
 
 export function codeReader(context: TxContext): CodeReader {
   const { connection } = context
   return {
     find(id) {
       requireSound(connection, 'codes', id)
-      return connection.orm.select(CODE).from(codes).where(eq(codes.id, id)).get()
+      return ormOf(connection).select(CODE).from(codes).where(eq(codes.id, id)).get()
     },
     ofSubject(subject, since) {
       const found = readingSound('codes', () =>
-        connection.orm
+        ormOf(connection)
           .select(CODE)
           .from(codes)
           .where(and(eq(codes.subject, subject), gt(codes.created, since)))
@@ -43,7 +56,7 @@ export function codeWriter(context: WriteContext): CodeWriter {
   return {
     ...codeReader(context),
     put(code) {
-      context.connection.orm
+      ormOf(context.connection)
         .insert(codes)
         .values(code)
         .onConflictDoUpdate({ target: codes.id, set: code })
@@ -51,10 +64,10 @@ export function codeWriter(context: WriteContext): CodeWriter {
       noteSum(context.connection, 'codes', code.id)
     },
     removeOfSubject(subject) {
-      context.connection.orm.delete(codes).where(eq(codes.subject, subject)).run()
+      ormOf(context.connection).delete(codes).where(eq(codes.subject, subject)).run()
     },
     prune(before) {
-      context.connection.orm.delete(codes).where(lt(codes.expires, before)).run()
+      ormOf(context.connection).delete(codes).where(lt(codes.expires, before)).run()
     },
   }
 }
@@ -64,11 +77,11 @@ export function refreshTokenReader(context: TxContext): RefreshTokenReader {
     find(hash) {
       const { connection } = context
       requireSound(connection, 'refresh_tokens', hash)
-      const tokens = connection.orm.select(REFRESH_TOKEN).from(refreshTokens)
+      const tokens = ormOf(connection).select(REFRESH_TOKEN).from(refreshTokens)
       return tokens.where(eq(refreshTokens.hash, hash)).get()
     },
     findUse: (hash, timeStamp) =>
-      context.connection.orm
+      ormOf(context.connection)
         .select({ used: refreshUses.used })
         .from(refreshUses)
         .where(and(eq(refreshUses.hash, hash), eq(refreshUses.timeStamp, timeStamp)))
@@ -80,7 +93,7 @@ export function refreshTokenWriter(context: WriteContext): RefreshTokenWriter {
   return {
     ...refreshTokenReader(context),
     put(token) {
-      context.connection.orm
+      ormOf(context.connection)
         .insert(refreshTokens)
         .values(token)
         .onConflictDoUpdate({ target: refreshTokens.hash, set: token })
@@ -88,79 +101,75 @@ export function refreshTokenWriter(context: WriteContext): RefreshTokenWriter {
       noteSum(context.connection, 'refresh_tokens', token.hash)
     },
     recordUse(hash, timeStamp, now) {
-      context.connection.orm.insert(refreshUses).values({ hash, timeStamp, used: now }).run()
+      ormOf(context.connection).insert(refreshUses).values({ hash, timeStamp, used: now }).run()
     },
     removeOfClient(clientId) {
-      context.connection.orm.delete(refreshTokens).where(eq(refreshTokens.clientId, clientId)).run()
+      ormOf(context.connection)
+        .delete(refreshTokens)
+        .where(eq(refreshTokens.clientId, clientId))
+        .run()
     },
     removeOfUser(incarnation) {
-      context.connection.orm.delete(refreshTokens).where(eq(refreshTokens.user, incarnation)).run()
+      ormOf(context.connection)
+        .delete(refreshTokens)
+        .where(eq(refreshTokens.user, incarnation))
+        .run()
     },
     removeOfLogin(login) {
-      context.connection.orm.delete(refreshTokens).where(eq(refreshTokens.login, login)).run()
+      ormOf(context.connection).delete(refreshTokens).where(eq(refreshTokens.login, login)).run()
     },
     prune(idleBefore, usedBefore) {
-      const { orm } = context.connection
+      const orm = ormOf(context.connection)
       orm.delete(refreshTokens).where(lt(refreshTokens.lastUsed, idleBefore)).run()
       orm.delete(refreshUses).where(lt(refreshUses.used, usedBefore)).run()
     },
   }
 }
 
-export function loginReader(context: TxContext): LoginReader {
+const INVITATION = withoutSum(getTableColumns(invitations))
+
+export function invitationReader(context: TxContext): InvitationReader {
+  const timesOf = (
+    column: typeof invitations.inviter | typeof invitations.email,
+    value: string,
+    { after, until }: Span,
+    most: number,
+  ) =>
+    ormOf(context.connection)
+      .select({ sent: invitations.sent })
+      .from(invitations)
+      .where(and(eq(column, value), gt(invitations.sent, after), lte(invitations.sent, until)))
+      .orderBy(desc(invitations.sent))
+      .limit(most)
+      .all()
+      .map(({ sent }) => sent)
   return {
-    isRevoked(id) {
-      note(context, 'login', id)
-      const { orm } = context.connection
-      return orm.select().from(revokedLogins).where(eq(revokedLogins.id, id)).get() !== undefined
+    find(id) {
+      const { connection } = context
+      requireSound(connection, 'invitations', id)
+      return ormOf(connection)
+        .select(INVITATION)
+        .from(invitations)
+        .where(eq(invitations.id, id))
+        .get()
     },
+    sentBy: (inviter, span, most) => timesOf(invitations.inviter, inviter, span, most),
+    sentTo: (email, span, most) => timesOf(invitations.email, email, span, most),
   }
 }
 
-export function loginWriter(context: WriteContext): LoginWriter {
+export function invitationWriter(context: WriteContext): InvitationWriter {
   return {
-    ...loginReader(context),
-    spend(id, expires) {
-      const added = context.connection.orm
-        .insert(spentStates)
-        .values({ id, expires })
-        .onConflictDoNothing()
-        .returning()
-        .all()
-      return added.length > 0
+    ...invitationReader(context),
+    put(invitation) {
+      ormOf(context.connection).insert(invitations).values(invitation).run()
+      noteSum(context.connection, 'invitations', invitation.id)
     },
-    revoke(id, expires) {
-      // Remembered tokens of this login must be checked again.
-      context.unit.touchPolicy([fact('login', id)])
-      context.connection.orm
-        .insert(revokedLogins)
-        .values({ id, expires })
-        .onConflictDoNothing()
-        .run()
+    removeTo(email) {
+      ormOf(context.connection).delete(invitations).where(eq(invitations.email, email)).run()
     },
     prune(before) {
-      const { orm } = context.connection
-      orm.delete(spentStates).where(lt(spentStates.expires, before)).run()
-      orm.delete(revokedLogins).where(lt(revokedLogins.expires, before)).run()
-    },
-  }
-}
-
-export function timeReader(context: TxContext): TimeReader {
-  const select = 'SELECT latest_time AS time FROM database'
-  return {
-    latest: () => context.connection.prepare<{ time: number }>(select).get()!.time,
-  }
-}
-
-export function timeWriter(context: WriteContext): TimeWriter {
-  return {
-    ...timeReader(context),
-    keep(time) {
-      context.connection.prepare('UPDATE database SET latest_time = max(latest_time, ?)').run(time)
-    },
-    reset(time) {
-      context.connection.prepare('UPDATE database SET latest_time = ?').run(time)
+      ormOf(context.connection).delete(invitations).where(lt(invitations.expires, before)).run()
     },
   }
 }

@@ -1,164 +1,255 @@
-import { eq, getTableColumns, getTableName } from 'drizzle-orm'
-import type { SQLiteUpdateSetSource } from 'drizzle-orm/sqlite-core'
-import { clients, jobs, keys, origins, providers, settings } from './schema'
+import type { SQLQueryBindings } from 'bun:sqlite'
 import type { TxContext, WriteContext } from './context'
 import { fact, type FactKind, note } from './memo'
 import { damaged, sumOfRow } from './sum'
 import type { SatchelError } from '../domain/value/error'
-import type { RecordWriter, Records } from '../domain/store/records'
+import type {
+  Client,
+  Job,
+  Origin,
+  Provider,
+  Records,
+  RecordWriter,
+  Setting,
+  SigningKey,
+} from '../domain/store/records'
 
-type RecordTable =
-  | typeof clients
-  | typeof jobs
-  | typeof keys
-  | typeof origins
-  | typeof providers
-  | typeof settings
+/** A table whose rows are the records of a noun, with a sum. */
+interface RecordTable<T> {
+  readonly name: FactKind | 'jobs'
+  /** What a record is, for messages. */
+  readonly noun: string
+  /** The properties of a record in the order in which its sum covers them, with their columns. */
+  readonly columns: { readonly [Property in keyof T]-?: Column }
+}
 
-/** Records whose columns are the properties of the domain's type, one for one, and their sum. */
-export function recordReader<T extends RecordTable>(
+interface Column {
+  readonly name: string
+  /** The property is stored as JSON. */
+  readonly isJson?: true
+}
+
+const ID = { name: 'id' }
+const CREATED = { name: 'created' }
+const json = (name: string): Column => ({ name, isJson: true })
+
+/** Written by hand: a query builder takes longer to load than the rest of the engine. */
+export const CLIENTS: RecordTable<Client> = {
+  name: 'clients',
+  noun: 'client',
+  columns: {
+    id: ID,
+    secretHash: { name: 'secret_hash' },
+    scopes: json('scopes'),
+    name: { name: 'name' },
+    created: CREATED,
+    expires: { name: 'expires' },
+    email: { name: 'email' },
+  },
+}
+
+export const KEYS: RecordTable<SigningKey> = {
+  name: 'keys',
+  noun: 'signing key',
+  columns: {
+    id: ID,
+    state: { name: 'state' },
+    publicKey: { name: 'public_key' },
+    sealedPrivateKey: { name: 'sealed_private_key' },
+    created: CREATED,
+    retired: { name: 'retired' },
+  },
+}
+
+export const PROVIDERS: RecordTable<Provider> = {
+  name: 'providers',
+  noun: 'provider',
+  columns: {
+    id: ID,
+    type: { name: 'type' },
+    displayName: { name: 'display_name' },
+    iconUrl: { name: 'icon_url' },
+    clientId: { name: 'client_id' },
+    sealedSecret: { name: 'sealed_secret' },
+    scopes: json('scopes'),
+    options: json('options'),
+    created: CREATED,
+  },
+}
+
+export const ORIGINS: RecordTable<Origin> = {
+  name: 'origins',
+  noun: 'origin',
+  columns: { id: ID, created: CREATED },
+}
+
+export const SETTINGS: RecordTable<Setting> = {
+  name: 'settings',
+  noun: 'setting',
+  columns: { id: ID, value: json('value') },
+}
+
+export const JOBS: RecordTable<Job> = {
+  name: 'jobs',
+  noun: 'job',
+  columns: {
+    id: ID,
+    kind: { name: 'kind' },
+    state: json('state'),
+    done: { name: 'done' },
+    total: { name: 'total' },
+    created: CREATED,
+    failure: { name: 'failure' },
+  },
+}
+
+/** By the name of the table. */
+export const RECORD_TABLES: Readonly<
+  Record<string, RecordTable<Readonly<Record<string, unknown>>>>
+> = Object.fromEntries(
+  [CLIENTS, JOBS, KEYS, ORIGINS, PROVIDERS, SETTINGS].map((table) => [table.name, table]),
+)
+
+/** A row as it is stored: each property with the value of its column. */
+type Row = Readonly<Record<string, SQLQueryBindings>> & {
+  readonly id: string
+  readonly sum: number
+}
+
+export function recordReader<T extends { readonly id: string }>(
   context: TxContext,
-  table: T,
-): Records<RecordOf<T>> {
-  // The compiler cannot infer the selection of a query over so many tables.
-  type Row = T['$inferSelect']
+  table: RecordTable<T>,
+): Records<T> {
+  const { select } = statementsOf(table)
   return {
     find(id) {
-      if (table !== jobs) note(context, kindOf(table), id)
-      const row = parsing(table, id, () =>
-        context.connection.orm.select().from(table).where(eq(table.id, id)).get(),
-      ) as Row | undefined
-      return row && recordOf(table, row, id)
+      if (table.name !== 'jobs') note(context, table.name, id)
+      const row = context.connection.prepare<Row>(`${select} WHERE id = ?`).get(id)
+      return row === null ? undefined : recordOf(table, row, id)
     },
     list() {
-      if (table !== jobs) note(context, kindOf(table))
-      const rows = parsing(table, '', () =>
-        context.connection.orm.select().from(table).orderBy(table.id).all(),
-      ) as Row[]
+      if (table.name !== 'jobs') note(context, table.name)
+      const rows = context.connection.prepare<Row>(`${select} ORDER BY id`).all()
       return rows.map((row) => recordOf(table, row))
     },
   }
 }
 
-type RecordOf<T extends RecordTable> = Omit<T['$inferSelect'], 'sum'>
-
-export function recordWriter<T extends RecordTable>(
+export function recordWriter<T extends { readonly id: string }>(
   context: WriteContext,
-  table: T,
-): RecordWriter<RecordOf<T>> {
+  table: RecordTable<T>,
+): RecordWriter<T> {
+  const { put, remove } = statementsOf(table)
   return {
     ...recordReader(context, table),
     put(record) {
-      const row = { ...record, sum: sumOfRecord(table, record) } as T['$inferInsert']
-      context.connection.orm
-        .insert(table)
-        .values(row)
-        .onConflictDoUpdate({ target: table.id, set: row as SQLiteUpdateSetSource<T> })
-        .run()
-      touch(context, table, record.id)
+      const values = Object.entries<Column>(table.columns).map(([property, { isJson }]) => {
+        const value = record[property as keyof T] ?? null
+        return isJson && value !== null ? JSON.stringify(value) : value
+      })
+      context.connection.prepare(put).run(...values, sumOfRecord(table, record))
+      touch(context, table.name, record.id)
     },
     remove(id) {
-      const removed = context.connection.orm
-        .delete(table)
-        .where(eq(table.id, id))
-        .returning({ id: table.id })
-        .all()
-      if (removed.length > 0) touch(context, table, id)
-      return removed.length > 0
+      const isRemoved = context.connection.prepare(remove).get(id) !== null
+      if (isRemoved) touch(context, table.name, id)
+      return isRemoved
     },
+  }
+}
+
+interface Statements {
+  readonly select: string
+  readonly put: string
+  readonly remove: string
+}
+
+/** What its statements are made from. */
+type AnyTable = Pick<RecordTable<object>, 'name' | 'noun'> & {
+  readonly columns: Readonly<Record<string, Column>>
+}
+
+const statementsByTable = new Map<AnyTable, Statements>()
+
+function statementsOf(table: AnyTable): Statements {
+  const known = statementsByTable.get(table) ?? makeStatements(table)
+  statementsByTable.set(table, known)
+  return known
+}
+
+function makeStatements({ name: table, columns }: AnyTable): Statements {
+  const named = Object.entries(columns)
+  const names = [...named.map(([, { name }]) => name), 'sum']
+  const selected = named.map(([property, { name }]) => `${name} AS "${property}"`)
+  const changed = names.filter((name) => name !== 'id').map((name) => `${name} = excluded.${name}`)
+  return {
+    select: `SELECT ${selected.join(', ')}, sum FROM ${table}`,
+    put: `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')}) ON CONFLICT (id) DO UPDATE SET ${changed.join(', ')}`,
+    remove: `DELETE FROM ${table} WHERE id = ? RETURNING id`,
   }
 }
 
 /** The record of a row, which was found by this id. Throws `DAMAGED`. */
-function recordOf<T extends RecordTable>(
-  table: T,
-  row: T['$inferSelect'],
-  id = row.id,
-): RecordOf<T> {
-  const { sum, ...record } = row
-  if (row.id !== id || sumOfRecord(table, record) !== sum) throw damagedRecord(table, id)
+function recordOf<T extends object>(table: RecordTable<T>, row: Row, id = row.id): T {
+  const record = parsed(table, row)
+  if (record === undefined || row.id !== id || sumOfRecord(table, record) !== row.sum) {
+    throw damagedRecord(table, id)
+  }
   return record
 }
 
-/** The rows of a query, whose damaged columns may be no JSON. Throws `DAMAGED`. */
-function parsing<Rows>(table: RecordTable, id: string, query: () => Rows): Rows {
+/** Undefined when a column that has to be JSON is not. */
+function parsed<T extends object>({ columns }: RecordTable<T>, row: Row): T | undefined {
+  const record: Record<string, unknown> = {}
   try {
-    return query()
-  } catch (error) {
-    throw error instanceof SyntaxError ? damagedRecord(table, id) : error
+    for (const [property, { isJson }] of Object.entries<Column>(columns)) {
+      const value = row[property]
+      record[property] = isJson && value !== null ? JSON.parse(value as string) : value
+    }
+  } catch {
+    return undefined
   }
+  return record as T
 }
 
-function damagedRecord(table: RecordTable, id: string): SatchelError {
-  return damaged(NOUNS[getTableName(table)] ?? '', id)
-}
-
-/** By the name of the table. */
-export const RECORD_TABLES: Readonly<Record<string, RecordTable>> = {
-  clients,
-  jobs,
-  keys,
-  origins,
-  providers,
-  settings,
+function damagedRecord({ noun }: AnyTable, id: string): SatchelError {
+  return damaged(noun, id)
 }
 
 /** False when the record with this id is not as it was written. */
 export function isRecordSound(context: TxContext, name: string, id: string): boolean {
-  const row = rowOf(context, name, id)
-  return row !== undefined && sumOfRecord(requireTable(name), row) === row.sum
+  const [row, record] = findRow(context, name, id)
+  return record !== undefined && sumOfRecord(requireTable(name), record) === row?.sum
 }
 
 /** Accepts a record that was written by hand. False when it is none. */
 export function acceptRecord(context: WriteContext, name: string, id: string): boolean {
-  const row = rowOf(context, name, id)
-  if (row === undefined) return false
-  const sum = sumOfRecord(requireTable(name), row)
+  const [, record] = findRow(context, name, id)
+  if (record === undefined) return false
+  const sum = sumOfRecord(requireTable(name), record)
   context.connection.prepare(`UPDATE ${name} SET sum = ? WHERE id = ?`).run(sum, id)
   return true
 }
 
-function requireTable(name: string): RecordTable {
+function requireTable(name: string): RecordTable<Readonly<Record<string, unknown>>> {
   const table = RECORD_TABLES[name]
   if (table === undefined) throw new Error(`there are no records ${name}`)
   return table
 }
 
-/** Undefined when a column that has to be JSON is not. */
-function rowOf({ connection }: TxContext, name: string, id: string) {
+/** The row with this id and its record, which is absent when a column that has to be JSON is not. */
+function findRow({ connection }: TxContext, name: string, id: string) {
   const table = requireTable(name)
-  try {
-    return connection.orm.select().from(table).where(eq(table.id, id)).get() as
-      | { readonly sum: number }
-      | undefined
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined
-    throw error
-  }
+  const row = connection.prepare<Row>(`${statementsOf(table).select} WHERE id = ?`).get(id)
+  return [row, row === null ? undefined : parsed(table, row)] as const
 }
 
-function sumOfRecord(table: RecordTable, record: object): number {
-  const values: Readonly<Record<string, unknown>> = { ...record }
-  const names = Object.keys(getTableColumns(table)).filter((name) => name !== 'sum')
-  return sumOfRow(names.map((name) => values[name]))
-}
-
-/** By the name of the table. */
-const NOUNS: Readonly<Record<string, string>> = {
-  clients: 'client',
-  jobs: 'job',
-  keys: 'signing key',
-  origins: 'origin',
-  providers: 'provider',
-  settings: 'setting',
+function sumOfRecord<T extends object>({ columns }: RecordTable<T>, record: T): number {
+  return sumOfRow(Object.keys(columns).map((property) => record[property as keyof T]))
 }
 
 /** All of these but jobs are policy, or are remembered like it. */
-function touch({ unit }: WriteContext, table: RecordTable, id: string): void {
-  if (table === jobs) unit.group.flags.jobs = true
-  else unit.touchPolicy([fact(kindOf(table)), fact(kindOf(table), id)])
-}
-
-function kindOf(table: RecordTable): FactKind {
-  return getTableName(table) as FactKind
+function touch({ unit }: WriteContext, name: FactKind | 'jobs', id: string): void {
+  if (name === 'jobs') unit.group.flags.jobs = true
+  else unit.touchPolicy([fact(name), fact(name, id)])
 }

@@ -1,8 +1,7 @@
+import type { SQLQueryBindings } from 'bun:sqlite'
 import { noteSum } from './summed'
-import { eq } from 'drizzle-orm'
 import type { Connection } from './connection'
 import { fact, note } from './memo'
-import { indexes, tables } from './schema'
 import type { TxContext, WriteContext } from './context'
 import { loadSealed, loadTable, loadTables, sumTable } from './state'
 import type {
@@ -55,7 +54,7 @@ export class TableWrites extends TableReads<WriteContext> implements TableWriter
     const existing = tablesByName.get(name)
     const number = existing?.number ?? createTable(context, fields)
     if (existing !== undefined) {
-      context.connection.orm.update(tables).set(fields).where(eq(tables.number, number)).run()
+      context.connection.prepare(UPDATE_TABLE).run(...valuesOf(fields), number)
     }
     reconcileIndexes(context, number, existing?.indexes ?? [], declaration.indexes)
     sumTable(context.connection, number, { ...fields, builtIn: existing?.builtIn ?? false })
@@ -68,13 +67,12 @@ export class TableWrites extends TableReads<WriteContext> implements TableWriter
     const { context } = this
     const of = (table: Table) => table.indexes.some(({ number }) => number === index)
     const tablesByName = ownTables(context, [...knownTables(context).values()].find(of)?.name)
-    const owner = context.connection.orm
-      .update(indexes)
-      .set({ state })
-      .where(eq(indexes.number, index))
-      .returning({ number: indexes.tableNumber })
-      .get()
-    if (owner === undefined) return
+    const owner = context.connection
+      .prepare<{ number: number }>(
+        'UPDATE indexes SET state = ? WHERE number = ? RETURNING table_number AS number',
+      )
+      .get(state, index)
+    if (owner === null) return
     const table = loadTable(context.connection, owner.number)
     tablesByName.set(table.name, table)
   }
@@ -98,15 +96,39 @@ function ownTables(context: WriteContext, changed?: string): Map<string, Table> 
   return tablesByName
 }
 
-function createTable({ connection }: TxContext, fields: Omit<TableDeclaration, 'indexes'>): number {
-  const { number } = connection.orm
-    .insert(tables)
-    .values({ ...fields, builtIn: false })
-    .returning({ number: tables.number })
-    .get()
+type TableFields = Omit<TableDeclaration, 'indexes'>
+
+const UPDATE_TABLE =
+  'UPDATE tables SET name = ?, primary_key = ?, compound = ?, generated = ?, id_prefix = ?, stores = ?, hidden = ? WHERE number = ?'
+const INSERT_TABLE =
+  'INSERT INTO tables (name, primary_key, compound, generated, id_prefix, stores, hidden, built_in) VALUES (?, ?, ?, ?, ?, ?, ?, 0) RETURNING number'
+
+/** The values of both statements. */
+function valuesOf(fields: TableFields): SQLQueryBindings[] {
+  const { name, primaryKey, compound, generated, idPrefix, stores, hidden } = fields
+  const key = primaryKey === null ? null : JSON.stringify(primaryKey)
+  return [name, key, compound, generated, idPrefix, stores, hidden]
+}
+
+/** The number of the row that a statement inserts. */
+function insertedBy(
+  { prepare }: Connection,
+  statement: string,
+  ...values: SQLQueryBindings[]
+): number {
+  const row = prepare<{ number: number }>(statement).get(...values)
+  if (row === null) throw new Error('nothing was inserted')
+  return row.number
+}
+
+function createTable({ connection }: TxContext, fields: TableFields): number {
+  const number = insertedBy(connection, INSERT_TABLE, ...valuesOf(fields))
   createObjectTable(connection, number)
   return number
 }
+
+const INSERT_INDEX =
+  "INSERT INTO indexes (table_number, name, multi, state) VALUES (?, ?, ?, 'building') RETURNING number"
 
 /** Keeps indexes that are still declared, drops the others, adds new ones as `building`. */
 function reconcileIndexes(
@@ -115,21 +137,17 @@ function reconcileIndexes(
   existing: Table['indexes'],
   declared: readonly { readonly name: string; readonly multi: boolean }[],
 ): void {
-  const { orm } = context.connection
+  const { connection } = context
   const same = (a: { name: string; multi: boolean }, b: { name: string; multi: boolean }) =>
     a.name === b.name && a.multi === b.multi
   for (const index of existing) {
     if (declared.some((other) => same(index, other))) continue
-    orm.update(indexes).set({ state: 'dropped' }).where(eq(indexes.number, index.number)).run()
+    connection.prepare("UPDATE indexes SET state = 'dropped' WHERE number = ?").run(index.number)
   }
   for (const { name, multi } of declared) {
     if (existing.some((other) => same({ name, multi }, other))) continue
-    const { number } = orm
-      .insert(indexes)
-      .values({ tableNumber, name, multi, state: 'building' })
-      .returning({ number: indexes.number })
-      .get()
-    noteSum(context.connection, 'indexes', number)
+    const number = insertedBy(connection, INSERT_INDEX, tableNumber, name, multi)
+    noteSum(connection, 'indexes', number)
   }
 }
 

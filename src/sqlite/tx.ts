@@ -2,24 +2,23 @@ import type { ReadTx, WriteTx } from '../domain/store/store'
 import { blobReader, blobWriter } from './blobs'
 import type { Connection } from './connection'
 import { GuardedContext, type TxContext, type WriteContext } from './context'
-import {
-  codeReader,
-  codeWriter,
-  loginReader,
-  loginWriter,
-  refreshTokenReader,
-  refreshTokenWriter,
-  timeReader,
-  timeWriter,
-} from './credentials'
 import { integrityReader, integrityWriter } from './integrity'
-import { invitationReader, invitationWriter, mailReader, mailWriter } from './mails'
+import { loginReader, loginWriter, timeReader, timeWriter } from './logins'
+import { mailReader, mailWriter } from './mails'
 import { membershipReader, membershipWriter } from './memberships'
 import { ObjectWrites } from './object-writer'
 import { ObjectReads } from './objects'
 import { RealmReads, RealmWrites } from './realms'
-import { recordReader, recordWriter } from './records'
-import { clients, jobs, keys, origins, providers, settings } from './schema'
+import {
+  CLIENTS,
+  JOBS,
+  KEYS,
+  ORIGINS,
+  PROVIDERS,
+  recordReader,
+  recordWriter,
+  SETTINGS,
+} from './records'
 import { fact, Facts, type Memory } from './memo'
 import type { Committed } from './state'
 import {
@@ -38,6 +37,9 @@ import { runPart, type Unit } from './unit'
 import { userReader, userWriter } from './users'
 import type { Awaitable } from '../domain/store/records'
 
+/** Loaded on demand: its query builder takes longer to load than the rest of the engine. */
+const credentials = () => require('./credentials') as typeof import('./credentials')
+
 type Noun = Exclude<keyof ReadTx, 'revision' | 'remember'>
 type Readers = Pick<ReadTx, Noun>
 type Writers = Pick<WriteTx, Noun>
@@ -49,18 +51,18 @@ const READERS: { readonly [N in Noun]: (context: TxContext) => Readers[N] } = {
   realms: (context) => new RealmReads(context),
   memberships: membershipReader,
   users: userReader,
-  clients: (context) => recordReader(context, clients),
-  keys: (context) => recordReader(context, keys),
-  refreshTokens: refreshTokenReader,
-  codes: codeReader,
-  invitations: invitationReader,
+  clients: (context) => recordReader(context, CLIENTS),
+  keys: (context) => recordReader(context, KEYS),
+  refreshTokens: (context) => credentials().refreshTokenReader(context),
+  codes: (context) => credentials().codeReader(context),
+  invitations: (context) => credentials().invitationReader(context),
   mails: mailReader,
-  origins: (context) => recordReader(context, origins),
-  settings: (context) => recordReader(context, settings),
-  providers: (context) => recordReader(context, providers),
+  origins: (context) => recordReader(context, ORIGINS),
+  settings: (context) => recordReader(context, SETTINGS),
+  providers: (context) => recordReader(context, PROVIDERS),
   logins: loginReader,
   time: timeReader,
-  jobs: (context) => recordReader(context, jobs),
+  jobs: (context) => recordReader(context, JOBS),
   runs: runReader,
   syncClients: syncClientReader,
   applied: appliedReader,
@@ -75,18 +77,18 @@ const WRITERS: { readonly [N in Noun]: (context: WriteContext) => Writers[N] } =
   realms: (context) => new RealmWrites(context),
   memberships: membershipWriter,
   users: userWriter,
-  clients: (context) => recordWriter(context, clients),
-  keys: (context) => recordWriter(context, keys),
-  refreshTokens: refreshTokenWriter,
-  codes: codeWriter,
-  invitations: invitationWriter,
+  clients: (context) => recordWriter(context, CLIENTS),
+  keys: (context) => recordWriter(context, KEYS),
+  refreshTokens: (context) => credentials().refreshTokenWriter(context),
+  codes: (context) => credentials().codeWriter(context),
+  invitations: (context) => credentials().invitationWriter(context),
   mails: mailWriter,
-  origins: (context) => recordWriter(context, origins),
-  settings: (context) => recordWriter(context, settings),
-  providers: (context) => recordWriter(context, providers),
+  origins: (context) => recordWriter(context, ORIGINS),
+  settings: (context) => recordWriter(context, SETTINGS),
+  providers: (context) => recordWriter(context, PROVIDERS),
   logins: loginWriter,
   time: timeWriter,
-  jobs: (context) => recordWriter(context, jobs),
+  jobs: (context) => recordWriter(context, JOBS),
   runs: runWriter,
   syncClients: syncClientWriter,
   applied: appliedWriter,
