@@ -131,3 +131,25 @@ describe('after a change that is none of theirs, a user pays nothing for', () =>
     expect(reads).not.toEqual([])
   })
 })
+
+test('a role that a user has in many realms is read once', async () => {
+  await using team = await openTeam()
+  const boss = { realmId: 'rlm-public', name: 'boss', permissions: { add: ['todoItems'] } }
+  expectDone(await act(team.database, ADMINISTRATOR, through('all', put('roles', boss))))
+  const { database, reads } = watching(team.database)
+  const join = async (n: number) => {
+    expectDone(await team.alice.put('realms', { realmId: `rlm${n}` }))
+    const row = { realmId: `rlm${n}`, userId: 'bob', roles: ['boss'] }
+    expectDone(await team.admin.put('members', row))
+  }
+  /** The reads of rows of roles for the first request after a change of the own rights. */
+  const readsOfRoles = async () => {
+    reads.length = 0
+    await list(database, actorFor(BOB, 'my'), 'my', 'todoItems')
+    return reads.filter((read) => read.startsWith('objects.'))
+  }
+  await join(1)
+  expect(await readsOfRoles()).toHaveLength(1)
+  for (let n = 2; n <= 12; n += 1) await join(n)
+  expect(await readsOfRoles()).toEqual([])
+})
