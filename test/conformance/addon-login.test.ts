@@ -151,6 +151,8 @@ describe('the add-on', () => {
     await using served = await setupServed()
     await using app = await openApplication(served.main, { clockAhead: AHEAD })
     await logIn(app, served, { email: ALICE })
+    // A sync that begins before the deactivation and is refused would be its last until a restart.
+    await app.perform({ do: 'sync' })
     for (const [command, status] of [
       ['deactivate', 'deactivated'],
       ['reactivate', 'ok'],
