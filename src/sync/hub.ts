@@ -93,7 +93,8 @@ export function createHub(databaseId: string, context: HubContext): Hub {
     now,
     listen,
     isHeld: (session) => held.has(clientOf(session)),
-    isCrowded: () => held.size >= MOST_PULLING,
+    // Unless none of them comes to an end, because their readers are slow.
+    isCrowded: () => held.size >= MOST_PULLING && now() - lastEnd < TELL_EVERY,
     postpone: (session) => void postponed.add(session),
   })
   let stopHearing: () => void = () => undefined
@@ -101,6 +102,8 @@ export function createHub(databaseId: string, context: HubContext): Hub {
   let quietUntil = 0
   let lookedForAge = now()
   let used = now()
+  /** When the last answer was complete. */
+  let lastEnd = now()
 
   function hear(commit: Commit): void {
     feed.hear(commit)
@@ -217,6 +220,7 @@ export function createHub(databaseId: string, context: HubContext): Hub {
       [Symbol.dispose]() {
         if (isOver) return
         isOver = true
+        lastEnd = now()
         const others = (held.get(client) ?? 1) - 1
         if (others > 0) held.set(client, others)
         else held.delete(client)

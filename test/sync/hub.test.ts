@@ -279,6 +279,15 @@ describe('changes', () => {
     expect(socket.messages).toEqual([])
     answered[0]?.[Symbol.dispose]()
     expect((await socket.next()).type).toBe('realms-changed')
+    answered.push(scene.hub.answering('slow', ALICE.id))
+    const late = scene.connect(ALICE, { identity: 'late' })
+    late.ready(state)
+    await settled()
+    expect(late.messages).toEqual([])
+    // None of them has come to an end for a minute.
+    scene.clock.advance(MINUTE)
+    scene.hub.tick()
+    expect((await late.next()).type).toBe('realms-changed')
   })
 
   test('that are damaged are pulled, because only an answer can leave them out', async () => {
