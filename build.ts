@@ -32,25 +32,29 @@ const ALL = Object.keys(PLATFORMS) as Platform[]
  * Modules of the runtime that few commands and few requests need: each takes 1 to 4 ms to load, and
  * packages import them at their top.
  */
-const LOADED_ON_USE = ['child_process', 'crypto', 'stream', 'url', 'util', 'zlib']
+const LOADED_ON_USE = ['child_process', 'crypto', 'url', 'util', 'zlib']
+
+/** The sources that import them before the server is ready. */
+const IMPORTERS = ['src', 'node_modules/commander', 'node_modules/@logtape/logtape']
 
 /**
- * Replaces these modules by functions that load the module when they are first called. Plugins are not
- * asked to resolve modules of the runtime, so the import statements are changed.
+ * Replaces the functions of these modules by functions that load the module when they are first
+ * called. Plugins are not asked to resolve modules of the runtime, so the import statements are changed.
  */
 const loadOnUse: Bun.BunPlugin = {
   name: 'load on use',
   setup(build) {
     const names = LOADED_ON_USE.join('|')
     const imports = new RegExp(`^(import [^'"]* from ['"])(?:node:)?(${names})(?=['"])`, 'gm')
-    build.onLoad({ filter: /\/(?:src|commander|logtape)\/.*\.[jt]s$/ }, async ({ path }) => {
+    build.onLoad({ filter: /\.[jt]s$/ }, async ({ path }) => {
+      const own = relative(import.meta.dir, path)
+      if (!IMPORTERS.some((folder) => own.startsWith(`${folder}/`))) return undefined
       const source = await Bun.file(path).text()
       const contents = source.replaceAll(imports, (statement, start: string, name: string) =>
         statement.startsWith('import type') ? statement : `${start}load-on-use:${name}`,
       )
-      return contents === source
-        ? undefined
-        : { contents, loader: path.endsWith('.ts') ? 'ts' : 'js' }
+      if (contents === source) return undefined
+      return { contents, loader: path.endsWith('.ts') ? 'ts' : 'js' }
     })
     build.onResolve({ filter: /^load-on-use:/ }, ({ path }) => ({
       path: path.replace('load-on-use:', ''),
@@ -58,31 +62,21 @@ const loadOnUse: Bun.BunPlugin = {
     }))
     build.onLoad({ filter: /.*/, namespace: 'load-on-use' }, async ({ path }) => {
       const module = (await import(`node:${path}`)) as Readonly<Record<string, unknown>>
+      // Importing a class or a constant fails the build: these cannot be loaded later.
+      const functions = Object.keys(module).filter(
+        (name) => name !== 'default' && typeof module[name] === 'function' && /^[a-z]/.test(name),
+      )
       const contents = [
         'let module',
         `const load = () => (module ??= process.getBuiltinModule('node:${path}'))`,
-        ...Object.keys(module)
-          .filter((name) => name !== 'default')
-          .map((name) => exportOf(name, module[name])),
-        'export default /* @__PURE__ */ new Proxy({}, { get: (_, key) => load()[key] })',
+        ...functions.map(
+          (name) => `export function ${name}(...given) { return load().${name}(...given) }`,
+        ),
+        `export default { ${functions.join(', ')} }`,
       ]
       return { contents: contents.join('\n'), loader: 'js' }
     })
   },
-}
-
-/** A function, or what stands for a class or an object of constants. */
-function exportOf(name: string, value: unknown): string {
-  const isFunction = typeof value === 'function' && /^[a-z]/.test(name)
-  return isFunction
-    ? `export function ${name}(...given) { return load().${name}(...given) }`
-    : // The prototype of a function, unlike that of a class, may be another one for the proxy.
-      `export const ${name} = /* @__PURE__ */ new Proxy(function () {}, {
-        get: (_, key) => load().${name}[key],
-        apply: (_, self, given) => Reflect.apply(load().${name}, self, given),
-        construct: (_, given, made) =>
-          Reflect.construct(load().${name}, given, made === ${name} ? load().${name} : made),
-      })`
 }
 
 /** With a target, for another platform than this one. */
