@@ -39,7 +39,7 @@ export interface DeliveryParts {
 export const TELL_EVERY = MINUTE
 
 /** The characters of all messages that wait in memory for slow readers: with more, clients have to pull. */
-const MOST_WAITING = 32 * 1024 * 1024
+const MOST_WAITING = 8 * 1024 * 1024
 
 const NOTHING = { head: '', changes: '', text: '' }
 
