@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
-import { commandReference, REFERENCE_FILE } from '../../reference'
+import { commandReference, REFERENCE_FILE } from '../../src/cli/reference'
 
 test('the reference of the commands is up to date: bun run docs', () => {
   const reference = commandReference()

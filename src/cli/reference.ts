@@ -1,11 +1,11 @@
 import type { CommandUnknownOpts, Option } from '@commander-js/extra-typings'
 import { join } from 'node:path'
-import { createProgram, EXIT } from './src/cli/program'
-import { systemClock } from './src/clock'
-import { processTerminal } from './src/cli/terminal'
+import { createProgram, EXIT } from './program'
+import { systemClock } from '../clock'
+import { processTerminal } from './terminal'
 
 /** `bun run docs` writes the reference of all commands, `docs/cli.md`, from the data of `--help`. */
-export const REFERENCE_FILE = join(import.meta.dir, 'docs', 'cli.md')
+export const REFERENCE_FILE = join(import.meta.dir, '..', '..', 'docs', 'cli.md')
 
 /** The reference as Markdown: a section for each command, a part for each of its subcommands. */
 export function commandReference(): string {
