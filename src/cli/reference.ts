@@ -118,7 +118,7 @@ function notesOf(command: CommandUnknownOpts): string[] {
     .trim()
     .split(/\n{2,}|\n(?=[A-Z][\w ]*:\n)/)
   return blocks
-    .map((block) => block.replace(/^\n+|\n+$/g, ''))
+    .map((block) => block.replace(/^\n+/, '').trimEnd())
     .filter((block) => block !== '')
     .map((block) => {
       const [, heading, list] = /^([A-Z][\w ]*:)\n([\s\S]+)$/.exec(block) ?? []
