@@ -112,7 +112,7 @@ export function sealGroup(connection: Connection, committed: Committed, group: G
       )
   }
   if (counters.revision !== committed.counters.revision) beginRun(connection, committed, group)
-  group.logged = committed.heads.log(connection, group.units)
+  group.logged = committed.heads.log(connection, group.units, counters.revision)
   const grow = connection.prepare('UPDATE tables SET largest = ? WHERE number = ?')
   for (const [number, largest] of group.largest) grow.run(largest, number)
   if (flags.tables) {

@@ -52,7 +52,7 @@ export class Heads {
   }
 
   /** Adds the realms of a commit to the log, inside its transaction. Returns how many it then names. */
-  log(connection: Connection, units: readonly Moves[]): number {
+  log(connection: Connection, units: readonly Moves[], newest: number): number {
     const realms = [...new Set(units.flatMap((unit) => unit.realms))]
     const revision = units.at(-1)?.revision ?? 0
     const insert = connection.prepare(
@@ -63,7 +63,7 @@ export class Heads {
       insert.run(revision, some, sumOf('realm_moves', { revision, realms: some }))
     }
     const logged = this.#logged + realms.length
-    return logged > FOLD_AT ? logged - fold(connection, revision) : logged
+    return logged > FOLD_AT ? logged - fold(connection, newest) : logged
   }
 
   /**

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { RealmRef } from '../../src/domain/store/realms'
 import type { Database } from '../../src/domain/store/store'
 import type { Table } from '../../src/domain/store/tables'
+import { code } from '../contract/codes'
 import { declare, declareIn, fresh, NOW, WHOLE } from '../contract/fixture'
 import { temporaryFolder } from '../setup'
 import type { Connection } from '../../src/sqlite/connection'
@@ -86,6 +87,26 @@ test('the log is folded into the heads when it has grown, a part by each commit'
   expect(await changedAfter(database, refs, last - 1)).toEqual(['k7', 'k8'])
   expect(await changedAfter(database, refs, revisions[4]!)).toHaveLength(2_500)
 }, 20_000)
+
+test('a damaged row of the log that a commit without a revision folds counts as a move of all realms', async () => {
+  await using opened = setupDatabase()
+  const { database, file } = opened
+  const table = await declareIn(database, 'things')
+  const refs = await fill(database, table, 2_500)
+  const logged = 'SELECT sum(json_array_length(realms)) FROM realm_moves'
+  const all = refs.map((_, n) => n)
+  while (count(file, logged) <= 10_000) await touch(database, table, all)
+  const oldest = 'SELECT min(number) FROM realm_moves'
+  const before = count(file, oldest)
+  {
+    using db = new SqliteDatabase(file)
+    db.run(`UPDATE realm_moves SET realms = '[]' WHERE number = (${oldest})`)
+  }
+  const revision = await database.read((tx) => tx.revision())
+  await database.write((tx) => tx.codes.put(code('code')))
+  expect(count(file, oldest)).toBeGreaterThan(before)
+  expect(count(file, `SELECT count(*) FROM realm_ids WHERE head <> ${revision}`)).toBe(0)
+})
 
 test('what changed is known after a crash and after a restart, before and after the log is folded', async () => {
   await using opened = setupDatabase()
