@@ -1,3 +1,4 @@
+import type { Awaitable } from '../store/records'
 import { SatchelError } from '../value/error'
 import { describePosition, positionAt } from '../value/position'
 import { nextTurn } from '../value/turn'
@@ -29,16 +30,17 @@ export interface SlicedJson {
   parse(): Promise<unknown>
 }
 
-/** Scans as `scanJson`, in slices. Throws `UNPROCESSABLE`. */
+/** Scans as `scanJson`, in slices; `giveWay` is called between two. Throws `UNPROCESSABLE`. */
 export async function scanInSlices(
   bytes: Uint8Array,
   limits: JsonLimits,
   slice = SLICE,
+  giveWay: () => Awaitable<void> = nextTurn,
 ): Promise<SlicedJson> {
   const scan = new JsonScan(bytes, limits, slice)
   const step = slice * (SCAN_SLICE / SLICE)
-  for (let until = step; scan.advance(until); until += step) await nextTurn()
-  return { values: scan.values, parse: () => parseInSlices(bytes, scan.large, slice) }
+  for (let until = step; scan.advance(until); until += step) await giveWay()
+  return { values: scan.values, parse: () => parseInSlices(bytes, scan.large, slice, giveWay) }
 }
 
 const SOURCE = { name: 'The body' }
@@ -51,6 +53,7 @@ async function parseInSlices(
   bytes: Uint8Array,
   large: ReadonlySet<number>,
   slice: number,
+  nextSlice: () => Awaitable<void>,
 ): Promise<unknown> {
   const { length } = bytes
   let parsed = 0
@@ -155,7 +158,7 @@ async function parseInSlices(
 
   async function giveWay(): Promise<void> {
     parsed = 0
-    await nextTurn()
+    await nextSlice()
   }
 
   /**

@@ -1,6 +1,6 @@
 import { continueJob } from '../job/job'
 import { type JobStep, UNIT_MS } from '../job/job-runner'
-import { entriesOf, LARGE, readStored, tracesInTurns } from './traces'
+import { type Breath, entriesOf, LARGE, readStored, tracesInTurns } from './traces'
 import type { WireObject } from '../value/value'
 import type { Traces } from '../store/objects'
 import { andThen, type Awaitable, type Job } from '../store/records'
@@ -27,7 +27,7 @@ export function createMaintenance(): Readonly<Partial<Record<Job['kind'], JobSte
 
 /** Parses stored values. A large one that comes again, because its entries take several steps, is known. */
 interface Values {
-  parse(text: string): Awaitable<WireObject>
+  parse(text: string, tx: Breath): Awaitable<WireObject>
   /** Keeps no value for the next step. */
   forget(): void
 }
@@ -35,9 +35,9 @@ interface Values {
 function rememberLast(): Values {
   let last: { readonly text: string; readonly object: WireObject } | undefined
   return {
-    parse(text) {
+    parse(text, tx) {
       if (last?.text === text) return last.object
-      return andThen(readStored(text), (object) => {
+      return andThen(readStored(text, tx), (object) => {
         if (text.length > LARGE) last = { text, object }
         return object
       })
@@ -65,7 +65,7 @@ function buildIndex(database: Database, id: string, values: Values): ReturnType<
     const added: RowEntries[] = []
     // The entries of a damaged object come with the one that replaces it.
     for (const { seq, value } of chunk.rows.filter(({ isDamaged }) => isDamaged !== true)) {
-      const entries = entriesOf(one, await values.parse(value))
+      const entries = entriesOf(one, await values.parse(value, tx))
       if (!('part' in entries) || entries.count <= STEP.entries) {
         added.push({ seq, entries })
         continue
@@ -94,9 +94,9 @@ function buildIndex(database: Database, id: string, values: Values): ReturnType<
  * entries.
  */
 function eraseRealm(database: Database, id: string, values: Values): ReturnType<JobStep> {
-  const traces = (table: Table, text: string) =>
-    tracesInTurns(table, text, (large) => values.parse(large))
   return continueJob(database, id, async (tx, job) => {
+    const traces = (table: Table, text: string) =>
+      tracesInTurns(table, text, (large) => values.parse(large, tx))
     const end = performance.now() + UNIT_MS
     const { realm } = job.state
     let place = typeof job.state['place'] === 'string' ? job.state['place'] : ''

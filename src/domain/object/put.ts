@@ -7,7 +7,7 @@ import { putObjects } from './discard'
 import { place } from './placement'
 import { andThen, type Awaitable } from '../store/records'
 import { replacedStamps } from './stamps'
-import { type KnownKeys, readStored, replacementOf, tracesOf } from './traces'
+import { type Breath, type KnownKeys, readStored, replacementOf, tracesOf } from './traces'
 import { parseStored, type WireObject } from '../value/value'
 import { type Placement, type RowRules, type Writing, rulesOf } from './writing'
 
@@ -133,7 +133,7 @@ async function replaceSome(
     if (needsReadableRefs(writing, placement)) await requireReadableRefs(writing, placement)
     texts.push(placement.draft.text)
     if (isStored(placement)) continue
-    const reading = readBefore(placement)
+    const reading = readBefore(writing.tx, placement)
     const put = putOf(
       writing,
       placement,
@@ -269,9 +269,9 @@ function putOf(
 }
 
 /** The properties of the object that is replaced, if it is there and whole. */
-function readBefore({ previous }: Placement): Awaitable<WireObject> | undefined {
+function readBefore(tx: Breath, { previous }: Placement): Awaitable<WireObject> | undefined {
   if (previous === undefined || previous.isDamaged === true) return undefined
-  return readStored(previous.value)
+  return readStored(previous.value, tx)
 }
 
 /** The number of index entries that take memory. */

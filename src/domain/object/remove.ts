@@ -80,6 +80,6 @@ async function removeByRules(
 }
 
 async function removeRow({ tx, table, now }: Writing, previous: TimedObject): Promise<void> {
-  const traces = await tracesBefore(table, previous)
+  const traces = await tracesBefore(tx, table, previous)
   await removeObjects(tx, table, [{ previous, ...traces }], now)
 }

@@ -1,9 +1,10 @@
-import { scanInSlices } from '../json/slices'
+import { scanInSlices, SLICE } from '../json/slices'
 import { andThen, type Awaitable } from '../store/records'
 import type { EntryPart, IndexEntry, ObjectPut, StoredObject, Traces } from '../store/objects'
 import { hasOwnKey, indexedValues, indexKey } from '../value/index-key'
 import { type WireObject, parseStored } from '../value/value'
 import { blobsIn, mentionsBlobs } from '../value/blob'
+import type { WriteTx } from '../store/store'
 import type { Table, TableIndex } from '../store/tables'
 
 const NONE: readonly never[] = []
@@ -40,18 +41,21 @@ export function stored(text: string): Readable {
 export const LARGE = 1024 * 1024
 const ANY_SIZE = { depth: Infinity, values: Infinity }
 
+/** Lets others in between two slices of a value, and shows that the unit goes on. */
+export type Breath = Pick<WriteTx, 'breathe'>
+
 /** A stored value with its properties. While a large one is parsed, others get their turn. */
-export function readStored(text: string): Awaitable<WireObject> {
+export function readStored(text: string, tx: Breath): Awaitable<WireObject> {
   if (text.length <= LARGE) return parseStored(text)
-  return scanInSlices(Buffer.from(text), ANY_SIZE).then(
+  return scanInSlices(Buffer.from(text), ANY_SIZE, SLICE, () => tx.breathe()).then(
     async (json) => (await json.parse()) as WireObject,
   )
 }
 
 /** The traces of an object that is replaced or removed; none of a damaged one, whose value is lost. */
-export function tracesBefore(table: Table, previous: StoredObject): Awaitable<Traces> {
+export function tracesBefore(tx: Breath, table: Table, previous: StoredObject): Awaitable<Traces> {
   if (previous.isDamaged === true) return { entries: NONE, blobs: NONE }
-  return tracesInTurns(table, previous.value, readStored)
+  return tracesInTurns(table, previous.value, (text) => readStored(text, tx))
 }
 
 /** `storedTraces` for a value that may be large, which `read` parses then. */

@@ -114,7 +114,7 @@ async function removeAll(
   if (!table.builtIn) {
     const removals: ObjectRemoval[] = []
     for (const previous of found) {
-      removals.push({ previous, ...(await tracesBefore(table, previous)) })
+      removals.push({ previous, ...(await tracesBefore(tx, table, previous)) })
     }
     await removeObjects(tx, table, removals, now)
     return removals.length

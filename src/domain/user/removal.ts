@@ -159,7 +159,12 @@ async function removeRow(tx: WriteTx, membership: Membership, now: number): Prom
   const row = await rowOf(tx, table, membership)
   if (row === undefined) return
   if (isOwnership) await rewrite(tx, table, row, { owner: null }, now)
-  else await tx.objects.remove(table, [{ previous: row, ...(await tracesBefore(table, row)) }], now)
+  else
+    await tx.objects.remove(
+      table,
+      [{ previous: row, ...(await tracesBefore(tx, table, row)) }],
+      now,
+    )
 }
 
 async function rewrite(
@@ -177,7 +182,7 @@ async function rewrite(
   const value = JSON.stringify(object)
   const traces = tracesOf(table, { text: value, object: () => object })
   const stamps = replacedStamps(previous, before, object, now, tx.unitRevision())
-  const previousTraces = await tracesBefore(table, previous)
+  const previousTraces = await tracesBefore(tx, table, previous)
   await tx.objects.put(
     table,
     [{ key, realm, owner, value, stamps, ...traces, previous, previousTraces }],
