@@ -19,10 +19,16 @@ export function createApp(http: HttpContext, domain: string | null): App {
   const [objects, sync] = [directObjectRoutes(http), directSyncRoute(http, answerSync)]
 
   function load(): Promise<Router> {
-    return (loading ??= import('./router').then(({ createRouter }) => {
-      router = createRouter(http, answerSync)
-      return router
-    }))
+    return (loading ??= import('./router')
+      .then(({ createRouter }) => {
+        router = createRouter(http, answerSync)
+        return router
+      })
+      .catch((error: unknown) => {
+        // The next request tries again.
+        loading = undefined
+        throw error
+      }))
   }
 
   /** Not imported at the top, to keep the start of a server fast. */
