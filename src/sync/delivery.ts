@@ -52,8 +52,9 @@ export function createDelivery(parts: DeliveryParts): Delivery {
   let lastTables: ReadonlySet<string> = new Set()
 
   async function serve(tx: ReadTx, session: Session, upTo: number): Promise<void> {
-    if (session.isMuted || session.isFull) return
+    if (session.isFull) return
     forget(session)
+    if (session.isMuted) return
     if (!(await stands(tx, session))) {
       mute(session)
       return
@@ -134,7 +135,8 @@ export function createDelivery(parts: DeliveryParts): Delivery {
       return
     }
     session.isReady = !session.send(text)
-    if (session.isFull) {
+    // Only what is kept waits; the rest is discarded.
+    if (session.isFull && !session.isReady) {
       waitingBySession.set(session, text.length)
       waiting += text.length
     }

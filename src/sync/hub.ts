@@ -88,13 +88,14 @@ export function createHub(databaseId: string, context: HubContext): Hub {
   /** Realms that have changed during a job. */
   const laterRealms = new Set<RealmRef>()
   const feed = createFeed()
+  // Unless none of them comes to an end, because their readers are slow.
+  const isCrowded = () => held.size >= MOST_PULLING && now() - lastEnd < TELL_EVERY
   const delivery = createDelivery({
     feed,
     now,
     listen,
     isHeld: (session) => held.has(clientOf(session)),
-    // Unless none of them comes to an end, because their readers are slow.
-    isCrowded: () => held.size >= MOST_PULLING && now() - lastEnd < TELL_EVERY,
+    isCrowded,
     postpone: (session) => void postponed.add(session),
   })
   let stopHearing: () => void = () => undefined
@@ -177,6 +178,8 @@ export function createHub(databaseId: string, context: HubContext): Hub {
     let count = 0
     for (const session of due) {
       due.delete(session)
+      // The changes it lacks were read before, and were too many.
+      if (postponed.has(session) && !session.isStale && isCrowded()) continue
       postponed.delete(session)
       try {
         await delivery.serve(tx, session, revision)
@@ -224,7 +227,10 @@ export function createHub(databaseId: string, context: HubContext): Hub {
         const others = (held.get(client) ?? 1) - 1
         if (others > 0) held.set(client, others)
         else held.delete(client)
-        for (const session of byClient.of(client)) due.add(session)
+        for (const session of byClient.of(client)) {
+          postponed.delete(session)
+          due.add(session)
+        }
         const [next] = postponed
         if (next !== undefined) due.add(next)
         schedule()
@@ -283,6 +289,7 @@ export function createHub(databaseId: string, context: HubContext): Hub {
       for (const set of [revocable, due, later, postponed]) set.delete(session)
     },
     serve(session: Session, isSoon: boolean) {
+      postponed.delete(session)
       if (isSoon) due.add(session)
       else later.add(session)
       schedule()

@@ -57,7 +57,7 @@ export function createSync(http: HttpContext): AnswerSync {
     stack.use(await http.hosts.hold(host.name))
     const source = { scratch: host.scratch, ...(isAnonymous ? { maxBytes: UNCHANGING } : {}) }
     const stored = await bodies.json(call, source, (body) =>
-      store({ call, host, actor }, movedBy(readSyncRequest(body), host.lead())),
+      store({ call, host, actor }, movedBy(readSyncRequest(body), host.lead()), stack),
     )
     const { parts, first } = await begin(stored, async () => {
       stack.defer(await streams.enter())
@@ -81,10 +81,11 @@ export function createSync(http: HttpContext): AnswerSync {
     Bun.gc(true)
   }
 
-  /** Stores the changes of the request. The live connections of its client rest from here on. */
+  /** Stores the changes of the request. The live connections of its client rest until `stack` is disposed. */
   async function store(
     { call, host, actor }: Authorised,
     request: SyncRequest,
+    stack: DisposableStack,
   ): Promise<StoredRequest> {
     const { subject } = actor
     const { database } = host
@@ -93,8 +94,7 @@ export function createSync(http: HttpContext): AnswerSync {
     const sendInvitation: SendInvitation = (tx, facts) =>
       host.invitations.send(tx, facts, call.sent.headers.get('origin'))
     const isPatient = () => isFirst && !call.sent.signal.aborted
-    using undo = new DisposableStack()
-    const answering = undo.use(http.live.answering(host, request.clientIdentity, subject))
+    const answering = stack.use(http.live.answering(host, request.clientIdentity, subject))
     const pull = await patiently(isPatient, () =>
       storeRequest(database, {
         actor,
@@ -105,7 +105,6 @@ export function createSync(http: HttpContext): AnswerSync {
         report: (damage) => http.failure(call.id, damage),
       }),
     )
-    undo.move()
     return { database, pull, answering, isPatient }
   }
 
