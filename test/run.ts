@@ -63,8 +63,8 @@ async function testAll(): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => process.exit(1))
   }
-  // Many tests wait for others: one worker more than there are cores keeps all cores busy.
-  const workers = availableParallelism() + 1
+  // Many tests wait for others: two workers more than there are cores keep all cores busy.
+  const workers = availableParallelism() + 2
   const options = ['--no-isolate', `--parallel=${workers}`, `--timings=${TIMINGS}`]
   const first = await runTests(folder, [...options, ...process.argv.slice(2)])
   return first.exitCode === 0 ? 0 : await repeat(folder, first)
