@@ -135,7 +135,7 @@ export function createDelivery(parts: DeliveryParts): Delivery {
       return
     }
     session.isReady = !session.send(text)
-    // Only what is kept waits; the rest is discarded.
+    // A message that the socket has dropped does not wait.
     if (session.isFull && !session.isReady) {
       waitingBySession.set(session, text.length)
       waiting += text.length

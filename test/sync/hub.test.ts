@@ -242,6 +242,28 @@ describe('changes', () => {
     expect((await other.next()).type).toBe('changes')
   })
 
+  test('that a muted socket has taken at last wait no longer', async () => {
+    await using scene = await setupHub()
+    const root = administrator(scene.database)
+    const state = await scene.pulled(ALICE)
+    const ends = scene.clock.now() + MINUTE
+    const slow = Array.from({ length: 9 }, (_, at) =>
+      scene.connect(ALICE, { identity: `slow${at}`, ends, send: () => -1 }),
+    )
+    for (const socket of slow) socket.ready(state)
+    await root.put('todoItems', { id: 'a', text: 'x'.repeat(900_000), ...PUBLIC })
+    await until(() => slow.every(({ messages }) => messages.length > 0))
+    scene.clock.advance(2 * MINUTE)
+    scene.hub.tick()
+    for (const socket of slow) socket.drained()
+    await settled()
+    const others = Array.from({ length: 9 }, (_, at) =>
+      scene.connect(ALICE, { identity: `other${at}`, send: () => -1 }),
+    )
+    for (const socket of others) socket.ready(state)
+    for (const socket of others) expect((await socket.next()).type).toBe('changes')
+  })
+
   test('of many clients that have to pull are told to some at a time', async () => {
     await using scene = await setupHub()
     const root = administrator(scene.database)

@@ -1,4 +1,3 @@
-import type { Awaitable } from '../store/records'
 import { SatchelError } from '../value/error'
 import { describePosition, positionAt } from '../value/position'
 import { nextTurn } from '../value/turn'
@@ -35,7 +34,7 @@ export async function scanInSlices(
   bytes: Uint8Array,
   limits: JsonLimits,
   slice = SLICE,
-  giveWay: () => Awaitable<void> = nextTurn,
+  giveWay: () => Promise<void> | void = nextTurn,
 ): Promise<SlicedJson> {
   const scan = new JsonScan(bytes, limits, slice)
   const step = slice * (SCAN_SLICE / SLICE)
@@ -53,7 +52,7 @@ async function parseInSlices(
   bytes: Uint8Array,
   large: ReadonlySet<number>,
   slice: number,
-  nextSlice: () => Awaitable<void>,
+  nextSlice: () => Promise<void> | void,
 ): Promise<unknown> {
   const { length } = bytes
   let parsed = 0
