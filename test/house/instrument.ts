@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { parseSync } from 'oxc-parser'
 
@@ -20,8 +21,9 @@ process.on('message', (message) => {
 Bun.plugin({
   name: 'entered files',
   setup(build) {
-    build.onLoad({ filter: /\.ts$/ }, async ({ path }) => {
-      const text = await Bun.file(path).text()
+    // Synchronous: what is loaded by `require` cannot wait.
+    build.onLoad({ filter: /\.ts$/ }, ({ path }) => {
+      const text = readFileSync(path, 'utf8')
       const isOurs = path.startsWith(`${source}/`)
       return { contents: isOurs ? instrument(relative(root, path), text) : text, loader: 'ts' }
     })
