@@ -21,7 +21,7 @@ process.on('message', (message) => {
 Bun.plugin({
   name: 'entered files',
   setup(build) {
-    // Synchronous: what is loaded by `require` cannot wait.
+    // Synchronous: a file that `require` loads cannot wait.
     build.onLoad({ filter: /\.ts$/ }, ({ path }) => {
       const text = readFileSync(path, 'utf8')
       const isOurs = path.startsWith(`${source}/`)
