@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import type { Database } from '../../src/domain/store/store'
+import type { Database, WriteTx } from '../../src/domain/store/store'
 import { nextTurn } from '../../src/domain/value/turn'
 import {
   declare,
@@ -107,22 +107,23 @@ export function describeTables(openStore: OpenStore): void {
     test('may be as many as 500, declared in one unit', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
-      const times: number[] = []
-      await database.write(async (tx) => {
-        for (let n = 0; n < 497; n += 1) {
-          if (n % 100 === 0) times.push(performance.now())
-          const table = await declare(tx, `t${n}`, '@id, a, *b, [a+b]')
-          for (const { number } of table.indexes) await tx.tables.setIndexState(number, 'ready')
-          expect(await tx.tables.find(`t${n}`)).toMatchObject({ indexes: [{}, {}, {}] })
-          expect(await tx.tables.list()).toHaveLength(n + 4)
-        }
-      })
-      // Each costs the same, however many there are: else the fourth hundred takes seven times as long.
-      const [start = 0, first = 0, , third = 0, fourth = 0] = times
-      expect((fourth - third) / (first - start)).toBeLessThan(4)
+      await database.write((tx) => declareMany(tx))
       const tables = await database.read((tx) => tx.tables.list())
+      expect(tables).toHaveLength(500)
       await Promise.all(tables.map((table) => insert(database, table, 'a')))
       for (const table of tables) expect(await keysOf(database, table)).toEqual(['a'])
+    })
+
+    test('cost the same each, however many there are', async () => {
+      const growths: number[] = []
+      // Else the fourth hundred takes seven times as long. A pause of the machine is not in each round.
+      for (let rounds = 0; rounds < 5 && !growths.some((growth) => growth < 4); rounds += 1) {
+        await using fixture = await setupDatabase(openStore)
+        const [start = 0, first = 0, , third = 0, fourth = 0] =
+          await fixture.database.write(declareMany)
+        growths.push((fourth - third) / (first - start))
+      }
+      expect(Math.min(...growths)).toBeLessThan(4)
     })
 
     test('are sealed and unsealed', async () => {
@@ -245,4 +246,17 @@ async function entriesOf(database: Database, table: Table, index: number): Promi
     tx.objects.locate(table, 0, { lookup: { index, keys: [], range } }, WHOLE.rows),
   )
   return [...(found ?? [])]
+}
+
+/** Declares 497 tables with indexes, and returns the times before the first of each hundred, ms. */
+async function declareMany(tx: WriteTx): Promise<number[]> {
+  const times: number[] = []
+  for (let n = 0; n < 497; n += 1) {
+    if (n % 100 === 0) times.push(performance.now())
+    const table = await declare(tx, `t${n}`, '@id, a, *b, [a+b]')
+    for (const { number } of table.indexes) await tx.tables.setIndexState(number, 'ready')
+    expect(await tx.tables.find(`t${n}`)).toMatchObject({ indexes: [{}, {}, {}] })
+    expect(await tx.tables.list()).toHaveLength(n + 4)
+  }
+  return times
 }
