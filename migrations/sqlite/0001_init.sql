@@ -61,6 +61,8 @@ CREATE TABLE realm_ids (
   born INTEGER NOT NULL,
   -- The newest revision that touched it, apart from the moves that are still in realm_moves.
   head INTEGER NOT NULL,
+  -- Of the head.
+  head_sum INTEGER NOT NULL DEFAULT 0,
   -- Of all columns but the head.
   sum INTEGER NOT NULL DEFAULT 0
 ) STRICT;

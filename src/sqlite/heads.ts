@@ -1,3 +1,4 @@
+import type { CheckedStep } from '../domain/store/integrity'
 import type { RealmRef } from '../domain/store/realms'
 import type { Connection } from './connection'
 import { isSound, sumOf } from './summed'
@@ -108,7 +109,7 @@ export class Heads {
     if (revision > this.#since) return moved
     const stored = connection
       .prepare(
-        'SELECT number FROM json_each(?1) CROSS JOIN realm_ids ON number = value WHERE head >= ?2',
+        `SELECT number FROM json_each(?1) CROSS JOIN realm_ids ON number = value WHERE head >= ?2 OR ${IS_DAMAGED}`,
       )
       .values(JSON.stringify([...realms]), revision) as [RealmRef][]
     for (const [realm] of stored) moved.add(realm)
@@ -128,6 +129,44 @@ export class Heads {
       this.#recent.delete(realm)
       this.#since = head
     }
+  }
+}
+
+/**
+ * The `head_sum` of a realm: 0 for the head 0. SQLite computes it, so that no row leaves it for the check;
+ * 65521 is a prime, so that no flip of one bit leaves the sum right.
+ */
+const SUM = '(?1 * (31337 + number % 30011)) % 65521'
+/** A damaged head counts as one that moved in every revision: clients look once more. */
+const IS_DAMAGED = `ifnull(${SUM.replace('?1', 'head')} = head_sum, 0) = 0`
+const UPDATE = `UPDATE realm_ids SET head = ?1, head_sum = ${SUM} WHERE number = ?2`
+
+/** Heads of one step. */
+const STEP = 5_000
+
+/** Checks the heads of realms after the number `after`; damaged ones may be accepted, in the revision `newest`. */
+export function checkHeads(
+  connection: Connection,
+  newest: number,
+  after: string,
+  accepting: Connection | undefined,
+): CheckedStep {
+  const rows = connection
+    .prepare<{ number: RealmRef; damaged: number }>(
+      `SELECT number, ${IS_DAMAGED} AS damaged FROM realm_ids WHERE number > ? ORDER BY number LIMIT ?`,
+    )
+    .all(Number(after), STEP)
+  const damaged = rows.filter((row) => row.damaged === 1).map(({ number }) => number)
+  if (accepting !== undefined) {
+    const update = accepting.prepare(UPDATE)
+    for (const number of damaged) update.run(newest, number)
+  }
+  const named = accepting === undefined ? damaged : []
+  const next = rows.length < STEP ? undefined : rows.at(-1)?.number
+  return {
+    checked: 0,
+    faults: named.map((number) => ({ problem: 'damaged', table: 'realm_ids', key: `${number}` })),
+    next: next?.toString(),
   }
 }
 
@@ -166,7 +205,7 @@ function fold(connection: Connection, newest: number): number {
     last = row.number
   }
   // In the order of their pages.
-  const update = connection.prepare('UPDATE realm_ids SET head = ? WHERE number = ?')
+  const update = connection.prepare(UPDATE)
   for (const realm of [...heads.keys()].toSorted((one, other) => one - other)) {
     update.run(heads.get(realm) ?? 0, realm)
   }

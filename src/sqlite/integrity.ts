@@ -8,6 +8,7 @@ import type {
 } from '../domain/store/integrity'
 import { textsOf } from '../domain/user/query'
 import type { TxContext, WriteContext } from './context'
+import { checkHeads } from './heads'
 import { fact } from './memo'
 import {
   checkEntries,
@@ -52,7 +53,7 @@ type Step = (
   accepting: WriteContext | undefined,
 ) => CheckedStep
 
-/** The parts besides the objects of each table, by the name of their table. */
+/** The parts besides the objects of each table, by the name of their table; `heads` are those of realms. */
 const STEPS: Readonly<Record<string, Step>> = {
   tables: checkTables,
   index_entries: checkEntries,
@@ -60,6 +61,8 @@ const STEPS: Readonly<Record<string, Step>> = {
   memberships: checkMemberships,
   tombstones: checkTombstones,
   users: checkUsers,
+  heads: ({ connection, committed }, after, _meanings, accepting) =>
+    checkHeads(connection, committed.counters.revision, after, accepting?.connection),
   ...Object.fromEntries(
     SUMMED_TABLES.map((name): [string, Step] => [
       name,

@@ -108,6 +108,30 @@ test('a damaged row of the log that a commit without a revision folds counts as 
   expect(count(file, `SELECT count(*) FROM realm_ids WHERE head <> ${revision}`)).toBe(0)
 })
 
+test('a damaged head counts as moved', async () => {
+  await using opened = setupDatabase()
+  const { database, folder, file } = opened
+  const table = await declareIn(database, 'things')
+  const refs = await fill(database, table, 2_500)
+  const realm = refs[0]!
+  const revision = await touch(database, table, [0])
+  const others = refs.map((_, n) => n).slice(1)
+  const heads = `SELECT count(*) FROM realm_ids WHERE number = ${realm} AND head = ${revision}`
+  while (count(file, heads) === 0) await touch(database, table, others)
+  await database[Symbol.asyncDispose]()
+  for (const damage of ['0', `${revision} & ${revision - 1}`, '-1']) {
+    using copy = temporaryFolder()
+    cpSync(folder, copy.path, { recursive: true })
+    {
+      using db = new SqliteDatabase(join(copy.path, 'database.sqlite'))
+      db.run(`UPDATE realm_ids SET head = ${damage} WHERE number = ${realm}`)
+    }
+    await using damaged = openIn(copy.path)
+    expect(await changedAfter(damaged.database, [realm], revision - 1)).toEqual(['k0'])
+    expect(await changedAfter(damaged.database, [realm], revision)).toEqual([])
+  }
+}, 20_000)
+
 test('what changed is known after a crash and after a restart, before and after the log is folded', async () => {
   await using opened = setupDatabase()
   const { database, folder } = opened

@@ -88,6 +88,13 @@ const INSTEAD: readonly (readonly [
     1,
     1,
   ],
+  [
+    'realm_ids',
+    "UPDATE realm_ids SET head = 7 WHERE id = 'rlm1'",
+    async (tx) => (await tx.objects.changes(new Set([1, 2]), 0, 99, WHOLE)).changes.length,
+    1,
+    1,
+  ],
 ]
 
 /** A stopped database with a row of each kind. */
