@@ -15,7 +15,9 @@ CREATE TABLE database (
   -- The latest time that expiry was judged by, ms: expired stays expired when the clock goes back.
   latest_time INTEGER NOT NULL,
   -- The revisions before and after the last commit, as fixed text: it tells which log belongs to the file.
-  step TEXT NOT NULL
+  step TEXT NOT NULL,
+  -- Of the columns that a commit of objects leaves as they are.
+  sum INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE TABLE tables (

@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite'
 import { PUBLIC_REALM_REF } from '../domain/store/realms'
 import { randomToken } from '../domain/value/id'
 import { openFailure } from './failure'
-import { sumOf } from './summed'
+import { noteSumIn, sumOf } from './summed'
 
 /** The rows that stay: `Store.empty`. */
 const KEPT = new Set([
@@ -35,6 +35,7 @@ export function emptyFile(file: string): void {
       db.run("UPDATE indexes SET state = 'ready'")
       db.run('UPDATE tables SET largest = 0')
       db.run('UPDATE database SET oldest_revision = revision')
+      noteSumIn(db, 'database', 1)
       db.run('DELETE FROM runs')
       const run = randomToken(9)
       using revision = db.prepare<{ first: number }, []>('SELECT revision AS first FROM database')

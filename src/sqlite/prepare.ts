@@ -75,6 +75,7 @@ function insertDefaults(connection: Connection, clock: Clock): void {
   prepare(
     'INSERT INTO database (only_row, id, epoch, revision, oldest_revision, next_seq, id_high_water, sealed, created, latest_time, step) VALUES (1, ?1, ?2, 1, 0, 1, 0, 0, ?3, ?3, ?4)',
   ).run(randomToken(16), randomToken(6), clock.now(), stepText(1, 1))
+  noteSum(connection, 'database', 1)
   prepare("INSERT INTO realm_ids (number, id, state, born, head) VALUES (?, ?, 'live', 0, 0)").run(
     PUBLIC_REALM_REF,
     PUBLIC_REALM,

@@ -65,7 +65,7 @@ export function loadCommitted(connection: Connection): Committed {
     sealed: loadSealed(connection),
     run: randomToken(9),
     runs: loadRuns(connection, counters.revision),
-    oldest: loadOldest(connection),
+    oldest: loadOldest(connection, counters.revision),
     newestOperation: counters.revision,
     erasing: loadErasing(connection),
     heads: new Heads(connection, counters.revision),
@@ -95,8 +95,9 @@ export function loadId(connection: Connection): string {
   return row.id
 }
 
+/** When its row is damaged, the database is sealed: no application adds tables. */
 export function loadSealed(connection: Connection): boolean {
-  return connection.prepare<{ sealed: number }>('SELECT sealed FROM database').get()?.sealed === 1
+  return loadFixed(connection)?.sealed !== 0
 }
 
 /** When one is damaged, the revisions of all runs are unknown, and each client syncs anew. */
@@ -112,11 +113,23 @@ function loadRuns(connection: Connection, revision: number): Run[] {
   return [{ id: randomToken(9), first: revision }]
 }
 
-function loadOldest(connection: Connection): number {
+/** When its row is damaged, any removal may have been forgotten, and each client syncs anew. */
+function loadOldest(connection: Connection, revision: number): number {
+  return loadFixed(connection)?.oldest_revision ?? revision
+}
+
+interface Fixed {
+  readonly oldest_revision: number
+  readonly sealed: number
+  readonly sum: number
+}
+
+/** Undefined when its checksum is wrong. */
+function loadFixed(connection: Connection): Fixed | undefined {
   const row = connection
-    .prepare<{ oldest: number }>('SELECT oldest_revision AS oldest FROM database')
+    .prepare<Fixed>('SELECT id, epoch, oldest_revision, sealed, created, sum FROM database')
     .get()
-  return row?.oldest ?? 0
+  return row !== null && isSound('database', row) ? row : undefined
 }
 
 export function loadErasing(connection: Connection): ReadonlySet<RealmRef> {

@@ -1,6 +1,7 @@
+import type { Database } from 'bun:sqlite'
 import type { CheckedStep, Fault } from '../domain/store/integrity'
 import { SatchelError } from '../domain/value/error'
-import type { Connection } from './connection'
+import { type Connection, keepStatements } from './connection'
 import { sumOfRow } from './sum'
 
 /** A table of which some columns have a sum, which is written after them. */
@@ -14,6 +15,11 @@ interface Summed {
 
 /** By the names of their tables. */
 const TABLES = {
+  database: {
+    noun: 'database',
+    key: ['only_row'],
+    columns: ['id', 'epoch', 'oldest_revision', 'sealed', 'created'],
+  },
   realm_ids: { noun: 'realm', key: ['number'], columns: ['number', 'id', 'state', 'born'] },
   indexes: {
     noun: 'index',
@@ -113,10 +119,21 @@ export const SUMMED_TABLES = Object.keys(TABLES) as readonly SummedName[]
 type Row = Readonly<Record<string, unknown>>
 
 /** Writes the sum of a row that was written. */
-export function noteSum({ prepare }: Connection, name: SummedName, ...key: Key): void {
+export function noteSum(
+  { prepare }: Pick<Connection, 'prepare'>,
+  name: SummedName,
+  ...key: Key
+): void {
   const row = rowAt(prepare, name, key)
   if (row === null) return
   prepare(`UPDATE ${name} SET sum = ? WHERE ${isAt(name)}`).run(sumOf(name, row), ...key)
+}
+
+/** The same in a file that is opened for a moment. */
+export function noteSumIn(db: Database, name: SummedName, ...key: Key): void {
+  const statements = keepStatements(db)
+  noteSum(statements, name, ...key)
+  statements.finalize()
 }
 
 /** Throws `DAMAGED` when the row with this key is not as it was written; none is sound. */

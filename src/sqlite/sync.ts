@@ -48,6 +48,7 @@ function pruneHistory(context: WriteContext, before: number, limit: number): num
   const oldest = dropped.reduce((latest, { revision }) => Math.max(latest, revision), known)
   group.oldest = oldest
   connection.prepare('UPDATE database SET oldest_revision = ?').run(oldest)
+  noteSum(connection, 'database', 1)
   const runs = group.runs ?? context.committed.runs
   const kept = runs.filter((_, position) => (runs[position + 1]?.first ?? Infinity) >= oldest)
   for (const { id } of runs.slice(0, runs.length - kept.length)) {

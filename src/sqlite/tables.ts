@@ -81,6 +81,7 @@ export class TableWrites extends TableReads<WriteContext> implements TableWriter
     const { context } = this
     ownTables(context)
     context.connection.prepare('UPDATE database SET sealed = ?').run(sealed ? 1 : 0)
+    noteSum(context.connection, 'database', 1)
     context.unit.group.sealed = sealed
   }
 }

@@ -5,6 +5,8 @@ import { verifyDatabase } from '../../src/domain/rows/verification'
 import { codeOf } from '../auth/setup'
 import { code } from '../contract/codes'
 import { declare, fresh, NOW, refreshToken, WHOLE } from '../contract/fixture'
+import { emptyFile } from '../../src/sqlite/empty'
+import { renewIdentity } from '../../src/sqlite/registry'
 import { temporaryFolder } from '../setup'
 import { openIn } from './setup'
 
@@ -89,6 +91,14 @@ const INSTEAD: readonly (readonly [
     1,
   ],
   [
+    'database',
+    'UPDATE database SET oldest_revision = 1',
+    async (tx) => (await tx.runs.oldest()) === (await tx.revision()),
+    false,
+    true,
+  ],
+  ['database', 'UPDATE database SET sealed = 2', async (tx) => tx.tables.isSealed(), false, true],
+  [
     'realm_ids',
     "UPDATE realm_ids SET head = 7 WHERE id = 'rlm1'",
     async (tx) => (await tx.objects.changes(new Set([1, 2]), 0, 99, WHOLE)).changes.length,
@@ -140,11 +150,13 @@ async function setup() {
       await tx.objects.put(table, [fresh('a', { realm: ref, value })], NOW)
     })
   }
+  const file = `${folder.path}/database.sqlite`
   return {
+    file,
     open: () => openIn(folder.path),
     change(sql: string) {
-      using file = new File(`${folder.path}/database.sqlite`)
-      expect(file.run(sql).changes).toBe(1)
+      using db = new File(file)
+      expect(db.run(sql).changes).toBe(1)
     },
     [Symbol.dispose]: () => folder[Symbol.dispose](),
   }
@@ -215,6 +227,17 @@ test('a row that was written by hand can be accepted, and removed', async () => 
   expect(await database.read((tx) => tx.refreshTokens.find('token'))).toMatchObject({
     subject: 'eve',
   })
+})
+
+test.each([
+  ['emptied', emptyFile],
+  ['given a new identity', renewIdentity],
+] as const)('a database that was %s has sound rows', async (_, change) => {
+  using place = await setup()
+  change(place.file)
+  await using opened = place.open()
+  const { faults } = await verifyDatabase(opened.database, { accepts: false })
+  expect(faults).toEqual([])
 })
 
 test('a damaged index is not used, and can be accepted', async () => {
