@@ -124,13 +124,15 @@ export const experiments: readonly Experiment[] = [
   },
   {
     promise: 5,
-    title: 'when a system call fails, each of 500 in turn, the state is the old or the new one',
+    title:
+      'when a system call fails, each of more than 500 in turn, the state is the old or the new one, and the work goes on',
     unit: 'failing calls',
-    rounds: 500,
+    rounds: 600,
     obstacle: powerObstacle,
     async run(rounds) {
-      const { calls, refused, problems } = await failCalls(rounds)
-      return { facts: `${calls} calls in a session, ${refused} sessions refused`, problems }
+      const { calls, outcomes, problems } = await failCalls(rounds)
+      const counts = [...outcomes].map(([outcome, count]) => `${outcome} ${count}`)
+      return { facts: `${calls} calls in a session; refused with: ${counts.join(', ')}`, problems }
     },
   },
   {
