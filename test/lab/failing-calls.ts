@@ -125,7 +125,7 @@ export async function runSession(
   for (let step = 1; step <= STEPS; step += 1) {
     await repeated(() => write(database, step), step - 1, refused)
   }
-  await repeated(() => store[Symbol.asyncDispose](), STEPS, refused)
+  await repeated(async () => store[Symbol.asyncDispose](), STEPS, refused)
 }
 
 /** Once more when it fails. */

@@ -35,7 +35,7 @@ export async function measureManyRealms(rounds: number): Promise<Finding> {
   await fill(database)
   const times = { change: [] as number[], stranger: [] as number[], list: [] as number[] }
   const access = async () => void (await database.read((tx) => accessOf(tx, ALICE)))
-  const list = () => listObjects(database, ALICE, 'my', 'things', { filters: [] })
+  const list = async () => listObjects(database, ALICE, 'my', 'things', { filters: [] })
   await access()
   for (let round = 0; round < rounds; round += 1) {
     await change(database, `stranger${round}`)
