@@ -58,17 +58,21 @@ export interface BodyOptions {
   readonly advice?: string
   /** For callers whose connection may be idle for long. */
   readonly timeout?: UploadTimeout
+  /** Collects garbage: at once, or in the background. */
+  readonly collectGarbage?: (isAtOnce: boolean) => void
 }
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?(?:json|x?-?tson)\s*(?:;|$)/i
 
 export function createBodies(
   limits: BodyLimits,
-  { advice = 'send it in several requests', timeout }: BodyOptions = {},
+  { advice = 'send it in several requests', timeout, collectGarbage = Bun.gc }: BodyOptions = {},
 ): Bodies {
   const arrivals = createArrivals()
   let smallBytes = 0
   let lastParsing: Promise<unknown> = Promise.resolve()
+  /** Large bodies that are parsed, or wait for that. */
+  let parsing = 0
   let parsedMemory = 0
   let memoryFreed = Promise.withResolvers<void>()
   let parsedBytes = 0
@@ -163,8 +167,11 @@ export function createBodies(
     }
   }
 
-  function oneByOne<T>(parsing: () => Promise<T>): Promise<T> {
-    const turn = lastParsing.then(parsing)
+  function oneByOne<T>(parse: () => Promise<T>): Promise<T> {
+    parsing += 1
+    const turn = lastParsing.then(parse).finally(() => {
+      parsing -= 1
+    })
     lastParsing = turn.catch(() => undefined)
     return turn
   }
@@ -182,13 +189,18 @@ export function createBodies(
     memoryFreed = Promise.withResolvers()
   }
 
-  /** The collector underestimates the memory of strings: a few large bodies would take 500 MB. */
+  /**
+   * The collector underestimates the memory of strings: a few large bodies would take 500 MB. All callers
+   * would wait up to a tenth of a second for it, so it works in the background unless another large body
+   * needs the memory.
+   */
   async function collect(weight: number): Promise<void> {
     parsedBytes += weight
     if (parsedBytes < COLLECT_AFTER_PARSED) return
     parsedBytes = 0
     await nextTurn()
-    Bun.gc(true)
+    const isNeeded = parsing > 0 || parsedMemory > weight
+    collectGarbage(isNeeded)
   }
 
   return {

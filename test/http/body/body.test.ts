@@ -289,6 +289,27 @@ describe('large bodies', () => {
     expect(parsed).toBe(3)
   })
 
+  test('are collected in the background, and at once when others need the memory', async () => {
+    using folder = temporaryFolder()
+    const scratch = createDiskScratch(folder.path, createTestClock())
+    const modes: boolean[] = []
+    const collectGarbage = (isAtOnce: boolean) => void modes.push(isAtOnce)
+    const bodies = createBodies({ bytes: 16 * MIB, ...JSON_LIMITS }, { collectGarbage })
+    const heavy = `[${'0,'.repeat(600_000)}0]`
+    await bodies.json(postOf(heavy), { scratch }, async () => undefined)
+    await until(async () => modes.length === 1)
+    expect(modes).toEqual([false])
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const working = bodies.json(postOf(heavy), { scratch }, () => promise)
+    await bodies.json(postOf(heavy), { scratch }, async () => undefined)
+    await until(async () => modes.length === 2)
+    expect(modes).toEqual([false, true])
+    resolve()
+    await working
+    await until(async () => modes.length === 3)
+    expect(modes).toEqual([false, true, false])
+  })
+
   test('that are broken at their end are refused with their place, while others have their turns', async () => {
     await using server = await setupData()
     const alice = await server.as(ALICE)
