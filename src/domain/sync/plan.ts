@@ -180,13 +180,38 @@ async function tablesOf(tx: ReadTx, { tables }: SyncRequest): Promise<Map<string
   return synced
 }
 
+interface Pending {
+  readonly base: number | undefined
+  readonly hasLost: boolean
+  readonly keys: readonly PendingKey[]
+}
+
+/** The pending keys of the last plan: an answer may take three, and a request may name 100,000 keys. */
+const lastPending = new WeakMap<Named, Pending>()
+
+function pendingOf(
+  named: Named,
+  base: number | undefined,
+  hasLost: boolean,
+): readonly PendingKey[] {
+  const last = lastPending.get(named)
+  if (last?.base === base && last?.hasLost === hasLost) return last.keys
+  const keys = findPending(named, base, hasLost)
+  lastPending.set(named, { base, hasLost, keys })
+  return keys
+}
+
 /**
  * A client that loses a realm drops its rows, but not one that it has moved elsewhere meanwhile: if
  * the row is not there any more, the client learns it from this answer alone. The realm is lost with
  * this answer, or it was with one that came after the move: then the move has changed nothing, and its
  * base is older than that of the request.
  */
-function pendingOf(named: Named, base: number | undefined, hasLost: boolean): PendingKey[] {
+function findPending(
+  named: Named,
+  base: number | undefined,
+  hasLost: boolean,
+): readonly PendingKey[] {
   const pending: PendingKey[] = []
   for (const [table, keys] of named) {
     for (const [key, one] of keys) {
