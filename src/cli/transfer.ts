@@ -44,8 +44,15 @@ export function addImportCommand(program: Command, cli: Cli): void {
         async (session) => {
           const resumed = await listImports(session, database)
           if (options.json === undefined) announce(cli, resumed)
-          const imported = await interruptible(cli, session, database, (signal) =>
-            session.run('import', input, { upload, progress: progress.update, signal }),
+          const imported = await interruptible(cli, session, database, (signal, applied) =>
+            session.run('import', input, {
+              upload,
+              progress(done, total, phase) {
+                if (phase === 'Importing' && !atomic) applied()
+                progress.update(done, total, phase)
+              },
+              signal,
+            }),
           )
           return { imported, resumed: resumed.map(({ id, place }) => ({ id, ...place })) }
         },
@@ -71,26 +78,34 @@ function announce({ terminal }: Cli, imports: readonly ListedJob[]): void {
 }
 
 /**
- * Runs an import until it ends or Ctrl-C is pressed. Then throws an `Interruption`: an import that has
- * begun to apply goes on in the server, any other one has changed nothing.
+ * Runs an import, which calls `applied` once it changes something, until it ends or Ctrl-C is pressed.
+ * Then throws an `Interruption`: an import that has begun to apply goes on in the server, or has
+ * ended by now; any other one has changed nothing.
  */
 async function interruptible<T>(
   { terminal }: Cli,
   session: Session,
   database: string,
-  work: (signal: AbortSignal) => Promise<T>,
+  work: (signal: AbortSignal, applied: () => void) => Promise<T>,
 ): Promise<T> {
   const earlier = new Set((await listImports(session, database)).map(({ id }) => id))
   const interrupt = new AbortController()
   using _ = terminal.onInterrupt(() => interrupt.abort())
+  let isApplied = false
   try {
-    return await work(interrupt.signal)
+    return await work(interrupt.signal, () => (isApplied = true))
   } catch (error) {
     if (!interrupt.signal.aborted) throw error
   }
-  await Bun.sleep(SETTLED_MS)
-  const begun = (await listImports(session, database)).find(({ id }) => !earlier.has(id))
-  if (begun === undefined) throw new Interruption('Nothing was imported')
+  const find = async () => (await listImports(session, database)).find(({ id }) => !earlier.has(id))
+  let begun = await find()
+  for (let looks = 1; begun === undefined && !isApplied && looks < LOOKS; looks += 1) {
+    await Bun.sleep(PAUSE_MS)
+    begun = await find()
+  }
+  if (begun === undefined) {
+    throw new Interruption(isApplied ? 'The import had ended already' : 'Nothing was imported')
+  }
   const { id, place } = begun
   const subject = place === null ? 'The import' : sentence(describePlace(place))
   throw new Interruption(
@@ -102,8 +117,9 @@ function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-/** A server notices in less than this that its command is gone, ms. */
-const SETTLED_MS = 200
+/** A server notices in less than ten pauses that its command is gone. */
+const LOOKS = 10
+const PAUSE_MS = 20
 
 function importSummary(imported: OutputOf<'import'>, isDryRun: boolean): string {
   const { objects, deleted, demoUsers, blobs, tables } = imported

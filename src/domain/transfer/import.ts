@@ -267,6 +267,7 @@ async function applyAsJob(
   })
   spool.keep()
   archive?.scratch.keep()
+  progress(0, size)
   try {
     const ended = untilJobEnds(database, id, ({ done }) => progress(done, size))
     await (signal === undefined ? ended : Promise.race([ended, untilAborted(signal)]))
