@@ -264,7 +264,9 @@ describe('HEAD', () => {
     const head = 'HEAD /main/public/plain HTTP/1.1\r\nHost: x\r\n\r\n'
     const { statuses, text } = await exchange(
       server.url,
-      head + get('/health').replace('close', 'keep-alive') + head,
+      head +
+        get('/health').replace('close', 'keep-alive') +
+        get('/main/public/plain').replace('GET', 'HEAD'),
     )
     expect(statuses).toEqual([200, 200, 200])
     expect(text.match(/\{/g)).toBeArrayOfSize(1)

@@ -119,25 +119,31 @@ export interface Received {
   readonly isClosed: boolean
 }
 
+const PATIENCE_MS = 50_000
+
 /**
- * Sends bytes as they are over a connection of its own and collects what comes until it is closed
- * or nothing has come for `quiet` ms.
+ * Sends bytes as they are over a connection of its own and collects what comes until it is closed.
+ * Without `Connection: close` in the bytes it also ends `quiet` ms after one answer is complete:
+ * several requests need that header in the last one.
  */
 export function exchange(url: string, bytes: string | Uint8Array, quiet = 150): Promise<Received> {
   const { hostname, port } = new URL(url)
+  const isLast = Buffer.from(bytes).toString('latin1').includes('\r\nConnection: close\r\n')
   return new Promise((resolve) => {
     const socket = connect(Number(port), hostname)
     const chunks: Buffer[] = []
+    const received = () => Buffer.concat(chunks).toString('latin1')
     const finish = (isClosed: boolean) => {
       clearTimeout(timer)
       socket.destroy()
-      const text = Buffer.concat(chunks).toString('latin1')
+      const text = received()
       const statuses = [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, code]) => Number(code))
       resolve({ text, statuses, isClosed })
     }
-    let timer = setTimeout(() => finish(false), quiet * 10)
+    let timer = setTimeout(() => finish(false), PATIENCE_MS)
     socket.on('data', (chunk) => {
       chunks.push(chunk)
+      if (isLast || !isAnswer(received())) return
       clearTimeout(timer)
       timer = setTimeout(() => finish(false), quiet)
     })
@@ -145,4 +151,13 @@ export function exchange(url: string, bytes: string | Uint8Array, quiet = 150): 
     socket.on('close', () => finish(true))
     socket.write(bytes)
   })
+}
+
+/** True for an answer with all of its body. */
+function isAnswer(text: string): boolean {
+  const end = text.indexOf('\r\n\r\n')
+  if (end === -1) return false
+  const head = text.slice(0, end)
+  if (/^transfer-encoding: chunked$/im.test(head)) return text.endsWith('\r\n0\r\n\r\n')
+  return text.length >= end + 4 + Number(/^content-length: (\d+)$/im.exec(head)?.[1] ?? 0)
 }

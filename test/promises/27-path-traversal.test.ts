@@ -93,7 +93,7 @@ async function sendAll(url: string, token: string | undefined): Promise<string[]
   ])
   const workers = Array.from({ length: 8 }, async () => {
     for (let each = work.pop(); each !== undefined; each = work.pop()) {
-      const { text, statuses } = await exchange(url, each, 500)
+      const { text, statuses } = await exchange(url, each)
       const isRefused = /^(?:400|404|405|414|431)$/.test(statuses.join())
       if (!isRefused || text.includes('root:'))
         wrong.push(`${each.slice(0, 80)}: ${statuses.join()}`)
