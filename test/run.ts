@@ -105,7 +105,7 @@ async function runTests(folder: string, args: readonly string[]): Promise<Run> {
   const outfile = join(folder, 'report.xml')
   rmSync(outfile, { force: true })
   const reporter = ['--reporter=junit', `--reporter-outfile=${outfile}`]
-  const child = Bun.spawn([process.execPath, 'test', '--timeout', '60000', ...reporter, ...args], {
+  const child = Bun.spawn([process.execPath, 'test', '--timeout', '180000', ...reporter, ...args], {
     env: { ...process.env, TMPDIR: folder },
     stdio: ['ignore', 'inherit', 'pipe'],
   })

@@ -118,7 +118,7 @@ test.skipIf(!mayMount)(
     }
     expect([...outcomes]).toEqual(['STORAGE_FULL', 'started'])
   },
-  60_000,
+  180_000,
 )
 
 test.skipIf(!mayMount)('says at a restart on a full disk that it is full', async () => {

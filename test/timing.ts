@@ -1,10 +1,10 @@
-const PATIENCE_MS = 30_000
+const PATIENCE_MS = 50_000
 const LONGEST_PAUSE_MS = 50
 
 /**
  * Resolves soon after the condition holds. It looks less and less often, so that looking does not keep
  * the machine from getting there.
- * @throws Error after `patience` ms: half a minute is enough for most on a machine that is busy with
+ * @throws Error after `patience` ms: this is enough for most on a machine that is busy with
  * other things.
  */
 export async function until(

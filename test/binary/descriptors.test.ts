@@ -58,5 +58,5 @@ test.if(process.platform === 'linux')(
     server.kill('SIGTERM')
     expect(await server.exited).toBe(0)
   },
-  30_000,
+  60_000,
 )

@@ -97,7 +97,7 @@ test('an import goes on in the server after Ctrl-C, which says so, until it is c
   expect(length).toBeLessThan(OBJECTS)
   await satchel(['job', 'cancel', id], surroundings)
   expect((await satchel(['job', 'list'], surroundings)).stdout).toBe('There are no jobs\n')
-}, 60_000)
+}, 180_000)
 
 test('an import that is checked only when Ctrl-C comes imports nothing', async () => {
   using place = await setup()
@@ -115,7 +115,7 @@ test('an import that is checked only when Ctrl-C comes imports nothing', async (
   await until(() => names().length === 0)
   expect(await listJobs(surroundings)).toEqual([])
   expect(await callMain(server.ready).get<unknown[]>('/public/items?$limit=1')).toEqual([])
-}, 60_000)
+}, 180_000)
 
 test('an import without a server goes on in the next one, which names it in its log', async () => {
   const objects = 50_000
@@ -138,7 +138,7 @@ test('an import without a server goes on in the next one, which names it in its 
   })
   await until(async () => (await listJobs(surroundings)).length === 0)
   expect(await callMain(server.ready).get<unknown[]>('/public/items')).toHaveLength(objects)
-}, 60_000)
+}, 180_000)
 
 test('an import says which earlier ones go on first, to people and to programs', async () => {
   const objects = 20_000
@@ -159,4 +159,4 @@ test('an import says which earlier ones go on first, to people and to programs',
   )
   await using server = await serve(surroundings)
   expect(await callMain(server.ready).get<unknown[]>('/public/items')).toHaveLength(objects + 1)
-}, 60_000)
+}, 180_000)

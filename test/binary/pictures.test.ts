@@ -45,12 +45,12 @@ let realmId: string
 beforeAll(async () => {
   server = await serve(surroundings)
   await pushSchema(surroundings, { albums: '@id, title' })
-}, 20_000)
+}, 60_000)
 
 afterAll(async () => {
   await server[Symbol.asyncDispose]()
   folder[Symbol.dispose]()
-}, 20_000)
+}, 60_000)
 
 test('there are pictures and documents, large and small', () => {
   const types = new Set(documents.map(({ type }) => type))

@@ -101,7 +101,7 @@ test.if(canMakeCertificates)(
     expect(log).toContain('The new certificate is in use')
     expect(log).not.toContain('PRIVATE KEY')
   },
-  20_000,
+  60_000,
 )
 
 test.if(canMakeCertificates)(
@@ -139,7 +139,7 @@ test.if(canMakeCertificates)(
     expect(await server.exited).toBe(0)
     expect(await server.log).not.toContain('were aborted')
   },
-  20_000,
+  60_000,
 )
 
 const tls = { rejectUnauthorized: false }
@@ -191,7 +191,7 @@ test.if(canMakeCertificates && Bun.which('setsid') !== null)(
     server.kill('SIGTERM')
     expect(await server.exited).toBe(0)
   },
-  20_000,
+  60_000,
 )
 
 test.if(canMakeCertificates)(

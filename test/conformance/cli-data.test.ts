@@ -14,7 +14,7 @@ import { type DexieCloud, listCommands, setupDexieCloud } from './dexie-cloud'
 const BOB = 'bob@example.com'
 const FOO = 'foo@demo.local'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(180_000)
 
 let server: TestServer
 let alice: DexieCloud

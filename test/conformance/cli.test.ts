@@ -14,7 +14,7 @@ const BOB = 'bob@example.com'
 const EVE = 'eve@example.com'
 const ALL_SCOPES = 6
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(180_000)
 
 let server: TestServer
 /** Two folders: of the creator of the database and of another manager. */

@@ -279,7 +279,7 @@ export function describeChanges(openStore: OpenStore): void {
       }),
       { numRuns: 25, seed: 20300102 },
     )
-  }, 30_000)
+  }, 60_000)
 }
 
 const step = fc.record({

@@ -37,7 +37,7 @@ export function describeModel(openStore: OpenStore): void {
       }),
       { numRuns: 25, seed: 20300101 },
     )
-  }, 30_000)
+  }, 60_000)
 }
 
 /** An object of the model: in which realm it is, what its value is, under which tags it is indexed. */

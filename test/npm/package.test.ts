@@ -51,7 +51,7 @@ beforeAll(async () => {
   }
   mkdirSync(join(path, 'e2e'))
   for (const [name, code] of EXAMPLES) writeFileSync(join(path, name), code)
-}, 60_000)
+}, 180_000)
 
 afterAll(() => project[Symbol.dispose]())
 
@@ -73,14 +73,14 @@ describe('of the guide', () => {
     const vitest = ['node', 'node_modules/vitest/vitest.mjs', 'run', ...PATIENCE]
     const output = await run(path, ...vitest, 'sharing.test.ts', 'todo.test.ts')
     expect(output).toContain('6 passed')
-  }, 60_000)
+  }, 180_000)
 
   test('a test passes in bun test', async () => {
     const code = EXAMPLES.get('sharing.test.ts')?.replace("from 'vitest'", "from 'bun:test'") ?? ''
     writeFileSync(join(path, 'bun.test.ts'), code)
     const bun = [process.execPath, 'test', '--timeout', '60000', './bun.test.ts']
     expect(await run(path, ...bun)).toContain('1 pass')
-  }, 60_000)
+  }, 180_000)
 
   test('a page is logged in and syncs in Playwright', async () => {
     const databaseUrl = "globalThis.databaseUrl ?? 'https://db.example.com/main'"
@@ -103,7 +103,7 @@ describe('of the guide', () => {
     writeFileSync(join(path, 'playwright.config.ts'), `export default ${JSON.stringify(config)}`)
     const playwright = ['node', 'node_modules/@playwright/test/cli.js', 'test']
     expect(await run(path, ...playwright)).toContain('1 passed')
-  }, 120_000)
+  }, 180_000)
 })
 
 /** Strict, for a program of Node.js and of browsers. */
@@ -138,7 +138,7 @@ test('the module offers every address for tests, under Node.js', async () => {
     same: true,
     wrong: true,
   })
-}, 60_000)
+}, 180_000)
 
 const ALL = `
 import { startSatchel } from 'satchel/testing'
@@ -219,7 +219,7 @@ test('the command runs the executable, and ends with it or with its own parent',
   })
   expect(await failing.stderr.text()).toContain('unknown command')
   expect(await failing.exited).toBe(2)
-}, 60_000)
+}, 180_000)
 
 test('a machine without an executable is told how to get one', async () => {
   const launcher = Bun.spawn(['node', join(PACKAGES, 'satchel', 'launcher.js'), '--version'], {

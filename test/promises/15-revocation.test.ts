@@ -143,5 +143,5 @@ test.each(Object.entries(LOSSES))(
       if (told.valid === undefined) expect(told.code).toBe(code)
     }
   },
-  30_000,
+  60_000,
 )

@@ -168,7 +168,7 @@ describe('promise 35: posts of maximal size', () => {
       Promise.all(Array.from({ length: MANY }, () => post(executable, parts))),
     )
     expect(eager.every(({ status }) => status === 401)).toBe(true)
-  }, 60_000)
+  }, 180_000)
 
   test('posting on after the answer costs no memory', async () => {
     await using executable = await setupExecutable()
@@ -186,7 +186,7 @@ describe('promise 35: posts of maximal size', () => {
     expect(executable.memory().peak).toBeLessThan(CEILING)
     for (const socket of sockets) socket.destroy()
     expect((await executable.anyone.get('/public/plain')).status).toBe(200)
-  }, 60_000)
+  }, 180_000)
 })
 
 /** Sends chunk after chunk while it may, regardless of the answer. */
@@ -232,7 +232,7 @@ describe('promise 35: readers who take nothing', () => {
     for (const socket of sockets) socket.destroy()
     await Bun.sleep(100)
     expect((await executable.anyone.get('/public/items?$limit=1')).status).toBe(200)
-  }, 60_000)
+  }, 180_000)
 })
 
 describe('promise 35: large answers that nobody takes', () => {
@@ -306,5 +306,5 @@ describe('promise 35: large answers that nobody takes', () => {
     expect((await root.post('/public/plain', { id: 'b' })).status).toBe(200)
     expect(executable.memory().peak).toBeLessThan(CEILING)
     for (const socket of sockets) socket.destroy()
-  }, 60_000)
+  }, 180_000)
 })

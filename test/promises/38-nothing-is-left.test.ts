@@ -26,7 +26,7 @@ test('promise 38: requests that end in every way leave no descriptor open', asyn
   for (let turn = 0; turn < 3; turn += 1) await burst(executable)
   await until(() => descriptorsOf(executable) <= before)
   expect(descriptorsOf(executable)).toBeLessThanOrEqual(before)
-}, 60_000)
+}, 180_000)
 
 async function burst(executable: Executable): Promise<void> {
   const { anyone, main } = executable
@@ -81,4 +81,4 @@ test('promise 38: the log of the database stays below 64 MiB, whatever is writte
   }
   expect(largest).toBeLessThan(64 * MIB)
   await until(() => statSync(file).size > 64 * MIB)
-}, 60_000)
+}, 180_000)

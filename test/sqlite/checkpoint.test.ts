@@ -65,7 +65,7 @@ describe('the write-ahead log', () => {
     expect(largest).toBeLessThan(64 * MIB)
     expect(statSync(file).size).toBeGreaterThan(128 * MIB)
     expect(reports).toEqual([])
-  }, 30_000)
+  }, 60_000)
 
   test('is restarted after a reader of another process has gone', async () => {
     await using opened = setupDatabase()
@@ -84,7 +84,7 @@ describe('the write-ahead log', () => {
       await Bun.sleep(20)
     }
     expect(logOf(file)).toBeLessThan(pinned)
-  }, 30_000)
+  }, 60_000)
 
   test('is empty when the database is closed, and nothing of it is lost', async () => {
     await using opened = setupDatabase({ durability: 'full' })

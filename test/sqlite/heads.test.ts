@@ -86,7 +86,7 @@ test('the log is folded into the heads when it has grown, a part by each commit'
   expect(count(file, logged)).toBeLessThanOrEqual(afterIt + 1)
   expect(await changedAfter(database, refs, last - 1)).toEqual(['k7', 'k8'])
   expect(await changedAfter(database, refs, revisions[4]!)).toHaveLength(2_500)
-}, 20_000)
+}, 60_000)
 
 test('a damaged row of the log that a commit without a revision folds counts as a move of all realms', async () => {
   await using opened = setupDatabase()
@@ -130,7 +130,7 @@ test('a damaged head counts as moved', async () => {
     expect(await changedAfter(damaged.database, [realm], revision - 1)).toEqual(['k0'])
     expect(await changedAfter(damaged.database, [realm], revision)).toEqual([])
   }
-}, 20_000)
+}, 60_000)
 
 test('what changed is known after a crash and after a restart, before and after the log is folded', async () => {
   await using opened = setupDatabase()
@@ -161,7 +161,7 @@ test('what changed is known after a crash and after a restart, before and after 
     )
   }
   expect(count(join(copies.path, 'database.sqlite'), MOVED_HEADS)).toBeGreaterThan(0)
-}, 20_000)
+}, 60_000)
 
 test('a commit that fails logs nothing', async () => {
   await using opened = setupDatabase()

@@ -25,7 +25,7 @@ test('acknowledged units survive kill -9, and every unit is stored completely or
     expect(db.query('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
   }
   expect(answered.length).toBeGreaterThan(ROUNDS * 20)
-}, 30_000)
+}, 60_000)
 
 /** Kills a writer at a moment of its own after the first answers; the units that were answered. */
 async function writeAndKill(folder: string, round: number): Promise<string[]> {

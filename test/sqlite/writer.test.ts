@@ -257,7 +257,7 @@ describe('another process that writes', () => {
     other.run('ROLLBACK')
     await put(writer, table, 'b')
     expect(await keysOf(writer, table)).toEqual(['b'])
-  }, 20_000)
+  }, 60_000)
 })
 
 describe('a unit that does not end', () => {
@@ -288,7 +288,7 @@ describe('a unit that does not end', () => {
     })
     expect(await keysOf(writer, table)).toEqual(['next', 'beside'])
     expect(late).toEqual([])
-  }, 20_000)
+  }, 60_000)
 
   test('because it awaits a write of its own database is ended with an error', async () => {
     await using writer = setupWriter(HASTE)
@@ -298,7 +298,7 @@ describe('a unit that does not end', () => {
     })
     expect(await messageOf(unit)).toEndWith('it awaits something else, such as another write')
     expect(await writer.run(() => 2)).toBe(2)
-  }, 20_000)
+  }, 60_000)
 
   test('makes the units behind it refused after five seconds, and is ended after ten', async () => {
     await using writer = setupWriter(HASTE)
@@ -316,7 +316,7 @@ describe('a unit that does not end', () => {
       'BUSY 1: The request took longer than 10 s and nothing was stored: write less at once',
     ])
     expect(await writer.run(() => 2)).toBe(2)
-  }, 30_000)
+  }, 60_000)
 
   test('is ended when its caller or the database goes', async () => {
     await using writer = setupWriter()
@@ -346,7 +346,7 @@ describe('a unit that does not end', () => {
     await writer.close(() => new SatchelError('BUSY', 'closing'))
     expect(await last).toBe('BUSY')
     expect(await keysOf(writer, table)).toEqual(['kept'])
-  }, 20_000)
+  }, 60_000)
 })
 
 describe('others get turns', () => {

@@ -75,7 +75,7 @@ describe('a user of many realms', () => {
     expect((await comeBack()).id).toBe(ALICE)
     expect(await world.list('realms', ALICE)).toEqual([])
     expect(await world.list('realms', BOB)).toHaveLength(COUNT)
-  }, 30_000)
+  }, 60_000)
 
   test('is gone though the work breaks off in the middle', async () => {
     await using world = await setupMany()
@@ -90,7 +90,7 @@ describe('a user of many realms', () => {
     await jobs.idle()
     expect(await countOf(world)).toEqual([0, 0])
     expect(await world.database.read((tx) => tx.jobs.list())).toEqual([])
-  }, 30_000)
+  }, 60_000)
 
   test('hands a realm with many members over in short units', async () => {
     await using world = await setupWorld()
