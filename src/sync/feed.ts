@@ -211,7 +211,9 @@ async function encode(
     const [first] = group
     const table = first?.table ?? ''
     if ((await tx.tables.find(table))?.hidden !== false) continue
-    parts.push({ table, isRemoval: first?.object === null, text: changeMessage(group, base) })
+    const text = changeMessage(group, base)
+    // A row that was written with the values it had is no change.
+    if (text !== '') parts.push({ table, isRemoval: first?.object === null, text })
   }
   return parts
 }

@@ -114,6 +114,18 @@ describe('changes', () => {
     expect(changes.flatMap(({ muts }) => muts.flatMap(({ keys }) => keys))).toHaveLength(500)
   })
 
+  test('leave out rows that were written with the values they had', async () => {
+    await using scene = await setupHub()
+    const root = administrator(scene.database)
+    await root.put('notes', { id: 'n', text: 'a', done: true, ...PUBLIC })
+    const state = await scene.pulled(ALICE)
+    const socket = scene.connect(ALICE)
+    await root.put('notes', { done: true, text: 'a', ...PUBLIC, id: 'n' })
+    await root.put('todoItems', { id: 'a', ...PUBLIC })
+    socket.ready(state)
+    expect(await socket.next()).toMatchObject({ changes: [{ table: 'todoItems' }] })
+  })
+
   test('do not show what the user may not see', async () => {
     await using scene = await setupHub()
     const { database } = scene
@@ -499,6 +511,24 @@ describe('a client', () => {
         realmsHash: state.realmSetHash,
       } as never)
     }
+  })
+
+  test('that is behind what was forgotten pulls', async () => {
+    await using scene = await setupHub()
+    const root = administrator(scene.database)
+    await root.put('notes', { id: 'n', ...PUBLIC })
+    const state = await scene.pulled(ALICE)
+    await root.remove('notes', 'n')
+    await scene.database.write((tx) => tx.runs.prune(Infinity, 10))
+    await root.put('notes', { id: 'm', ...PUBLIC })
+    const socket = scene.connect(ALICE)
+    socket.ready(state)
+    expect(await socket.next()).toMatchObject({ type: 'realms-changed' })
+    const current = await scene.pulled(ALICE)
+    const other = scene.connect(ALICE, { identity: 'two' })
+    other.ready(current)
+    await root.remove('notes', 'm')
+    expect(await other.next()).toMatchObject({ type: 'changes', baseRev: current.rev })
   })
 
   test('that hears nothing for a day gets the newest revision', async () => {
