@@ -181,6 +181,15 @@ const answer = fc
     },
   }))
 
+/** Nothing but its roles may stand in the way: they may be unknown, or those of another realm. */
+const invitation = fc
+  .record({ person, realmId: sharedRealm, id: pick('mmb6', 'mmb7', 'mmb8', 'mmb9'), email, roles })
+  .map(({ person: inviter, ...row }): Step => ({
+    person: inviter,
+    name: 'invites',
+    operationIn: () => put('members', row),
+  }))
+
 /** Steps of a caller with GLOBAL_WRITE: they continue when no user manages a realm any more. */
 const administration = fc.oneof(insertion, change, removal).map((step): Step => ({
   ...step,
@@ -203,6 +212,7 @@ export const anyStep: fc.Arbitrary<Step> = fc.oneof(
   { arbitrary: change, weight: 6 },
   { arbitrary: removal, weight: 2 },
   { arbitrary: answer, weight: 4 },
+  { arbitrary: invitation, weight: 3 },
   { arbitrary: administration, weight: 2 },
   { arbitrary: erasure, weight: 1 },
 )
