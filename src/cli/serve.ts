@@ -76,8 +76,9 @@ async function runServer(
 ): Promise<void> {
   const config = readConfig({ file, flags })
   const format = !json && terminal.isErrorTerminal ? 'text' : 'json'
-  const sink = batchLines(openOutlet(STANDARD_ERROR), (lines) => lostLines(clock, format, lines))
-  const logs = openLogs({ clock, level: config.logLevel, format, sink })
+  const look = { clock, format, isColored: terminal.hasErrorColors } as const
+  const sink = batchLines(openOutlet(STANDARD_ERROR), (lines) => lostLines(look, lines))
+  const logs = openLogs({ ...look, level: config.logLevel, sink })
   const isAttached = hasControllingTerminal()
   const signalled = untilSignal(() => sink.flushNow(), isAttached && !isHangUpIgnored())
   const stopped = config.test ? Promise.race([signalled, untilOrphaned()]) : signalled

@@ -55,16 +55,18 @@ export interface LogOptions {
   readonly level: LogLevel
   /** `json` for machines, one object per line; `text` for people at a terminal. */
   readonly format: 'json' | 'text'
+  /** Lines of text have colours: times are dim, and levels and statuses are as serious as they look. */
+  readonly isColored?: boolean
   readonly sink: LineSink
 }
 
 /**
  * Sends the named logs and the access log to `sink`. Every entry is one line without
- * control characters, whatever its values are (promises.md 31). The named logs belong to the process: the last call
- * decides where they go.
+ * control characters, whatever its values are (promises.md 31), except for the sequences of its own colours. The named
+ * logs belong to the process: the last call decides where they go.
  */
-export function openLogs({ clock, level, format, sink }: LogOptions): Logs {
-  const lines = format === 'json' ? JSON_LINES : TEXT_LINES
+export function openLogs({ clock, level, format, isColored = false, sink }: LogOptions): Logs {
+  const lines = format === 'json' ? JSON_LINES : textLines(isColored)
   const time = rememberTime(clock)
   configureSync({
     reset: true,
@@ -83,11 +85,15 @@ export function openLogs({ clock, level, format, sink }: LogOptions): Logs {
 }
 
 /** The line that takes the place of those that were dropped. */
-export function lostLines(clock: Clock, format: 'json' | 'text', lines: number): string {
+export function lostLines(
+  { clock, format, isColored = false }: Pick<LogOptions, 'clock' | 'format' | 'isColored'>,
+  lines: number,
+): string {
+  const time = isoTime(clock.now())
   const message = `${lines} log lines were lost: their reader is too slow`
   return format === 'json'
-    ? `{"time":"${isoTime(clock.now())}","level":"warning","logger":"server","message":"${message}"}`
-    : `${timeOfDay(isoTime(clock.now()))} warning  ${message}`
+    ? `{"time":"${time}","level":"warning","logger":"server","message":"${message}"}`
+    : textLines(isColored).message(time, 'warning', message)
 }
 
 const JSON_LINES = {
@@ -121,35 +127,69 @@ const JSON_LINES = {
 const MAIL_WIDTH = 78
 const MAIL_END = '═ not sent but printed, because no mail server is configured '
 
-const TEXT_LINES = {
-  entry(time: string, record: LogRecord): string {
-    const properties = Object.entries(record.properties).map(
-      ([name, value]) => `  ${name}=${JSON.stringify(value, (_key, part) => plain(part))}`,
-    )
-    return escapeControls(
-      `${timeOfDay(time)} ${record.level.padEnd(7)}  ${messageOf(record)}${properties.join('')}`,
-    )
-  },
-  mail(time: string, { to, subject, text }: PrintedMail): string {
-    const title = `═ ${timeOfDay(time)}  MAIL TO ${to} `
-    const words = ['', subject, '', ...text.trimEnd().split('\n'), '']
-    const frame = [
-      `╔${title.padEnd(MAIL_WIDTH, '═')}`,
-      ...words.map((line) => `║  ${line}`.trimEnd()),
-      `╚${MAIL_END.padEnd(MAIL_WIDTH, '═')}`,
-    ]
-    return ['', ...frame, ''].map(escapeControls).join('\n')
-  },
-  request(time: string, access: AccessEntry): string {
-    const { method, path, status, duration, subject, code, brokenOff } = access
-    const caller = subject === undefined || subject === null ? '' : `  ${subject}`
-    const why =
-      (brokenOff === undefined ? '' : `  broken off: ${brokenOff}`) +
-      (code === undefined ? '' : `  ${code}`)
-    return escapeControls(
-      `${timeOfDay(time)} ${status}  ${method.padEnd(6)} ${path}  ${milliseconds(duration)} ms${caller}${why}`,
-    )
-  },
+/** Colours of a terminal (ECMA-48 §8.3.117). */
+const DIM = 2
+const RED = 31
+const GREEN = 32
+const YELLOW = 33
+const CYAN = 36
+
+const LEVEL_COLORS: Readonly<Record<LogRecord['level'], number>> = {
+  trace: DIM,
+  debug: DIM,
+  info: GREEN,
+  warning: YELLOW,
+  error: RED,
+  fatal: RED,
+}
+
+function textLines(isColored: boolean) {
+  /** Escapes controls of `text`, which comes from others; the colours are added after that. */
+  const paint = (color: number, text: string) =>
+    isColored ? `\u001b[${color}m${escapeControls(text)}\u001b[0m` : escapeControls(text)
+  const start = (time: string) => paint(DIM, timeOfDay(time))
+
+  function message(time: string, level: LogRecord['level'], text: string): string {
+    return `${start(time)} ${paint(LEVEL_COLORS[level], level.padEnd(7))}  ${escapeControls(text)}`
+  }
+
+  return {
+    message,
+    entry(time: string, record: LogRecord): string {
+      const properties = Object.entries(record.properties).map(
+        ([name, value]) => `  ${name}=${JSON.stringify(value, (_key, part) => plain(part))}`,
+      )
+      return message(time, record.level, `${messageOf(record)}${properties.join('')}`)
+    },
+    mail(time: string, { to, subject, text }: PrintedMail): string {
+      const title = `═ ${timeOfDay(time)}  MAIL TO ${to} `
+      const words = ['', subject, '', ...text.trimEnd().split('\n'), '']
+      const side = paint(CYAN, '║')
+      const frame = [
+        paint(CYAN, `╔${title.padEnd(MAIL_WIDTH, '═')}`),
+        ...words.map((line) => `${side}  ${escapeControls(line)}`.trimEnd()),
+        paint(CYAN, `╚${MAIL_END.padEnd(MAIL_WIDTH, '═')}`),
+      ]
+      return ['', ...frame, ''].join('\n')
+    },
+    request(time: string, access: AccessEntry): string {
+      const { method, path, status, duration, subject, code, brokenOff } = access
+      const called = escapeControls(`${method.padEnd(6)} ${path}`)
+      const took = paint(DIM, `${milliseconds(duration)} ms`)
+      const caller = subject === undefined || subject === null ? '' : `  ${escapeControls(subject)}`
+      const why =
+        (brokenOff === undefined ? '' : `  broken off: ${brokenOff}`) +
+        (code === undefined ? '' : `  ${code}`)
+      const reason = why === '' ? '' : paint(statusColor(status), why)
+      return `${start(time)} ${paint(statusColor(status), String(status))}  ${called}  ${took}${caller}${reason}`
+    },
+  }
+}
+
+function statusColor(status: number): number {
+  if (status >= 500) return RED
+  if (status >= 400) return YELLOW
+  return status >= 300 ? CYAN : GREEN
 }
 
 function messageOf(record: LogRecord): string {

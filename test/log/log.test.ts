@@ -133,13 +133,55 @@ test('someone at a terminal gets the time of day and words', () => {
   ])
 })
 
+test('a terminal with colours shows a dim time, and the level and the status in their colours', () => {
+  const { clock, logs, lines } = setup({ format: 'text', isColored: true, level: 'debug' })
+  for (const status of [200, 304, 499, 503]) logs.access({ ...request, status })
+  serverLog.debug('Looked')
+  serverLog.info('Ready')
+  serverLog.warning('Careful', { left: 3 })
+  serverLog.error('Broken')
+  lines.push(lostLines({ clock, format: 'text', isColored: true }, 5))
+  const start = '\u001b[2m12:00:00.007\u001b[0m'
+  const rest = 'GET    /main/my/todoItems  \u001b[2m1.23 ms\u001b[0m'
+  expect(lines).toEqual([
+    `${start} \u001b[32m200\u001b[0m  ${rest}`,
+    `${start} \u001b[36m304\u001b[0m  ${rest}`,
+    `${start} \u001b[33m499\u001b[0m  ${rest}`,
+    `${start} \u001b[31m503\u001b[0m  ${rest}`,
+    `${start} \u001b[2mdebug  \u001b[0m  Looked`,
+    `${start} \u001b[32minfo   \u001b[0m  Ready`,
+    `${start} \u001b[33mwarning\u001b[0m  Careful  left=3`,
+    `${start} \u001b[31merror  \u001b[0m  Broken`,
+    `${start} \u001b[33mwarning\u001b[0m  5 log lines were lost: their reader is too slow`,
+  ])
+})
+
+test('values of others bring no colours to a terminal that has them', () => {
+  const { logs, lines } = setup({ format: 'text', isColored: true })
+  const evil = '\u001b[41mred'
+  logs.access({ ...request, path: evil, method: evil, subject: evil })
+  serverLog.error('What {evil} did', { evil })
+  logs.mail({ kind: 'otp', to: evil, subject: evil, text: evil, variables: {} })
+  const shown = lines.join('\n')
+  expect(shown).not.toContain(evil)
+  expect(shown.match(/\\u001b\[41mred/g)).toHaveLength(8)
+})
+
+test('JSON never has colours', () => {
+  const { logs, lines } = setup({ isColored: true })
+  logs.access(request)
+  expect(lines.join('')).not.toContain('\u001b')
+})
+
 test('says how many lines were lost, in the format of the rest', () => {
   const { clock } = setup()
-  expect(JSON.parse(lostLines(clock, 'json', 5))).toMatchObject({
+  expect(JSON.parse(lostLines({ clock, format: 'json' }, 5))).toMatchObject({
     level: 'warning',
     message: expect.stringMatching(/^5 log lines were lost/),
   })
-  expect(lostLines(clock, 'text', 5)).toContain('5 log lines were lost')
+  expect(lostLines({ clock, format: 'text' }, 5)).toBe(
+    '12:00:00.007 warning  5 log lines were lost: their reader is too slow',
+  )
 })
 
 describe('a mail that is printed (design.md §2 Development)', () => {
