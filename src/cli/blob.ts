@@ -5,7 +5,8 @@ import type { BlobDetails, BlobPage } from '../domain/blob/list'
 import type { Verification } from '../domain/blob/verification'
 import { SatchelError } from '../domain/value/error'
 import { type Cli, example, inSession, number, withDatabase } from './command'
-import { counted, minute, oneLine, print, showProgress, limitSize, size, table } from './output'
+import { counted, minute, print, showProgress, limitSize, size } from './output'
+import { oneLine, table } from './table'
 
 /** `satchel blob list|show|quota|gc|verify` (design.md §3, §5.9, protocol.md §8). */
 export function addBlobCommands(program: Command, cli: Cli): void {
@@ -24,7 +25,7 @@ export function addBlobCommands(program: Command, cli: Cli): void {
       )
       const { blobs: data, next } = page
       const list = { data, hasMore: next !== null, ...(next === null ? {} : { pagingKey: next }) }
-      await print(cli, options, list, tableOfBlobs(page))
+      await print(cli, options, list, tableOfBlobs(page, cli.terminal.outputWidth))
     })
 
   withDatabase(blob.command('show'))
@@ -35,7 +36,7 @@ export function addBlobCommands(program: Command, cli: Cli): void {
       const shown = await inSession(cli, options, (session) =>
         session.run('blob.show', { database: options.db, blob: name }),
       )
-      await print(cli, options, shown, describeBlob(shown))
+      await print(cli, options, shown, describeBlob(shown, cli.terminal.outputWidth))
     })
 
   addQuotaCommand(blob, cli)
@@ -71,7 +72,7 @@ export function addBlobCommands(program: Command, cli: Cli): void {
         session.run('blob.verify', { database: options.db }, { progress: progress.update }),
       )
       progress[Symbol.dispose]()
-      await print(cli, options, found, describeVerification(found))
+      await print(cli, options, found, describeVerification(found, cli.terminal.outputWidth))
       const count = found.faults.length
       if (count > 0) {
         throw new SatchelError(
@@ -118,7 +119,7 @@ function limit(text: string): number | 'none' | 'server' {
   }
 }
 
-export function tableOfBlobs({ blobs, next }: BlobPage): string {
+function tableOfBlobs({ blobs, next }: BlobPage, width?: number): string {
   if (blobs.length === 0) return 'There are no blobs'
   const rows = blobs.map(({ ref, type, created, unreferencedSince, ...blob }) => [
     ref,
@@ -128,11 +129,12 @@ export function tableOfBlobs({ blobs, next }: BlobPage): string {
     unreferencedSince === null ? '' : minute(unreferencedSince),
   ])
   const more = next === null ? '' : `\nThere are more: add --after ${next}`
-  return `${table(['ref', 'size', 'type', 'uploaded', 'unreferenced since'], rows)}${more}`
+  const headings = ['ref', 'size', { mayCut: 'type' }, 'uploaded', 'unreferenced since']
+  return `${table(headings, rows, width)}${more}`
 }
 
 /** One blob, a property on each line. */
-export function describeBlob(blob: BlobDetails): string {
+function describeBlob(blob: BlobDetails, width?: number): string {
   const { references, uploaders } = blob
   const lines: [string, string][] = [
     ['Ref', blob.ref],
@@ -149,10 +151,13 @@ export function describeBlob(blob: BlobDetails): string {
   if (references.length === 0) return properties.join('\n')
   const rows = references.map(({ realm, table, key }) => [`  ${table}`, key, realm])
   const more = blob.hasMoreReferences ? ['  and more'] : []
-  return [...properties, table(['  table', 'key', 'realm'], rows), ...more].join('\n')
+  return [...properties, table(['  table', 'key', 'realm'], rows, width), ...more].join('\n')
 }
 
-export function describeVerification({ checked, bytes, faults, strays }: Verification): string {
+function describeVerification(
+  { checked, bytes, faults, strays }: Verification,
+  width?: number,
+): string {
   const rows = faults.map(({ problem, hash, blobs }) => [
     ['red', problem] as const,
     hash,
@@ -160,7 +165,7 @@ export function describeVerification({ checked, bytes, faults, strays }: Verific
   ])
   return [
     `Read ${counted(checked, 'file')} (${size(bytes)}) of blobs`,
-    ...(rows.length === 0 ? [] : [table(['problem', 'file', 'blobs'], rows)]),
+    ...(rows.length === 0 ? [] : [table(['problem', 'file', 'blobs'], rows, width)]),
     ...(strays.length === 0 ? [] : [strayText(strays.length)]),
     ...(faults.length + strays.length === 0 ? ['No problems were found'] : []),
   ].join('\n')
@@ -171,7 +176,7 @@ function strayText(count: number): string {
   return `${counted(count, 'file')} ${belong} to no blob: satchel blob gc removes ${them}`
 }
 
-export function describeQuota({ usage, limits, own }: OutputOf<'blob.quota'>): string {
+function describeQuota({ usage, limits, own }: OutputOf<'blob.quota'>): string {
   const limit = (name: keyof typeof limits) => {
     const bytes = limits[name]
     const source = own[name] === undefined ? ' (set by the server)' : ''

@@ -1,7 +1,8 @@
 import { type Command, Option } from '@commander-js/extra-typings'
 import { SCOPES } from '../domain/value/scope'
 import { type Cli, example, inSession, list, number, withDatabase } from './command'
-import { credentials, isoTime, print, table } from './output'
+import { credentials, isoTime, print } from './output'
+import { table } from './table'
 
 /** `satchel client create|list|revoke|rotate` (protocol.md §9.2, §9.3). */
 export function addClientCommands(program: Command, cli: Cli): void {
@@ -45,12 +46,8 @@ export function addClientCommands(program: Command, cli: Cli): void {
         expires === null ? '' : day(expires),
         scopes.length === SCOPES.length ? 'all' : scopes.join(','),
       ])
-      await print(
-        cli,
-        options,
-        { data },
-        table(['id', 'name', 'e-mail', 'created', 'ends', 'scopes'], rows),
-      )
+      const headings = ['id', { mayCut: 'name' }, 'e-mail', 'created', 'ends', 'scopes']
+      await print(cli, options, { data }, table(headings, rows, cli.terminal.outputWidth))
     })
 
   withDatabase(client.command('revoke'))

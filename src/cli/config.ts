@@ -2,7 +2,8 @@ import type { Command } from '@commander-js/extra-typings'
 import { readConfig } from '../config/config'
 import { SETTINGS } from '../config/settings'
 import { type Cli, example } from './command'
-import { print, table } from './output'
+import { print } from './output'
+import { table } from './table'
 
 /** `satchel config`: the settings that a server would have. */
 export function addConfigCommands(program: Command, cli: Cli): void {
@@ -23,7 +24,9 @@ export function addConfigCommands(program: Command, cli: Cli): void {
       const settings = Object.fromEntries(changed.map((name) => [name, shown(config, name)]))
       const rows = changed.map((name) => [name, shown(config, name)])
       const text =
-        rows.length === 0 ? 'The settings are the defaults' : table(['setting', 'value'], rows)
+        rows.length === 0
+          ? 'The settings are the defaults'
+          : table(['setting', 'value'], rows, cli.terminal.outputWidth)
       await print(cli, options, { settings }, text)
     })
 }

@@ -1,7 +1,8 @@
 import type { Command } from '@commander-js/extra-typings'
 import { UsageError } from '../config/config'
 import { type Cli, example, inSession, withDatabase, withFolder } from './command'
-import { credentials, print, table } from './output'
+import { credentials, print } from './output'
+import { table } from './table'
 
 /** `satchel db create|list|address|offload|adopt|delete`. */
 export function addDatabaseCommands(program: Command, cli: Cli): void {
@@ -31,7 +32,12 @@ export function addDatabaseCommands(program: Command, cli: Cli): void {
         name,
         url ?? (['yellow', 'not served'] as const),
       ])
-      await print(cli, options, { data: databases }, table(['name', 'address'], rows))
+      await print(
+        cli,
+        options,
+        { data: databases },
+        table(['name', 'address'], rows, cli.terminal.outputWidth),
+      )
     })
 
   withFolder(db.command('address'))

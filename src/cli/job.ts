@@ -1,7 +1,8 @@
 import type { Command } from '@commander-js/extra-typings'
 import type { OutputOf } from '../control/operations'
 import { type Cli, example, inSession, withDatabase } from './command'
-import { isoTime, print, table } from './output'
+import { isoTime, print } from './output'
+import { table } from './table'
 
 /** `satchel job list|cancel`. */
 export function addJobCommands(program: Command, cli: Cli): void {
@@ -21,8 +22,13 @@ export function addJobCommands(program: Command, cli: Cli): void {
         rowsOf(each),
         ...(hasStopped ? [['red', each.failure ?? ''] as const] : []),
       ])
-      const headings = ['id', 'kind', 'done', ...(hasStopped ? ['stopped because'] : [])]
-      const text = table(headings, rows)
+      const headings = [
+        'id',
+        { mayCut: 'kind' },
+        'done',
+        ...(hasStopped ? ['stopped because'] : []),
+      ]
+      const text = table(headings, rows, cli.terminal.outputWidth)
       const data = jobs.map((each) => ({ ...each, created: isoTime(each.created) }))
       await print(cli, options, { data }, jobs.length === 0 ? 'There are no jobs' : text)
     })

@@ -5,7 +5,8 @@ import { holdsSecret } from '../mail/address'
 import { variableNames } from '../mail/samples'
 import { type Cli, example, inSession, withDatabase } from './command'
 import { openInput } from './files'
-import { print, shownOnce, table } from './output'
+import { print, shownOnce } from './output'
+import { table } from './table'
 
 /** How mails go, and null when they cannot be sent. */
 const NO_ROUTE = { to: null, from: null, isOwn: false }
@@ -136,7 +137,7 @@ export function addTemplateCommands(program: Command, cli: Cli): void {
       )
       const rows = templates.map(({ id, isOwn }) => [id, isOwn ? 'this database' : 'built in'])
       const data = templates.map(({ id: name, ...rest }) => ({ name, ...rest }))
-      await print(cli, options, { data }, table(['name', 'source'], rows))
+      await print(cli, options, { data }, table(['name', 'source'], rows, cli.terminal.outputWidth))
     })
 
   withDatabase(template.command('show'))

@@ -49,28 +49,6 @@ export function note(terminal: Terminal, text: string, style?: Style): void {
 
 const PREFIX = 'satchel:'
 
-/** A text of a table, with a style if it is a state. */
-type Cell = string | readonly [style: Style, text: string]
-
-/** Rows under headings, in columns. */
-export function table(headings: readonly string[], rows: readonly (readonly Cell[])[]): string {
-  const titles = headings.map((heading) => styled('bold', heading.toUpperCase()))
-  const lines = [titles, ...rows.map((row) => row.map(shown))]
-  const widths = headings.map((_, column) => Math.max(...lines.map((line) => width(line[column]))))
-  return lines
-    .map((line) =>
-      line
-        .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - width(cell)))
-        .join('   ')
-        .trimEnd(),
-    )
-    .join('\n')
-}
-
-function shown(cell: Cell): string {
-  return typeof cell === 'string' ? oneLine(cell) : styled(cell[0], oneLine(cell[1]))
-}
-
 /** The credentials of a new client. */
 export function credentials(
   cli: { readonly terminal: Terminal },
@@ -125,11 +103,6 @@ export function oneLine(text: string): string {
 
 /** Control characters except line breaks. */
 const CONTROLS = /[^\P{Cc}\n]/gu
-
-/** The width in columns of a terminal: East Asian characters take two. */
-function width(cell: string | undefined): number {
-  return Bun.stringWidth(withColors(cell ?? '', false))
-}
 
 /** Shows the progress of long work until disposed. */
 export interface Progress extends Disposable {

@@ -3,7 +3,8 @@ import { SatchelError } from '../domain/value/error'
 import type { OutputOf } from '../control/operations'
 import { type Cli, example, inSession, list, withDatabase } from './command'
 import { openInput } from './files'
-import { isoTime, print, table } from './output'
+import { isoTime, print } from './output'
+import { table } from './table'
 import { PROVIDER_TYPES } from '../domain/store/records'
 
 /** `satchel provider add|list|remove|test`: the login providers of a database (spec.md §2.4). */
@@ -28,9 +29,9 @@ export function addProviderCommands(program: Command, cli: Cli): void {
         clientId,
         callbackUrl ?? '',
       ])
-      const headings = ['name', 'type', 'shown as', 'client id', 'callback address']
+      const headings = ['name', 'type', { mayCut: 'shown as' }, 'client id', 'callback address']
       const data = providers.map((each) => ({ ...each, created: isoTime(each.created) }))
-      await print(cli, options, { data }, table(headings, rows))
+      await print(cli, options, { data }, table(headings, rows, cli.terminal.outputWidth))
     })
 
   withDatabase(provider.command('remove'))

@@ -7,6 +7,8 @@ import { wantsColors } from './color'
 export interface Terminal {
   /** Standard output is a terminal: secrets may be shown. */
   readonly isOutputTerminal: boolean
+  /** The columns of standard output, if it is a terminal that knows them. */
+  readonly outputWidth: number | undefined
   /** Standard error is a terminal: progress may be drawn, and logs are text. */
   readonly isErrorTerminal: boolean
   /** Texts may have colours on standard output, on standard error. */
@@ -41,6 +43,10 @@ export function processTerminal(): Terminal {
   return {
     get isOutputTerminal() {
       return isTerminal(OUTPUT)
+    },
+    get outputWidth() {
+      // A stream of a terminal without a size has none or 0.
+      return isTerminal(OUTPUT) ? process.stdout.columns || undefined : undefined
     },
     get isErrorTerminal() {
       return isTerminal(ERROR)

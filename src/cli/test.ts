@@ -4,7 +4,8 @@ import { EXPLAINED } from '../domain/object/explain'
 import { IDP_FAILURES } from '../host/test-mode'
 import { parseSender } from '../mail/message'
 import { type Cli, example, type FolderOptions, inSession, number, withDatabase } from './command'
-import { isoTime, print, table } from './output'
+import { isoTime, print } from './output'
+import { table } from './table'
 
 /** `satchel test …`: the addresses for tests as commands (docs/testing.md). */
 export function addTestCommands(program: Command, cli: Cli): void {
@@ -177,11 +178,16 @@ export function addExplainCommand(program: Command, cli: Cli): void {
     .action((options) => {
       const { as, do: act, table, key = null, realm = null, property = null } = options
       const input = { as, do: act, table, key, realm, property }
-      return run(cli, options, 'explain', input, describe)
+      return run(cli, options, 'explain', input, (found) =>
+        describe(found, cli.terminal.outputWidth),
+      )
     })
 }
 
-function describe({ allowed, rule, user, object, realm, members }: OutputOf<'explain'>): string {
+function describe(
+  { allowed, rule, user, object, realm, members }: OutputOf<'explain'>,
+  width?: number,
+): string {
   const rows = members.flatMap(({ row, state, permissions, roles }) => [
     [row, state, '', JSON.stringify(permissions)],
     ...roles.map((role) => [
@@ -196,7 +202,7 @@ function describe({ allowed, rule, user, object, realm, members }: OutputOf<'exp
     `User        ${user.userId}, ${user.state}`,
     ...(object === null ? [] : [`Object      ${object.key}, owner ${object.owner ?? 'none'}`]),
     ...(realm === null ? [] : [`Realm       ${realm.realmId}, ${realm.kind}`]),
-    ...(rows.length === 0 ? [] : [table(['row', 'state', 'role', 'permissions'], rows)]),
+    ...(rows.length === 0 ? [] : [table(['row', 'state', 'role', 'permissions'], rows, width)]),
   ].join('\n')
 }
 

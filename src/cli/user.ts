@@ -11,7 +11,8 @@ import type { UserJson, UserListJson } from '../domain/user/list'
 import { MAX_USERS } from '../domain/user/query'
 import { DAY, timeOfText } from '../domain/value/time'
 import { type Cli, example, type FolderOptions, inSession, whole, withDatabase } from './command'
-import { minute, oneLine, print, table } from './output'
+import { minute, print } from './output'
+import { oneLine, table } from './table'
 import { isRecord } from '../domain/value/value'
 
 /** `satchel user list|show|add|set|deactivate|reactivate|delete` (spec.md §2.3, §3, §4.2, §4.3). */
@@ -54,7 +55,12 @@ export function addUserCommands(program: Command, cli: Cli): void {
         readUsers(session, database, query, most),
       )
       const more = list.hasMore ? `\nThere are more: add --after ${list.pagingKey}` : ''
-      await print(cli, options, list, `${tableOfUsers(list.data, cli.clock.now())}${more}`)
+      await print(
+        cli,
+        options,
+        list,
+        `${tableOfUsers(list.data, cli.clock.now(), cli.terminal.outputWidth)}${more}`,
+      )
     })
 
   withDatabase(user.command('show'))
@@ -235,7 +241,7 @@ function object(text: string): object {
 }
 
 /** Users as rows; `now`, ms, decides whose licence has expired. */
-export function tableOfUsers(users: readonly UserJson[], now: number): string {
+function tableOfUsers(users: readonly UserJson[], now: number, width?: number): string {
   if (users.length === 0) return 'No users were found'
   const rows = users.map((user) => [
     user.userId,
@@ -245,11 +251,12 @@ export function tableOfUsers(users: readonly UserJson[], now: number): string {
     user.lastLogin === null ? 'never' : minute(user.lastLogin),
     nameOf(user),
   ])
-  return table(['id', 'type', 'state', 'ends', 'last login', 'name'], rows)
+  const headings = ['id', 'type', 'state', 'ends', 'last login', { mayCut: 'name' }]
+  return table(headings, rows, width)
 }
 
 /** One user, a property on each line. */
-export function describeUser(user: UserJson): string {
+function describeUser(user: UserJson): string {
   const { displayName: _, email, ...rest } = user.data ?? {}
   const lines: [string, string][] = [
     ['User id', user.userId],

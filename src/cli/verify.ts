@@ -2,7 +2,8 @@ import type { Command } from '@commander-js/extra-typings'
 import { SatchelError } from '../domain/value/error'
 import type { OutputOf } from '../control/operations'
 import { type Cli, example, inSession, withDatabase } from './command'
-import { counted, print, showProgress, table } from './output'
+import { counted, print, showProgress } from './output'
+import { table } from './table'
 
 /** `satchel verify` (promises.md 3). */
 export function addVerifyCommand(program: Command, cli: Cli): void {
@@ -24,7 +25,7 @@ export function addVerifyCommand(program: Command, cli: Cli): void {
         session.run('verify', { database, accept }, { progress: progress.update }),
       )
       progress[Symbol.dispose]()
-      await print(cli, options, found, describe(found))
+      await print(cli, options, found, describe(found, cli.terminal.outputWidth))
       if (found.found === 0) return
       throw new SatchelError(
         'DAMAGED',
@@ -38,11 +39,11 @@ export function addVerifyCommand(program: Command, cli: Cli): void {
 /** How many problems are printed without `--json`. */
 const PRINTED = 100
 
-function describe({ checked, found, faults }: OutputOf<'verify'>): string {
+function describe({ checked, found, faults }: OutputOf<'verify'>, width?: number): string {
   const rows = faults.slice(0, PRINTED).map(({ problem, table, key }) => [problem, table, key])
   return [
     `Checked ${counted(checked, 'row')}`,
-    ...(rows.length === 0 ? [] : [table(['problem', 'table', 'key'], rows)]),
+    ...(rows.length === 0 ? [] : [table(['problem', 'table', 'key'], rows, width)]),
     ...(found > rows.length ? [`and ${counted(found - rows.length, 'more problem')}`] : []),
     ...(found === 0 ? ['No problems were found'] : []),
   ].join('\n')

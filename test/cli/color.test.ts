@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { styled, wantsColors, withColors } from '../../src/cli/color'
-import { table } from '../../src/cli/output'
+import { table } from '../../src/cli/table'
 import { temporaryFolder } from '../setup'
 import { runSatchel } from './setup'
 

@@ -9,6 +9,7 @@ function setup(isErrorTerminal = true) {
   const drawn: string[] = []
   const terminal = {
     isOutputTerminal: false,
+    outputWidth: undefined,
     isErrorTerminal,
     hasOutputColors: false,
     hasErrorColors: false,

@@ -93,6 +93,7 @@ test('shows help in one piece, so that nothing of it comes first that belongs be
   const pieces: string[] = []
   const terminal: Terminal = {
     isOutputTerminal: false,
+    outputWidth: undefined,
     isErrorTerminal: false,
     hasOutputColors: false,
     hasErrorColors: false,

@@ -11,6 +11,8 @@ export interface Outcome {
 export interface Scene {
   /** Standard output is a terminal. */
   readonly isOutputTerminal?: boolean
+  /** The columns of that terminal. */
+  readonly outputWidth?: number
   /** Both outputs have colours. */
   readonly isColored?: boolean
   /** The answer to a question; without it no question can be asked. */
@@ -29,6 +31,7 @@ const clock = createTestClock()
 export async function runSatchel(args: readonly string[], scene: Scene = {}): Promise<Outcome> {
   const {
     isOutputTerminal = false,
+    outputWidth,
     isColored = false,
     answer,
     input = '',
@@ -38,6 +41,7 @@ export async function runSatchel(args: readonly string[], scene: Scene = {}): Pr
   let stderr = ''
   const terminal: Terminal = {
     isOutputTerminal,
+    outputWidth,
     isErrorTerminal: false,
     hasOutputColors: isColored,
     hasErrorColors: isColored,
