@@ -120,7 +120,7 @@ test('log lines of a server have colours on a terminal, and none with NO_COLOR',
 
 test('a table fits the terminal that it is shown on', async () => {
   using folder = temporaryFolder()
-  const name = 'a name that is longer than what is left of a line of eighty columns'
+  const name = 'a name that is longer than the rest of a line of eighty columns'
   for (const args of [
     ['db', 'create', 'main'],
     ['user', 'add', 'alice@example.com', '--name', name],
