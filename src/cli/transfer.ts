@@ -3,7 +3,7 @@ import { basename, extname } from 'node:path'
 import { UsageError } from '../config/config'
 import type { OutputOf } from '../control/operations'
 import type { ExportFormat } from '../domain/transfer/export'
-import { describePlace } from '../domain/transfer/import-place'
+import { describePlace, FOLLOWING } from '../domain/transfer/import-place'
 import type { Session } from '../control/session'
 import { type Cli, example, inSession, Interruption, withDatabase } from './command'
 import { openInput, writeWhole } from './files'
@@ -24,6 +24,10 @@ export function addImportCommand(program: Command, cli: Cli): void {
     .option('--dry-run', 'check the file, and change nothing')
     .addHelpText(
       'after',
+      '\nThe same file is not imported twice at once: while an import of it is under way, or was interrupted, that import goes on and this command waits for its end.',
+    )
+    .addHelpText(
+      'after',
       example(
         'satchel import backup.zip',
         'satchel import cities.json --table cities --realm rlm-public',
@@ -38,22 +42,35 @@ export function addImportCommand(program: Command, cli: Cli): void {
       const name = file === '-' ? null : basename(file)
       const input = { database, table, realm, atomic, dryRun, size, name }
       using progress = showProgress(cli, options, 'bytes')
+      let isFollowing = false
+      const follow = () => {
+        if (!isFollowing && options.json === undefined) {
+          progress[Symbol.dispose]()
+          note(cli.terminal, 'This file is already being imported: waiting for that import')
+        }
+        isFollowing = true
+      }
       const { imported, resumed } = await inSession(
         cli,
         options,
         async (session) => {
           const resumed = await listImports(session, database)
           if (options.json === undefined) announce(cli, resumed)
-          const imported = await interruptible(cli, session, database, (signal, applied) =>
+          const imported = await interruptible(cli, session, database, (signal, found) =>
             session.run('import', input, {
               upload,
               progress(done, total, phase) {
-                if (phase === 'Importing' && !atomic) applied()
+                if (phase === 'Importing' && !atomic) found('applied')
+                if (phase === FOLLOWING) {
+                  follow()
+                  found('followed')
+                }
                 progress.update(done, total, phase)
               },
               signal,
             }),
           )
+          if (imported.followed !== null) follow()
           return { imported, resumed: resumed.map(({ id, place }) => ({ id, ...place })) }
         },
         { isDestructive: true },
@@ -78,33 +95,38 @@ function announce({ terminal }: Cli, imports: readonly ListedJob[]): void {
 }
 
 /**
- * Runs an import, which calls `applied` once it changes something, until it ends or Ctrl-C is pressed.
- * Then throws an `Interruption`: an import that has begun to apply goes on in the server, or has
- * ended by now; any other one has changed nothing.
+ * Runs an import, which says when it changes something, or follows an earlier import of the same file, until
+ * it ends or Ctrl-C is pressed. Then throws an `Interruption`: an import that has begun to apply goes on
+ * in the server, or has ended by now; any other one has changed nothing.
  */
 async function interruptible<T>(
   { terminal }: Cli,
   session: Session,
   database: string,
-  work: (signal: AbortSignal, applied: () => void) => Promise<T>,
+  work: (signal: AbortSignal, found: (state: 'applied' | 'followed') => void) => Promise<T>,
 ): Promise<T> {
   const earlier = new Set((await listImports(session, database)).map(({ id }) => id))
   const interrupt = new AbortController()
   using _ = terminal.onInterrupt(() => interrupt.abort())
-  let isApplied = false
+  let state: 'applied' | 'followed' | undefined
   try {
-    return await work(interrupt.signal, () => (isApplied = true))
+    return await work(interrupt.signal, (found) => (state = found))
   } catch (error) {
     if (!interrupt.signal.aborted) throw error
   }
-  const find = async () => (await listImports(session, database)).find(({ id }) => !earlier.has(id))
+  const find = async () =>
+    (await listImports(session, database)).find(
+      ({ id }) => state === 'followed' || !earlier.has(id),
+    )
   let begun = await find()
-  for (let looks = 1; begun === undefined && !isApplied && looks < LOOKS; looks += 1) {
+  for (let looks = 1; begun === undefined && state === undefined && looks < LOOKS; looks += 1) {
     await Bun.sleep(PAUSE_MS)
     begun = await find()
   }
   if (begun === undefined) {
-    throw new Interruption(isApplied ? 'The import had ended already' : 'Nothing was imported')
+    throw new Interruption(
+      state === undefined ? 'Nothing was imported' : 'The import had ended already',
+    )
   }
   const { id, place } = begun
   const subject = place === null ? 'The import' : sentence(describePlace(place))

@@ -160,3 +160,24 @@ test('an import says which earlier ones go on first, to people and to programs',
   await using server = await serve(surroundings)
   expect(await callMain(server.ready).get<unknown[]>('/public/items')).toHaveLength(objects + 1)
 }, 180_000)
+
+test('an import of the file that an earlier one still imports waits for that one', async () => {
+  const objects = 20_000
+  using place = await setup(objects)
+  const { surroundings, imports } = place
+  const command = ['import', 'items.ndjson', '--table', 'items', '--realm', 'rlm-public']
+  for (;;) {
+    const { id } = await interruptedMidway(surroundings, imports)
+    const { exitCode, stdout, stderr } = await satchel(command, surroundings)
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'Imported 20,000 objects\n' })
+    // The little that was left had ended before the command looked.
+    if (stderr === '') continue
+    expect(stderr).toContain('satchel: Continues the import of items.ndjson at row')
+    if (!stderr.includes('This file')) continue
+    expect(stderr).toContain('This file is already being imported: waiting for that import\n')
+    expect(id).toStartWith('import-')
+    break
+  }
+  const next = await satchelJson<object>(command, surroundings)
+  expect(next).toMatchObject({ objects, followed: null, resumed: [] })
+}, 60_000)

@@ -41,7 +41,15 @@ test('imports a plain list, exports it, imports that elsewhere, exports the same
   const exported = await runSatchel(['export', file('one.ndjson'), ...data])
   expect(exported.stdout).toBe(`Exported 2 objects to ${file('one.ndjson')}\n`)
   const copied = await runJson<unknown>(['import', file('one.ndjson'), '--db', 'copy', ...data])
-  expect(copied).toEqual({ objects: 2, deleted: 0, demoUsers: 0, blobs: 0, tables: 2, resumed: [] })
+  expect(copied).toEqual({
+    objects: 2,
+    deleted: 0,
+    demoUsers: 0,
+    blobs: 0,
+    tables: 2,
+    followed: null,
+    resumed: [],
+  })
   const printed = await runSatchel(['export', '--db', 'copy', ...data])
   expect(printed.stdout).toBe(readFileSync(file('one.ndjson'), 'utf8'))
   expect(printed.stdout).toContain('Malmö')

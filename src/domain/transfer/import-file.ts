@@ -32,8 +32,8 @@ export interface OpenedArchive {
 export interface OpenOptions {
   readonly target: Target | null
   readonly limits: PartLimits
-  /** Called with the number of bytes that were just read. */
-  readonly onRead: (bytes: number) => void
+  /** Called with the bytes that were just read. */
+  readonly onRead: (bytes: Uint8Array) => void
 }
 
 /**
@@ -86,15 +86,15 @@ async function openArchive(
 /** How much of a file is read in one turn of the event loop, in bytes. */
 const SLICE = 64 * 1024
 
-/** The bytes of a file in slices; `onRead` is called with the size of each. */
+/** The bytes of a file in slices; `onRead` is called with each. */
 async function* inSlices(
   file: AsyncIterable<Uint8Array>,
-  onRead: (bytes: number) => void,
+  onRead: (bytes: Uint8Array) => void,
 ): AsyncGenerator<Uint8Array> {
   for await (const chunk of file) {
     for (let start = 0; start < chunk.length; start += SLICE) {
       const slice = chunk.subarray(start, start + SLICE)
-      onRead(slice.length)
+      onRead(slice)
       yield slice
       await nextTurn()
     }

@@ -1,14 +1,18 @@
 import { quoted, SatchelError } from '../value/error'
 import { continueJob } from '../job/job'
 import type { JobStep } from '../job/job-runner'
-import type { WriteTx } from '../store/store'
+import { untilJobEnds } from '../job/job-end'
+import type { Database, ReadTx, WriteTx } from '../store/store'
 import { applyEntries, applyOwners } from './application'
 import { placeOfImport } from './import-place'
 import { createContentLoader } from './archive-contents'
 import type { BlobEntry } from './entry'
+import type { Contents } from './inspection'
 import type { TransferContext } from './archive'
 import { type Spool, openSpool } from './spool'
+import { nextTurn } from '../value/turn'
 import type { Job } from '../store/records'
+import type { Scratch } from '../store/scratch'
 
 /** The step of the jobs that imports into a database are, for its runner. */
 export function importSteps(
@@ -39,10 +43,144 @@ export async function cancelImport(
     else await tx.jobs.remove(id)
     return found
   })
-  for (const name of [job.state['spool'], job.state['archive']]) {
+  await removeFiles(scratch, job)
+  return job
+}
+
+async function removeFiles(scratch: Scratch, { state }: Job): Promise<void> {
+  for (const name of [state['spool'], state['archive']]) {
     if (typeof name === 'string') await scratch.remove(name)
   }
-  return job
+}
+
+export interface ImportResult extends Contents {
+  /** Tables that the file declares. */
+  readonly tables: number
+  /**
+   * The id of an import of the same file that was under way when this one began: this one waited for its
+   * end, and imported nothing. Otherwise null.
+   */
+  readonly followed: string | null
+}
+
+/** An import that is a job. */
+export interface ImportUnderWay {
+  readonly job: string
+  readonly result: ImportResult
+  /** True once it has stopped before its end. */
+  readonly hasStopped: boolean
+  /** Throws as `untilJobEnds`; from now on `watch` is called with the bytes done and their total. */
+  untilEnd(watch: (done: number, total: number) => void): Promise<void>
+}
+
+/** Observes an import from now on, so that its end is known also when its job is gone by then. */
+export function observeImport(
+  database: Database,
+  job: string,
+  result: ImportResult,
+): ImportUnderWay {
+  let hasStopped = false
+  let seen: Job | undefined
+  let watch: (job: Job) => void = () => undefined
+  const ended = untilJobEnds(database, job, (current) => {
+    seen = current
+    watch(current)
+  })
+  ended.catch(() => {
+    hasStopped = true
+  })
+  return {
+    job,
+    result,
+    get hasStopped() {
+      return hasStopped
+    },
+    untilEnd(watcher) {
+      watch = ({ done, total }) => watcher(done, total ?? done)
+      if (seen !== undefined) watch(seen)
+      return ended
+    },
+  }
+}
+
+/** The imports of a database by the digest of their file and target, until this is disposed. */
+export interface ImportCensus extends Disposable {
+  get(digest: string): ImportUnderWay | undefined
+}
+
+/**
+ * Observes the imports that are under way or were interrupted, and those that begin from now on: one of
+ * them may end before another caller has read the same file.
+ */
+export async function watchImports(database: Database): Promise<ImportCensus> {
+  const imports = new Map<string, ImportUnderWay>()
+  const look = async () => {
+    for (const { id, state } of (await database.read((tx) => tx.jobs.list())).filter(isUnderWay)) {
+      const digest = String(state['digest'])
+      if (imports.get(digest)?.job === id) continue
+      imports.set(digest, observeImport(database, id, followed(id, state['result'])))
+    }
+  }
+  await look()
+  const unsubscribe = database.onCommit(({ jobs }) => {
+    // Not during the commit; a database that closes has no more imports.
+    if (jobs)
+      void nextTurn()
+        .then(look)
+        .catch(() => undefined)
+  })
+  return { get: (digest) => imports.get(digest), [Symbol.dispose]: unsubscribe }
+}
+
+/** The id and the result of an import that is under way. */
+export async function findImport(
+  tx: ReadTx,
+  digest: string,
+): Promise<Pick<ImportUnderWay, 'job' | 'result'> | undefined> {
+  const jobs = await tx.jobs.list()
+  const found = jobs.filter(isUnderWay).find(({ state }) => state['digest'] === digest)
+  return found && { job: found.id, result: followed(found.id, found.state['result']) }
+}
+
+function isUnderWay({ kind, failure, state }: Job): boolean {
+  return kind === 'import' && failure === null && typeof state['digest'] === 'string'
+}
+
+function followed(job: string, result: unknown): ImportResult {
+  return { ...(result as ImportResult), followed: job }
+}
+
+/**
+ * Waits for the end of an import. Throws as `untilJobEnds`, and the job that has stopped is removed;
+ * throws the reason of the signal when it is aborted first, and the job goes on.
+ */
+export async function untilImported(
+  { database, scratch }: Pick<TransferContext, 'database' | 'scratch'>,
+  underWay: ImportUnderWay,
+  watch: (done: number, total: number) => void,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  try {
+    const ended = underWay.untilEnd(watch)
+    await (signal === undefined ? ended : Promise.race([ended, untilAborted(signal)]))
+  } catch (error) {
+    if (signal?.aborted === true) throw error
+    const job = await database.write(async (tx) => {
+      const found = await tx.jobs.find(underWay.job)
+      await tx.jobs.remove(underWay.job)
+      return found
+    })
+    if (job !== undefined) await removeFiles(scratch, job)
+    throw error
+  }
+}
+
+/** Rejects with the reason of the signal. */
+function untilAborted(signal: AbortSignal): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+  if (signal.aborted) reject(signal.reason as Error)
+  return promise
 }
 
 /** How long a unit takes on more entries, ms: other writers wait for little more than that. */

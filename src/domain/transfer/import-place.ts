@@ -21,3 +21,6 @@ export function describePlace({ file, row, rows }: ImportPlace): string {
   const subject = file === null ? 'an import' : `the import of ${file}`
   return `${subject} at row ${row.toLocaleString('en')} of ${rows.toLocaleString('en')}`
 }
+
+/** The phase in which an import waits for an earlier one of the same file. */
+export const FOLLOWING = 'Following'

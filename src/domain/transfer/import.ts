@@ -1,14 +1,24 @@
 import type { Clock } from '../../clock'
 import { startJob } from '../job/job'
-import { untilJobEnds } from '../job/job-end'
 import { createContentLoader, verifyContents } from './archive-contents'
 import type { Declaration, Item, ObjectEntry, PartLimits } from './entry'
-import { applySpool, blobsOf, bytesOf } from './import-job'
+import {
+  applySpool,
+  blobsOf,
+  bytesOf,
+  findImport,
+  type ImportResult,
+  type ImportUnderWay,
+  observeImport,
+  untilImported,
+  watchImports,
+} from './import-job'
 import { type Contents, inspect } from './inspection'
 import { type OpenedArchive, openFile } from './import-file'
 import type { Target } from './text-file'
 import { applyOwners, changesOwners } from './application'
 import type { TransferContext } from './archive'
+import { FOLLOWING } from './import-place'
 import { type SpoolWriter, createSpool, openSpool, requireSpace } from './spool'
 import { parseTable, requireTableName, type TableSchema } from '../value/schema'
 import { getOwn } from '../value/value'
@@ -38,16 +48,12 @@ export interface ImportOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-export interface ImportResult extends Contents {
-  /** Tables that the file declares. */
-  readonly tables: number
-}
-
 /**
  * Imports a file (design.md §6, protocol.md §9.4): NDJSON, the JSON import file, an archive with
  * blobs, or with a `target` plain objects. All of it is found good before anything is applied; then
  * it is applied by a job in short units, which a crash only delays, or in one unit. The caller may do
- * everything, so no quota is asked. Throws `INVALID_REQUEST`, `INVALID_SCHEMA`, `UNPROCESSABLE`,
+ * everything, so no quota is asked. While the same bytes are being imported for the same table, or that was
+ * interrupted, such an import goes on and this one waits for its end. Throws `INVALID_REQUEST`, `INVALID_SCHEMA`, `UNPROCESSABLE`,
  * `UNKNOWN_TABLE`, `UNKNOWN_REALM` or `CONFLICT` naming the place in the file, and nothing is imported.
  */
 export async function importFile(
@@ -56,35 +62,62 @@ export async function importFile(
   file: AsyncIterable<Uint8Array>,
   options: ImportOptions,
 ): Promise<ImportResult> {
-  const { target, isAtomic, isDryRun, limits } = options
+  const stages = createStages(options)
+  const begun = await beginImport(context, clock, file, options, stages)
+  if (!('job' in begun)) return begun
+  const watch = begun.result.followed === null ? stages.applied : stages.followed
+  await untilImported(context, begun, watch, options.signal)
+  return begun.result
+}
+
+/** Checks a file, and imports it at once, starts the job that does, or finds the one that does already. */
+async function beginImport(
+  context: TransferContext,
+  clock: Clock,
+  file: AsyncIterable<Uint8Array>,
+  options: ImportOptions,
+  stages: ReturnType<typeof createStages>,
+): Promise<ImportResult | ImportUnderWay> {
+  const { target, isAtomic, isDryRun, limits, signal, name } = options
   const { database, scratch } = context
   const now = clock.now()
-  const stages = createStages(options)
-  await using opened = await openFile(context, file, { target, limits, onRead: stages.read })
+  using imports = await watchImports(database)
+  const hasher = new Bun.CryptoHasher('sha256').update(JSON.stringify(target))
+  const onRead = (bytes: Uint8Array) => {
+    hasher.update(bytes)
+    stages.read(bytes.length)
+  }
+  await using opened = await openFile(context, file, { target, limits, onRead })
   const { archive } = opened
   await using spool = await createSpool(scratch)
   const { declared, bytes, rows, hasOwners, keys } = await spoolItems(spool, opened.items)
+  const digest = hasher.digest('hex')
+  const isJob = !isAtomic && !isDryRun
+  const same = isJob ? imports.get(digest) : undefined
+  if (same?.hasStopped === false) return same
   await declareUnknown(database, declared, keys)
   const tables = await rehearse(database, declared, now)
   const size = spool.size + bytes
   const contents = await examine(context, spool.name, tables, (done) => stages.examined(done, size))
   await checkArchive(archive, (done) => stages.examined(spool.size + done, size))
   if (!isDryRun) await requireSpace(scratch, size)
-  const { signal, name } = options
+  const result = { ...contents, tables: declared.schemas.size, followed: null }
   const plan = {
     name,
     rows,
     declared,
     hasOwners,
     archive,
+    digest,
+    result,
     size,
     now,
     progress: stages.applied,
     signal,
   }
-  if (isAtomic && !isDryRun) await applyAtOnce(context, spool.name, plan)
-  else if (!isDryRun) await applyAsJob(context, spool, plan)
-  return { ...contents, tables: declared.schemas.size }
+  if (isJob) return await startImport(database, spool, plan)
+  if (!isDryRun) await applyAtOnce(context, spool.name, plan)
+  return result
 }
 
 /** The three passes over a file, one after the other, as one stretch of bytes. */
@@ -103,6 +136,7 @@ function createStages({ size, isDryRun, progress, signal }: ImportOptions) {
     },
     applied: (done: number, total: number) =>
       progress(read + total + done, read + total * 2, 'Importing'),
+    followed: (done: number, total: number) => progress(done, total, FOLLOWING),
   }
 }
 
@@ -208,6 +242,9 @@ interface Plan {
   /** It has realms or members, so that an owner may lack a row when it is applied. */
   readonly hasOwners: boolean
   readonly archive: OpenedArchive | undefined
+  /** The hash of the bytes of the file and its target. */
+  readonly digest: string
+  readonly result: ImportResult
   /** Of the spool and of all blobs, in bytes. */
   readonly size: number
   readonly now: number
@@ -247,44 +284,34 @@ async function applyAtOnce(context: TransferContext, name: string, plan: Plan): 
   )
 }
 
-/** Declares, and puts the job down that does the rest, in one unit; then waits for it. */
-async function applyAsJob(
-  { database, scratch }: TransferContext,
+/** Declares, and puts the job down that does the rest, in one unit; finds it when another caller was faster. */
+async function startImport(
+  database: Database,
   spool: SpoolWriter,
   plan: Plan,
-): Promise<void> {
-  const { declared, hasOwners, archive, size, now, progress, signal } = plan
-  const names = {
+): Promise<ImportUnderWay> {
+  const { declared, hasOwners, archive, digest, result, size, now, progress, signal } = plan
+  const files = {
     spool: spool.name,
     ...(archive === undefined ? {} : { archive: archive.scratch.name }),
   }
   const place = { file: plan.name, row: 0, rows: plan.rows }
   const owners = hasOwners ? { owners: 0 } : {}
-  const { id } = await database.write(async (tx) => {
+  const state = { ...files, ...place, offset: 0, ...owners, digest, result }
+  const begun = await database.write(async (tx) => {
     signal?.throwIfAborted()
+    const same = await findImport(tx, digest)
+    if (same !== undefined) return same
     await declare(tx, declared, now)
-    return await startJob(tx, 'import', { ...names, ...place, offset: 0, ...owners }, now, size)
+    const { id } = await startJob(tx, 'import', state, now, size)
+    return { job: id, result }
   })
-  spool.keep()
-  archive?.scratch.keep()
-  progress(0, size)
-  try {
-    const ended = untilJobEnds(database, id, ({ done }) => progress(done, size))
-    await (signal === undefined ? ended : Promise.race([ended, untilAborted(signal)]))
-  } catch (error) {
-    if (signal?.aborted === true) throw error
-    await database.write(async (tx) => void (await tx.jobs.remove(id)))
-    for (const left of Object.values(names)) await scratch.remove(left)
-    throw error
+  if (begun.result.followed === null) {
+    spool.keep()
+    archive?.scratch.keep()
+    progress(0, size)
   }
-}
-
-/** Rejects with the reason of the signal. */
-function untilAborted(signal: AbortSignal): Promise<never> {
-  const { promise, reject } = Promise.withResolvers<never>()
-  signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
-  if (signal.aborted) reject(signal.reason as Error)
-  return promise
+  return observeImport(database, begun.job, begun.result)
 }
 
 /** All parts of a file about the database itself, combined. */

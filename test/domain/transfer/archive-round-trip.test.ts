@@ -38,6 +38,7 @@ test('an archive brings everything into an empty database, which then exports th
     demoUsers: 0,
     blobs: 4,
     tables: 1,
+    followed: null,
   })
   expect(await copy.blobs()).toEqual(await base.blobs())
   expect(await copy.export()).toBe(await base.export())

@@ -4,11 +4,8 @@ import { folderOf } from '../../auth/setup'
 import { filesByHash } from '../../blobs/files'
 import type { Blob } from '../../../src/domain/store/blobs'
 import { exportArchive } from '../../../src/domain/transfer/archive-export'
-import {
-  type ImportOptions,
-  type ImportResult,
-  importFile,
-} from '../../../src/domain/transfer/import'
+import { type ImportOptions, importFile } from '../../../src/domain/transfer/import'
+import type { ImportResult } from '../../../src/domain/transfer/import-job'
 import type { TransferContext } from '../../../src/domain/transfer/archive'
 import { openZip } from '../../../src/zip/reader'
 import { ANY_SIZE, chunksOf, hashOf } from '../../contract/content-fixture'

@@ -134,6 +134,7 @@ describe('an export', () => {
         demoUsers: 0,
         blobs: 0,
         tables: 0,
+        followed: null,
       })
       expect(await base.export(format)).toBe(text)
     }

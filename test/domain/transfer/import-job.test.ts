@@ -4,7 +4,20 @@ import { describe, expect, test } from 'bun:test'
 import type { Database } from '../../../src/domain/store/store'
 import { createSqliteStore } from '../../../src/sqlite/store'
 import { type TestStore, folderOf, refusalOf, setupStore } from '../../auth/setup'
-import { dataOf, exportText, importText, lines, removeStrays, runJobs, stepsOf } from './setup'
+import { until } from '../../timing'
+import { importFile } from '../../../src/domain/transfer/import'
+import { cancelImport } from '../../../src/domain/transfer/import-job'
+import {
+  contextOf,
+  dataOf,
+  exportText,
+  IMPORT_OPTIONS,
+  importText,
+  lines,
+  removeStrays,
+  runJobs,
+  stepsOf,
+} from './setup'
 import type { Job } from '../../../src/domain/store/records'
 
 const COUNT = 6_000
@@ -178,4 +191,133 @@ test('files of imports that never became a job are removed, others are not', asy
   await database.write((tx) => tx.jobs.put({ ...job, failure: 'It failed' }))
   await removeStrays(database)
   expect(spoolsOf(database)).toEqual([])
+})
+
+describe('an import of a file that is being imported', () => {
+  const again = ({ database, clock }: TestStore & { database: Database }, options = {}) => {
+    const phases = new Set<string>()
+    const end = importText(database, clock, ROWS, {
+      target: TARGET,
+      progress: (_done, _total, phase) => void phases.add(phase),
+      ...options,
+    })
+    end.catch(() => undefined)
+    return { end, phases }
+  }
+
+  test('waits for that import, imports nothing, and has its result', async () => {
+    await using base = await setupJob()
+    const { database } = base
+    const { id } = await onlyJob(database)
+    const { end, phases } = again(base)
+    await until(() => phases.has('Following'))
+    expect(await onlyJob(database)).toMatchObject({ id, done: 0 })
+    await using jobs = runJobs(database)
+    expect(await end).toEqual({ ...((await base.end) as object), followed: id } as never)
+    expect(await base.end).toMatchObject({ objects: COUNT, followed: null })
+    await jobs.idle()
+    expect(dataOf(await exportText(database))).toHaveLength(COUNT)
+    expect(spoolsOf(database)).toEqual([])
+  })
+
+  test('does so too when that import ends while the file is read', async () => {
+    await using base = await setupJob()
+    const { database } = base
+    const isRead = Promise.withResolvers<void>()
+    const mayGoOn = Promise.withResolvers<void>()
+    async function* file() {
+      yield Buffer.from(ROWS.slice(0, 100))
+      isRead.resolve()
+      await mayGoOn.promise
+      yield Buffer.from(ROWS.slice(100))
+    }
+    const options = { ...IMPORT_OPTIONS, target: TARGET }
+    const end = importFile(contextOf(database), base.clock, file(), options)
+    await isRead.promise
+    await using jobs = runJobs(database)
+    await base.end
+    await jobs.idle()
+    mayGoOn.resolve()
+    expect(await end).toMatchObject({ objects: COUNT, followed: expect.any(String) as string })
+    await jobs.idle()
+    expect(dataOf(await exportText(database))).toHaveLength(COUNT)
+  })
+
+  test('follows one whose caller has gone, also after a restart', async () => {
+    await using base = await setupJob()
+    await base.store[Symbol.asyncDispose]()
+    const options = { clock: base.clock, durability: 'relaxed' } as const
+    await using store = createSqliteStore(base.folder, options)
+    const database = await store.open('main')
+    const { end, phases } = again({ ...base, database })
+    await until(() => phases.has('Following'))
+    await using jobs = runJobs(database)
+    expect(await end).toMatchObject({ objects: COUNT })
+    await jobs.idle()
+    expect(dataOf(await exportText(database))).toHaveLength(COUNT)
+  })
+
+  test('of two that are read at the same time, one is imported', async () => {
+    await using base = await setupStore()
+    const database = await base.store.create('main')
+    await using jobs = runJobs(database)
+    await importText(database, base.clock, '{"schema":{"todo":"@id, n"}}')
+    const ends = [again({ ...base, database }).end, again({ ...base, database }).end]
+    const followed = (await Promise.all(ends)).map((result) => result.followed)
+    expect(followed.filter((id) => id === null)).toHaveLength(1)
+    await jobs.idle()
+    expect(dataOf(await exportText(database))).toHaveLength(COUNT)
+    expect(spoolsOf(database)).toEqual([])
+  })
+
+  test('is told when that import is cancelled; the next one begins anew', async () => {
+    await using base = await setupJob()
+    const { database } = base
+    const { id } = await onlyJob(database)
+    const { end, phases } = again(base)
+    await until(() => phases.has('Following'))
+    await cancelImport(contextOf(database), id)
+    for (const each of [base.end, end]) {
+      const { message } = await refusalOf(() => each)
+      expect(message).toBe('Work in the background stopped: it was cancelled')
+    }
+    expect(spoolsOf(database)).toEqual([])
+    await using jobs = runJobs(database)
+    expect(await again(base).end).toMatchObject({ objects: COUNT, followed: null })
+    await jobs.idle()
+    expect(dataOf(await exportText(database))).toHaveLength(COUNT)
+  })
+
+  test('leaves it to go on when its own caller goes', async () => {
+    await using base = await setupJob()
+    const { database } = base
+    const leaving = new AbortController()
+    const { end, phases } = again(base, { signal: leaving.signal })
+    await until(() => phases.has('Following'))
+    leaving.abort(new Error('gone'))
+    expect(await end.catch((error: Error) => error.message)).toBe('gone')
+    await using jobs = runJobs(database)
+    expect(await base.end).toMatchObject({ objects: COUNT })
+    await jobs.idle()
+    expect(dataOf(await exportText(database))).toHaveLength(COUNT)
+  })
+
+  test.each([
+    ['another file', { target: TARGET }, `${ROWS}{"n": -1}\n`],
+    ['another realm', { target: { ...TARGET, realm: 'rlm-other' } }, ROWS],
+  ])('is queued behind it when it is of %s', async (_name, options, file) => {
+    await using base = await setupJob()
+    const { database } = base
+    await importText(database, base.clock, '{"data":{"rlm-other":{"realms":{"rlm-other":{}}}}}', {
+      isAtomic: true,
+    })
+    const end = importText(database, base.clock, file, options)
+    await until(async () => (await database.read((tx) => tx.jobs.list())).length === 2)
+    await using jobs = runJobs(database)
+    expect(await end).toMatchObject({ followed: null })
+    await jobs.idle()
+    const count = file === ROWS ? 2 * COUNT : 2 * COUNT + 1
+    const rows = dataOf(await exportText(database)).filter((data) => data['n'] !== undefined)
+    expect(rows).toHaveLength(count)
+  })
 })

@@ -67,7 +67,14 @@ test('real places come in from an array without keys, while others write on', as
     ...IMPORT_OPTIONS,
     target,
   })
-  expect(result).toEqual({ objects: COUNT, deleted: 0, demoUsers: 0, blobs: 0, tables: 0 })
+  expect(result).toEqual({
+    objects: COUNT,
+    deleted: 0,
+    demoUsers: 0,
+    blobs: 0,
+    tables: 0,
+    followed: null,
+  })
   isDone = true
   expect(await others).toBeGreaterThan(10)
 

@@ -28,7 +28,14 @@ describe('an import file', () => {
       await using base = await setupDatabase()
       const file = Object.fromEntries(order.map((section) => [section, FILE[section]]))
       const result = await base.import(JSON.stringify(file, undefined, 2))
-      expect(result).toEqual({ objects: 6, deleted: 0, demoUsers: 2, blobs: 0, tables: 3 })
+      expect(result).toEqual({
+        objects: 6,
+        deleted: 0,
+        demoUsers: 2,
+        blobs: 0,
+        tables: 3,
+        followed: null,
+      })
       exports.add((await base.export()).split('\n').toSorted().join('\n'))
     }
     expect(exports.size).toBe(1)
@@ -147,7 +154,14 @@ describe('an import file', () => {
         },
       }),
     )
-    expect(result).toEqual({ objects: 3, deleted: 4, demoUsers: 2, blobs: 0, tables: 1 })
+    expect(result).toEqual({
+      objects: 3,
+      deleted: 4,
+      demoUsers: 2,
+      blobs: 0,
+      tables: 1,
+      followed: null,
+    })
     const text = await base.export()
     expect(text).toContain('"sealed":false')
     expect(text).toContain('"users":{"bob@demo.local":{"displayName":"Bob"},"eve@demo.local":{}}')
@@ -324,7 +338,14 @@ test('a dry run says what an import would do, and does nothing', async () => {
   await using base = await setupDatabase()
   const before = await base.export()
   const result = await base.import(JSON.stringify(FILE), { isDryRun: true })
-  expect(result).toEqual({ objects: 6, deleted: 0, demoUsers: 2, blobs: 0, tables: 3 })
+  expect(result).toEqual({
+    objects: 6,
+    deleted: 0,
+    demoUsers: 2,
+    blobs: 0,
+    tables: 3,
+    followed: null,
+  })
   expect(await base.export()).toBe(before)
   await expectNothingLeft(base)
 })

@@ -15,11 +15,8 @@ import {
   exportDatabase,
 } from '../../../src/domain/transfer/export'
 import { PART_LIMITS } from '../../../src/domain/transfer/entry'
-import {
-  type ImportOptions,
-  type ImportResult,
-  importFile,
-} from '../../../src/domain/transfer/import'
+import { type ImportOptions, importFile } from '../../../src/domain/transfer/import'
+import type { ImportResult } from '../../../src/domain/transfer/import-job'
 import { importSteps } from '../../../src/domain/transfer/import-job'
 import type { TransferContext } from '../../../src/domain/transfer/archive'
 import type { Clock } from '../../../src/clock'
