@@ -1,4 +1,4 @@
-import { Command, CommanderError } from '@commander-js/extra-typings'
+import { Command, CommanderError, type CommandUnknownOpts } from '@commander-js/extra-typings'
 import { version } from '../../package.json'
 import { UsageError } from '../config/config'
 import { addConfigCommands } from './config'
@@ -81,8 +81,27 @@ async function parse(
   show: (text: string) => void,
 ): Promise<void> {
   const program = createProgram(args[0] ?? '', cli, show)
-  if (args.length === 0) program.outputHelp()
-  else await program.parseAsync(args, { from: 'user' })
+  if (args.length === 0) return program.outputHelp()
+  try {
+    await program.parseAsync(args, { from: 'user' })
+  } catch (error) {
+    const isMistake = error instanceof CommanderError && error.exitCode !== 0
+    if (!isMistake || error.code === 'commander.help') throw error
+    throw new UsageError(mistake(error.message, nameOf(program, args)), { cause: error })
+  }
+}
+
+/** An error of the command line as a sentence, with a way out: a similar word, or the help of the command. */
+function mistake(message: string, command: string): string {
+  const text = message.replace(/^error: /, '').replace('\n(', ' (')
+  const hint = text.endsWith('?)') ? '' : `; see ${command} --help`
+  return `${text.charAt(0).toUpperCase()}${text.slice(1).replace(/\.$/, '')}${hint}`
+}
+
+/** The command that `args` begin with, such as `satchel user add`. */
+function nameOf(program: CommandUnknownOpts, [word, ...rest]: readonly string[]): string {
+  const found = program.commands.find((command) => command.name() === word)
+  return found === undefined ? program.name() : `${program.name()} ${nameOf(found, rest)}`
 }
 
 /** With only the command called `name`, which is faster to create, or with all if there is none. */
@@ -137,11 +156,8 @@ function explain(thrown: unknown, asJson: boolean, { terminal }: Cli): number {
   return isUsage ? EXIT.misused : EXIT.failed
 }
 
-/** Errors of the command line and of the system as errors of ours; all others as they are. */
+/** Errors of the system as errors of ours; all others as they are. */
 function understood(error: unknown): unknown {
-  if (error instanceof CommanderError) {
-    return new UsageError(error.message.replace(/^error: /, ''), { cause: error })
-  }
   const sentence = systemSentence(error)
   return sentence === undefined
     ? error

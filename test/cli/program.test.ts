@@ -71,12 +71,15 @@ test('a wrong command line is one error in both forms', async () => {
   expect(asText).toEqual({
     exitCode: 2,
     stdout: '',
-    stderr: "satchel: missing required argument 'id'\n",
+    stderr: "satchel: Missing required argument 'id'; see satchel client revoke --help\n",
   })
   const { exitCode, stderr } = await runSatchel(['client', 'revoke', '--json'])
   expect(exitCode).toBe(2)
   expect(JSON.parse(stderr)).toEqual({
-    error: { code: 'USAGE', message: "missing required argument 'id'" },
+    error: {
+      code: 'USAGE',
+      message: "Missing required argument 'id'; see satchel client revoke --help",
+    },
   })
 })
 
@@ -116,12 +119,14 @@ test('says its version', async () => {
 })
 
 test.each([
-  [['srve'], '(Did you mean serve?)'],
+  [['srve'], "Unknown command 'srve' (Did you mean serve?)\n"],
+  [['nothing'], "Unknown command 'nothing'; see satchel --help"],
+  [['user', 'nothing'], "Unknown command 'nothing'; see satchel user --help"],
   [['client', 'lst'], '(Did you mean list?)'],
   [['client', 'list', '--jsn'], '(Did you mean --json?)'],
-  [['client', 'list', 'surplus'], 'too many arguments'],
+  [['client', 'list', 'surplus'], 'Too many arguments'],
   [['client', 'create'], '--scopes'],
-  [['client', 'revoke'], "missing required argument 'id'"],
+  [['client', 'revoke'], "Missing required argument 'id'; see satchel client revoke --help"],
   [['token', '--sub', 'alice', '--expires-in', 'soon'], 'it must be a number'],
   [['serve', '--port'], 'argument missing'],
   [['serve', '--port', '70000'], '--port must be a port between 0 and 65535'],

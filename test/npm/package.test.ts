@@ -217,7 +217,7 @@ test('the command runs the executable, and ends with it or with its own parent',
     cwd: path,
     stderr: 'pipe',
   })
-  expect(await failing.stderr.text()).toContain('unknown command')
+  expect(await failing.stderr.text()).toContain('Unknown command')
   expect(await failing.exited).toBe(2)
 }, 180_000)
 
