@@ -267,6 +267,27 @@ describe('large bodies', () => {
     expect(events).toEqual(['slow parsed', 'fast done', 'slow done'])
   })
 
+  test('are read and parsed one at a time', async () => {
+    using folder = temporaryFolder()
+    const scratch = createDiskScratch(folder.path, createTestClock())
+    const bodies = createBodies({ bytes: 16 * MIB, ...JSON_LIMITS })
+    const events: string[] = []
+    const watched: typeof scratch = {
+      ...scratch,
+      open(name) {
+        events.push('read')
+        return scratch.open(name)
+      },
+    }
+    const heavy = `{"id":"a","values":[${'0,'.repeat(600_000)}0]}`
+    await Promise.all(
+      Array.from({ length: 3 }, () =>
+        bodies.json(postOf(heavy), { scratch: watched }, async () => void events.push('parsed')),
+      ),
+    )
+    expect(events).toEqual(['read', 'parsed', 'read', 'parsed', 'read', 'parsed'])
+  })
+
   test('wait for the memory of each other', async () => {
     using folder = temporaryFolder()
     const scratch = createDiskScratch(folder.path, createTestClock())
