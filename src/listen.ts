@@ -16,6 +16,11 @@ export interface Listener {
   stop(force?: boolean): Promise<void>
   /** Looks at once for a new certificate; resolves when it is in use. Without TLS it does nothing. */
   reload(): Promise<void>
+  /**
+   * Answers all forms of paths from now on, to be called when the server has started. Until then paths of
+   * more than five segments and those with repeated slashes are refused as `BUSY`.
+   */
+  complete(): void
 }
 
 type HttpServer = Bun.Server<SocketOwner>
@@ -54,13 +59,14 @@ export async function listen(config: ListenConfig, application: Application): Pr
 }
 
 function listenPlain(config: ListenConfig, application: Application): Listener {
-  const first = serve(config, application, {})
+  const first = serve(config, application, { isStarting: true })
   const port = first.port ?? config.port
-  const sockets = createSockets(first, () => serve({ ...config, port }, application, {}))
+  const sockets = createSockets(first, application, () => serve({ ...config, port }, application))
   return {
     url: `http://${reachable(config.host)}:${port}`,
     stop: (force = false) => sockets.stop(force),
     async reload() {},
+    complete: () => sockets.complete(),
   }
 }
 
@@ -68,11 +74,17 @@ function listenPlain(config: ListenConfig, application: Application): Listener {
 interface Sockets {
   /** The successor accepts connections from now on; those of the former socket stay open until they end. */
   replace(successor: HttpServer): void
+  /** Registers all paths for the first socket (`Listener.complete`). */
+  complete(): void
   stop(force: boolean): Promise<void>
 }
 
 /** While no file descriptors are left, nothing listens: accepting would fail in a busy loop. */
-function createSockets(first: HttpServer, open: () => HttpServer): Sockets {
+function createSockets(
+  first: HttpServer,
+  application: Application,
+  open: () => HttpServer,
+): Sockets {
   let current: HttpServer | undefined = first
   const retired = new Set<HttpServer>()
   const descriptors = watchDescriptors({ exhausted: pause, available: resume })
@@ -104,6 +116,10 @@ function createSockets(first: HttpServer, open: () => HttpServer): Sockets {
     replace(successor) {
       if (current !== undefined) retire(current)
       current = successor
+    },
+    complete() {
+      // Its successors have all paths.
+      if (current === first) first.reload(handlersOf(application))
     },
     async stop(force) {
       descriptors[Symbol.dispose]()
@@ -149,8 +165,9 @@ async function listenTls(
   let pair = await readPair(paths)
   let tried = pair
   const port = findFreePort(config, application)
-  const open = (tls: Pair) => serve({ ...config, port }, application, { tls, reusePort: true })
-  const sockets = createSockets(open(pair), () => open(pair))
+  const open = (tls: Pair, isStarting = false) =>
+    serve({ ...config, port }, application, { tls, reusePort: true, isStarting })
+  const sockets = createSockets(open(pair, true), application, () => open(pair))
   let looking = Promise.resolve()
   const reload = () => (looking = looking.then(look))
 
@@ -176,12 +193,13 @@ async function listenTls(
       await sockets.stop(force)
     },
     reload,
+    complete: () => sockets.complete(),
   }
 }
 
 /** Sockets that share a port hide that it is in use, so a socket that does not share tries it first. */
 function findFreePort(config: ListenConfig, application: Application): number {
-  const probe = serve(config, application, {})
+  const probe = serve(config, application, { isStarting: true })
   const port = probe.port ?? config.port
   void probe.stop(true)
   return port
@@ -204,12 +222,36 @@ async function read(setting: 'tlsCert' | 'tlsKey', path: string): Promise<string
 
 /**
  * One path for each form that an address may have: parameters are the only trace of it as it was sent. Their
- * names tell whether segments are empty (`Segments`).
+ * names tell whether segments are empty (`Segments`). All of them take longer to register than the rest of
+ * the server, so the most frequent ones come first.
  */
-function pathsOf(application: Application) {
+function handlersOf(application: Application, isStarting = false) {
   const handle = (request: Bun.BunRequest, server: HttpServer) =>
     application.fetch(request, server, request.params)
-  return Object.fromEntries(PATHS.map((path) => [path, handle]))
+  const rest = (request: Request, server: HttpServer) => application.fetch(request, server)
+  const paths = isStarting
+    ? pathsWithoutEmpty(MOST_AT_START)
+    : [...pathsWithoutEmpty(MOST_SEGMENTS), ...pathsWithEmpty()]
+  return {
+    routes: Object.fromEntries(paths.map((path) => [path, handle])),
+    fetch: isStarting ? refuseUntilComplete(rest) : rest,
+  }
+}
+
+/** The longest path that is answered before the server has started. */
+const MOST_AT_START = 5
+
+type Handle = (request: Request, server: HttpServer) => Response | Promise<Response>
+
+/** The root has no segments that could be checked. */
+function refuseUntilComplete(handle: Handle): Handle {
+  return (request, server) =>
+    new URL(request.url).pathname === '/'
+      ? handle(request, server)
+      : Response.json(
+          { code: 'BUSY', message: 'The server is starting: repeat the request' },
+          { status: 503, headers: { 'retry-after': '1' } },
+        )
 }
 
 /** Repeated slashes collapse in paths up to this length; longer ones are refused, as they cannot be checked. */
@@ -226,18 +268,23 @@ function pathsWithEmpty(): string[] {
     .filter((path) => path !== '/' && (path.endsWith('/') || path.includes('//')))
 }
 
-function pathsWithoutEmpty(): string[] {
-  return Array.from({ length: MOST_SEGMENTS }, (_, count) =>
+function pathsWithoutEmpty(most: number): string[] {
+  return Array.from({ length: most }, (_, count) =>
     Array.from({ length: count + 1 }, (_name, at) => `/:s${at}`).join(''),
   )
 }
 
-const PATHS = [...pathsWithoutEmpty(), ...pathsWithEmpty()]
+interface SocketOptions {
+  readonly tls?: Pair
+  readonly reusePort?: boolean
+  /** True for a socket that `Listener.complete` completes. */
+  readonly isStarting?: boolean
+}
 
 function serve(
   { host, port }: ListenConfig,
   application: Application,
-  { tls, reusePort = false }: { readonly tls?: Pair; readonly reusePort?: boolean },
+  { tls, reusePort = false, isStarting = false }: SocketOptions = {},
 ): HttpServer {
   try {
     return Bun.serve<SocketOwner>({
@@ -250,8 +297,7 @@ function serve(
       // Every route has its own limit with an error body; Bun's own response is empty.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       development: false,
-      routes: pathsOf(application),
-      fetch: (request, server) => application.fetch(request, server),
+      ...handlersOf(application, isStarting),
       error: cannotAnswer,
       websocket: WEBSOCKET,
     })

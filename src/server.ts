@@ -98,6 +98,8 @@ export async function startServer(config: Config, { clock, logs }: ServerContext
   const names = await folder.hosts.list()
   hasStarted = true
   const owned = stack.move()
+  // After the ready line and before any further request: no request is read in between.
+  const completion = setImmediate(() => listener.complete())
   void folder.hosts.resumeAll(names, reportUnopened)
   // Well after the ready line and the first request. A server for tests may never need it.
   const warmUp = config.test ? undefined : setTimeout(application.warmUp, WARM_UP_AFTER_MS)
@@ -107,6 +109,7 @@ export async function startServer(config: Config, { clock, logs }: ServerContext
   const stop = () => (stopping ??= shutDown())
   async function shutDown(): Promise<void> {
     clearTimeout(warmUp)
+    clearImmediate(completion)
     application.retire()
     const isIdle = await isDoneWithin(GRACE_MS, Promise.all([listener.stop(), commands.stop()]))
     if (!isIdle) serverLog.warning('Requests that took longer than 10 s were aborted')

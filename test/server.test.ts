@@ -6,6 +6,7 @@ import { readHolder } from '../src/host/holder'
 import { readConfig } from '../src/config/config'
 import { openLogs } from '../src/log/log'
 import { SatchelError } from '../src/domain/value/error'
+import { listen } from '../src/listen'
 import { startServer } from '../src/server'
 import { createTestClock, DAY, refusalOf } from './auth/setup'
 import { setupData } from './http/setup'
@@ -238,4 +239,36 @@ test('collects at its start what no object has referenced for a day, bytes and a
   await using server = await startServer(configOf({ data: folder.path }), parts)
   await until(() => files().length === 0)
   expect(server.client).toBeUndefined()
+})
+
+test('refuses rare forms of paths while the server starts, and answers them afterwards', async () => {
+  const { host } = configOf({})
+  const seen: unknown[] = []
+  const listener = await listen(
+    { host, port: 0, tlsCert: null, tlsKey: null },
+    {
+      fetch(_request, _server, segments) {
+        seen.push(segments && { ...segments })
+        return new Response()
+      },
+    },
+  )
+  const paths = ['/', '/a/b', '/a//b', '/a/', '/a/b/c/d/e/f']
+  const statuses = async () =>
+    Promise.all(paths.map(async (path) => (await fetch(`${listener.url}${path}`)).status))
+  try {
+    expect(await statuses()).toEqual([200, 200, 503, 503, 503])
+    const refusal = await fetch(`${listener.url}/a//b`)
+    expect(refusal.headers.get('retry-after')).toBe('1')
+    expect(await refusal.json()).toEqual({
+      code: 'BUSY',
+      message: 'The server is starting: repeat the request',
+    })
+    listener.complete()
+    expect(await statuses()).toEqual([200, 200, 200, 200, 200])
+    expect(seen).toContainEqual({ e0: 'a', e2: 'b' })
+    expect(seen).toContainEqual({ s0: 'a', s1: 'b', s2: 'c', s3: 'd', s4: 'e', s5: 'f' })
+  } finally {
+    await listener.stop(true)
+  }
 })
