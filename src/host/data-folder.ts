@@ -176,7 +176,8 @@ function createContext(
       print: (message) => printer?.print(message),
     },
     isSending: printer !== undefined,
-    secretKey: (database) => openSecretKey(database, folderOf(database.name), config.secretKey),
+    secretKey: (database) =>
+      openSecretKey(database, folderOf(database.name), config.secretKey, !config.memory),
     async openBlobs(database) {
       const report = (error: unknown) => reportBlobs(database.name, error)
       const isDurable = !config.memory

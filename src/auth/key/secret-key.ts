@@ -1,23 +1,24 @@
-import { link, open, readFile, unlink } from 'node:fs/promises'
+import { closeSync, linkSync, openSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { hasErrno, inheritOwner, syncPath } from '../../disk'
+import { hasErrno, inheritOwner, syncDescriptor, syncPath } from '../../disk'
 import { SatchelError } from '../../domain/value/error'
 import type { Database } from '../../domain/store/store'
 import { randomToken } from '../../domain/value/id'
 
 /**
  * The 32 bytes that seal the secrets of a database: `configured`, else the file `secret.key` in
- * `folder`, which is created (mode 0600) while nothing is sealed yet (design.md §2). Throws
- * `STORAGE_FAILED` when the file is lost or broken.
+ * `folder`, which is created (mode 0600) while nothing is sealed yet (design.md §2), and synced if it
+ * `isDurable`. Throws `STORAGE_FAILED` when the file is lost or broken.
  */
 export async function openSecretKey(
   database: Database,
   folder: string,
   configured: Uint8Array | null,
+  isDurable = true,
 ): Promise<Uint8Array> {
   if (configured !== null) return configured
   const path = join(folder, 'secret.key')
-  const kept = await readKey(path)
+  const kept = readKey(path)
   if (kept !== undefined) return kept
   const sealed = await database.read((tx) => tx.keys.list())
   if (sealed.length > 0) {
@@ -26,16 +27,18 @@ export async function openSecretKey(
       `${path} is missing: put it back, or set SATCHEL_SECRET_KEY to the key it held`,
     )
   }
-  await createKey(path)
-  return (await readKey(path))!
+  await createKey(path, isDurable)
+  return readKey(path)!
 }
 
-async function readKey(path: string): Promise<Uint8Array | undefined> {
-  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+function readKey(path: string): Uint8Array | undefined {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
     if (hasErrno(error, 'ENOENT')) return undefined
     throw error
-  })
-  if (text === undefined) return undefined
+  }
   const key = Buffer.from(text.trim(), 'base64url')
   if (key.length === KEY_BYTES) return new Uint8Array(key)
   throw new SatchelError(
@@ -45,22 +48,24 @@ async function readKey(path: string): Promise<Uint8Array | undefined> {
 }
 
 /** Atomic: a torn key after a power cut would make all sealed secrets unreadable. */
-async function createKey(path: string): Promise<void> {
+async function createKey(path: string, isDurable: boolean): Promise<void> {
   const draft = `${path}.${randomToken(8)}`
-  const file = await open(draft, 'wx', 0o600)
-  inheritOwner(draft)
+  const file = openSync(draft, 'wx', 0o600)
   try {
-    await file.writeFile(`${randomToken(KEY_BYTES)}\n`)
-    await file.sync()
+    inheritOwner(draft)
+    writeFileSync(file, `${randomToken(KEY_BYTES)}\n`)
+    if (isDurable) await syncDescriptor(file)
   } finally {
-    await file.close()
+    closeSync(file)
   }
-  // A link, unlike a rename, never replaces the key that another process has just made.
-  await link(draft, path).catch((error: unknown) => {
+  try {
+    // A link, unlike a rename, never replaces the key that another process has just made.
+    linkSync(draft, path)
+  } catch (error) {
     if (!hasErrno(error, 'EEXIST')) throw error
-  })
-  await unlink(draft)
-  await syncPath(join(path, '..'))
+  }
+  unlinkSync(draft)
+  if (isDurable) await syncPath(join(path, '..'))
 }
 
 const KEY_BYTES = 32
