@@ -2,6 +2,7 @@ import { chmod, cp, link, mkdir, rename, rm } from 'node:fs/promises'
 import { basename, join, relative } from 'node:path'
 import process from 'node:process'
 import { license, version } from './package.json'
+import { makeBlank } from './src/sqlite/prepare'
 
 /**
  * `bun build.ts` makes `dist/satchel`: the program, its migrations, its workers and the runtime in one
@@ -79,6 +80,17 @@ const loadOnUse: Bun.BunPlugin = {
   },
 }
 
+/** Puts a new database file in place of the empty module (src/sqlite/blank.ts). */
+const withBlank: Bun.BunPlugin = {
+  name: 'blank',
+  setup(build) {
+    build.onLoad({ filter: /\/src\/sqlite\/blank\.ts$/ }, async () => {
+      const text = (await Bun.zstdCompress(makeBlank(), { level: 19 })).toString('base64')
+      return { contents: `export const BLANK = '${text}'`, loader: 'js' }
+    })
+  },
+}
+
 /** With a target, for another platform than this one. */
 async function compile(outfile: string, target?: Bun.Build.CompileTarget): Promise<void> {
   // Put in place when it is whole, also under a program that runs.
@@ -93,7 +105,7 @@ async function compile(outfile: string, target?: Bun.Build.CompileTarget): Promi
     ].map((path) => join(import.meta.dir, path)),
     target: 'bun',
     format: 'esm',
-    plugins: [loadOnUse],
+    plugins: [withBlank, loadOnUse],
     bytecode: true,
     // Modules that are imported on demand are also read from the file on demand.
     splitting: true,

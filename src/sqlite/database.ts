@@ -15,7 +15,7 @@ import type { Durability } from './durability'
 import { openFailure, storageFailure } from './failure'
 import { publishGroup, sealGroup } from './group'
 import type { PageCaches } from './page-caches'
-import { prepareFile, requireSqlite, sqliteVersion } from './prepare'
+import { copyBlank, prepareFile, requireSqlite, sqliteVersion } from './prepare'
 import { loadCommitted, loadId } from './state'
 import { SqliteReadTx } from './tx'
 import { createWriter } from './writer'
@@ -54,6 +54,7 @@ export function openDatabase(
     connections.adopt(openConnection(file, mode, durability), (connection) => connection.close())
   try {
     makeFolder(folder)
+    if (durability === 'none' && migrations === undefined) copyBlank(file)
     const writing = open('write')
     requireSqlite(sqliteVersion(writing), platform(), (sentence) => report?.(name, sentence))
     prepareFile(writing, file, clock, migrations)

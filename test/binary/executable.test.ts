@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { version } from '../../package.json'
+import { makeBlank } from '../../src/sqlite/prepare'
 import { temporaryFolder } from '../setup'
 import { EXECUTABLE, satchel, serve } from './setup'
 
@@ -165,6 +166,9 @@ test.if(isLinux)('--memory serves a folder that is gone afterwards, however it e
     const path = memoryFolderOf(server.pid)
     expect(path).toMatch(/\/satchel-memory-\w+$/)
     expect(readdirSync(path)).toContain('databases')
+    // A file that was migrated here would still be in its log.
+    const { size } = statSync(join(path, 'databases', 'main', 'database.sqlite'))
+    expect(size).toBeGreaterThanOrEqual(makeBlank().length)
     server.kill(signal)
     expect(await server.exited).toBe(0)
     expect(() => statSync(path)).toThrow('ENOENT')

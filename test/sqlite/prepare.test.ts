@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test'
-import { readdirSync, statSync } from 'node:fs'
+import { readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Migration, migrations } from '../../migrations/sqlite/index'
 import { SatchelError } from '../../src/domain/value/error'
 import { type Connection, openConnection } from '../../src/sqlite/connection'
-import { migrate, prepareFile } from '../../src/sqlite/prepare'
+import { makeBlank, migrate, prepareFile } from '../../src/sqlite/prepare'
 import { createTestClock } from '../auth/setup'
 import { type TemporaryFolder, temporaryFolder } from '../setup'
 
@@ -104,6 +104,35 @@ describe('migrating', () => {
     expect(file.rows('SELECT name FROM sqlite_schema')).toEqual([{ name: 'photos' }])
   })
 })
+
+test('the new file in the executable is a migrated one without an identity', () => {
+  using folder = temporaryFolder()
+  const path = join(folder.path, 'blank.sqlite')
+  writeFileSync(path, makeBlank())
+  using blank = openFile(path)
+  using file = openFile()
+  prepareFile(file.connection, file.path, createTestClock())
+  const tables = tablesOf(file)
+  expect(tables).toContain('realm_ids')
+  for (const table of ['sqlite_schema', ...tables]) {
+    const isOwn = table === 'database' || table === 'runs'
+    const sql = `SELECT * FROM "${table}"`
+    expect({ table, rows: blank.rows(sql) }).toEqual({ table, rows: isOwn ? [] : file.rows(sql) })
+  }
+  prepareFile(blank.connection, path, createTestClock())
+  for (const table of tables) {
+    const sql = `SELECT count(*) AS count FROM "${table}"`
+    expect({ table, rows: blank.rows(sql) }).toEqual({ table, rows: file.rows(sql) })
+  }
+  expect(blank.rows('SELECT id FROM database')).not.toEqual(file.rows('SELECT id FROM database'))
+})
+
+function tablesOf({ connection }: TestFile): string[] {
+  using tables = connection.db.prepare<{ name: string }, []>(
+    "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name",
+  )
+  return tables.all().map(({ name }) => name)
+}
 
 describe('the backup before a migration', () => {
   test('is a complete database with all commits, for its owner only', () => {
