@@ -9,7 +9,7 @@ import type {
 import { erasing } from './realms'
 import type { TxContext, WriteContext } from './context'
 import type { Summed } from './soundness'
-import { damagedRow, isSound, noteSum, requireSound, sumOf, withoutSum } from './summed'
+import { damagedRow, isSound, sumOf, withoutSum } from './summed'
 import { knownTables, objectTable } from './tables'
 import type { RealmRef } from '../domain/store/realms'
 
@@ -58,12 +58,8 @@ export function blobReader(context: TxContext): BlobReader {
       ).all(after, limit),
     ofContent: (hash, limit) =>
       prepare<Blob>(`SELECT ${COLUMNS} FROM blobs WHERE hash = ? LIMIT ?`).all(hash, limit),
-    placeOf(hash) {
-      requireSound(context.connection, 'contents', hash)
-      return prepare<{ place: string }>('SELECT place FROM contents WHERE hash = ?').get(hash)
-        ?.place
-    },
-    isPlaceUsed: (place) => prepare('SELECT 1 FROM contents WHERE place = ?').get(place) !== null,
+    placeOf: (hash) => placeOf(context, hash),
+    isPlaceUsed: (place) => prepare('SELECT 1 FROM blobs WHERE place = ?').get(place) !== null,
     spentPlaces: (after, limit) =>
       prepare<{ place: string }>(
         'SELECT place FROM spent_places WHERE place > ? ORDER BY place LIMIT ?',
@@ -154,17 +150,18 @@ export const WHOLE: RealmRef = 0
 export function putBlob(context: WriteContext, blob: Blob, uploader: RealmRef | null): void {
   const { prepare } = context.connection
   const { id, hash, size, type, created } = blob
+  const now = context.unit.clock.now()
   const { changes } = prepare(
-    'INSERT INTO blobs (id, hash, size, type, created) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
-  ).run(id, hash, size, type, created)
+    `INSERT INTO blobs (id, hash, size, type, created, sum, place_sum, idle_since)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, CASE WHEN ${IS_REFERENCED} THEN NULL ELSE ?8 END) ON CONFLICT DO NOTHING`,
+  ).run(id, hash, size, type, created, sumOf('blobs', blob), sumOfPlace(hash, null), now)
   if (changes > 0) {
-    noteSum(context.connection, 'blobs', id)
     count(context, WHOLE, size, 1)
+    takePlace(context, hash, id)
+  } else {
+    prepare('UPDATE blobs SET is_left = 0 WHERE id = ? AND is_left = 1').run(id)
+    prepare(`UPDATE blobs SET idle_since = ?2 WHERE id = ?1 AND NOT ${IS_REFERENCED}`).run(id, now)
   }
-  prepare('UPDATE blobs SET is_left = 0 WHERE id = ? AND is_left = 1').run(id)
-  prepare(
-    'UPDATE blobs SET idle_since = ?2 WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM blob_refs WHERE blob = ?1)',
-  ).run(id, context.unit.clock.now())
   if (uploader === null) return
   const added = prepare(
     'INSERT INTO blob_uploads (realm, blob, sum) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
@@ -172,11 +169,13 @@ export function putBlob(context: WriteContext, blob: Blob, uploader: RealmRef | 
   if (added.changes > 0) count(context, uploader, size, 1)
 }
 
+const IS_REFERENCED = 'EXISTS (SELECT 1 FROM blob_refs WHERE blob = ?1)'
+
 /** Removes a blob and its uploaders; with the last blob of a content its place becomes spent. */
 export function removeBlob(context: WriteContext, id: string): void {
   const { prepare } = context.connection
-  const row = prepare<Pick<Blob, 'hash' | 'size'>>(
-    'DELETE FROM blobs WHERE id = ? RETURNING hash, size',
+  const row = prepare<PlaceRow & Pick<Blob, 'size'>>(
+    'DELETE FROM blobs WHERE id = ? RETURNING id, hash, size, place, place_sum AS sum',
   ).get(id)
   if (row === null) return
   count(context, WHOLE, -row.size, -1)
@@ -184,22 +183,62 @@ export function removeBlob(context: WriteContext, id: string): void {
     'DELETE FROM blob_uploads WHERE blob = ? RETURNING realm',
   ).all(id)
   for (const { realm } of uploads) count(context, realm, -row.size, -1)
-  const spent = prepare<{ place: string }>(
-    'DELETE FROM contents WHERE hash = ?1 AND NOT EXISTS (SELECT 1 FROM blobs WHERE hash = ?1) RETURNING place',
-  ).get(row.hash)
-  if (spent !== null) spend(context, spent.place)
+  if (row.place === null) return
+  const [first] = firstOf(context, row.hash)
+  if (first === undefined) spendPlaceOf(context, row)
+  else setPlace(context, first.id, row.place, row.sum)
+}
+
+/** A blob with its place, and the sum of both hash and place. */
+type PlaceRow = Summed<Pick<Blob, 'id' | 'hash'> & { readonly place: string | null }>
+
+/** Throws `DAMAGED`. */
+function placeOf(context: TxContext, hash: string): string | undefined {
+  const [first] = firstOf(context, hash)
+  if (first !== undefined && !isSound('blob_places', first)) throw damagedRow('blob_places')
+  return first?.place ?? undefined
 }
 
 /** Records where a content is; its former place, whose bytes may be damaged, becomes spent. */
 function placeContent(context: WriteContext, hash: string, place: string): void {
-  const { prepare } = context.connection
-  const former = prepare<{ place: string }>('SELECT place FROM contents WHERE hash = ?').get(hash)
-  if (former?.place === place) return
-  prepare(
-    'INSERT INTO contents (hash, place) VALUES (?1, ?2) ON CONFLICT (hash) DO UPDATE SET place = ?2',
-  ).run(hash, place)
-  noteSum(context.connection, 'contents', hash)
-  if (former !== null) spend(context, former.place)
+  const [first] = firstOf(context, hash)
+  if (first === undefined) return spend(context, place)
+  if (first.place === place && isSound('blob_places', first)) return
+  setPlace(context, first.id, place, sumOfPlace(hash, place))
+  if (first.place !== place) spendPlaceOf(context, first)
+}
+
+/** Moves the place of a content to this new blob, if it has become the first one with the content. */
+function takePlace(context: WriteContext, hash: string, id: string): void {
+  const [first, second] = firstOf(context, hash)
+  if (first?.id !== id || second === undefined || second.place === null) return
+  setPlace(context, second.id, null, sumOfPlace(hash, null))
+  setPlace(context, id, second.place, second.sum)
+}
+
+/** The first two blobs with a content. */
+function firstOf({ connection }: TxContext, hash: string): PlaceRow[] {
+  return connection
+    .prepare<PlaceRow>(
+      'SELECT id, hash, place, place_sum AS sum FROM blobs WHERE hash = ? ORDER BY id LIMIT 2',
+    )
+    .all(hash)
+}
+
+/** `sum`: of the hash and the place; that of a damaged place remains wrong when it moves. */
+function setPlace(context: WriteContext, id: string, place: string | null, sum: number): void {
+  context.connection
+    .prepare('UPDATE blobs SET place = ?2, place_sum = ?3 WHERE id = ?1')
+    .run(id, place, sum)
+}
+
+function sumOfPlace(hash: string, place: string | null): number {
+  return sumOf('blob_places', { hash, place })
+}
+
+/** A damaged place may be that of another content: its bytes stay. */
+function spendPlaceOf(context: WriteContext, row: PlaceRow): void {
+  if (row.place !== null && isSound('blob_places', row)) spend(context, row.place)
 }
 
 function spend(context: WriteContext, place: string): void {

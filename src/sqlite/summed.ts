@@ -4,16 +4,19 @@ import { SatchelError } from '../domain/value/error'
 import { type Connection, keepStatements } from './connection'
 import { sumOfRow } from './sum'
 
-/** A table of which some columns have a sum, which is written after them. */
+/** Columns of a table that have a sum, which is written after them. */
 interface Summed {
   /** What a row is, for messages. */
   readonly noun: string
+  /** Its table, and the column with the sum, where they are not named as usual. */
+  readonly table?: string
+  readonly sum?: string
   readonly key: readonly string[]
   /** The columns that the sum covers. Others change often, and are checked where they are used. */
   readonly columns: readonly string[]
 }
 
-/** By the names of their tables. */
+/** By the names of their tables, unless they name another. */
 const TABLES = {
   database: {
     noun: 'database',
@@ -75,7 +78,13 @@ const TABLES = {
   },
   blobs: { noun: 'blob', key: ['id'], columns: ['id', 'hash', 'size', 'type', 'created'] },
   blob_uploads: { noun: 'upload', key: ['realm', 'blob'], columns: ['realm', 'blob'] },
-  contents: { noun: 'content of a blob', key: ['hash'], columns: ['hash', 'place'] },
+  blob_places: {
+    noun: 'content of a blob',
+    table: 'blobs',
+    sum: 'place_sum',
+    key: ['id'],
+    columns: ['hash', 'place'],
+  },
   mails: {
     noun: 'mail',
     key: ['id'],
@@ -126,7 +135,10 @@ export function noteSum(
 ): void {
   const row = rowAt(prepare, name, key)
   if (row === null) return
-  prepare(`UPDATE ${name} SET sum = ? WHERE ${isAt(name)}`).run(sumOf(name, row), ...key)
+  prepare(`UPDATE ${tableOf(name)} SET ${sumColumnOf(name)} = ? WHERE ${isAt(name)}`).run(
+    sumOf(name, row),
+    ...key,
+  )
 }
 
 /** The same in a file that is opened for a moment. */
@@ -192,14 +204,14 @@ export function checkSummed(
   const from = after === '' ? [] : (JSON.parse(after) as (string | number)[])
   const start = from.length === 0 ? '' : `WHERE (${key.join()}) > (${key.map(() => '?').join()})`
   const rows = prepare<Row>(
-    `SELECT ${columnsOf(name)} FROM ${name} ${start} ORDER BY ${key.join()} LIMIT ${STEP}`,
+    `SELECT ${columnsOf(name)} FROM ${tableOf(name)} ${start} ORDER BY ${key.join()} LIMIT ${STEP}`,
   ).all(...from)
   const keyOf = (row: Row) => key.map((column) => row[column] as string | number)
   const faults: Fault[] = []
   for (const row of rows) {
     if (isSound(name, row)) continue
     if (accepting === undefined) {
-      faults.push({ problem: 'damaged', table: name, key: keyOf(row).join(' ') })
+      faults.push({ problem: 'damaged', table: tableOf(name), key: keyOf(row).join(' ') })
     } else {
       noteSum(accepting, name, ...keyOf(row))
     }
@@ -212,7 +224,9 @@ export function checkSummed(
 type Key = readonly (string | number)[]
 
 function rowAt(prepare: Connection['prepare'], name: SummedName, key: Key): Row | null {
-  return prepare<Row>(`SELECT ${columnsOf(name)} FROM ${name} WHERE ${isAt(name)}`).get(...key)
+  return prepare<Row>(`SELECT ${columnsOf(name)} FROM ${tableOf(name)} WHERE ${isAt(name)}`).get(
+    ...key,
+  )
 }
 
 function isAt(name: SummedName): string {
@@ -221,7 +235,17 @@ function isAt(name: SummedName): string {
 
 function columnsOf(name: SummedName): string {
   const { key, columns } = TABLES[name]
-  return [...new Set<string>([...key, ...columns]), 'sum'].join(', ')
+  return [...new Set<string>([...key, ...columns]), `${sumColumnOf(name)} AS sum`].join(', ')
+}
+
+function tableOf(name: SummedName): string {
+  const { table = name }: Summed = TABLES[name]
+  return table
+}
+
+function sumColumnOf(name: SummedName): string {
+  const { sum = 'sum' }: Summed = TABLES[name]
+  return sum
 }
 
 /** The sum of a row, of which all columns that it covers are given. */

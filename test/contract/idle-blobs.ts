@@ -123,6 +123,36 @@ export function describeIdleBlobs(openStore: OpenStore): void {
       expect(await reopened.read((tx) => tx.blobs.spentPlaces('', 10))).toEqual(['p2'])
     })
 
+    test('share the place of their content, in whatever order they come and go', async () => {
+      await using world = await setupWorld(openStore)
+      const { database } = world
+      await place(database, blob('two', { hash: 'same' }), null, 'p1')
+      for (const id of ['three', 'four', 'one']) {
+        await put(database, blob(id, { hash: 'same' }), null)
+      }
+      for (const id of ['four', 'one', 'two']) {
+        await database.write((tx) => tx.blobs.remove(id))
+        await database.read(async ({ blobs }) => {
+          expect(await blobs.placeOf('same')).toBe('p1')
+          expect(await blobs.isPlaceUsed('p1')).toBe(true)
+          expect(await blobs.spentPlaces('', 10)).toEqual([])
+        })
+      }
+      await database.write((tx) => tx.blobs.remove('three'))
+      await inEveryLife(world, async (life) => {
+        expect(await life.read((tx) => tx.blobs.spentPlaces('', 10))).toEqual(['p1'])
+      })
+    })
+
+    test('are needed: the place of a content without a blob is spent at once', async () => {
+      await using world = await setupWorld(openStore)
+      const { database } = world
+      await database.write((tx) => tx.blobs.placeContent('hash', 'p1'))
+      expect(await database.read((tx) => tx.blobs.placeOf('hash'))).toBeUndefined()
+      expect(await database.read((tx) => tx.blobs.isPlaceUsed('p1'))).toBe(false)
+      expect(await database.read((tx) => tx.blobs.spentPlaces('', 10))).toEqual(['p1'])
+    })
+
     test('leave the former place as spent when their content moves', async () => {
       await using world = await setupWorld(openStore)
       const { database } = world

@@ -184,10 +184,10 @@ function filesLeft(folder: string) {
   using database = new Database(join(main, 'database.sqlite'), { readonly: true })
   const filesAt = (table: string) =>
     database
-      .query<{ place: string }, []>(`SELECT place FROM ${table}`)
+      .query<{ place: string }, []>(`SELECT place FROM ${table} WHERE place IS NOT NULL`)
       .all()
       .map(({ place }) => `${place.slice(-2)}/${place}`)
-  const needed = new Set(filesAt('contents'))
+  const needed = new Set(filesAt('blobs'))
   // The bytes at these places are about to be removed.
   const spent = new Set(filesAt('spent_places'))
   const blobs = join(main, 'blobs')

@@ -152,6 +152,7 @@ const PLANS: readonly [RegExp, RegExp][] = [
   [/FROM blobs WHERE idle_since <= \?/, /USING INDEX blobs_idle \(idle_since<\?\)/],
   [/FROM blobs WHERE id > \?/, /SEARCH blobs USING PRIMARY KEY \(id>\?\)/],
   [/FROM blobs WHERE \(hash, id\) > /, /USING INDEX blobs_of_hash \(\(?hash/],
+  [/FROM blobs WHERE place = \?/, /USING (COVERING )?INDEX blobs_by_place \(place=\?\)/],
   [/FROM blobs WHERE hash = \?/, /USING (COVERING )?INDEX blobs_of_hash \(hash=\?\)/],
   [/FROM blob_refs WHERE blob = \?1 AND realm </, /PRIMARY KEY \(blob=\? AND realm<\?\)/],
   [/^DELETE FROM blob_refs/, /PRIMARY KEY \(blob=\? AND realm=\? AND seq=\?\)/],

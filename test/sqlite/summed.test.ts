@@ -31,8 +31,13 @@ const ROWS: readonly Case[] = [
   ],
   ['invitations', 'UPDATE invitations SET realm = 1', async (tx) => tx.invitations.find('link')],
   ['blobs', "UPDATE blobs SET type = 'text/html'", async (tx) => tx.blobs.find('pic')],
-  ['blobs', "UPDATE blobs SET hash = 'other'", async (tx) => tx.blobs.findFor('pic', 2, new Set())],
-  ['contents', "UPDATE contents SET place = 'there'", async (tx) => tx.blobs.placeOf('hash')],
+  [
+    'blobs',
+    'UPDATE blobs SET created = created + 1',
+    async (tx) => tx.blobs.findFor('pic', 2, new Set()),
+  ],
+  ['blobs', "UPDATE blobs SET place = 'there'", async (tx) => tx.blobs.placeOf('hash')],
+  ['blobs', 'UPDATE blobs SET place = NULL', async (tx) => tx.blobs.placeOf('hash')],
   // An index may lead to another row.
   ['codes', "UPDATE codes SET id = 'other'", undefined],
   ['criteria_ops', "UPDATE criteria_ops SET change = '{}'", async (tx) => operations(tx)],
@@ -200,6 +205,22 @@ test.each(INSTEAD)(
     expect((await verifyDatabase(accepted.database, { accepts: false })).faults).toEqual([])
   },
 )
+
+test('a damaged place is never spent, and another upload of the content replaces it', async () => {
+  using place = await setup()
+  place.change("UPDATE blobs SET place = 'there'")
+  await using opened = place.open()
+  const { database } = opened
+  const placeOf = () => database.read((tx) => tx.blobs.placeOf('hash'))
+  const other = { id: 'pix', hash: 'hash', size: 3, type: 'image/png', created: 1 }
+  await database.write((tx) => tx.blobs.put(other, null))
+  await database.write((tx) => tx.blobs.remove('pic'))
+  expect(await codeOf(placeOf)).toBe('DAMAGED')
+  await database.write((tx) => tx.blobs.placeContent('hash', 'new'))
+  expect(await placeOf()).toBe('new')
+  expect(await database.read((tx) => tx.blobs.spentPlaces('', 10))).toEqual([])
+  expect((await verifyDatabase(database, { accepts: false })).faults).toEqual([])
+})
 
 test('a damaged sync client becomes a new one, and its sum is right only then', async () => {
   using place = await setup()

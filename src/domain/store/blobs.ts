@@ -77,7 +77,10 @@ export interface BlobWriter extends BlobReader {
    * Removes a blob and its uploaders. When no other blob has its content, the place becomes spent.
    */
   remove(id: string): Awaitable<void>
-  /** Records where the bytes with this hash are from now on; their former place becomes spent. */
+  /**
+   * Records where the bytes with this hash are from now on; their former place becomes spent, and
+   * so does this one when no blob has them.
+   */
   placeContent(hash: string, place: string): Awaitable<void>
   /** Forgets a spent place whose bytes are removed. */
   removeSpentPlace(place: string): Awaitable<void>

@@ -37,7 +37,7 @@ export interface ContentLoader extends AsyncDisposable {
   load(archive: Archive, blobs: readonly BlobEntry[]): Promise<void>
   /** Keeps the loaded contents if `record` records their places; otherwise, or when it throws, they are removed. */
   keep<T>(record: () => Promise<T>): Promise<T>
-  /** Records where the contents of these blobs are. Throws `BUSY` when one was collected meanwhile. */
+  /** Records where the contents of these blobs, which are stored, are. Throws `BUSY` when one was collected meanwhile. */
   place(tx: WriteTx, blobs: readonly BlobEntry[]): Promise<void>
 }
 

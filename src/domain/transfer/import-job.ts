@@ -222,8 +222,8 @@ async function applyBlobs(
   return await loader.keep(() =>
     continueJob(database, job.id, async (tx, current) => {
       if (offsetOf(current) !== offsetOf(job)) return current
-      await loader.place(tx, blobs)
       await applyEntries(tx, blobs, current.created)
+      await loader.place(tx, blobs)
       return moved(current, next, blobs.length, bytesOf(blobs))
     }),
   )

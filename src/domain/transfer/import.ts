@@ -267,15 +267,13 @@ async function applyAtOnce(context: TransferContext, name: string, plan: Plan): 
   await contents.keep(() =>
     context.database.write(
       async (tx) => {
-        for (const blobs of blobsOf(spool)) {
-          await contents.place(tx, blobs)
-        }
         await declare(tx, declared, now)
         await applySpool(tx, spool, 0, now, (_, offset) => {
           signal?.throwIfAborted()
           progress(done + offset, size)
           return true
         })
+        for (const blobs of blobsOf(spool)) await contents.place(tx, blobs)
         let after = hasOwners ? 0 : undefined
         while (after !== undefined) after = await applyOwners(tx, after, now)
       },
