@@ -280,6 +280,7 @@ function describeSweeping(openStore: OpenBlobStore): void {
       test(`${isUsed ? 'leaves' : 'removes'} what was ${isUsed ? '' : 'not '}recorded`, async () => {
         await using fixture = await openStore()
         const other = await bring(fixture.store, 'other')
+        fixture.clock.advance(1)
         await using arrival = await fixture.store.receive(chunksOf('abc'), ANY_SIZE)
         const crashed = await arrival.keep(() => fixture.crash())
         const asked: string[] = []

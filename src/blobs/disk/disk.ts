@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync, existsSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { readdir, unlink } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Clock } from '../../clock'
 import { diskError, type DiskMessages, hasErrno, makeFolder, syncPath } from '../../disk'
 import type { Arrival, BlobContent, BlobStore, Room } from '../../domain/store/blob-store'
@@ -20,6 +20,25 @@ export interface DiskOptions {
 /** Files of arrivals that stay open until they are recorded; later ones are synced and closed at once. */
 const MOST_OPEN = 64
 
+/** The length of a period, ms. */
+const PERIOD = 10_000
+
+/**
+ * A time in which new places are on the same shelf: uploads share its sync, and one file marks all of
+ * them as unrecorded.
+ */
+interface Period {
+  /** When it began, ms. */
+  readonly begun: number
+  readonly shelf: string
+  /** A file that exists until all places of the period are recorded: a sweep checks them after a crash. */
+  readonly mark: string
+  /** Makes the names on the shelf survive power loss. */
+  readonly sync: () => Promise<void>
+  /** How many of its places are not recorded yet. */
+  pending: number
+}
+
 /**
  * Stores the bytes at a place as the file `<folder>/<last two digits>/<place>`. Uploads are written to
  * `<folder>/incoming` and moved to their place when they are kept.
@@ -31,12 +50,10 @@ export function createDiskBlobs(folder: string, options: DiskOptions): BlobStore
   let prepared: Promise<void> | undefined
   let isClosed = false
   let open = 0
+  let period: Period | undefined
 
-  const shelfOf = (place: string) => join(folder, requirePlace(place).slice(-2))
-  const pathOf = (place: string) => join(shelfOf(place), place)
-  /** Exists while a place is not recorded yet: after a crash it tells which places to look at. */
-  const markOf = (place: string) => join(incoming, place)
-  const newPlace = () => `${clock.now().toString(36)}-${randomBytes(12).toString('hex')}`
+  const folderOf = (place: string) => join(folder, shelfOf(requirePlace(place)))
+  const pathOf = (place: string) => join(folderOf(place), place)
 
   /** Creates all folders at once: one at a time would cost every early upload a wait for the disk. */
   function prepare(): Promise<void> {
@@ -58,7 +75,7 @@ export function createDiskBlobs(folder: string, options: DiskOptions): BlobStore
       over.resolve()
     })
     await prepare()
-    const draft = join(incoming, newPlace())
+    const draft = join(incoming, newPlace(clock.now()))
     let place: string | undefined
     undo.defer(() => (place === undefined ? removeFile(draft).catch(report) : undefined))
     const onGrow = (size: number) => {
@@ -91,37 +108,68 @@ export function createDiskBlobs(folder: string, options: DiskOptions): BlobStore
       },
       async keep(record) {
         // It tells the time at which the bytes are kept, however long they took to arrive.
-        const path = pathOf((place = newPlace()))
+        const now = clock.now()
+        const current = await onDisk(async () => enterPeriod(now))
+        const path = pathOf((place = newPlace(now, current.shelf)))
         try {
-          await onDisk(() => settle(draft, path, file))
+          await onDisk(() => settle(draft, path, file, current))
           return await record()
         } catch (error) {
           await Promise.all([removeFile(path), removeFile(draft)]).catch(report)
           throw error
         } finally {
-          unmark(place)
+          leavePeriod(current)
         }
       },
       [Symbol.asyncDispose]: () => parts.disposeAsync(),
     }
   }
 
-  /** At once: a name that was never synced waits for no disk, another thread takes as long as a sync. */
-  function unmark(place: string): void {
+  function enterPeriod(now: number): Period {
+    if (period === undefined || now < period.begun || now >= period.begun + PERIOD) {
+      const place = newPlace(now)
+      const mark = join(incoming, place + MARK)
+      closeSync(openSync(mark, 'wx', 0o600))
+      const sync = shared(() => syncPath(folderOf(place)))
+      period = { begun: now, shelf: shelfOf(place), mark, sync, pending: 0 }
+    }
+    period.pending += 1
+    return period
+  }
+
+  function leavePeriod(left: Period): void {
+    left.pending -= 1
+    if (left.pending > 0) return
+    if (period === left) period = undefined
     try {
-      rmSync(markOf(place), { force: true })
+      // At once: a name that was never synced waits for no disk, another thread takes as long as a sync.
+      rmSync(left.mark, { force: true })
     } catch (error) {
       report(error)
     }
   }
 
   /** Moves a complete file to its place; durable when the database begins to refer to it. */
-  async function settle(draft: string, path: string, file: ContentFile): Promise<void> {
-    closeSync(openSync(markOf(basename(path)), 'w', 0o600))
+  async function settle(
+    draft: string,
+    path: string,
+    file: ContentFile,
+    { sync }: Period,
+  ): Promise<void> {
     renameSync(draft, path)
     if (!isDurable) return
     await file.sync()
-    await syncPath(dirname(path))
+    await sync()
+  }
+
+  /** The stored places of the period with this mark. */
+  async function placesOfPeriod(mark: string): Promise<string[]> {
+    const begun = storedAt(mark)
+    const names = await namesIn(folderOf(mark))
+    return names.filter((name) => {
+      const at = storedAt(name)
+      return PLACE.test(name) && at >= begun && at < begun + PERIOD
+    })
   }
 
   return {
@@ -143,7 +191,7 @@ export function createDiskBlobs(folder: string, options: DiskOptions): BlobStore
       onDisk(async () => {
         await removeFile(pathOf(place))
         // Otherwise bytes that the database has forgotten come back with a power loss.
-        if (isDurable && existsSync(shelfOf(place))) await syncPath(shelfOf(place))
+        if (isDurable && existsSync(folderOf(place))) await syncPath(folderOf(place))
       }),
 
     async *list(before = Number.POSITIVE_INFINITY) {
@@ -167,10 +215,13 @@ export function createDiskBlobs(folder: string, options: DiskOptions): BlobStore
 
     async sweep(before, isUsed) {
       for (const name of await namesIn(incoming)) {
-        if (storedAt(name) >= before) continue
-        if (PLACE.test(name) && existsSync(pathOf(name)) && !(await isUsed(name))) {
-          await removeFile(pathOf(name))
-        }
+        const mark = name.endsWith(MARK) ? name.slice(0, -MARK.length) : ''
+        if (PLACE.test(mark)) {
+          if (storedAt(mark) + PERIOD > before) continue
+          for (const place of await placesOfPeriod(mark)) {
+            if (!(await isUsed(place))) await removeFile(pathOf(place))
+          }
+        } else if (storedAt(name) >= before) continue
         await removeFile(join(incoming, name))
       }
     },
@@ -184,10 +235,33 @@ export function createDiskBlobs(folder: string, options: DiskOptions): BlobStore
 }
 
 const INCOMING = 'incoming'
+/** The end of the names of marks. */
+const MARK = '.mark'
 const SHELF = /^[\da-f]{2}$/
 const SHELVES = Array.from({ length: 256 }, (_, n) => n.toString(16).padStart(2, '0'))
 /** When the bytes were stored, ms in base 36, and random digits. */
 const PLACE = /^[\da-z]{1,10}-[\da-f]{24}$/
+
+function newPlace(now: number, shelf = randomBytes(1).toString('hex')): string {
+  return `${now.toString(36)}-${randomBytes(11).toString('hex')}${shelf}`
+}
+
+function shelfOf(place: string): string {
+  return place.slice(-2)
+}
+
+/** A task that callers share: each call is served by a run that begins after it. */
+function shared(run: () => Promise<void>): () => Promise<void> {
+  let running: Promise<unknown> = Promise.resolve()
+  let next: Promise<void> | undefined
+  return () =>
+    (next ??= running.then(() => {
+      next = undefined
+      const result = run()
+      running = result.catch(() => undefined)
+      return result
+    }))
+}
 
 /** Nothing else becomes part of a path (promise 27). */
 function requirePlace(place: string): string {

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createDiskBlobs } from '../../../src/blobs/disk/disk'
 import { codeOf, createTestClock } from '../../auth/setup'
@@ -12,8 +12,9 @@ function setup() {
   const reported: unknown[] = []
   const path = join(folder.path, 'blobs')
   const report = (error: unknown) => void reported.push(error)
-  const store = createDiskBlobs(path, { clock: createTestClock(), isDurable: true, report })
-  return { path, store, reported, [Symbol.dispose]: () => folder[Symbol.dispose]() }
+  const clock = createTestClock()
+  const store = createDiskBlobs(path, { clock, isDurable: true, report })
+  return { path, store, clock, reported, [Symbol.dispose]: () => folder[Symbol.dispose]() }
 }
 
 test('a content is one file, which only its owner can read', async () => {
@@ -52,14 +53,62 @@ test('foreign files in the folder are not contents', async () => {
 
 test('a sweep removes whatever a crash left in the middle', async () => {
   using scene = setup()
-  const { store, path } = scene
-  const { place } = await bring(store, 'used')
+  const { store, path, clock } = scene
+  const places: string[] = []
+  for (let n = 0; n < 4; n += 1) places.push((await bring(store, `content ${n}`)).place)
+  const [used = '', unused = '', later = '', elsewhere = ''] = places
+  const rename = (from: string, time: number, shelf: string) => {
+    const place = `${time.toString(36)}-${from.slice(-24, -2)}${shelf}`
+    renameSync(join(path, from.slice(-2), from), join(path, shelf, place))
+    return place
+  }
+  const now = clock.now()
+  const kept = [rename(used, now, 'aa'), rename(later, now + 10_000, 'aa')]
+  const [earlier, stray] = [rename(elsewhere, now - 1, 'aa'), rename(unused, now + 9_999, 'aa')]
   writeFileSync(join(path, 'incoming', 'half'), 'ab')
-  writeFileSync(join(path, 'incoming', place), '')
-  writeFileSync(join(path, 'incoming', `1-${'a'.repeat(24)}`), '')
-  await store.sweep(Infinity, async (each) => each === place)
+  writeFileSync(join(path, 'incoming', `${now.toString(36)}-${'a'.repeat(24)}.mark`), '')
+  writeFileSync(join(path, 'incoming', `1-${'b'.repeat(24)}.mark`), '')
+  const asked: string[] = []
+  await store.sweep(Infinity, async (place) => {
+    asked.push(place)
+    return kept.includes(place)
+  })
+  expect(asked.toSorted()).toEqual([kept[0] ?? '', stray].toSorted())
   expect(readdirSync(join(path, 'incoming'))).toEqual([])
-  expect(await listed(store)).toEqual([place])
+  expect(await listed(store)).toEqual([...kept, earlier].toSorted())
+})
+
+test('the places of ten seconds share a shelf, and a mark until all are recorded', async () => {
+  using scene = setup()
+  const { store, path, clock } = scene
+  const marks = () => readdirSync(join(path, 'incoming')).filter((name) => name.endsWith('.mark'))
+  await using arrivals = new AsyncDisposableStack()
+  const recorded = Promise.withResolvers<void>()
+  const begin = async () => {
+    const arrival = arrivals.use(await store.receive(chunksOf('abc'), ANY_SIZE))
+    const reached = Promise.withResolvers<void>()
+    const kept = arrival.keep(async () => {
+      reached.resolve()
+      await recorded.promise
+      return arrival.place
+    })
+    await reached.promise
+    return { kept, shelf: arrival.place.slice(-2) }
+  }
+  const first = await begin()
+  clock.advance(9_999)
+  const second = await begin()
+  expect(second.shelf).toBe(first.shelf)
+  expect(marks()).toHaveLength(1)
+  clock.advance(1)
+  const third = await begin()
+  clock.advance(-1)
+  const back = await begin()
+  expect(marks()).toHaveLength(3)
+  recorded.resolve()
+  const kept = await Promise.all([first, second, third, back].map((each) => each.kept))
+  expect(marks()).toEqual([])
+  expect(await listed(store)).toEqual(kept.toSorted())
 })
 
 test('an upload works again when its folder can be made', async () => {
