@@ -44,11 +44,11 @@ test('no regular expression of the server takes more than linear time', async ()
   expect(built).toEqual(Object.keys(BUILT))
   found.push(...built.map((path) => ({ path, ...BUILT[path]! })))
   const dangerous = found.filter(({ pattern, flags }) => {
-    const { status } = checkSync(pattern, flags, { timeout: 30_000, randomSeed: 0 })
+    const { status } = checkSync(pattern, flags, { timeout: 300_000, randomSeed: 0 })
     return status !== 'safe'
   })
   expect(dangerous).toEqual([])
-}, 120_000)
+}, 400_000)
 
 test('the check of regular expressions finds a quadratic one', () => {
   expect(checkSync(String.raw`^ +| +$`, 'g').status).toBe('vulnerable')
