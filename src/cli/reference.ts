@@ -41,8 +41,8 @@ Commands work with and without a running server: if one serves the data folder, 
 | \`-h, --help\` | print the help of a command |
 
 Results go to standard output, notes and errors to standard error. Colours are used at a terminal; \`NO_COLOR=1\` turns
-them off, \`FORCE_COLOR=1\` turns them on elsewhere. Tables are fitted to the width of the terminal: long names are cut,
-other cells wrapped. In pipes and with \`--json\` they are complete.
+them off, \`FORCE_COLOR=1\` turns them on elsewhere. Tables are fitted to the width of the terminal: empty columns are
+omitted, long names cut, and other cells wrapped. In pipes and with \`--json\` they are complete.
 
 With \`--json\` a command prints one JSON object in one line. Lists are in its property \`data\`. Times are RFC 3339 in UTC
 with milliseconds, such as \`"2030-01-31T12:00:00.000Z"\`; names of durations end in their unit. An error is one line on

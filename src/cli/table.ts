@@ -12,31 +12,34 @@ interface Column {
   readonly mayCut: boolean
   readonly cells: readonly string[]
   readonly styles: readonly (Style | undefined)[]
-  /** The columns of the terminal that it takes, and the fewest that it can do with. */
+  /** The columns of the terminal that it takes, the fewest that it can do with, and the most that it needs. */
   width: number
   readonly least: number
+  readonly most: number
 }
 
 /**
  * Rows under headings, in columns. At a terminal of `terminalWidth` columns, wide tables are made to
- * fit: cells that may be cut are, then others are wrapped between words, and as a last resort each row
- * becomes lines of a heading and a cell, so ids and addresses are never cut. Without `terminalWidth`
- * nothing is changed, for programs.
+ * fit: empty columns are omitted, cells that may be cut are, then others are wrapped between words, and
+ * as a last resort each row becomes lines of a heading and a cell, so ids and addresses are never cut.
+ * Without `terminalWidth` nothing is changed, for programs.
  */
 export function table(
   headings: readonly Heading[],
   rows: readonly (readonly Cell[])[],
   terminalWidth?: number,
 ): string {
-  const columns = headings.map((heading, at) => columnOf(heading, at, rows))
-  if (terminalWidth === undefined || total(columns, WIDE) <= terminalWidth)
-    return grid(columns, WIDE)
+  const all = headings.map((heading, at) => columnOf(heading, at, rows))
+  const fits = terminalWidth === undefined || total(all, WIDE) <= terminalWidth
+  if (fits || rows.length === 0) return grid(all, WIDE)
+  const columns = all.filter(({ cells }) => cells.some((cell) => cell !== ''))
   shrink(
     columns.filter(({ mayCut }) => mayCut),
     columns,
     terminalWidth,
   )
   shrink(columns, columns, terminalWidth)
+  fill(columns, terminalWidth)
   if (total(columns, NARROW) <= terminalWidth) return grid(columns, NARROW)
   return columns.length > 2 ? records(columns, terminalWidth) : grid(columns.map(unshrunk), NARROW)
 }
@@ -50,7 +53,7 @@ export function oneLine(text: string): string {
 const WIDE = 3
 const NARROW = 2
 /** The fewest columns of a terminal for a cell that may be cut. */
-const LEAST_CUT = 12
+const LEAST_CUT = 8
 
 function columnOf(given: Heading, at: number, rows: readonly (readonly Cell[])[]): Column {
   const mayCut = typeof given !== 'string'
@@ -65,6 +68,7 @@ function columnOf(given: Heading, at: number, rows: readonly (readonly Cell[])[]
     cells,
     styles,
     width,
+    most: width,
     least: mayCut ? Math.min(width, LEAST_CUT) : words,
   }
 }
@@ -85,8 +89,20 @@ function shrink(chosen: readonly Column[], all: readonly Column[], terminalWidth
   }
 }
 
+/** Gives the columns that wrapped cells leave free to the cells that are cut. */
+function fill(columns: readonly Column[], terminalWidth: number): void {
+  for (const column of columns.filter(({ mayCut }) => !mayCut)) {
+    const lines = [column.heading, ...column.cells].flatMap((text) => wrapped(text, column.width))
+    column.width = widest(lines)
+  }
+  for (const column of columns.filter(({ mayCut }) => mayCut)) {
+    const free = Math.max(0, terminalWidth - total(columns, NARROW))
+    column.width = Math.min(column.most, column.width + free)
+  }
+}
+
 function unshrunk(column: Column): Column {
-  return { ...column, width: widest([column.heading, ...column.cells]) }
+  return { ...column, width: column.most }
 }
 
 function total(columns: readonly Column[], gap: number): number {

@@ -39,12 +39,27 @@ describe('a table on a terminal', () => {
     ])
   })
 
+  test('omits columns that are empty', () => {
+    const rows = [
+      ['client-1', '', 'Nightly export'],
+      ['client-2', '', 'Import'],
+    ]
+    expect(lines(30, ['id', 'e-mail', 'name'], rows)).toEqual([
+      'ID        NAME',
+      'client-1  Nightly export',
+      'client-2  Import',
+    ])
+    expect(lines(40, ['id', 'e-mail', 'name'], rows)[0]).toBe('ID         E-MAIL   NAME')
+    // A table without rows keeps its headings.
+    expect(lines(10, ['id', 'e-mail', 'name'], [])).toEqual(['ID   E-MAIL   NAME'])
+  })
+
   test('wraps other cells and headings between words where that is not enough', () => {
     expect(lines(57)).toEqual([
-      'ID                 STATE        LAST LOGIN   NAME',
-      'alice@example.com  active       2030-01-31   Alice',
+      'ID                 STATE        LAST LOGIN  NAME',
+      'alice@example.com  active       2030-01-31  Alice',
       '                                12:00',
-      'bob@example.com    deactivated  never        Robert the…',
+      'bob@example.com    deactivated  never       Robert the S…',
     ])
     const scopes = [
       ['client-1', 'ACCESS_DB,IMPERSONATE,GLOBAL_READ'],
