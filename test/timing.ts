@@ -19,6 +19,14 @@ export async function until(
 }
 
 /**
+ * Lets everything in this process go on that waits for nothing outside of it. Turns of the event loop
+ * are counted and not time, which passes without them on a busy machine.
+ */
+export async function turns(count = 20): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) await Bun.sleep(1)
+}
+
+/**
  * The shortest time of several runs, in ms. Compare it only with another one of the same test: a
  * number that holds on one machine fails on the next.
  */

@@ -7,33 +7,59 @@ import { hashOf } from '../contract/content-fixture'
 import { archiveOf, blobLine } from '../domain/transfer/archive-setup'
 import { lines as ndjson } from '../domain/transfer/setup'
 import { callMain } from './api'
-import { pushSchema, satchel, satchelJson, serve } from './setup'
+import {
+  type Outcome,
+  pushSchema,
+  satchel,
+  satchelJson,
+  serve,
+  type Served,
+  type Surroundings,
+} from './setup'
 import { until } from '../timing'
+
+interface Begun {
+  readonly importing: Promise<Outcome>
+  isTime(): boolean | Promise<boolean>
+}
+
+/** Kills a server when it is time. An import that ended before that is begun again in a new folder. */
+async function killedMidway(begin: (at: Surroundings, server: Served) => Promise<Begun>) {
+  for (;;) {
+    using undo = new DisposableStack()
+    const surroundings = { cwd: undo.use(temporaryFolder()).path }
+    await using server = await serve(surroundings)
+    const { importing, isTime } = await begin(surroundings, server)
+    while (!(await isTime())) await Bun.sleep(1)
+    server.kill('SIGKILL')
+    const outcome = await importing
+    if (outcome.exitCode === 0) continue
+    const parts = undo.move()
+    const data = join(surroundings.cwd, 'data/databases/main')
+    const { pid } = server
+    return { surroundings, data, outcome, pid, [Symbol.dispose]: () => parts.dispose() }
+  }
+}
 
 const OBJECTS = 40_000
 
 /** An import that has begun is finished by the next start, each object once (design.md §6). */
 test('an import goes on after kill -9', async () => {
-  using folder = temporaryFolder()
-  const surroundings = { cwd: folder.path }
   const lines = Array.from({ length: OBJECTS }, (_, n) => JSON.stringify({ id: `it${n}`, n }))
-  const file = join(folder.path, 'items.ndjson')
-  await Bun.write(file, lines.join('\n'))
-  const into = ['import', file, '--table', 'items', '--realm', 'rlm-public']
-  {
-    await using server = await serve(surroundings)
-    await pushSchema(surroundings, { items: 'id' })
-    const importing = satchel(into, surroundings)
-    const anybody = callMain(server.ready)
-    while ((await anybody.get<unknown[]>('/public/items?$limit=1')).length === 0) await Bun.sleep(1)
-    server.kill('SIGKILL')
-    const { exitCode, stderr } = await importing
-    expect(exitCode).toBe(1)
-    expect(stderr).toContain(
-      `The server (process ${server.pid}) stopped before the command was done`,
-    )
-  }
-  const imports = join(folder.path, 'data/databases/main/imports')
+  using killed = await killedMidway(async (at, { ready }) => {
+    await Bun.write(join(at.cwd, 'items.ndjson'), lines.join('\n'))
+    await pushSchema(at, { items: 'id' })
+    const into = ['import', 'items.ndjson', '--table', 'items', '--realm', 'rlm-public']
+    const importing = satchel(into, at)
+    const first = () => callMain(ready).get<unknown[]>('/public/items?$limit=1')
+    return { importing, isTime: async () => (await first()).length > 0 }
+  })
+  const { surroundings, outcome, pid } = killed
+  expect(outcome.exitCode).toBe(1)
+  expect(outcome.stderr).toContain(
+    `The server (process ${pid}) stopped before the command was done`,
+  )
+  const imports = join(killed.data, 'imports')
   expect(readdirSync(imports)).toHaveLength(1)
   await using server = await serve(surroundings)
   const anybody = callMain(server.ready)
@@ -51,25 +77,22 @@ const BLOBS = 400
 
 /** No bytes without a blob, and no blob without its bytes, wherever it ends (promise 4 of blobs). */
 test('an import of blobs goes on after kill -9, and leaves no files behind', async () => {
-  using folder = temporaryFolder()
-  const surroundings = { cwd: folder.path }
   const contents = Array.from({ length: BLOBS }, (_, n) => `bytes of ${n} `.repeat(500))
   const archive = await archiveOf([
     { name: 'data.ndjson', content: '{"type":"schema","tables":{}}\n' },
     ...contents.map((content) => ({ name: `blobs/${hashOf(content)}`, content })),
     { name: 'blobs.ndjson', content: ndjson(...contents.map((it, n) => blobLine(`b${n}`, it))) },
   ])
-  await Bun.write(join(folder.path, 'all.zip'), archive)
-  const data = join(folder.path, 'data/databases/main')
-  const stored = () => [...filesByHash(join(data, 'blobs')).keys()].toSorted()
-  {
-    await using server = await serve(surroundings)
-    const importing = satchel(['import', 'all.zip'], surroundings)
-    while (stored().length < BLOBS / 4) await Bun.sleep(1)
-    server.kill('SIGKILL')
-    expect((await importing).exitCode).toBe(1)
-  }
-  expect(stored().length).toBeLessThan(BLOBS)
+  const storedIn = (data: string) => [...filesByHash(join(data, 'blobs')).keys()].toSorted()
+  using killed = await killedMidway(async (at) => {
+    await Bun.write(join(at.cwd, 'all.zip'), archive)
+    const importing = satchel(['import', 'all.zip'], at)
+    const data = join(at.cwd, 'data/databases/main')
+    return { importing, isTime: () => storedIn(data).length >= BLOBS / 4 }
+  })
+  const { surroundings, data, outcome } = killed
+  expect(outcome.exitCode).toBe(1)
+  const stored = () => storedIn(data)
   await using server = await serve(surroundings)
   await until(() => readdirSync(join(data, 'imports')).length === 0)
   expect(stored()).toEqual(contents.map(hashOf).toSorted())

@@ -101,10 +101,9 @@ test('in development the code is a line of JSON for programs', async () => {
   using folder = temporaryFolder()
   const server = await serve({ cwd: folder.path }, ['--memory'])
   const { body } = await post(`${server.ready.url}/main`, { email: ALICE })
-  await Bun.sleep(200)
+  const line = await server.logged((text) => text.includes('"logger":"mail"'))
   await server[Symbol.asyncDispose]()
-  const line = (await server.log).split('\n').find((line) => line.includes('"logger":"mail"'))
-  expect(JSON.parse(line ?? '{}')).toMatchObject({
+  expect(JSON.parse(line)).toMatchObject({
     kind: 'otp',
     to: ALICE,
     variables: { otp_id: body.otp_id, otp: expect.stringMatching(/^\w{8}$/) },

@@ -113,15 +113,13 @@ describe('rotating the signing keys (promise 16)', () => {
       }
     }
     const workers = Array.from({ length: 8 }, work)
-    for (let i = 0; i < 20; i++) {
+    const signers = () => new Set(tokens.map(kidOf)).size
+    while (requests <= 100 || signers() <= 10) {
       await Bun.sleep(20)
       await authority.rotateKeys()
     }
     isOver = true
     await Promise.all(workers)
-    expect(requests).toBeGreaterThan(100)
-    const signers = new Set(tokens.map(kidOf))
-    expect(signers.size).toBeGreaterThan(10)
     server.clock.advance(HOUR - 1)
     for (const token of tokens.slice(0, 200)) await authority.verify(token)
   })

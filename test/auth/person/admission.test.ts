@@ -10,6 +10,7 @@ import {
   type Verdict,
 } from '../../../src/domain/user/policy'
 import type { Database } from '../../../src/domain/store/store'
+import { turns } from '../../timing'
 import {
   asClient,
   codeOf,
@@ -151,7 +152,7 @@ describe('a newcomer with several logins while the web hook is called', () => {
     let asked = 0
     await using server = await setup(BY_WEBHOOK, async () => {
       asked += 1
-      await Bun.sleep(20)
+      await turns()
       if (asked === 2) throw new SatchelError('WEBHOOK_ERROR', 'no answer')
       return { action: asked === 1 ? 'reject' : 'prod' }
     })
@@ -197,7 +198,7 @@ describe('a newcomer with several logins while the web hook is called', () => {
     const asked: unknown[] = []
     await using server = await setup(BY_WEBHOOK, async ({ email }) => {
       asked.push(email)
-      await Bun.sleep(20)
+      await turns()
       return { action: 'prod', data: { email } }
     })
     const claim = (email: string) => server.ask({ claims: { sub: 'alice', email } })
