@@ -219,10 +219,10 @@ describe('a user who is deleted', () => {
     const { commands } = server
     const list = { database: 'main', after: '', limit: 10, onlyUnreferenced: false }
     let refs: string[] = []
-    for (let tries = 0; tries < 100 && refs.length !== 1; tries += 1) {
+    await until(async () => {
       refs = (await commands.run('blob.list', list)).blobs.map(({ ref }) => ref)
-      await Bun.sleep(10)
-    }
+      return refs.length === 1
+    })
     expect(refs).toEqual([shared])
     expect((await bob.download(shared)).status).toBe(200)
     const again = await server.blobs(ALICE)

@@ -59,7 +59,7 @@ export async function startSmtp(options: SMTPServerOptions = {}, port = 0): Prom
     mails,
     async next() {
       if (mails.length === taken) {
-        await once(arrived, 'mail', { signal: AbortSignal.timeout(5000) })
+        await once(arrived, 'mail', { signal: AbortSignal.timeout(50_000) })
       }
       taken += 1
       return mails[taken - 1]!

@@ -21,7 +21,7 @@ const message: Message = {
   date: clock.now(),
 }
 
-const send = (address: string, signal = AbortSignal.timeout(5000)) => {
+const send = (address: string, signal = AbortSignal.timeout(50_000)) => {
   const target = parseMailAddress(address)
   if (target.kind !== 'smtp') throw new Error('not the address of a mail server')
   return smtpTransport(target)(message, signal)

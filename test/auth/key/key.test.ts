@@ -119,7 +119,7 @@ describe('rotating the signing keys (promise 16)', () => {
       await authority.rotateKeys()
     }
     isOver = true
-    await Promise.all(workers)
+    expect(await Promise.all(workers)).toHaveLength(8)
     server.clock.advance(HOUR - 1)
     for (const token of tokens.slice(0, 200)) await authority.verify(token)
   })

@@ -142,16 +142,27 @@ describe('bodies that arrive at the same time', () => {
     expect(await codeOf(third.end())).toBe('none')
   })
 
-  test('use less memory each when it is short, and the slow are cut when none is left', async () => {
-    using place = setup({ oldAfter: 500 })
+  /** Bodies that leave no memory to others. Returns those that have sent the least. */
+  async function fill(place: ReturnType<typeof setup>) {
     const held = Array.from({ length: 33 }, () => place.begin())
     await Promise.all(held.map((body) => body.send(MIB)))
     expect(place.files()).toEqual([])
     const small = Array.from({ length: 240 }, (_, n) => place.begin(`small${n}`))
     await Promise.all(small.map((body) => body.send(64 * KIB)))
+    return small
+  }
+
+  test('use less memory each when it is short', async () => {
+    using place = setup({ oldAfter: 60_000 })
+    await fill(place)
     const refused = place.begin('bob')
     await refused.send(64 * KIB)
     expect(await codeOf(refused.arrived)).toBe('BUSY')
+  })
+
+  test('are cut if they are slow when no memory is left', async () => {
+    using place = setup({ oldAfter: 500 })
+    const small = await fill(place)
     await Bun.sleep(1_100)
     // Those that have sent the least are the slowest.
     const served = place.begin('bob')

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { connect, type Socket } from 'node:net'
 import type { List } from '../../../src/domain/object/list'
 import { jsonArray } from '../../../src/http/body/json-stream'
+import { turns, until } from '../../timing'
 
 const wait = (milliseconds: number) => Bun.sleep(milliseconds)
 
@@ -73,10 +74,7 @@ test('a scan that finds nothing ends when its reader closes', async () => {
   socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
   while (reads < 10) await wait(1)
   socket.destroy()
-  await wait(500)
-  const before = reads
-  await wait(200)
-  expect(reads).toBe(before)
+  expect(await restOf(() => reads)).toBeGreaterThanOrEqual(10)
 })
 
 test('a scan that finds nothing for long keeps its connection busy', async () => {
@@ -89,7 +87,8 @@ test('a scan that finds nothing for long keeps its connection busy', async () =>
     return { texts: [], more, after: undefined }
   }
   const text = await new Response(jsonArray(nothing(), { failed, partEvery: 200 })).text()
-  expect(text).toBe('[\n1,2]')
+  // The last chunk may come late on a busy machine.
+  expect(text).toMatch(/^\[\n+1,2\]$/)
 })
 
 /** Answers every request with an endless list. */
@@ -117,12 +116,13 @@ async function request(port: number): Promise<Socket> {
   return socket
 }
 
-/** Waits until nothing was read for a while, and returns how many chunks were. */
-async function readsAtRest(state: { readonly reads: number }): Promise<number> {
+/** Waits until a number of reads does not grow for a while, and returns it. */
+async function restOf(count: () => number): Promise<number> {
   for (;;) {
-    const before = state.reads
+    const before = count()
     await wait(100)
-    if (state.reads === before) return before
+    await turns()
+    if (count() === before) return before
   }
 }
 
@@ -133,8 +133,8 @@ describe('a reader', () => {
       const socket = await request(served.server.port!)
       socket.destroy()
     }
-    const reads = await readsAtRest(served.state)
-    expect(served.server.pendingRequests).toBe(0)
+    await until(() => served.server.pendingRequests === 0)
+    const reads = await restOf(() => served.state.reads)
     await wait(200)
     expect(served.state).toEqual({ reads, failures: 0 })
   })
@@ -143,27 +143,29 @@ describe('a reader', () => {
     using served = serveEndless(400)
     const socket = await request(served.server.port!)
     socket.pause()
-    const reads = await readsAtRest(served.state)
+    const reads = await restOf(() => served.state.reads)
     await wait(600)
     socket.resume()
     await new Promise((resolve) => socket.once('close', resolve))
+    await until(() => served.server.pendingRequests === 0)
     expect(served.state).toEqual({ reads, failures: 0 })
-    expect(served.server.pendingRequests).toBe(0)
   })
 
   test('that takes slowly, but takes, is not cut', async () => {
-    using served = serveEndless(400)
+    const stall = 2_000
+    using served = serveEndless(stall)
     const socket = await request(served.server.port!)
     let bytes = 0
     socket.on('data', (chunk) => (bytes += chunk.length))
-    for (let round = 0; round < 10; round += 1) {
+    let isLong = false
+    void wait(1.5 * stall).then(() => (isLong = true))
+    while (!isLong || bytes <= 1024 * 1024) {
       socket.pause()
       await wait(100)
       socket.resume()
       await wait(20)
+      expect(socket.destroyed).toBe(false)
     }
-    expect(socket.destroyed).toBe(false)
-    expect(bytes).toBeGreaterThan(1024 * 1024)
     socket.destroy()
   })
 })
@@ -182,7 +184,7 @@ test('a stalled reader that is cut leaves no trace on standard error', async () 
     socket.write('GET / HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n')
     while (server.pendingRequests === 0) await Bun.sleep(5)
     const begun = performance.now()
-    while (server.pendingRequests > 0 && performance.now() - begun < 8000) await Bun.sleep(20)
+    while (server.pendingRequests > 0 && performance.now() - begun < 50_000) await Bun.sleep(20)
     console.log(server.pendingRequests === 0 ? 'cut' : 'still there')
     process.exit(0)
   `
