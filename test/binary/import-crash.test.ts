@@ -20,7 +20,7 @@ import { until } from '../timing'
 
 interface Begun {
   readonly importing: Promise<Outcome>
-  isTime(): boolean | Promise<boolean>
+  readonly isTime: () => boolean | Promise<boolean>
 }
 
 /** Kills a server when it is time. An import that ended before that is begun again in a new folder. */

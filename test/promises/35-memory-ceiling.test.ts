@@ -160,7 +160,7 @@ describe('promise 35: posts of maximal size', () => {
     const parts = largestBody()
     const calm = executable.memory().now
     const patient = await Promise.all(
-      Array.from({ length: MANY }, () => post(executable, parts, { patience: 5_000 })),
+      Array.from({ length: MANY }, () => post(executable, parts, { patience: 30_000 })),
     )
     expect(patient).toEqual(Array.from({ length: MANY }, () => ({ status: 401, sent: 0 })))
     expect(executable.memory().now - calm).toBeLessThan(64)

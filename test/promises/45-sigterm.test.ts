@@ -71,6 +71,8 @@ async function end(
   const { served, client } = executable
   const requests = await begin(executable)
   await Bun.sleep(100)
+  // What arrived before this one has begun.
+  await executable.anyone.get('/public/plain')
   served.kill('SIGTERM')
   const results = await Promise.all(requests)
   expect(await served.exited).toBe(0)
