@@ -22,6 +22,9 @@ export interface Chromium {
   openDevice(screen?: Screen): Promise<Device>
 }
 
+/** How long a page may take for anything on a busy machine. */
+const PATIENCE_MS = 100_000
+
 /** A real browser, from before the first test of the file that calls this until after its last. */
 export function useChromium(): Chromium {
   let browser: Browser
@@ -37,6 +40,7 @@ export function useChromium(): Chromium {
   return {
     async openDevice(screen = { width: 1280, height: 800 }) {
       const context = await browser.newContext({ viewport: screen })
+      context.setDefaultTimeout(PATIENCE_MS)
       const page = await context.newPage()
       return { context, page, [Symbol.asyncDispose]: () => context.close() }
     },

@@ -11,4 +11,4 @@ test('promise 3: a damaged page is refused, answered with an error, named or of 
   expect(Object.values(ends).reduce((sum, count) => sum + count)).toBe(40)
   // Each end is reached.
   for (const count of Object.values(ends)) expect(count).toBeGreaterThan(0)
-}, 60_000)
+}, 180_000)

@@ -15,5 +15,5 @@ test.skipIf(!canLoadLayer())(
     expect(calls).toBeGreaterThan(500)
     expect([...outcomes.keys()]).toContain('STORAGE_FULL')
   },
-  60_000,
+  180_000,
 )

@@ -143,5 +143,5 @@ test.each(Object.entries(LOSSES))(
       if (told.valid === undefined) expect(told.code).toBe(code)
     }
   },
-  60_000,
+  180_000,
 )
