@@ -13,7 +13,7 @@ import sync from '../../../docs/sync.md' with { type: 'text' }
 import testing from '../../../docs/testing.md' with { type: 'text' }
 import troubleshooting from '../../../docs/troubleshooting.md' with { type: 'text' }
 import users from '../../../docs/users.md' with { type: 'text' }
-import { page } from './page'
+import { NAVIGATION, page } from './page'
 
 /** The guides by the names under which `/docs` serves them, in the order of the README. */
 export const GUIDES: Readonly<Record<string, string>> = {
@@ -41,7 +41,7 @@ export function guidePage(name?: string): string | undefined {
   return page(
     title === 'Satchel' ? title : `${title} · Satchel`,
     `
-<nav aria-label="Satchel"><a href="/">Start</a><a href="/docs">Guides</a><a href="/openapi">Interface</a></nav>
+${NAVIGATION}
 ${render(text)}`,
     { isWide: true },
   )

@@ -14,6 +14,8 @@ export interface Message {
   readonly remedy?: string
   /** An http(s) address that leads back. */
   readonly back?: URL | undefined
+  /** The page links to those for people who run or use the server. */
+  readonly isNavigable?: true
 }
 
 /**
@@ -78,7 +80,7 @@ export function seeOther(call: Call, location: string): Response {
 }
 
 /** A plain HTML page with one message, for a browser that cannot be redirected. */
-export function messagePage({ title, text, remedy, back }: Message): string {
+export function messagePage({ title, text, remedy, back, isNavigable }: Message): string {
   const way =
     back === undefined
       ? ''
@@ -87,12 +89,16 @@ export function messagePage({ title, text, remedy, back }: Message): string {
   const note = remedy === undefined ? '' : `\n<p class="note">${escapeHtml(sentence(remedy))}</p>`
   return page(
     title,
-    `
+    `${isNavigable ? `\n${NAVIGATION}` : ''}
 <p class="sign quiet" aria-hidden="true">!</p>
 <h1>${escapeHtml(title)}</h1>
 <p>${escapeHtml(sentence(text))}</p>${way}${note}`,
   )
 }
+
+/** The links of a page to the pages of this server. */
+export const NAVIGATION =
+  '<nav aria-label="Satchel"><a href="/">Start</a><a href="/docs">Guides</a><a href="/openapi">Interface</a></nav>'
 
 function sentence(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`
@@ -182,7 +188,7 @@ button:hover, .button:hover { filter: brightness(1.08) }
 .wide h2 { margin: 2.25rem 0 .75rem; font-size: 1.25rem; line-height: 1.3 }
 .wide h3 { margin: 1.5rem 0 .5rem; font-size: 1.0625rem }
 .wide ul { margin: 0 0 1rem; padding-left: 1.25rem }
-.wide a { color: var(--link) }
+nav a, .wide a { color: var(--link) }
 nav { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; margin: 0 0 1.5rem; font-size: .9375rem }
 code, pre { font-family: ui-monospace, monospace; font-size: .875em }
 pre { margin: 0 0 1rem; padding: .875rem 1rem; overflow-x: auto; overflow-wrap: normal; line-height: 1.5;
@@ -194,5 +200,6 @@ table { width: 100%; border-collapse: collapse; font-size: .9375rem; overflow-wr
 th, td { padding: .5rem .75rem .5rem 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top }
 @media (min-width: 40rem) { td:first-child code { white-space: nowrap } }
 .whole { user-select: all }
+td .whole { overflow-wrap: anywhere }
 .code { font-size: 1.25rem; letter-spacing: .08em }
 `

@@ -72,7 +72,11 @@ export function pageRoutes(http: HttpContext) {
 }
 
 function notFound(call: Call, error: SatchelError): Response {
-  return errorPage(call, { title: 'There is nothing here', text: error.message }, error)
+  return errorPage(
+    call,
+    { title: 'There is nothing here', text: error.message, isNavigable: true },
+    error,
+  )
 }
 
 /**

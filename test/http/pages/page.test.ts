@@ -15,6 +15,13 @@ test('a message ends like a sentence', () => {
   expect(messagePage({ title: 'No', text: 'Really?' })).toContain('<p>Really?</p>')
 })
 
+test('only a page for people who know the server links to its pages', () => {
+  const links = '<a href="/">Start</a><a href="/docs">Guides</a><a href="/openapi">Interface</a>'
+  const message = { title: 'No', text: 'No' }
+  expect(messagePage({ ...message, isNavigable: true })).toContain(links)
+  expect(messagePage(message)).not.toContain('<nav')
+})
+
 test('a page may use its own style and nothing else, and send its form home if it has one', () => {
   const [, style = ''] =
     /<style>([\s\S]*)<\/style>/.exec(messagePage({ title: '', text: '' })) ?? []

@@ -61,6 +61,7 @@ describe('the page at the address of the server', () => {
     const other = await open(`${server.url}/other`)
     expect(other.status).toBe(404)
     expect(other.html).toContain('There is nothing here')
+    expect(other.html).toContain('<a href="/docs">Guides</a>')
     expect(other.html).not.toContain('alice@example.com')
   })
 
