@@ -1,5 +1,6 @@
 import process from 'node:process'
-import { runProgram } from './cli/program'
+import type { Cli } from './cli/command'
+import { readServeOptions, runServer } from './cli/serve'
 import { processTerminal } from './cli/terminal'
 import { systemClock } from './clock'
 
@@ -7,7 +8,19 @@ async function main(): Promise<void> {
   // Files of this program are readable by its user only (design.md §2).
   process.umask(0o077)
   const cli = { terminal: processTerminal(), clock: systemClock }
-  process.exitCode = await runProgram(process.argv.slice(2), cli)
+  process.exitCode = await run(process.argv.slice(2), cli)
+}
+
+/** The commands are loaded when they are needed: a server starts without them. */
+async function run(args: readonly string[], cli: Cli): Promise<number> {
+  const options = readServeOptions(args)
+  if (options === undefined) return (await import('./cli/program')).runProgram(args, cli)
+  try {
+    await runServer(cli, options)
+    return 0
+  } catch (error) {
+    return (await import('./cli/program')).explain(error, options.json === true, cli)
+  }
 }
 
 void main()

@@ -17,7 +17,7 @@ import { addMailCommands, addTemplateCommands } from './mail'
 import { addPolicyCommands } from './policy'
 import { addProviderCommands } from './provider'
 import { addSchemaCommands } from './schema'
-import { addServeCommand } from './serve'
+import { addServeCommand } from './serve-command'
 import { addExplainCommand, addTestCommands } from './test'
 import { systemSentence } from '../net/system-error'
 import { addUserCommands } from './user'
@@ -130,8 +130,8 @@ Examples:
   $ satchel schema push schema.json
   $ satchel token --sub alice@example.com`
 
-/** Reports an error on standard error; help and version are not errors. */
-function explain(thrown: unknown, asJson: boolean, { terminal }: Cli): number {
+/** Reports an error on standard error and returns the exit code; help and version are not errors. */
+export function explain(thrown: unknown, asJson: boolean, { terminal }: Cli): number {
   if (thrown instanceof CommanderError) {
     if (thrown.exitCode === 0) return EXIT.done
     // A command without its subcommand: its help was shown.

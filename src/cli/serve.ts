@@ -1,76 +1,60 @@
-import { type Command, Option } from '@commander-js/extra-typings'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import process from 'node:process'
 import { version } from '../../package.json'
 import { type Config, readConfig } from '../config/config'
-import { environmentName, flagName, type Setting, SETTINGS } from '../config/settings'
+import { flagName, SETTINGS } from '../config/settings'
 import { listServer } from '../host/running'
 import { batchLines, openOutlet } from '../log/line-sink'
 import { lostLines, openLogs, serverLog } from '../log/log'
 import type { Server } from '../server'
-import { type Cli, example } from './command'
-import { definitions } from './help'
+import type { Cli } from './command'
 import { styled, withColors } from './color'
 import { credentials } from './output'
 import type { Terminal } from './terminal'
 
-/** `satchel serve`: its flags come from the table of settings. */
-export function addServeCommand(program: Command, cli: Cli): void {
-  const serve: Command = program
-    .command('serve')
-    .description('serve the databases of a data folder')
-    .option('--config <file>', 'read settings from this JSON file')
-    .option('--json', 'print one line of JSON when it is ready')
-  for (const option of settingOptions()) serve.addOption(option)
-  serve
-    .addHelpText(
-      'after',
-      // Made on demand: numbers in words take as long as the rest of the command line.
-      () =>
-        `\nEvery setting may also come from the environment (--public-url as ${environmentName('publicUrl')}) or from the file that --config names ({"publicUrl": …}). Flags win, then the environment.\n\nSettings without a flag:\n${definitions(rareSettings())}\n`,
-    )
-    .addHelpText(
-      'after',
-      example(
-        'satchel serve',
-        'satchel serve --memory --test --json -p 0 --schema schema.json --seed seed',
-      ),
-    )
-    .action((options) => runServer(cli, options))
-}
-
-function settingOptions(): Option[] {
-  return Object.entries(SETTINGS)
-    .filter(([, setting]) => !('withoutFlag' in setting))
-    .map(([name, setting]) => {
-      const { fallback, help } = setting
-      const value = 'value' in setting ? ` <${setting.value}>` : ''
-      const rest = typeof fallback === 'string' || typeof fallback === 'number'
-      const short = 'short' in setting ? `-${setting.short}, ` : ''
-      const flags = short + flagName(name) + value
-      return new Option(flags, rest ? `${help} (default: ${fallback})` : help)
-    })
-}
-
-/** The variables of the settings that are not flags, and what they mean. */
-function rareSettings(): (readonly [string, string])[] {
-  return Object.entries<Setting<unknown>>(SETTINGS)
-    .filter(([, { withoutFlag }]) => withoutFlag)
-    .map(([name, { fallback, help, value }]) => {
-      const amount = typeof fallback === 'number' && `${fallback.toLocaleString('en')} ${value}`
-      return [environmentName(name), amount ? `${help} (default: ${amount})` : help]
-    })
-}
-
 const STANDARD_ERROR = 2
 
-interface ServeOptions extends Readonly<Record<string, unknown>> {
+/** Settings by their names, as text, and two more; switches are `true`. */
+export interface ServeOptions extends Readonly<Record<string, unknown>> {
   readonly config?: string
   readonly json?: true
 }
 
-async function runServer(
+/**
+ * The options of a command line that is `serve` with known flags, each followed by its value; undefined for
+ * any other: the whole program understands more, and explains mistakes, but takes longer to load than a
+ * server takes to start.
+ */
+export function readServeOptions([command, ...words]: readonly string[]): ServeOptions | undefined {
+  if (command !== 'serve') return undefined
+  const options: Record<string, unknown> = {}
+  while (words.length > 0) {
+    const word = words.shift() ?? ''
+    const [name, hasValue] = FLAGS.get(word) ?? []
+    if (name === undefined) return undefined
+    const value = hasValue ? words.shift() : true
+    if (value === undefined || (value !== true && value.startsWith('-'))) return undefined
+    options[name] = value
+  }
+  return options
+}
+
+/** Each flag with the name of its option and whether it has a value. */
+const FLAGS: ReadonlyMap<string, readonly [name: string, hasValue: boolean]> = new Map([
+  ['--config', ['config', true]],
+  ['--json', ['json', false]],
+  ...Object.entries(SETTINGS)
+    .filter(([, setting]) => !('withoutFlag' in setting))
+    .flatMap(([name, setting]) => {
+      const option = [name, 'value' in setting] as const
+      const flags = 'short' in setting ? [flagName(name), `-${setting.short}`] : [flagName(name)]
+      return flags.map((flag) => [flag, option] as const)
+    }),
+])
+
+/** Serves until a signal stops it. Throws `UsageError` and what `startServer` throws. */
+export async function runServer(
   { terminal, clock }: Cli,
   { config: file, json, ...flags }: ServeOptions,
 ): Promise<void> {

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { parse, type ParseError, printParseErrorCode } from 'jsonc-parser'
 import process from 'node:process'
 import { holdsSecret, usualSender } from '../mail/address'
 import { isLoopback } from '../net/networks'
@@ -130,9 +129,15 @@ function parseAs(setting: Setting<unknown>, source: string, value: unknown): unk
   }
 }
 
+/** Loaded on use: few processes have such a file, and the parser takes long to load. */
+const settingsFile = () => require('./settings-file') as typeof import('./settings-file')
+
 function readSettingsFile(path: string | undefined): Record<string, unknown> {
   if (path === undefined) return {}
-  const parsed = parseSettings(path, readText(path))
+  const { parsed, mistake } = settingsFile().parseSettings(readText(path))
+  if (mistake !== undefined) {
+    throw new UsageError(`The settings file ${path} is not JSON: ${mistake}`)
+  }
   if (!isRecord(parsed)) {
     throw new UsageError(`The settings file ${path} must hold one JSON object`)
   }
@@ -154,33 +159,4 @@ function readText(path: string): string {
       cause: error,
     })
   }
-}
-
-/** JSON with comments and commas at the end. */
-function parseSettings(path: string, text: string): unknown {
-  const mistakes: ParseError[] = []
-  const parsed: unknown = parse(text, mistakes, { allowTrailingComma: true })
-  const [mistake] = mistakes
-  if (mistake === undefined) return parsed
-  const before = text.slice(0, mistake.offset).split('\n')
-  const place = `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`
-  const reason = MISTAKES[printParseErrorCode(mistake.error)] ?? 'there is a mistake'
-  throw new UsageError(`The settings file ${path} is not JSON: ${reason} at ${place}`)
-}
-
-/** Mistakes in JSON as jsonc-parser names them. */
-const MISTAKES: Readonly<Record<string, string>> = {
-  InvalidSymbol: 'an unknown word is found',
-  InvalidNumberFormat: 'an invalid number is found',
-  PropertyNameExpected: 'the name of a setting in quotes is expected',
-  ValueExpected: 'a value is expected',
-  ColonExpected: 'a colon is expected',
-  CommaExpected: 'a comma is expected',
-  CloseBraceExpected: 'a closing brace is expected',
-  CloseBracketExpected: 'a closing bracket is expected',
-  EndOfFileExpected: 'the end of the file is expected',
-  UnexpectedEndOfComment: 'a comment has no end',
-  UnexpectedEndOfString: 'a text has no end',
-  InvalidEscapeCharacter: 'an invalid escape is found',
-  InvalidCharacter: 'an invalid character is found',
 }

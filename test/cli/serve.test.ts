@@ -1,9 +1,12 @@
 import { expect, test } from 'bun:test'
 import { resolve } from 'node:path'
-import { readyLine, readyText } from '../../src/cli/serve'
+import { createProgram } from '../../src/cli/program'
+import { readServeOptions, readyLine, readyText } from '../../src/cli/serve'
 import { processTerminal } from '../../src/cli/terminal'
 import { readConfig } from '../../src/config/config'
+import { flagName, SETTINGS } from '../../src/config/settings'
 import type { Server } from '../../src/server'
+import { createTestClock } from '../auth/setup'
 
 const url = 'http://127.0.0.1:7080'
 const client = { clientId: 'the-id', clientSecret: 'the-secret' }
@@ -69,4 +72,56 @@ test('the suggested commands name the folder unless it is the default', () => {
   const inMemory = textOf({ ...server, folder: '/dev/shm/x' }, true, { memory: true })
   expect(inMemory).toContain('in memory, discarded at exit')
   expect(inMemory).toContain('--data /dev/shm/x')
+})
+
+/** The options that the whole program finds. */
+async function optionsOf(words: readonly string[]): Promise<unknown> {
+  const cli = { terminal: processTerminal(), clock: createTestClock() }
+  const program = createProgram('serve', cli, () => undefined)
+  const serve = program.commands.find((command) => command.name() === 'serve')
+  serve?.action(() => undefined)
+  await program.parseAsync(words, { from: 'user' })
+  return { ...serve?.opts() }
+}
+
+test('plain command lines have the options that the whole program finds', async () => {
+  const flags = Object.entries(SETTINGS)
+    .filter(([, setting]) => !('withoutFlag' in setting))
+    .map(([name, setting]) => [flagName(name), ...('value' in setting ? [`its ${name}`] : [])])
+  const lines = [
+    [],
+    ...flags,
+    flags.flat(),
+    ['--json', '--config', 'my.json', '-p', '0'],
+    ['--port', '1', '-p', '2', '--json', '--json'],
+    ['--data', ''],
+  ]
+  for (const line of lines) {
+    const words = ['serve', ...line]
+    expect({ line, options: readServeOptions(words) }).toEqual({
+      line,
+      options: (await optionsOf(words)) as never,
+    })
+  }
+  expect(readServeOptions(['serve', ...flags.flat()])).toHaveProperty('publicUrl', 'its publicUrl')
+})
+
+test.each([
+  [[]],
+  [['db', 'list']],
+  [['--version']],
+  [['serve', '--help']],
+  [['serve', '-h']],
+  [['serve', '--nonsense']],
+  [['serve', '--max-users', '1']],
+  [['serve', 'folder']],
+  [['serve', '--port']],
+  [['serve', '--port', '-1']],
+  [['serve', '--port=0']],
+  [['serve', '-p0']],
+  [['serve', '--memory', 'yes']],
+  [['serve', '--', '--json']],
+  [['serve', '--constructor']],
+])('the whole program reads other command lines: %j', (words) => {
+  expect(readServeOptions(words)).toBeUndefined()
 })
