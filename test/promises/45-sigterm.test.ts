@@ -38,7 +38,7 @@ test('promise 45: SIGTERM answers a large write and a large list that are in fli
   expect(objectsOf(await alice.get('/my/items?country=NO'))).toHaveLength(COUNT)
 }, 180_000)
 
-test('promise 45: SIGTERM does not wait for work whose caller has gone, and stores none of it', async () => {
+test('promise 45: SIGTERM does not wait for work whose caller has gone, and stores no part of it', async () => {
   using folder = temporaryFolder()
   const ended = await end(folder.path, async (executable) => {
     const { token } = await executable.as(ALICE)
