@@ -102,6 +102,36 @@ describe('changes', () => {
     expect((await socket.next()).changes?.[0]?.muts).toMatchObject([{ keys: ['b', 'c'] }])
   })
 
+  test('of rights are told to nobody who is not ready', async () => {
+    await using scene = await setupHub()
+    const root = administrator(scene.database)
+    const state = await scene.pulled(ALICE)
+    const socket = scene.connect(ALICE)
+    socket.ready(state)
+    await root.put('todoItems', { id: 'a', ...PUBLIC })
+    await socket.next()
+    await root.put('realms', { realmId: 'rlm-new', owner: ALICE.id })
+    await root.put('todoItems', { id: 'b', ...PUBLIC })
+    await settled()
+    expect(socket.messages).toHaveLength(1)
+  })
+
+  test('of a realm with many sockets go to some hundreds of them in one turn', async () => {
+    await using scene = await setupHub()
+    const root = administrator(scene.database)
+    const state = await scene.pulled(ALICE)
+    const sockets = Array.from({ length: 600 }, (_, n) => {
+      const socket = scene.connect(ALICE, { identity: `${n}` })
+      socket.ready(state)
+      return socket
+    })
+    await settled()
+    const before = scene.looks()
+    await root.put('todoItems', { id: 'a', ...PUBLIC })
+    await until(() => sockets.every(({ messages }) => messages.length === 1))
+    expect(scene.looks() - before).toBeGreaterThanOrEqual(3)
+  })
+
   test('of one unit are told together', async () => {
     await using scene = await setupHub()
     const root = administrator(scene.database)

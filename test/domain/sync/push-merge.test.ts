@@ -495,6 +495,21 @@ describe('rule 7: replay', () => {
     expect(await read(database, 'cards', 'c')).toMatchObject({ locked: true })
   })
 
+  test('changes nothing that the actor of the operation may not change', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    await put(database, 'members', [
+      { id: 'mmb-carol', realmId: 'rlm-team', userId: 'carol', permissions: { add: ['cards'] } },
+    ])
+    const carol = await connect(database, 'carol')
+    const bob = await connect(database, 'bob')
+    const changeSpec = { locked: true }
+    await carol.push({ type: 'modify', keys: [], criteria: inList('x'), changeSpec })
+    const base = (await revisionOf(database)) - 1
+    await bob.send([[insert(card('a', { list: 'x' }, 'bob', 'rlm-team'))]], { base })
+    expect((await read(database, 'cards', 'a'))?.['locked']).toBeUndefined()
+  })
+
   test('is not done for an operation whose base is unknown', async () => {
     await using world = await setupPush()
     const { database } = world

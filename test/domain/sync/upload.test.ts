@@ -74,7 +74,10 @@ describe('an upload of anonymous work', () => {
     const none = 'unauthorized'
     const realm = { id: 'rlm-own', realmId: 'rlm-own', owner: 'alice', name: 'List' }
     const rows = {
-      cards: [card('a', {}, 'alice', 'rlm-own'), card('#theme:alice')],
+      cards: [
+        ...Array.from({ length: 120 }, (_, n) => card(`a${n}`, {}, 'alice', 'rlm-own')),
+        card('#theme:alice'),
+      ],
       members: [
         { id: 'mmb-me', realmId: 'rlm-own', owner: none, userId: 'alice' },
         { id: 'mmb-bob', realmId: 'rlm-own', owner: none, userId: 'alice', email: 'bob@b.com' },
@@ -86,7 +89,7 @@ describe('an upload of anonymous work', () => {
     )
     const pushed = await alice.send([operations], { isUpload: true })
     expect(pushed.rejections).toEqual([])
-    expect(await read(database, 'cards', 'a')).toBeDefined()
+    expect(await read(database, 'cards', 'a0')).toBeDefined()
     expect(await read(database, 'members', 'mmb-me-x')).toMatchObject({ owner: 'alice' })
     expect((await read(database, 'members', 'mmb-bob-x'))?.['userId']).toBeUndefined()
     const members = await database.read(async (tx) => {
