@@ -208,19 +208,25 @@ export function describeObjects(openStore: OpenStore): void {
       const index = table.indexes[0]?.number ?? 0
       const from = (start: number): IndexEntry[] =>
         Array.from({ length: 10_000 }, (_, n) => entry(index, (start + n) >> 8, (start + n) & 255))
-      const made = await shortestTime(1, () =>
-        database.write((tx) => tx.objects.put(table, [fresh('a', { entries: from(0) })], NOW)),
-      )
-      const changed = await shortestTime(1, () =>
-        database.write((tx) =>
-          update(tx, table, 'a', {
-            entries: from(100),
-            previousTraces: { entries: from(0), blobs: [] },
-          }),
-        ),
-      )
+      const ratios: number[] = []
+      // A pause of the machine is not in each round.
+      for (let rounds = 0; rounds < 5 && !ratios.some((ratio) => ratio < 20); rounds += 1) {
+        const key = rounds === 0 ? 'a' : `a${rounds}`
+        const made = await shortestTime(1, () =>
+          database.write((tx) => tx.objects.put(table, [fresh(key, { entries: from(0) })], NOW)),
+        )
+        const changed = await shortestTime(1, () =>
+          database.write((tx) =>
+            update(tx, table, key, {
+              entries: from(100),
+              previousTraces: { entries: from(0), blobs: [] },
+            }),
+          ),
+        )
+        ratios.push(changed / made)
+      }
       // Comparing each element with every other one takes hundreds of times as long.
-      expect(changed / made).toBeLessThan(20)
+      expect(Math.min(...ratios)).toBeLessThan(20)
       const keys = [Uint8Array.of(0, 99), Uint8Array.of(10_099 >> 8, 10_099 & 255)]
       const found = await Promise.all(
         keys.map(async (key) =>

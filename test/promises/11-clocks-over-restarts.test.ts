@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { OTP_LIMITS } from '../../src/auth/limits'
@@ -9,6 +10,7 @@ import { callerOf } from '../http/setup'
 import { bodyOf, setupLogin } from '../http/login-setup'
 import { collectLines, temporaryFolder } from '../setup'
 import { copyFolder } from '../sqlite/folders'
+import { until } from '../timing'
 
 /** Promise 11: a server clock that jumps back never un-expires a token, over a restart either. */
 
@@ -39,6 +41,14 @@ async function setup() {
     code: { grant_type: 'otp', email: 'alice@example.com', scopes, otp_id, otp },
     data,
     stop: () => server[Symbol.asyncDispose](),
+    /** The time is written in the background when they are told that it is over. */
+    async untilTimeIsKept() {
+      using db = new Database(join(data, 'databases', 'main', 'database.sqlite'), {
+        readonly: true,
+      })
+      using kept = db.prepare<{ time: number }, []>('SELECT latest_time AS time FROM database')
+      await until(() => kept.get()!.time >= clock.now())
+    },
     /** The folder as a kill -9 would leave it now. */
     crash() {
       const copy = join(folder.path, 'crashed')
@@ -90,8 +100,7 @@ describe('promise 11: a clock that was set back while the server was down', () =
   test('brings nothing to life again after a kill -9 either', async () => {
     await using scene = await setup()
     const { clock, code, old } = scene
-    // The object that was written when they were told that it is over.
-    await Bun.sleep(50)
+    await scene.untilTimeIsKept()
     const data = scene.crash()
     clock.advance(-30 * MINUTE)
     await using server = await restart(data, clock)
