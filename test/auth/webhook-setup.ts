@@ -80,7 +80,8 @@ export async function startRawHook(
 }
 
 export const LOOPBACK = parseNetworks('127.0.0.0/8')!
-export const QUICK = { total: 400, attempt: 200, pauses: [10, 20] }
+/** Short pauses, and enough time for hooks that answer, on a busy machine too. */
+export const QUICK = { total: 50_000, attempt: 20_000, pauses: [10, 20] }
 
 export async function setupWebhook(
   hookUrl: string,

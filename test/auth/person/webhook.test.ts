@@ -73,9 +73,10 @@ describe('a web hook', () => {
   test('that does not answer at first is asked again', async () => {
     let asked = 0
     using hook = startHook(() => (++asked < 2 ? new Promise(() => {}) : verdict('reject')))
-    await using scene = await setupWebhook(hook.url)
+    const limits = { total: 60_000, attempt: 500, pauses: Array<number>(50).fill(10) }
+    await using scene = await setupWebhook(hook.url, limits)
     expect(await scene.webhook.ask(ALICE)).toEqual({ action: 'reject' })
-    expect(hook.questions).toHaveLength(2)
+    expect(hook.questions.length).toBeGreaterThanOrEqual(2)
   })
 
   test('is asked no more than three times', async () => {
@@ -86,9 +87,10 @@ describe('a web hook', () => {
 
   test('gets as much time as there is, however often it is asked', async () => {
     using silent = startHook(() => new Promise(() => {}))
-    const limits = { total: 300, attempt: 200, pauses: [10, 20, 30, 40] }
+    const limits = { total: 600, attempt: 400, pauses: [10, 20, 30, 40] }
     expect(await reasonOf(silent.url, limits)).toContain('did not answer within')
-    expect(silent.questions).toHaveLength(2)
+    // A busy machine may spend all of it on the first.
+    expect(silent.questions.length).toBeLessThanOrEqual(2)
   })
 
   test.each<[string, string, AnswerHook]>([
@@ -130,7 +132,8 @@ describe('a web hook', () => {
         cut.resolve()
       })
     })
-    expect(await reasonOf(hook.url)).toContain('did not answer within')
+    const limits = { total: 2_000, attempt: 2_000, pauses: [] }
+    expect(await reasonOf(hook.url, limits)).toContain('did not answer within')
     await cut.promise
   })
 
