@@ -3,23 +3,20 @@ import type {
   ChangeChunk,
   ChangePosition,
   ChunkSize,
-  Content,
-  ContentChunk,
   TimedObject,
 } from '../domain/store/objects'
 import type { RealmRef } from '../domain/store/realms'
-import type { Table } from '../domain/store/tables'
 import type { TxContext } from './context'
 import { erasing } from './realms'
 import { checkedTimed, type Summed } from './soundness'
-import { isContentSound, sumOfTombstone, TOMBSTONE_COLUMNS, type TombstoneRow } from './sum'
+import { sumOfTombstone, TOMBSTONE_COLUMNS, type TombstoneRow } from './sum'
 import { knownTables, objectTable, TIMED_COLUMNS } from './tables'
 
 /**
  * A place in the order of changes: by revision, then tombstones before objects, so that an object
  * that moved from one realm to another arrives after it left; then by realm and table.
  */
-interface Place {
+export interface Place {
   readonly revision: number
   readonly isObject: 0 | 1
   readonly realm: RealmRef
@@ -63,49 +60,6 @@ export function changes(
     changes: found,
     next: found.length < places.length && last !== undefined ? positionOf(last) : undefined,
   }
-}
-
-/**
- * `ObjectReader.contents`. The sum of a value covers the value and the realm; its key is in it as well,
- * or the whole row is checked.
- */
-export function contents(
-  context: TxContext,
-  table: Table,
-  realm: RealmRef,
-  after: number | ChangePosition,
-  upTo: number,
-  size: ChunkSize,
-): ContentChunk {
-  if (erasing(context).has(realm)) return { contents: [], next: undefined }
-  const { connection, committed } = context
-  const start = placeOf(after)
-  // All values of a read are in memory at once.
-  const largest = committed.largest.get(table.number) ?? size.bytes
-  const most = Math.min(size.rows, Math.max(1, Math.floor((4 * size.bytes) / largest)))
-  const rows = rowsOf<[number, number, string, string, number]>(
-    (sql, ...parameters) => connection.prepare(sql).values(...parameters) as never,
-    'revision, seq, key, value, sum',
-    { realm, table: table.number, start, upTo, most: most + 1 },
-  )
-  const found: Content[] = []
-  let bytes = size.bytes
-  let last: (typeof rows)[number] | undefined
-  for (const row of rows) {
-    if (found.length === most || bytes <= 0) break
-    const [revision, seq, key, value, sum] = row
-    last = row
-    const isSound = isContentSound(value, realm, sum) && value.includes(`"${key}"`)
-    const place: Place = { revision, isObject: 1, realm, table: table.number, row: seq }
-    const object = isSound ? undefined : load(context, place, table.name)
-    found.push([key, object?.isDamaged === true ? null : value])
-    bytes -= value.length
-  }
-  const next =
-    last === undefined || found.length === rows.length
-      ? undefined
-      : positionOf({ revision: last[0], isObject: 1, realm, table: table.number, row: last[1] })
-  return { contents: found, next }
 }
 
 function sizeOf(object: TimedObject | null): number {
@@ -239,7 +193,7 @@ function objectsOf(
   ).map(({ revision, seq }) => ({ revision, isObject: 1, realm, table, row: seq }))
 }
 
-interface Stretch {
+export interface Stretch {
   readonly realm: RealmRef
   readonly table: number
   readonly start: Place
@@ -248,37 +202,51 @@ interface Stretch {
 }
 
 /** The next rows of one table in one realm, in the order of the changes. */
-function rowsOf<Row>(
+export function rowsOf<Row>(
   select: (sql: string, ...parameters: number[]) => Row[],
   columns: string,
-  { realm, table, start, upTo, most }: Stretch,
+  stretch: Stretch,
 ): Row[] {
+  let found: Row[] = []
+  for (const { rows, parameters } of seeksOf(stretch, columns)) {
+    const room = stretch.most - found.length
+    if (room === 0) break
+    const more = select(rows, ...parameters, room)
+    found = found.length === 0 ? more : [...found, ...more]
+  }
+  return found
+}
+
+export interface Seek {
+  /** A statement whose last parameter is how many rows it gives at most. */
+  readonly rows: string
+  /** The others. */
+  readonly parameters: readonly number[]
+}
+
+/** Two seeks, because one over both columns would skip all earlier rows of the revision. */
+export function* seeksOf({ realm, table, start, upTo }: Stretch, columns: string): Generator<Seek> {
   const order = start.isObject - 1 || start.realm - realm || start.table - table
   const name = objectTable(table)
   const from = `SELECT ${columns} FROM ${name} INDEXED BY ${name}_realm WHERE realm = ?1`
-  // Two seeks, because one over both columns would skip all earlier rows of the revision.
-  const tied =
-    order <= 0 && start.revision <= upTo
-      ? select(
-          `${from} AND revision = ?2 AND seq > ?3 ORDER BY seq LIMIT ?4`,
-          realm,
-          start.revision,
-          order === 0 ? Number(start.row) : 0,
-          most,
-        )
-      : []
-  if (tied.length === most) return tied
-  const later = select(
-    `${from} AND revision > ?2 AND revision <= ?3 ORDER BY revision, seq LIMIT ?4`,
-    realm,
-    start.revision,
-    upTo,
-    most - tied.length,
-  )
-  return tied.length === 0 ? later : [...tied, ...later]
+  if (order <= 0 && start.revision <= upTo) {
+    const seq = order === 0 ? Number(start.row) : 0
+    yield {
+      rows: `${from} AND revision = ?2 AND seq > ?3 ORDER BY seq LIMIT ?4`,
+      parameters: [realm, start.revision, seq],
+    }
+  }
+  yield {
+    rows: `${from} AND revision > ?2 AND revision <= ?3 ORDER BY revision, seq LIMIT ?4`,
+    parameters: [realm, start.revision, upTo],
+  }
 }
 
-function load({ connection }: TxContext, { table, row }: Place, name: string): TimedObject | null {
+export function load(
+  { connection }: TxContext,
+  { table, row }: Place,
+  name: string,
+): TimedObject | null {
   const found = connection
     .prepare<Summed<TimedObject>>(
       `SELECT ${TIMED_COLUMNS} FROM ${objectTable(table)} WHERE seq = ?`,
@@ -307,7 +275,7 @@ function compare(one: Place, other: Place): number {
 }
 
 /** Everything up to a revision comes before its end. */
-function placeOf(after: number | ChangePosition): Place {
+export function placeOf(after: number | ChangePosition): Place {
   if (typeof after === 'number') {
     return { revision: after, isObject: 1, realm: Infinity, table: Infinity, row: Infinity }
   }
@@ -315,6 +283,6 @@ function placeOf(after: number | ChangePosition): Place {
   return { revision: after.revision, isObject, realm, table, row }
 }
 
-function positionOf({ revision, isObject, realm, table, row }: Place): ChangePosition {
+export function positionOf({ revision, isObject, realm, table, row }: Place): ChangePosition {
   return { revision, place: JSON.stringify([isObject, realm, table, row]) }
 }

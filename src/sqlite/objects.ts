@@ -25,7 +25,8 @@ import {
 } from './places'
 import { byKey, find, findText, findTimed, findTombstone } from './object-finder'
 import { objectTable } from './tables'
-import { changes, contents } from './changes'
+import { changes } from './changes'
+import { contents, contentsTogether } from './contents'
 import { memorizeText } from './state'
 import { isContentSound } from './sum'
 import type { TxContext } from './context'
@@ -121,6 +122,11 @@ export class ObjectReads<Context extends TxContext = TxContext> implements Objec
   ) {
     noteRows(this.context, table)
     return contents(this.context, table, realm, after, upTo, size)
+  }
+
+  contentsTogether(table: Table, realms: readonly RealmRef[], upTo: number, size: ChunkSize) {
+    noteRows(this.context, table)
+    return contentsTogether(this.context, table, realms, upTo, size)
   }
 
   realmsWith(table: Table, realms: ReadonlySet<RealmRef>) {

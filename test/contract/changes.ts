@@ -5,8 +5,8 @@ import type {
   ChangeChunk,
   ChangePosition,
   ChunkSize,
-  Content,
   ContentChunk,
+  Contents,
 } from '../../src/domain/store/objects'
 import { PUBLIC_REALM_REF, type RealmRef } from '../../src/domain/store/realms'
 import type { Database, ReadTx } from '../../src/domain/store/store'
@@ -219,8 +219,8 @@ export function describeChanges(openStore: OpenStore): void {
       }
       const keys = (after: number, upTo: number, size = WHOLE) =>
         database.read(async (tx) => {
-          const { contents, next } = await tx.objects.contents(table, realm, after, upTo, size)
-          return { keys: contents.map(([key]) => key), isEnd: next === undefined }
+          const { keys, next } = await tx.objects.contents(table, realm, after, upTo, size)
+          return { keys: JSON.parse(`[${keys}]`) as string[], isEnd: next === undefined }
         })
       expect(await keys(start, start + 2)).toEqual({ keys: ['a', 'b"'], isEnd: true })
       expect(await keys(start + 1, Infinity)).toEqual({ keys: ['b"', 'c'], isEnd: true })
@@ -228,12 +228,63 @@ export function describeChanges(openStore: OpenStore): void {
       expect(await keys(start, Infinity, two)).toEqual({ keys: ['a', 'b"'], isEnd: false })
       await database.write(async (tx) => {
         await remove(tx, table, 'a')
-        const { contents } = await tx.objects.contents(table, realm, 0, Infinity, WHOLE)
-        expect(contents).toEqual(values.slice(1).map(([key, value]) => [key, value]))
+        const chunk = await tx.objects.contents(table, realm, 0, Infinity, WHOLE)
+        expect(contentsIn(chunk)).toEqual(values.slice(1))
       })
       await database.write((tx) => tx.realms.markErasing(realm))
       expect(await keys(0, Infinity)).toEqual({ keys: [], isEnd: true })
     })
+  })
+
+  test('contents are the same when they are read again, and in step with what changes', async () => {
+    await using fixture = await setupDatabase(openStore)
+    const { database } = fixture
+    const table = await declareIn(database, 'things')
+    const realm = await ensureRealm(database, 'rlm-a')
+    const keys = ['a', 'b"', 'c\\d', 'é😀', 'e\u2028', 'f']
+    const valueOf = (key: string, n: number) => JSON.stringify({ key, n })
+    await database.write((tx) =>
+      tx.objects.put(
+        table,
+        keys.map((key) => fresh(key, { realm, value: valueOf(key, 1) })),
+        NOW,
+      ),
+    )
+    for (const rows of [2, 3, 4, 2, 3, 4]) {
+      const found = await contentsOf(database, table, realm, { ...WHOLE, rows })
+      expect(found).toEqual(keys.map((key) => [key, valueOf(key, 1)]))
+    }
+    await database.write((tx) => update(tx, table, 'a', { value: valueOf('a', 2) }))
+    const changed = await contentsOf(database, table, realm, { ...WHOLE, rows: 2 })
+    expect(changed).toEqual([
+      ...keys.slice(1).map((key) => [key, valueOf(key, 1)] as const),
+      ['a', valueOf('a', 2)],
+    ])
+  })
+
+  test('contents of several realms come together while they are few', async () => {
+    await using fixture = await setupDatabase(openStore)
+    const { database } = fixture
+    const table = await declareIn(database, 'things')
+    const realms: RealmRef[] = []
+    for (const id of ['rlm-a', 'rlm-b', 'rlm-c']) realms.push(await ensureRealm(database, id))
+    const values = realms.map((realm) => [`k${realm}`, JSON.stringify({ realm })] as const)
+    for (const [at, realm] of realms.entries()) {
+      const [key, value] = values[at]!
+      await database.write((tx) => tx.objects.put(table, [fresh(key, { realm, value })], NOW))
+    }
+    const end = await database.read((tx) => tx.revision())
+    const together = async (rows: number, upTo = end) => {
+      const found = await database.read((tx) =>
+        tx.objects.contentsTogether(table, realms, upTo, { ...WHOLE, rows }),
+      )
+      return found && contentsIn(found)
+    }
+    expect(await together(3)).toEqual(values)
+    expect(await together(2)).toBeUndefined()
+    expect(await together(2, end - 1)).toEqual(values.slice(0, 2))
+    await database.write((tx) => tx.realms.markErasing(realms[1]!))
+    expect(await together(2)).toEqual([values[0]!, values[2]!])
   })
 
   test('a client that applies changes in order has what the realms hold, whatever happens meanwhile', async () => {
@@ -304,18 +355,25 @@ async function setupWorld(database: Database) {
 
 /** All that `contents` gives, chunk by chunk. */
 async function contentsOf(database: Database, table: Table, realm: RealmRef, size: ChunkSize) {
-  const found: Content[] = []
+  const found: (readonly [string, string])[] = []
   let after: number | ChangePosition | undefined = 0
   while (after !== undefined) {
     const from: number | ChangePosition = after
     const chunk: ContentChunk = await database.read((tx) =>
       tx.objects.contents(table, realm, from, Infinity, size),
     )
-    expect(chunk.contents.length).toBeLessThanOrEqual(size.rows)
-    found.push(...chunk.contents)
+    const contents = contentsIn(chunk)
+    expect(contents.length).toBeLessThanOrEqual(size.rows)
+    found.push(...contents)
     after = chunk.next
   }
   return found
+}
+
+/** Pairs of keys and stored texts. */
+function contentsIn({ keys, values }: Contents) {
+  const texts = (JSON.parse(`[${values}]`) as unknown[]).map((value) => JSON.stringify(value))
+  return (JSON.parse(`[${keys}]`) as string[]).map((key, at) => [key, texts[at] ?? ''] as const)
 }
 
 async function visible(tx: ReadTx, tables: readonly Table[], realms: ReadonlySet<RealmRef>) {

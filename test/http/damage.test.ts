@@ -156,6 +156,20 @@ describe('a client that syncs', () => {
     expect((await sync(alice, { lastPull })).operations).toContain('upsert items itm2')
   })
 
+  test('gets everything but a row that was damaged after others had read it', async () => {
+    await using server = await setupDamaged('sum = sum')
+    const { alice, folder } = server
+    const objects = Array.from({ length: 700 }, (_, n) => ({ id: `more${n}`, title: `Row ${n}` }))
+    await alice.post('/my/items', objects)
+    for (const _ of [1, 2]) expect((await sync(alice)).operations).toHaveLength(702)
+    byHand(folder, `UPDATE ${ITEMS} SET value = replace(value, 'bread', 'brood')`)
+    const { operations } = await sync(alice)
+    expect(operations).toHaveLength(701)
+    expect(operations).not.toContain('upsert items itm2')
+    byHand(folder, `UPDATE ${ITEMS} SET value = replace(value, 'brood', 'bread')`)
+    expect((await sync(alice)).operations).toHaveLength(702)
+  })
+
   test('is told of an object that is gone though the trace of it is damaged', async () => {
     await using server = await setupDamaged('sum = sum')
     const { alice, folder } = server

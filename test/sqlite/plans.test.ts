@@ -40,8 +40,20 @@ const PLANS: readonly [RegExp, RegExp][] = [
   ],
   [/FROM o_4 WHERE seq > \? ORDER BY seq$/, /^SEARCH o_4 USING INTEGER PRIMARY KEY \(rowid>\?\)$/],
   [
-    /group_concat\(value, ','\) +AS.* ORDER BY seq/,
+    /group_concat\(value, ','\) +AS text, .* ORDER BY seq/,
     /SEARCH o_4 USING INTEGER PRIMARY KEY \(rowid>\?\)/,
+  ],
+  [
+    /group_concat.* revision = /,
+    /SEARCH o_4 USING INDEX o_4_realm \(realm=\? AND revision=\? AND rowid>\?\)/,
+  ],
+  [
+    /group_concat.* revision > /,
+    /SEARCH o_4 USING INDEX o_4_realm \(realm=\? AND revision>\? AND revision<\?\)/,
+  ],
+  [
+    /^SELECT revision, seq, realm, .* CROSS JOIN o_4/,
+    /^SCAN json_each .*\nSEARCH o_4 USING INDEX o_4_realm \(realm=\? AND revision<\?\)$/,
   ],
   [
     /group_concat.* WHERE seq IN/,
@@ -317,7 +329,12 @@ async function live(database: Database): Promise<void> {
     const { next } = await tx.objects.changes(new Set([1, 2]), 0, 9, size)
     if (next !== undefined) await tx.objects.changes(new Set([1, 2]), next, 9, size)
     await tx.objects.changes(new Set([1, 2]), 0, 9, size, new Set(['things']))
-    await tx.objects.contents(table, 1, 0, 9, size)
+    const few = { rows: 2, bytes: 1_000 }
+    for (const _ of [1, 2]) {
+      const chunk = await tx.objects.contents(table, 1, 0, 9, few)
+      if (chunk.next !== undefined) await tx.objects.contents(table, 1, chunk.next, 9, few)
+    }
+    await tx.objects.contentsTogether(table, [1, 2], 9, size)
     await tx.objects.findTimed(table, ['k0'])
     await tx.realms.bornAt(1)
     await tx.syncClients.find('alice', 'identity')

@@ -98,14 +98,18 @@ export interface ChangeChunk {
 }
 
 /** Objects as a client gets them that has none of them yet. */
-export interface ContentChunk {
-  readonly contents: readonly Content[]
+export interface Contents {
+  /** The keys as JSON strings, and the values, in the same order; both joined by commas. */
+  readonly keys: string
+  readonly values: string
+  /** The keys of damaged objects, which are not among those. */
+  readonly damaged: readonly string[]
+}
+
+export interface ContentChunk extends Contents {
   /** The position to go on after, or undefined when there is no more. */
   readonly next: ChangePosition | undefined
 }
-
-/** `value` is null when the object is damaged. */
-export type Content = readonly [key: string, value: string | null]
 
 export interface ObjectReader {
   /**
@@ -208,6 +212,13 @@ export interface ObjectReader {
     upTo: number,
     size: ChunkSize,
   ): Awaitable<ContentChunk>
+  /** All objects of one table in several realms; undefined when they are more than a chunk may have. */
+  contentsTogether(
+    table: Table,
+    realms: readonly RealmRef[],
+    upTo: number,
+    size: ChunkSize,
+  ): Awaitable<Contents | undefined>
   /** `findMany` with the history of the objects. */
   findTimed(table: Table, keys: readonly string[]): Awaitable<Map<string, TimedObject>>
   /** The newest tombstone of a key, of any living realm. */

@@ -7,6 +7,8 @@ import { namesSince, readStamps, stampedSince } from '../object/stamps'
 export interface Operations {
   /** `value` is the stored text of the object. */
   upsert(table: string, key: string, value: string): void
+  /** Several at once: keys as JSON strings and stored texts, each joined by commas. */
+  upserts(table: string, keys: string, values: string): void
   /** `spec` is the JSON text of a changeSpec. */
   update(table: string, key: string, spec: string): void
   delete(table: string, key: string): void
@@ -34,8 +36,8 @@ export function createOperations(): Operations {
   function endOperation(): void {
     if (type === undefined) return
     const field = VALUES[type]
-    const list = field === undefined ? '' : `,"${field}":[${values.join(',')}]`
-    muts.push(`{"type":"${type}","keys":[${keys.join(',')}]${list}}`)
+    const list = field === undefined ? '' : `,"${field}":[${joined(values)}]`
+    muts.push(`{"type":"${type}","keys":[${joined(keys)}]${list}}`)
     type = undefined
     keys = []
     values = []
@@ -44,11 +46,12 @@ export function createOperations(): Operations {
   function endTable(): void {
     endOperation()
     if (table === undefined) return
-    entries.push(`{"table":${JSON.stringify(table)},"muts":[${muts.join(',')}]}`)
+    entries.push(`{"table":${JSON.stringify(table)},"muts":[${joined(muts)}]}`)
     table = undefined
     muts = []
   }
 
+  /** `key` is JSON; it and `value` may be several, joined by commas. */
   function add(toTable: string, ofType: Type, key: string, value: string): void {
     if (toTable !== table) {
       endTable()
@@ -58,23 +61,31 @@ export function createOperations(): Operations {
       endOperation()
       type = ofType
     }
-    keys.push(JSON.stringify(key))
+    keys.push(key)
     if (ofType !== 'delete') values.push(value)
     size += key.length + value.length
   }
 
   return {
-    upsert: (toTable, key, value) => add(toTable, 'upsert', key, value),
-    update: (toTable, key, spec) => add(toTable, 'update', key, spec),
-    delete: (toTable, key) => add(toTable, 'delete', key, ''),
+    upsert: (toTable, key, value) => add(toTable, 'upsert', JSON.stringify(key), value),
+    upserts(toTable, some, texts) {
+      if (some !== '') add(toTable, 'upsert', some, texts)
+    },
+    update: (toTable, key, spec) => add(toTable, 'update', JSON.stringify(key), spec),
+    delete: (toTable, key) => add(toTable, 'delete', JSON.stringify(key), ''),
     get size() {
       return size
     },
     text() {
       endTable()
-      return entries.join(',')
+      return joined(entries)
     },
   }
+}
+
+/** A single text is not copied: thousands of rows may be one. */
+function joined(texts: readonly string[]): string {
+  return texts.length === 1 ? (texts[0] ?? '') : texts.join(',')
 }
 
 /**

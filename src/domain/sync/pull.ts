@@ -237,7 +237,7 @@ async function readWholes(
   for (let looks = 0; looks < LOOKS && operations.size < plan.chunk.bytes; looks += 1) {
     const whole = wholes[at]
     if (whole === undefined) return { entries: operations.text(), next: undefined }
-    realms ??= [...(await tx.objects.realmsWith(whole.table, whole.realms))]
+    realms ??= await addTogether(tx, sight, operations, whole)
     const realm = realms[nth]
     const next = realm && (await addWhole(tx, sight, operations, whole.table, realm, after))
     after = next ?? 0
@@ -250,6 +250,28 @@ async function readWholes(
     at += 1
   }
   return { entries: operations.text(), next: { at, realms, nth, after } }
+}
+
+/**
+ * Adds the rows of a table in all realms that have some if they are few: a user may be in thousands of
+ * realms. Gives the realms whose rows are missing.
+ */
+async function addTogether(
+  tx: ReadTx,
+  sight: Sight,
+  operations: Operations,
+  { table, realms }: Whole,
+): Promise<readonly RealmRef[]> {
+  const { plan } = sight
+  const found = [...(await tx.objects.realmsWith(table, realms))]
+  const isAlone = (realm: RealmRef) => isPersonal(table.name, realm)
+  const seen = found.filter((realm) => sight.realms.has(realm) && !isAlone(realm))
+  if (seen.length < 2 || plan.pull.named.has(table.name)) return found
+  const all = await tx.objects.contentsTogether(table, seen, plan.revision, plan.chunk)
+  if (all === undefined) return found
+  operations.upserts(table.name, all.keys, all.values)
+  for (const key of all.damaged) plan.leaveOut(table.name, key)
+  return found.filter(isAlone)
 }
 
 /** Adds the next rows of a table in a realm; undefined when there are no more. */
@@ -272,17 +294,15 @@ async function addWhole(
     }
     return chunk.next
   }
-  const { contents, next } = await tx.objects.contents(
+  const { keys, values, damaged, next } = await tx.objects.contents(
     table,
     realm,
     after,
     plan.revision,
     plan.chunk,
   )
-  for (const [key, value] of contents) {
-    if (value === null) plan.leaveOut(name, key)
-    else operations.upsert(name, key, value)
-  }
+  operations.upserts(name, keys, values)
+  for (const key of damaged) plan.leaveOut(name, key)
   return next
 }
 
