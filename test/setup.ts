@@ -20,6 +20,17 @@ export function temporaryFolder(): TemporaryFolder {
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }
 }
 
+/** The input of a plain `import` into the database `main`. */
+export const PLAIN_IMPORT = {
+  database: 'main',
+  table: null,
+  realm: null,
+  atomic: false,
+  dryRun: false,
+  size: null,
+  name: null,
+}
+
 /** True while a process with this id exists. */
 export function isAlive(pid: number): boolean {
   try {

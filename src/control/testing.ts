@@ -1,4 +1,4 @@
-import { explain, EXPLAINED, readQuestion } from '../domain/object/explain'
+import { explain, readQuestion } from '../domain/object/explain'
 import { requireEmail } from '../domain/value/email'
 import { SatchelError } from '../domain/value/error'
 import { SECOND } from '../domain/value/time'
@@ -15,6 +15,7 @@ import {
   text,
   type Values,
 } from './operation'
+import { QUESTION } from './users'
 
 /** The operations of test mode, each also at `/<database>/_test/…` (promises.md 43). */
 export const testOperations = {
@@ -56,21 +57,11 @@ export const testOperations = {
     ({ testing, database }, order) => testing.login(database, order),
   ),
 
-  'test.explain': onTested(
-    {
-      as: text,
-      do: oneOf(EXPLAINED),
-      table: text,
-      key: optional(text),
-      realm: optional(text),
-      property: optional(text),
-    },
-    async ({ database, folder }, question) => {
-      const host = await folder.hosts.open(database)
-      const now = host.clock.now()
-      return await host.database.read((tx) => explain(tx, readQuestion(question), now))
-    },
-  ),
+  'test.explain': onTested(QUESTION, async ({ database, folder }, question) => {
+    const host = await folder.hosts.open(database)
+    const now = host.clock.now()
+    return await host.database.read((tx) => explain(tx, readQuestion(question), now))
+  }),
 
   'test.fault': onTested(
     {

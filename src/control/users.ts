@@ -11,6 +11,16 @@ import { foldUserId } from '../domain/value/user-id'
 import { quoted, SatchelError } from '../domain/value/error'
 import { flag, number, onDatabase, oneOf, optional, text } from './operation'
 
+/** A question as in `GET /<database>/explain`. */
+export const QUESTION = {
+  as: text,
+  do: oneOf(EXPLAINED),
+  table: text,
+  key: optional(text),
+  realm: optional(text),
+  property: optional(text),
+}
+
 /** Users, and the policy that decides about new ones. */
 export const userOperations = {
   /** `query` is the query string of `GET /users`. */
@@ -61,18 +71,8 @@ export const userOperations = {
     return { id }
   }),
 
-  /** The input is a question as in `GET /<database>/explain`. */
-  explain: onDatabase(
-    {
-      as: text,
-      do: oneOf(EXPLAINED),
-      table: text,
-      key: optional(text),
-      realm: optional(text),
-      property: optional(text),
-    },
-    ({ database }, question, { now }) =>
-      database.read((tx) => explain(tx, readQuestion(question), now)),
+  explain: onDatabase(QUESTION, ({ database }, question, { now }) =>
+    database.read((tx) => explain(tx, readQuestion(question), now)),
   ),
 
   'policy.show': onDatabase({}, async ({ database }) => database.read(findPolicy)),

@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 import { systemClock } from '../../src/clock'
 import { openSession } from '../../src/control/session'
 import { HOUR } from '../auth/setup'
-import { setupServerAt, temporaryFolder } from '../setup'
+import { PLAIN_IMPORT, setupServerAt, temporaryFolder } from '../setup'
 import { setupTestMode } from '../testing/setup'
 import { until } from '../timing'
 import { serveApplication } from './addon/application'
@@ -38,8 +38,7 @@ async function setup() {
   const server = undo.use(await setupServerAt(clock))
   const commands = await openSession(server.folder, () => undefined)
   const upload = new Blob([JSON.stringify(IMPORTED)]).stream()
-  const input = { table: null, realm: null, atomic: true, dryRun: false, size: null, name: null }
-  await commands.run('import', { database: 'main', ...input }, { upload })
+  await commands.run('import', { ...PLAIN_IMPORT, atomic: true }, { upload })
   const schema = { todoLists: '@id', todoItems: '@id', settings: 'id' }
   await commands.run(
     'schema.push',

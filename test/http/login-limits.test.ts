@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { asClient, MINUTE } from '../auth/setup'
+import { PLAIN_IMPORT } from '../setup'
 import { public_key, refreshRequest } from './login-setup'
 import { anyoneAt, of, PROXY, quotaOf, statuses } from './rate-limit-setup'
 import { ALICE, BOB, callerOf, setupData } from './setup'
@@ -80,8 +81,7 @@ describe('tokens', () => {
   test('are refused to people who log in in a sentence that may be shown to them', async () => {
     await using server = await setupData({ rateLimits: 'tokens=1/1h' })
     const upload = new Blob(['{"demoUsers": {"foo@demo.local": {}}}']).stream()
-    const options = { database: 'main', table: null, realm: null, size: null, name: null }
-    await server.commands.run('import', { ...options, atomic: false, dryRun: false }, { upload })
+    await server.commands.run('import', PLAIN_IMPORT, { upload })
     const demo = () =>
       fetch(`${server.main}/token`, {
         method: 'POST',

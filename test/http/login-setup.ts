@@ -1,7 +1,7 @@
 import type { MailVariables } from '../../src/domain/store/mailer'
 import { openSession } from '../../src/control/session'
 import { createDevice } from '../auth/device'
-import { setupServer, type TestServer } from '../setup'
+import { PLAIN_IMPORT, setupServer, type TestServer } from '../setup'
 import { until } from '../timing'
 
 export const ALICE = 'alice@example.com'
@@ -37,15 +37,7 @@ export async function setupLogin(flags: Readonly<Record<string, unknown>> = {}) 
     mail: () => printedMail(server),
     async importDemoUser(): Promise<void> {
       const upload = new Blob([JSON.stringify({ demoUsers: { [FOO]: {} } })]).stream()
-      const plain = {
-        table: null,
-        realm: null,
-        atomic: false,
-        dryRun: false,
-        size: null,
-        name: null,
-      }
-      await commands.run('import', { database: 'main', ...plain }, { upload })
+      await commands.run('import', PLAIN_IMPORT, { upload })
     },
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }

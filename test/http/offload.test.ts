@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { builtInTypeDefs, TypesonSimplified } from 'dexie-cloud-common'
 import { filesByHash } from '../blobs/files'
+import { PLAIN_IMPORT } from '../setup'
 import { ALICE, BOB, type Caller, type DataServer, setupData } from './setup'
 
 const TSON = TypesonSimplified(builtInTypeDefs)
@@ -343,7 +344,6 @@ test('an import stores what its file says', async () => {
   await using server = await setupData({ offloadBeyond: '3' })
   const line = { realm: ALICE, table: 'items', id: 'itm1', data: { text: LONG, a: file(LONG) } }
   const upload = new Blob([`${JSON.stringify(line)}\n`]).stream()
-  const input = { table: null, realm: null, atomic: false, dryRun: false, size: null, name: null }
-  await server.commands.run('import', { database: 'main', ...input }, { upload })
+  await server.commands.run('import', PLAIN_IMPORT, { upload })
   expect((await server.root.get('/all/items/itm1')).body).toMatchObject(line.data)
 })

@@ -5,7 +5,7 @@ import { batchTexts } from '../bench/rows'
 import { peakMegabytes, residentMegabytes, resetPeak } from '../bench/server-process'
 import { percentile } from '../bench/statistics'
 import { type Executable, setupExecutable } from '../promises/setup'
-import { temporaryFolder } from '../setup'
+import { PLAIN_IMPORT, temporaryFolder } from '../setup'
 import type { Finding } from './experiment'
 import type { Report } from './followers'
 
@@ -33,9 +33,8 @@ export async function importBesideCrowd(rounds: number): Promise<Finding> {
   await resetPeak(pid)
   const begun = performance.now()
   let ended = 0
-  const input = { atomic: false, dryRun: false, table: null, realm: null, size: null, name: null }
   const importing = executable.commands
-    .run('import', { database: 'main', ...input }, { upload: Bun.file(file).stream() })
+    .run('import', PLAIN_IMPORT, { upload: Bun.file(file).stream() })
     .finally(() => {
       ended = performance.now()
     })

@@ -1,25 +1,19 @@
 import { accessOf } from '../access/access'
 import { authorizeRemoval } from './authorize'
-import { type Actor, requireWriter } from '../access/actor'
+import { requireWriter } from '../access/actor'
 import type { TimedObject } from '../store/objects'
 import type { Database } from '../store/store'
-import type { ViewName } from '../access/view'
 import { isShown, keyInView, realmsInView, unknownObject } from './object'
 import { removeObjects } from './discard'
 import { tracesBefore } from './traces'
-import { type RowRules, type Writing, type RulesByTable, rulesOf } from './writing'
+import { type RowRules, type Writing, type WriteRequest, rulesOf, writingInView } from './writing'
 import { requireTable } from './tables'
 
 /** A removal. The caller has checked the scopes of the view. */
-export interface Removal {
-  readonly actor: Actor
-  readonly view: ViewName
+export interface Removal extends WriteRequest {
   readonly table: string
   /** The key in the address, decoded. */
   readonly key: string
-  /** ms since the epoch. */
-  readonly now: number
-  readonly rulesByTable: RulesByTable
 }
 
 /**
@@ -38,18 +32,7 @@ export function removeObject(database: Database, removal: Removal): Promise<void
       if (previous === undefined || !isShown(actor, access, view, table, key, previous.realm)) {
         throw unknownObject()
       }
-      const writing: Writing = {
-        tx,
-        actor,
-        subject: actor.subject ?? '',
-        isGlobal: actor.scopes.has('GLOBAL_WRITE'),
-        view,
-        table,
-        access,
-        now,
-        rulesByTable: removal.rulesByTable,
-      }
-      await removeStored(writing, previous)
+      await removeStored(writingInView(tx, removal, table, access), previous)
     },
     { keys: [{ table: removal.table, keys: [removal.key] }] },
   )

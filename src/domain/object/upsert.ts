@@ -1,4 +1,4 @@
-import { type Access, accessOf } from '../access/access'
+import { accessOf } from '../access/access'
 import { type Actor, requireWriter } from '../access/actor'
 import { SatchelError, quoted } from '../value/error'
 import { PUBLIC_REALM } from '../store/realms'
@@ -18,11 +18,11 @@ import { keyInView } from './object'
 import { putDrafts } from './put'
 import { getOwn, isRecord, setOwn } from '../value/value'
 import {
-  type Writing,
-  type RulesByTable,
   type BeginOffload,
   type Offload,
+  type RulesByTable,
   rulesOf,
+  writingInView,
 } from './writing'
 import { requireTable } from './tables'
 import type { Table } from '../store/tables'
@@ -148,7 +148,14 @@ function putIn(
         throw new SatchelError('CONFLICT', 'The schema changed meanwhile: repeat the request')
       }
       return andThen(accessOf(tx, actor), (access) =>
-        putDrafts(writingOf(tx, upsert, plan, table, access), drafts),
+        putDrafts(
+          {
+            ...writingInView(tx, upsert, table, access),
+            offload: plan.offload,
+            limitRemoved: upsert.limits && createRemovalLimiter(upsert.limits),
+          },
+          drafts,
+        ),
       )
     }),
   )
@@ -156,28 +163,6 @@ function putIn(
 
 function hasSameKey(one: Table, other: Table): boolean {
   return one === other || one.primaryKey?.join() === other.primaryKey?.join()
-}
-
-function writingOf(
-  tx: WriteTx,
-  { actor, view, now, rulesByTable, limits }: Upsert,
-  { offload }: UpsertPlan,
-  table: Table,
-  access: Access,
-): Writing {
-  return {
-    tx,
-    actor,
-    subject: actor.subject ?? '',
-    isGlobal: actor.scopes.has('GLOBAL_WRITE'),
-    view,
-    table,
-    access,
-    now,
-    rulesByTable,
-    offload,
-    limitRemoved: limits && createRemovalLimiter(limits),
-  }
 }
 
 /** Checks and serialises the objects, those of a large request in slices: others get their turn. */

@@ -38,6 +38,35 @@ export interface Writing {
   readonly knownRealms?: Map<string, Realm>
 }
 
+/** A request to write through a view. */
+export interface WriteRequest {
+  readonly actor: Actor
+  readonly view: ViewName
+  /** ms since the epoch. */
+  readonly now: number
+  readonly rulesByTable: RulesByTable
+}
+
+/** The context of a request through a view, without the options of an upsert. */
+export function writingInView(
+  tx: WriteTx,
+  { actor, view, now, rulesByTable }: WriteRequest,
+  table: Table,
+  access: Access,
+): Writing {
+  return {
+    tx,
+    actor,
+    subject: actor.subject ?? '',
+    isGlobal: actor.scopes.has('GLOBAL_WRITE'),
+    view,
+    table,
+    access,
+    now,
+    rulesByTable,
+  }
+}
+
 /** The rules of the built-in tables, handed in by the caller: this folder knows none of them. */
 export type RulesByTable = ReadonlyMap<string, RowRules>
 

@@ -1,7 +1,7 @@
 import type { Access } from '../access/access'
 import type { Actor } from '../access/actor'
 import type { WriteLimits } from '../object/limits'
-import type { RulesByTable, Writing } from '../object/writing'
+import { type RulesByTable, type Writing, writingInView } from '../object/writing'
 import type { Realm } from '../store/realms'
 import type { WriteTx } from '../store/store'
 import type { SyncClient } from '../store/sync'
@@ -112,15 +112,5 @@ export function isSeen({ written }: Execution, row: Row, base: number | undefine
 
 export function writingOf({ tx, push, access }: Execution, table: Table): Writing {
   const { actor, now, rulesByTable } = push
-  return {
-    tx,
-    actor,
-    subject: actor.subject,
-    isGlobal: actor.scopes.has('GLOBAL_WRITE'),
-    view: 'my',
-    table,
-    access,
-    now,
-    rulesByTable,
-  }
+  return writingInView(tx, { actor, view: 'my', now, rulesByTable }, table, access)
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { HOUR } from '../../auth/setup'
 import { until } from '../../timing'
 import { realmSetHash } from '../../../src/domain/sync/realm-set'
+import { PLAIN_IMPORT } from '../../setup'
 import { ALICE, type Caller, type DataServer, exchange, setupData } from '../setup'
 
 interface Message {
@@ -166,9 +167,8 @@ describe('changes', () => {
     expect(await hear(() => alice.remove('/my/plain/a'))).toEqual(['a'])
     const data = { [ALICE]: { plain: { imported: { text: 'x' } } } }
     const upload = () => new Blob([JSON.stringify({ data })]).stream()
-    const how = { table: null, realm: null, atomic: false, dryRun: false, size: null, name: null }
     const imported = await hear(() =>
-      server.commands.run('import', { database: 'main', ...how }, { upload: upload() }),
+      server.commands.run('import', PLAIN_IMPORT, { upload: upload() }),
     )
     expect(imported).toEqual(['imported'])
     const clear = () => server.root.post('/clear-table', { table: 'plain' })

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { MailVariables } from '../../../src/domain/store/mailer'
 import { startSmtp } from '../../mail/smtp-server'
+import { PLAIN_IMPORT } from '../../setup'
 import { ALICE, BOB, callerOf, objectsOf, setupData } from '../setup'
 import { until } from '../../timing'
 
@@ -110,15 +111,7 @@ describe('a row of members that invites', () => {
     const upload = new Blob([
       JSON.stringify({ data: { [realmId]: { members: { mmb1: { email: BOB, invite: true } } } } }),
     ]).stream()
-    const nothing = {
-      table: null,
-      realm: null,
-      atomic: false,
-      dryRun: false,
-      size: null,
-      name: null,
-    }
-    await server.commands.run('import', { database: 'main', ...nothing }, { upload })
+    await server.commands.run('import', PLAIN_IMPORT, { upload })
     await server.invite({ email: 'carol@example.com' })
     expect(server.mails()).toHaveLength(1)
     expect((await server.root.get('/all/members/mmb1')).body).toEqual({

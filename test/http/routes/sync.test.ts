@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import type { Answer as SyncAnswer } from '../../domain/sync/setup'
 import { SECOND } from '../../../src/domain/value/time'
 import { RATE_LIMITS } from '../../../src/limits/rate-limits'
+import { PLAIN_IMPORT } from '../../setup'
 import { type Answer, ALICE, BOB, type Caller, type DataServer, setupData } from '../setup'
 
 const MARKED = { markedForSync: true, initiallySynced: true }
@@ -214,6 +215,5 @@ describe('POST /sync refuses', () => {
 
 async function seal({ commands }: DataServer): Promise<void> {
   const upload = new Blob(['{"sealed": true}']).stream()
-  const plain = { table: null, realm: null, atomic: false, dryRun: false, size: null, name: null }
-  await commands.run('import', { database: 'main', ...plain }, { upload })
+  await commands.run('import', PLAIN_IMPORT, { upload })
 }
