@@ -1,14 +1,14 @@
 import { writeFile } from 'node:fs/promises'
-import { realmSetHash } from '../../../src/domain/sync/realm-set'
 import type { Bench } from '../bench'
 import { download } from '../download'
 import { openEmptySatchel } from '../fixture'
 import { atMost, type Figure } from '../result'
 import { batchTexts, members, writerRealms } from '../rows'
-import { runCommand, type Satchel } from '../satchel'
+import { runCommand } from '../satchel'
 import { peakMegabytes, residentMegabytes, resetPeak } from '../server-process'
 import { percentile } from '../statistics'
-import { type Answer, listen, openClient, type Person } from './client'
+import { openClient } from './client'
+import { follow } from './follower'
 
 const ROWS = 10_000
 const SOCKETS = 1_000
@@ -24,9 +24,12 @@ export async function measureImport(bench: Bench): Promise<Figure[]> {
   const person = { userId: members.writer.userId, token }
   const answer = await openClient(satchel.url, person, 'device').sync([])
   const stop = new AbortController()
-  const numbers = Array.from({ length: SOCKETS }, (_, at) => at)
+  const { url } = satchel
+  const failed = () => undefined
   const clients = await Promise.all(
-    numbers.map((at) => follow(satchel, person, `device${at}`, answer, stop.signal)),
+    Array.from({ length: SOCKETS }, (_, at) =>
+      follow({ url, token, identity: `device${at}`, first: answer, signal: stop.signal, failed }),
+    ),
   )
   const file = bench.newPath('import.json')
   await writeFile(file, importFile())
@@ -57,47 +60,6 @@ export async function measureImport(bench: Bench): Promise<Figure[]> {
     { title: `${title}: RSS growth`, bar: atMost(128, 96, 'MB'), values: [growth], value: growth },
     { title: `${title}: reads, p99`, bar: atMost(500, 200, 'ms'), values: times, value: slowest },
   ]
-}
-
-/** A client that pulls when it is told to. */
-async function follow(
-  { url }: Satchel,
-  { token }: Person,
-  identity: string,
-  first: Answer,
-  signal: AbortSignal,
-) {
-  let last = first
-  const state = { pulls: 0, isPulling: false }
-  const socket = await listen(url, token, identity, last, heard)
-  return Object.assign(state, { socket })
-
-  function heard(type: string): void {
-    if (type === 'changes' || state.isPulling) return
-    state.isPulling = true
-    void pull().catch(() => undefined)
-  }
-
-  async function pull(): Promise<void> {
-    const { dbId: dbID, ...lastPull } = last
-    const schema = { items: { markedForSync: true, initiallySynced: true } }
-    const fields = { v: 3, dbID, clientIdentity: identity, schema, lastPull }
-    const response = await fetch(`${url}/sync`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ ...fields, baseRevs: [], changes: [] }),
-      signal,
-    })
-    const text = await response.text()
-    // Only the end: to parse all of them would take longer than to make them.
-    const end = text.slice(text.lastIndexOf('"serverRevision":'))
-    const { serverRevision } = JSON.parse(`{${end}`) as Answer
-    last = { ...last, serverRevision }
-    state.pulls += 1
-    state.isPulling = false
-    const hash = realmSetHash(last.realms, last.inviteRealms)
-    socket.send(JSON.stringify({ type: 'ready', rev: serverRevision, realmSetHash: hash }))
-  }
 }
 
 function importFile(): string {
