@@ -1,6 +1,4 @@
-import { json, type Operations, type Parameter, schemaRef } from './specification'
-
-const BEARER = '-H "Authorization: Bearer $TOKEN"'
+import { BEARER, json, type Operations, type Parameter, schemaRef } from './specification'
 
 /** The bytes of a blob, of any type. */
 const BYTES = { schema: { type: 'string', format: 'binary' } } as const

@@ -5,6 +5,7 @@ import type { Scope } from '../domain/value/scope'
 import { formatTime, RATE_LIMIT_NAMES, RATE_LIMITS } from '../limits/rate-limits'
 import { BLOB_OPERATIONS, BLOB_SCHEMAS } from './blobs'
 import { CHANGES_OPERATIONS } from './changes'
+import { CLIENT_OPERATIONS, CLIENT_SCHEMAS } from './clients'
 import { INVITATION_OPERATIONS } from './invitations'
 import { LOGIN_OPERATIONS, LOGIN_SCHEMAS } from './logins'
 import { MANAGEMENT_OPERATIONS, MANAGEMENT_SCHEMAS } from './management'
@@ -38,6 +39,7 @@ const OPERATIONS: Operations = {
   ...USER_OPERATIONS,
   ...SYNC_OPERATIONS,
   ...MANAGEMENT_OPERATIONS,
+  ...CLIENT_OPERATIONS,
   ...TRANSFER_OPERATIONS,
   ...SERVICE_OPERATIONS,
 }
@@ -84,6 +86,7 @@ export function createDocument(paths: Routes, version: string): object {
         ...BLOB_SCHEMAS,
         ...USER_SCHEMAS,
         ...SYNC_SCHEMAS,
+        ...CLIENT_SCHEMAS,
         ...MANAGEMENT_SCHEMAS,
         ...WEBHOOK_SCHEMAS,
         ...ROW_SCHEMAS,

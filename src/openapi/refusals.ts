@@ -10,6 +10,16 @@ import {
 } from './specification'
 import { STATUS } from './status'
 
+/** The refusals of a JSON body that is read whole. */
+export const BODY_REFUSALS = [
+  'PAYLOAD_TOO_LARGE',
+  'UNSUPPORTED_MEDIA_TYPE',
+  'UNPROCESSABLE',
+] as const
+
+/** The refusals of a route that stores something. */
+export const STORE_REFUSALS = ['LICENSE_EXPIRED', 'STORAGE_FULL', 'READ_ONLY'] as const
+
 /** The meaning of each code of an error body (design.md §6). */
 export const MEANINGS: Readonly<Record<ErrorCode, string>> = {
   INVALID_REQUEST: 'The request is malformed: its address, its query, a header or the JSON itself.',

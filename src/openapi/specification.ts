@@ -1,6 +1,10 @@
 import type { ErrorCode } from '../domain/value/error'
 import type { Scope } from '../domain/value/scope'
 
+/** Options of curl in examples. */
+export const BEARER = '-H "Authorization: Bearer $TOKEN"'
+export const JSON_TYPE = "-H 'Content-Type: application/json'"
+
 /** JSON Schema 2020-12, which OpenAPI 3.1 uses as it is. */
 export type Schema = boolean | { readonly [keyword: string]: unknown }
 

@@ -1,4 +1,5 @@
 import {
+  BEARER,
   type Content,
   inQuery,
   json,
@@ -6,8 +7,6 @@ import {
   type Operations,
   type Parameter,
 } from './specification'
-
-const BEARER = '-H "Authorization: Bearer $TOKEN"'
 
 const IMPORTED = json(
   {

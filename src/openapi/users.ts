@@ -1,7 +1,9 @@
 import { EXPLAINED } from '../domain/object/explain'
 import { USER_ORDERS, USER_TYPES } from '../domain/store/users'
 import { MAX_USERS } from '../domain/user/query'
+import { BODY_REFUSALS, STORE_REFUSALS } from './refusals'
 import {
+  BEARER,
   inQuery,
   type Parameter,
   type Schema,
@@ -227,8 +229,6 @@ export const USER_PARAMETERS: readonly Parameter[] = [
   ),
 ]
 
-const BEARER = '-H "Authorization: Bearer $TOKEN"'
-
 const BOB = {
   userId: 'bob@example.com',
   type: 'eval',
@@ -343,14 +343,7 @@ export const USER_OPERATIONS: Operations = {
         ),
       },
     },
-    refusals: [
-      'LICENSE_EXPIRED',
-      'PAYLOAD_TOO_LARGE',
-      'UNSUPPORTED_MEDIA_TYPE',
-      'UNPROCESSABLE',
-      'STORAGE_FULL',
-      'READ_ONLY',
-    ],
+    refusals: [...BODY_REFUSALS, ...STORE_REFUSALS],
   },
   deleteUser: {
     tag: 'users',
@@ -360,6 +353,6 @@ export const USER_OPERATIONS: Operations = {
       'Users may delete their own account, even with an expired licence; deleting others also needs `GLOBAL_READ` and `GLOBAL_WRITE`. Objects that only this user could see are erased. Shared objects stay, without the user as a member; in a realm without another manager, all remaining members get full rights.',
     curl: `curl -X DELETE "$DB/users/bob@example.com" ${BEARER}`,
     responses: { '204': { description: 'Deleted.' } },
-    refusals: ['UNKNOWN_USER', 'LICENSE_EXPIRED', 'STORAGE_FULL', 'READ_ONLY'],
+    refusals: ['UNKNOWN_USER', ...STORE_REFUSALS],
   },
 }
