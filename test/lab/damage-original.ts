@@ -71,6 +71,7 @@ export async function readSections(database: Database): Promise<Sections> {
         await tx.criteriaOps.since(7, n, 0),
         await tx.blobs.findFor(`blob${n}`, n, new Set()),
         await tx.blobs.isUploadedBy(`blob${n}`, n),
+        await tx.blobs.placeOf(`hash${n}`),
       ]),
     )
   }
