@@ -40,7 +40,10 @@ for (let from = 0; from < sockets; from += TOGETHER) {
   const some = Array.from({ length: Math.min(TOGETHER, sockets - from) }, (_, at) => from + at)
   const begun = some.map((at) =>
     follow({
-      ...{ url, token, identity: `device${at}`, first },
+      url,
+      token,
+      identity: `device${at}`,
+      first,
       heard: (type) => (seen.messages += type === 'changes' ? 1 : 0),
       received: (bytes) => (seen.bytes += bytes),
       failed: (error) => problems.add(String(error)),
