@@ -8,7 +8,7 @@ import { CHROMIUM } from './chromium'
  */
 const missing = [
   ...(existsSync(CHROMIUM) ? [] : ['chromium']),
-  ...['curl', 'jq'].filter((program) => Bun.which(program) === null),
+  ...['curl', 'jq', 'zip'].filter((program) => Bun.which(program) === null),
 ]
 if (missing.length > 0) {
   await run('apt-get', 'update', '-q')

@@ -11,6 +11,8 @@ export interface DexieCloud extends Disposable {
   readonly folder: string
   /** Runs a command and answers its questions. */
   run(args: readonly string[], answers?: Answers): Promise<Outcome>
+  /** Runs lines of a guide in which `npx dexie-cloud` is this client. */
+  shell(script: string, answers?: Answers): Promise<Outcome>
   write(name: string, content: string | Uint8Array): void
   read(name: string): string
   json(name: string): Record<string, unknown>
@@ -33,7 +35,9 @@ export function setupDexieCloud(): DexieCloud {
   writeFileSync(pathOf('package.json'), '{}')
   return {
     folder,
-    run: (args, answers = {}) => run(folder, args, answers),
+    run: (args, answers = {}) => run(folder, ['node', PROGRAM, ...args], answers),
+    shell: (script, answers = {}) =>
+      run(folder, ['bash', '-euo', 'pipefail', '-c', `${NPX}\n${script}`], answers),
     write: (name, content) => writeFileSync(pathOf(name), content),
     read,
     json: (name) => JSON.parse(read(name)) as Record<string, unknown>,
@@ -41,9 +45,12 @@ export function setupDexieCloud(): DexieCloud {
   }
 }
 
-async function run(cwd: string, args: readonly string[], answers: Answers): Promise<Outcome> {
+/** `npx dexie-cloud` without a network. */
+const NPX = `npx() { shift; node '${PROGRAM}' "$@"; }`
+
+async function run(cwd: string, command: string[], answers: Answers): Promise<Outcome> {
   const open = new Map(Object.entries(answers))
-  const child = Bun.spawn(['node', PROGRAM, ...args], {
+  const child = Bun.spawn(command, {
     cwd,
     env: { PATH: process.env['PATH'], HOME: cwd, TZ: 'UTC', NO_COLOR: '1' },
     stdin: 'pipe',
