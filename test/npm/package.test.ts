@@ -56,7 +56,7 @@ beforeAll(async () => {
 afterAll(() => project[Symbol.dispose]())
 
 /** These machines may be slow: the tests of the guide have as much time as other tests. */
-const PATIENCE = ['--testTimeout=60000', '--hookTimeout=60000']
+const PATIENCE = ['--testTimeout=150000', '--hookTimeout=150000']
 
 describe('of the guide', () => {
   test('the examples are these files, without faulty types', async () => {
@@ -96,8 +96,8 @@ describe('of the guide', () => {
     const config = {
       testDir: 'e2e',
       reporter: 'line',
-      timeout: 60_000,
-      expect: { timeout: 50_000 },
+      timeout: 150_000,
+      expect: { timeout: 140_000 },
       use: { launchOptions: { executablePath: CHROMIUM, args: ['--no-sandbox'] } },
     }
     writeFileSync(join(path, 'playwright.config.ts'), `export default ${JSON.stringify(config)}`)

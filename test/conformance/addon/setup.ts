@@ -92,7 +92,7 @@ export async function openApplication(databaseUrl: string, options: Options = {}
 }
 
 /** The add-on may wait for 22 s after several failures in a row, which are 15 minutes of its own. */
-const PATIENCE_MS = 40_000
+const PATIENCE_MS = 150_000
 
 /** Messages that arrived and are not yet taken. */
 function createInbox() {
