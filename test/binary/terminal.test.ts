@@ -1,12 +1,13 @@
 import { expect, test } from 'bun:test'
 import { temporaryFolder } from '../setup'
+import { until } from '../timing'
 import { EXECUTABLE, satchel, satchelJson } from './setup'
 
 const SECRET = 'a-secret-nobody-sees'
 const PROVIDER = ['provider', 'add', 'google', '--client-id', 'x']
 
-/** Runs a command in a terminal and answers `question` with `typed`. */
-async function answer(cwd: string, question: string, typed: string) {
+/** Runs a command in a terminal, answers `question` with `typed`, and waits for the `ending`. */
+async function answer(cwd: string, question: string, typed: string, ending: string) {
   let screen = ''
   let hasAnswered = false
   const child = Bun.spawn([EXECUTABLE, ...PROVIDER], {
@@ -22,6 +23,8 @@ async function answer(cwd: string, question: string, typed: string) {
     },
   })
   const exitCode = await child.exited
+  // What it wrote last may come after its exit code.
+  await until(() => screen.includes(ending))
   child.terminal?.close()
   return { exitCode, screen }
 }
@@ -33,15 +36,16 @@ test('a client secret that is typed is kept and not shown, and can be refused to
   const list = () => satchelJson<object>(['provider', 'list'], surroundings)
 
   for (const key of ['\u0003', '\u0004']) {
-    const broken = await answer(folder.path, 'not shown: ', key)
+    const ending = 'satchel: Nothing was done: the question was not answered\r\n'
+    const broken = await answer(folder.path, 'not shown: ', key, ending)
     expect(broken.exitCode).toBe(2)
-    expect(broken.screen).toEndWith('satchel: Nothing was done: the question was not answered\r\n')
+    expect(broken.screen).toEndWith(ending)
   }
   expect(await list()).toEqual({ data: [] })
 
-  const given = await answer(folder.path, 'not shown: ', `${SECRET}\r`)
+  const ending = 'satchel provider test google'
+  const given = await answer(folder.path, 'not shown: ', `${SECRET}\r`, ending)
   expect(given.exitCode).toBe(0)
-  expect(given.screen).toContain('satchel provider test google')
   expect(given.screen).not.toContain(SECRET)
   expect(await list()).toMatchObject({ data: [{ name: 'google' }] })
 })
