@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { openSession } from '../../src/control/session'
+import { createDevice } from '../auth/device'
 import { setupServer, temporaryFolder } from '../setup'
 import { setupTestMode } from './setup'
 
@@ -265,6 +267,34 @@ describe('the clock', () => {
     expect(await read()).toBe(200)
   })
 
+  test('ends codes, and the grace of blobs that nothing references', async () => {
+    await using server = await setupTestMode()
+    const { call, api, main } = server
+    const email = 'alice@example.com'
+    const code = async () => {
+      const asked = await api('', 'POST', '/token', { grant_type: 'otp', email, scopes: [] })
+      const { otp_id } = asked.body as { otp_id: string }
+      const { body } = await call('GET', 'mail?to=alice@example.com&wait=10s')
+      const [mail] = body['mails'] as { otp: string }[]
+      return { grant_type: 'otp', email, scopes: [], otp_id, otp: mail?.otp }
+    }
+    const old = await code()
+    await call('POST', 'clock', { advance: '11m' })
+    expect((await api('', 'POST', '/token', old)).status).toBe(403)
+    await using commands = await openSession(server.folder, () => undefined)
+    const headers = { authorization: `Bearer ${await server.login(email)}` }
+    const sent = await fetch(`${main}/blob/a`, { method: 'PUT', body: 'bytes', headers })
+    expect(sent.status).toBe(200)
+    const read = async () => {
+      await commands.run('blob.gc', { database: 'main', dryRun: false })
+      return (await fetch(`${main}/blob/1:a`, { headers })).status
+    }
+    expect(await read()).toBe(200)
+    await call('POST', 'clock', { advance: '25h' })
+    headers.authorization = `Bearer ${await server.login(email)}`
+    expect(await read()).toBe(404)
+  })
+
   test.each([
     [{ advance: 'soon' }, 'like 31d'],
     [{ set: 'tomorrow' }, 'a time like'],
@@ -325,7 +355,7 @@ test('mails to people who create databases are at the address of the service', a
 describe('a login', () => {
   test('answers what /token answers, with a refresh token for a key', async () => {
     await using server = await setupTestMode()
-    const { call } = server
+    const { call, api } = server
     const { body } = await call('POST', 'login', { email: 'Alice@example.com', name: 'Alice' })
     expect(body).toMatchObject({
       type: 'tokens',
@@ -333,6 +363,16 @@ describe('a login', () => {
       claims: { sub: 'alice@example.com', name: 'Alice' },
     })
     expect(body['url']).toBeUndefined()
+    const device = createDevice()
+    const publicKey = device.public_key
+    const bound = (await call('POST', 'login', { email: 'bob@example.com', publicKey })).body
+    // The clock of the device does not follow.
+    await call('POST', 'clock', { advance: '31d' })
+    expect((await api(String(bound['accessToken']), 'GET', '/my/realms')).status).toBe(401)
+    const request = device.refreshRequest(String(bound['refreshToken']), Date.now())
+    const refreshed = await api('', 'POST', '/token', request)
+    const { accessToken } = refreshed.body as { accessToken: string }
+    expect((await api(accessToken, 'GET', '/my/realms')).status).toBe(200)
     expect((await call('POST', 'login', { email: 'no address' })).status).toBe(400)
     expect((await call('POST', 'login', {})).status).toBe(400)
   })
