@@ -128,6 +128,8 @@ export async function addInvitations(
     const realm = visibility.refs.get(id)
     const members = realm === undefined ? undefined : visibility.invitations.get(realm)
     if (realm === undefined || members === undefined) continue
+    const isKnown = !plan.newInvitations.has(realm) && !plan.formerRealms.has(realm)
+    if (isKnown) await dropWithdrawn(tx, sight, operations, realm)
     const keys = [['realms', [id]] as const, ['members', [...members]] as const]
     for (const [name, own] of keys) {
       const table = plan.tables.get(name)
@@ -142,6 +144,36 @@ export async function addInvitations(
         else if (revision > plan.base) await addSeen(tx, sight, operations, change)
       }
     }
+  }
+}
+
+/** Removes rows of `members` that may have invited the actor, to a realm to which others still do. */
+async function dropWithdrawn(
+  tx: ReadTx,
+  sight: Sight,
+  operations: Operations,
+  realm: RealmRef,
+): Promise<void> {
+  const { plan } = sight
+  if (!plan.tables.has('members')) return
+  const revision = await tx.revision()
+  let after: number | ChangePosition | undefined = plan.base
+  while (after !== undefined) {
+    const from: number | ChangePosition = after
+    const { changes, next } = await tx.objects.changes(
+      new Set([realm]),
+      from,
+      revision,
+      CHUNK,
+      new Set(['members']),
+    )
+    for (const { key, object, isDamaged } of changes) {
+      if (object === null ? isDamaged === true : object.isDamaged === true) continue
+      const isKept =
+        object !== null && (object.entered > plan.base || isSeen(sight, 'members', object))
+      if (!isKept) operations.delete('members', key)
+    }
+    after = next
   }
 }
 

@@ -207,6 +207,22 @@ describe('a later sync', () => {
     expect(operationsOf(accepted)).toContain('upsert items itm1')
   })
 
+  test('removes an invitation that is withdrawn or turned to another while one to its realm is open', async () => {
+    await using world = await openWorld()
+    const device = createDevice(world.database, BOB)
+    await world.put(ALICE, 'realms', TEAM)
+    const invitations = ['mmb1', 'mmb2', 'mmb3'].map((id) => ({ id, ...TEAM, email: BOB.email }))
+    await world.putAll('members', ...invitations)
+    expect((await device.pull()).inviteRealms).toEqual(['rlmTeam'])
+    await world.remove('members', 'mmb1')
+    await world.putAll('members', { id: 'mmb2', ...TEAM, email: 'dora@example.com' })
+    await world.putAll('members', { id: 'mmb4', ...TEAM, email: 'dora@example.com' })
+    const answer = await device.pull()
+    expect(answer.inviteRealms).toEqual(['rlmTeam'])
+    expect(operationsOf(answer)).toEqual(['delete members mmb1', 'delete members mmb2'])
+    expect((await device.pull()).changes).toEqual([])
+  })
+
   test('sends an object that moves within sight once, and one that moves out as deleted', async () => {
     await using world = await openWorld()
     await world.put(ALICE, 'realms', TEAM)
