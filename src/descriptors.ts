@@ -43,7 +43,7 @@ function isNearlyFull(limit: number | undefined, reserve: number): boolean {
   return lowest === undefined || (limit !== undefined && lowest >= limit - reserve)
 }
 
-/** True when so many descriptors are free. */
+/** True when this many descriptors are free. */
 function canOpen(count: number): boolean {
   using opened = new DisposableStack()
   try {

@@ -41,11 +41,11 @@ export interface Application {
 type ListenConfig = Pick<Config, 'host' | 'port' | 'tlsCert' | 'tlsKey'>
 
 const IDLE_SECONDS = 30
-/** A socket whose client has not even answered a ping for so long is closed. */
+/** A socket is closed when its client has not answered a ping for this time. */
 const SOCKET_IDLE_SECONDS = 120
 /** The longest frame that a client may send, in bytes: a longer one closes the socket. */
 const LONGEST_FRAME = 1024 * 1024
-/** So many bytes may wait for a slow reader; a message has about one million characters. */
+/** How many bytes may wait for a slow reader; a message has about one million characters. */
 const MOST_WAITING = 8 * 1024 * 1024
 
 /**

@@ -6,7 +6,7 @@ import type { Host } from '../host/host'
 import { type Call, segment } from './call'
 import type { HttpContext } from './context'
 
-/** The scopes that a route needs; null: anybody may call it. */
+/** The scopes that a route needs; null: anonymous callers may call it too. */
 export type RequiredScopes = readonly Scope[] | null
 
 /** A request whose caller is known and has the scopes of the route. */

@@ -95,15 +95,14 @@ function syncRoutes(http: HttpContext, answerSync: AnswerSync): AnyElysia {
     })
 }
 
-/** True when every segment is a parameter: only the short paths of tables are made like that. */
+/** True when every segment is a parameter: only the short paths of tables have this form. */
 function isShortTable(path: string, parameters: Readonly<Record<string, string>>): boolean {
   const segments = path.replace(/\/$/, '').split('/').length - 1
   return segments === Object.keys(parameters).length
 }
 
 /** `dexie-cloud import` sends the documents of an export of Dexie Cloud last. */
-const NO_YJS =
-  'Yjs documents cannot be imported, all else is: remove yjs.dcyj from the zip to import it without them'
+const NO_YJS = 'Yjs documents cannot be imported: remove yjs.dcyj from the zip to import the rest'
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE']
 

@@ -78,7 +78,7 @@ export class ApiError extends Error {
   constructor(
     message: string,
     readonly status: number,
-    /** The code in the answer, such as `FORBIDDEN`; undefined when it has none. */
+    /** The code in the answer, such as `NOT_AUTHORIZED`; undefined when it has none. */
     readonly code: string | undefined,
   ) {
     super(message)
@@ -169,7 +169,7 @@ export async function startSatchel(options: BackendOptions = {}): Promise<Backen
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     const ready = await whenReady(child)
-    // The runner of the tests may end although the backend is still there, which ends with it.
+    // The test runner may end while the backend runs: the backend ends with it.
     child.unref()
     return createBackend(ready, async () => {
       if (child.exitCode === null && child.signalCode === null) {

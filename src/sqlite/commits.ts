@@ -1,7 +1,7 @@
 import type { Commit, CommitUnit } from '../domain/store/store'
 import type { Group, UnitChanges } from './group'
 
-/** So many units, realms, tables and subjects are kept for `after`. */
+/** How many units, realms, tables and subjects are kept for `after`. */
 const KEPT = 2_000
 
 /** The announcements of one database. */

@@ -31,7 +31,7 @@ export function removeEntries(context: WriteContext, rows: readonly RowEntries[]
   })
 }
 
-/** So few entries are taken in the order in which they come. */
+/** Fewer entries are taken in the order in which they come. */
 const FEW = 100
 
 /**
@@ -107,7 +107,7 @@ export function sweep(context: WriteContext, table: Table, seq: number): void {
   for (const { blob, realm } of refs) removeRefs(context, seq, { realm, blobs: [blob] })
 }
 
-/** The clock is read once for so many items. */
+/** How many items are taken between two readings of the clock. */
 const ITEMS_PER_LOOK = 16
 
 /**

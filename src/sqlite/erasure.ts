@@ -12,7 +12,7 @@ import { noteSum } from './summed'
 import { eraseOperations } from './sync'
 import { knownTables, objectTable } from './tables'
 
-/** A key that no object can have, for a row that nobody is to find. */
+/** A key that no object can have, for a row that must not be found. */
 export function freedKey(seq: number): string {
   return `\u0001${seq}`
 }
@@ -37,7 +37,7 @@ export function discard(
 
 /**
  * One step of the erasure of a realm: rows of its objects first, then its tombstones and, where it is
- * a user’s private realm, their uploads, then its number.
+ * a user's private realm, their uploads, then its number.
  */
 export async function erase(
   context: WriteContext,

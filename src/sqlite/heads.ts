@@ -3,13 +3,13 @@ import type { RealmRef } from '../domain/store/realms'
 import type { Connection } from './connection'
 import { isSound, sumOf } from './summed'
 
-/** So many realms are written in one row of `realm_moves`. */
+/** How many realms one row of `realm_moves` has. */
 const ROW = 1_000
-/** So many realms are kept in rows of `realm_moves` before the oldest are folded into `realm_ids`. */
+/** How many realms the rows of `realm_moves` have before the oldest are folded into `realm_ids`. */
 const FOLD_AT = 10_000
-/** So many of them are folded by one commit: others wait for it. */
+/** How many of them one commit folds: others wait for it. */
 const FOLD_STEP = 2_000
-/** So many realms are kept in memory. */
+/** How many realms are kept in memory. */
 const KEPT = 200_000
 
 /** The realms that a unit has moved, and the tables in which it changed or removed objects. */

@@ -38,7 +38,7 @@ export class ChangedFacts extends Facts {
     }
   }
 
-  /** Goes back to when there were so many. */
+  /** Removes all facts but the first `size`. */
   cut(size: number): void {
     for (const undone of this.#order.splice(size)) {
       if (typeof undone === 'string') this.named.delete(undone)
@@ -93,7 +93,7 @@ export interface Memory {
   readonly facts: Facts
 }
 
-/** A generation of memories ends at so many facts and values. */
+/** How many facts and values a generation of memories has. */
 const GENERATION = 100_000
 
 /**

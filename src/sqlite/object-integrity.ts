@@ -12,7 +12,7 @@ import { knownTables, objectTable, TIMED_COLUMNS } from './tables'
 export const STEP = 200
 /** A step of large objects ends at this many characters. */
 const STEP_CHARACTERS = 1024 * 1024
-/** A step takes so many entries of one object. */
+/** How many entries of one object a step takes. */
 const STEP_ENTRIES = 20_000
 
 /** An object with everything that its sum covers, and the sum. */
@@ -76,7 +76,7 @@ function checkObject(
   if (row.revision > revision || row.seq >= nextSeq || realm === undefined) {
     return { problem: 'contradictory' }
   }
-  // Objects that are being erased are shown to nobody, and their rights are gone.
+  // Objects that are being erased have no readers, and their rights are gone.
   if (realm.state !== 'live') return isSound ? {} : { problem: 'damaged' }
   const whole = meanings.of(table, { ...row, realmId: realm.id })
   if (whole === undefined) return { problem: isSound ? 'contradictory' : 'damaged' }

@@ -88,7 +88,7 @@ export function createPageCaches({ lookEvery = LOOK_EVERY } = {}): PageCaches {
   }
 }
 
-/** The memory of each of so many databases in use, in bytes. */
+/** The memory for each database when this many are in use, in bytes. */
 function sizeFor(active: number): number {
   const rounded = 2 ** Math.ceil(Math.log2(Math.max(1, active)))
   return Math.max(SMALLEST, BUDGET / rounded)

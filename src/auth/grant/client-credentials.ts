@@ -77,7 +77,7 @@ function findClaims(parameters: Parameters, client: Client): PersonClaims | null
   return requireClaims(parameters['claims'])
 }
 
-/** Another client is a subject of its own, with a private realm: nobody is it but with its secret. */
+/** Another client is a subject of its own, with a private realm: only its secret gives access to it. */
 async function requireNoClient(tx: ReadTx, id: string): Promise<void> {
   if ((await findClient(tx, id)) === undefined) return
   throw invalid('The claim "sub" is the id of a client: name a user')

@@ -8,7 +8,7 @@ import { claimsOf, PERSON_SCOPES } from '../person/person'
 import { findUser, PUBLIC_CLIENT } from '../../domain/access/actor'
 
 /**
- * Anybody may log in as a demo user, who must have been imported (protocol.md §2.5, §7). The domain
+ * Any caller may log in as a demo user, who must have been imported (protocol.md §2.5, §7). The domain
  * without mailboxes is required too: a type can be set by mistake.
  */
 export function demo({ database, issuer }: GrantParts): Grant {

@@ -29,7 +29,7 @@ export function removeObjects(
   )
 }
 
-/** Begins the erasure of those that are large: nobody sees them from this commit on. */
+/** Begins the erasure of those that are large: no reader sees them from this commit on. */
 function discarding<Item extends ObjectPut | ObjectRemoval>(
   tx: WriteTx,
   items: readonly Item[],

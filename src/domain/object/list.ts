@@ -178,9 +178,9 @@ interface Reading {
   readonly located: Located | undefined
   /** The way to the rows, when an index has them in order of creation. */
   readonly path: IndexPath | undefined
-  /** All rows, when they are so few that finding them was reading them, */
+  /** All rows, when they are few and were read with their places. */
   readonly rows: readonly StoredRow[] | undefined
-  /** or their values, joined. */
+  /** Their values, joined, when they were read in that form. */
   readonly text: string | undefined
 }
 

@@ -13,9 +13,9 @@ import { type Placement, type RowRules, type Writing, rulesOf } from './writing'
 
 /** Objects of ordinary tables are looked up and written this many at a time. */
 const BATCH = 500
-/** A batch is written early when it changes so many index entries, which take memory. */
+/** A batch that changes this many index entries is written early, because they take memory. */
 const BATCH_ENTRIES = 50_000
-/** Others get their turn, when it is time, after so many objects that are new. */
+/** How many new objects are written before others may get a turn. */
 const INSERTS_PER_LOOK = 16
 /** An object with more index entries is written in a batch. */
 const FEW_ENTRIES = 16
@@ -227,7 +227,7 @@ async function accessAfterPut(
   return isGlobalRole ? accessOf(tx, actor) : accessAfter(tx, after, previous.realm)
 }
 
-/** True when the put would change nothing: it takes no revision, and nobody need hear of it. */
+/** True when the put would change nothing: it takes no revision, and is not announced. */
 function isStored({ draft, realm, owner, previous }: Placement): boolean {
   return (
     previous !== undefined &&

@@ -82,7 +82,7 @@ type Entries = Traces['entries']
 /** Objects with more index entries are discarded in short steps: others would wait for their removal. */
 export const MOST_REMOVED = 20_000
 
-/** True when so many entries go that the object is to be discarded. */
+/** True when the object has too many entries to remove them at once, and is discarded instead. */
 export function areTooMany({ entries }: Traces): boolean {
   return !isList(entries) && entries.count > MOST_REMOVED
 }
@@ -142,7 +142,7 @@ function changedValues(table: Table, previous: Readable, next: Readable): [Index
   return [removed, added]
 }
 
-/** Longer arrays are not compared: that would take a long time in which nobody else has a turn. */
+/** Longer arrays are not compared: that would take long, and others would have no turn meanwhile. */
 const MOST_COMPARED = 20_000
 
 /** The values whose key may not be among those of the others. */

@@ -99,9 +99,7 @@ export function addressIn(row: WireObject): string {
   return typeof row['email'] === 'string' ? foldEmail(row['email']) : ''
 }
 
-/**
- * So many invitations one person sends in a day, and so many go to one address: more is a nuisance.
- */
+/** How many invitations one person may send in a day, and how many may go to one address. */
 export const MAILS_PER_DAY = { inviter: 100, address: 10 }
 
 const ANSWERS = ['userId', 'accepted', 'rejected']

@@ -29,7 +29,7 @@ export interface InvitationReader {
    * first.
    */
   sentBy(inviter: string, span: Span, most: number): Awaitable<number[]>
-  /** When invitations went to this address, likewise. */
+  /** When invitations went to this address, in the same form. */
   sentTo(email: string, span: Span, most: number): Awaitable<number[]>
 }
 

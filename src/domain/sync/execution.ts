@@ -64,7 +64,7 @@ export interface Execution {
 export interface WrittenRows {
   get(table: Table, key: string): number | undefined
   set(table: Table, key: string, revision: number): void
-  /** Takes over those of a part that has succeeded, and that nobody uses afterwards. */
+  /** Takes over those of a part that has succeeded, and that is not used afterwards. */
   append(part: WrittenRows): void
   /** Those of this part alone, by table number and key. */
   readonly own: ReadonlyMap<number, Map<string, number>>

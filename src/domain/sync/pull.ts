@@ -222,7 +222,7 @@ interface WholePlace {
 }
 
 const START: WholePlace = { at: 0, realms: undefined, nth: 0, after: 0 }
-/** So many realms are looked into in one read. */
+/** How many realms one read looks into. */
 const LOOKS = 200
 
 async function readWholes(

@@ -33,7 +33,7 @@ export interface Pushed {
   readonly own: ReadonlySet<number>
 }
 
-/** Transactions that name at most so many keys share a unit. */
+/** How many keys the transactions of one unit name at the most. */
 const UNIT_KEYS = 500
 /** A transaction that names more may take longer than the time budget of a unit. */
 const LARGE = 1_000

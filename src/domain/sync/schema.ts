@@ -68,7 +68,7 @@ async function newsIn(
   return news
 }
 
-/** So many objects of a request are looked at for their key. */
+/** How many objects of a request are searched for their key. */
 const LOOKED_AT = 200
 
 /**

@@ -10,7 +10,7 @@ import { type PlacedOperation, namesOf } from './operations'
 import type { ClientTransaction, Operation } from './request'
 import { storedKey } from './wire-key'
 
-/** Executed transactions are remembered for so long, and while their client repeats them, ms. */
+/** How long executed transactions are remembered, ms; longer while their client repeats them. */
 const REMEMBERED = 10 * 60 * 1000
 
 /** What the units of a request hand on. */

@@ -129,7 +129,7 @@ async function readUpload(
 interface Source {
   /** The next rows, as many as a unit may have; none at the end. */
   next(): readonly UploadedRow[]
-  /** So many of them are stored. */
+  /** Continues after `count` of them, which are stored. */
   take(count: number): void
 }
 

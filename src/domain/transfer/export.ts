@@ -96,7 +96,7 @@ export function readHead(database: Database, selection: Selection): Promise<Expo
   })
 }
 
-/** Roles and members come after the realms they are about, and all else after those. */
+/** Roles and members come after the realms they are about, and all other objects after those. */
 const FIRST = ['realms', 'roles', 'members']
 
 /** In the order in which a reader of JSON will declare them again: `{"b":…,"1":…}` begins with 1. */

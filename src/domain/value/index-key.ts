@@ -24,7 +24,7 @@ export function encodeKey(value: unknown): Uint8Array | undefined {
 /** The properties of an index that determine its keys. */
 export type IndexShape = Pick<Index, 'paths' | 'multi' | 'compound'>
 
-/** Equal elements of longer arrays are not looked for: nobody else would have a turn meanwhile. */
+/** Equal elements of longer arrays are not looked for: others would have no turn meanwhile. */
 const MOST_COMPARED = 20_000
 
 /**

@@ -46,7 +46,7 @@ function partsOf(
 /** The memory that the unsent parts of a stream are charged to (`Unsent`). */
 export interface StreamRoom {
   /**
-   * Reserves this many bytes in total, fewer or more than before. Cuts answers that nobody accepts when
+   * Reserves this many bytes in total, fewer or more than before. Cuts answers that no reader accepts when
    * there is too little memory; throws `BUSY` when that does not suffice.
    */
   resize(bytes: number): void

@@ -218,7 +218,7 @@ function countOf(body: unknown): number {
   return Array.isArray(body) ? body.length : 1
 }
 
-/** So few objects are stored before a disconnect is noticed, and a signal takes time to make. */
+/** Fewer objects are stored before a disconnect would be noticed: they need no signal, which takes time. */
 const FEW = 100
 
 /** `Prefer: return=minimal` (RFC 7240). */

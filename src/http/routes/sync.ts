@@ -141,7 +141,7 @@ const UNCHANGING = 256 * 1024
 
 /** The idle timeout of a connection after the answer, as of all others, s. */
 const IDLE_SECONDS = 30
-/** So many answers are streamed at once; others wait for their turn. */
+/** How many answers are streamed at once; others wait for their turn. */
 const MOST_STREAMS = 8
 /**
  * While several are streamed, garbage is collected after this many characters: the collector
