@@ -141,7 +141,7 @@ function hasMails({ development, smtpUrl, mailHook, printMails }: Config): boole
 }
 
 const NO_MAILS =
-  'Mails           are not sent: set --smtp-url or --mail-hook, or --print-mails for tests'
+  'Mails           not sent: set --smtp-url, --mail-hook, or --print-mails for tests'
 
 /** The addresses that a phone in the same network opens, for a server that listens on all of them. */
 function networkAddresses({ host, publicUrl }: Config, url: string): string[] {

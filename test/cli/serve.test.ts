@@ -60,7 +60,7 @@ test('people get the address, the folder, what to try and, on a terminal only, t
 })
 
 test('people get told which flags mails need, where they are not printed', () => {
-  const NEEDED = 'set --smtp-url or --mail-hook, or --print-mails for tests'
+  const NEEDED = 'not sent: set --smtp-url, --mail-hook, or --print-mails for tests'
   expect(textOf(server, true, { host: '0.0.0.0' })).toContain(NEEDED)
   expect(textOf(server, true)).not.toContain(NEEDED)
   expect(textOf(server, true, { host: '0.0.0.0', printMails: true })).not.toContain(NEEDED)
