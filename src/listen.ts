@@ -332,7 +332,7 @@ function cannotListen(host: string, port: number, cause: unknown): unknown {
   const where = `port ${port} of ${host}`
   if (code === 'EADDRINUSE') {
     const hint = 'stop the other program or choose another port with --port (0 for any free one)'
-    return new SatchelError('CONFLICT', `${where} is in use: ${hint}`, { cause })
+    return new SatchelError('CONFLICT', `Port ${port} of ${host} is in use: ${hint}`, { cause })
   }
   if (code === 'EACCES') {
     const hint = 'ports below 1024 need a privilege; choose another port with --port'

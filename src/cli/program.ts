@@ -93,7 +93,10 @@ async function parse(
 
 /** An error of the command line as a sentence, with a way out: a similar word, or the help of the command. */
 function mistake(message: string, command: string): string {
-  const text = message.replace(/^error: /, '').replace('\n(', ' (')
+  const text = message
+    .replace(/^error: /, '')
+    .replace('\n(', ' (')
+    .replace(/(?<= is invalid)\. (\w)/, (_, letter: string) => `: ${letter.toLowerCase()}`)
   const hint = text.endsWith('?)') ? '' : `; see ${command} --help`
   return `${text.charAt(0).toUpperCase()}${text.slice(1).replace(/\.$/, '')}${hint}`
 }

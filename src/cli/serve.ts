@@ -140,8 +140,7 @@ function hasMails({ development, smtpUrl, mailHook, printMails }: Config): boole
   return development || printMails || smtpUrl !== null || mailHook !== null
 }
 
-const NO_MAILS =
-  'Mails           not sent: set --smtp-url, --mail-hook, or --print-mails for tests'
+const NO_MAILS = 'Mails           not sent: set --smtp-url, --mail-hook, or --print-mails for tests'
 
 /** The addresses that a phone in the same network opens, for a server that listens on all of them. */
 function networkAddresses({ host, publicUrl }: Config, url: string): string[] {

@@ -180,7 +180,7 @@ test('a port in use is one sentence, and the first secret is not lost to it', as
   expect(JSON.parse(refused.stderr)).toMatchObject({
     error: {
       code: 'CONFLICT',
-      message: expect.stringContaining(`port ${port} of 127.0.0.1 is in use`),
+      message: expect.stringContaining(`Port ${port} of 127.0.0.1 is in use`),
     },
   })
   await using second = await serve({ cwd: folder.path })

@@ -127,7 +127,14 @@ test.each([
   [['client', 'list', 'surplus'], 'Too many arguments'],
   [['client', 'create'], '--scopes'],
   [['client', 'revoke'], "Missing required argument 'id'; see satchel client revoke --help"],
-  [['token', '--sub', 'alice', '--expires-in', 'soon'], 'it must be a number'],
+  [
+    ['token', '--sub', 'alice', '--expires-in', 'soon'],
+    "Option '--expires-in <seconds>' argument 'soon' is invalid: it must be a number; see satchel token --help",
+  ],
+  [
+    ['user', 'set', 'alice', '--type', 'prof'],
+    'is invalid: allowed choices are eval, prod, demo; see satchel user set --help',
+  ],
   [['serve', '--port'], 'argument missing'],
   [['serve', '--port', '70000'], '--port must be a port between 0 and 65535'],
   [['serve', '--durability', 'maybe'], '--durability must be full or relaxed'],
