@@ -118,7 +118,9 @@ test('promise 27: hostile names in addresses are 400 or 404 in every place', asy
 test('promise 27: no command makes or removes a database outside the folder', async () => {
   await using server = await setupData()
   const names = ['..', '.', '../x', 'a/b', 'a\\b', '/tmp/x', 'main/../x', 'x\u0000', '', 'A', '-x']
-  for (const name of [...names, '_control', '.hidden', 'x'.repeat(64), 'service', 'ü', 'a b']) {
+  // First segments of other addresses.
+  names.push('service', 'token', 'create-db', 'api', 'docs', 'openapi', 'health', 'ready')
+  for (const name of [...names, '_control', '.hidden', 'x'.repeat(64), 'ü', 'a b']) {
     for (const operation of ['db.create', 'db.delete'] as const) {
       const code = await codeOf(() => server.commands.run(operation, { name }))
       expect(['UNPROCESSABLE', 'UNKNOWN_DATABASE']).toContain(code)
