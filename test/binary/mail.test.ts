@@ -51,12 +51,14 @@ test('the executable logs people in through a mail server with a password', asyn
 })
 
 test('a mail that a killed server owes is sent by the next one', async () => {
-  await using smtp = await startSmtp()
+  let isOpen = false
+  await using smtp = await startSmtp({
+    onConnect: (_session, done) =>
+      done(isOpen ? undefined : Object.assign(new Error('Closed'), { responseCode: 421 })),
+  })
   using folder = temporaryFolder()
-  const { port } = smtp
-  await smtp[Symbol.asyncDispose]()
   const environment = {
-    SATCHEL_SMTP_URL: `smtp://127.0.0.1:${port}`,
+    SATCHEL_SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,
     SATCHEL_MAIL_FROM: FROM,
   }
   const surroundings = { cwd: folder.path, environment }
@@ -64,9 +66,9 @@ test('a mail that a killed server owes is sent by the next one', async () => {
   const { body } = await post(`${killed.ready.url}/main`, { email: ALICE })
   killed.kill('SIGKILL')
   await killed.exited
-  await using late = await startSmtp({}, port)
+  isOpen = true
   await using server = await serve(surroundings)
-  const otp = await readCode(late)
+  const otp = await readCode(smtp)
   const { status } = await post(`${server.ready.url}/main`, { otp_id: body.otp_id, otp })
   expect(status).toBe(200)
 })

@@ -18,7 +18,7 @@ export interface ReceivedMail {
 export interface TestSmtp extends AsyncDisposable {
   readonly port: number
   readonly mails: readonly ReceivedMail[]
-  /** The next mail that was not taken yet; fails after 5 s. */
+  /** The next mail that was not taken yet; fails after 50 s. */
   next(): Promise<ReceivedMail>
 }
 
