@@ -5,7 +5,7 @@ import type { Table } from '../domain/store/tables'
 import { eraseUploads, removeIfLeft, removeRefs } from './blobs'
 import type { WriteContext } from './context'
 import { removeEntries, sweep } from './entries'
-import { type FoundRow, READ_BYTES, SMALL_VALUE, whole } from './places'
+import { type FoundRow, READ_BYTES, shownRow, SMALL_VALUE, whole } from './places'
 import { erasing } from './realms'
 import { isContentSound, sumOfObject } from './sum'
 import { noteSum } from './summed'
@@ -15,6 +15,39 @@ import { knownTables, objectTable } from './tables'
 /** A key that no object can have, for a row that must not be found. */
 export function freedKey(seq: number): string {
   return `\u0001${seq}`
+}
+
+/** Stores an object where nobody sees it; the position of its row. */
+export function stage(
+  { connection, unit }: WriteContext,
+  table: Table,
+  value: string,
+  realm: RealmRef,
+  now: number,
+): number {
+  const { counters } = unit.group
+  const seq = counters.nextSeq
+  const { revision } = counters
+  const key = freedKey(seq)
+  const times = { revision, entered: revision, updated: now, stamps: null }
+  const sum = sumOfObject({ seq, key, realm, owner: null, ...times, value })
+  connection
+    .prepare(
+      `INSERT INTO ${objectTable(table.number)} (seq, key, realm, owner, revision, entered, updated_at, stamps, value, sum) VALUES (?, ?, ?, NULL, ?, ?, ?, NULL, ?, ?)`,
+    )
+    .run(seq, key, realm, revision, revision, now, value, sum)
+  counters.nextSeq += 1
+  return seq
+}
+
+export function readStaged(context: WriteContext, table: Table, seq: number): string {
+  const row = context.connection
+    .prepare<FoundRow>(
+      `SELECT seq, realm, value, sum FROM ${objectTable(table.number)} WHERE seq = ?`,
+    )
+    .get(seq)
+  if (row === null) throw new Error('a staged object is gone')
+  return shownRow(context, table, row).value
 }
 
 /** Moves the row of an object to a realm that is being erased; its entries go with it. */

@@ -10,7 +10,7 @@ import { SatchelError, quoted } from '../domain/value/error'
 import { fact } from './memo'
 import { putRefs, removeRefs } from './blobs'
 import { dropEntries, inTurns, putEntries, removeEntries, type RowEntries, sweep } from './entries'
-import { discard, erase, freedKey } from './erasure'
+import { discard, erase, freedKey, readStaged, stage } from './erasure'
 import type { Unit } from './unit'
 import { objectTable, perTable, TIMED_COLUMNS } from './tables'
 import { type Summed, UNKNOWN_REALM } from './soundness'
@@ -87,6 +87,14 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
     })
   }
 
+  stage(table: Table, value: string, realm: RealmRef, now: number) {
+    return stage(this.context, table, value, realm, now)
+  }
+
+  readStaged(table: Table, position: number) {
+    return readStaged(this.context, table, position)
+  }
+
   addEntries(rows: readonly RowEntries[]) {
     return putEntries(this.context, rows)
   }
@@ -145,6 +153,7 @@ function insert(
     else entered = previous.entered
     discard(context, table, previous, put.previousTraces?.blobs ?? [], discardTo)
   }
+  if (put.staged !== undefined) return show(context, unit, table, put, put.staged, now, entered)
   let seq = insertRow(context, unit, table, put, now, entered)
   if (seq === undefined) {
     freeKey(context, table, put.key)
@@ -194,6 +203,37 @@ function insertRow(
   counters.nextSeq += 1
   unit.revision()
   noteLargest(context, unit, table, put.value)
+  putRefs(context, table.number, seq, put)
+  touchRealm(context, unit, table, put)
+  return seq
+}
+
+/** Moves the row of a staged object to its realm, under its key. `since` as for `insertRow`. */
+function show(
+  context: WriteContext,
+  unit: Unit,
+  table: Table,
+  put: ObjectPut,
+  seq: number,
+  now: number,
+  since?: number,
+): number {
+  const { key, realm, owner, value, stamps = null } = put
+  const revision = unit.revision()
+  const entered = since ?? revision
+  const row = { seq, key, realm, owner, revision, entered, updated: now, stamps, value }
+  const sum = sumOfObject(row)
+  const move = () =>
+    context.connection
+      .prepare(
+        `UPDATE OR IGNORE ${objectTable(table.number)} SET key = ?, realm = ?, owner = ?, revision = ?, entered = ?, updated_at = ?, stamps = ?, value = ?, sum = ? WHERE seq = ?`,
+      )
+      .run(key, realm, owner, revision, entered, now, stamps, value, sum, seq).changes > 0
+  if (!move()) {
+    freeKey(context, table, key)
+    if (!move()) throw new Error('a key was taken twice')
+  }
+  noteLargest(context, unit, table, value)
   putRefs(context, table.number, seq, put)
   touchRealm(context, unit, table, put)
   return seq

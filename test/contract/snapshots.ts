@@ -275,6 +275,8 @@ function writesOf(tx: WriteTx, table: Table): (() => unknown)[] {
     () => tx.tables.seal(true),
     () => tx.objects.put(table, [fresh('late')], NOW),
     () => tx.objects.remove(table, [{ previous, ...NO_TRACES }], NOW),
+    () => tx.objects.stage(table, '{}', PUBLIC_REALM_REF, NOW),
+    () => tx.objects.readStaged(table, 1),
     () => tx.objects.addEntries([{ seq: 1, entries: [{ index, key: new Uint8Array(1) }] }]),
     () => tx.objects.dropEntries(1),
     () => tx.objects.erase(PUBLIC_REALM_REF, 1, () => NO_TRACES, ''),

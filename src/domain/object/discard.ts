@@ -5,15 +5,15 @@ import { andThen, type Awaitable } from '../store/records'
 import type { Table } from '../store/tables'
 import { areTooMany } from './traces'
 
-/** `ObjectWriter.put` that discards replaced objects with very many index entries. */
+/** `ObjectWriter.put` that discards objects with very many index entries, and those that staged ones replace. */
 export function putObjects(
   tx: WriteTx,
   table: Table,
   puts: readonly ObjectPut[],
   now: number,
 ): Awaitable<void> {
-  const isLarge = ({ previousTraces }: ObjectPut) =>
-    previousTraces !== undefined && areTooMany(previousTraces)
+  const isLarge = ({ previousTraces, staged }: ObjectPut) =>
+    previousTraces !== undefined && (staged !== undefined || areTooMany(previousTraces))
   return andThen(discarding(tx, puts, isLarge, now), (all) => tx.objects.put(table, all, now))
 }
 

@@ -38,7 +38,7 @@ export function putDrafts(writing: Writing, drafts: readonly Draft[]): Awaitable
  */
 function insertNew(writing: Writing, draft: Draft): Awaitable<string | undefined> {
   const { tx, table, now } = writing
-  if (writing.offload !== undefined) return undefined
+  if (writing.offload !== undefined || writing.staged !== undefined) return undefined
   // Without a realm, that of the object there would count.
   if (draft.realmId === undefined && draft.key !== undefined) return undefined
   return andThen(place(writing, draft, undefined), (placement) => {
@@ -248,9 +248,10 @@ function putOf(
   keys?: KnownKeys,
   properties?: WireObject,
 ): ObjectPut {
-  const { tx, table, now, limitRemoved } = writing
+  const { tx, table, now, limitRemoved, staged } = writing
   const { draft, key, realm, owner, previous } = placement
   const { text } = draft
+  if (staged !== undefined) return stagedPut(writing, staged, placement, properties)
   const next = { text, object: () => draft.object }
   if (previous === undefined) {
     const { entries, blobs } = tracesOf(table, next, keys)
@@ -267,6 +268,26 @@ function putOf(
   const put = { key, realm: realm.ref, owner, value: text, entries, blobs }
   return { ...put, stamps, previous, previousTraces }
 }
+
+/** The put of an object whose entries are there already. */
+function stagedPut(
+  { tx, now, table }: Writing,
+  staged: number,
+  { draft, key, realm, owner, previous }: Placement,
+  before: WireObject | undefined,
+): ObjectPut {
+  const { text } = draft
+  const { blobs } = tracesOf({ ...table, indexes: NONE }, { text, object: () => draft.object })
+  const put = { key, realm: realm.ref, owner, value: text, entries: NONE, blobs, staged }
+  if (previous === undefined) return put
+  const properties = before ?? parseStored(previous.value)
+  const replaced = { text: previous.value, object: () => properties }
+  const previousTraces = tracesOf({ ...table, indexes: NONE }, replaced)
+  const stamps = replacedStamps(previous, properties, draft.object, now, tx.unitRevision())
+  return { ...put, stamps, previous, previousTraces }
+}
+
+const NONE: readonly never[] = []
 
 /** The properties of the object that is replaced, if it is there and whole. */
 function readBefore(tx: Breath, { previous }: Placement): Awaitable<WireObject> | undefined {

@@ -34,6 +34,8 @@ export interface Writing {
    * too many; absent: any number.
    */
   readonly limitRemoved?: ((removed: number) => void) | undefined
+  /** The position where the only draft is staged, with all of its index entries. */
+  readonly staged?: number | undefined
   /** The realms that its drafts named so far, by id: no put of ordinary objects ends one. */
   readonly knownRealms?: Map<string, Realm>
 }

@@ -281,6 +281,11 @@ export interface ObjectPut extends Traces {
    * own with all of its entries: it is the newest one in the order of creation.
    */
   readonly discardTo?: RealmRef
+  /**
+   * The position that `stage` returned: the object appears there, with the entries that it has by then. A previous
+   * object is to be discarded.
+   */
+  readonly staged?: number
 }
 
 export interface ObjectRemoval extends Traces {
@@ -312,9 +317,17 @@ export interface ObjectWriter extends ObjectReader {
   put(table: Table, puts: readonly ObjectPut[], now: number): Awaitable<void>
   /** `put` for one new object. False, with nothing changed, when its key is taken. */
   insert(table: Table, put: ObjectPut, now: number): Awaitable<boolean>
+  /**
+   * Stores a new object in a realm that is being erased, where nobody sees it, without key, entries and references
+   * to blobs; resolves to its position. `addEntries` and then `put` with this position complete it; unless they
+   * do, the erasure of the realm removes it.
+   */
+  stage(table: Table, value: string, realm: RealmRef, now: number): Awaitable<number>
+  /** The value of a staged object. Throws `DAMAGED`. */
+  readStaged(table: Table, position: number): Awaitable<string>
   /** Removes objects, leaving tombstones. */
   remove(table: Table, removals: readonly ObjectRemoval[], now: number): Awaitable<void>
-  /** Adds the entries of a new index for rows that were there before it was declared. */
+  /** Adds entries of rows that were there before their index was declared, or that are staged. */
   addEntries(rows: readonly { seq: number; entries: Iterable<IndexEntry> }[]): Awaitable<void>
   /** Drops up to `limit` entries of indexes that are no longer declared; how many it dropped. */
   dropEntries(limit: number): Awaitable<number>

@@ -10,6 +10,14 @@ import type { BlobEntry } from './entry'
 import type { Contents } from './inspection'
 import type { TransferContext } from './archive'
 import { type Spool, openSpool } from './spool'
+import {
+  continueStaged,
+  discardStaged,
+  FEW_BYTES,
+  largeDraft,
+  stageObject,
+  type StagedValues,
+} from './staging'
 import { nextTurn } from '../value/turn'
 import type { Job } from '../store/records'
 import type { Scratch } from '../store/scratch'
@@ -18,7 +26,8 @@ import type { Scratch } from '../store/scratch'
 export function importSteps(
   parts: Omit<TransferContext, 'database'>,
 ): Readonly<Partial<Record<Job['kind'], JobStep>>> {
-  return { import: (database, job) => continueImport({ ...parts, database }, job) }
+  const values: StagedValues = new Map()
+  return { import: (database, job) => continueImport({ ...parts, database }, job, values) }
 }
 
 /**
@@ -39,7 +48,8 @@ export async function cancelImport(
       throw new SatchelError('CONFLICT', 'Only imports can be cancelled: other jobs must end')
     }
     // A command that waits for the import reads why it stopped, and removes the job.
-    if (found.failure === null) await tx.jobs.put({ ...found, failure: 'it was cancelled' })
+    const rest = await discardStaged(tx, found)
+    if (found.failure === null) await tx.jobs.put({ ...rest, failure: 'it was cancelled' })
     else await tx.jobs.remove(id)
     return found
   })
@@ -167,6 +177,7 @@ export async function untilImported(
     if (signal?.aborted === true) throw error
     const job = await database.write(async (tx) => {
       const found = await tx.jobs.find(underWay.job)
+      if (found !== undefined) await discardStaged(tx, found)
       await tx.jobs.remove(underWay.job)
       return found
     })
@@ -190,7 +201,11 @@ const UNIT_MS = 2
  * Applies some entries and advances the job in the same unit, so that after any end of the process,
  * each entry is applied once. `done` of the job counts the bytes of its spool and of its contents.
  */
-async function continueImport(context: TransferContext, job: Job): ReturnType<JobStep> {
+async function continueImport(
+  context: TransferContext,
+  job: Job,
+  values: StagedValues,
+): ReturnType<JobStep> {
   const { scratch } = context
   const { spool: name, archive } = job.state
   if (job.done === job.total && typeof job.state['owners'] === 'number') {
@@ -202,10 +217,12 @@ async function continueImport(context: TransferContext, job: Job): ReturnType<Jo
     return continueJob(context.database, job.id, () => undefined)
   }
   using spool = await openSpool(scratch, String(name))
+  if (job.state['staged'] !== undefined) return await applyOthers(context, job, spool, values)
+  if (spool.isLonger(offsetOf(job), FEW_BYTES)) return await applyLong(context, job, spool, values)
   const { blobs, next } = blobsAt(spool, offsetOf(job))
   return blobs.length > 0
     ? await applyBlobs(context, job, blobs, next)
-    : await applyOthers(context, job, spool)
+    : await applyOthers(context, job, spool, values)
 }
 
 /** Applies blobs with their contents. Throws `BUSY` when a content was collected meanwhile: the step runs again. */
@@ -233,17 +250,47 @@ async function applyOthers(
   { database }: TransferContext,
   { id }: Job,
   spool: Spool,
+  values: StagedValues,
 ): ReturnType<JobStep> {
   return continueJob(database, id, async (tx, job) => {
+    if (job.state['staged'] !== undefined) return await applyStaged(tx, job, values)
     const end = performance.now() + UNIT_MS
+    let offset = offsetOf(job)
     let rows = 0
-    const goesOn = (applied: number) => {
-      rows += applied
-      return performance.now() < end
+    while (offset < spool.size && (rows === 0 || !spool.isLonger(offset, FEW_BYTES))) {
+      const { entries, next } = spool.read(offset)
+      await applyEntries(tx, entries, job.created)
+      offset = next
+      rows += entries.length
+      if (performance.now() >= end) break
+      await tx.breathe()
     }
-    const offset = await applySpool(tx, spool, offsetOf(job), job.created, goesOn)
     return moved(job, offset, rows, 0)
   })
+}
+
+/** Applies an entry that is long: it is read and checked before the unit begins. */
+async function applyLong(
+  { database }: TransferContext,
+  job: Job,
+  spool: Spool,
+  values: StagedValues,
+): ReturnType<JobStep> {
+  const { entry, next } = await spool.readLong(offsetOf(job))
+  const draft = await largeDraft(database, entry)
+  return continueJob(database, job.id, async (tx, current) => {
+    if (offsetOf(current) !== offsetOf(job)) return current
+    if (draft !== undefined) return await stageObject(tx, current, draft, next, values)
+    await applyEntries(tx, [entry], current.created)
+    return moved(current, next, 1, 0)
+  })
+}
+
+async function applyStaged(tx: WriteTx, job: Job, values: StagedValues): Promise<Job> {
+  const result = await continueStaged(tx, job, values)
+  if (typeof result !== 'number') return result
+  const { staged: _, ...state } = job.state
+  return moved({ ...job, state }, result, 1, 0)
 }
 
 function addOwners({ database }: TransferContext, { id }: Job): ReturnType<JobStep> {
@@ -264,28 +311,6 @@ function moved(job: Job, offset: number, rows: number, bytes: number): Job {
   const place = placeOfImport(job)
   const row = place === null ? {} : { row: place.row + rows }
   return { ...job, done, state: { ...job.state, ...row, offset } }
-}
-
-/**
- * Applies the entries of a spool from an offset on while `goesOn` says so, which gets the number of
- * entries just applied and the offset behind them; resolves to the offset it has come to. The contents of blobs are there. `now` in ms.
- */
-export async function applySpool(
-  tx: WriteTx,
-  spool: Spool,
-  from: number,
-  now: number,
-  goesOn: (applied: number, offset: number) => boolean,
-): Promise<number> {
-  let offset = from
-  while (offset < spool.size) {
-    const { entries, next } = spool.read(offset)
-    await applyEntries(tx, entries, now)
-    offset = next
-    if (!goesOn(entries.length, offset)) break
-    await tx.breathe()
-  }
-  return offset
 }
 
 /** All blobs of a spool, some at a time. */

@@ -3,7 +3,6 @@ import { startJob } from '../job/job'
 import { createContentLoader, verifyContents } from './archive-contents'
 import type { Declaration, Item, ObjectEntry, PartLimits } from './entry'
 import {
-  applySpool,
   blobsOf,
   bytesOf,
   findImport,
@@ -16,7 +15,7 @@ import {
 import { type Contents, inspect } from './inspection'
 import { type OpenedArchive, openFile } from './import-file'
 import type { Target } from './text-file'
-import { applyOwners, changesOwners } from './application'
+import { applyEntries, applyOwners, changesOwners } from './application'
 import type { TransferContext } from './archive'
 import { FOLLOWING } from './import-place'
 import { type SpoolWriter, createSpool, openSpool, requireSpace } from './spool'
@@ -268,11 +267,14 @@ async function applyAtOnce(context: TransferContext, name: string, plan: Plan): 
     context.database.write(
       async (tx) => {
         await declare(tx, declared, now)
-        await applySpool(tx, spool, 0, now, (_, offset) => {
+        for (let offset = 0; offset < spool.size;) {
+          const { entries, next } = spool.read(offset)
+          await applyEntries(tx, entries, now)
           signal?.throwIfAborted()
-          progress(done + offset, size)
-          return true
-        })
+          progress(done + next, size)
+          await tx.breathe()
+          offset = next
+        }
         for (const blobs of blobsOf(spool)) await contents.place(tx, blobs)
         let after = hasOwners ? 0 : undefined
         while (after !== undefined) after = await applyOwners(tx, after, now)

@@ -1,5 +1,6 @@
 import { SatchelError } from '../value/error'
 import { NEWLINE } from '../json/bytes'
+import { scanInSlices } from '../json/slices'
 import type { Scratch, ScratchWriter } from '../store/scratch'
 import type { Entry } from './entry'
 import type { Job } from '../store/records'
@@ -14,6 +15,10 @@ export interface Spool extends Disposable {
    * on from.
    */
   read(offset: number, most?: number): { readonly entries: readonly Entry[]; readonly next: number }
+  /** True when the entry at this offset takes more than `bytes`. */
+  isLonger(offset: number, bytes: number): boolean
+  /** The entry at this offset, which is long: it is parsed in slices, between which others get a turn. */
+  readLong(offset: number): Promise<{ readonly entry: Entry; readonly next: number }>
 }
 
 /** A spool that is being written. Disposing removes it, unless it is to be kept. */
@@ -67,12 +72,37 @@ export async function openSpool(scratch: Scratch, name: string): Promise<Spool> 
       const end = lineEnd(bytes, most)
       if (end >= 0)
         return { entries: parse(bytes.toString('utf8', 0, end)), next: offset + end + 1 }
-      if (bytes.length < length)
-        throw new SatchelError('STORAGE_FAILED', 'A spooled import is damaged')
+      if (bytes.length < length) throw damaged()
     }
   }
 
-  return { size, read, [Symbol.dispose]: () => file[Symbol.dispose]() }
+  function isLonger(offset: number, bytes: number): boolean {
+    for (const length of [READ_BYTES, bytes]) {
+      const beginning = Buffer.from(file.read(offset, length))
+      if (beginning.length < length || beginning.includes(NEWLINE)) return false
+    }
+    return true
+  }
+
+  async function readLong(offset: number) {
+    for (let length = LONG_BYTES; ; length *= 2) {
+      const bytes = Buffer.from(file.read(offset, length))
+      const end = bytes.indexOf(NEWLINE)
+      if (end < 0 && bytes.length < length) throw damaged()
+      if (end < 0) continue
+      const json = await scanInSlices(bytes.subarray(0, end), ANY_SIZE)
+      return { entry: (await json.parse()) as Entry, next: offset + end + 1 }
+    }
+  }
+
+  return { size, read, isLonger, readLong, [Symbol.dispose]: () => file[Symbol.dispose]() }
+}
+
+const LONG_BYTES = 1024 * 1024
+const ANY_SIZE = { depth: Number.POSITIVE_INFINITY, values: Number.POSITIVE_INFINITY }
+
+function damaged(): SatchelError {
+  return new SatchelError('STORAGE_FAILED', 'A spooled import is damaged')
 }
 
 /** The end of the last whole line, of `most` at the most; -1 when there is none. */

@@ -1,0 +1,149 @@
+import { startJob } from '../job/job'
+import { removeObjects } from '../object/discard'
+import { type Draft, draftOf } from '../object/draft'
+import { place } from '../object/placement'
+import { putDrafts } from '../object/put'
+import { areTooMany, entriesOf, MOST_REMOVED, readStored, tracesOf } from '../object/traces'
+import type { Job } from '../store/records'
+import type { Database, WriteTx } from '../store/store'
+import type { Table } from '../store/tables'
+import type { WireObject } from '../value/value'
+import { writingOf } from './application'
+import { draftOfEntry, type Entry } from './entry'
+
+/**
+ * An object of an import with so many index entries that others would wait for them: they are added in
+ * several units, in which nobody sees the object. It is part of the state of its job.
+ */
+interface Staged {
+  readonly table: string
+  /** A realm that is being erased: the object goes with it when the import ends before. */
+  readonly realm: number
+  readonly position: number
+  /** How many of its values have entries, in the indexes with these numbers. */
+  readonly from: number
+  readonly indexes: string
+  /** Where the spool goes on behind it. */
+  readonly next: number
+}
+
+/** Each index entry takes two characters at least: objects in shorter texts have few. */
+export const FEW_BYTES = 2 * MOST_REMOVED
+
+/** An object that is to be staged, and its table. */
+interface LargeDraft {
+  readonly table: string
+  readonly draft: Draft
+}
+
+/** The draft of an entry with so many index entries that it is to be staged; otherwise undefined. */
+export async function largeDraft(
+  database: Database,
+  entry: Entry,
+): Promise<LargeDraft | undefined> {
+  if (!('table' in entry) || entry.data === null) return undefined
+  const table = await database.read((tx) => tx.tables.find(entry.table))
+  if (table === undefined || table.builtIn) return undefined
+  const draft = draftOfEntry(table, entry, entry.data)
+  const isLarge = areTooMany({ entries: entriesOf(table, draft.object), blobs: [] })
+  return isLarge ? { table: table.name, draft } : undefined
+}
+
+/** The values of staged objects, which are read and parsed once for all of their units. */
+export type StagedValues = Map<string, StagedValue>
+
+interface StagedValue {
+  readonly position: number
+  readonly text: string
+  readonly object: WireObject
+}
+
+/** Stores such an object where nobody sees it. `next` is where the spool goes on behind it. */
+export async function stageObject(
+  tx: WriteTx,
+  job: Job,
+  { table: name, draft }: LargeDraft,
+  next: number,
+  values: StagedValues,
+): Promise<Job> {
+  const table = await requireTable(tx, name)
+  const writing = await writingOf(tx, table, job.created)
+  if (draft.realmId !== undefined) await tx.realms.ensure(draft.realmId)
+  const previous = draft.key === undefined ? undefined : await tx.objects.find(table, draft.key)
+  const { text, object } = (await place(writing, draft, previous)).draft
+  const realm = await tx.realms.createErasing()
+  const position = await tx.objects.stage(table, text, realm, job.created)
+  values.clear()
+  values.set(job.id, { position, text, object })
+  const staged: Staged = { table: name, realm, position, from: 0, indexes: '', next }
+  return { ...job, state: { ...job.state, staged } }
+}
+
+/**
+ * Adds some entries of the staged object; with the last ones it replaces the object under its key and is
+ * shown. Resolves to the job with more of it staged, or to the offset in the spool behind it.
+ */
+export async function continueStaged(
+  tx: WriteTx,
+  job: Job,
+  values: StagedValues,
+): Promise<Job | number> {
+  const staged = job.state['staged'] as Staged
+  const { position, next } = staged
+  const table = await requireTable(tx, staged.table)
+  const known = values.get(job.id)
+  const value = known?.position === position ? known : await readValue(tx, table, position)
+  values.clear()
+  values.set(job.id, value)
+  const entries = entriesOf(table, value.object)
+  // Entries that are there already may be added again.
+  const indexes = table.indexes.map(({ number }) => number).join()
+  const from = staged.indexes === indexes ? staged.from : 0
+  const part = 'part' in entries ? entries.part(from, MOST_REMOVED) : { entries, next: undefined }
+  await tx.objects.addEntries([{ seq: position, entries: part.entries }])
+  if (part.next !== undefined) {
+    return { ...job, state: { ...job.state, staged: { ...staged, from: part.next, indexes } } }
+  }
+  values.clear()
+  await show(tx, table, staged, value, job.created)
+  return next
+}
+
+async function readValue(tx: WriteTx, table: Table, position: number): Promise<StagedValue> {
+  const text = await tx.objects.readStaged(table, position)
+  return { position, text, object: await readStored(text, tx) }
+}
+
+async function show(
+  tx: WriteTx,
+  table: Table,
+  { realm, position }: Staged,
+  { text, object }: StagedValue,
+  now: number,
+): Promise<void> {
+  const draft = { ...draftOf(table, object, undefined), text }
+  const previous = await tx.objects.find(table, draft.key ?? '')
+  if (previous?.isDamaged === true) {
+    // Its entries are not known, and cannot go in steps.
+    await removeObjects(tx, table, [{ previous, ...tracesOf(table, NOTHING) }], now)
+  }
+  await putDrafts({ ...(await writingOf(tx, table, now)), staged: position }, [draft])
+  await startJob(tx, 'erase', { realm }, now)
+}
+
+const NOTHING = { text: '{}', object: () => ({}) }
+
+/** Begins the erasure of what an import that ends early has staged; resolves to the job without it. */
+export async function discardStaged(tx: WriteTx, job: Job): Promise<Job> {
+  const { staged, ...state } = job.state
+  if (staged === undefined) return job
+  await startJob(tx, 'erase', { realm: (staged as Staged).realm }, job.created)
+  return { ...job, state }
+}
+
+async function requireTable(tx: WriteTx, name: string): Promise<Table> {
+  const table = await tx.tables.find(name)
+  // A table that was found stays, though it may be hidden by now.
+  if (table === undefined) throw new Error(`the table ${name} is gone`)
+  return table
+}

@@ -1,0 +1,157 @@
+import { expect, test } from 'bun:test'
+import { SERVER } from '../../../src/domain/access/actor'
+import { listObjects } from '../../../src/domain/object/list'
+import { declareTables } from '../../../src/domain/object/tables'
+import { verifyDatabase } from '../../../src/domain/rows/verification'
+import type { Database } from '../../../src/domain/store/store'
+import { cancelImport } from '../../../src/domain/transfer/import-job'
+import { parseStores } from '../../../src/domain/value/schema'
+import { createSqliteStore } from '../../../src/sqlite/store'
+import { refusalOf, setupStore } from '../../auth/setup'
+import { NOW } from '../../contract/fixture'
+import { until } from '../../timing'
+import { contextOf, importText, runJobs, stepsOf } from './setup'
+
+/** More index entries than one unit adds. */
+const TAGS = 45_000
+const TARGET = { table: 'items', realm: 'rlm-public' }
+
+const tagged = (prefix: string, more = {}) => ({
+  ...more,
+  title: prefix,
+  tags: Array.from({ length: TAGS }, (_, n) => `${prefix}${n}`),
+})
+
+/** A database with a job that imports these objects, of which nothing is done. */
+async function setup(objects: readonly object[], before: readonly object[] = []) {
+  const base = await setupStore()
+  const database = await base.store.create('main')
+  const start = async (file: readonly object[]) => {
+    const end = importText(database, base.clock, JSON.stringify(file), { target: TARGET })
+    end.catch(() => undefined)
+    await until(async () => (await jobsOf(database)).some(({ kind }) => kind === 'import'))
+    return { end }
+  }
+  await database.write((tx) => declareTables(tx, parseStores({ items: '@id, *tags' }), NOW))
+  if (before.length > 0) await start(before)
+  await finish(database)
+  return { ...base, database, ...(await start(objects)) }
+}
+
+const jobsOf = (database: Database) => database.read((tx) => tx.jobs.list())
+
+/** One step of the import. True if there are more. */
+async function step(database: Database): Promise<boolean> {
+  const job = (await jobsOf(database)).find(({ kind }) => kind === 'import')
+  return job !== undefined && (await stepsOf(database).import?.(database, job)) === 'more'
+}
+
+async function finish(database: Database): Promise<void> {
+  await using jobs = runJobs(database)
+  await jobs.idle()
+}
+
+/** The titles of the objects, of those only that a tag or a title finds if one is given. */
+async function titles(database: Database, path?: string, text = ''): Promise<string[]> {
+  const filters = path === undefined ? [] : [{ path, texts: [text] }]
+  const { texts } = await listObjects(database, SERVER, 'all', 'items', { filters })
+  return (JSON.parse(`[${texts.join()}]`) as { title: string }[]).map(({ title }) => title)
+}
+
+async function faultsOf(database: Database) {
+  return (await verifyDatabase(database, { accepts: false })).faults
+}
+
+test('an object with very many index entries is imported in several units, and is shown whole', async () => {
+  const small = (title: string) => ({ id: title, title, tags: ['small'] })
+  await using base = await setup([small('first'), tagged('large'), small('last')])
+  const { database, end } = base
+  let units = 0
+  while ((await titles(database)).length < 2) {
+    expect(await titles(database, 'tags', 'large0')).toEqual([])
+    if (units === 3) expect(await faultsOf(database)).toEqual([])
+    await step(database)
+    units += 1
+  }
+  expect(units).toBeGreaterThan(4)
+  for (const tag of ['large0', `large${TAGS - 1}`]) {
+    expect(await titles(database, 'tags', tag)).toEqual(['large'])
+  }
+  await finish(database)
+  expect(await end).toMatchObject({ objects: 3 })
+  expect((await titles(database)).toSorted()).toEqual(['first', 'large', 'last'])
+  expect(await titles(database, 'tags', 'small')).toEqual(['first', 'last'])
+  expect(await faultsOf(database)).toEqual([])
+  expect(await jobsOf(database)).toEqual([])
+}, 60_000)
+
+test.each([
+  ['a small one', { id: 'a', title: 'old', tags: ['old0'] }],
+  ['one as large', tagged('old', { id: 'a' })],
+])(
+  'it replaces %s with its last unit',
+  async (_name, old) => {
+    await using base = await setup([tagged('new', { id: 'a' })], [old])
+    const { database, end } = base
+    while ((await titles(database, 'tags', 'new0')).length === 0) {
+      expect(await titles(database, 'tags', 'old0')).toEqual(['old'])
+      expect(await titles(database)).toEqual(['old'])
+      await step(database)
+    }
+    expect(await titles(database)).toEqual(['new'])
+    expect(await titles(database, 'tags', 'old0')).toEqual([])
+    await finish(database)
+    await end
+    expect(await titles(database, 'tags', `new${TAGS - 1}`)).toEqual(['new'])
+    expect(await faultsOf(database)).toEqual([])
+    expect(await jobsOf(database)).toEqual([])
+  },
+  60_000,
+)
+
+test('it goes on after a restart, with an index that was declared meanwhile', async () => {
+  await using base = await setup([tagged('large')])
+  for (let units = 0; units < 3; units += 1) expect(await step(base.database)).toBe(true)
+  await base.store[Symbol.asyncDispose]()
+  await using store = createSqliteStore(base.folder, { clock: base.clock, durability: 'relaxed' })
+  const database = await store.open('main')
+  await database.write((tx) => declareTables(tx, parseStores({ items: '@id, *tags, title' }), NOW))
+  await finish(database)
+  expect(await titles(database, 'tags', 'large1')).toEqual(['large'])
+  expect(await titles(database, 'title', 'large')).toEqual(['large'])
+  expect(await faultsOf(database)).toEqual([])
+  expect(await jobsOf(database)).toEqual([])
+}, 60_000)
+
+test('nothing of it stays when its import is cancelled', async () => {
+  await using base = await setup([tagged('large')])
+  const { database, end } = base
+  for (let units = 0; units < 3; units += 1) expect(await step(database)).toBe(true)
+  const job = (await jobsOf(database)).find(({ kind }) => kind === 'import')
+  await cancelImport(contextOf(database), job?.id ?? '')
+  expect((await refusalOf(() => end)).message).toContain('it was cancelled')
+  await finish(database)
+  expect(await titles(database)).toEqual([])
+  expect(await faultsOf(database)).toEqual([])
+  expect(await jobsOf(database)).toEqual([])
+  const entries = await database.read(async (tx) => {
+    const table = await tx.tables.find('items')
+    const index = table?.indexes[0]?.number ?? 0
+    const range = { lower: Uint8Array.of(0), upper: Uint8Array.of(255) }
+    return await tx.objects.locate(table!, 0, { lookup: { index, keys: [], range } }, TAGS)
+  })
+  expect(entries).toHaveLength(0)
+}, 60_000)
+
+test('nor when its job fails, whose caller is told', async () => {
+  await using base = await setup([tagged('large')])
+  const { database, end } = base
+  for (let units = 0; units < 3; units += 1) expect(await step(database)).toBe(true)
+  const job = (await jobsOf(database)).find(({ kind }) => kind === 'import')
+  await database.write((tx) => tx.jobs.put({ ...job!, failure: 'It failed' }))
+  expect((await refusalOf(() => end)).message).toContain('It failed')
+  await finish(database)
+  expect(await titles(database)).toEqual([])
+  expect(await faultsOf(database)).toEqual([])
+  expect(await jobsOf(database)).toEqual([])
+}, 60_000)
