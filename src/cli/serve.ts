@@ -60,7 +60,9 @@ export async function runServer(
 ): Promise<void> {
   const config = readConfig({ file, flags })
   const format = !json && terminal.isErrorTerminal ? 'text' : 'json'
-  const look = { clock, format, isColored: terminal.hasErrorColors } as const
+  // Only where it matters: telling a terminal from a pipe takes long.
+  const isColored = format === 'text' && terminal.hasErrorColors
+  const look = { clock, format, isColored } as const
   const sink = batchLines(openOutlet(STANDARD_ERROR), (lines) => lostLines(look, lines))
   const logs = openLogs({ ...look, level: config.logLevel, sink })
   const isAttached = hasControllingTerminal()

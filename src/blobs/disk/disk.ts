@@ -293,6 +293,8 @@ function contentOf(file: Blob): BlobContent {
 }
 
 async function namesIn(folder: string): Promise<string[]> {
+  // Most databases have no blobs, and then nothing waits for another thread.
+  if (!existsSync(folder)) return []
   try {
     return await readdir(folder)
   } catch (error) {

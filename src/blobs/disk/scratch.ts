@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, read, readSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, openSync, read, readSync } from 'node:fs'
 import { open, readdir, rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../../clock'
@@ -40,6 +40,7 @@ export function createDiskScratch(folder: string, clock: Clock, freeOn = spaceOf
     open: async (name) => openFile(pathOf(name)),
     remove,
     async sweep(before, isUsed) {
+      if (!existsSync(folder)) return
       const names = await readdir(folder).catch((error: unknown) => {
         if (hasErrno(error, 'ENOENT')) return []
         throw error
