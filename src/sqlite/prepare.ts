@@ -39,6 +39,7 @@ export function makeBlank(): Uint8Array {
     try {
       migrateFile(connection, file, migrations)
       insertContent(connection)
+      connection.db.run(`PRAGMA user_version = ${BLANK_VERSION}`)
       connection.db.run('PRAGMA wal_checkpoint(TRUNCATE)')
     } finally {
       connection.close()
@@ -57,12 +58,24 @@ export function prepareFile(
   list: readonly Migration[] = migrations,
 ): void {
   migrateFile(connection, file, list)
-  const isNew = (table: string) => connection.prepare(`SELECT 1 FROM ${table}`).get() === null
-  if (!isNew('database')) return
-  connection.db.run('BEGIN IMMEDIATE')
+  const { db, prepare } = connection
+  if (prepare('SELECT 1 FROM database').get() !== null) return
+  const realm = prepare('SELECT 1 FROM realm_ids WHERE number = ?').get(PUBLIC_REALM_REF)
+  // Another file with content has lost its identity, and is refused when that is read.
+  if (realm !== null && !isBlank(connection)) return
+  db.run('BEGIN IMMEDIATE')
   insertIdentity(connection, clock)
-  if (isNew('realm_ids')) insertContent(connection)
-  connection.db.run('COMMIT')
+  if (realm === null) insertContent(connection)
+  else db.run('PRAGMA user_version = 0')
+  db.run('COMMIT')
+}
+
+/** Tells a file of `makeBlank` from one that has lost its identity; 0 in all others. */
+const BLANK_VERSION = 1
+
+function isBlank({ prepare }: Connection): boolean {
+  const row = prepare<{ user_version: number }>('PRAGMA user_version').get()
+  return row?.user_version === BLANK_VERSION
 }
 
 /** Brings an older file to the newest version, after a copy beside it (`migrate`). */
