@@ -83,7 +83,7 @@ test('users who stand together are listed like others, from either end and the m
       }
     }
   }
-}, 60_000)
+}, 180_000)
 
 function passes(user: User, { search, type, active }: UserFilter): boolean {
   const isFound = search === undefined || textsOf(user).search.includes(search)
