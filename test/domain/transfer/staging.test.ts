@@ -83,7 +83,7 @@ test('an object with very many index entries is imported in several units, and i
   expect(await titles(database, 'tags', 'small')).toEqual(['first', 'last'])
   expect(await faultsOf(database)).toEqual([])
   expect(await jobsOf(database)).toEqual([])
-}, 60_000)
+}, 180_000)
 
 test.each([
   ['a small one', { id: 'a', title: 'old', tags: ['old0'] }],
@@ -106,7 +106,7 @@ test.each([
     expect(await faultsOf(database)).toEqual([])
     expect(await jobsOf(database)).toEqual([])
   },
-  60_000,
+  180_000,
 )
 
 test('it goes on after a restart, with an index that was declared meanwhile', async () => {
@@ -121,7 +121,7 @@ test('it goes on after a restart, with an index that was declared meanwhile', as
   expect(await titles(database, 'title', 'large')).toEqual(['large'])
   expect(await faultsOf(database)).toEqual([])
   expect(await jobsOf(database)).toEqual([])
-}, 60_000)
+}, 180_000)
 
 test('nothing of it stays when its import is cancelled', async () => {
   await using base = await setup([tagged('large')])
@@ -141,7 +141,7 @@ test('nothing of it stays when its import is cancelled', async () => {
     return await tx.objects.locate(table!, 0, { lookup: { index, keys: [], range } }, TAGS)
   })
   expect(entries).toHaveLength(0)
-}, 60_000)
+}, 180_000)
 
 test('nor when its job fails, whose caller is told', async () => {
   await using base = await setup([tagged('large')])
@@ -154,4 +154,4 @@ test('nor when its job fails, whose caller is told', async () => {
   expect(await titles(database)).toEqual([])
   expect(await faultsOf(database)).toEqual([])
   expect(await jobsOf(database)).toEqual([])
-}, 60_000)
+}, 180_000)
