@@ -159,12 +159,17 @@ interface Mode {
   look(request: Request): void
 }
 
+function isForwarded(headers: Headers): boolean {
+  for (const name of FORWARDED) if (headers.has(name)) return true
+  return false
+}
+
 function createMode(config: Config): Mode {
   let isDevelopment = config.development
   return {
     isDevelopment: () => isDevelopment,
     look({ headers }) {
-      if (!isDevelopment || !FORWARDED.some((name) => headers.has(name))) return
+      if (!isDevelopment || !isForwarded(headers)) return
       isDevelopment = false
       serverLog.warning(
         'A proxy forwards requests, so development mode is off: origins on this machine must be added with satchel origin add, mails are not printed, and rate limits apply unless --rate-limits is off',
@@ -267,13 +272,17 @@ function createApplication(
     answerTest: (call) => answerTest?.(http, call),
   }
   const app = createApp(http, config.domain)
+  function failing(fault: Fault, ...given: Parameters<Application['fetch']>): Promise<Response> {
+    return fail(fault, given[0], () => app.fetch(...given))
+  }
+
   return {
     fetch(request, server, segments) {
       mode.look(request)
       const fault = folder.testing?.faultFor(request)
       return fault === undefined
         ? app.fetch(request, server, segments)
-        : fail(fault, request, () => app.fetch(request, server, segments))
+        : failing(fault, request, server, segments)
     },
     warmUp: () => void app.warmUp(),
     servedAt: (url) => own.add(url),

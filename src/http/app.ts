@@ -1,4 +1,5 @@
 import type { Awaitable } from '../domain/store/records'
+import type { Call } from './call'
 import type { HttpContext } from './context'
 import { createHandler, type Handler } from './handler'
 import type { Router } from './router'
@@ -36,12 +37,16 @@ export function createApp(http: HttpContext, domain: string | null): App {
     return router === undefined ? load().then(respond) : respond(router)
   }
 
+  function options(call: Call): Awaitable<Response> {
+    return withRouter((made) => made.options(call))
+  }
+
   const handler = createHandler(
     http,
     {
       direct: (call) =>
         call.method === 'OPTIONS'
-          ? withRouter((made) => made.options(call))
+          ? options(call)
           : (http.answerTest?.(call) ?? objects(call) ?? sync(call)),
       router: (request) => withRouter((made) => made.fetch(request)),
     },

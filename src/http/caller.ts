@@ -22,14 +22,30 @@ export function authorised(
   call: Call,
   required: RequiredScopes,
   next: (request: Authorised) => Awaitable<Response>,
-  { isCounted = true } = {},
+  { isCounted } = COUNTED,
 ): Awaitable<Response> {
-  return andThen(hostOf(http, call), (host) =>
-    andThen(identify(http, call, host, isCounted), (actor) => {
-      authorise(actor, required)
-      return next({ call, host, actor })
-    }),
-  )
+  return andThen(hostOf(http, call), enterHost, { http, call, required, next, isCounted })
+}
+
+const COUNTED = { isCounted: true }
+
+/** A call on its way to `next`. */
+interface Entry {
+  readonly http: HttpContext
+  readonly call: Call
+  readonly required: RequiredScopes
+  readonly next: (request: Authorised) => Awaitable<Response>
+  readonly isCounted: boolean
+}
+
+function enterHost(host: Host, entry: Entry): Awaitable<Response> {
+  const actor = identify(entry.http, entry.call, host, entry.isCounted)
+  return andThen(actor, enterAs, { entry, host })
+}
+
+function enterAs(actor: Actor, { entry, host }: { entry: Entry; host: Host }): Awaitable<Response> {
+  authorise(actor, entry.required)
+  return entry.next({ call: entry.call, host, actor })
 }
 
 /** Finds the actor of a call, names it to the access log, and counts the request. */
@@ -39,11 +55,16 @@ export function identify(
   host: Host,
   isCounted: boolean,
 ): Awaitable<Actor> {
-  return andThen(actorOf(http, call, host), (actor) => {
-    call.subject = actor.subject
-    if (isCounted) http.limits.request(call, host, actor.subject)
-    return actor
-  })
+  return andThen(actorOf(http, call, host), nameActor, { http, call, host, isCounted })
+}
+
+function nameActor(
+  actor: Actor,
+  { http, call, host, isCounted }: Pick<Entry, 'http' | 'call' | 'isCounted'> & { host: Host },
+): Actor {
+  call.subject = actor.subject
+  if (isCounted) http.limits.request(call, host, actor.subject)
+  return actor
 }
 
 /** Throws `INVALID_TOKEN` for an anonymous caller, `NOT_AUTHORIZED` for one without these scopes. */
@@ -58,15 +79,18 @@ export function authorise(actor: Actor, required: RequiredScopes): void {
 function actorOf(http: HttpContext, call: Call, host: Host): Awaitable<Actor> {
   const header = call.sent.headers.get('authorization')
   if (header === null) return ANONYMOUS
-  const fail = (error: unknown): never => {
-    throw http.limits.failure(call, error)
-  }
   try {
     const actor = host.authority.verify(bearerToken(header))
-    return actor instanceof Promise ? actor.catch(fail) : actor
+    return actor instanceof Promise ? countingFailure(http, call, actor) : actor
   } catch (error) {
-    return fail(error)
+    throw http.limits.failure(call, error)
   }
+}
+
+function countingFailure(http: HttpContext, call: Call, actor: Promise<Actor>): Promise<Actor> {
+  return actor.catch((error: unknown) => {
+    throw http.limits.failure(call, error)
+  })
 }
 
 /** Throws `INVALID_TOKEN`. */

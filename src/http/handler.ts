@@ -40,13 +40,16 @@ export function createHandler(http: HttpContext, routes: Routes, domain: string 
       } catch (error) {
         return log(call, refuse(call, error))
       }
-      return response instanceof Promise
-        ? response.then(
-            (found) => log(call, found),
-            (error: unknown) => log(call, refuse(call, error)),
-          )
-        : log(call, response)
+      return response instanceof Promise ? logLater(call, response) : log(call, response)
     },
+  }
+
+  /** Apart, because a function that makes functions costs those that are answered at once too. */
+  function logLater(call: RequestCall, response: Promise<Response>): Promise<Response> {
+    return response.then(
+      (found) => log(call, found),
+      (error: unknown) => log(call, refuse(call, error)),
+    )
   }
 
   function respond(call: RequestCall, segments: Segments | undefined): Awaitable<Response> {
@@ -77,12 +80,16 @@ export function createHandler(http: HttpContext, routes: Routes, domain: string 
   /** Writes the line of the call, that of a stream when it has ended; the response itself is given back. */
   function log(call: RequestCall, response: Response): Response {
     const status = call.isUpgraded ? SWITCHING_PROTOCOLS : response.status
-    const isStream = call.settle()
-    const ended = (reason: string | undefined) => write(call, status, reason)
-    if (isStream && call.method !== 'HEAD') call.ended = ended
-    else if (call.isFile) call.followFile(ended)
-    else ended(undefined)
+    const isStream = call.settle() && call.method !== 'HEAD'
+    if (isStream || call.isFile) writeAtEnd(call, status, isStream)
+    else write(call, status, undefined)
     return response
+  }
+
+  function writeAtEnd(call: RequestCall, status: number, isStream: boolean): void {
+    const ended = (reason: string | undefined) => write(call, status, reason)
+    if (isStream) call.ended = ended
+    else call.followFile(ended)
   }
 
   function write(call: RequestCall, status: number, brokenOff: string | undefined): void {

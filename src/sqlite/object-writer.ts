@@ -65,8 +65,7 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
     if (seq === undefined) return false
     if (table.builtIn) touchRow(unit, table, put.key, [put.realm])
     const { entries } = put
-    if (isNone(entries)) return true
-    return andThen(putEntries(context, [{ seq, entries }]), () => true)
+    return isNone(entries) || andThen(putEntries(context, [{ seq, entries }]), succeeded)
   }
 
   remove(table: Table, removals: readonly ObjectRemoval[], now: number) {
@@ -111,6 +110,10 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
   ) {
     return erase(this.context, realm, limit, tracesOf, place)
   }
+}
+
+function succeeded(): true {
+  return true
 }
 
 /** Most objects are in no index: nothing is made for each of them. */

@@ -147,16 +147,16 @@ export class SqliteReadTx extends txWith<undefined, Readers>(READERS) implements
     super(connection, committed, undefined)
   }
 
-  remember<T>(name: string, load: () => Awaitable<T>): Awaitable<T> {
+  remember<T, A, B>(
+    name: string,
+    load: (one: A, other: B) => Awaitable<T>,
+    one?: A,
+    other?: B,
+  ): Awaitable<T> {
     const { context } = this
-    const { committed } = context
-    const known = committed.memo.find(name)
+    const known = context.committed.memo.find(name)
     if (known !== undefined) return recall(context, known) as T
-    const { commits } = committed
-    return loaded(context, load, (memory) => {
-      // Loading may have awaited something else: then the value may be one of an earlier policy.
-      if (committed.commits === commits) committed.memo.set(name, memory)
-    })
+    return rememberForAll(context, name, load.bind(undefined, one as A, other as B))
   }
 }
 
@@ -172,17 +172,17 @@ export class SqliteWriteTx extends txWith<Unit, Writers>(WRITERS) implements Wri
    * Committed values count as long as this group has changed nothing that they were loaded from. A
    * value that is loaded here counts for the group, and for everybody once it is committed.
    */
-  remember<T>(name: string, load: () => Awaitable<T>): Awaitable<T> {
+  remember<T, A, B>(
+    name: string,
+    load: (one: A, other: B) => Awaitable<T>,
+    one?: A,
+    other?: B,
+  ): Awaitable<T> {
     const { context } = this
-    const { committed, unit } = context
-    const { group } = unit
-    const known = group.memo.find(name) ?? unchanged(group, committed.memo.find(name))
+    const { group } = context.unit
+    const known = group.memo.find(name) ?? unchanged(group, context.committed.memo.find(name))
     if (known !== undefined) return recall(context, known) as T
-    const { policyChanges } = group
-    return loaded(context, load, (memory) => {
-      // The unit may have changed policy, or undone a change, while the value was loaded.
-      if (group.policyChanges === policyChanges) group.memo.set(name, memory)
-    })
+    return rememberForGroup(context, name, load.bind(undefined, one as A, other as B))
   }
 
   unitRevision(): number {
@@ -203,11 +203,12 @@ export class SqliteWriteTx extends txWith<Unit, Writers>(WRITERS) implements Wri
     this.#parts += 1
     const part = this.#parts
     try {
-      return await runPart(connection, unit, async () => {
+      const checked = async () => {
         const result = await work()
         if (this.#parts !== part) throw new Error('the parts of a unit run one after another')
         return result
-      })
+      }
+      return await runPart(connection, unit, checked, undefined)
     } finally {
       this.#parts = part - 1
     }
@@ -228,6 +229,32 @@ function unchanged({ changed }: Group, known: Memory | undefined): Memory | unde
 function recall({ loads }: TxContext, known: Memory): unknown {
   for (const facts of loads) facts.add(known.facts)
   return known.value
+}
+
+function rememberForAll<T>(
+  context: GuardedContext<undefined>,
+  name: string,
+  load: () => Awaitable<T>,
+): Awaitable<T> {
+  const { committed } = context
+  const { commits } = committed
+  return loaded(context, load, (memory) => {
+    // Loading may have awaited something else: then the value may be one of an earlier policy.
+    if (committed.commits === commits) committed.memo.set(name, memory)
+  })
+}
+
+function rememberForGroup<T>(
+  context: GuardedContext<Unit>,
+  name: string,
+  load: () => Awaitable<T>,
+): Awaitable<T> {
+  const { group } = context.unit
+  const { policyChanges } = group
+  return loaded(context, load, (memory) => {
+    // The unit may have changed policy, or undone a change, while the value was loaded.
+    if (group.policyChanges === policyChanges) group.memo.set(name, memory)
+  })
 }
 
 /** Loads a value and keeps it with the facts that the transaction read meanwhile. */

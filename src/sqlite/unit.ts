@@ -196,10 +196,11 @@ interface Mark {
  * Runs a part of the transaction that can be undone alone: when `work` throws, its changes are gone.
  * Savepoints nest: two parts side by side would end each other's.
  */
-export function runPart<T>(
+export function runPart<T, C>(
   connection: Connection,
   unit: Unit,
-  work: () => Awaitable<T>,
+  work: (context: C) => Awaitable<T>,
+  context: C,
 ): Awaitable<T> {
   const before = unit.mark()
   connection.prepare('SAVEPOINT part').run()
@@ -226,7 +227,7 @@ export function runPart<T>(
   }
 
   try {
-    const result = work()
+    const result = work(context)
     return result instanceof Promise ? result.then(keep).catch(undo) : keep(result)
   } catch (error) {
     return undo(error)
@@ -237,15 +238,16 @@ export function runPart<T>(
  * Runs a unit that has no savepoint of its own, which would cost a tenth of a small one: when it fails
  * after its first change, the whole transaction is undone.
  */
-export function runUndivided<T>(
+export function runUndivided<T, C>(
   connection: Connection,
   unit: Unit,
-  work: () => Awaitable<T>,
+  work: (context: C) => Awaitable<T>,
+  context: C,
 ): Awaitable<T> {
   const before = connection.changing()
   unit.depth += 1
   try {
-    const result = work()
+    const result = work(context)
     if (result instanceof Promise) return keepLater(connection, unit, before, result)
     requireKept(connection, unit)
     return result

@@ -89,23 +89,28 @@ export function createWriter(hooks: WriterHooks): Writer {
   ): Promise<T> {
     const { signal } = options
     if (signal?.aborted === true) return Promise.reject(aborted())
-    return new Promise<T>((resolve, reject) => {
-      const pending: Pending = {
-        work,
-        options,
-        since: elapsed(),
-        resolve: resolve as (value: unknown) => void,
-        reject,
-        result: undefined,
-        isSecondRun: false,
-      }
-      queue.push(pending)
-      signal?.addEventListener('abort', () => abort(pending), { once: true })
-      watch ??= setTimeout(look, WATCH_EVERY).unref()
-      if (isRunning) return
+    const { promise, resolve, reject } = Promise.withResolvers<T>()
+    const pending: Pending = {
+      work,
+      options,
+      since: elapsed(),
+      resolve: resolve as (value: unknown) => void,
+      reject,
+      result: undefined,
+      isSecondRun: false,
+    }
+    queue.push(pending)
+    if (signal !== undefined) abortWith(signal, pending)
+    watch ??= setTimeout(look, WATCH_EVERY).unref()
+    if (!isRunning) {
       isRunning = true
       setImmediate(turn)
-    })
+    }
+    return promise
+  }
+
+  function abortWith(signal: AbortSignal, pending: Pending): void {
+    signal.addEventListener('abort', () => abort(pending), { once: true })
   }
 
   /** A unit whose work is done already is committed with its group. */
@@ -217,22 +222,31 @@ export function createWriter(hooks: WriterHooks): Writer {
 
   /** At once when `work` is: most units have one object, and a promise would cost as much as its checks. */
   function runUnit(pending: Pending, current: Group): Awaitable<unknown> {
-    const { work, options } = pending
+    const { options } = pending
     const unit = new Unit(current, ids, clock, options.origin ?? null, options.client ?? null)
     const tx = new SqliteWriteTx(connection, committed, unit)
-    const run = isRepeatable && isUndivided(pending) ? runUndivided : runPart
+    const attempt = { pending, unit, tx }
     let isOver = true
     try {
-      const result = run(connection, unit, () => {
-        const done = work(tx)
-        return done instanceof Promise ? watched(pending, unit, done) : done
-      })
+      const result =
+        isRepeatable && isUndivided(pending)
+          ? runUndivided(connection, unit, perform, attempt)
+          : runPart(connection, unit, perform, attempt)
       if (!(result instanceof Promise)) return result
       isOver = false
-      return result.finally(() => end(tx))
+      return endAfter(tx, result)
     } finally {
       if (isOver) end(tx)
     }
+  }
+
+  function perform({ pending, unit, tx }: Attempt): Awaitable<unknown> {
+    const done = pending.work(tx)
+    return done instanceof Promise ? watched(pending, unit, done) : done
+  }
+
+  function endAfter(tx: SqliteWriteTx, result: Promise<unknown>): Promise<unknown> {
+    return result.finally(() => end(tx))
   }
 
   function end(tx: SqliteWriteTx): void {
@@ -323,6 +337,13 @@ export function createWriter(hooks: WriterHooks): Writer {
 }
 
 const NO_OPTIONS: WriteOptions = {}
+
+/** The work of a unit, which may run twice. */
+interface Attempt {
+  readonly pending: Pending
+  readonly unit: Unit
+  readonly tx: SqliteWriteTx
+}
 
 /** A unit whose work has returned a promise. */
 interface Running {

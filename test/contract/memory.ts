@@ -44,6 +44,15 @@ export function describeMemory(openStore: OpenStore): void {
       expect(loads).toBe(1)
     })
 
+    test('gives a load the two values it is asked with', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const load = (one: string, other: number) => [one, other]
+      expect(await database.read((tx) => tx.remember('read', load, 'a', 1))).toEqual(['a', 1])
+      expect(await database.read((tx) => tx.remember('read', load, 'b', 2))).toEqual(['a', 1])
+      expect(await database.write((tx) => tx.remember('unit', load, 'c', 3))).toEqual(['c', 3])
+    })
+
     test('forgets in the commit that changes policy', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture

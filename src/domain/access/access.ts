@@ -30,7 +30,7 @@ export interface Access {
 export function accessOf(tx: ReadTx, actor: Actor): Access | Promise<Access> {
   const { named } = actor
   const isNamed = named?.subject === actor.subject && named.email === actor.email
-  return tx.remember((isNamed ? named : accessName(actor)).text, () => loadAccess(tx, actor))
+  return tx.remember((isNamed ? named : accessName(actor)).text, loadAccess, tx, actor)
 }
 
 /**

@@ -91,11 +91,9 @@ export function requireScopes(actor: Actor, required: readonly Scope[]): void {
  * answer. Throws `INVALID_TOKEN` and `USER_DEACTIVATED`.
  */
 export function requireStanding(tx: ReadTx, { bond }: Actor): Awaitable<Standing> {
-  if (bond === undefined) return WITHOUT_BOND
-  const standing = findStanding(tx, bond.facts)
-  return standing instanceof Promise
-    ? standing.then((found) => requireGood(found, bond))
-    : requireGood(standing, bond)
+  return bond === undefined
+    ? WITHOUT_BOND
+    : andThen(findStanding(tx, bond.facts), requireGood, bond)
 }
 
 /**
@@ -103,12 +101,16 @@ export function requireStanding(tx: ReadTx, { bond }: Actor): Awaitable<Standing
  * Licences).
  */
 export function requireWriter(tx: ReadTx, actor: Actor, now: number): Awaitable<void> {
-  return andThen(requireStanding(tx, actor), ({ user }) => requireLicense(user, now))
+  return andThen(requireStanding(tx, actor), requireLicensed, now)
+}
+
+function requireLicensed({ user }: Standing, now: number): void {
+  requireLicense(user, now)
 }
 
 /** Undefined when the client or the user is gone, even if there is a new user with the same id. */
 export function findStanding(tx: ReadTx, facts: TokenFacts): Awaitable<Standing | undefined> {
-  return tx.remember(facts.key, () => loadStanding(tx, facts))
+  return tx.remember(facts.key, loadStanding, tx, facts)
 }
 
 export function tokenFacts(facts: Omit<TokenFacts, 'key'>): TokenFacts {

@@ -36,10 +36,12 @@ export function isOffloaded(rule: OffloadRule, { kind, size }: InlineValue): boo
 
 /** The rule of this database, where it has one of its own. */
 export function findOffloadRule(tx: ReadTx): Awaitable<OffloadRule | undefined> {
-  return tx.remember('offload', async () => {
-    const setting = await tx.settings.find(SETTING)
-    return setting && findRule(String(setting.value['rule']))
-  })
+  return tx.remember('offload', loadOffloadRule, tx, undefined)
+}
+
+async function loadOffloadRule(tx: ReadTx): Promise<OffloadRule | undefined> {
+  const setting = await tx.settings.find(SETTING)
+  return setting && findRule(String(setting.value['rule']))
 }
 
 /**

@@ -25,11 +25,12 @@ export interface OffloadParts {
 
 /** The offload step that `upsertObjects` is given. */
 export function offloadWith(parts: OffloadParts): BeginOffload {
-  return (tx) =>
-    andThen(findOffloadRule(tx), (own) => {
-      const rule = own ?? parts.rule
-      return rule.beyond === undefined ? undefined : createOffload(parts, rule)
-    })
+  return (tx) => andThen(findOffloadRule(tx), begin, parts)
+}
+
+function begin(own: OffloadRule | undefined, parts: OffloadParts): Offload | undefined {
+  const rule = own ?? parts.rule
+  return rule.beyond === undefined ? undefined : createOffload(parts, rule)
 }
 
 function createOffload({ contents, limits }: OffloadParts, rule: OffloadRule): Offload {

@@ -15,16 +15,25 @@ export function place(
   draft: Draft,
   previous: TimedObject | undefined,
 ): Awaitable<Placement> {
-  return andThen(realmFor(writing, draft, previous), (realm) => {
-    const { tx, table } = writing
-    const owner = draft.owner !== undefined ? draft.owner : defaultOwner(writing, realm, previous)
-    const key = draft.key ?? newKey(tx, table, realm)
-    requirePrivatePlace(table, key, realm.id)
-    if (isComplete(draft, realm, owner)) return { draft, key, realm, owner, previous }
-    const path = table.primaryKey?.[0] ?? ''
-    const fields = { ...(draft.key === undefined ? { [path]: key } : {}), realmId: realm.id, owner }
-    return { draft: withFields(draft, fields), key, realm, owner, previous }
-  })
+  return andThen(realmFor(writing, draft, previous), placeIn, { writing, draft, previous })
+}
+
+/** A draft on its way to its place. */
+interface Placing {
+  readonly writing: Writing
+  readonly draft: Draft
+  readonly previous: TimedObject | undefined
+}
+
+function placeIn(realm: Realm, { writing, draft, previous }: Placing): Placement {
+  const { tx, table } = writing
+  const owner = draft.owner !== undefined ? draft.owner : defaultOwner(writing, realm, previous)
+  const key = draft.key ?? newKey(tx, table, realm)
+  requirePrivatePlace(table, key, realm.id)
+  if (isComplete(draft, realm, owner)) return { draft, key, realm, owner, previous }
+  const path = table.primaryKey?.[0] ?? ''
+  const fields = { ...(draft.key === undefined ? { [path]: key } : {}), realmId: realm.id, owner }
+  return { draft: withFields(draft, fields), key, realm, owner, previous }
 }
 
 /** True for a draft that names its place: then there is nothing to write into it. */
@@ -76,33 +85,47 @@ function realmFor(
   }
   if (table.name === 'realms') return realmOfRow(writing, draft, previous)
   if (draft.realmId === undefined && previous !== undefined) {
-    const unchanged = tx.realms.findByRef(previous.realm)
-    return andThen(unchanged, (found) => found ?? namedRealm(writing, draft))
+    return andThen(tx.realms.findByRef(previous.realm), unchangedRealm, { writing, draft })
   }
   return namedRealm(writing, draft)
+}
+
+function unchangedRealm(
+  found: Realm | undefined,
+  { writing, draft }: Pick<Placing, 'writing' | 'draft'>,
+): Awaitable<Realm> {
+  return found ?? namedRealm(writing, draft)
 }
 
 /** The realm that a draft names, or the private one of the writer. */
 function namedRealm(writing: Writing, { realmId }: Draft): Awaitable<Realm> {
   const id = realmId ?? writing.subject
-  const known = writing.knownRealms?.get(id)
-  if (known !== undefined) return known
-  return andThen(findRealm(writing, id), (realm) => {
-    writing.knownRealms?.set(id, realm)
-    return realm
-  })
+  const { knownRealms } = writing
+  if (knownRealms === undefined) return findRealm(writing, id)
+  return knownRealms.get(id) ?? andThen(findRealm(writing, id), noteRealm, knownRealms)
+}
+
+function noteRealm(realm: Realm, knownRealms: Map<string, Realm>): Realm {
+  knownRealms.set(realm.id, realm)
+  return realm
 }
 
 function findRealm({ tx, subject, isGlobal }: Writing, id: string): Awaitable<Realm> {
   if (id === subject && !id.startsWith('rlm')) return tx.realms.ensure(id)
   if (isGlobal && !id.startsWith('rlm')) return tx.realms.ensure(requireUserId(id))
-  return andThen(tx.realms.find(id), (found) => {
-    if (found !== undefined) return found
-    if (!isGlobal) throw refuseRealm()
-    throw new SatchelError('UNKNOWN_REALM', `There is no realm ${quoted(id)}: create it first`, {
-      reason: 'realmId',
-    })
+  return andThen(tx.realms.find(id), isGlobal ? requireRealm : requireOwnRealm, id)
+}
+
+function requireRealm(found: Realm | undefined, id: string): Realm {
+  if (found !== undefined) return found
+  throw new SatchelError('UNKNOWN_REALM', `There is no realm ${quoted(id)}: create it first`, {
+    reason: 'realmId',
   })
+}
+
+function requireOwnRealm(found: Realm | undefined): Realm {
+  if (found === undefined) throw refuseRealm()
+  return found
 }
 
 /** A row of `realms` belongs to the realm that it describes, and creates it. */

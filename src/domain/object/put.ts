@@ -37,19 +37,24 @@ export function putDrafts(writing: Writing, drafts: readonly Draft[]): Awaitable
  * nothing written, where that needs a look: `replaceSome` decides then.
  */
 function insertNew(writing: Writing, draft: Draft): Awaitable<string | undefined> {
-  const { tx, table, now } = writing
   if (writing.offload !== undefined || writing.staged !== undefined) return undefined
   // Without a realm, that of the object there would count.
   if (draft.realmId === undefined && draft.key !== undefined) return undefined
-  return andThen(place(writing, draft, undefined), (placement) => {
-    if (!writing.isGlobal && !mayInsert(writing, placement)) return undefined
-    if (needsReadableRefs(writing, placement)) return undefined
-    const put = putOf(writing, placement)
-    // Many entries are written faster together with those of other objects.
-    if (heldBy(put) > FEW_ENTRIES) return undefined
-    const inserted = tx.objects.insert(table, put, now)
-    return andThen(inserted, (isNew) => (isNew ? placement.draft.text : undefined))
-  })
+  return andThen(place(writing, draft, undefined), insertAt, writing)
+}
+
+function insertAt(placement: Placement, writing: Writing): Awaitable<string | undefined> {
+  const { tx, table, now } = writing
+  if (!writing.isGlobal && !mayInsert(writing, placement)) return undefined
+  if (needsReadableRefs(writing, placement)) return undefined
+  const put = putOf(writing, placement)
+  // Many entries are written faster together with those of other objects.
+  if (heldBy(put) > FEW_ENTRIES) return undefined
+  return andThen(tx.objects.insert(table, put, now), textIfNew, placement.draft)
+}
+
+function textIfNew(isNew: boolean, { text }: Draft): string | undefined {
+  return isNew ? text : undefined
 }
 
 function mayInsert(writing: Writing, placement: Placement): boolean {
@@ -67,10 +72,19 @@ function mayInsert(writing: Writing, placement: Placement): boolean {
  * other until one is there already, then some are looked up at once.
  */
 function putAll(writing: Writing, drafts: readonly Draft[]): Awaitable<string[]> {
-  const texts: string[] = []
-  return andThen(insertFirst(writing, drafts, texts), () =>
-    texts.length === drafts.length ? texts : replaceRest(writing, drafts, texts),
-  )
+  const putting = { writing, drafts, texts: [] }
+  return andThen(insertFirst(writing, drafts, putting.texts), putRest, putting)
+}
+
+interface Putting {
+  readonly writing: Writing
+  readonly drafts: readonly Draft[]
+  /** Those of the drafts that were put. */
+  readonly texts: string[]
+}
+
+function putRest(_: void, { writing, drafts, texts }: Putting): Awaitable<string[]> {
+  return texts.length === drafts.length ? texts : replaceRest(writing, drafts, texts)
 }
 
 /**
@@ -80,19 +94,35 @@ function putAll(writing: Writing, drafts: readonly Draft[]): Awaitable<string[]>
 function insertFirst(writing: Writing, drafts: readonly Draft[], texts: string[]): Awaitable<void> {
   while (texts.length < drafts.length) {
     const text = insertNew(writing, drafts[texts.length]!)
-    if (text instanceof Promise) {
-      return text.then((waited) => {
-        if (waited === undefined) return
-        texts.push(waited)
-        return insertFirst(writing, drafts, texts)
-      })
-    }
+    if (text instanceof Promise) return insertAfter(text, writing, drafts, texts)
     if (text === undefined) return
     texts.push(text)
     if (texts.length % INSERTS_PER_LOOK !== 0) continue
     const pause = writing.tx.breathe()
-    if (pause instanceof Promise) return pause.then(() => insertFirst(writing, drafts, texts))
+    if (pause instanceof Promise) return insertLater(pause, writing, drafts, texts)
   }
+}
+
+async function insertAfter(
+  waiting: Promise<string | undefined>,
+  writing: Writing,
+  drafts: readonly Draft[],
+  texts: string[],
+): Promise<void> {
+  const text = await waiting
+  if (text === undefined) return
+  texts.push(text)
+  await insertFirst(writing, drafts, texts)
+}
+
+async function insertLater(
+  pause: Promise<void>,
+  writing: Writing,
+  drafts: readonly Draft[],
+  texts: string[],
+): Promise<void> {
+  await pause
+  await insertFirst(writing, drafts, texts)
 }
 
 async function replaceRest(
@@ -252,17 +282,16 @@ function putOf(
   const { draft, key, realm, owner, previous } = placement
   const { text } = draft
   if (staged !== undefined) return stagedPut(writing, staged, placement, properties)
-  const next = { text, object: () => draft.object }
   if (previous === undefined) {
-    const { entries, blobs } = tracesOf(table, next, keys)
+    const { entries, blobs } = tracesOf(table, draft, keys)
     return { key, realm: realm.ref, owner, value: text, entries, blobs }
   }
   if (previous.isDamaged === true) {
-    return { key, realm: realm.ref, owner, value: text, ...tracesOf(table, next, keys), previous }
+    return { key, realm: realm.ref, owner, value: text, ...tracesOf(table, draft, keys), previous }
   }
   const before = properties ?? parseStored(previous.value)
-  const stored = { text: previous.value, object: () => before }
-  const { entries, blobs, previousTraces, removed } = replacementOf(table, stored, next, keys)
+  const stored = { text: previous.value, object: before }
+  const { entries, blobs, previousTraces, removed } = replacementOf(table, stored, draft, keys)
   limitRemoved?.(removed)
   const stamps = replacedStamps(previous, before, draft.object, now, tx.unitRevision())
   const put = { key, realm: realm.ref, owner, value: text, entries, blobs }
@@ -276,12 +305,11 @@ function stagedPut(
   { draft, key, realm, owner, previous }: Placement,
   before: WireObject | undefined,
 ): ObjectPut {
-  const { text } = draft
-  const { blobs } = tracesOf({ ...table, indexes: NONE }, { text, object: () => draft.object })
-  const put = { key, realm: realm.ref, owner, value: text, entries: NONE, blobs, staged }
+  const { blobs } = tracesOf({ ...table, indexes: NONE }, draft)
+  const put = { key, realm: realm.ref, owner, value: draft.text, entries: NONE, blobs, staged }
   if (previous === undefined) return put
   const properties = before ?? parseStored(previous.value)
-  const replaced = { text: previous.value, object: () => properties }
+  const replaced = { text: previous.value, object: properties }
   const previousTraces = tracesOf({ ...table, indexes: NONE }, replaced)
   const stamps = replacedStamps(previous, properties, draft.object, now, tx.unitRevision())
   return { ...put, stamps, previous, previousTraces }

@@ -8,13 +8,15 @@ import { andThen, type Awaitable, type Job } from '../store/records'
 
 /** Throws `UNKNOWN_TABLE` for a table that was never declared or is hidden. */
 export function requireTable(tx: ReadTx, name: string): Awaitable<Table> {
-  return andThen(tx.tables.find(name), (table) => {
-    if (table !== undefined && !table.hidden) return table
-    throw new SatchelError(
-      'UNKNOWN_TABLE',
-      `There is no table ${quoted(name)}: declare it with satchel schema push, for example {${quoted(name)}: "@id"}`,
-    )
-  })
+  return andThen(tx.tables.find(name), requireVisible, name)
+}
+
+function requireVisible(table: Table | undefined, name: string): Table {
+  if (table !== undefined && !table.hidden) return table
+  throw new SatchelError(
+    'UNKNOWN_TABLE',
+    `There is no table ${quoted(name)}: declare it with satchel schema push, for example {${quoted(name)}: "@id"}`,
+  )
 }
 
 /** How many tables a database may have, the hidden ones included (design.md §3). */

@@ -9,20 +9,20 @@ import type { Table, TableIndex } from '../store/tables'
 
 const NONE: readonly never[] = []
 
-/** An object as its text, with the properties for those who need them. */
+/** An object as its text, with its properties, which are read only where they are needed. */
 interface Readable {
   readonly text: string
-  readonly object: () => WireObject
+  readonly object: WireObject
 }
 
 /**
  * The entries of an object in the indexes of a store. Its properties are read only if they are
  * needed.
  */
-export function tracesOf(table: Table, { text, object }: Readable, keys?: KnownKeys): Traces {
+export function tracesOf(table: Table, readable: Readable, keys?: KnownKeys): Traces {
   return {
-    entries: table.indexes.length === 0 ? NONE : entriesOf(table, object(), keys),
-    blobs: mentionsBlobs(text) ? blobsIn(object()) : NONE,
+    entries: table.indexes.length === 0 ? NONE : entriesOf(table, readable.object, keys),
+    blobs: mentionsBlobs(readable.text) ? blobsIn(readable.object) : NONE,
   }
 }
 
@@ -34,7 +34,12 @@ export function storedTraces(table: Table, value: string): Traces {
 /** A stored value, which is parsed when its properties are first needed. */
 export function stored(text: string): Readable {
   let parsed: WireObject | undefined
-  return { text, object: () => (parsed ??= parseStored(text)) }
+  return {
+    text,
+    get object() {
+      return (parsed ??= parseStored(text))
+    },
+  }
 }
 
 /** Longer values are parsed in slices. */
@@ -65,7 +70,7 @@ export function tracesInTurns(
   read: (text: string) => Awaitable<WireObject>,
 ): Awaitable<Traces> {
   if (text.length <= LARGE) return storedTraces(table, text)
-  return andThen(read(text), (object) => tracesOf(table, { text, object: () => object }))
+  return andThen(read(text), (object) => tracesOf(table, { text, object }))
 }
 
 /** The entries an object has in the declared indexes of its table. */
@@ -103,13 +108,13 @@ export function replacementOf(
   next: Readable,
   keys?: KnownKeys,
 ): Replacement {
-  const blobs = mentionsBlobs(next.text) ? blobsIn(next.object()) : NONE
-  const previousBlobs = mentionsBlobs(previous.text) ? blobsIn(previous.object()) : NONE
+  const blobs = mentionsBlobs(next.text) ? blobsIn(next.object) : NONE
+  const previousBlobs = mentionsBlobs(previous.text) ? blobsIn(previous.object) : NONE
   const [removed, added] = changedValues(table, previous, next)
   const count = countOf(removed)
   if (count > MOST_REMOVED) {
     const previousTraces = { entries: encode(removed), blobs: previousBlobs }
-    return { entries: entriesOf(table, next.object(), keys), blobs, previousTraces, removed: 0 }
+    return { entries: entriesOf(table, next.object, keys), blobs, previousTraces, removed: 0 }
   }
   const [previousEntries, entries] = differing(removed, added, keys)
   return {
@@ -131,7 +136,7 @@ function changedValues(table: Table, previous: Readable, next: Readable): [Index
   const removed: Indexed[] = []
   const added: Indexed[] = []
   if (table.indexes.length > 0 && previous.text !== next.text) {
-    const [before, after] = [previous.object(), next.object()]
+    const [before, after] = [previous.object, next.object]
     for (const index of table.indexes) {
       const old = indexedValues(index, before)
       const current = indexedValues(index, after)

@@ -1,9 +1,9 @@
-import { accessOf } from '../access/access'
+import { type Access, accessOf } from '../access/access'
 import { type Actor, requireWriter } from '../access/actor'
 import { SatchelError, quoted } from '../value/error'
 import { PUBLIC_REALM } from '../store/realms'
 import { andThen, type Awaitable } from '../store/records'
-import type { Database, WriteOptions, WriteTx } from '../store/store'
+import type { Database, ReadTx, WriteOptions, WriteTx } from '../store/store'
 import { nextTurn } from '../value/turn'
 import type { ViewName } from '../access/view'
 import { type Draft, asPrivate, draftOf } from './draft'
@@ -71,21 +71,33 @@ export interface UpsertPlan {
  * `UNKNOWN_TABLE`, and as `requireWriter`.
  */
 export function prepareUpsert(database: Database, target: UpsertTarget): Awaitable<UpsertPlan> {
-  const { actor, now, beginOffload = keepInline } = target
-  return database.read((tx) =>
-    andThen(requireWriter(tx, actor, now), () =>
-      // The unit that follows finds it remembered.
-      andThen(accessOf(tx, actor), () =>
-        andThen(requireTable(tx, target.table), (table) =>
-          andThen(beginOffload(tx), (offload) => ({ table, offload })),
-        ),
-      ),
-    ),
-  )
+  return database.read((tx) => {
+    const planning = { tx, target }
+    return andThen(requireWriter(tx, target.actor, target.now), rememberAccess, planning)
+  })
 }
 
-function keepInline(): undefined {
-  return undefined
+/** The steps of a plan are functions of their own: every request takes them. */
+interface Planning {
+  readonly tx: ReadTx
+  readonly target: UpsertTarget
+}
+
+/** The unit that follows finds it remembered. */
+function rememberAccess(_: void, planning: Planning): Awaitable<UpsertPlan> {
+  return andThen(accessOf(planning.tx, planning.target.actor), findTable, planning)
+}
+
+function findTable(_: Access, planning: Planning): Awaitable<UpsertPlan> {
+  return andThen(requireTable(planning.tx, planning.target.table), planOffload, planning)
+}
+
+function planOffload(table: Table, { tx, target }: Planning): Awaitable<UpsertPlan> {
+  return andThen(target.beginOffload?.(tx), planOf, table)
+}
+
+function planOf(offload: Offload | undefined, table: Table): UpsertPlan {
+  return { table, offload }
 }
 
 /**
@@ -99,20 +111,32 @@ function keepInline(): undefined {
 export function upsertObjects(database: Database, upsert: Upsert): Promise<string[]> {
   // No async function: for one object each would cost as much as its checks.
   try {
-    const plan = upsert.plan ?? prepareUpsert(database, upsert)
-    return plan instanceof Promise
-      ? plan.then((prepared) => upsertAs(prepared, database, upsert))
-      : upsertAs(plan, database, upsert)
+    return upsert.plan === undefined
+      ? upsertUnplanned(database, upsert)
+      : upsertAs(upsert.plan, database, upsert)
   } catch (error) {
     return Promise.reject(error)
   }
 }
 
+async function upsertUnplanned(database: Database, upsert: Upsert): Promise<string[]> {
+  return await upsertAs(await prepareUpsert(database, upsert), database, upsert)
+}
+
 function upsertAs(plan: UpsertPlan, database: Database, upsert: Upsert): Promise<string[]> {
   const drafts = readDrafts(plan.table, upsert, plan.offload)
   return drafts instanceof Promise
-    ? drafts.then((read) => writeDrafts(database, upsert, plan, read))
+    ? writeLater(database, upsert, plan, drafts)
     : writeDrafts(database, upsert, plan, drafts)
+}
+
+async function writeLater(
+  database: Database,
+  upsert: Upsert,
+  plan: UpsertPlan,
+  drafts: Promise<readonly Draft[]>,
+): Promise<string[]> {
+  return await writeDrafts(database, upsert, plan, await drafts)
 }
 
 function writeDrafts(
@@ -130,35 +154,64 @@ function writeDrafts(
     rarelyFails: drafts.length === 1 && !table.builtIn && offload === undefined,
     signal: upsert.signal,
   }
-  const write = () => database.write((tx) => putIn(tx, upsert, plan, drafts), options)
-  return offload === undefined ? write() : offload.keep(write)
+  const put = (tx: WriteTx) => putIn(tx, { upsert, plan, drafts })
+  return offload === undefined
+    ? database.write(put, options)
+    : keepAndWrite(offload, database, put, options)
+}
+
+function keepAndWrite(
+  offload: Offload,
+  database: Database,
+  put: (tx: WriteTx) => Awaitable<string[]>,
+  options: WriteOptions,
+): Promise<string[]> {
+  return offload.keep(() => database.write(put, options))
+}
+
+/** An upsert that is carried out in its unit. */
+interface Put {
+  readonly upsert: Upsert
+  readonly plan: UpsertPlan
+  readonly drafts: readonly Draft[]
+}
+
+interface PutIn {
+  readonly tx: WriteTx
+  readonly put: Put
 }
 
 /** Writes the drafts in their unit, as an actor that may have lost rights since the plan was made. */
-function putIn(
-  tx: WriteTx,
-  upsert: Upsert,
-  plan: UpsertPlan,
-  drafts: readonly Draft[],
+function putIn(tx: WriteTx, put: Put): Awaitable<string[]> {
+  const { actor, now } = put.upsert
+  return andThen(requireWriter(tx, actor, now), putAllowed, { tx, put })
+}
+
+function putAllowed(_: void, putting: PutIn): Awaitable<string[]> {
+  return andThen(requireTable(putting.tx, putting.put.upsert.table), putInTable, putting)
+}
+
+function putInTable(table: Table, { tx, put }: PutIn): Awaitable<string[]> {
+  if (!hasSameKey(table, put.plan.table)) {
+    throw new SatchelError('CONFLICT', 'The schema changed meanwhile: repeat the request')
+  }
+  return andThen(accessOf(tx, put.upsert.actor), putWithAccess, { tx, put, table })
+}
+
+function putWithAccess(
+  access: Access,
+  { tx, put, table }: PutIn & { readonly table: Table },
 ): Awaitable<string[]> {
-  const { actor } = upsert
-  return andThen(requireWriter(tx, actor, upsert.now), () =>
-    andThen(requireTable(tx, upsert.table), (table) => {
-      if (!hasSameKey(table, plan.table)) {
-        throw new SatchelError('CONFLICT', 'The schema changed meanwhile: repeat the request')
-      }
-      return andThen(accessOf(tx, actor), (access) =>
-        putDrafts(
-          {
-            ...writingInView(tx, upsert, table, access),
-            offload: plan.offload,
-            limitRemoved: upsert.limits && createRemovalLimiter(upsert.limits),
-          },
-          drafts,
-        ),
-      )
-    }),
-  )
+  const { upsert, plan, drafts } = put
+  const { limits } = upsert
+  // Where nothing is indexed, no entry is removed.
+  const isLimited = limits !== undefined && table.indexes.length > 0
+  const writing = {
+    ...writingInView(tx, upsert, table, access),
+    offload: plan.offload,
+    limitRemoved: isLimited ? createRemovalLimiter(limits) : undefined,
+  }
+  return putDrafts(writing, drafts)
 }
 
 function hasSameKey(one: Table, other: Table): boolean {
@@ -185,26 +238,38 @@ function readDrafts(
     )
   }
   if (limits !== undefined) requireFewObjects(table, objects.length, limits)
-  const limitEntries = limits && createEntryLimiter(table, limits)
+  const limitEntries =
+    limits !== undefined && table.indexes.length > 0 ? createEntryLimiter(table, limits) : undefined
+  if (objects.length > SLICE) return readInSlices(table, upsert, offload, limitEntries)
   const drafts: Draft[] = []
-
-  function readFrom(start: number): Awaitable<readonly Draft[]> {
-    const end = Math.min(start + SLICE, objects.length)
-    for (let position = start; position < end; position += 1) {
-      drafts.push(readDraft(table, upsert, offload, position, limitEntries))
-    }
-    return end === objects.length ? drafts : nextTurn().then(() => readFrom(end))
+  for (let position = 0; position < objects.length; position += 1) {
+    drafts.push(readDraft(table, upsert, offload, position, limitEntries))
   }
-
-  return readFrom(0)
+  return drafts
 }
+
+async function readInSlices(
+  table: Table,
+  upsert: Upsert,
+  offload: Offload | undefined,
+  limitEntries: EntryLimiter | undefined,
+): Promise<readonly Draft[]> {
+  const drafts: Draft[] = []
+  for (let position = 0; position < upsert.objects.length; position += 1) {
+    if (position > 0 && position % SLICE === 0) await nextTurn()
+    drafts.push(readDraft(table, upsert, offload, position, limitEntries))
+  }
+  return drafts
+}
+
+type EntryLimiter = ReturnType<typeof createEntryLimiter>
 
 function readDraft(
   table: Table,
   upsert: Upsert,
   offload: Offload | undefined,
   position: number,
-  limitEntries: ReturnType<typeof createEntryLimiter> | undefined,
+  limitEntries: EntryLimiter | undefined,
 ): Draft {
   const { actor, view, objects, isArray, key, limits } = upsert
   const object = objects[position]

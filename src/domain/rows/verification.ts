@@ -98,7 +98,7 @@ function isConsistent(table: Table, object: WholeObject, value: WireObject): boo
 
 function meaningOf(table: Table, object: WholeObject, value: WireObject): Meaning | undefined {
   try {
-    const { entries, blobs } = tracesOf(table, { text: object.value, object: () => value })
+    const { entries, blobs } = tracesOf(table, { text: object.value, object: value })
     return { entries: [...entries], blobs, membership: membershipFrom(table, object, value) }
   } catch {
     return undefined

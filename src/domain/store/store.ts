@@ -233,6 +233,13 @@ export interface ReadTx {
    * alike: an engine may forget too much, never too little. `load` reads nothing but its `tx`.
    */
   remember<T>(name: string, load: () => Awaitable<T>): Awaitable<T>
+  /** The same with a `load` that is given these two, so that no function is made for each call. */
+  remember<T, A, B>(
+    name: string,
+    load: (one: A, other: B) => Awaitable<T>,
+    one: A,
+    other: B,
+  ): Awaitable<T>
 }
 
 export interface WriteTx extends ReadTx {

@@ -252,9 +252,8 @@ function putOf(run: Execution, row: Row, placement: Placement): ObjectPut {
     value: draft.text,
     stamps: formatStamps(state.stamps, push.now, revision),
   }
-  const next = { text: draft.text, object: () => draft.object }
-  if (before === undefined) return { ...put, ...tracesOf(table, next) }
-  const { entries, blobs, previousTraces } = replacementOf(table, stored(before.value), next)
+  if (before === undefined) return { ...put, ...tracesOf(table, draft) }
+  const { entries, blobs, previousTraces } = replacementOf(table, stored(before.value), draft)
   return { ...put, entries, blobs, previous: before, previousTraces }
 }
 

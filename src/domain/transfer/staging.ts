@@ -131,7 +131,7 @@ async function show(
   await startJob(tx, 'erase', { realm }, now)
 }
 
-const NOTHING = { text: '{}', object: () => ({}) }
+const NOTHING = { text: '{}', object: {} }
 
 /** Begins the erasure of what an import that ends early has staged; resolves to the job without it. */
 export async function discardStaged(tx: WriteTx, job: Job): Promise<Job> {

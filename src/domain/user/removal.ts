@@ -180,7 +180,7 @@ async function rewrite(
   const { key, realm } = previous
   const owner = 'owner' in fields ? null : previous.owner
   const value = JSON.stringify(object)
-  const traces = tracesOf(table, { text: value, object: () => object })
+  const traces = tracesOf(table, { text: value, object })
   const stamps = replacedStamps(previous, before, object, now, tx.unitRevision())
   const previousTraces = await tracesBefore(tx, table, previous)
   await tx.objects.put(

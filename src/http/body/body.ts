@@ -77,33 +77,39 @@ export function createBodies(
   let memoryFreed = Promise.withResolvers<void>()
   let parsedBytes = 0
 
-  /** No async function, here and in `json`: for a small body each would cost as much as to parse it. */
-  function withSmall<T>(
+  /**
+   * Gives the bytes of a small body to `use`, with `context`. No async function, here and in `json`: for
+   * such a body each would cost as much as to parse it.
+   */
+  function withSmall<T, C>(
     request: Request,
     length: number,
-    work: (bytes: Uint8Array) => Promise<T>,
+    use: (request: Request, bytes: Uint8Array, context: C) => Promise<T>,
+    context: C,
   ): Promise<T> {
-    return request.bytes().then(
-      (bytes) => {
-        if (bytes.length !== length) throw incomplete()
-        if (smallBytes + length > SMALL_ONES) throw tooMany()
-        smallBytes += length
-        const release = () => {
-          smallBytes -= length
-        }
-        try {
-          const done = work(bytes)
-          void done.then(release, release)
-          return done
-        } catch (error) {
-          release()
-          throw error
-        }
-      },
-      () => {
-        throw incomplete()
-      },
-    )
+    return request.bytes().then((bytes) => {
+      if (bytes.length !== length) throw incomplete()
+      hold(length)
+      try {
+        return releaseAfter(use(request, bytes, context), length)
+      } catch (error) {
+        smallBytes -= length
+        throw error
+      }
+    }, refuseIncomplete)
+  }
+
+  function hold(length: number): void {
+    if (smallBytes + length > SMALL_ONES) throw tooMany()
+    smallBytes += length
+  }
+
+  function releaseAfter<T>(done: Promise<T>, length: number): Promise<T> {
+    const release = () => {
+      smallBytes -= length
+    }
+    void done.then(release, release)
+    return done
   }
 
   async function withArrival<T>(
@@ -129,7 +135,7 @@ export function createBodies(
   function withJson<T>(request: Request, bytes: Uint8Array, work: JsonWork<T>): Promise<T> {
     const { length } = bytes
     const isLight = length + BYTES_PER_VALUE * scanJson(bytes, limits) <= LARGE
-    return isLight ? work(parse(bytes), length) : inTurn(request, async () => bytes, work)
+    return isLight ? work(parse(bytes), length) : inTurn(request, taking(bytes), work)
   }
 
   /** Large bodies are read and parsed one at a time; the work on them goes on side by side. */
@@ -212,7 +218,7 @@ export function createBodies(
         const length = declaredLength(sent)
         if (length !== undefined && length > maxBytes) throw tooLarge(maxBytes, advice)
         return length !== undefined && length <= SMALL
-          ? withSmall(sent, length, (bytes) => withJson(sent, bytes, work))
+          ? withSmall(sent, length, withJson, work)
           : withArrival(call, source.scratch, chunksOfAtMost(sent, length, maxBytes), work)
       } catch (error) {
         return Promise.reject(error)
@@ -225,7 +231,7 @@ export function createBodies(
       if (length !== undefined && length > most) throw tooLarge(most, advice)
       return length === undefined
         ? decode(await readAll(chunksOfAtMost(request, length, most)))
-        : await withSmall(request, length, async (bytes) => decode(bytes))
+        : await withSmall(request, length, async (_, bytes) => decode(bytes), undefined)
     },
   }
 }
@@ -267,6 +273,14 @@ function parse(bytes: Uint8Array): unknown {
   } finally {
     free(bytes)
   }
+}
+
+function taking(bytes: Uint8Array): () => Promise<Uint8Array> {
+  return async () => bytes
+}
+
+function refuseIncomplete(): never {
+  throw incomplete()
 }
 
 /** The bytes, whose memory or file the arrival then leaves to others. */

@@ -6,7 +6,7 @@ import { parseFilters } from '../../domain/object/filter'
 import { listObjects } from '../../domain/object/list'
 import { getObject } from '../../domain/object/object'
 import { removeObject } from '../../domain/object/remove'
-import { prepareUpsert, upsertObjects } from '../../domain/object/upsert'
+import { prepareUpsert, type UpsertPlan, upsertObjects } from '../../domain/object/upsert'
 import type { Host } from '../../host/host'
 import type { SendInvitation } from '../../domain/rows/invitation'
 import { ROW_RULES, rowRulesWith } from '../../domain/rows/row-rules'
@@ -128,40 +128,46 @@ function tableHandlers(http: HttpContext, paths: TablePaths) {
    * Stores the objects in the body; with `key` a single one, whose key is in the path. No async function,
    * here and below: for one object each would cost as much as its checks.
    */
-  function store({ call, host, actor }: Authorised, key?: string): Awaitable<Response> {
+  function store(request: Authorised, key?: string): Awaitable<Response> {
+    const { call, host, actor } = request
     const { limits, offload: rule } = http.blobs
     const table = tableOf(call)
     const beginOffload = offloadWith({ contents: host.blobs, limits, rule })
     const target = { actor, table, beginOffload, limits: http.writeLimits, now: host.clock.now() }
     // Before the body is read: a caller who may not write need not send it.
-    return andThen(prepareUpsert(host.database, target), (plan) =>
-      http.bodies.json(call, host, (body, bytes) => {
-        const isArray = Array.isArray(body) && key === undefined
-        const isMinimal = wantsMinimal(call.sent)
-        const expected = bytes + ADDED_BYTES * countOf(body)
-        // Before anything is stored: the answer repeats the objects.
-        if (!isMinimal && expected > UNCOUNTED) call.room.reserve(expected)
-        const stored = upsertObjects(host.database, {
-          actor,
-          table,
-          limits: http.writeLimits,
-          plan,
-          view,
-          objects: isArray ? (body as unknown[]) : [body],
-          isArray,
-          key,
-          signal: isArray && body.length > FEW ? call.sent.signal : undefined,
-          now: host.clock.now(),
-          rulesByTable: plan.table.builtIn
-            ? rowRulesWith(sendInvitationFor(call, host))
-            : ROW_RULES,
-        })
-        return stored.then((texts) => {
-          if (isMinimal) return answer(call, null, { status: 204, type: null })
-          return answer(call, isArray ? `[${texts.join(',')}]` : (texts[0] ?? ''))
-        })
-      }),
-    )
+    return andThen(prepareUpsert(host.database, target), storeBody, { request, table, key })
+  }
+
+  function storeBody(plan: UpsertPlan, storing: Storing): Promise<Response> {
+    const { call, host } = storing.request
+    return http.bodies.json(call, host, (body, bytes) => storeObjects(body, bytes, plan, storing))
+  }
+
+  function storeObjects(
+    body: unknown,
+    bytes: number,
+    plan: UpsertPlan,
+    { request: { call, host, actor }, table, key }: Storing,
+  ): Promise<Response> {
+    const isArray = Array.isArray(body) && key === undefined
+    const isMinimal = wantsMinimal(call.sent)
+    const expected = bytes + ADDED_BYTES * countOf(body)
+    // Before anything is stored: the answer repeats the objects.
+    if (!isMinimal && expected > UNCOUNTED) call.room.reserve(expected)
+    const stored = upsertObjects(host.database, {
+      actor,
+      table,
+      limits: http.writeLimits,
+      plan,
+      view,
+      objects: isArray ? (body as unknown[]) : [body],
+      isArray,
+      key,
+      signal: isArray && body.length > FEW ? call.sent.signal : undefined,
+      now: host.clock.now(),
+      rulesByTable: plan.table.builtIn ? rowRulesWith(sendInvitationFor(call, host)) : ROW_RULES,
+    })
+    return answerStored(call, stored, isArray, isMinimal)
   }
 
   return {
@@ -201,6 +207,25 @@ function tableHandlers(http: HttpContext, paths: TablePaths) {
       return answer(call, null, { status: 204, type: null })
     },
   }
+}
+
+/** A request with objects to store. */
+interface Storing {
+  readonly request: Authorised
+  readonly table: string
+  readonly key: string | undefined
+}
+
+function answerStored(
+  call: Call,
+  stored: Promise<string[]>,
+  isArray: boolean,
+  isMinimal: boolean,
+): Promise<Response> {
+  return stored.then((texts) => {
+    if (isMinimal) return answer(call, null, { status: 204, type: null })
+    return answer(call, isArray ? `[${texts.join(',')}]` : (texts[0] ?? ''))
+  })
 }
 
 function sendInvitationFor(call: Call, host: Host): SendInvitation {
