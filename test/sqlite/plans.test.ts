@@ -18,8 +18,6 @@ const READ_WHOLE = [
   /^SELECT count\(\*\) AS total FROM o_\d+$/,
   /^SELECT .* FROM (clients|keys|origins|providers|settings|jobs) ORDER BY id$/,
   /^SELECT 1 FROM tombstones LIMIT 1$/,
-  // Whether there is a row.
-  /^SELECT 1 FROM realm_ids$/,
   /^SELECT run, first, sum FROM runs ORDER BY first$/,
   // The index holds those that are being erased and no others.
   /^SELECT number FROM realm_ids WHERE state = 'erasing'$/,
