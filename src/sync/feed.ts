@@ -5,6 +5,7 @@ import type { Commit, ReadTx } from '../domain/store/store'
 import { changeMessage } from '../domain/sync/message'
 import { placeRevision } from '../domain/sync/revision'
 import { isPersonal, visibilityOf } from '../domain/sync/visible'
+import { createCollector } from './garbage'
 import type { Session } from './session'
 import { createTouches, type Range } from './touches'
 
@@ -38,12 +39,15 @@ interface Fragment {
 /** A message has at most so many characters of changes, and rows: with more, a pull serves better. */
 const MESSAGE: ChunkSize = { rows: 5_000, bytes: 1024 * 1024 }
 
-/** So many characters of encoded changes are kept. */
-const KEPT = 16 * 1024 * 1024
+/** So many characters of encoded changes are kept: those of the newest ranges are asked for again. */
+const KEPT = 4 * MESSAGE.bytes
+/** Characters of messages: an import makes megabytes of them a second when many sockets are open. */
+const COLLECT_AFTER = 12 * 1024 * 1024
 
 const NOTHING = { parts: [], text: '' }
 
 export function createFeed(): Feed {
+  const collect = createCollector(COLLECT_AFTER)
   const fragments = createFragments()
   let touches = createTouches(0)
   let isKnown = false
@@ -101,7 +105,10 @@ export function createFeed(): Feed {
       const own = tables === undefined ? parts : parts.filter(({ table }) => tables.has(table))
       const isSame =
         own.length === last.parts.length && own.every((part, at) => part === last.parts[at])
-      if (!isSame) last = { parts: own, text: join(own) }
+      if (!isSame) {
+        last = { parts: own, text: join(own) }
+        collect(last.text.length)
+      }
       return last.text
     },
     rest: () => void (last = NOTHING),

@@ -9,6 +9,7 @@ import { type AnswerPart, answerSync as readAnswer } from '../../domain/sync/pul
 import { movedBy, readSyncRequest, type SyncRequest } from '../../domain/sync/request'
 import { isFirstSync, storeRequest } from '../../domain/sync/sync'
 import { SatchelError } from '../../domain/value/error'
+import { createCollector } from '../../sync/garbage'
 import type { Answering } from '../../sync/hub'
 import { answer } from '../answer'
 import { type Authorised, authorised } from '../caller'
@@ -40,8 +41,10 @@ export function createSync(http: HttpContext): AnswerSync {
     timeout: http.blobs.timeout,
   })
   const streams = createGate(MOST_STREAMS)
-  /** The characters of parts since garbage was collected. */
-  let streamed = 0
+  const streamed = createCollector(COLLECT_AFTER)
+  const made = (characters: number) => {
+    if (streams.isShared) streamed(characters)
+  }
 
   async function respond({ call, host, actor }: Authorised): Promise<Response> {
     const isAnonymous = actor.subject === null
@@ -67,18 +70,11 @@ export function createSync(http: HttpContext): AnswerSync {
     if (first.end !== undefined) return answer(call, first.text)
     stack.defer(() => void parts[Symbol.asyncDispose]())
     const held = stack.move()
-    const body = pacedStream(bytesOf(first, parts, collect), {
+    const body = pacedStream(bytesOf(first, parts, made), {
       failed: (error) => http.failure(call.id, error),
       room: withRelease(call.room, () => held.dispose()),
     })
     return answer(call, body)
-  }
-
-  function collect(characters: number): void {
-    streamed += streams.isShared ? characters : 0
-    if (streamed < COLLECT_AFTER) return
-    streamed = 0
-    Bun.gc(true)
   }
 
   /** Stores the changes of the request. The live connections of its client rest until `stack` is disposed. */
@@ -143,11 +139,8 @@ const UNCHANGING = 256 * 1024
 const IDLE_SECONDS = 30
 /** How many answers are streamed at once; others wait for their turn. */
 const MOST_STREAMS = 8
-/**
- * While several are streamed, garbage is collected after this many characters: the collector
- * underestimates strings.
- */
-const COLLECT_AFTER = 24 * 1024 * 1024
+/** While several are streamed, garbage is collected after this many characters. */
+const COLLECT_AFTER = 12 * 1024 * 1024
 /** How often, and how long after each other, a first sync is tried while the server is busy. */
 const TRIES = 20
 const PAUSE_MS = 1_000
