@@ -53,6 +53,8 @@ export interface Server extends AsyncDisposable {
 export interface ServerContext {
   readonly clock: Clock
   readonly logs: Logs
+  /** Called when the server has started, before rare forms of paths are registered. Must not throw. */
+  readonly ready?: (server: Server) => void
 }
 
 const GRACE_MS = 10_000
@@ -63,7 +65,10 @@ const FIRST_DATABASE = 'main'
  * Serves a data folder. Throws `DATA_FOLDER_IN_USE`, `NEWER_DATA`, `READ_ONLY` and what `listen`
  * throws; then everything that was opened is closed, and nothing that was created is left.
  */
-export async function startServer(config: Config, { clock, logs }: ServerContext): Promise<Server> {
+export async function startServer(
+  config: Config,
+  { clock, logs, ready }: ServerContext,
+): Promise<Server> {
   await using stack = new AsyncDisposableStack()
   const mode = createMode(config)
   const printer = createPrinter(logs, mode)
@@ -98,8 +103,6 @@ export async function startServer(config: Config, { clock, logs }: ServerContext
   const names = await folder.hosts.list()
   hasStarted = true
   const owned = stack.move()
-  // After the ready line and before any further request: no request is read in between.
-  const completion = setImmediate(() => listener.complete())
   void folder.hosts.resumeAll(names, reportUnopened)
   // Well after the ready line and the first request. A server for tests may never need it.
   const warmUp = config.test ? undefined : setTimeout(application.warmUp, WARM_UP_AFTER_MS)
@@ -109,14 +112,13 @@ export async function startServer(config: Config, { clock, logs }: ServerContext
   const stop = () => (stopping ??= shutDown())
   async function shutDown(): Promise<void> {
     clearTimeout(warmUp)
-    clearImmediate(completion)
     application.retire()
     const isIdle = await isDoneWithin(GRACE_MS, Promise.all([listener.stop(), commands.stop()]))
     if (!isIdle) serverLog.warning('Requests that took longer than 10 s were aborted')
     await owned.disposeAsync()
     await logs.flush()
   }
-  return {
+  const server: Server = {
     url: listener.url,
     folder: folder.path,
     databases: names.map((name) => ({ name, url: `${listener.url}/${name}` })),
@@ -126,6 +128,10 @@ export async function startServer(config: Config, { clock, logs }: ServerContext
     reload: () => listener.reload(),
     [Symbol.asyncDispose]: stop,
   }
+  ready?.(server)
+  // In the same turn: no request is read between the two.
+  listener.complete()
+  return server
 }
 
 const TRIES = 5

@@ -7,7 +7,7 @@ import { readConfig } from '../src/config/config'
 import { openLogs } from '../src/log/log'
 import { SatchelError } from '../src/domain/value/error'
 import { listen } from '../src/listen'
-import { startServer } from '../src/server'
+import { type Server, startServer } from '../src/server'
 import { createTestClock, DAY, refusalOf } from './auth/setup'
 import { setupData } from './http/setup'
 import { collectLines, setupServer, temporaryFolder } from './setup'
@@ -271,4 +271,12 @@ test('refuses rare forms of paths while the server starts, and answers them afte
   } finally {
     await listener.stop(true)
   }
+})
+
+test('answers rare forms of paths from the first request after it is ready', async () => {
+  let answer: Promise<Response> | undefined
+  const ready = ({ url }: Server) => void (answer = fetch(`${url}/main//token/validate/`))
+  await using server = await startServer(configOf({ memory: true }), { ...surroundings(), ready })
+  expect(server.databases).toHaveLength(1)
+  expect((await answer)?.status).toBe(401)
 })

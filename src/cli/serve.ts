@@ -73,11 +73,17 @@ export async function runServer(
   keepRunning()
   const { startServer } = await import('../server')
   try {
-    await using server = await startServer(config, { clock, logs })
+    const entry = new DisposableStack()
+    let written: Promise<void> | undefined
+    const ready = (started: Server) => {
+      entry.use(listServer(started.folder))
+      const text = json ? readyLine(started) : readyText(started, config, terminal)
+      written = terminal.write(`${text}\n`)
+    }
+    await using server = await startServer(config, { clock, logs, ready })
     using listing = new DisposableStack()
-    listing.use(listServer(server.folder))
-    const text = json ? readyLine(server) : readyText(server, config, terminal)
-    await terminal.write(`${text}\n`)
+    listing.use(entry)
+    await written
     if (format === 'json')
       serverLog.info('Ready', { version, url: server.url, folder: server.folder })
     reload = () => void server.reload()
