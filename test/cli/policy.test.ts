@@ -55,7 +55,7 @@ describe('satchel policy', () => {
     expect((await satchel.say('policy', 'show')).stdout).toBe(
       'New users       eval: they start an evaluation\nEvaluations     last 14 days\nSeats           no limit\n',
     )
-    expectRefused(await satchel.say('policy', 'set', '--new-users', 'all'), 'Allowed choices', 2)
+    expectRefused(await satchel.say('policy', 'set', '--new-users', 'all'), 'allowed choices', 2)
     expectRefused(await satchel.say('policy', 'set', '--eval-days', '0'), '1 to')
     expectRefused(await satchel.say('policy', 'set', '--seats', '-1'), 'none', 2)
   })

@@ -189,7 +189,7 @@ describe('satchel user', () => {
     expectRefused(await say('user', 'add', 'x', '--eval-days', '1.5'), 'a whole number', 2)
     expectRefused(await say('user', 'set', 'alice@example.com'), 'Nothing to change', 2)
     expectRefused(await say('user', 'add', 'x', '--eval-days', '31'), 'at most 30')
-    expectRefused(await say('user', 'add', 'x', '--type', 'root'), 'Allowed choices', 2)
+    expectRefused(await say('user', 'add', 'x', '--type', 'root'), 'allowed choices', 2)
     expectRefused(await say('user', 'add', 'x', '--properties', '[1]'), 'JSON object', 2)
     expectRefused(await say('user', 'list', '--active', '--inactive'), 'cannot be used with', 2)
     expectRefused(await say('user', 'list', '--after', 'x'), 'pagingKey')
