@@ -155,7 +155,8 @@ async function dropWithdrawn(
   realm: RealmRef,
 ): Promise<void> {
   const { plan } = sight
-  if (!plan.tables.has('members')) return
+  const table = plan.tables.get('members')
+  if (table === undefined) return
   const revision = await tx.revision()
   let after: number | ChangePosition | undefined = plan.base
   while (after !== undefined) {
@@ -167,10 +168,12 @@ async function dropWithdrawn(
       CHUNK,
       new Set(['members']),
     )
-    for (const { key, object, isDamaged } of changes) {
-      if (object === null ? isDamaged === true : object.isDamaged === true) continue
-      const isKept =
-        object !== null && (object.entered > plan.base || isSeen(sight, 'members', object))
+    const left = changes.filter(({ object }) => object === null || object.entered <= plan.base)
+    const keys = left.map(({ key }) => key)
+    const current = await tx.objects.findTimed(table, keys)
+    for (const key of keys) {
+      const row = current.get(key)
+      const isKept = row !== undefined && (row.isDamaged === true || isSeen(sight, 'members', row))
       if (!isKept) operations.delete('members', key)
     }
     after = next
@@ -200,9 +203,13 @@ export async function dropFormerRows(
       CHUNK,
       tables,
     )
-    for (const { table, key, object } of changes) {
-      const isKept = object !== null && (object.isDamaged === true || isSeen(sight, table, object))
-      if (!isKept) operations.delete(table, key)
+    for (const { table: name, key, object } of changes) {
+      // It may have moved to another realm that the actor sees.
+      const table = plan.tables.get(name)
+      const moved = object === null && table ? await tx.objects.findTimed(table, [key]) : undefined
+      const row = object ?? moved?.get(key)
+      const isKept = row !== undefined && (row.isDamaged === true || isSeen(sight, name, row))
+      if (!isKept) operations.delete(name, key)
     }
     after = next
   }

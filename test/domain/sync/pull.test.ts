@@ -211,16 +211,40 @@ describe('a later sync', () => {
     await using world = await openWorld()
     const device = createDevice(world.database, BOB)
     await world.put(ALICE, 'realms', TEAM)
-    const invitations = ['mmb1', 'mmb2', 'mmb3'].map((id) => ({ id, ...TEAM, email: BOB.email }))
+    const invitations = ['mmb1', 'mmb2', 'mmb3', 'mmb5'].map((id) => ({
+      id,
+      ...TEAM,
+      email: BOB.email,
+    }))
     await world.putAll('members', ...invitations)
     expect((await device.pull()).inviteRealms).toEqual(['rlmTeam'])
     await world.remove('members', 'mmb1')
     await world.putAll('members', { id: 'mmb2', ...TEAM, email: 'dora@example.com' })
     await world.putAll('members', { id: 'mmb4', ...TEAM, email: 'dora@example.com' })
+    await world.putAll('members', { id: 'mmb5', realmId: 'rlm-public', email: BOB.email })
     const answer = await device.pull()
     expect(answer.inviteRealms).toEqual(['rlmTeam'])
-    expect(operationsOf(answer)).toEqual(['delete members mmb1', 'delete members mmb2'])
+    expect(operationsOf(answer).toSorted()).toEqual([
+      'delete members mmb1',
+      'delete members mmb2',
+      'upsert members mmb5',
+    ])
     expect((await device.pull()).changes).toEqual([])
+  })
+
+  test('keeps the own row that moved out of a realm to which only an invitation is left', async () => {
+    await using world = await openWorld()
+    const device = createDevice(world.database, BOB)
+    await world.put(ALICE, 'realms', TEAM)
+    const own = { id: 'mmb1', userId: BOB.subject, email: BOB.email, accepted: date(1) }
+    await world.putAll('members', { ...own, ...TEAM }, { id: 'mmb2', ...TEAM, email: BOB.email })
+    expect((await device.pull()).realms).toContain('rlmTeam')
+    await world.putAll('members', { ...own, realmId: 'rlm-public' })
+    const answer = await device.pull()
+    expect(answer.inviteRealms).toEqual(['rlmTeam'])
+    const operations = operationsOf(answer)
+    expect(operations).toContain('upsert members mmb1')
+    expect(operations).not.toContain('delete members mmb1')
   })
 
   test('sends an object that moves within sight once, and one that moves out as deleted', async () => {
