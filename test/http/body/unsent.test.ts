@@ -67,10 +67,15 @@ describe('the memory of unsent answers', () => {
   })
 
   test('of an answer that nobody accepts is given to another, and that is logged', async () => {
-    const unsent = createUnsent({ stalledMs: 1_500 })
-    const stalled = [1, 2, 3, 4].map(() => openRoom(unsent))
-    for (const { room } of stalled) room.bodyOf(LARGE, false)
-    expect(codeOf(() => openRoom(unsent).room.bodyOf(LARGE, false))).toBe('BUSY')
+    const fill = (stalledMs: number) => {
+      const unsent = createUnsent({ stalledMs })
+      const rooms = [1, 2, 3, 4].map(() => openRoom(unsent))
+      for (const { room } of rooms) room.bodyOf(LARGE, false)
+      return { unsent, rooms }
+    }
+    const { unsent: patient } = fill(60_000)
+    expect(codeOf(() => openRoom(patient).room.bodyOf(LARGE, false))).toBe('BUSY')
+    const { unsent, rooms: stalled } = fill(1_500)
     await Bun.sleep(1_600)
     expect(codeOf(() => openRoom(unsent).room.bodyOf(LARGE, false))).toBe('done')
     expect(stalled.map(({ reasons }) => reasons)).toEqual([
