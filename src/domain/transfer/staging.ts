@@ -122,6 +122,8 @@ async function show(
   now: number,
 ): Promise<void> {
   const draft = { ...draftOf(table, object, undefined), text }
+  // It may have been removed while the entries were added.
+  if (draft.realmId !== undefined) await tx.realms.ensure(draft.realmId)
   const previous = await tx.objects.find(table, draft.key ?? '')
   if (previous?.isDamaged === true) {
     // Its entries are not known, and cannot go in steps.

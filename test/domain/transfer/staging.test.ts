@@ -1,10 +1,14 @@
 import { expect, test } from 'bun:test'
 import { SERVER } from '../../../src/domain/access/actor'
 import { listObjects } from '../../../src/domain/object/list'
+import { removeObject } from '../../../src/domain/object/remove'
 import { declareTables } from '../../../src/domain/object/tables'
+import { upsertObjects } from '../../../src/domain/object/upsert'
+import { ROW_RULES } from '../../../src/domain/rows/row-rules'
 import { verifyDatabase } from '../../../src/domain/rows/verification'
 import type { Database } from '../../../src/domain/store/store'
 import { cancelImport } from '../../../src/domain/transfer/import-job'
+import type { Target } from '../../../src/domain/transfer/text-file'
 import { parseStores } from '../../../src/domain/value/schema'
 import { createSqliteStore } from '../../../src/sqlite/store'
 import { refusalOf, setupStore } from '../../auth/setup'
@@ -14,6 +18,7 @@ import { contextOf, importText, runJobs, stepsOf } from './setup'
 
 /** More index entries than one unit adds. */
 const TAGS = 45_000
+const REALMS = { actor: SERVER, view: 'all', table: 'realms', rulesByTable: ROW_RULES } as const
 const TARGET = { table: 'items', realm: 'rlm-public' }
 
 const tagged = (prefix: string, more = {}) => ({
@@ -23,11 +28,15 @@ const tagged = (prefix: string, more = {}) => ({
 })
 
 /** A database with a job that imports these objects, of which nothing is done. */
-async function setup(objects: readonly object[], before: readonly object[] = []) {
+async function setup(
+  objects: readonly object[],
+  before: readonly object[] = [],
+  target: Target = TARGET,
+) {
   const base = await setupStore()
   const database = await base.store.create('main')
   const start = async (file: readonly object[]) => {
-    const end = importText(database, base.clock, JSON.stringify(file), { target: TARGET })
+    const end = importText(database, base.clock, JSON.stringify(file), { target })
     end.catch(() => undefined)
     await until(async () => (await jobsOf(database)).some(({ kind }) => kind === 'import'))
     return { end }
@@ -35,6 +44,10 @@ async function setup(objects: readonly object[], before: readonly object[] = [])
   await database.write((tx) => declareTables(tx, parseStores({ items: '@id, *tags' }), NOW))
   if (before.length > 0) await start(before)
   await finish(database)
+  if (target.realm !== TARGET.realm) {
+    const realm = { realmId: target.realm, name: 'Team', owner: 'alice' }
+    await upsertObjects(database, { ...REALMS, objects: [realm], isArray: true, now: NOW })
+  }
   return { ...base, database, ...(await start(objects)) }
 }
 
@@ -154,4 +167,16 @@ test('nor when its job fails, whose caller is told', async () => {
   expect(await titles(database)).toEqual([])
   expect(await faultsOf(database)).toEqual([])
   expect(await jobsOf(database)).toEqual([])
+}, 180_000)
+
+test('its realm is made again when it was deleted meanwhile, as for a small object', async () => {
+  const realm = 'rlmteam'
+  await using base = await setup([tagged('large')], [], { table: 'items', realm })
+  const { database, end } = base
+  for (let units = 0; units < 3; units += 1) expect(await step(database)).toBe(true)
+  await removeObject(database, { ...REALMS, key: realm, now: NOW })
+  await finish(database)
+  expect(await end).toMatchObject({ objects: 1 })
+  expect(await titles(database)).toEqual(['large'])
+  expect(await faultsOf(database)).toEqual([])
 }, 180_000)
