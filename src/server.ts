@@ -128,9 +128,14 @@ export async function startServer(
     reload: () => listener.reload(),
     [Symbol.asyncDispose]: stop,
   }
-  ready?.(server)
-  // In the same turn: no request is read between the two.
-  listener.complete()
+  try {
+    ready?.(server)
+    // In the same turn: no request is read between the two.
+    listener.complete()
+  } catch (error) {
+    await stop()
+    throw error
+  }
   return server
 }
 

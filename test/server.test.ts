@@ -280,3 +280,16 @@ test('answers rare forms of paths from the first request after it is ready', asy
   expect(server.databases).toHaveLength(1)
   expect((await answer)?.status).toBe(401)
 })
+
+test('is stopped when it cannot say that it is ready', async () => {
+  let url = ''
+  const ready = (server: Server) => {
+    url = server.url
+    throw new Error('no output')
+  }
+  const started = startServer(configOf({ memory: true }), { ...surroundings(), ready })
+  expect(started).rejects.toThrow('no output')
+  await started.catch(() => undefined)
+  expect(url).not.toBe('')
+  expect(await fetch(url).catch(() => 'closed')).toBe('closed')
+})

@@ -73,7 +73,7 @@ export async function runServer(
   keepRunning()
   const { startServer } = await import('../server')
   try {
-    const entry = new DisposableStack()
+    using entry = new DisposableStack()
     let written: Promise<void> | undefined
     const ready = (started: Server) => {
       entry.use(listServer(started.folder))
@@ -81,8 +81,7 @@ export async function runServer(
       written = terminal.write(`${text}\n`)
     }
     await using server = await startServer(config, { clock, logs, ready })
-    using listing = new DisposableStack()
-    listing.use(entry)
+    using _ = entry.move()
     await written
     if (format === 'json')
       serverLog.info('Ready', { version, url: server.url, folder: server.folder })
