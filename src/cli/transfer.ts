@@ -9,6 +9,7 @@ import { type Cli, example, inSession, Interruption, withDatabase } from './comm
 import { openInput, writeWhole } from './files'
 import { type ListedJob, shareOf } from './job'
 import { counted, note, print, showProgress } from './output'
+import { oneLine } from './table'
 import { quoted, SatchelError } from '../domain/value/error'
 
 /** `satchel import` (design.md §6, protocol.md §9.4). */
@@ -24,7 +25,7 @@ export function addImportCommand(program: Command, cli: Cli): void {
     .option('--dry-run', 'check the file, and change nothing')
     .addHelpText(
       'after',
-      '\nThe same file is not imported twice at once: while an import of it is under way, or was interrupted, that import goes on and this command waits for its end.',
+      '\nThe same file is not imported twice at once: while an import of it is under way, or was interrupted, that import goes on and this command waits for its end, unless --atomic is given.',
     )
     .addHelpText(
       'after',
@@ -56,7 +57,7 @@ export function addImportCommand(program: Command, cli: Cli): void {
         async (session) => {
           const resumed = await listImports(session, database)
           if (options.json === undefined) announce(cli, resumed)
-          const imported = await interruptible(cli, session, database, (signal, found) =>
+          const imported = await interruptible(cli, session, input, (signal, found) =>
             session.run('import', input, {
               upload,
               progress(done, total, phase) {
@@ -90,7 +91,7 @@ async function listImports(session: Session, database: string): Promise<readonly
 function announce({ terminal }: Cli, imports: readonly ListedJob[]): void {
   for (const { place } of imports) {
     const text = place === null ? 'an earlier import' : describePlace(place)
-    note(terminal, `Continues ${text}, which comes first`)
+    note(terminal, `Continues ${oneLine(text)}, which comes first`)
   }
 }
 
@@ -102,7 +103,7 @@ function announce({ terminal }: Cli, imports: readonly ListedJob[]): void {
 async function interruptible<T>(
   { terminal }: Cli,
   session: Session,
-  database: string,
+  { database, name }: { readonly database: string; readonly name: string | null },
   work: (signal: AbortSignal, found: (state: 'applied' | 'followed') => void) => Promise<T>,
 ): Promise<T> {
   const earlier = new Set((await listImports(session, database)).map(({ id }) => id))
@@ -114,29 +115,44 @@ async function interruptible<T>(
   } catch (error) {
     if (!interrupt.signal.aborted) throw error
   }
-  const find = async () =>
-    (await listImports(session, database)).find(
-      ({ id }) => state === 'followed' || !earlier.has(id),
-    )
+  const find = async () => {
+    const imports = await listImports(session, database)
+    return importLeft(imports, state === 'followed' ? { file: name } : { earlier })
+  }
   let begun = await find()
   for (let looks = 1; begun === undefined && state === undefined && looks < LOOKS; looks += 1) {
     await Bun.sleep(PAUSE_MS)
     begun = await find()
   }
   if (begun === undefined) {
-    throw new Interruption(
-      state === undefined ? 'Nothing was imported' : 'The import had ended already',
-    )
+    throw new Interruption(state === undefined ? 'Nothing was imported' : ENDED[state])
   }
   const { id, place } = begun
-  const subject = place === null ? 'The import' : sentence(describePlace(place))
+  const subject = place === null ? 'The import' : sentence(oneLine(describePlace(place)))
   throw new Interruption(
     `${subject} (${shareOf(begun)}) goes on while a server runs: satchel job list shows it, satchel job cancel ${id} ends it`,
   )
 }
 
+/** The import that a command leaves behind: that of the file which it followed, or one that is not `earlier`. */
+export function importLeft<T extends Pick<ListedJob, 'id' | 'place'>>(
+  imports: readonly T[],
+  given: { readonly file: string | null } | { readonly earlier: ReadonlySet<string> },
+): T | undefined {
+  return imports.find(({ id, place }) =>
+    'earlier' in given ? !given.earlier.has(id) : place !== null && place.file === given.file,
+  )
+}
+
 function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+const ENDED = {
+  applied: 'The import had ended already',
+  // An import may be under way with the same bytes and another name.
+  followed:
+    'The earlier import of this file has ended, or goes on while a server runs: satchel job list shows it',
 }
 
 /** A server notices in less than ten pauses that its command is gone. */

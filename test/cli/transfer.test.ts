@@ -13,6 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { importLeft } from '../../src/cli/transfer'
 import { setupServer, temporaryFolder } from '../setup'
 import { runJson, runSatchel } from './setup'
 
@@ -287,4 +288,14 @@ test('a file that cannot be read or written is one line', async () => {
   expect(existsSync(file('a.csv'))).toBe(false)
   const chosen = await runSatchel(['export', file('a.csv'), '--format', 'ndjson', ...data])
   expect(chosen.exitCode).toBe(0)
+})
+
+test('an import that Ctrl-C leaves behind is the one that the command began or followed', () => {
+  const importOf = (id: string, file: string | null) => ({ id, place: { file, row: 0, rows: 9 } })
+  const imports = [importOf('a', 'a.json'), importOf('b', 'b.json'), { id: 'c', place: null }]
+  expect(importLeft(imports, { file: 'b.json' })?.id).toBe('b')
+  expect(importLeft(imports, { file: 'c.json' })).toBeUndefined()
+  expect(importLeft(imports, { file: null })).toBeUndefined()
+  expect(importLeft(imports, { earlier: new Set(['a', 'b']) })?.id).toBe('c')
+  expect(importLeft(imports, { earlier: new Set(['a', 'b', 'c']) })).toBeUndefined()
 })
