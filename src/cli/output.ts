@@ -1,7 +1,6 @@
 import type { ClientCredentials } from '../domain/database/client'
 import type { Clock } from '../clock'
 import type { Terminal } from './terminal'
-import { escapeUnits } from '../domain/value/escape'
 import { type Style, styled, withColors } from './color'
 import { wrapHelp } from './help'
 
@@ -94,11 +93,6 @@ export function limitSize(bytes: number): string {
   return power === -1 || bytes % 1_000_000 === 0
     ? size(bytes)
     : `${bytes / 1024 ** (power + 1)} ${BINARY[power]}`
-}
-
-/** Text of other people as one line, with control characters and noncharacters escaped. */
-export function oneLine(text: string): string {
-  return escapeUnits(text, /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\ufdd0-\ufdef]/gu)
 }
 
 /** Control characters except line breaks. */

@@ -19,6 +19,7 @@ import { addProviderCommands } from './provider'
 import { addSchemaCommands } from './schema'
 import { addServeCommand } from './serve-command'
 import { addExplainCommand, addTestCommands } from './test'
+import { oneLine } from './table'
 import { systemSentence } from '../net/system-error'
 import { addUserCommands } from './user'
 import { addVerifyCommand } from './verify'
@@ -98,7 +99,7 @@ function mistake(message: string, command: string): string {
     .replace('\n(', ' (')
     .replace(/(?<= is invalid)\. (\w)/, (_, letter: string) => `: ${letter.toLowerCase()}`)
   const hint = text.endsWith('?)') ? '' : `; see ${command} --help`
-  return `${text.charAt(0).toUpperCase()}${text.slice(1).replace(/\.$/, '')}${hint}`
+  return oneLine(`${text.charAt(0).toUpperCase()}${text.slice(1).replace(/\.$/, '')}${hint}`)
 }
 
 /** The command that `args` begin with, such as `satchel user add`. */

@@ -121,6 +121,7 @@ test('says its version', async () => {
 test.each([
   [['srve'], "Unknown command 'srve' (Did you mean serve?)\n"],
   [['nothing'], "Unknown command 'nothing'; see satchel --help"],
+  [['\u001b[8mno\n'], String.raw`Unknown command '\u001b[8mno\u000a'; see satchel --help`],
   [['user', 'nothing'], "Unknown command 'nothing'; see satchel user --help"],
   [['client', 'lst'], '(Did you mean list?)'],
   [['client', 'list', '--jsn'], '(Did you mean --json?)'],
