@@ -36,10 +36,10 @@ interface Fragment {
   readonly isPartial: boolean
 }
 
-/** A message has at most so many characters of changes, and rows: with more, a pull serves better. */
+/** The most rows and characters of changes in a message: with more, a pull serves better. */
 const MESSAGE: ChunkSize = { rows: 5_000, bytes: 1024 * 1024 }
 
-/** So many characters of encoded changes are kept: those of the newest ranges are asked for again. */
+/** How many characters of encoded changes are kept: those of the newest ranges are asked for again. */
 const KEPT = 4 * MESSAGE.bytes
 /** Characters of messages: an import makes megabytes of them a second when many sockets are open. */
 const COLLECT_AFTER = 12 * 1024 * 1024
