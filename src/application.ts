@@ -1,0 +1,177 @@
+import { version } from '../package.json'
+import type { Clock } from './clock'
+import type { Config } from './config/config'
+import { createCreation } from './control/creation'
+import type { DataFolder } from './host/data-folder'
+import type { Fault } from './host/test-mode'
+import type { AnswerTest } from './http/routes/testing'
+import { codeAndLinkOf } from './domain/store/mailer'
+import { createApp } from './http/app'
+import type { HttpContext, PrintedMail } from './http/context'
+import type { Call } from './http/call'
+import { createBodies } from './http/body/body'
+import { createUnsent } from './http/body/unsent'
+import { createUploads } from './http/body/uploads'
+import { createLimiter } from './http/rate-limits'
+import type { Live } from './sync/live'
+import type { Application } from './listen'
+import { httpLog, type Logs, serverLog } from './log/log'
+import type { Message } from './mail/message'
+import { RATE_LIMITS } from './limits/rate-limits'
+
+/** The lowest average rate at which a client may send a blob, bytes per second. */
+const LEAST_RATE = 1024
+
+/** The HTTP application of this server. */
+export interface ServedApplication extends Application {
+  /** Called once the server listens: pages of this origin may call it. */
+  servedAt(url: string): void
+  /** Loads the router before a request needs it. */
+  readonly warmUp: () => void
+  /** From now on `/ready` answers that the server is stopping. */
+  retire(): void
+}
+
+interface ApplicationParts {
+  readonly clock: Clock
+  readonly logs: Logs
+  readonly mode: Mode
+  readonly printer: Printer
+  readonly answerTest: AnswerTest | undefined
+}
+
+/** Answers every request of the server from `folder`; `answerTest` is present in test mode. */
+export function createApplication(
+  folder: DataFolder,
+  live: Live,
+  config: Config,
+  { mode, printer, clock, logs, answerTest }: ApplicationParts,
+): ServedApplication {
+  const { maxBody: bytes, maxDepth: depth, maxValues: values, maxProperties: properties } = config
+  const own = new Set(config.publicUrl === null ? [] : [new URL(config.publicUrl).origin])
+  let isReady = true
+  const clockOf = ({ segments }: Call) => folder.hosts.findOpen(segments[1] ?? '')?.clock ?? clock
+  const isLimited = () => config.rateLimits !== null || !mode.isDevelopment()
+  const http: HttpContext = {
+    hosts: folder.hosts,
+    bodies: createBodies({ bytes, depth, values, properties }),
+    uploads: createUploads(),
+    unsent: createUnsent(),
+    limits: createLimiter(config.rateLimits ?? RATE_LIMITS, clockOf, isLimited),
+    deletions: folder.deletions,
+    creation: createCreation(folder, config, () => mode.isDevelopment()),
+    live,
+    importLimits: folder.importLimits,
+    writeLimits: config,
+    blobs: {
+      limits: folder.blobLimits,
+      offload: folder.offloadRule,
+      timeout: { silence: config.maxSilence * 1000, rate: LEAST_RATE },
+    },
+    origins: { own, isDevelopment: () => mode.isDevelopment() },
+    printedMails: () => printer.last(),
+    proxies: config.trustProxy,
+    unknownProxy: createProxyWarning(),
+    version,
+    isReady: () => isReady,
+    access: (entry) => logs.access(entry),
+    failure: (requestId, error) => httpLog.error('A request failed', { requestId, error }),
+    answerTest: (call) => answerTest?.(http, call),
+  }
+  const app = createApp(http, config.domain)
+  function failing(fault: Fault, ...given: Parameters<Application['fetch']>): Promise<Response> {
+    return fail(fault, given[0], () => app.fetch(...given))
+  }
+
+  return {
+    fetch(request, server, segments) {
+      mode.look(request)
+      const fault = folder.testing?.faultFor(request)
+      return fault === undefined
+        ? app.fetch(request, server, segments)
+        : failing(fault, request, server, segments)
+    },
+    warmUp: () => void app.warmUp(),
+    servedAt: (url) => own.add(url),
+    retire() {
+      isReady = false
+    },
+  }
+}
+
+/** Loads the faults of test mode when one is asked for. */
+async function fail(
+  fault: Fault,
+  request: Request,
+  proceed: () => Response | Promise<Response>,
+): Promise<Response> {
+  const { underFault } = await import('./testing/fault')
+  return await underFault(fault, request, proceed)
+}
+
+const FORWARDED = ['x-forwarded-for', 'forwarded', 'x-forwarded-host', 'x-forwarded-proto']
+
+/** Development mode allows what is convenient on this machine and unsafe anywhere else. */
+export interface Mode {
+  isDevelopment(): boolean
+  /** A request through an unknown proxy ends development mode: its caller may be anywhere (design.md §2). */
+  look(request: Request): void
+}
+
+function isForwarded(headers: Headers): boolean {
+  for (const name of FORWARDED) if (headers.has(name)) return true
+  return false
+}
+
+/** Begins as the settings say. */
+export function createMode(config: Config): Mode {
+  let isDevelopment = config.development
+  return {
+    isDevelopment: () => isDevelopment,
+    look({ headers }) {
+      if (!isDevelopment || !isForwarded(headers)) return
+      isDevelopment = false
+      serverLog.warning(
+        'A proxy forwards requests, so development mode is off: origins on this machine must be added with satchel origin add, mails are not printed, and rate limits apply unless --rate-limits is off',
+      )
+    },
+  }
+}
+
+/** Warns once: anybody can send the header. */
+function createProxyWarning(): (address: string) => void {
+  let isWarned = false
+  return (address) => {
+    if (isWarned) return
+    isWarned = true
+    const network = `${address}/${address.includes(':') ? 128 : 32}`
+    serverLog.warning(
+      `A request from ${address} has X-Forwarded-For, which is ignored: if this is a proxy, all its callers share one rate limit until it is trusted with --trust-proxy ${network}`,
+    )
+  }
+}
+
+/** Mails that are printed in the terminal, and shown on the page of the server. */
+export interface Printer {
+  isDevelopment(): boolean
+  print(message: Message): void
+  /** The last ones, newest first; none outside development. */
+  last(): readonly PrintedMail[]
+}
+
+/** Writes mails to the log, and keeps the last ten. */
+export function createPrinter(logs: Logs, mode: Mode): Printer {
+  const last: PrintedMail[] = []
+  return {
+    isDevelopment: () => mode.isDevelopment(),
+    print({ letter, subject, text, date }) {
+      const { kind, to, variables } = letter
+      logs.mail({ kind, to, subject, text, variables })
+      last.unshift({ kind, to, subject, ...codeAndLinkOf(letter), date })
+      last.length = Math.min(last.length, SHOWN_MAILS)
+    },
+    last: () => (mode.isDevelopment() ? last : []),
+  }
+}
+
+const SHOWN_MAILS = 10
