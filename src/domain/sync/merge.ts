@@ -138,7 +138,7 @@ function write(object: WireObject, stamps: Stamps, change: Change, origin: Origi
   const survivors = found.survivors.map((below) => ({ below, value: valueAt(object, below) }))
   // A client makes the missing object from which it removes something, and the server does not.
   const isMade = change.kind === 'remove' && path.length > 1 && !valueAt(object, path.slice(0, -1))
-  if (change.kind === 'set') assign(object, path, change.value)
+  if (change.kind === 'set') assign(object, path, copyOfValue(change.value))
   else removeAt(object, path)
   for (const { below, value } of survivors) {
     if (value === undefined) removeAt(object, below)
@@ -146,6 +146,14 @@ function write(object: WireObject, stamps: Stamps, change: Change, origin: Origi
   }
   const latest = stampWrite(stamps, path, found, ts, revision)
   return { isAsSent: survivors.length === 0 && !isMade, latest }
+}
+
+/**
+ * One change may be made to many rows, is kept for later ones and may be executed again: what changes
+ * inside a row must not change in it.
+ */
+function copyOfValue(value: unknown): unknown {
+  return typeof value === 'object' && value !== null ? structuredClone(value) : value
 }
 
 function assign(object: WireObject, path: Path, value: unknown): void {

@@ -78,7 +78,6 @@ function change(
   own(row, changes)
   const kept = withoutKey(row.table.primaryKey ?? [], changes)
   const merged = mergeChanges(row.state, kept, originOf(run, operation, row))
-  row.isShared = true
   return settle(run, row, merged, operation)
 }
 
@@ -190,7 +189,7 @@ async function changeIfAllowed(
     const kept = withoutKey(table.primaryKey ?? [], changes)
     const merged = mergeChanges(copy, kept, originOf(run, operation, row))
     await judgePut(writing, row, copy.object, before)
-    row.isShared = true
+    row.isShared = false
     return settle(run, row, merged, operation)
   } catch (error) {
     if (!isRejection(error)) throw error

@@ -262,4 +262,31 @@ describe('a change that was made before the client heard of another one', () => 
       ['itm2', own],
     ])
   })
+
+  test('and keeps the newer value of one object leaves its other objects as it was sent', async () => {
+    await using team = await setupTeam()
+    const { world, alice, bob } = team
+    const hour = 3_600_000
+    const laptop = createClient(world.database, ALICE, 'laptop')
+    await laptop.pull()
+    const deep = { x: 'added', y: 'added' }
+    const added = { id: 'itm2', ...TEAM, owner: ALICE.subject, list: 'y', deep }
+    await alice.push({ ...insert(added), ts: NOW - hour })
+    const modify = (lower: string, changeSpec: object, keys: readonly string[]) => {
+      const criteria = { index: 'list', range: { type: 2, lower, upper: 'y' } }
+      return { type: 'modify', keys, criteria, changeSpec }
+    }
+    await laptop.push({ ...modify('y', { 'deep.x': 'laptop' }, []), ts: NOW + hour })
+    const own = { id: 'itm3', realmId: BOB.subject, owner: BOB.subject, list: 'x', deep }
+    const spec = { deep: { x: 'tablet', y: 'tablet' } }
+    const answer = await bob.push(
+      { ...insert(own), ts: NOW - 2 },
+      { ...modify('x', spec, ['itm3']), ts: NOW - 1 },
+    )
+    const merged = { ...added, deep: { x: 'laptop', y: 'tablet' } }
+    expect(operationsOf(answer)).toEqual(['upsert items itm2'])
+    expect(answer.changes[0]?.muts[0]?.values).toEqual([merged])
+    expect(await world.get('items', 'itm2')).toEqual(merged)
+    expect(await world.get('items', 'itm3')).toEqual({ ...own, ...spec })
+  })
 })

@@ -190,6 +190,18 @@ describe('rule 3: updates', () => {
     }
   })
 
+  test('with one changeSpec that modifies what it sets do so in each of its objects', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    await put(database, 'cards', [card('a'), card('b'), card('c')])
+    const alice = await connect(database, 'alice')
+    const spec = { deep: { n: 1 }, 'deep.n': { '@@propmod': { add: 1 } } }
+    await alice.push({ type: 'update', keys: ['a', 'b', 'c'], changeSpecs: [spec] })
+    for (const key of ['a', 'b', 'c']) {
+      expect(await read(database, 'cards', key)).toMatchObject({ deep: { n: 2 } })
+    }
+  })
+
   test('property modifications apply to the current value, whatever their time', async () => {
     await using world = await setupPush()
     const { database } = world
@@ -368,6 +380,35 @@ describe('rule 6: criteria', () => {
     expect(await read(database, 'cards', 'public')).toBeDefined()
     expect(await read(database, 'cards', 'hidden')).toBeDefined()
     expect([said(pushed, 'mine'), said(pushed, 'public')]).toEqual([AS_SENT, DIFFERENT])
+  })
+
+  test('write the same into each row: what survives in one shows in no other, nor in later ones', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const rows = (deep: object) => [card('a', { deep }), card('m', { deep }, ...TEAM), card('z')]
+    await put(database, 'cards', rows({ x: 0, y: 0 }))
+    const alice = await connect(database, 'alice')
+    const bob = await connect(database, 'bob')
+    await bob.send([[change('m', { 'deep.x': 'newer' })]], { now: T + 50 })
+    const pushed = await alice.send(
+      [
+        [
+          {
+            type: 'modify',
+            keys: ['a', 'm', 'z'],
+            criteria: { index: { $t: 'undefined' }, range: { type: 3 } },
+            changeSpec: { deep: { x: 1, y: 1 } },
+          },
+        ],
+      ],
+      { now: T },
+    )
+    const base = (await revisionOf(database)) - 1
+    await bob.send([[insert(card('late', {}, 'bob', 'rlm-team'))]], { now: T + 60, base })
+    const deep = async (key: string) => (await read(database, 'cards', key))?.['deep']
+    expect(await deep('m')).toEqual({ x: 'newer', y: 1 })
+    for (const key of ['a', 'z', 'late']) expect(await deep(key)).toEqual({ x: 1, y: 1 })
+    expect(['a', 'm', 'z'].map((key) => said(pushed, key))).toEqual([AS_SENT, DIFFERENT, AS_SENT])
   })
 
   test('of a primary key only inform about the keys', async () => {
