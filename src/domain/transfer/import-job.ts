@@ -10,14 +10,7 @@ import type { BlobEntry } from './entry'
 import type { Contents } from './inspection'
 import type { TransferContext } from './archive'
 import { type Spool, openSpool } from './spool'
-import {
-  continueStaged,
-  discardStaged,
-  FEW_BYTES,
-  largeDraft,
-  stageObject,
-  type StagedValues,
-} from './staging'
+import { continueStaged, discardStaged, FEW_BYTES, largeDraft, stageObject } from './staging'
 import { nextTurn } from '../value/turn'
 import type { Job } from '../store/records'
 import type { Scratch } from '../store/scratch'
@@ -26,8 +19,7 @@ import type { Scratch } from '../store/scratch'
 export function importSteps(
   parts: Omit<TransferContext, 'database'>,
 ): Readonly<Partial<Record<Job['kind'], JobStep>>> {
-  const values: StagedValues = new Map()
-  return { import: (database, job) => continueImport({ ...parts, database }, job, values) }
+  return { import: (database, job) => continueImport({ ...parts, database }, job) }
 }
 
 /**
@@ -48,7 +40,7 @@ export async function cancelImport(
       throw new SatchelError('CONFLICT', 'Only imports can be cancelled: other jobs must end')
     }
     // A command that waits for the import reads why it stopped, and removes the job.
-    const rest = await discardStaged(tx, found)
+    const rest = await discardStaged(database, tx, found)
     if (found.failure === null) await tx.jobs.put({ ...rest, failure: 'it was cancelled' })
     else await tx.jobs.remove(id)
     return found
@@ -177,7 +169,7 @@ export async function untilImported(
     if (signal?.aborted === true) throw error
     const job = await database.write(async (tx) => {
       const found = await tx.jobs.find(underWay.job)
-      if (found !== undefined) await discardStaged(tx, found)
+      if (found !== undefined) await discardStaged(database, tx, found)
       await tx.jobs.remove(underWay.job)
       return found
     })
@@ -201,11 +193,7 @@ const UNIT_MS = 2
  * Applies some entries and advances the job in the same unit, so that after any end of the process,
  * each entry is applied once. `done` of the job counts the bytes of its spool and of its contents.
  */
-async function continueImport(
-  context: TransferContext,
-  job: Job,
-  values: StagedValues,
-): ReturnType<JobStep> {
+async function continueImport(context: TransferContext, job: Job): ReturnType<JobStep> {
   const { scratch } = context
   const { spool: name, archive } = job.state
   if (job.done === job.total && typeof job.state['owners'] === 'number') {
@@ -217,12 +205,12 @@ async function continueImport(
     return continueJob(context.database, job.id, () => undefined)
   }
   using spool = await openSpool(scratch, String(name))
-  if (job.state['staged'] !== undefined) return await applyOthers(context, job, spool, values)
-  if (spool.isLonger(offsetOf(job), FEW_BYTES)) return await applyLong(context, job, spool, values)
+  if (job.state['staged'] !== undefined) return await applyOthers(context, job, spool)
+  if (spool.isLonger(offsetOf(job), FEW_BYTES)) return await applyLong(context, job, spool)
   const { blobs, next } = blobsAt(spool, offsetOf(job))
   return blobs.length > 0
     ? await applyBlobs(context, job, blobs, next)
-    : await applyOthers(context, job, spool, values)
+    : await applyOthers(context, job, spool)
 }
 
 /** Applies blobs with their contents. Throws `BUSY` when a content was collected meanwhile: the step runs again. */
@@ -250,10 +238,9 @@ async function applyOthers(
   { database }: TransferContext,
   { id }: Job,
   spool: Spool,
-  values: StagedValues,
 ): ReturnType<JobStep> {
   return continueJob(database, id, async (tx, job) => {
-    if (job.state['staged'] !== undefined) return await applyStaged(tx, job, values)
+    if (job.state['staged'] !== undefined) return await applyStaged(database, tx, job)
     const end = performance.now() + UNIT_MS
     let offset = offsetOf(job)
     let rows = 0
@@ -274,20 +261,19 @@ async function applyLong(
   { database }: TransferContext,
   job: Job,
   spool: Spool,
-  values: StagedValues,
 ): ReturnType<JobStep> {
   const { entry, next } = await spool.readLong(offsetOf(job))
   const draft = await largeDraft(database, entry)
   return continueJob(database, job.id, async (tx, current) => {
     if (offsetOf(current) !== offsetOf(job)) return current
-    if (draft !== undefined) return await stageObject(tx, current, draft, next, values)
+    if (draft !== undefined) return await stageObject(database, tx, current, draft, next)
     await applyEntries(tx, [entry], current.created)
     return moved(current, next, 1, 0)
   })
 }
 
-async function applyStaged(tx: WriteTx, job: Job, values: StagedValues): Promise<Job> {
-  const result = await continueStaged(tx, job, values)
+async function applyStaged(database: Database, tx: WriteTx, job: Job): Promise<Job> {
+  const result = await continueStaged(database, tx, job)
   if (typeof result !== 'number') return result
   const { staged: _, ...state } = job.state
   return moved({ ...job, state }, result, 1, 0)

@@ -49,10 +49,11 @@ export async function largeDraft(
   return isLarge ? { table: table.name, draft } : undefined
 }
 
-/** The values of staged objects, which are read and parsed once for all of their units. */
-export type StagedValues = Map<string, StagedValue>
+/** The object that a database is staging: it is read and parsed once for all of its units. */
+export const stagedValues = new WeakMap<Database, StagedValue>()
 
 interface StagedValue {
+  readonly job: string
   readonly position: number
   readonly text: string
   readonly object: WireObject
@@ -60,11 +61,11 @@ interface StagedValue {
 
 /** Stores such an object where nobody sees it. `next` is where the spool goes on behind it. */
 export async function stageObject(
+  database: Database,
   tx: WriteTx,
   job: Job,
   { table: name, draft }: LargeDraft,
   next: number,
-  values: StagedValues,
 ): Promise<Job> {
   const table = await requireTable(tx, name)
   const writing = await writingOf(tx, table, job.created)
@@ -73,8 +74,7 @@ export async function stageObject(
   const { text, object } = (await place(writing, draft, previous)).draft
   const realm = await tx.realms.createErasing()
   const position = await tx.objects.stage(table, text, realm, job.created)
-  values.clear()
-  values.set(job.id, { position, text, object })
+  stagedValues.set(database, { job: job.id, position, text, object })
   const staged: Staged = { table: name, realm, position, from: 0, indexes: '', next }
   return { ...job, state: { ...job.state, staged } }
 }
@@ -84,17 +84,17 @@ export async function stageObject(
  * shown. Resolves to the job with more of it staged, or to the offset in the spool behind it.
  */
 export async function continueStaged(
+  database: Database,
   tx: WriteTx,
   job: Job,
-  values: StagedValues,
 ): Promise<Job | number> {
   const staged = job.state['staged'] as Staged
   const { position, next } = staged
   const table = await requireTable(tx, staged.table)
-  const known = values.get(job.id)
-  const value = known?.position === position ? known : await readValue(tx, table, position)
-  values.clear()
-  values.set(job.id, value)
+  const known = stagedValues.get(database)
+  const isKnown = known?.job === job.id && known.position === position
+  const value = isKnown ? known : await readValue(tx, table, job, position)
+  stagedValues.set(database, value)
   const entries = entriesOf(table, value.object)
   // Entries that are there already may be added again.
   const indexes = table.indexes.map(({ number }) => number).join()
@@ -104,14 +104,19 @@ export async function continueStaged(
   if (part.next !== undefined) {
     return { ...job, state: { ...job.state, staged: { ...staged, from: part.next, indexes } } }
   }
-  values.clear()
+  stagedValues.delete(database)
   await show(tx, table, staged, value, job.created)
   return next
 }
 
-async function readValue(tx: WriteTx, table: Table, position: number): Promise<StagedValue> {
+async function readValue(
+  tx: WriteTx,
+  table: Table,
+  { id: job }: Job,
+  position: number,
+): Promise<StagedValue> {
   const text = await tx.objects.readStaged(table, position)
-  return { position, text, object: await readStored(text, tx) }
+  return { job, position, text, object: await readStored(text, tx) }
 }
 
 async function show(
@@ -136,9 +141,10 @@ async function show(
 const NOTHING = { text: '{}', object: {} }
 
 /** Begins the erasure of what an import that ends early has staged; resolves to the job without it. */
-export async function discardStaged(tx: WriteTx, job: Job): Promise<Job> {
+export async function discardStaged(database: Database, tx: WriteTx, job: Job): Promise<Job> {
   const { staged, ...state } = job.state
   if (staged === undefined) return job
+  stagedValues.delete(database)
   await startJob(tx, 'erase', { realm: (staged as Staged).realm }, job.created)
   return { ...job, state }
 }

@@ -8,6 +8,7 @@ import { ROW_RULES } from '../../../src/domain/rows/row-rules'
 import { verifyDatabase } from '../../../src/domain/rows/verification'
 import type { Database } from '../../../src/domain/store/store'
 import { cancelImport } from '../../../src/domain/transfer/import-job'
+import { stagedValues } from '../../../src/domain/transfer/staging'
 import type { Target } from '../../../src/domain/transfer/text-file'
 import { parseStores } from '../../../src/domain/value/schema'
 import { createSqliteStore } from '../../../src/sqlite/store'
@@ -141,7 +142,9 @@ test('nothing of it stays when its import is cancelled', async () => {
   const { database, end } = base
   for (let units = 0; units < 3; units += 1) expect(await step(database)).toBe(true)
   const job = (await jobsOf(database)).find(({ kind }) => kind === 'import')
+  expect(stagedValues.has(database)).toBe(true)
   await cancelImport(contextOf(database), job?.id ?? '')
+  expect(stagedValues.has(database)).toBe(false)
   expect((await refusalOf(() => end)).message).toContain('it was cancelled')
   await finish(database)
   expect(await titles(database)).toEqual([])
