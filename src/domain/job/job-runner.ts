@@ -1,14 +1,18 @@
 import { SatchelError } from '../value/error'
 import { continueJob, PATIENT, URGENT } from './job'
-import type { Database } from '../store/store'
+import type { Database, WriteTx } from '../store/store'
 import { nextTurn } from '../value/turn'
-import type { Job } from '../store/records'
+import type { Awaitable, Job } from '../store/records'
 
 /**
  * One short step of a job, which may have moved on since it was read: steps work on the job that
  * `continueJob` reads. Resolves to 'done' once the job is removed.
  */
-export type JobStep = (database: Database, job: Job) => Promise<'more' | 'done'>
+export interface JobStep {
+  (database: Database, job: Job): Promise<'more' | 'done'>
+  /** Removes temporary data of a job in the unit that stores its failure; resolves to the job without it. */
+  readonly discard?: (database: Database, tx: WriteTx, job: Job) => Awaitable<Job>
+}
 
 /**
  * A unit of a job starts no more work after this long, ms: other writers wait little more than that.
@@ -92,7 +96,10 @@ export function createJobRunner(
   /** A job whose failure cannot be stored stays unchanged and is retried at the next start. */
   async function storeFailure(job: Job, failure: string): Promise<void> {
     try {
-      await continueJob(database, job.id, (_tx, current) => ({ ...current, failure }))
+      await continueJob(database, job.id, async (tx, current) => {
+        const rest = await steps[job.kind]?.discard?.(database, tx, current)
+        return { ...(rest ?? current), failure }
+      })
     } catch (error) {
       report(job, error)
       isStopped = true

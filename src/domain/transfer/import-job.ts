@@ -19,7 +19,8 @@ import type { Scratch } from '../store/scratch'
 export function importSteps(
   parts: Omit<TransferContext, 'database'>,
 ): Readonly<Partial<Record<Job['kind'], JobStep>>> {
-  return { import: (database, job) => continueImport({ ...parts, database }, job) }
+  const step: JobStep = (database, job) => continueImport({ ...parts, database }, job)
+  return { import: Object.assign(step, { discard: discardStaged }) }
 }
 
 /**

@@ -15,7 +15,7 @@ import { createSqliteStore } from '../../../src/sqlite/store'
 import { refusalOf, setupStore } from '../../auth/setup'
 import { NOW } from '../../contract/fixture'
 import { until } from '../../timing'
-import { contextOf, importText, runJobs, stepsOf } from './setup'
+import { contextOf, importText, runJobs, scratchOf, stepsOf } from './setup'
 
 /** More index entries than one unit adds. */
 const TAGS = 45_000
@@ -75,6 +75,15 @@ async function titles(database: Database, path?: string, text = ''): Promise<str
 async function faultsOf(database: Database) {
   return (await verifyDatabase(database, { accepts: false })).faults
 }
+
+/** The positions of index entries of `items`. */
+const entriesOf = (database: Database) =>
+  database.read(async (tx) => {
+    const table = await tx.tables.find('items')
+    const index = table?.indexes[0]?.number ?? 0
+    const range = { lower: Uint8Array.of(0), upper: Uint8Array.of(255) }
+    return await tx.objects.locate(table!, 0, { lookup: { index, keys: [], range } }, TAGS)
+  })
 
 test('an object with very many index entries is imported in several units, and is shown whole', async () => {
   const small = (title: string) => ({ id: title, title, tags: ['small'] })
@@ -150,16 +159,26 @@ test('nothing of it stays when its import is cancelled', async () => {
   expect(await titles(database)).toEqual([])
   expect(await faultsOf(database)).toEqual([])
   expect(await jobsOf(database)).toEqual([])
-  const entries = await database.read(async (tx) => {
-    const table = await tx.tables.find('items')
-    const index = table?.indexes[0]?.number ?? 0
-    const range = { lower: Uint8Array.of(0), upper: Uint8Array.of(255) }
-    return await tx.objects.locate(table!, 0, { lookup: { index, keys: [], range } }, TAGS)
-  })
-  expect(entries).toHaveLength(0)
+  expect(await entriesOf(database)).toHaveLength(0)
 }, 180_000)
 
-test('nor when its job fails, whose caller is told', async () => {
+test('nor when its job fails, also while it waits to be removed', async () => {
+  await using base = await setup([tagged('large')])
+  const { database, store, end } = base
+  for (let units = 0; units < 3; units += 1) expect(await step(database)).toBe(true)
+  await store[Symbol.asyncDispose]()
+  expect((await refusalOf(() => end)).code).toBe('BUSY')
+  await using next = createSqliteStore(base.folder, { clock: base.clock, durability: 'relaxed' })
+  const reopened = await next.open('main')
+  await scratchOf(reopened).remove(String((await jobsOf(reopened))[0]?.state['spool']))
+  await using jobs = runJobs(reopened, () => undefined)
+  await jobs.idle()
+  expect(await jobsOf(reopened)).toMatchObject([{ kind: 'import', failure: expect.any(String) }])
+  expect(await faultsOf(reopened)).toEqual([])
+  expect(await entriesOf(reopened)).toHaveLength(0)
+}, 180_000)
+
+test('a caller who waits for a job that fails is told, and removes it', async () => {
   await using base = await setup([tagged('large')])
   const { database, end } = base
   for (let units = 0; units < 3; units += 1) expect(await step(database)).toBe(true)
