@@ -185,8 +185,19 @@ export function removeBlob(context: WriteContext, id: string): void {
   for (const { realm } of uploads) count(context, realm, -row.size, -1)
   if (row.place === null) return
   const [first] = firstOf(context, row.hash)
-  if (first === undefined) spendPlaceOf(context, row)
-  else setPlace(context, first.id, row.place, row.sum)
+  if (first !== undefined) setPlace(context, first.id, row.place, row.sum)
+  else if (isSound('blob_places', row)) spend(context, row.place)
+  else giveBack(context, row.place, row.sum)
+}
+
+/** Moves a place to the blobs whose content it had: the row that it was recorded with has a damaged hash. */
+function giveBack(context: WriteContext, place: string, sum: number): void {
+  const rows = context.connection.prepare<Pick<Blob, 'id' | 'hash'>>(
+    'SELECT min(id) AS id, hash FROM blobs GROUP BY hash HAVING count(place) = 0',
+  )
+  for (const { id, hash } of rows.iterate()) {
+    if (sumOfPlace(hash, place) === sum) return setPlace(context, id, place, sum)
+  }
 }
 
 /** A blob with its place, and the sum of both hash and place. */

@@ -1,10 +1,11 @@
 import type { Arrival, BlobContent, BlobStore } from '../store/blob-store'
 import type { Blob } from '../store/blobs'
-import type { Database } from '../store/store'
+import type { Database, ReadTx } from '../store/store'
+import { SatchelError } from '../value/error'
 
 /**
  * Opens the bytes of a blob; undefined when the blob was removed meanwhile. Throws `BLOB_DAMAGED`
- * when they are missing or too few.
+ * when they are missing or too few, and `DAMAGED` when nobody can tell where they are.
  */
 export function openBlob(
   database: Database,
@@ -16,8 +17,8 @@ export function openBlob(
 
 /**
  * Runs `use` with the place of a content. An upload of the same bytes moves a content to a new
- * place: if `use` fails, it runs again with the place that is recorded then. Undefined without a
- * place.
+ * place: if `use` fails, it runs again with the place that is recorded then. Undefined when no blob
+ * has this content. Throws as `findPlace`.
  */
 export async function atPlaceOf<T>(
   database: Database,
@@ -25,7 +26,7 @@ export async function atPlaceOf<T>(
   use: (place: string) => Promise<T>,
 ): Promise<T | undefined> {
   for (let failed: string | undefined; ;) {
-    const place = await database.read((tx) => tx.blobs.placeOf(hash))
+    const place = await database.read((tx) => findPlace(tx, hash))
     if (place === undefined) return undefined
     try {
       return await use(place)
@@ -34,6 +35,23 @@ export async function atPlaceOf<T>(
       failed = place
     }
   }
+}
+
+/**
+ * Where a content is; undefined when no blob has it. Throws `BLOB_DAMAGED` when blobs have it and its place
+ * is not recorded any more, as when the row with the place is damaged; and `DAMAGED`.
+ */
+export async function findPlace(tx: ReadTx, hash: string): Promise<string | undefined> {
+  const place = await tx.blobs.placeOf(hash)
+  if (place === undefined && (await tx.blobs.ofContent(hash, 1)).length > 0) throw placeLost()
+  return place
+}
+
+function placeLost(): SatchelError {
+  return new SatchelError(
+    'BLOB_DAMAGED',
+    'The place of the bytes of this blob is damaged: upload the same bytes again to repair it',
+  )
 }
 
 /**

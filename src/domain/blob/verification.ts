@@ -1,6 +1,8 @@
 import type { BlobStore, ContentState } from '../store/blob-store'
+import { SatchelError } from '../value/error'
 import { GRACE, isPlaceUsed } from './collection'
-import type { Database } from '../store/store'
+import { findPlace } from './content'
+import type { Database, ReadTx } from '../store/store'
 
 /** Bytes that are missing, or not those that were uploaded. */
 export interface Fault {
@@ -60,13 +62,30 @@ async function problemWith(
   onBytes: (count: number) => void,
 ): Promise<Fault['problem'] | undefined> {
   for (let checked: string | undefined, state: ContentState | undefined; ;) {
-    const place = await database.read((tx) => tx.blobs.placeOf(hash))
+    const place = await database.read((tx) => placeOrDamage(tx, hash))
+    if (place === DAMAGED) return 'missing'
     if (place === undefined || state === 'whole') return undefined
     if (place === checked) return state
     state = await bytes.check(place, hash, onBytes)
     checked = place
   }
 }
+
+const DAMAGED = Symbol('a damaged place')
+
+async function placeOrDamage(
+  tx: ReadTx,
+  hash: string,
+): Promise<string | typeof DAMAGED | undefined> {
+  try {
+    return await findPlace(tx, hash)
+  } catch (error) {
+    if (error instanceof SatchelError && PLACE_ERRORS.has(error.code)) return DAMAGED
+    throw error
+  }
+}
+
+const PLACE_ERRORS: ReadonlySet<string> = new Set(['DAMAGED', 'BLOB_DAMAGED'])
 
 async function faultOf(
   database: Database,

@@ -1,10 +1,12 @@
 import { expect, test } from 'bun:test'
+import { Database as File } from 'bun:sqlite'
 import { truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { removeSpent } from '../../../src/domain/blob/collection'
 import { atPlaceOf, keepAll, openBlob } from '../../../src/domain/blob/content'
+import { verifyBlobs } from '../../../src/domain/blob/verification'
 import type { Arrival } from '../../../src/domain/store/blob-store'
-import { codeOf } from '../../auth/setup'
+import { codeOf, folderOf } from '../../auth/setup'
 import { fileWith } from '../../blobs/files'
 import { ANY_SIZE, chunksOf } from '../../contract/content-fixture'
 import { alice, bob, type ByteWorld, hashOf, setupByteWorld } from './setup'
@@ -50,6 +52,27 @@ test('a content that no blob has any more is not opened', async () => {
   await world.upload(alice, 'one', 'abc')
   await world.database.write((tx) => tx.blobs.remove('one'))
   expect(await textOf(world, 'abc')).toBeUndefined()
+})
+
+test('blobs lose no bytes with the damaged hash of another one that had the same', async () => {
+  await using world = await setupByteWorld()
+  const { database } = world
+  for (const id of ['one', 'two']) await world.upload(alice, id, 'abc')
+  await world.upload(alice, 'other', 'xyz')
+  {
+    using file = new File(join(folderOf(database), 'database.sqlite'))
+    expect(file.run("UPDATE blobs SET hash = 'x' || hash WHERE id = 'one'").changes).toBe(1)
+  }
+  const faults = async () =>
+    (await verifyBlobs(database, world.bytes, world.clock.now())).faults.map(
+      ({ problem, blobs }) => `${problem} ${blobs.join()}`,
+    )
+  expect(await codeOf(() => textOf(world, 'abc'))).toBe('BLOB_DAMAGED')
+  expect(await faults()).toEqual(expect.arrayContaining(['missing two', 'missing one']))
+  await database.write((tx) => tx.blobs.remove('one'))
+  await removeSpent(database, world.bytes)
+  expect(await faults()).toEqual([])
+  expect([await textOf(world, 'abc'), await textOf(world, 'xyz')]).toEqual(['abc', 'xyz'])
 })
 
 test('of many arrivals none stays when the record fails', async () => {
