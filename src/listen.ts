@@ -6,7 +6,7 @@ import { serverLog } from './log/log'
 import type { SocketOwner } from './sync/session'
 import { flagName } from './config/settings'
 import { because } from './net/system-error'
-import { MOST_SEGMENTS } from './http/address'
+import { MOST_SEGMENTS, UNCHECKED } from './http/address'
 
 /** A server that listens on its address. */
 export interface Listener {
@@ -28,8 +28,8 @@ type HttpServer = Bun.Server<SocketOwner>
 /** Answers requests. */
 export interface Application {
   /**
-   * `segments` are those of the path as they were sent, decoded; absent for unusual paths. The
-   * response to a request that became a WebSocket is not sent.
+   * `segments` are those of the path as they were sent, decoded; absent for unusual paths, and `UNCHECKED`
+   * for those that are to be refused. The response to a request that became a WebSocket is not sent.
    */
   fetch(
     request: Request,
@@ -228,30 +228,23 @@ async function read(setting: 'tlsCert' | 'tlsKey', path: string): Promise<string
 function handlersOf(application: Application, isStarting = false) {
   const handle = (request: Bun.BunRequest, server: HttpServer) =>
     application.fetch(request, server, request.params)
-  const rest = (request: Request, server: HttpServer) => application.fetch(request, server)
+  const rest = (request: Request, server: HttpServer) =>
+    application.fetch(request, server, isStarting ? uncheckedUnlessRoot(request.url) : undefined)
   const paths = isStarting
     ? pathsWithoutEmpty(MOST_AT_START)
     : [...pathsWithoutEmpty(MOST_SEGMENTS), ...pathsWithEmpty()]
   return {
     routes: Object.fromEntries(paths.map((path) => [path, handle])),
-    fetch: isStarting ? refuseUntilComplete(rest) : rest,
+    fetch: rest,
   }
 }
 
 /** The longest path that is answered before the server has started. */
 const MOST_AT_START = 5
 
-type Handle = (request: Request, server: HttpServer) => Response | Promise<Response>
-
 /** The root has no segments that could be checked. */
-function refuseUntilComplete(handle: Handle): Handle {
-  return (request, server) =>
-    new URL(request.url).pathname === '/'
-      ? handle(request, server)
-      : Response.json(
-          { code: 'BUSY', message: 'The server is starting: repeat the request' },
-          { status: 503, headers: { 'retry-after': '1' } },
-        )
+function uncheckedUnlessRoot(url: string) {
+  return new URL(url).pathname === '/' ? undefined : UNCHECKED
 }
 
 /** Repeated slashes collapse in paths up to this length; longer ones are refused, as they cannot be checked. */

@@ -4,7 +4,9 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { readHolder } from '../src/host/holder'
 import { readConfig } from '../src/config/config'
-import { openLogs } from '../src/log/log'
+import { createHandler } from '../src/http/handler'
+import type { HttpContext } from '../src/http/context'
+import { type AccessEntry, openLogs } from '../src/log/log'
 import { SatchelError } from '../src/domain/value/error'
 import { listen } from '../src/listen'
 import { type Server, startServer } from '../src/server'
@@ -243,16 +245,11 @@ test('collects at its start what no object has referenced for a day, bytes and a
 
 test('refuses rare forms of paths while the server starts, and answers them afterwards', async () => {
   const { host } = configOf({})
-  const seen: unknown[] = []
-  const listener = await listen(
-    { host, port: 0, tlsCert: null, tlsKey: null },
-    {
-      fetch(_request, _server, segments) {
-        seen.push(segments && { ...segments })
-        return new Response()
-      },
-    },
-  )
+  const logged: AccessEntry[] = []
+  const context = { access: (entry: AccessEntry) => logged.push(entry) }
+  const routes = { direct: () => new Response(), router: () => new Response() }
+  const handler = createHandler(context as unknown as HttpContext, routes, null)
+  const listener = await listen({ host, port: 0, tlsCert: null, tlsKey: null }, handler)
   const paths = ['/', '/a/b', '/a//b', '/a/', '/a/b/c/d/e/f']
   const statuses = async () =>
     Promise.all(paths.map(async (path) => (await fetch(`${listener.url}${path}`)).status))
@@ -260,14 +257,15 @@ test('refuses rare forms of paths while the server starts, and answers them afte
     expect(await statuses()).toEqual([200, 200, 503, 503, 503])
     const refusal = await fetch(`${listener.url}/a//b`)
     expect(refusal.headers.get('retry-after')).toBe('1')
+    const { requestId, path, code } = logged.at(-1)!
+    expect({ path, code }).toEqual({ path: '/a/b', code: 'BUSY' })
     expect(await refusal.json()).toEqual({
       code: 'BUSY',
       message: 'The server is starting: repeat the request',
+      requestId,
     })
     listener.complete()
     expect(await statuses()).toEqual([200, 200, 200, 200, 200])
-    expect(seen).toContainEqual({ e0: 'a', e2: 'b' })
-    expect(seen).toContainEqual({ s0: 'a', s1: 'b', s2: 'c', s3: 'd', s4: 'e', s5: 'f' })
   } finally {
     await listener.stop(true)
   }

@@ -8,10 +8,13 @@ import type { Call } from './call'
  */
 export type Segments = Readonly<Record<string, string>>
 
+/** Of a path that cannot be checked, as the server is starting. */
+export const UNCHECKED: Segments = {}
+
 /**
  * Sets the path of the call and its segments, in the form `/<database>/…`: repeated slashes collapse, and
  * with `--domain` the first label of the host name becomes the database (design.md §2). `sent` is absent
- * for unusual paths. Throws `INVALID_REQUEST`.
+ * for unusual paths. Throws `INVALID_REQUEST`, and `BUSY` for `UNCHECKED`.
  */
 export function readAddress(call: Call, sent: Segments | undefined, domain: string | null): void {
   const { headers } = call.sent
@@ -19,7 +22,7 @@ export function readAddress(call: Call, sent: Segments | undefined, domain: stri
   if (domain === null && sent !== undefined && readPlainPath(call, sent)) return
   const { url } = call.sent
   if (sent === undefined) requireCheckable(url)
-  else requireSamePath(url, sent)
+  else if (sent !== UNCHECKED) requireSamePath(url, sent)
   const begin = pathStart(url)
   const mark = url.indexOf('?', begin)
   const raw = mark === -1 ? url.slice(begin) : url.slice(begin, mark)
@@ -27,6 +30,9 @@ export function readAddress(call: Call, sent: Segments | undefined, domain: stri
   const named = label === undefined ? raw : `/${label}${raw}`
   call.path = named.includes('//') ? named.replaceAll(/\/{2,}/g, '/') : named
   call.segments = call.path.split('/', MOST_PARTS)
+  if (sent === UNCHECKED) {
+    throw new SatchelError('BUSY', 'The server is starting: repeat the request', { retryAfter: 1 })
+  }
 }
 
 /** The raw query without its question mark. */
