@@ -8,6 +8,8 @@ import { type Answer, NOW, openWorld, SCHEMA, user } from './setup'
 export const ALICE = user('alice@example.com')
 export const BOB = user('bob@example.com')
 export const TEAM = { realmId: 'rlmTeam' }
+/** Bob in the realm of the team. */
+export const MEMBER = { id: 'mmbBob', realmId: 'rlmTeam', userId: BOB.subject, name: 'Bob' }
 const LIMITS = {
   maxObjects: 100,
   maxRows: 100,

@@ -216,3 +216,17 @@ export function inTable(table: string, operation: WireOperation): WireOperation 
 export function isRejected(pushed: Pushed, key: string, table = 'cards'): boolean | undefined {
   return pushed.named.get(table)?.get(key)?.isRejected
 }
+
+/** Later than the set-up. */
+export const T = NOW + 1_000
+/** The owner and the realm of a shared card. */
+export const TEAM = ['alice', 'rlm-team'] as const
+
+/** What a push says of a key that it names. */
+export function said(pushed: Pushed, key: string, table = 'cards') {
+  const named = pushed.named.get(table)?.get(key)
+  return named && { isAsSent: named.isAsSent, isRejected: named.isRejected }
+}
+
+export const AS_SENT = { isAsSent: true, isRejected: false }
+export const DIFFERENT = { isAsSent: false, isRejected: false }

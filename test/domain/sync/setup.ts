@@ -185,3 +185,12 @@ export function operationsOf({ changes }: Answer): string[] {
     )
     .toSorted()
 }
+
+export function many<T>(length: number, make: (at: number) => T): T[] {
+  return Array.from({ length }, (_, at) => make(at))
+}
+
+/** A time in ms, in wire form. */
+export function date(time: number) {
+  return { $t: 'Date', v: new Date(time).toISOString() }
+}

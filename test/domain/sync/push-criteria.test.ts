@@ -1,0 +1,305 @@
+import { describe, expect, test } from 'bun:test'
+import type { Database } from '../../../src/domain/store/store'
+import {
+  AS_SENT,
+  DIFFERENT,
+  card,
+  change,
+  connect,
+  insert,
+  only,
+  put,
+  read,
+  revisionOf,
+  said,
+  setupPush,
+  T,
+  TEAM,
+} from './push-setup'
+
+const inList = (list: string) => ({ index: 'list', range: only(list) })
+
+describe('rule 6: criteria', () => {
+  test('are executed on the rows of the server, those that the client does not know too (conformance 90)', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    await put(database, 'cards', [
+      card('a', { list: 'x' }, ...TEAM),
+      card('b', { list: 'x' }, ...TEAM),
+      card('c', { list: 'y' }, ...TEAM),
+    ])
+    const alice = await connect(database, 'alice')
+    const pushed = await alice.push({
+      type: 'modify',
+      keys: ['a', 'c'],
+      criteria: inList('x'),
+      changeSpec: { done: true },
+    })
+    const done = async (key: string) => (await read(database, 'cards', key))?.['done']
+    expect([await done('a'), await done('b'), await done('c')]).toEqual([true, true, undefined])
+    expect(said(pushed, 'a')).toEqual(AS_SENT)
+    expect(said(pushed, 'c')).toEqual(DIFFERENT)
+    expect(said(pushed, 'b')).toEqual(DIFFERENT)
+  })
+
+  test('reach rows that came while the others were looked up, and leave those that went', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const rows = [card('a', { list: 'x' }, ...TEAM), card('b', { list: 'x' }, ...TEAM)]
+    await put(database, 'cards', rows)
+    const late = [card('b', { list: 'y' }, ...TEAM), card('c', { list: 'x' }, ...TEAM)]
+    let isRowDue = false
+    const busy: Database = {
+      ...database,
+      async write(work, options) {
+        // The rows have been looked up.
+        if (isRowDue) await put(database, 'cards', late)
+        isRowDue = false
+        return await database.write(work, options)
+      },
+    }
+    const alice = await connect(busy, 'alice')
+    const criteria = { index: 'list', range: only('x') }
+    isRowDue = true
+    await alice.push({ type: 'modify', keys: [], criteria, changeSpec: { m: 1 } })
+    const marked = await Promise.all(['a', 'b', 'c'].map((key) => read(database, 'cards', key)))
+    expect(marked.map((row) => row?.['m'])).toEqual([1, undefined, 1])
+  })
+
+  test('are executed once, at the first chunk (conformance 91)', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    await put(database, 'cards', [card('a', { list: 'x', n: 0 }), card('b', { list: 'x', n: 0 })])
+    const alice = await connect(database, 'alice')
+    const common = {
+      type: 'modify',
+      criteria: inList('x'),
+      changeSpec: { n: { '@@propmod': { add: 1 } } },
+    }
+    const pushed = await alice.push(
+      { ...common, keys: ['a'] },
+      { ...common, keys: ['b'], isAdditionalChunk: true },
+    )
+    for (const key of ['a', 'b']) {
+      expect(await read(database, 'cards', key)).toMatchObject({ n: 1 })
+      expect(said(pushed, key)).toEqual(DIFFERENT)
+    }
+  })
+
+  test('see what earlier operations of their transaction did', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    await put(database, 'cards', [card('a', { list: 'x' }), card('b', { list: 'y' })])
+    const alice = await connect(database, 'alice')
+    await alice.push(
+      insert(card('c', { list: 'x' })),
+      change('a', { list: 'y' }),
+      change('b', { list: 'x' }),
+      { type: 'delete', keys: ['c', 'b'], criteria: inList('x') },
+    )
+    expect(await read(database, 'cards', 'a')).toMatchObject({ list: 'y' })
+    expect(await read(database, 'cards', 'b')).toBeUndefined()
+    expect(await read(database, 'cards', 'c')).toBeUndefined()
+  })
+
+  test('skip rows that the actor does not see, and those that they may not change', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    await put(database, 'cards', [
+      card('mine', { list: 'x' }, 'carol'),
+      card('public', { list: 'x' }, 'alice', 'rlm-public'),
+      card('hidden', { list: 'x' }, ...TEAM),
+    ])
+    const carol = await connect(database, 'carol')
+    const pushed = await carol.push({
+      type: 'delete',
+      keys: ['mine', 'public'],
+      criteria: { index: { $t: 'undefined' }, range: { type: 3 } },
+    })
+    expect(pushed.rejections).toEqual([])
+    expect(await read(database, 'cards', 'mine')).toBeUndefined()
+    expect(await read(database, 'cards', 'public')).toBeDefined()
+    expect(await read(database, 'cards', 'hidden')).toBeDefined()
+    expect([said(pushed, 'mine'), said(pushed, 'public')]).toEqual([AS_SENT, DIFFERENT])
+  })
+
+  test('write the same into each row: what survives in one shows in no other, nor in later ones', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const rows = (deep: object) => [card('a', { deep }), card('m', { deep }, ...TEAM), card('z')]
+    await put(database, 'cards', rows({ x: 0, y: 0 }))
+    const alice = await connect(database, 'alice')
+    const bob = await connect(database, 'bob')
+    await bob.send([[change('m', { 'deep.x': 'newer' })]], { now: T + 50 })
+    const pushed = await alice.send(
+      [
+        [
+          {
+            type: 'modify',
+            keys: ['a', 'm', 'z'],
+            criteria: { index: { $t: 'undefined' }, range: { type: 3 } },
+            changeSpec: { deep: { x: 1, y: 1 } },
+          },
+        ],
+      ],
+      { now: T },
+    )
+    const base = (await revisionOf(database)) - 1
+    await bob.send([[insert(card('late', {}, 'bob', 'rlm-team'))]], { now: T + 60, base })
+    const deep = async (key: string) => (await read(database, 'cards', key))?.['deep']
+    expect(await deep('m')).toEqual({ x: 'newer', y: 1 })
+    for (const key of ['a', 'z', 'late']) expect(await deep(key)).toEqual({ x: 1, y: 1 })
+    expect(['a', 'm', 'z'].map((key) => said(pushed, key))).toEqual([AS_SENT, DIFFERENT, AS_SENT])
+  })
+
+  test('of a primary key only inform about the keys', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    await put(database, 'cards', [card('a'), card('b'), card('c')])
+    const alice = await connect(database, 'alice')
+    const range = { type: 3 }
+    await alice.push({ type: 'delete', keys: ['a', 'b'], criteria: { index: null, range } })
+    expect(await read(database, 'cards', 'a')).toBeUndefined()
+    expect(await read(database, 'cards', 'b')).toBeUndefined()
+    expect(await read(database, 'cards', 'c')).toBeDefined()
+    const kept = await database.read(async (tx) => {
+      const table = await tx.tables.find('cards')
+      const realm = await tx.realms.find('alice')
+      return tx.criteriaOps.since(table!.number, realm!.ref, 0)
+    })
+    expect(kept).toEqual([])
+  })
+
+  test.each([false, true])('find rows through every kind of index (ready: %p)', async (isReady) => {
+    await using world = await setupPush('@id, title, list, *tags, d.e, [list+title]', isReady)
+    const { database } = world
+    const alice = await connect(database, 'alice')
+    const date = (v: string) => ({ $t: 'Date', v })
+    const when = date('2029-05-01T00:00:00.000Z')
+    const values = { list: 'x', title: 't', tags: ['red', 'blue'], d: { e: 7 } }
+    const others = { list: 'y', title: 'u', tags: ['green'], d: { e: 4 } }
+    await alice.push(
+      insert(card('a', values), card('b', others), card('c', { d: { e: when } }), card('d')),
+    )
+    const queries = [
+      { index: 'tags', range: only('blue') },
+      { index: 'd.e', range: { type: 2, lower: 5, upper: { $t: 'undefined' } } },
+      { index: 'd.e', range: { type: 2, lower: 5, upper: 7 } },
+      { index: 'd.e', range: { type: 2, lower: 4, lowerOpen: true, upper: 7.5, upperOpen: true } },
+      { index: '[list+title]', range: only(['x', 't']) },
+      { index: 'title', range: { type: 2, lower: 't', upper: 't\uffff' } },
+      { index: 'title', range: only('t') },
+      { index: { $t: 'undefined' }, range: { type: 3 } },
+    ]
+    const changeSpec = { n: { '@@propmod': { add: 1 } } }
+    for (const criteria of queries) {
+      await alice.push({ type: 'modify', keys: ['a'], criteria, changeSpec })
+    }
+    const range = { type: 2, lower: when, upper: date('2029-05-02T00:00:00.000Z') }
+    await alice.push({ type: 'modify', keys: [], criteria: { index: 'd.e', range }, changeSpec })
+    expect(await read(database, 'cards', 'a')).toMatchObject({ n: queries.length })
+    // Date follows number: c is in the second and the last range, and in the one of all rows.
+    const counts = await Promise.all(['b', 'c', 'd'].map((key) => read(database, 'cards', key)))
+    expect(counts.map((row) => row?.['n'])).toEqual([1, 3, 1])
+    const hidden = card('hidden', values, ...TEAM)
+    await put(database, 'cards', [hidden])
+    const carol = await connect(database, 'carol')
+    await carol.push({ type: 'delete', keys: [], criteria: { index: 'list', range: only('x') } })
+    expect(await read(database, 'cards', 'hidden')).toEqual(hidden)
+  })
+})
+
+describe('rule 7: replay', () => {
+  test('an object that is added late to a deleted list is deleted too', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const alice = await connect(database, 'alice')
+    const bob = await connect(database, 'bob')
+    await alice.push({ type: 'delete', keys: [], criteria: inList('x') })
+    const pushed = await bob.send([
+      [insert(card('a', { list: 'x' }, 'bob', 'rlm-team'))],
+      [insert(card('b', { list: 'y' }, 'bob', 'rlm-team'))],
+    ])
+    expect(await read(database, 'cards', 'a')).toBeUndefined()
+    expect(await read(database, 'cards', 'b')).toBeDefined()
+    expect([said(pushed, 'a'), said(pushed, 'b')]).toEqual([DIFFERENT, AS_SENT])
+  })
+
+  test('an object that moves late under a changed path changes, once and whatever the times', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    await put(database, 'cards', [card('a', { list: 'y', n: 0 }, ...TEAM)])
+    const alice = await connect(database, 'alice')
+    const bob = await connect(database, 'bob')
+    const add = { n: { '@@propmod': { add: 1 } } }
+    await alice.send([[{ type: 'modify', keys: [], criteria: inList('x'), changeSpec: add }]], {
+      now: T,
+    })
+    const base = (await revisionOf(database)) - 1
+    await bob.send([[change('a', { list: 'x' })]], { now: T + 50, base })
+    expect(await read(database, 'cards', 'a')).toMatchObject({ list: 'x', n: 1 })
+    await bob.send([[change('a', { title: 'late' })]], { now: T + 60, base })
+    expect(await read(database, 'cards', 'a')).toMatchObject({ title: 'late', n: 1 })
+  })
+
+  test('rows that are made after the operation was seen, or by its own client, stay', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const alice = await connect(database, 'alice')
+    const bob = await connect(database, 'bob')
+    const base = await revisionOf(database)
+    const clear = { type: 'delete', keys: [], criteria: inList('x') }
+    await alice.push(clear)
+    await bob.pull()
+    await bob.push(insert(card('a', { list: 'x' }, 'bob', 'rlm-team')))
+    await alice.send([[insert(card('b', { list: 'x' }))]], { base })
+    expect(await read(database, 'cards', 'a')).toBeDefined()
+    expect(await read(database, 'cards', 'b')).toBeDefined()
+  })
+
+  test('needs the rights of the actor of the operation, not of the late one', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    await put(database, 'members', [
+      { id: 'mmb-carol', realmId: 'rlm-team', userId: 'carol', permissions: { add: ['cards'] } },
+    ])
+    const carol = await connect(database, 'carol')
+    const bob = await connect(database, 'bob')
+    const alice = await connect(database, 'alice')
+    const changeSpec = { locked: true }
+    await carol.push({ type: 'delete', keys: [], criteria: inList('x') })
+    await bob.push({ type: 'modify', keys: [], criteria: inList('x'), changeSpec })
+    const base = (await revisionOf(database)) - 2
+    await alice.send([[insert(card('a', { list: 'x' }, ...TEAM))]], { base })
+    expect(await read(database, 'cards', 'a')).toMatchObject({ locked: true })
+    // Carol may add cards and not change them: those of others change hers.
+    await carol.send([[insert(card('c', { list: 'x' }, 'carol', 'rlm-team'))]], { base })
+    expect(await read(database, 'cards', 'c')).toMatchObject({ locked: true })
+  })
+
+  test('changes nothing that the actor of the operation may not change', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    await put(database, 'members', [
+      { id: 'mmb-carol', realmId: 'rlm-team', userId: 'carol', permissions: { add: ['cards'] } },
+    ])
+    const carol = await connect(database, 'carol')
+    const bob = await connect(database, 'bob')
+    const changeSpec = { locked: true }
+    await carol.push({ type: 'modify', keys: [], criteria: inList('x'), changeSpec })
+    const base = (await revisionOf(database)) - 1
+    await bob.send([[insert(card('a', { list: 'x' }, 'bob', 'rlm-team'))]], { base })
+    expect((await read(database, 'cards', 'a'))?.['locked']).toBeUndefined()
+  })
+
+  test('is not done for an operation whose base is unknown', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const alice = await connect(database, 'alice')
+    const bob = await connect(database, 'bob')
+    await alice.push({ type: 'delete', keys: [], criteria: inList('x') })
+    const options = { base: undefined }
+    await bob.send([[insert(card('a', { list: 'x' }, 'bob', 'rlm-team'))]], options)
+    expect(await read(database, 'cards', 'a')).toBeDefined()
+  })
+})
