@@ -48,22 +48,24 @@ export function newStamps(rest: Stamp): Stamps {
 
 /**
  * Holds a write at time `ts`, ms, made on revision `base`, against what is there. Without a base
- * only times count.
+ * only times count. Writes of the same revision, `own`, have been seen by those that follow them.
  */
 export function collide(
   stamps: Stamps,
   path: Path,
   ts: number,
   base: number | undefined,
+  own?: number,
 ): Collision {
-  const isStronger = ([time, revision]: Stamp) => revision > (base ?? -1) && time > ts
-  const own = stampOf(stamps, path)
-  if (isStronger(own)) return { isLost: true, survivors: [], latest: own[0] }
+  const isStronger = ([time, revision]: Stamp) =>
+    revision > (base ?? -1) && revision !== own && time > ts
+  const stamp = stampOf(stamps, path)
+  if (isStronger(stamp)) return { isLost: true, survivors: [], latest: stamp[0] }
   const survivors: Path[] = []
-  let latest = own[0]
-  for (const [inside, stamp] of descendants(stamps, path)) {
-    if (isStronger(stamp)) survivors.push([nameOf(path), ...inside.split('.')])
-    else latest = Math.max(latest, stamp[0])
+  let latest = stamp[0]
+  for (const [inside, below] of descendants(stamps, path)) {
+    if (isStronger(below)) survivors.push([nameOf(path), ...inside.split('.')])
+    else latest = Math.max(latest, below[0])
   }
   return { isLost: false, survivors, latest }
 }

@@ -128,12 +128,11 @@ interface Written {
 function write(object: WireObject, stamps: Stamps, change: Change, origin: Origin): Written {
   const { ts, base, revision } = origin
   const { path } = change
+  const found = collide(stamps, path, ts, base, revision)
   if (change.kind === 'modify') {
-    const found = collide(stamps, path, ts, base)
     assign(object, path, modified(change.modification, valueAt(object, path)))
     return { isAsSent: false, latest: stampWrite(stamps, path, found, ts, revision) }
   }
-  const found = collide(stamps, path, ts, base)
   if (found.isLost) return { isAsSent: false, latest: found.latest }
   const survivors = found.survivors.map((below) => ({ below, value: valueAt(object, below) }))
   // A client makes the missing object from which it removes something, and the server does not.

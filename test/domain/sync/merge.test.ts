@@ -56,6 +56,20 @@ describe('merging: a write to a path (rule 1)', () => {
     expect(seen).toMatchObject({ isAsSent: true, latest: 9_000 })
   })
 
+  test('a slow clock loses no part of an update to another part of it', () => {
+    for (const spec of [
+      { deep: { x: 1, y: 1 }, 'deep.x': 2 },
+      { 'deep.x': 0, deep: { x: 2, y: 1 } },
+    ]) {
+      const state = row({ deep: { x: 0, y: 0 }, other: 0 })
+      update(state, { deep: { x: 'fast clock' } }, { ts: 9_000, revision: 2 })
+      update(state, { other: 'not seen' }, { ts: 9_000, base: 2, revision: 3 })
+      const seen = update(state, spec, { ts: 300, base: 2, revision: 4 })
+      expect(state.object).toEqual({ deep: { x: 2, y: 1 }, other: 'not seen' })
+      expect(seen.isAsSent).toBe(true)
+    }
+  })
+
   test('without a base only times count', () => {
     const state = row({ a: 0 })
     update(state, { a: 'later' }, { ts: 300, revision: 2 })
