@@ -59,13 +59,13 @@ export function isAbsent(value: unknown): boolean {
   )
 }
 
-/** The names of the properties in which two objects differ, by their canonical JSON. */
+/** The names of the properties in which two objects of JSON differ. */
 export function changedProperties(before: WireObject, after: WireObject): string[] {
   const names = new Set([...Object.keys(before), ...Object.keys(after)])
   return [...names].filter((name) => {
     const [one, other] = [getOwn(before, name), getOwn(after, name)]
     if (Object.hasOwn(before, name) !== Object.hasOwn(after, name)) return true
-    return one !== other && canonical(one) !== canonical(other)
+    return !isSame(one, other)
   })
 }
 
@@ -148,11 +148,17 @@ function describe(path: string): string {
   return path === '' ? 'The object' : quoted(path)
 }
 
-/** JSON with the keys of every object in order. */
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_name, member: unknown) =>
-    isRecord(member)
-      ? Object.fromEntries(Object.entries(member).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-      : member,
+/** Whether two values of JSON are equal; the order of properties does not count. */
+function isSame(one: unknown, other: unknown): boolean {
+  if (one === other) return true
+  if (Array.isArray(one)) {
+    if (!Array.isArray(other) || one.length !== other.length) return false
+    return one.every((element, at) => isSame(element, other[at]))
+  }
+  if (!isRecord(one) || !isRecord(other)) return false
+  const names = Object.keys(one)
+  return (
+    names.length === Object.keys(other).length &&
+    names.every((name) => Object.hasOwn(other, name) && isSame(one[name], other[name]))
   )
 }
