@@ -39,3 +39,22 @@ export async function shortestTime(runs: number, work: () => unknown): Promise<n
   }
   return shortest
 }
+
+/** Counts the turns of the event loop until it is disposed. */
+export function countTurns(): Disposable & { readonly turns: number } {
+  const counter = { turns: 0, isOver: false }
+  const count = () => {
+    if (counter.isOver) return
+    counter.turns += 1
+    setImmediate(count)
+  }
+  setImmediate(count)
+  return {
+    get turns() {
+      return counter.turns
+    },
+    [Symbol.dispose]() {
+      counter.isOver = true
+    },
+  }
+}

@@ -13,7 +13,7 @@ import {
   QUOTE,
   isSpace,
 } from './bytes'
-import { decodeUtf8, type JsonLimits, JsonScan, parseScanned } from './scan'
+import { decodeUtf8, type JsonLimits, JsonScan, type JsonSource, parseScanned } from './scan'
 import { findJsonFault } from './syntax'
 
 /** About the bytes of a slice that is parsed at once; others get a turn between two slices. */
@@ -35,14 +35,16 @@ export async function scanInSlices(
   limits: JsonLimits,
   slice = SLICE,
   giveWay: () => Promise<void> | void = nextTurn,
+  source: JsonSource = SOURCE,
 ): Promise<SlicedJson> {
   const scan = new JsonScan(bytes, limits, slice)
   const step = slice * (SCAN_SLICE / SLICE)
   for (let until = step; scan.advance(until); until += step) await giveWay()
-  return { values: scan.values, parse: () => parseInSlices(bytes, scan.large, slice, giveWay) }
+  const parse = () => parseInSlices(bytes, scan.large, slice, giveWay, source)
+  return { values: scan.values, parse }
 }
 
-const SOURCE = { name: 'The body' }
+const SOURCE: JsonSource = { name: 'The body' }
 
 /**
  * Containers in `large` are read here: runs of their smaller members are left to `JSON.parse`, so
@@ -53,11 +55,12 @@ async function parseInSlices(
   large: ReadonlySet<number>,
   slice: number,
   nextSlice: () => Promise<void> | void,
+  source: JsonSource,
 ): Promise<unknown> {
   const { length } = bytes
   let parsed = 0
   const root = skipSpace(bytes, markLength(bytes))
-  if (!large.has(root)) return parseScanned(bytes)
+  if (!large.has(root)) return parseScanned(bytes, source)
   const { value, end } = await readLarge(root)
   const rest = skipSpace(bytes, end)
   if (rest < length) throw fault('', rest, rest, 'the end')
@@ -80,7 +83,7 @@ async function parseInSlices(
 
     /** Adds the members between `from` and `end`, of which there is at least one. */
     const add = (end: number) => {
-      const text = decodeUtf8(bytes.subarray(from, end), SOURCE)
+      const text = decodeUtf8(bytes.subarray(from, end), source)
       let members: unknown
       try {
         members = JSON.parse(isArray ? `[${text}]` : `{${text}}`)
@@ -147,7 +150,7 @@ async function parseInSlices(
     if (quote < 0 || quote >= to) return undefined
     const colon = skipSpace(bytes, quote + 1)
     if (bytes[colon] !== COLON || skipSpace(bytes, colon + 1) !== to) return undefined
-    const text = decodeUtf8(bytes.subarray(start, quote + 1), SOURCE)
+    const text = decodeUtf8(bytes.subarray(start, quote + 1), source)
     try {
       return JSON.parse(text) as string
     } catch {
@@ -165,15 +168,15 @@ async function parseInSlices(
    * what precedes them. With `expected` the first byte is wrong.
    */
   function fault(before: string, from: number, until: number, expected?: string): SatchelError {
-    const text = before + decodeUtf8(bytes.subarray(from, until), SOURCE)
+    const text = before + decodeUtf8(bytes.subarray(from, until), source)
     const found = expected === undefined ? findJsonFault(text) : { offset: 0, expected }
     if (found === undefined) throw new Error('the text is valid')
     const preceding = LENIENT_UTF8.decode(bytes.subarray(0, from))
-    const begin = positionAt(preceding, preceding.length)
+    const begin = positionAt(preceding, preceding.length, source.start)
     const place = positionAt(text.slice(before.length), found.offset - before.length, begin)
     return new SatchelError(
       'INVALID_REQUEST',
-      `${SOURCE.name} is not valid JSON: ${found.expected} is expected at ${describePosition(place)}`,
+      `${source.name} is not valid JSON: ${found.expected} is expected at ${describePosition(place)}`,
     )
   }
 }

@@ -18,15 +18,23 @@ export interface Draft {
   readonly owner: string | null | undefined
 }
 
-/** Reads one object of a request. `position` is its place in the array. Throws `UNPROCESSABLE`. */
-export function draftOf(table: Table, value: unknown, position: number | undefined): Draft {
+/**
+ * Reads one object of a request. `position` is its place in the array, `text` its canonical text where
+ * that is known. Throws `UNPROCESSABLE`.
+ */
+export function draftOf(
+  table: Table,
+  value: unknown,
+  position: number | undefined,
+  text?: string,
+): Draft {
   const path = position === undefined ? '' : `[${position}]`
   const object = requireWireObject(value, path)
   const realmId = object['realmId']
   const owner = object['owner']
   return {
     object,
-    text: JSON.stringify(object),
+    text: text ?? JSON.stringify(object),
     key: keyOf(table, object),
     realmId: realmId === undefined ? undefined : requireIdText(realmId, 'realmId'),
     owner: owner === undefined || owner === null ? owner : requireIdText(owner, 'owner'),

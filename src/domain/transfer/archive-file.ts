@@ -110,7 +110,7 @@ async function* readBlobs(
   const lineLimits = { ...limits, depth: 2 }
   const rules = { name: BLOB_LIST, maxBytes: limits.bytes }
   for await (const { line: number, text } of splitLines(archive.open(blobs), rules)) {
-    const line = parseLine(number, text, lineLimits, BLOB_LIST)
+    const line = await parseLine(number, text, lineLimits, BLOB_LIST)
     const place = `${BLOB_LIST}, line ${number}`
     const facts = parseBlob({ ...line, place })
     const { id, hash, size } = facts.blob

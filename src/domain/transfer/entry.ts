@@ -2,6 +2,10 @@ import type { PackedFile } from './archive'
 import type { Blob } from '../store/blobs'
 import { type ErrorCode, SatchelError, quoted } from '../value/error'
 import { JSON_LIMITS, type JsonLimits, parseJson } from '../json/scan'
+import { scanInSlices, SLICE } from '../json/slices'
+import { stringifyInSlices } from '../json/stringify'
+import type { Awaitable } from '../store/records'
+import { nextTurn } from '../value/turn'
 import type { Position } from '../value/position'
 import { type WireObject, getOwn, isRecord, requireWireObject, setOwn } from '../value/value'
 import type { TableSchema } from '../value/schema'
@@ -9,6 +13,7 @@ import { ROW_RULES } from '../rows/row-rules'
 import { type Draft, draftOf } from '../object/draft'
 import { compoundKey } from '../value/key'
 import { requirePrivatePlace } from '../object/placement'
+import { LARGE } from '../object/traces'
 import type { Table } from '../store/tables'
 import { requireUserId } from '../value/user-id'
 
@@ -75,8 +80,9 @@ export function requireData(value: unknown, place: string): WireObject | null {
 }
 
 /**
- * Parses JSON of the file that begins at `start`. Throws `INVALID_REQUEST` with line and column, or
- * `UNPROCESSABLE` naming the place when there is too much of it.
+ * Parses JSON of the file that begins at `start`; a long text in slices, between which others get a turn.
+ * Throws `INVALID_REQUEST` with line and column, or `UNPROCESSABLE` naming the place when there is too
+ * much of it.
  */
 export function parsePart(
   text: string,
@@ -84,13 +90,20 @@ export function parsePart(
   place: string,
   limits: JsonLimits,
   name = FILE,
-): unknown {
+): Awaitable<unknown> {
+  const source = { name, start }
+  const refuse = (error: unknown): never => {
+    const isPlaced = error instanceof SatchelError && error.code === 'INVALID_REQUEST'
+    throw isPlaced ? error : namingPlace(error, place)
+  }
+  if (text.length > LARGE) {
+    const scanning = scanInSlices(Buffer.from(text), limits, SLICE, nextTurn, source)
+    return scanning.then((json) => json.parse()).catch(refuse)
+  }
   try {
-    return parseJson(text, limits, { name, start })
+    return parseJson(text, limits, source)
   } catch (error) {
-    throw error instanceof SatchelError && error.code === 'INVALID_REQUEST'
-      ? error
-      : namingPlace(error, place)
+    return refuse(error)
   }
 }
 
@@ -111,7 +124,8 @@ export function refuseAt(
   return new SatchelError(code, `${place}: ${problem}`, { reason: place })
 }
 
-function namingPlace(error: unknown, place: string): unknown {
+/** The refusal of the value at `place`, which it names; other errors as they are. */
+export function namingPlace(error: unknown, place: string): unknown {
   return error instanceof SatchelError ? refuseAt(place, error.message, error.code) : error
 }
 
@@ -120,13 +134,30 @@ function namingPlace(error: unknown, place: string): unknown {
  * `UNPROCESSABLE` for what cannot be stored in this table. Changes `data`.
  */
 export function draftOfEntry(table: Table, entry: ObjectEntry, data: WireObject): Draft {
+  fillIn(table, entry, data)
+  return completeDraft(table, entry, draftOf(table, data, undefined))
+}
+
+/** The same for a long object, whose text is made in slices, between which others get a turn. */
+export async function draftOfLongEntry(
+  table: Table,
+  entry: ObjectEntry,
+  data: WireObject,
+): Promise<Draft> {
+  fillIn(table, entry, data)
+  return completeDraft(table, entry, draftOf(table, data, undefined, await stringifyInSlices(data)))
+}
+
+function fillIn(table: Table, { realm, id }: ObjectEntry, data: WireObject): void {
   requireKnownKey(table)
-  const { realm, id } = entry
   const named = getOwn(data, 'realmId')
   if (typeof named === 'string') setOwn(data, 'realmId', realmIdOf(named))
   if (id !== null) fillKey(table, data, id)
   if (realm !== null) fill(data, 'realmId', realmIdOf(realm))
-  const raw = draftOf(table, data, undefined)
+}
+
+function completeDraft(table: Table, entry: ObjectEntry, raw: Draft): Draft {
+  const { realm, id } = entry
   const draft = ROW_RULES.get(table.name)?.complete(raw) ?? raw
   if (id !== null && draft.key !== keyOfEntry(table, entry)) {
     throw refusal(table.primaryKey?.join('+') ?? '', 'is not the key that the file has it under')

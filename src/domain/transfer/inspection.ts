@@ -7,11 +7,16 @@ import {
   type Entry,
   type ObjectEntry,
   draftOfEntry,
+  draftOfLongEntry,
   inPlace,
   keyOfEntry,
+  namingPlace,
   realmIdOf,
   refuseAt,
 } from './entry'
+import { andThen, type Awaitable } from '../store/records'
+import type { Draft } from '../object/draft'
+import { LARGE } from '../object/traces'
 import type { Spool } from './spool'
 import type { Table } from '../store/tables'
 
@@ -40,7 +45,7 @@ export async function inspect(
   const contents = { objects: 0, deleted: 0, demoUsers: 0, blobs: 0 }
   const realms = createRealmCensus()
   for (let offset = 0; offset < spool.size;) {
-    const { entries, next } = spool.read(offset)
+    const { entries, next } = await readSome(spool, offset)
     await inspectBlobs(database, entries)
     for (const entry of entries) {
       if ('blob' in entry) {
@@ -51,7 +56,12 @@ export async function inspect(
         contents.demoUsers += 1
         continue
       }
-      inPlace(entry.place, () => inspectEntry(tables, entry, realms))
+      try {
+        const inspecting = inspectEntry(tables, entry, realms, next - offset > LARGE)
+        if (inspecting instanceof Promise) await inspecting
+      } catch (error) {
+        throw namingPlace(error, entry.place)
+      }
       if (entry.data === null) contents.deleted += 1
       else contents.objects += 1
     }
@@ -61,6 +71,16 @@ export async function inspect(
   }
   await requireRealms(database, realms)
   return contents
+}
+
+/** Some entries of the spool, or a long one, which is parsed in slices. */
+async function readSome(
+  spool: Spool,
+  offset: number,
+): Promise<{ entries: readonly Entry[]; next: number }> {
+  if (!spool.isLonger(offset, LARGE)) return spool.read(offset)
+  const { entry, next } = await spool.readLong(offset)
+  return { entries: [entry], next }
 }
 
 async function inspectBlobs(database: Database, entries: readonly Entry[]): Promise<void> {
@@ -78,23 +98,35 @@ function inspectEntry(
   tables: ReadonlyMap<string, Table>,
   entry: ObjectEntry,
   realms: RealmCensus,
-): void {
-  const table = tables.get(entry.table)
-  if (table === undefined || table.hidden) {
-    throw new SatchelError(
-      'UNKNOWN_TABLE',
-      `there is no table ${quoted(entry.table)}: declare it in the "schema" of the file or with satchel schema push`,
-    )
-  }
-  const isRealm = table.name === 'realms'
+  isLong: boolean,
+): Awaitable<void> {
+  const table = requireTable(tables, entry)
   if (entry.data === null) {
     realmIdOf(entry.realm ?? '')
     const key = keyOfEntry(table, entry)
-    if (isRealm) realms.removed.add(key)
+    if (table.name === 'realms') realms.removed.add(key)
     return
   }
-  const { key, realmId = '' } = draftOfEntry(table, entry, entry.data)
-  if (isRealm) {
+  const draft = (isLong ? draftOfLongEntry : draftOfEntry)(table, entry, entry.data)
+  return andThen(draft, (made) => countRealm(table, entry, made, realms))
+}
+
+function requireTable(tables: ReadonlyMap<string, Table>, entry: ObjectEntry): Table {
+  const table = tables.get(entry.table)
+  if (table !== undefined && !table.hidden) return table
+  throw new SatchelError(
+    'UNKNOWN_TABLE',
+    `there is no table ${quoted(entry.table)}: declare it in the "schema" of the file or with satchel schema push`,
+  )
+}
+
+function countRealm(
+  table: Table,
+  entry: ObjectEntry,
+  { key, realmId = '' }: Draft,
+  realms: RealmCensus,
+): void {
+  if (table.name === 'realms') {
     if (key !== undefined) realms.created.add(key)
   } else if (realmId.startsWith('rlm') && realmId !== PUBLIC_REALM) {
     if (!realms.needed.has(realmId)) realms.needed.set(realmId, entry.place)

@@ -1,6 +1,7 @@
 import { SatchelError } from '../value/error'
 import { NEWLINE } from '../json/bytes'
 import { scanInSlices } from '../json/slices'
+import { stringifyInSlices } from '../json/stringify'
 import type { Scratch, ScratchWriter } from '../store/scratch'
 import type { Entry } from './entry'
 import type { Job } from '../store/records'
@@ -37,7 +38,7 @@ export async function createSpool(scratch: Scratch): Promise<SpoolWriter> {
     get size() {
       return file.size
     },
-    write: (entry) => file.write(`${JSON.stringify(entry)}\n`),
+    write: async (entry) => file.write(`${await stringifyInSlices(entry)}\n`),
     finish: () => file.finish(),
     keep: () => file.keep(),
     [Symbol.asyncDispose]: () => file[Symbol.asyncDispose](),

@@ -9,7 +9,7 @@ import type { Database, WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
 import type { WireObject } from '../value/value'
 import { writingOf } from './application'
-import { draftOfEntry, type Entry } from './entry'
+import { draftOfLongEntry, type Entry } from './entry'
 
 /**
  * An object of an import with so many index entries that others would wait for them: they are added in
@@ -44,7 +44,7 @@ export async function largeDraft(
   if (!('table' in entry) || entry.data === null) return undefined
   const table = await database.read((tx) => tx.tables.find(entry.table))
   if (table === undefined || table.builtIn) return undefined
-  const draft = draftOfEntry(table, entry, entry.data)
+  const draft = await draftOfLongEntry(table, entry, entry.data)
   const isLarge = areTooMany({ entries: entriesOf(table, draft.object), blobs: [] })
   return isLarge ? { table: table.name, draft } : undefined
 }
@@ -126,7 +126,7 @@ async function show(
   { text, object }: StagedValue,
   now: number,
 ): Promise<void> {
-  const draft = { ...draftOf(table, object, undefined), text }
+  const draft = draftOf(table, object, undefined, text)
   // It may have been removed while the entries were added.
   if (draft.realmId !== undefined) await tx.realms.ensure(draft.realmId)
   const previous = await tx.objects.find(table, draft.key ?? '')

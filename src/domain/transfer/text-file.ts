@@ -16,6 +16,7 @@ import type { JsonLimits } from '../json/scan'
 import { type WireObject, getOwn, isRecord } from '../value/value'
 import { parseSchemaIn } from '../json/schema-file'
 import { type JsonPart, splitJson } from '../json/split'
+import type { Awaitable } from '../store/records'
 import { isIdPrefix } from '../value/id'
 import { compoundKey } from '../value/key'
 import { PUBLIC_REALM } from '../store/realms'
@@ -66,7 +67,7 @@ export async function* readLineFile(
   // A line is one level more than the object in it.
   const lineLimits = { ...limits, depth: limits.depth + 1 }
   for await (const { line, text } of splitLines(source, { name, maxBytes: limits.bytes })) {
-    yield* lineItems(parseLine(line, text, lineLimits, name))
+    yield* lineItems(await parseLine(line, text, lineLimits, name))
   }
 }
 
@@ -79,9 +80,14 @@ export interface FileLine {
 }
 
 /** Parses a line, which must hold an object. Throws `INVALID_REQUEST` or `UNPROCESSABLE`. */
-export function parseLine(number: number, text: string, limits: JsonLimits, name = FILE): FileLine {
+export async function parseLine(
+  number: number,
+  text: string,
+  limits: JsonLimits,
+  name = FILE,
+): Promise<FileLine> {
   const place = `line ${number}`
-  const value = parsePart(text, { line: number, column: 1 }, place, limits, name)
+  const value = await parsePart(text, { line: number, column: 1 }, place, limits, name)
   if (!isRecord(value)) throw refuseAt(place, 'an object is expected')
   return { number, place, text, object: value }
 }
@@ -149,7 +155,7 @@ async function* readArray(
   const enters = (path: readonly string[]) => path.length === 0
   for await (const part of splitJson(source, { name: FILE, maxBytes: limits.bytes, enters })) {
     const place = `[${part.path.join('.')}]`
-    yield entryOf(parsePart(part.text, part, place, limits), place, target)
+    yield entryOf(await parsePart(part.text, part, place, limits), place, target)
   }
 }
 
@@ -160,7 +166,7 @@ async function* readObjectLines(
   limits: PartLimits,
 ): AsyncGenerator<Entry> {
   for await (const { line, text } of splitLines(source, { name: FILE, maxBytes: limits.bytes })) {
-    const { object, place } = parseLine(line, text, limits)
+    const { object, place } = await parseLine(line, text, limits)
     yield entryOf(object, place, target)
   }
 }
@@ -186,7 +192,7 @@ async function* readSectionFile(
   limits: PartLimits,
 ): AsyncGenerator<Item> {
   const parts = splitJson(source, { name: FILE, maxBytes: limits.bytes, enters: entersSection })
-  for await (const part of parts) yield* sectionItems(part, limits)
+  for await (const part of parts) yield* await sectionItems(part, limits)
 }
 
 /** `data` → realm → table → key */
@@ -199,7 +205,7 @@ function entersSection(path: readonly string[], kind: 'array' | 'object'): boole
   )
 }
 
-function sectionItems(part: JsonPart, limits: PartLimits): readonly Item[] {
+async function sectionItems(part: JsonPart, limits: PartLimits): Promise<readonly Item[]> {
   const { path } = part
   const [section = '', realm, table, id] = path
   const read = Object.hasOwn(SECTIONS, section) ? SECTIONS[section] : undefined
@@ -207,15 +213,15 @@ function sectionItems(part: JsonPart, limits: PartLimits): readonly Item[] {
     const known = Object.keys(SECTIONS).filter((name) => !name.startsWith('$'))
     throw refuseAt(quoted(section), `this is not a section of an import file (${known.join(', ')})`)
   }
-  if (section !== 'data') return read(parse(part, limits), part)
+  if (section !== 'data') return read(await parse(part, limits), part)
   const place = quoted(path.join('.'))
   if (realm === undefined || table === undefined || id === undefined) {
     throw refuseAt(place, 'an object is expected: data, realm id, table, primary key, object')
   }
-  return [{ place, table, realm, id, data: requireData(parse(part, limits), place) }]
+  return [{ place, table, realm, id, data: requireData(await parse(part, limits), place) }]
 }
 
-function parse(part: JsonPart, limits: PartLimits): unknown {
+function parse(part: JsonPart, limits: PartLimits): Awaitable<unknown> {
   return parsePart(part.text, part, quoted(part.path.join('.')), limits)
 }
 

