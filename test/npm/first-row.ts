@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { type Browser, chromium, type Page } from 'playwright-core'
@@ -7,8 +7,8 @@ import { pageOf, servePage, withOwnFiles } from '../browser/guide-page'
 import { temporaryFolder } from '../setup'
 
 /**
- * `bun test/npm/first-row.ts` takes the way of a newcomer with the packed packages of
- * `bun build.ts --npm host`: `npx satchel serve` in an empty folder, and the application of the README
+ * `bun test/npm/first-row.ts` follows the steps of a new user with the packages that `bun run package`
+ * has made: `npx satchel serve` in an empty folder, and the application of the README
  * in two browsers, until an item from one is in the other. Prints how long each part took.
  */
 
@@ -21,6 +21,13 @@ async function main(): Promise<void> {
   for (const path of [packs, project]) mkdirSync(path)
   const begun = performance.now()
   const packages = [join(PACKAGES, `${PLATFORM}.package`), join(PACKAGES, 'satchel')]
+  if (!packages.every((path) => existsSync(path))) {
+    process.stderr.write(
+      'There are no packages for this machine in dist/npm: run bun run package first\n',
+    )
+    process.exitCode = 1
+    return
+  }
   const packed = Bun.spawn(['npm', 'pack', '--silent', ...packages], { cwd: packs, stdout: 'pipe' })
   const names = (await packed.stdout.text()).trim().split('\n')
   const tell = createTeller(begun)
