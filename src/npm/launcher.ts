@@ -3,16 +3,24 @@ import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import process from 'node:process'
+import { isatty } from 'node:tty'
 import { findExecutable } from './platform.js'
 
 // The command `satchel` of the npm package: runs the executable for this machine.
 
 const PARENT_EVERY_MS = 200
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+/** Ctrl-C and the end of a terminal reach the executable without the launcher: a second signal would abort it. */
+const AT_TERMINAL: ReadonlySet<string> = new Set(['SIGINT', 'SIGHUP'])
 
 function launch(args: readonly string[]): void {
   const child = spawn(findExecutable(), args, { stdio: 'inherit' })
-  for (const signal of SIGNALS) process.on(signal, () => child.kill(signal))
+  const isAtTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor))
+  for (const signal of SIGNALS) {
+    process.on(signal, () => {
+      if (!isAtTerminal || !AT_TERMINAL.has(signal)) child.kill(signal)
+    })
+  }
   child.on('error', (error) => fail(error.message))
   child.on('exit', (code, signal) => {
     process.exitCode = code ?? 128 + (constants.signals[signal ?? 'SIGTERM'] ?? 15)

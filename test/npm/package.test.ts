@@ -188,6 +188,8 @@ const wrong = await startSatchel({ schema: { todos: '++id' } }).then(() => false
 console.log(JSON.stringify({ seeded, after, restored, forked, mail, returned, unknown, frozen, explained, denied, broken, page, same, wrong }))
 `
 
+const LAUNCHER = ['node', 'node_modules/satchel/launcher.js']
+
 test('the command runs the executable, and ends with it or with its own parent', async () => {
   expect(await run(path, 'npx', '--no-install', 'satchel', '--version')).toStartWith('0.1.0\n')
   for (const way of ['node node_modules/satchel/launcher.js', 'npx --no-install satchel']) {
@@ -201,19 +203,31 @@ test('the command runs the executable, and ends with it or with its own parent',
     shell.kill('SIGKILL')
     await until(() => !existsSync(folder) && !isAlive(pid))
   }
-  const shown = Bun.spawn(
-    ['node', 'node_modules/satchel/launcher.js', 'serve', '--memory', '-p', '0'],
-    {
-      cwd: path,
-      stdout: 'pipe',
-      stderr: 'ignore',
-    },
-  )
+  const shown = Bun.spawn([...LAUNCHER, 'serve', '--memory', '-p', '0'], {
+    cwd: path,
+    stdout: 'pipe',
+    stderr: 'ignore',
+  })
   const { value: banner } = await shown.stdout.getReader().read()
   expect(new TextDecoder().decode(banner)).toContain('npx satchel schema push schema.json --data')
   shown.kill()
   await shown.exited
-  const failing = Bun.spawn(['node', 'node_modules/satchel/launcher.js', 'srve'], {
+  let screen = ''
+  let isPressed = false
+  const stopped = Bun.spawn([...LAUNCHER, 'serve', '--memory', '-p', '0'], {
+    cwd: path,
+    terminal: {
+      data(terminal, bytes) {
+        screen += new TextDecoder().decode(bytes)
+        if (isPressed || !screen.includes('Ctrl-C stops it')) return
+        isPressed = true
+        terminal.write('\u0003')
+      },
+    },
+  })
+  // 130: the signal came twice, and open requests were aborted.
+  expect(await stopped.exited).toBe(0)
+  const failing = Bun.spawn([...LAUNCHER, 'srve'], {
     cwd: path,
     stderr: 'pipe',
   })
