@@ -160,7 +160,7 @@ const LOOKS = 10
 const PAUSE_MS = 20
 
 function importSummary(imported: OutputOf<'import'>, isDryRun: boolean): string {
-  const { objects, deleted, demoUsers, blobs, tables } = imported
+  const { objects, deleted, demoUsers, blobs, tables, followed } = imported
   const parts = [
     counted(objects, 'object'),
     ...(deleted > 0 ? [counted(deleted, 'deletion')] : []),
@@ -168,9 +168,11 @@ function importSummary(imported: OutputOf<'import'>, isDryRun: boolean): string 
     ...(blobs > 0 ? [counted(blobs, 'blob')] : []),
     ...(tables > 0 ? [counted(tables, 'table')] : []),
   ]
-  return isDryRun
-    ? `The file is valid: ${parts.join(', ')}. Nothing was changed`
-    : `Imported ${parts.join(', ')}`
+  const all = parts.join(', ')
+  if (isDryRun) return `The file is valid: ${all}. Nothing was changed`
+  return followed === null
+    ? `Imported ${all}`
+    : `The earlier import of this file has ended: ${all}. This command imported nothing itself: repeat it to import the file again`
 }
 
 const FORMATS = ['ndjson', 'json', 'zip'] as const satisfies readonly ExportFormat[]
