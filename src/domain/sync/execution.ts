@@ -58,6 +58,11 @@ export interface Execution {
   readonly owned: OwnedRealm[]
   /** The revision in which this request last wrote a row. */
   readonly written: WrittenRows
+  /**
+   * The answer may delete keys of which neither a row nor a tombstone is newer than its operations: what
+   * the client adds there before it has the answer is deleted too, and must be sent back.
+   */
+  mayDelete: boolean
 }
 
 /** The revisions in which a request wrote rows. */

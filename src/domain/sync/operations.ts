@@ -7,6 +7,7 @@ import { type Criteria, satisfies } from './criteria'
 import { type Execution, isSeen, originOf, writingOf } from './execution'
 import { isRejection, judgePut, judgeRemoval } from './judge'
 import { type Merged, type RowState, mergeChanges, mergeWhole, withoutKey } from './merge'
+import type { NamedKey } from './named'
 import type { Row } from './overlay'
 import type { Action, Operation } from './request'
 
@@ -243,17 +244,27 @@ function note(
   const isSeenNow = isSeen(run, row, base)
   // A row of others that the client has never had, or one over their deletion, which it may have got.
   const isForeign = !isSeenNow && (row.before === undefined || row.before.entered > (base ?? 0))
-  names.note(table.name, operation.keys[position] ?? row.key, {
+  const named: NamedKey = {
     base,
     isAsSent: isAsSent && isSeenNow && !isRejected,
     isRejected,
     revision: undefined,
     names: isForeign ? undefined : namesOf(operation.action, position),
-  })
+  }
+  names.note(table.name, operation.keys[position] ?? row.key, named)
+  noteAbsent(run, row, !named.isAsSent || named.names?.has('realmId') === true)
+}
+
+/** A key without a row is deleted by the answer, if it may be `pending` there. */
+function noteAbsent(run: Execution, { state }: Row, isPending: boolean): void {
+  run.mayDelete ||= isPending && state.kind !== 'row'
 }
 
 /** The row is not what its client has assumed, if it named that. */
-export function disappoint({ names }: Execution, { table, key, base }: Row): void {
+export function disappoint(run: Execution, row: Row): void {
+  const { names } = run
+  const { table, key, base } = row
+  noteAbsent(run, row, true)
   if (names.named.get(table.name)?.has(key) !== true) return
   names.note(table.name, key, {
     base,

@@ -213,7 +213,7 @@ async function executeOnce(
   const written = createWrittenRows(part.written)
   const work = async () => {
     const access = await accessOf(tx, actor)
-    await execute(transaction, {
+    const run: Execution = {
       tx,
       revision: tx.unitRevision(),
       push,
@@ -224,7 +224,10 @@ async function executeOnce(
       candidates,
       owned: [],
       written,
-    })
+      mayDelete: false,
+    }
+    await execute(transaction, run)
+    if (run.mayDelete) await tx.syncClients.noteRejection(client.number)
     await tx.applied.put(actor.subject, txid, client.number, now)
   }
   try {

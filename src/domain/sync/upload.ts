@@ -237,6 +237,7 @@ async function uploadBatch(
     await writePlain(run, table, [...uploaded.keys()], new Map(), (found, refusal) =>
       refuse(uploaded.get(found)!, refusal),
     )
+    if (run.mayDelete) await tx.syncClients.noteRejection(push.client.number)
   }
 }
 
@@ -309,7 +310,7 @@ async function begin(
   const access = await accessOf(tx, push.actor)
   const overlay = createOverlay(tx, access)
   const revision = tx.unitRevision()
-  const rest = { candidates: undefined, owned: [] }
+  const rest = { candidates: undefined, owned: [], mayDelete: false }
   return { tx, revision, push, clock, access, overlay, names, written, ...rest }
 }
 

@@ -172,6 +172,61 @@ describe('a change that was made before the client heard of another one', () => 
     }
   })
 
+  test.each([
+    ['changes it', 'itm1', { n: 1 }],
+    ['moves it', 'itm9', { realmId: BOB.subject }],
+  ])(
+    'that adds an object is answered with it when an earlier one that %s found none',
+    async (_, id, spec) => {
+      await using team = await setupTeam()
+      const { alice, bob } = team
+      const { serverRevision: before } = await bob.pull()
+      await alice.push({ type: 'delete', keys: ['itm1'] })
+      // Its socket hears of the deletion between these two.
+      const { serverRevision: after, realms, inviteRealms } = await bob.pull()
+      const send = (rev: number, operation: object) =>
+        bob.send({
+          lastPull: { serverRevision: after, realms, inviteRealms },
+          baseRevs: [
+            { tableName: 'items', clientRev: 1, serverRev: before },
+            { tableName: 'items', clientRev: 2, serverRev: after },
+          ],
+          changes: [
+            {
+              table: 'items',
+              muts: [{ ...operation, ts: NOW, userId: BOB.subject, txid: `late ${rev}`, rev }],
+            },
+          ],
+        })
+      expect(operationsOf(await send(1, update(id, spec)))).toEqual([`delete items ${id}`])
+      // It was made before that answer came, which removed it from the client.
+      const answer = await send(2, insert({ id, ...TEAM, owner: BOB.subject }))
+      expect(operationsOf(answer)).toEqual([`upsert items ${id}`])
+    },
+  )
+
+  test('that adds an object again is answered with it when criteria of another removed the first', async () => {
+    await using team = await setupTeam()
+    const { alice, bob } = team
+    const { serverRevision } = await bob.pull()
+    const range = { type: 1, lower: 'x', upper: 'x' }
+    await alice.push({ type: 'delete', keys: [], criteria: { index: 'list', range } })
+    const own = { ts: NOW, userId: BOB.subject }
+    const send = (rev: number, ...operations: readonly object[]) =>
+      bob.send({
+        baseRevs: [{ tableName: 'items', clientRev: 1, serverRev: serverRevision }],
+        changes: operations.map((one, at) => {
+          const mut = { ...own, ...one, txid: `added ${rev}`, rev: rev + at, opNo: at }
+          return { table: 'items', muts: [mut] }
+        }),
+      })
+    const added = (list: string) => insert({ id: 'itm2', ...TEAM, owner: BOB.subject, list })
+    expect(operationsOf(await send(1, added('x')))).toEqual(['delete items itm2'])
+    // It was made before that answer came, which removed it from the client.
+    const answer = await send(2, { type: 'delete', keys: ['itm2'] }, added('y'))
+    expect(operationsOf(answer)).toEqual(['upsert items itm2'])
+  })
+
   test('that invites its own user into a new realm is answered with the membership', async () => {
     await using team = await setupTeam()
     const place = { realmId: 'rlmOwn', owner: BOB.subject }
