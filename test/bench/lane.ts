@@ -25,8 +25,6 @@ export interface Contender extends AsyncDisposable {
 
 type Sample = Omit<LaneSummary, 'name'>
 
-const warmUpSeconds = 1
-
 /** A floor that sends the bytes of `expected`; without it, a plain answer. */
 export function floorLane(
   bench: Bench,
@@ -46,7 +44,7 @@ export function floorLane(
       const server = opening.use(await race.fixture.openFloor(bench, floor, told))
       const load = createLoad(bench, race, placeholderClient, 'x'.repeat(500))
       if (expected) requireSameAnswer(await rehearse(server.ready.url, load), expected)
-      await measure(bench, race, { server, load }, warmUpSeconds)
+      await measure(bench, race, { server, load }, bench.options.warmUp)
       return createContender(server, load, opening.move())
     },
   }
@@ -59,7 +57,7 @@ export function satchelLane(bench: Bench, race: Race, name = 'satchel'): Lane {
     async open() {
       await using opening = new AsyncDisposableStack()
       const contender = opening.use(await openSatchelContender(bench, race))
-      await measure(bench, race, contender, warmUpSeconds)
+      await measure(bench, race, contender, bench.options.warmUp)
       return createContender(contender.server, contender.load, opening.move())
     },
   }

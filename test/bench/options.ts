@@ -5,6 +5,8 @@ export interface Options {
   readonly rounds: number
   /** Seconds of load per contender and round. */
   readonly seconds: number
+  /** Seconds of the same load that each contender of a race bears before it is measured. */
+  readonly warmUp: number
   /** Names of the workloads to run; empty means all. */
   readonly only: readonly string[]
   /** Objects in the large table. */
@@ -30,13 +32,16 @@ export const usage = `bun run bench [options]
   --only NAME      run this workload only; may be repeated
   --rounds N       rounds of every race (5)
   --seconds N      seconds of load per contender and round (3)
+  --warm-up N      seconds of the same load before the first round of a race, and before each round
+                   that begins with an empty database (5): Satchel's code is compiled after about
+                   three, that of a floor after one
   --rows N         objects in the large table, a multiple of 1,000 from 20,000 up (1000000)
   --floor-only     measure the floors alone, without an executable
   --reuse          keep the seeded databases in dist/bench-data and use those of an earlier run
   --satchel FILE   the executable under test (dist/satchel)
   --against FILE   compare with this executable instead of the floors: rounds in turn, each on data
                    of its own; uploads and downloads of more than 256 MiB a round only by name.
-                   All races with --rounds 11 --seconds 1 take about half an hour
+                   All races with --rounds 11 --seconds 1 take about 45 minutes
   --races          leave out all but the races
   --long           sync: also first syncs of up to 1,000,000 rows, 10,000 sockets, an import beside
                    1,000 of them, the add-on's own
@@ -61,6 +66,7 @@ export function parseOptions(
       only: { type: 'string', multiple: true, default: [] },
       rounds: { type: 'string', default: '5' },
       seconds: { type: 'string', default: '3' },
+      'warm-up': { type: 'string', default: '5' },
       rows: { type: 'string', default: '1000000' },
       'floor-only': { type: 'boolean', default: false },
       reuse: { type: 'boolean', default: false },
@@ -80,6 +86,7 @@ export function parseOptions(
   return {
     rounds: requireWhole('--rounds', values.rounds),
     seconds: requireWhole('--seconds', values.seconds),
+    warmUp: requireWhole('--warm-up', values['warm-up']),
     only: values.only,
     rows,
     isFloorOnly: values['floor-only'],

@@ -14,7 +14,7 @@ const figureHeads = ['workload', 'mode', 'bar', 'goal', 'measured', 'min – max
 const laneHeads = ['contender', 'objects/s', 'p50 ms', 'p99 ms', 'RSS MB']
 
 /** The figures against their bars, and below how the contenders of every race did. */
-export function renderTables(outcomes: readonly Outcome[]): string {
+export function renderTables({ warmUp }: Options, outcomes: readonly Outcome[]): string {
   const figures = outcomes.flatMap(({ figures }) => figures)
   const failures = outcomes.flatMap(({ workload, failure }) =>
     failure === undefined ? [] : [`${workload} failed: ${failure}`],
@@ -27,7 +27,12 @@ export function renderTables(outcomes: readonly Outcome[]): string {
   )
   return [
     ...(measured.length > 0 ? [align([figureHeads, ...measured.map(figureCells)])] : []),
-    ...(lanes.length > 0 ? [align([['race', ...laneHeads], ...lanes])] : []),
+    ...(lanes.length > 0
+      ? [
+          align([['race', ...laneHeads], ...lanes]),
+          `Each contender of a race bore the same load for ${warmUp} s before it was measured: the figures are those of a server that has been running for a while.`,
+        ]
+      : []),
     ...failures,
   ].join('\n\n')
 }

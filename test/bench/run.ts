@@ -36,7 +36,7 @@ async function main(argv: readonly string[]): Promise<number> {
   await mkdir(dirname(options.json), { recursive: true })
   const [json, tables, isGood] =
     against === undefined
-      ? [renderJson(options, outcomes), renderTables(outcomes), isAllMet(outcomes)]
+      ? [renderJson(options, outcomes), renderTables(options, outcomes), isAllMet(outcomes)]
       : [renderDuelsJson(options, duels), renderDuels(duels), isNoneWorse(duels)]
   await writeFile(options.json, json)
   process.stdout.write(`\n${tables}\n\nWritten to ${options.json}\n`)
