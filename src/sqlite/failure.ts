@@ -43,6 +43,11 @@ export function storageFailure(error: unknown): unknown {
   return error
 }
 
+/** True for the error of a row whose unique text is taken: its statement has changed nothing. */
+export function isTaken(error: unknown): boolean {
+  return error instanceof SQLiteError && error.code === 'SQLITE_CONSTRAINT_UNIQUE'
+}
+
 /** Why a database cannot be opened, said for the operator: the sentence names the file. */
 export function openFailure(error: unknown, file: string): SatchelError {
   const failure = diskError(storageFailure(error), FILE_MESSAGES)

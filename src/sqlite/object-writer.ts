@@ -1,3 +1,4 @@
+import type { SQLQueryBindings } from 'bun:sqlite'
 import type {
   IndexEntry,
   ObjectPut,
@@ -7,6 +8,7 @@ import type {
   Traces,
 } from '../domain/store/objects'
 import { SatchelError, quoted } from '../domain/value/error'
+import { isTaken } from './failure'
 import { fact } from './memo'
 import { putRefs, removeRefs } from './blobs'
 import { dropEntries, inTurns, putEntries, removeEntries, type RowEntries, sweep } from './entries'
@@ -58,14 +60,18 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
     )
   }
 
-  insert(table: Table, put: ObjectPut, now: number) {
+  insert(table: Table, puts: readonly ObjectPut[], now: number) {
     const { context } = this
     const { unit } = context
-    const seq = insertRow(context, unit, table, put, now)
-    if (seq === undefined) return false
-    if (table.builtIn) touchRow(unit, table, put.key, [put.realm])
-    const { entries } = put
-    return isNone(entries) || andThen(putEntries(context, [{ seq, entries }]), succeeded)
+    const first = unit.group.counters.nextSeq
+    const count = insertRows(context, unit, table, puts, now)
+    const added: RowEntries[] = []
+    for (let at = 0; at < count; at += 1) {
+      const { key, realm, entries } = puts[at]!
+      if (table.builtIn) touchRow(unit, table, key, [realm])
+      if (!isNone(entries)) added.push({ seq: first + at, entries })
+    }
+    return added.length === 0 ? count : andThen(putEntries(context, added), countOf, count)
   }
 
   remove(table: Table, removals: readonly ObjectRemoval[], now: number) {
@@ -112,8 +118,8 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
   }
 }
 
-function succeeded(): true {
-  return true
+function countOf(_: void, count: number): number {
+  return count
 }
 
 /** Most objects are in no index: nothing is made for each of them. */
@@ -166,10 +172,64 @@ function insert(
   return seq
 }
 
+const INSERTED = 'seq, key, realm, owner, revision, entered, updated_at, stamps, value, sum'
+const ROW = '(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'
+
 const insertInto = perTable(
-  (name) =>
-    `INSERT INTO ${name} (seq, key, realm, owner, revision, entered, updated_at, stamps, value, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`,
+  (name) => `INSERT INTO ${name} (${INSERTED}) VALUES ${ROW} ON CONFLICT (key) DO NOTHING`,
 )
+
+/** A statement with this many rows takes two thirds of the time of as many statements. */
+const ROWS = 16
+
+const insertRowsInto = perTable(
+  (name) => `INSERT INTO ${name} (${INSERTED}) VALUES ${Array(ROWS).fill(ROW).join(', ')}`,
+)
+
+/** Inserts rows up to the first whose key is taken, at consecutive positions. Returns how many. */
+function insertRows(
+  context: WriteContext,
+  unit: Unit,
+  table: Table,
+  puts: readonly ObjectPut[],
+  now: number,
+): number {
+  let count = 0
+  while (puts.length - count >= ROWS) {
+    const some = puts.slice(count, count + ROWS)
+    if (!insertTogether(context, unit, table, some, now)) break
+    count += ROWS
+  }
+  while (count < puts.length) {
+    if (insertRow(context, unit, table, puts[count]!, now) === undefined) break
+    count += 1
+  }
+  return count
+}
+
+/** Inserts `ROWS` rows. False, with nothing changed, when a key of them is taken. */
+function insertTogether(
+  context: WriteContext,
+  unit: Unit,
+  table: Table,
+  puts: readonly ObjectPut[],
+  now: number,
+): boolean {
+  const { counters } = unit.group
+  const revision = unit.nextRevision()
+  const values: SQLQueryBindings[] = []
+  for (const [at, put] of puts.entries()) {
+    addRow(values, counters.nextSeq + at, put, revision, revision, now)
+  }
+  try {
+    context.connection.prepare(insertRowsInto(table)).run(...values)
+  } catch (error) {
+    if (isTaken(error)) return false
+    throw error
+  }
+  for (const put of puts) inserted(context, unit, table, counters.nextSeq, put)
+  return true
+}
 
 /**
  * Returns the position of the row; undefined, with nothing changed, when its key is taken. `since` is the
@@ -183,32 +243,43 @@ function insertRow(
   now: number,
   since?: number,
 ): number | undefined {
-  const { counters } = unit.group
-  const seq = counters.nextSeq
-  const { key, realm, owner, value, stamps = null } = put
+  const seq = unit.group.counters.nextSeq
   const revision = unit.nextRevision()
-  const entered = since ?? revision
-  const sum = sumOfObject({
-    seq,
-    key,
-    realm,
-    owner,
-    revision,
-    entered,
-    updated: now,
-    stamps,
-    value,
-  })
-  const { changes } = context.connection
-    .prepare(insertInto(table))
-    .run(seq, key, realm, owner, revision, entered, now, stamps, value, sum)
+  const values: SQLQueryBindings[] = []
+  addRow(values, seq, put, revision, since ?? revision, now)
+  const { changes } = context.connection.prepare(insertInto(table)).run(...values)
   if (changes === 0) return undefined
-  counters.nextSeq += 1
+  inserted(context, unit, table, seq, put)
+  return seq
+}
+
+/** Adds the columns of a row, as `INSERTED` names them. */
+function addRow(
+  values: SQLQueryBindings[],
+  seq: number,
+  put: ObjectPut,
+  revision: number,
+  entered: number,
+  updated: number,
+): void {
+  const { key, realm, owner, value, stamps = null } = put
+  const sum = sumOfObject({ seq, key, realm, owner, revision, entered, updated, stamps, value })
+  values.push(seq, key, realm, owner, revision, entered, updated, stamps, value, sum)
+}
+
+/** The rest of an insertion, once its row is there. */
+function inserted(
+  context: WriteContext,
+  unit: Unit,
+  table: Table,
+  seq: number,
+  put: ObjectPut,
+): void {
+  unit.group.counters.nextSeq = seq + 1
   unit.revision()
   noteLargest(context, unit, table, put.value)
   putRefs(context, table.number, seq, put)
   touchRealm(context, unit, table, put)
-  return seq
 }
 
 /** Moves the row of a staged object to its realm, under its key. `since` as for `insertRow`. */

@@ -56,14 +56,14 @@ export function describeObjects(openStore: OpenStore): void {
       const index = table.indexes[0]?.number ?? 0
       const entries = [entry(index, 1)]
       await database.write(async (tx) => {
-        expect(await tx.objects.insert(table, fresh('a', { entries }), NOW)).toBe(true)
+        expect(await tx.objects.insert(table, [fresh('a', { entries })], NOW)).toBe(1)
         const before = await tx.revision()
         const other = fresh('a', { value: '{"id":"a","other":1}', entries: [entry(index, 2)] })
-        expect(await tx.objects.insert(table, other, NOW)).toBe(false)
+        expect(await tx.objects.insert(table, [other], NOW)).toBe(0)
         expect(await tx.revision()).toBe(before)
       })
       const found = await find(database, table, 'a')
-      expect(await database.write((tx) => tx.objects.insert(table, fresh('a'), NOW))).toBe(false)
+      expect(await database.write((tx) => tx.objects.insert(table, [fresh('a')], NOW))).toBe(0)
       expect(await find(database, table, 'a')).toEqual(found)
       expect(found?.value).toBe('{"id":"a"}')
       const located = async (key: number) => {
@@ -72,6 +72,33 @@ export function describeObjects(openStore: OpenStore): void {
       }
       expect((await located(1))?.length).toBe(1)
       expect((await located(2))?.length).toBe(0)
+    })
+
+    test('are inserted up to the first whose key is taken, however many there are', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things', 'id, country')
+      const index = table.indexes[0]?.number ?? 0
+      const named = (n: number) => fresh(`k${n}`, { entries: [entry(index, n)] })
+      const range = (from: number, to: number) =>
+        Array.from({ length: to - from }, (_, n) => named(from + n))
+      const inserted = (puts: ReturnType<typeof range>) =>
+        database.write((tx) => tx.objects.insert(table, puts, NOW))
+      expect(await inserted(range(0, 50))).toBe(50)
+      // A key among many is taken, or comes twice.
+      expect(await inserted([...range(50, 80), named(3), ...range(80, 90)])).toBe(30)
+      expect(await inserted([...range(80, 95), named(81), ...range(95, 120)])).toBe(15)
+      expect(await inserted([named(7), ...range(200, 220)])).toBe(0)
+      const { rows } = await database.read((tx) => tx.objects.scan(table, 0, WHOLE))
+      expect(rows.map(({ value }) => value)).toEqual(range(0, 95).map(({ value }) => value))
+      expect(rows.every(({ seq }, at) => at === 0 || seq === rows[at - 1]!.seq + 1)).toBe(true)
+      for (const n of [0, 15, 16, 49, 79, 81, 94, 95, 200]) {
+        const lookup = { index, keys: [entry(index, n).key] }
+        const found = await database.read((tx) =>
+          tx.objects.locate(table, 0, { lookup }, WHOLE.rows),
+        )
+        expect([n, found?.length]).toEqual([n, n < 95 ? 1 : 0])
+      }
     })
 
     test('are found by exactly their key', async () => {

@@ -15,8 +15,10 @@ import { type Placement, type RowRules, type Writing, rulesOf } from './writing'
 const BATCH = 500
 /** A batch that changes this many index entries is written early, because they take memory. */
 const BATCH_ENTRIES = 50_000
-/** How many new objects are written before others may get a turn. */
-const INSERTS_PER_LOOK = 16
+/** So many new objects are written at once, before others may get a turn. */
+const PUTS_AT_ONCE = 16
+/** An object with a longer text is the last of them: the store copies them all at the same time. */
+const LONG = 4_096
 /** An object with more index entries is written in a batch. */
 const FEW_ENTRIES = 16
 
@@ -33,28 +35,22 @@ export function putDrafts(writing: Writing, drafts: readonly Draft[]): Awaitable
 }
 
 /**
- * Writes a draft as a new object, without looking for one that it would replace. Undefined, with
- * nothing written, where that needs a look: `replaceSome` decides then.
+ * The put of a draft as a new object, without looking for one that it would replace. Undefined where that
+ * needs a look: `replaceSome` decides then.
  */
-function insertNew(writing: Writing, draft: Draft): Awaitable<string | undefined> {
+function newPut(writing: Writing, draft: Draft): Awaitable<ObjectPut | undefined> {
   if (writing.offload !== undefined || writing.staged !== undefined) return undefined
   // Without a realm, that of the object there would count.
   if (draft.realmId === undefined && draft.key !== undefined) return undefined
-  return andThen(place(writing, draft, undefined), insertAt, writing)
+  return andThen(place(writing, draft, undefined), newPutAt, writing)
 }
 
-function insertAt(placement: Placement, writing: Writing): Awaitable<string | undefined> {
-  const { tx, table, now } = writing
+function newPutAt(placement: Placement, writing: Writing): ObjectPut | undefined {
   if (!writing.isGlobal && !mayInsert(writing, placement)) return undefined
   if (needsReadableRefs(writing, placement)) return undefined
   const put = putOf(writing, placement)
   // Many entries are written faster together with those of other objects.
-  if (heldBy(put) > FEW_ENTRIES) return undefined
-  return andThen(tx.objects.insert(table, put, now), textIfNew, placement.draft)
-}
-
-function textIfNew(isNew: boolean, { text }: Draft): string | undefined {
-  return isNew ? text : undefined
+  return heldBy(put) > FEW_ENTRIES ? undefined : put
 }
 
 function mayInsert(writing: Writing, placement: Placement): boolean {
@@ -68,12 +64,12 @@ function mayInsert(writing: Writing, placement: Placement): boolean {
 }
 
 /**
- * Objects of ordinary tables do not change permissions. Most are new: they are written one after the
- * other until one is there already, then some are looked up at once.
+ * Objects of ordinary tables do not change permissions. Most are new: some are written at a time until
+ * one is there already, then some are looked up at once.
  */
 function putAll(writing: Writing, drafts: readonly Draft[]): Awaitable<string[]> {
   const putting = { writing, drafts, texts: [] }
-  return andThen(insertFirst(writing, drafts, putting.texts), putRest, putting)
+  return andThen(insertFirst(putting), putRest, putting)
 }
 
 interface Putting {
@@ -91,38 +87,69 @@ function putRest(_: void, { writing, drafts, texts }: Putting): Awaitable<string
  * Inserts the drafts behind those of `texts`, and adds their texts, up to one that needs a look. At
  * once where it need not wait: a promise costs as much as the checks of an object.
  */
-function insertFirst(writing: Writing, drafts: readonly Draft[], texts: string[]): Awaitable<void> {
+function insertFirst(putting: Putting): Awaitable<void> {
+  const { writing, drafts, texts } = putting
   while (texts.length < drafts.length) {
-    const text = insertNew(writing, drafts[texts.length]!)
-    if (text instanceof Promise) return insertAfter(text, writing, drafts, texts)
-    if (text === undefined) return
-    texts.push(text)
-    if (texts.length % INSERTS_PER_LOOK !== 0) continue
+    const goesOn = andThen(gather(putting, []), insertGathered, putting)
+    if (goesOn instanceof Promise) return insertAfter(goesOn, putting)
+    if (!goesOn || texts.length === drafts.length) return
     const pause = writing.tx.breathe()
-    if (pause instanceof Promise) return insertLater(pause, writing, drafts, texts)
+    if (pause instanceof Promise) return insertLater(pause, putting)
   }
 }
 
-async function insertAfter(
-  waiting: Promise<string | undefined>,
-  writing: Writing,
-  drafts: readonly Draft[],
-  texts: string[],
-): Promise<void> {
-  const text = await waiting
-  if (text === undefined) return
-  texts.push(text)
-  await insertFirst(writing, drafts, texts)
+async function insertAfter(waiting: Promise<boolean>, putting: Putting): Promise<void> {
+  if (!(await waiting)) return
+  await putting.writing.tx.breathe()
+  await insertFirst(putting)
 }
 
-async function insertLater(
-  pause: Promise<void>,
-  writing: Writing,
-  drafts: readonly Draft[],
-  texts: string[],
-): Promise<void> {
+async function insertLater(pause: Promise<void>, putting: Putting): Promise<void> {
   await pause
-  await insertFirst(writing, drafts, texts)
+  await insertFirst(putting)
+}
+
+/** The puts of the next drafts, up to one that needs a look. */
+function gather(putting: Putting, puts: ObjectPut[]): Awaitable<readonly ObjectPut[]> {
+  const { writing, drafts, texts } = putting
+  for (let at = texts.length + puts.length; at < drafts.length; at += 1) {
+    const put = newPut(writing, drafts[at]!)
+    if (put instanceof Promise) return gatherAfter(put, putting, puts)
+    if (!addPut(puts, put)) break
+  }
+  return puts
+}
+
+async function gatherAfter(
+  waiting: Promise<ObjectPut | undefined>,
+  putting: Putting,
+  puts: ObjectPut[],
+): Promise<readonly ObjectPut[]> {
+  return addPut(puts, await waiting) ? gather(putting, puts) : puts
+}
+
+/** Adds a put; false when no other one is to follow. */
+function addPut(puts: ObjectPut[], put: ObjectPut | undefined): boolean {
+  if (put === undefined) return false
+  puts.push(put)
+  return puts.length < PUTS_AT_ONCE && put.value.length <= LONG
+}
+
+function insertGathered(puts: readonly ObjectPut[], putting: Putting): Awaitable<boolean> {
+  const { tx, table, now } = putting.writing
+  if (puts.length === 0) return false
+  return andThen(tx.objects.insert(table, puts, now), noteInserted, { puts, texts: putting.texts })
+}
+
+interface Inserting {
+  readonly puts: readonly ObjectPut[]
+  readonly texts: string[]
+}
+
+/** False when one of the keys is taken. */
+function noteInserted(count: number, { puts, texts }: Inserting): boolean {
+  for (let at = 0; at < count; at += 1) texts.push(puts[at]!.value)
+  return count === puts.length
 }
 
 async function replaceRest(
@@ -134,7 +161,7 @@ async function replaceRest(
     // An earlier put may have created the writer's private realm.
     const writing = { ...given, access: await accessOf(given.tx, given.actor) }
     const found = await replaceSome(writing, takeBatch(drafts, texts.length), texts)
-    if (found === 0) await insertFirst(writing, drafts, texts)
+    if (found === 0) await insertFirst({ writing, drafts, texts })
   }
   return texts
 }

@@ -315,8 +315,11 @@ export interface ObjectWriter extends ObjectReader {
    * whose key is taken throws `CONFLICT`. Leaves a tombstone in a realm the object moved out of.
    */
   put(table: Table, puts: readonly ObjectPut[], now: number): Awaitable<void>
-  /** `put` for one new object. False, with nothing changed, when its key is taken. */
-  insert(table: Table, put: ObjectPut, now: number): Awaitable<boolean>
+  /**
+   * `put` for new objects, in this order, up to the first whose key is taken; resolves to how many were put.
+   * Those without entries or with few are put fastest sixteen at a time.
+   */
+  insert(table: Table, puts: readonly ObjectPut[], now: number): Awaitable<number>
   /**
    * Stores a new object in a realm that is being erased, where nobody sees it, without key, entries and references
    * to blobs; resolves to its position. `addEntries` and then `put` with this position complete it; unless they
