@@ -7,7 +7,7 @@ import { licenseOf } from '../domain/user/license'
 import type { Grant } from './grant/grant'
 import { createIssuer, type TokenAnswer, type TokenOrder } from './grant/issuer'
 import { openGrants } from './grants'
-import { createKeyRing, ensureKeys, rotateKeys } from './key/key'
+import { openKeyRing, rotateKeys } from './key/key'
 import { createVerifier } from './key/token'
 import {
   createCap,
@@ -60,6 +60,8 @@ export interface AuthorityOptions extends Partial<TokenLimits> {
   readonly mailer?: Mailer
   readonly otp?: Partial<OtpLimits>
   readonly reportClock?: ReportClock
+  /** True when the signing keys of a new database are made at their first use. */
+  readonly hasLazyKeys?: boolean
   /** The time of the machine, which clients sign, where `machine` is the clock of a test. */
   readonly signatureClock?: Clock
 }
@@ -77,6 +79,7 @@ export async function createAuthority(
     mailer,
     otp,
     reportClock,
+    hasLazyKeys = false,
     signatureClock = machine,
     ...given
   }: AuthorityOptions = {},
@@ -86,9 +89,7 @@ export async function createAuthority(
   const longestLife = longestReach(limits)
   await using stack = new AsyncDisposableStack()
   const clock = stack.use(await openSteadyClock(database, machine, longestLife, reportClock))
-  await ensureKeys(database, clock, secretKey, longestLife)
-  const keys = createKeyRing(database, clock, secretKey, longestLife)
-  await keys.signer()
+  const keys = await openKeyRing(database, clock, secretKey, longestLife, hasLazyKeys)
   const logins = stack.use(createLoginLog(database, machine))
   const admission = createAdmission(database, machine, askWebhook)
   const issuer = createIssuer({

@@ -119,30 +119,52 @@ export interface KeyRing {
   published(): Promise<JSONWebKeySet>
 }
 
-export function createKeyRing(
+/**
+ * Opens the keys of a database, as `ensureKeys` leaves them; with `isLazy` those of a new one are made at
+ * their first use. Throws `STORAGE_FAILED` when the keys were sealed with another secret key.
+ */
+export async function openKeyRing(
   database: Database,
   clock: Clock,
   secretKey: Uint8Array,
   keptFor: number,
-): KeyRing {
+  isLazy = false,
+): Promise<KeyRing> {
   let opened: Signer | undefined
+  let isEnsured = false
+  let ensuring: Promise<void> | undefined
   const verifiers = new Map<string, VerifyingKey>()
 
+  async function ensure(): Promise<void> {
+    try {
+      await ensureKeys(database, clock, secretKey, keptFor)
+      isEnsured = true
+    } finally {
+      ensuring = undefined
+    }
+  }
+
   async function load(): Promise<readonly SigningKey[]> {
+    if (!isEnsured) await (ensuring ??= ensure())
     const keys = await database.read((tx) => tx.remember('signing keys', () => tx.keys.list()))
     const now = clock.now()
     return keys.filter((key) => !isOver(key, now, keptFor))
   }
 
+  async function signer(): Promise<Signer> {
+    const current = (await load()).find((key) => key.state === 'current')
+    if (current === undefined) throw new Error(`database ${database.name} has no signing key`)
+    if (opened?.id !== current.id) {
+      opened = { id: current.id, privateKey: await openPrivateKey(secretKey, current) }
+    }
+    return opened
+  }
+
+  const kept = isLazy ? await database.read((tx) => tx.keys.list()) : undefined
+  if (kept?.length !== 0) await signer()
+
   return {
-    async signer() {
-      const current = (await load()).find((key) => key.state === 'current')
-      if (current === undefined) throw new Error(`database ${database.name} has no signing key`)
-      if (opened?.id !== current.id) {
-        opened = { id: current.id, privateKey: await openPrivateKey(secretKey, current) }
-      }
-      return opened
-    },
+    signer,
 
     async verifier(id) {
       const key = (await load()).find((key) => key.id === id)

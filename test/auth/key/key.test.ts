@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import { createAuthority } from '../../../src/auth/authority'
-import { DAY, HOUR, MINUTE, setupAuthority, type TestAuthority } from '../setup'
+import type { Database } from '../../../src/domain/store/store'
+import { DAY, HOUR, MINUTE, refusalOf, setupAuthority, type TestAuthority } from '../setup'
 
 async function states(server: TestAuthority): Promise<Record<string, number>> {
   const keys = await server.database.read((tx) => tx.keys.list())
@@ -21,6 +22,36 @@ describe('signing keys', () => {
     expect(await server.database.read((tx) => tx.keys.list())).toEqual(before)
     const { accessToken } = await server.ask({})
     await again.verify(accessToken)
+  })
+
+  test('of a new database are made at their first use while a server starts', async () => {
+    await using server = await setupAuthority()
+    const keysOf = async (database: Database) =>
+      (await database.read((tx) => tx.keys.list())).length
+    const database = await server.store.create('new')
+    let isFull = true
+    const filling: Database = {
+      ...database,
+      write: (work) => (isFull ? Promise.reject(new Error('disk full')) : database.write(work)),
+    }
+    const { clock, secretKey } = server
+    await using authority = await createAuthority(filling, clock, secretKey, { hasLazyKeys: true })
+    expect(await keysOf(database)).toBe(0)
+    expect(authority.keys()).rejects.toThrow('disk full')
+    await authority.keys().catch(() => undefined)
+    isFull = false
+    const published = await Promise.all([authority.keys(), authority.keys()])
+    expect(published.map(({ keys }) => keys.length)).toEqual([2, 2])
+    expect(await keysOf(database)).toBe(2)
+  })
+
+  test('of a database that has some are opened while a server starts', async () => {
+    await using server = await setupAuthority()
+    const other = new Uint8Array(32).fill(7)
+    const { code } = await refusalOf(() =>
+      createAuthority(server.database, server.clock, other, { hasLazyKeys: true }),
+    )
+    expect(code).toBe('STORAGE_FAILED')
   })
 
   test('lie in the store sealed', async () => {
