@@ -26,6 +26,8 @@ const LEAST_RATE = 1024
 export interface ServedApplication extends Application {
   /** Called once the server listens: pages of this origin may call it. */
   servedAt(url: string): void
+  /** Lets requests wait until `prepared` resolves, and resolves then. Throws what it throws. */
+  holdUntil(prepared: Promise<void>): Promise<void>
   /** Loads the router before a request needs it. */
   readonly warmUp: () => void
   /** From now on `/ready` answers that the server is stopping. */
@@ -83,13 +85,24 @@ export function createApplication(
     return fail(fault, given[0], () => app.fetch(...given))
   }
 
+  const answer: Application['fetch'] = (request, server, segments) => {
+    mode.look(request)
+    const fault = folder.testing?.faultFor(request)
+    return fault === undefined
+      ? app.fetch(request, server, segments)
+      : failing(fault, request, server, segments)
+  }
+  let held: Promise<void> | undefined
+
   return {
-    fetch(request, server, segments) {
-      mode.look(request)
-      const fault = folder.testing?.faultFor(request)
-      return fault === undefined
-        ? app.fetch(request, server, segments)
-        : failing(fault, request, server, segments)
+    fetch: (request, server, segments) =>
+      held === undefined
+        ? answer(request, server, segments)
+        : held.then(() => answer(request, server, segments)),
+    async holdUntil(prepared) {
+      held = prepared
+      await held
+      held = undefined
     },
     warmUp: () => void app.warmUp(),
     servedAt: (url) => own.add(url),

@@ -87,7 +87,7 @@ function createSockets(
 ): Sockets {
   let current: HttpServer | undefined = first
   const retired = new Set<HttpServer>()
-  const descriptors = watchDescriptors({ exhausted: pause, available: resume })
+  let descriptors: Disposable | undefined
 
   function retire(former: HttpServer): void {
     retired.add(former)
@@ -118,11 +118,12 @@ function createSockets(
       current = successor
     },
     complete() {
+      descriptors = watchDescriptors({ exhausted: pause, available: resume })
       // Its successors have all paths.
       if (current === first) first.reload(handlersOf(application))
     },
     async stop(force) {
-      descriptors[Symbol.dispose]()
+      descriptors?.[Symbol.dispose]()
       const all = current === undefined ? [...retired] : [current, ...retired]
       await Promise.all(all.map((each) => (force ? each.stop(true) : drain(each))))
     },

@@ -4,7 +4,7 @@ import type { Clock } from './clock'
 import { type Config, UsageError } from './config/config'
 import { createDatabase } from './control/databases'
 import { nameHolder, readHolder } from './host/holder'
-import { listenForCommands } from './control/listener'
+import { type ControlListener, listenForCommands } from './control/listener'
 import { type DataFolder, takeDataFolder } from './host/data-folder'
 import type { Host } from './host/host'
 import type { Testing } from './host/test-mode'
@@ -42,7 +42,7 @@ export interface Server extends AsyncDisposable {
 export interface ServerContext {
   readonly clock: Clock
   readonly logs: Logs
-  /** Called when the server has started, before rare forms of paths are registered. Must not throw. */
+  /** Called when the server listens; requests wait for the rest of the start. Must not throw. */
   readonly ready?: (server: Server) => void
 }
 
@@ -73,40 +73,53 @@ export async function startServer(
   const answerTest = testing && (await openTestRoutes(folder, testing, config))
   const parts = { mode, printer, clock, logs, answerTest }
   const application = createApplication(folder, live, config, parts)
-  // Before the first database is created: its secret is shown once, and a port in use ends the start.
-  const listener = await listen(config, application)
-  stack.defer(() => listener.stop(true))
-  application.servedAt(listener.url)
-  folder.servedAt(listener.url)
-  const client = await openFirstDatabase(folder)
+  const known = await folder.hosts.list()
+  // A new database is made before the server listens: Bun collects garbage as soon as it does, which can
+  // wait until the server is ready. To open one may take minutes, so a port in use ends the start before.
+  const client = known.length === 0 ? await createDatabase(folder, FIRST_DATABASE) : undefined
+  const names = client === undefined ? known : [FIRST_DATABASE]
   // The secret of the client is shown when the start has succeeded, and never again.
   let hasStarted = false
   stack.defer(async () => {
     if (client !== undefined && !hasStarted) await folder.hosts.remove(FIRST_DATABASE)
   })
-  await fillFirstDatabase(folder, config)
-  const token = newSecret()
-  const commands = listenForCommands(folder, token)
-  stack.defer(() => commands.stop(true))
-  folder.answersAt(commands.address, token)
-  const names = await folder.hosts.list()
-  hasStarted = true
+  const listener = await listen(config, application)
+  stack.defer(() => listener.stop(true))
+  application.servedAt(listener.url)
+  folder.servedAt(listener.url)
+  const first = names.includes(FIRST_DATABASE) ? FIRST_DATABASE : (names[0] ?? '')
+  if (client === undefined) await requireReadable(folder, first)
+  await fillDatabase(folder, first, config)
   const owned = stack.move()
-  void folder.hosts.resumeAll(names, reportUnopened)
-  // Well after the ready line and the first request. A server for tests may never need it.
-  const warmUp = config.test ? undefined : setTimeout(application.warmUp, WARM_UP_AFTER_MS)
-  warmUp?.unref()
 
+  let commands: ControlListener | undefined
+  let warmUp: Timer | undefined
   let stopping: Promise<void> | undefined
   const stop = () => (stopping ??= shutDown())
   async function shutDown(): Promise<void> {
     clearTimeout(warmUp)
     application.retire()
-    const isIdle = await isDoneWithin(GRACE_MS, Promise.all([listener.stop(), commands.stop()]))
+    const isIdle = await isDoneWithin(GRACE_MS, Promise.all([listener.stop(), commands?.stop()]))
     if (!isIdle) serverLog.warning('Requests that took longer than 10 s were aborted')
     await owned.disposeAsync()
     await logs.flush()
   }
+
+  /** Makes what a program that waits for the ready line need not wait for, but its first request. */
+  async function prepare(): Promise<void> {
+    if (client !== undefined) {
+      const host = await folder.hosts.open(first)
+      await host.authority.keys()
+      await testing?.begin(host)
+    }
+    const token = newSecret()
+    const opened = listenForCommands(folder, token)
+    owned.defer(() => opened.stop(true))
+    commands = opened
+    folder.answersAt(opened.address, token)
+    hasStarted = true
+  }
+
   const server: Server = {
     url: listener.url,
     folder: folder.path,
@@ -119,12 +132,19 @@ export async function startServer(
   }
   try {
     ready?.(server)
-    // In the same turn: no request is read between the two.
+    // In the same turn: no request is read between the ready line and these.
     listener.complete()
+    await application.holdUntil(prepare())
   } catch (error) {
-    await stop()
+    await stop().catch((next: unknown) =>
+      serverLog.error('A failed start could not be undone', { error: next }),
+    )
     throw error
   }
+  void folder.hosts.resumeAll(names, reportUnopened)
+  // Well after the first request. A server for tests may never need it.
+  warmUp = config.test ? undefined : setTimeout(application.warmUp, WARM_UP_AFTER_MS)
+  warmUp?.unref()
   return server
 }
 
@@ -194,35 +214,24 @@ function readTestToken(path: string): string {
 }
 
 /** Declares the schema and imports the seed that the settings name. */
-async function fillFirstDatabase(folder: DataFolder, config: Config): Promise<void> {
-  const { hosts, testing } = folder
+async function fillDatabase(folder: DataFolder, name: string, config: Config): Promise<void> {
   const { schema, seed } = config
-  if (schema === null && testing === undefined) return
-  const { declareSchema, importSeed } = await import('./control/seed')
-  const names = await hosts.list()
-  const host = await hosts.open(names.includes(FIRST_DATABASE) ? FIRST_DATABASE : (names[0] ?? ''))
-  if (schema !== null) await declareSchema(host, schema)
   const plant = async (database: Host) => {
-    if (seed !== null) await importSeed(folder, database, seed)
+    if (seed !== null) await (await import('./control/seed')).importSeed(folder, database, seed)
   }
+  folder.testing?.served(folder.hosts, plant)
+  if (schema === null && seed === null) return
+  const host = await folder.hosts.open(name)
+  if (schema !== null) await (await import('./control/seed')).declareSchema(host, schema)
   await plant(host)
-  testing?.served(hosts, plant)
-  await testing?.begin(host)
 }
 
-/** Checks that the data can be read, and creates the first database if there is none. */
-async function openFirstDatabase(folder: DataFolder): Promise<ClientCredentials | undefined> {
-  const { hosts } = folder
-  const names = await hosts.list()
-  const [first] = names.includes(FIRST_DATABASE) ? [FIRST_DATABASE] : names
-  if (first !== undefined) {
-    // A copied database is not served, and does not keep the others from it: `resumeAll` reports it.
-    await hosts.open(first).catch((error: unknown) => {
-      if (!(error instanceof SatchelError) || error.code !== 'COPIED_DATABASE') throw error
-    })
-    return undefined
-  }
-  return await createDatabase(folder, FIRST_DATABASE)
+/** Checks that the data can be read. */
+async function requireReadable({ hosts }: DataFolder, name: string): Promise<void> {
+  // A copied database is not served, and does not keep the others from it: `resumeAll` reports it.
+  await hosts.open(name).catch((error: unknown) => {
+    if (!(error instanceof SatchelError) || error.code !== 'COPIED_DATABASE') throw error
+  })
 }
 
 function reportUnopened(database: string, error: unknown): void {

@@ -1,8 +1,9 @@
 import { expect, test } from 'bun:test'
 import { appendFileSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
+import type { JSONWebKeySet } from 'jose'
 import { join } from 'node:path'
-import { readHolder } from '../src/host/holder'
+import { type Holder, readHolder } from '../src/host/holder'
 import { readConfig } from '../src/config/config'
 import { createHandler } from '../src/http/handler'
 import type { HttpContext } from '../src/http/context'
@@ -277,6 +278,41 @@ test('answers rare forms of paths from the first request after it is ready', asy
   await using server = await startServer(configOf({ memory: true }), { ...surroundings(), ready })
   expect(server.databases).toHaveLength(1)
   expect((await answer)?.status).toBe(401)
+})
+
+test('answers what comes with the ready line when its keys and the state for resets are there', async () => {
+  let answers: Promise<unknown[]> | undefined
+  let holder: Holder | undefined
+  const ready = ({ url, folder, test: mode }: Server) => {
+    holder = readHolder(folder)
+    const reset = { method: 'POST', headers: { authorization: `Bearer ${mode?.token}` } }
+    const ask = async (path: string, init?: RequestInit) =>
+      (await fetch(`${url}/main/${path}`, init)).json()
+    answers = Promise.all([ask('.well-known/jwks.json'), ask('_test/reset', reset)])
+  }
+  const config = configOf({ memory: true, test: true })
+  await using server = await startServer(config, { ...surroundings(), ready })
+  expect(holder).toMatchObject({ pid: process.pid, address: null })
+  expect(readHolder(server.folder)?.address).toStartWith('http://127.0.0.1:')
+  const [published, reset] = (await answers) as [JSONWebKeySet, unknown]
+  expect(published.keys).toHaveLength(2)
+  expect(reset).toEqual({})
+  const again = await fetch(`${server.url}/main/.well-known/jwks.json`)
+  expect(await again.json()).toEqual(published)
+})
+
+test('is stopped when its start cannot be completed after the ready line', async () => {
+  let url = ''
+  const ready = (server: Server) => {
+    url = server.url
+    // There is no folder for its address for commands.
+    rmSync(server.folder, { recursive: true })
+  }
+  const start = () => startServer(configOf({ memory: true }), { ...surroundings(), ready })
+  const failure: unknown = await start().catch((error: unknown) => error)
+  expect(failure).toMatchObject({ code: 'ENOENT' })
+  expect(url).not.toBe('')
+  expect(await fetch(url).catch(() => 'closed')).toBe('closed')
 })
 
 test('is stopped when it cannot say that it is ready', async () => {

@@ -76,9 +76,9 @@ export async function runServer(
     using entry = new DisposableStack()
     let written: Promise<void> | undefined
     const ready = (started: Server) => {
-      entry.use(listServer(started.folder))
       const text = json ? readyLine(started) : readyText(started, config, terminal)
       written = terminal.write(`${text}\n`)
+      entry.use(listServer(started.folder))
     }
     await using server = await startServer(config, { clock, logs, ready })
     using _ = entry.move()

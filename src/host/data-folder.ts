@@ -60,7 +60,7 @@ export interface DataFolder extends AsyncDisposable {
   addressOf(database: string): string | null
   /** Called by a server once it listens at `url`, `http://127.0.0.1:7080`. */
   servedAt(url: string): void
-  /** Called by a server once it answers the commands that present this token, `http://127.0.0.1:41234`. */
+  /** Called by a server that has started, once it answers the commands that present this token, `http://127.0.0.1:41234`. */
   answersAt(address: string, token: string): void
 }
 
@@ -89,7 +89,7 @@ export async function takeDataFolder(
   const lock = lockFolder(path)
   if (lock === undefined) return undefined
   stack.use(lock)
-  if (created !== undefined) stack.defer(() => clearUnused(path))
+  stack.defer(() => clearUnused(path, created !== undefined))
   stack.defer(() => removeHolder(path))
   announce(path, thisProcess())
   const store = stack.use(
@@ -107,8 +107,12 @@ export async function takeDataFolder(
     }),
   )
   let served: string | null = null
+  let isStarting = printer !== undefined
   const base = () => config.publicUrl ?? (isLoopback(config.host) ? served : null)
-  const context = createContext(path, config, clock, printer, base, testing)
+  const context = {
+    ...createContext(path, config, clock, printer, base, testing),
+    isStarting: () => isStarting,
+  }
   const hosts = stack.use(
     createHosts({
       store,
@@ -140,7 +144,10 @@ export async function takeDataFolder(
     servedAt(url) {
       served = url
     },
-    answersAt: (address, token) => announce(path, { ...thisProcess(), address, token }),
+    answersAt(address, token) {
+      isStarting = false
+      announce(path, { ...thisProcess(), address, token })
+    },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }
@@ -153,7 +160,7 @@ function createContext(
   printer: MailPrinter | undefined,
   base: () => string | null,
   doubles: TestDoubles | undefined,
-): HostContext {
+): Omit<HostContext, 'isStarting'> {
   const { maxExpiresIn, maxNotBefore, maxClockSkew } = config
   const { allowPrivateAddresses, test, printMails } = config
   // A developer's login provider is on the same machine.
@@ -282,11 +289,12 @@ function tryTo(work: () => void): void {
   }
 }
 
-/** Removes our files from a folder that this process created, unless it has a database. */
-function clearUnused(path: string): void {
+/** Removes what is of no use without a database: also our files if this process has made them. */
+function clearUnused(path: string, isCreated: boolean): void {
   const databases = join(path, 'databases')
   try {
     if (existsSync(databases)) rmdirSync(databases)
+    if (!isCreated) return
     for (const name of ['server.sqlite', 'lock.sqlite']) rmSync(join(path, name), { force: true })
   } catch {
     // It has a database.

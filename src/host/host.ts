@@ -67,6 +67,8 @@ export interface HostContext {
   readonly mail: ServerMail
   /** False for a command, which leaves queued mails to the server. */
   readonly isSending: boolean
+  /** True until a server has started: what it can make later waits. */
+  isStarting(): boolean
   /** The 32 bytes that seal the secrets of the database. */
   secretKey(database: Database): Promise<Uint8Array>
   /** Opens the blob store, without the files that an earlier process left behind. */
@@ -118,6 +120,7 @@ export async function openHost(database: Database, context: HostContext): Promis
     await createAuthority(database, clock, secretKey, {
       ...tokenLimits,
       signatureClock: context.clock,
+      hasLazyKeys: context.isStarting(),
       mailer,
       askWebhook: (person) => webhook.ask(person),
       reportClock: (...behind) => reportClock(name, ...behind),

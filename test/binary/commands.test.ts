@@ -1,7 +1,9 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { SCOPES } from '../../src/domain/value/scope'
+import type { Holder } from '../../src/host/holder'
 import { temporaryFolder } from '../setup'
+import { until } from '../timing'
 import {
   EXECUTABLE,
   pushSchema,
@@ -173,8 +175,12 @@ test('a holder on another machine is named, and its folder is left alone', async
   const surroundings = { cwd: folder.path }
   await using server = await serve(surroundings)
   const file = join(folder.path, 'data', 'holder.json')
-  const holder = (await Bun.file(file).json()) as object
-  await Bun.write(file, JSON.stringify({ ...holder, host: 'elsewhere', token: 'unknown' }))
+  const holder = (): Promise<Holder> => Bun.file(file).json()
+  await until(async () => (await holder()).address !== null)
+  await Bun.write(
+    file,
+    JSON.stringify({ ...(await holder()), host: 'elsewhere', token: 'unknown' }),
+  )
   const refused = await satchel(['client', 'list'], surroundings)
   expect(refused).toMatchObject({ exitCode: 1, stdout: '' })
   expect(refused.stderr).toContain(`process ${server.pid} on elsewhere`)

@@ -3,6 +3,7 @@ import { Database } from 'bun:sqlite'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
+import { readHolder } from '../../src/host/holder'
 import { temporaryFolder } from '../setup'
 import { EXECUTABLE, pushSchema, type Ready, satchel, satchelJson, serve } from './setup'
 import { turns, until } from '../timing'
@@ -76,14 +77,15 @@ test('a second server on the folder is refused and names the first', async () =>
 
 test('kill -9 frees the folder, and the token of the dead server opens nothing', async () => {
   await using first = await setup()
-  const holder: unknown = JSON.parse(readFileSync(join(first.data, 'holder.json'), 'utf8'))
+  const holder = readHolder(first.data)
   first.server.kill('SIGKILL')
   await first.server.exited
   await using second = await serve(first.surroundings)
   expect(second.ready.databases).toHaveLength(1)
-  const replaced: unknown = JSON.parse(readFileSync(join(first.data, 'holder.json'), 'utf8'))
-  expect(replaced).toMatchObject({ pid: second.pid })
-  expect(replaced).not.toHaveProperty('token', (holder as { token: string }).token)
+  await until(() => readHolder(first.data)?.address !== null)
+  const replaced = readHolder(first.data)
+  expect(replaced).toMatchObject({ pid: second.pid, token: expect.any(String) })
+  expect(replaced?.token).not.toBe(holder?.token)
 })
 
 // promises.md 45

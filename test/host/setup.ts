@@ -31,6 +31,7 @@ export function setupHosts(options: Partial<HostsOptions> = {}, parts: Partial<H
       print() {},
     },
     isSending: true,
+    isStarting: () => false,
     secretKey: async () => new Uint8Array(32).fill(1),
     openBlobs: async ({ name }) =>
       createDiskBlobs(join(folder.path, 'databases', name, 'blobs'), {
