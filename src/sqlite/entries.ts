@@ -13,70 +13,147 @@ export interface RowEntries {
   readonly entries: Iterable<IndexEntry>
 }
 
+/** How many rows one statement adds: it costs almost as much as each of them. */
+const ROWS = 8
+const INSERT = 'INSERT OR IGNORE INTO index_entries (index_number, key, seq) VALUES'
+const INSERT_ROW = `${INSERT} (?, ?, ?)`
+const INSERT_ROWS = `${INSERT} ${Array.from({ length: ROWS }, (_, row) => `(?1, ?${2 * row + 2}, ?${2 * row + 3})`).join()}`
+
 export function putEntries(context: WriteContext, rows: readonly RowEntries[]): Awaitable<void> {
-  return inKeyOrder(context.unit, rows, (index, key, seq) => {
-    context.connection
-      .prepare('INSERT OR IGNORE INTO index_entries (index_number, key, seq) VALUES (?, ?, ?)')
-      .run(index, key, seq)
-    if ((key[0] ?? 0) > highestOf(context, index))
-      context.unit.group.highest.set(index, key[0] ?? 0)
+  return inKeyOrder(context, rows, {
+    each(index, key, seq) {
+      context.connection.prepare(INSERT_ROW).run(index, key, seq)
+      noteHighest(context, index, key)
+    },
+    several(index, bindings) {
+      context.connection.prepare(INSERT_ROWS).run(index, ...bindings)
+      for (let at = 0; at < bindings.length; at += 2) {
+        noteHighest(context, index, bindings[at] as Uint8Array)
+      }
+    },
   })
 }
 
+function noteHighest(context: WriteContext, index: number, key: Uint8Array): void {
+  const first = key[0] ?? 0
+  if (first > highestOf(context, index)) context.unit.group.highest.set(index, first)
+}
+
 export function removeEntries(context: WriteContext, rows: readonly RowEntries[]): Awaitable<void> {
-  return inKeyOrder(context.unit, rows, (index, key, seq) => {
-    context.connection
-      .prepare('DELETE FROM index_entries WHERE index_number = ? AND key = ? AND seq = ?')
-      .run(index, key, seq)
+  return inKeyOrder(context, rows, {
+    each(index, key, seq) {
+      context.connection
+        .prepare('DELETE FROM index_entries WHERE index_number = ? AND key = ? AND seq = ?')
+        .run(index, key, seq)
+    },
   })
+}
+
+/** A change of the entries of one index. */
+interface Step {
+  readonly each: (index: number, key: Uint8Array, seq: number) => void
+  /** The same for `ROWS` of them, given as their keys and positions in turns. */
+  readonly several?: (index: number, bindings: readonly (Uint8Array | number)[]) => void
 }
 
 /** Fewer entries are taken in the order in which they come. */
 const FEW = 100
+/** How many are put in order at once: they take memory, and their places must fit beside their ranks. */
+const MOST = 50_000
 
-/**
- * Takes the entries of rows, those with the same key one after the other: neighbours in the index take
- * half as long. Entries that are made while they are taken follow row by row.
- */
+/** Takes the entries of rows in the order of their keys: neighbours in the index take half as long. */
 function inKeyOrder(
-  unit: Unit,
+  { unit }: WriteContext,
   rows: readonly RowEntries[],
-  step: (index: number, key: Uint8Array, seq: number) => void,
+  step: Step,
 ): Awaitable<void> {
   let count = 0
-  for (const { entries } of rows) if (Array.isArray(entries)) count += entries.length
-  const isSimple = rows.length < 2 || count < FEW
-  const groups = isSimple ? [] : groupByKey(rows)
-  const others = isSimple ? rows : rows.filter(({ entries }) => !Array.isArray(entries))
-  return andThen(
-    inTurns(unit, groups, ({ index, key, seqs }) =>
-      inTurns(unit, seqs, (seq) => step(index, key, seq)),
-    ),
-    () =>
-      inTurns(unit, others, ({ seq, entries }) =>
-        inTurns(unit, entries, ({ index, key }) => step(index, key, seq)),
-      ),
+  for (const { entries } of rows) count += Array.isArray(entries) ? entries.length : FEW
+  if (count < FEW) {
+    return inTurns(unit, rows, ({ seq, entries }) =>
+      inTurns(unit, entries, ({ index, key }) => step.each(index, key, seq)),
+    )
+  }
+  let gathered = new Map<number, Keyed>()
+  let size = 0
+  const takeGathered = () => {
+    const all = gathered
+    gathered = new Map()
+    size = 0
+    return inTurns(unit, [...all], ([index, keyed]) => takeOrdered(unit, index, keyed, step))
+  }
+  const gather = (seq: number, { index, key }: IndexEntry) => {
+    let keyed = gathered.get(index)
+    if (keyed === undefined) gathered.set(index, (keyed = { keys: [], seqs: [] }))
+    keyed.keys.push(key)
+    keyed.seqs.push(seq)
+    size += 1
+    return size < MOST ? undefined : takeGathered()
+  }
+  const gathering = inTurns(unit, rows, ({ seq, entries }) =>
+    inTurns(unit, entries, (entry) => gather(seq, entry)),
   )
+  return andThen(gathering, takeGathered)
 }
 
-interface KeyGroup extends IndexEntry {
+/** Keys of one index, each with its position. */
+interface Keyed {
+  readonly keys: Uint8Array[]
   readonly seqs: number[]
 }
 
-/** By the identity of keys: only equal values of one batch have the same one. */
-function groupByKey(rows: readonly RowEntries[]): Iterable<KeyGroup> {
-  const byIndex = new Map<number, Map<Uint8Array, KeyGroup>>()
-  for (const { seq, entries } of rows) {
-    if (!Array.isArray(entries)) continue
-    for (const { index, key } of entries as readonly IndexEntry[]) {
-      let byKey = byIndex.get(index)
-      if (byKey === undefined) byIndex.set(index, (byKey = new Map<Uint8Array, KeyGroup>()))
-      const group = byKey.get(key)
-      if (group === undefined) byKey.set(key, { index, key, seqs: [seq] })
-      else group.seqs.push(seq)
+function takeOrdered(
+  unit: Unit,
+  index: number,
+  { keys, seqs }: Keyed,
+  { each, several }: Step,
+): Awaitable<void> {
+  const order = orderOf(keys)
+  const group = several === undefined ? 1 : ROWS
+  const groups = Array.from({ length: Math.ceil(order.length / group) }, (_, at) => at * group)
+  return inTurns(unit, groups, (from) => {
+    if (several === undefined || from + ROWS > order.length) {
+      for (const at of order.subarray(from, from + group)) each(index, keys[at]!, seqs[at]!)
+      return
     }
+    const bindings: (Uint8Array | number)[] = []
+    for (const at of order.subarray(from, from + ROWS)) bindings.push(keys[at]!, seqs[at]!)
+    several(index, bindings)
+  })
+}
+
+/** Places beside the ranks of keys, all of which are exact in a number. */
+const PLACES = 2 ** 16
+
+/**
+ * The places of keys in their order, as far as the first bytes in which they differ tell: to compare
+ * whole keys would cost more than the order saves.
+ */
+function orderOf(keys: readonly Uint8Array[]): Float64Array {
+  const shared = sharedBytes(keys)
+  const order = new Float64Array(keys.length)
+  for (let at = 0; at < keys.length; at += 1) order[at] = rankOf(keys[at]!, shared) * PLACES + at
+  order.sort()
+  for (let at = 0; at < keys.length; at += 1) order[at]! %= PLACES
+  return order
+}
+
+/** The number of bytes with which all of the keys begin. */
+function sharedBytes(keys: readonly Uint8Array[]): number {
+  const [first = new Uint8Array()] = keys
+  let shared = first.length
+  for (const key of keys) {
+    let at = 0
+    while (at < shared && key[at] === first[at]) at += 1
+    shared = at
   }
-  return byIndex.values().flatMap((byKey) => byKey.values())
+  return shared
+}
+
+/** The four and a half bytes from this place on as a number, which orders keys as their bytes do. */
+function rankOf(key: Uint8Array, from: number): number {
+  const byte = (at: number) => key[from + at] ?? 0
+  return (((byte(0) * 256 + byte(1)) * 256 + byte(2)) * 256 + byte(3)) * 16 + (byte(4) >> 4)
 }
 
 export function dropEntries(context: TxContext, limit: number): number {

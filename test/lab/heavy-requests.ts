@@ -148,6 +148,17 @@ const ATTACKS: readonly Attack[] = [
       await hurl('1,000 × 900 tags', [422], poster(mallory, '/my/items', tagged(1_000, 0)))
       await hurl('220 × 900 tags', [204], poster(mallory, '/my/items', tagged(220, 0)))
       await hurl('replaced', [204], poster(mallory, '/my/items', tagged(220, 900)))
+      // Tags that no two objects share, in no order.
+      const scattered = (round: number) =>
+        Array.from({ length: 220 }, (_, n) => ({
+          id: `tags${n}`,
+          tags: Array.from({ length: 900 }, (_unused, tag) => {
+            const place = (round * 220 + n) * 900 + tag
+            return `${(place * 7_919) % 10_000_019}`
+          }),
+        }))
+      await hurl('scattered', [204], poster(mallory, '/my/items', scattered(0)))
+      await hurl('scattered, replaced', [204], poster(mallory, '/my/items', scattered(1)))
     },
   },
   { title: 'scans of a million objects and pages of a quarter of them', run: scan },

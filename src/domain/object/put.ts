@@ -7,7 +7,7 @@ import { putObjects } from './discard'
 import { place } from './placement'
 import { andThen, type Awaitable } from '../store/records'
 import { replacedStamps } from './stamps'
-import { type Breath, type KnownKeys, readStored, replacementOf, tracesOf } from './traces'
+import { type Breath, readStored, replacementOf, tracesOf } from './traces'
 import { parseStored, type WireObject } from '../value/value'
 import { type Placement, type RowRules, type Writing, rulesOf } from './writing'
 
@@ -178,7 +178,6 @@ async function replaceSome(
   const settled = given.offload === undefined ? batch : await settle(given, batch, existing)
   // Settling may have created the writer's private realm.
   const writing = { ...given, access: await accessOf(tx, given.actor) }
-  const keys: KnownKeys = new Map()
   let puts: ObjectPut[] = []
   let entries = 0
   for (const draft of settled) {
@@ -191,12 +190,7 @@ async function replaceSome(
     texts.push(placement.draft.text)
     if (isStored(placement)) continue
     const reading = readBefore(writing.tx, placement)
-    const put = putOf(
-      writing,
-      placement,
-      keys,
-      reading instanceof Promise ? await reading : reading,
-    )
+    const put = putOf(writing, placement, reading instanceof Promise ? await reading : reading)
     puts.push(put)
     entries += heldBy(put) + heldBy(put.previousTraces)
     if (entries >= BATCH_ENTRIES) {
@@ -299,26 +293,21 @@ function isStored({ draft, realm, owner, previous }: Placement): boolean {
  * The put of a placement, whose writer wins over all that was written before (REST, imports). Throws
  * `UNPROCESSABLE` when the request replaces too many index entries.
  */
-function putOf(
-  writing: Writing,
-  placement: Placement,
-  keys?: KnownKeys,
-  properties?: WireObject,
-): ObjectPut {
+function putOf(writing: Writing, placement: Placement, properties?: WireObject): ObjectPut {
   const { tx, table, now, limitRemoved, staged } = writing
   const { draft, key, realm, owner, previous } = placement
   const { text } = draft
   if (staged !== undefined) return stagedPut(writing, staged, placement, properties)
   if (previous === undefined) {
-    const { entries, blobs } = tracesOf(table, draft, keys)
+    const { entries, blobs } = tracesOf(table, draft)
     return { key, realm: realm.ref, owner, value: text, entries, blobs }
   }
   if (previous.isDamaged === true) {
-    return { key, realm: realm.ref, owner, value: text, ...tracesOf(table, draft, keys), previous }
+    return { key, realm: realm.ref, owner, value: text, ...tracesOf(table, draft), previous }
   }
   const before = properties ?? parseStored(previous.value)
   const stored = { text: previous.value, object: before }
-  const { entries, blobs, previousTraces, removed } = replacementOf(table, stored, draft, keys)
+  const { entries, blobs, previousTraces, removed } = replacementOf(table, stored, draft)
   limitRemoved?.(removed)
   const stamps = replacedStamps(previous, before, draft.object, now, tx.unitRevision())
   const put = { key, realm: realm.ref, owner, value: text, entries, blobs }

@@ -19,9 +19,9 @@ interface Readable {
  * The entries of an object in the indexes of a store. Its properties are read only if they are
  * needed.
  */
-export function tracesOf(table: Table, readable: Readable, keys?: KnownKeys): Traces {
+export function tracesOf(table: Table, readable: Readable): Traces {
   return {
-    entries: table.indexes.length === 0 ? NONE : entriesOf(table, readable.object, keys),
+    entries: table.indexes.length === 0 ? NONE : entriesOf(table, readable.object),
     blobs: mentionsBlobs(readable.text) ? blobsIn(readable.object) : NONE,
   }
 }
@@ -74,13 +74,10 @@ export function tracesInTurns(
 }
 
 /** The entries an object has in the declared indexes of its table. */
-export function entriesOf(table: Table, object: WireObject, keys?: KnownKeys): Entries {
+export function entriesOf(table: Table, object: WireObject): Entries {
   const parts = table.indexes.map((index) => ({ index, values: indexedValues(index, object) }))
-  return encode(parts, keys)
+  return encode(parts)
 }
-
-/** The keys of texts that objects of one batch have in common. */
-export type KnownKeys = Map<string, Uint8Array>
 
 type Entries = Traces['entries']
 
@@ -102,21 +99,16 @@ export interface Replacement extends Required<Pick<ObjectPut, 'previousTraces'>>
 }
 
 /** Compares a stored object with the one that replaces it, index by index. */
-export function replacementOf(
-  table: Table,
-  previous: Readable,
-  next: Readable,
-  keys?: KnownKeys,
-): Replacement {
+export function replacementOf(table: Table, previous: Readable, next: Readable): Replacement {
   const blobs = mentionsBlobs(next.text) ? blobsIn(next.object) : NONE
   const previousBlobs = mentionsBlobs(previous.text) ? blobsIn(previous.object) : NONE
   const [removed, added] = changedValues(table, previous, next)
   const count = countOf(removed)
   if (count > MOST_REMOVED) {
     const previousTraces = { entries: encode(removed), blobs: previousBlobs }
-    return { entries: entriesOf(table, next.object, keys), blobs, previousTraces, removed: 0 }
+    return { entries: entriesOf(table, next.object), blobs, previousTraces, removed: 0 }
   }
-  const [previousEntries, entries] = differing(removed, added, keys)
+  const [previousEntries, entries] = differing(removed, added)
   return {
     entries,
     blobs,
@@ -170,12 +162,8 @@ function areSame(values: readonly unknown[], others: readonly unknown[]): boolea
 }
 
 /** The entries of both without those that both have. */
-function differing(
-  removed: readonly Indexed[],
-  added: readonly Indexed[],
-  keys: KnownKeys | undefined,
-): [Entries, Entries] {
-  const [before, after] = [encode(removed, keys), encode(added, keys)]
+function differing(removed: readonly Indexed[], added: readonly Indexed[]): [Entries, Entries] {
+  const [before, after] = [encode(removed), encode(added)]
   const isCompared = isList(before) && isList(after)
   return isCompared && hasShared(removed) && hasShared(added)
     ? [entriesWithout(before, after), entriesWithout(after, before)]
@@ -203,7 +191,7 @@ function isList(entries: Entries): entries is readonly IndexEntry[] {
   return Array.isArray(entries)
 }
 
-function encode(parts: readonly Indexed[], keys?: KnownKeys): Entries {
+function encode(parts: readonly Indexed[]): Entries {
   const count = countOf(parts)
   if (count > MANY) {
     return {
@@ -215,22 +203,11 @@ function encode(parts: readonly Indexed[], keys?: KnownKeys): Entries {
   const entries: IndexEntry[] = []
   for (const { index, values } of parts) {
     for (const value of values) {
-      const key =
-        keys !== undefined && typeof value === 'string'
-          ? keyOfText(index, value, keys)
-          : indexKey(index, value)
+      const key = indexKey(index, value)
       if (key !== undefined) entries.push({ index: index.number, key })
     }
   }
   return entries
-}
-
-function keyOfText(index: TableIndex, text: string, keys: KnownKeys): Uint8Array | undefined {
-  const known = keys.get(text)
-  if (known !== undefined) return known
-  const key = indexKey(index, text)
-  if (key !== undefined) keys.set(text, key)
-  return key
 }
 
 function* encodeEach(parts: readonly Indexed[]): Generator<IndexEntry> {
