@@ -182,6 +182,20 @@ CREATE INDEX memberships_of_realm ON memberships (realm);
 -- The different rights in a realm are found without reading all of its members.
 CREATE INDEX memberships_by_rights ON memberships (accepted, realm, permissions, roles);
 
+-- For whom rows of members were until they were removed or turned to somebody else: their clients may
+-- have a copy, and others are not told the key.
+CREATE TABLE former_memberships (
+  -- The SHA-256 of the user id, or of the address of a row without one.
+  subject TEXT NOT NULL,
+  key TEXT NOT NULL,
+  realm INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  PRIMARY KEY (subject, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX former_memberships_of_realm ON former_memberships (realm);
+CREATE INDEX former_memberships_by_time ON former_memberships (at);
+
 -- Users as their lists are sorted, searched and paged (spec.md §4.2).
 CREATE TABLE users (
   -- One life of a user id: a number never comes back, the user may.

@@ -86,6 +86,7 @@ export async function erase(
   }
   const count =
     eraseTombstones(context, realm, limit) ||
+    eraseFormer(context, realm, limit) ||
     eraseUploads(context, realm, limit) ||
     eraseOperations(context, realm, limit)
   if (count > 0) return { count, place: '' }
@@ -162,6 +163,14 @@ async function eraseEntries(
   const part = entries.part(known === row ? Number(position) : 0, MOST_ENTRIES)
   await removeEntries(context, [{ seq, entries: part.entries }])
   return part.next === undefined ? undefined : `${row} ${part.next}`
+}
+
+function eraseFormer({ connection }: WriteContext, realm: RealmRef, limit: number): number {
+  return connection
+    .prepare(
+      'DELETE FROM former_memberships WHERE (subject, key) IN (SELECT subject, key FROM former_memberships WHERE realm = ? LIMIT ?)',
+    )
+    .run(realm, limit).changes
 }
 
 function eraseTombstones({ connection }: WriteContext, realm: RealmRef, limit: number): number {

@@ -1,6 +1,7 @@
 import { fact, note } from './memo'
 import type { TxContext, WriteContext } from './context'
 import type { PermissionSet } from '../domain/value/permission'
+import { hashSecret } from '../domain/value/secret'
 import type {
   Membership,
   MembershipReader,
@@ -55,6 +56,17 @@ export function membershipReader(context: TxContext): MembershipReader {
             place: JSON.stringify([row.permissions, row.roles]),
           }
     },
+    formerKeys(userId, email) {
+      const keys: string[] = []
+      for (const subject of email === null ? [userId] : [userId, email]) {
+        note(context, 'subject', subject)
+        const rows = context.connection.prepare<{ key: string }>(
+          'SELECT key FROM former_memberships WHERE subject = ?',
+        )
+        for (const { key } of rows.iterate(hashSecret(subject))) keys.push(key)
+      }
+      return keys
+    },
     membersOf(realm, after, limit) {
       note(context, 'members', realm)
       return list(
@@ -99,14 +111,14 @@ function acceptedOf({ connection }: TxContext, userId: string): Rights[] {
 }
 
 export function membershipWriter(context: WriteContext): MembershipWriter {
-  const remove = (which: string, value: string | number) =>
-    touch(
-      context,
-      context.connection
-        .prepare<MembershipRow>(`DELETE FROM memberships WHERE ${which} = ? RETURNING ${COLUMNS}`)
-        .all(value)
-        .map(subjectIn),
-    )
+  const remove = (which: string, value: string | number) => {
+    const removed = context.connection
+      .prepare<MembershipRow>(`DELETE FROM memberships WHERE ${which} = ? RETURNING ${COLUMNS}`)
+      .all(value)
+      .map(subjectIn)
+    touch(context, removed)
+    return removed
+  }
   return {
     ...membershipReader(context),
     put(membership) {
@@ -115,10 +127,20 @@ export function membershipWriter(context: WriteContext): MembershipWriter {
       const before = prepare<MembershipRow>(SELECT_ROW).get(membership.source)
       if (before !== null && ROW.every((name) => before[name] === row[name])) return
       touch(context, before === null ? [membership] : [subjectIn(before), membership])
+      if (before !== null && subjectOf(subjectIn(before)) !== subjectOf(membership)) {
+        keepFormer(context, membership.source, subjectIn(before))
+      }
       prepare(PUT_ROW).run(...ROW.map((name) => row[name]))
     },
-    removeOfRealm: (realm) => remove('realm', realm),
-    remove: (source) => remove('source', source),
+    removeOfRealm: (realm) => void remove('realm', realm),
+    remove(source) {
+      for (const subject of remove('source', source)) keepFormer(context, source, subject)
+    },
+    forgetFormer(subject) {
+      context.connection
+        .prepare('DELETE FROM former_memberships WHERE subject = ?')
+        .run(hashSecret(subject))
+    },
   }
 }
 
@@ -183,9 +205,26 @@ function subjectIn({ realm, user_id: userId, email }: MembershipRow): Subject {
 /** The user or address whose rights a membership gives. */
 type Subject = Pick<Membership, 'realm' | 'userId' | 'email'>
 
+function subjectOf({ userId, email }: Subject): string | null {
+  return userId ?? email
+}
+
+function keepFormer(context: WriteContext, source: string, former: Subject): void {
+  const subject = subjectOf(former)
+  if (subject === null || !source.startsWith(MEMBERS)) return
+  const { connection, unit } = context
+  connection
+    .prepare(
+      'INSERT OR REPLACE INTO former_memberships (subject, key, realm, at) VALUES (?, ?, ?, ?)',
+    )
+    .run(hashSecret(subject), source.slice(MEMBERS.length), former.realm, unit.clock.now())
+}
+
+const MEMBERS = 'members:'
+
 /** Announces the users and addresses whose rights these memberships gave or give. */
 function touch({ unit }: WriteContext, rows: readonly Subject[]): void {
   if (rows.length === 0) return
-  unit.touchSubjects(rows.flatMap(({ userId, email }) => userId ?? email ?? []))
+  unit.touchSubjects(rows.flatMap((row) => subjectOf(row) ?? []))
   unit.touchPolicy([...new Set(rows.map(({ realm }) => fact('members', realm)))])
 }

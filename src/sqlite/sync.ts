@@ -42,8 +42,13 @@ function pruneHistory(context: WriteContext, before: number, limit: number): num
       'DELETE FROM criteria_ops WHERE (realm, table_number, revision, position) IN (SELECT realm, table_number, revision, position FROM criteria_ops WHERE at < ? LIMIT ?) RETURNING revision',
     )
     .all(before, limit)
+  const former = connection
+    .prepare(
+      'DELETE FROM former_memberships WHERE (subject, key) IN (SELECT subject, key FROM former_memberships WHERE at < ? LIMIT ?)',
+    )
+    .run(before, limit).changes
   const dropped = [...tombstones, ...operations]
-  if (dropped.length === 0) return 0
+  if (dropped.length === 0) return former
   const known = group.oldest ?? context.committed.oldest
   const oldest = dropped.reduce((latest, { revision }) => Math.max(latest, revision), known)
   group.oldest = oldest

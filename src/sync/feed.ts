@@ -155,9 +155,8 @@ async function ownParts(
       return [isOwn ? { ...change, object: { ...object, entered: change.revision } } : change]
     }
     if (!isOwn) return object === null && isMember ? [change] : []
-    // It may have been the user's own before.
     const isKnown = object === null || object.entered <= base
-    return isKnown && caller.actor.subject !== null ? [{ ...change, object: null }] : []
+    return isKnown && visibility.wasOwn(key) ? [{ ...change, object: null }] : []
   })
   return await encode(tx, seen, base)
 }

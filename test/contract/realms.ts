@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { Membership } from '../../src/domain/store/memberships'
+import type { Database } from '../../src/domain/store/store'
 import { PUBLIC_REALM, PUBLIC_REALM_REF } from '../../src/domain/store/realms'
 import {
   declareIn,
@@ -233,6 +234,53 @@ export function describeRealms(openStore: OpenStore): void {
       await database.write((tx) => tx.memberships.removeOfRealm(PUBLIC_REALM_REF))
       expect(await database.read((tx) => tx.memberships.ofRealm(PUBLIC_REALM_REF))).toEqual([])
       expect(await database.read((tx) => tx.memberships.ofRealm(7))).toHaveLength(1)
+    })
+
+    test('are remembered by key for the user or address whose they were, with the history', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database, clock } = fixture
+      const realm = await ensureRealm(database, 'rlm-a')
+      const put = (...given: readonly Membership[]) =>
+        database.write(async (tx) => {
+          for (const one of given) await tx.memberships.put(one)
+        })
+      const own = { userId: 'a', realm }
+      const address = { email: 'a@example.com', realm }
+      await put(
+        membership('members:1', own),
+        membership('members:2', own),
+        membership('members:3', address),
+        membership('members:4', own),
+        membership('realms:5', own),
+        membership('members:6', { userId: 'a', realm: 7 }),
+      )
+      const former = (of: Database, email: string | null = 'a@example.com') =>
+        of.read(async (tx) => (await tx.memberships.formerKeys('a', email)).toSorted())
+      expect(await former(database)).toEqual([])
+      await put(
+        membership('members:1', { ...own, roles: ['doer'] }),
+        membership('members:2', { userId: 'b', realm }),
+        membership('members:3', { userId: 'a', email: 'a@example.com', realm }),
+      )
+      await database.write(async (tx) => {
+        for (const source of ['members:4', 'realms:5']) await tx.memberships.remove(source)
+        await tx.memberships.removeOfRealm(7)
+      })
+      await inEveryLife(fixture, async (again) => {
+        expect(await former(again)).toEqual(['2', '3', '4'])
+        expect(await former(again, null)).toEqual(['2', '4'])
+        expect(await again.read((tx) => tx.memberships.formerKeys('b', null))).toEqual([])
+      })
+      const reopened = await (await fixture.crash()).open('main')
+      await reopened.write((tx) => tx.memberships.forgetFormer('a@example.com'))
+      expect(await former(reopened)).toEqual(['2', '4'])
+      const prune = (before: number) => reopened.write((tx) => tx.runs.prune(before, 1))
+      expect(await prune(clock.now())).toBe(0)
+      expect(await prune(clock.now() + 1)).toBe(1)
+      expect(await former(reopened)).toHaveLength(1)
+      await reopened.write((tx) => tx.realms.markErasing(realm))
+      expect(await eraseAll(reopened, realm)).toBe(1)
+      expect(await former(reopened)).toEqual([])
     })
   })
 }

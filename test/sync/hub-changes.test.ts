@@ -245,8 +245,14 @@ describe('changes', () => {
       table: 'members',
       muts: [{ type: 'upsert', keys: ['mA'] }],
     })
-    // It may have been an own row of his before.
-    const { changes: removed } = (await bob?.next()) ?? {}
-    expect(removed).toEqual([{ table: 'members', muts: [{ type: 'delete', keys: ['mA'] }] }])
+    alice?.ready(await scene.pulled(ALICE))
+    await root.put('members', { id: 'mA', ...PUBLIC, userId: BOB.id, roles: ['reader'] })
+    expect((await alice?.next())?.changes).toEqual([
+      { table: 'members', muts: [{ type: 'delete', keys: ['mA'] }] },
+    ])
+    // He was not told the key of her row.
+    expect((await bob?.next())?.changes).toMatchObject([
+      { table: 'members', muts: [{ type: 'upsert', keys: ['mA'] }] },
+    ])
   })
 })

@@ -61,6 +61,28 @@ describe('realms', () => {
     ])
   })
 
+  test('of an invitation tell the user which own rows are gone, and nothing of others', async () => {
+    await using scene = await setupHub()
+    const root = administrator(scene.database)
+    const bob = scene.connect(BOB)
+    await root.put('realms', { realmId: 'rlmA', name: 'A', owner: ALICE.id })
+    for (const id of ['m1', 'm2', 'm3']) {
+      await root.put('members', { id, realmId: 'rlmA', email: BOB.email })
+    }
+    for (const id of ['o1', 'o2']) {
+      await root.put('members', { id, realmId: 'rlmA', email: 'carol@example.com' })
+    }
+    const state = await scene.pulled(BOB)
+    await root.remove('members', 'o1')
+    await root.put('members', { id: 'o2', realmId: 'rlmA', email: 'dora@example.com' })
+    await root.remove('members', 'm1')
+    await root.put('members', { id: 'm2', realmId: 'rlmA', email: 'dora@example.com' })
+    bob.ready(state)
+    expect((await bob.next()).changes).toEqual([
+      { table: 'members', muts: [{ type: 'delete', keys: ['m1', 'm2'] }] },
+    ])
+  })
+
   test('that the client does not know as the server does are pulled', async () => {
     await using scene = await setupHub()
     const { clock, hub } = scene

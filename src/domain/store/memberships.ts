@@ -49,6 +49,11 @@ export interface MembershipReader {
    * one before, or ''. Costs one look-up, however many share them.
    */
   nextRights(realm: RealmRef, accepted: boolean, after: string): Awaitable<SharedRights | undefined>
+  /**
+   * The keys of rows of `members` that were for this user, or without a user for this address, and were
+   * removed or turned to somebody else. Some may be the user's again. Kept as long as tombstones.
+   */
+  formerKeys(userId: string, email: string | null): Awaitable<readonly string[]>
   /** Up to `limit` accepted members of the realm whose sources come after `after`, in order. */
   membersOf(realm: RealmRef, after: string, limit: number): Awaitable<Membership[]>
 }
@@ -57,5 +62,8 @@ export interface MembershipWriter extends MembershipReader {
   /** `source` names the row it is derived from; a second put replaces the first. */
   put(membership: Membership): Awaitable<void>
   remove(source: string): Awaitable<void>
+  /** All of them; none counts as a former one, because clients lose the whole realm. */
   removeOfRealm(realm: RealmRef): Awaitable<void>
+  /** Forgets the former rows of a user id or an address. */
+  forgetFormer(subject: string): Awaitable<void>
 }

@@ -47,6 +47,7 @@ export async function addSeen(
   const named = plan.pull.named.get(name)?.get(key)
   if (named !== undefined && isPending(named) && revision <= plan.revision) return
   if (object === null) {
+    if (isPersonal(name, change.realm) && !sight.visibility.wasOwn(key)) return
     if (named?.revision === revision && !isPending(named)) return
     const table = plan.tables.get(name)
     const current = table && (await tx.objects.findTimed(table, [key])).get(key)
@@ -56,9 +57,8 @@ export async function addSeen(
     return
   }
   if (!isSeen(sight, name, object)) {
-    // It may have been the user's own before.
     const isKnown = sight.realms.has(object.realm) && object.entered <= plan.base
-    if (isKnown && plan.pull.actor.subject !== null) operations.delete(name, key)
+    if (isKnown && sight.visibility.wasOwn(key)) operations.delete(name, key)
     return
   }
   const isOwn = named?.revision === revision && !isPending(named)
@@ -147,7 +147,7 @@ export async function addInvitations(
   }
 }
 
-/** Removes rows of `members` that may have invited the actor, to a realm to which others still do. */
+/** Removes rows of `members` that invited the actor before, to a realm to which others still do. */
 async function dropWithdrawn(
   tx: ReadTx,
   sight: Sight,
@@ -169,7 +169,7 @@ async function dropWithdrawn(
       new Set(['members']),
     )
     const left = changes.filter(({ object }) => object === null || object.entered <= plan.base)
-    const keys = left.map(({ key }) => key)
+    const keys = left.map(({ key }) => key).filter((key) => sight.visibility.wasOwn(key))
     const current = await tx.objects.findTimed(table, keys)
     for (const key of keys) {
       const row = current.get(key)
@@ -204,8 +204,9 @@ export async function dropFormerRows(
       tables,
     )
     for (const { table: name, key, object } of changes) {
-      // It may have moved to another realm that the actor sees.
       const table = plan.tables.get(name)
+      if (object !== null && object.entered > plan.base) continue
+      // It may have moved to another realm that the actor sees.
       const moved = object === null && table ? await tx.objects.findTimed(table, [key]) : undefined
       const row = object ?? moved?.get(key)
       const isKept = row !== undefined && (row.isDamaged === true || isSeen(sight, name, row))

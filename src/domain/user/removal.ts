@@ -32,6 +32,7 @@ export async function removeUser(tx: WriteTx, id: string, now: number): Promise<
     await tx.codes.removeOfSubject(address)
     await tx.mails.removeTo(recipientOf(address))
     await tx.invitations.removeTo(address)
+    await tx.memberships.forgetFormer(address)
   }
   const realm = await tx.realms.find(id)
   if (realm !== undefined) {
@@ -75,10 +76,13 @@ export async function leaveRealms(tx: WriteTx, userId: string, now: number): Pro
   const end = performance.now() + UNIT_MS
   for (;;) {
     const memberships = await tx.memberships.ofUser(userId, BATCH)
-    if (memberships.length === 0) return true
+    if (memberships.length === 0) {
+      await tx.memberships.forgetFormer(userId)
+      return true
+    }
     for (const realm of new Set(memberships.map((membership) => membership.realm))) {
       await leaveRealm(tx, userId, realm, now)
-      if (performance.now() > end) return (await tx.memberships.ofUser(userId, 1)).length === 0
+      if (performance.now() > end) return false
     }
   }
 }

@@ -75,9 +75,12 @@ describe('a later sync', () => {
       ...TEAM,
       email: BOB.email,
     }))
-    await world.putAll('members', ...invitations)
+    const others = ['other1', 'other2'].map((id) => ({ id, ...TEAM, email: 'carol@example.com' }))
+    await world.putAll('members', ...invitations, ...others)
     expect((await device.pull()).inviteRealms).toEqual(['rlmTeam'])
     await world.remove('members', 'mmb1')
+    await world.remove('members', 'other1')
+    await world.putAll('members', { id: 'other2', ...TEAM, email: 'dora@example.com' })
     await world.putAll('members', { id: 'mmb2', ...TEAM, email: 'dora@example.com' })
     await world.putAll('members', { id: 'mmb4', ...TEAM, email: 'dora@example.com' })
     await world.putAll('members', { id: 'mmb5', realmId: 'rlm-public', email: BOB.email })
@@ -99,9 +102,11 @@ describe('a later sync', () => {
     await world.putAll('members', { ...own, ...TEAM }, { id: 'mmb2', ...TEAM, email: BOB.email })
     expect((await device.pull()).realms).toContain('rlmTeam')
     await world.putAll('members', { ...own, realmId: 'rlm-public' })
+    await world.putAll('members', { id: 'later', ...TEAM, email: 'carol@example.com' })
     const answer = await device.pull()
     expect(answer.inviteRealms).toEqual(['rlmTeam'])
     const operations = operationsOf(answer)
+    expect(operations).not.toContain('delete members later')
     expect(operations).toContain('upsert members mmb1')
     expect(operations).not.toContain('delete members mmb1')
   })
@@ -134,9 +139,13 @@ describe('a later sync', () => {
     await device.pull()
     expect(device.table('members').map(({ id }) => id)).toEqual(['mmb1'])
     await world.putAll('members', ...rows.map((row) => ({ ...row, name: 'editor' })))
-    const answer = await device.pull()
-    // The other row may have been an own one before.
-    expect(operationsOf(answer)).toEqual(['delete members mmb0', 'upsert members mmb1'])
+    expect(operationsOf(await device.pull())).toEqual(['upsert members mmb1'])
+    await world.putAll('members', { ...rows[1], userId: ALICE.subject })
+    expect(operationsOf(await device.pull())).toEqual(['delete members mmb1'])
+    await world.remove('members', 'mmb1')
+    await world.remove('members', 'mmb0')
+    // That one was an own row once.
+    expect(operationsOf(await device.pull())).toEqual(['delete members mmb1'])
   })
 
   test('gives others a turn between two reads, also while it finds nothing to send', async () => {
