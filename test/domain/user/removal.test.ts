@@ -110,6 +110,10 @@ describe('a deleted user (spec.md §3)', () => {
     expect(await world.list('realms', BOB)).toMatchObject([{ realmId: 'rlm-team', owner: null }])
     expect(await world.list('members', BOB)).toMatchObject([{ userId: BOB }])
     expect(await world.list('notes', ALICE)).toEqual([])
+    await using jobs = world.runJobs()
+    await jobs.idle()
+    // Nor is it known which rows were theirs.
+    expect(await world.database.read((tx) => tx.memberships.formerKeys(ALICE, ALICE))).toEqual([])
   })
 
   test('hands realms without another manager to all remaining members', async () => {
