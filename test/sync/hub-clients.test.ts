@@ -111,9 +111,7 @@ describe('a client', () => {
     await using scene = await setupHub()
     const { clock, hub } = scene
     const root = administrator(scene.database)
-    const state = await scene.pulled(ALICE)
-    const socket = scene.connect(ALICE)
-    socket.ready(state)
+    const { state, socket } = await scene.follow(ALICE)
     await root.put('todoItems', { id: 'a', ...PUBLIC })
     expect((await socket.next()).type).toBe('changes')
     socket.ready(state)
@@ -136,9 +134,7 @@ describe('a client', () => {
   test('that ignored a message on an answer it had not received gets it again', async () => {
     await using scene = await setupHub()
     const root = administrator(scene.database)
-    const state = await scene.pulled(ALICE)
-    const socket = scene.connect(ALICE)
-    socket.ready(state)
+    const { state, socket } = await scene.follow(ALICE)
     const answering = scene.hub.answering('one', ALICE.id)
     await root.put('todoItems', { id: 'a', ...PUBLIC })
     const { rev: serverRevision, ...rest } = await scene.pulled(ALICE)
@@ -184,9 +180,7 @@ describe('a client', () => {
   test('that hears nothing for a day gets the newest revision', async () => {
     await using scene = await setupHub()
     const { clock, hub } = scene
-    const state = await scene.pulled(ALICE)
-    const socket = scene.connect(ALICE)
-    socket.ready(state)
+    const { state, socket } = await scene.follow(ALICE)
     await as(scene.database, BOB).put('notes', { id: 'n' })
     clock.advance(HOUR)
     hub.tick()

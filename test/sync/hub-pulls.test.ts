@@ -128,9 +128,7 @@ describe('changes', () => {
     await using scene = await setupHub()
     const { database, clock, hub } = scene
     const root = administrator(database)
-    const state = await scene.pulled(ALICE)
-    const socket = scene.connect(ALICE)
-    socket.ready(state)
+    const { socket } = await scene.follow(ALICE)
     await settled()
     await database.write((tx) => startJob(tx, 'index', {}, clock.now()))
     await root.put('todoItems', { id: 'a', ...PUBLIC })

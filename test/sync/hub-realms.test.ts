@@ -105,9 +105,7 @@ describe('realms', () => {
     const root = administrator(scene.database)
     const realm = { realmId: 'rlmA', name: 'A', owner: ALICE.id }
     await root.put('realms', realm)
-    const state = await scene.pulled(ALICE)
-    const alice = scene.connect(ALICE)
-    alice.ready(state)
+    const { state, socket: alice } = await scene.follow(ALICE)
     await settled()
     await scene.database.write(async (tx) => {
       const found = await tx.realms.find('rlmA')

@@ -43,6 +43,8 @@ export interface TestHub extends AsyncDisposable {
   connect(person: { id: string; email?: string } | null, options?: Connecting): TestSocket
   /** What a client of the person has after a pull now. */
   pulled(person: { id: string; email?: string } | null): Promise<Pulled>
+  /** Connects a person whose client has pulled and is ready. */
+  follow(person: { id: string; email?: string }): Promise<{ state: Pulled; socket: TestSocket }>
 }
 
 export interface Connecting {
@@ -95,6 +97,12 @@ export async function setupHub(): Promise<TestHub> {
     looks: () => looks,
     connect: (person, options = {}) => connect(hub, clock, person, options),
     pulled: (person) => pulled(database, person),
+    async follow(person) {
+      const state = await pulled(database, person)
+      const socket = connect(hub, clock, person, {})
+      socket.ready(state)
+      return { state, socket }
+    },
     async [Symbol.asyncDispose]() {
       hub.detach()
       await parts[Symbol.asyncDispose]()

@@ -1,66 +1,99 @@
 import { expect, test } from 'bun:test'
 import { upsertObjects } from '../../../src/domain/object/upsert'
 import { ROW_RULES } from '../../../src/domain/rows/row-rules'
-import type { Database } from '../../../src/domain/store/store'
+import type { WriteTx } from '../../../src/domain/store/store'
 import { setupStore } from '../../auth/setup'
 import { declareIn, NOW } from '../../contract/fixture'
 import { administrator } from '../blob/setup'
 
-test('new objects are written without a look for ones that they would replace', async () => {
-  await using base = await setupStore()
+/** A database that can count what its units do: `watch` gets each of them, and `count` to call. */
+async function setup(watch: (tx: WriteTx, count: () => void) => void) {
+  const base = await setupStore()
   const stored = await base.store.create('main')
   await declareIn(stored, 'todo', 'id')
-  let looks = 0
-  const database: Database = {
+  let counted = 0
+  const database: typeof stored = {
     ...stored,
     write: (work, options) =>
       stored.write((tx) => {
-        const { objects } = tx
-        const findMany = objects.findMany.bind(objects)
-        objects.findMany = (table, keys) => {
-          looks += 1
-          return findMany(table, keys)
-        }
+        watch(tx, () => {
+          counted += 1
+        })
         return work(tx)
       }, options),
   }
-  const putAll = (objects: readonly object[]) =>
-    upsertObjects(database, {
-      actor: administrator,
-      view: 'all',
-      table: 'todo',
-      objects,
-      isArray: objects.length > 1,
-      now: NOW,
-      rulesByTable: ROW_RULES,
-    })
-  const put = async (object: object) => {
-    const [text] = await putAll([object])
-    return [text, looks]
+  return {
+    stored,
+    /** How often `count` was called during the last `put`. */
+    counted: () => counted,
+    put: (table: string, ...objects: readonly object[]) => {
+      counted = 0
+      return upsertObjects(database, {
+        actor: administrator,
+        view: 'all',
+        table,
+        objects,
+        isArray: objects.length > 1,
+        now: NOW,
+        rulesByTable: ROW_RULES,
+      })
+    },
+    [Symbol.asyncDispose]: () => base[Symbol.asyncDispose](),
   }
+}
+
+const many = (from: number, title: string, length = 1_000) =>
+  Array.from({ length }, (_, n) => ({
+    id: `k${from + n}`,
+    realmId: 'rlm-public',
+    owner: null,
+    title,
+  }))
+const texts = (objects: readonly object[]) => objects.map((object) => JSON.stringify(object))
+
+test('new objects are written without a look for ones that they would replace', async () => {
+  await using base = await setup(({ objects }, count) => {
+    const findMany = objects.findMany.bind(objects)
+    objects.findMany = (table, keys) => {
+      count()
+      return findMany(table, keys)
+    }
+  })
+  const { stored, counted, put } = base
   const first = '{"id":"a","realmId":"rlm-public","owner":null}'
   const second = '{"id":"a","realmId":"rlm-public","title":"again","owner":null}'
-  expect(await put({ id: 'a', realmId: 'rlm-public' })).toEqual([first, 0])
-  expect(await put({ id: 'a', realmId: 'rlm-public', title: 'again' })).toEqual([second, 1])
-  const many = (from: number, title: string) =>
-    Array.from({ length: 1_000 }, (_, n) => ({
-      id: `k${from + n}`,
-      realmId: 'rlm-public',
-      owner: null,
-      title,
-    }))
-  const texts = (objects: readonly object[]) => objects.map((object) => JSON.stringify(object))
-  looks = 0
-  expect(await putAll(many(0, 'new'))).toEqual(texts(many(0, 'new')))
-  expect(looks).toBe(0)
+  expect(await put('todo', { id: 'a', realmId: 'rlm-public' })).toEqual([first])
+  expect(counted()).toBe(0)
+  expect(await put('todo', { id: 'a', realmId: 'rlm-public', title: 'again' })).toEqual([second])
+  expect(counted()).toBe(1)
+  expect(await put('todo', ...many(0, 'new'))).toEqual(texts(many(0, 'new')))
+  expect(counted()).toBe(0)
   // The second half is there: one look fails, and the others are for hundreds of objects at once.
   const mixed = [...many(5_000, 'new'), ...many(0, 'replaced')]
-  expect(await putAll(mixed)).toEqual(texts(mixed))
-  expect(looks).toBe(2)
+  expect(await put('todo', ...mixed)).toEqual(texts(mixed))
+  expect(counted()).toBe(2)
   // The same key twice: the second one replaces the first.
   const [first0, second0] = [many(9_000, 'first')[0]!, many(9_000, 'second')[0]!]
-  expect(await putAll([first0, second0])).toEqual(texts([first0, second0]))
+  expect(await put('todo', first0, second0)).toEqual(texts([first0, second0]))
   const table = (await stored.read((tx) => tx.tables.find('todo')))!
   const kept = await stored.read((tx) => tx.objects.find(table, 'k9000'))
   expect(kept?.value).toBe(JSON.stringify(second0))
+})
+
+test('a unit lets others in between its objects: new ones, replaced ones and rows', async () => {
+  await using base = await setup((tx, count) => {
+    const breathe = tx.breathe.bind(tx)
+    tx.breathe = () => {
+      count()
+      return breathe()
+    }
+  })
+  const { counted, put } = base
+  // Sixteen are written at once, and nothing follows the last ones.
+  await put('todo', ...many(0, 'new', 800))
+  expect(counted()).toBeGreaterThanOrEqual(800 / 16 - 1)
+  await put('todo', ...many(0, 'replaced', 800))
+  expect(counted()).toBeGreaterThanOrEqual(800 / 16)
+  await put('realms', ...Array.from({ length: 100 }, (_, n) => ({ realmId: `rlm${n}` })))
+  expect(counted()).toBeGreaterThanOrEqual(100)
 })

@@ -21,6 +21,9 @@ const FILE = {
   },
 }
 
+/** Of an import of `FILE`. */
+const RESULT = { objects: 6, deleted: 0, demoUsers: 2, blobs: 0, tables: 3, followed: null }
+
 describe('an import file', () => {
   test('may have its sections in any order', async () => {
     const exports = new Set<string>()
@@ -28,14 +31,7 @@ describe('an import file', () => {
       await using base = await setupDatabase()
       const file = Object.fromEntries(order.map((section) => [section, FILE[section]]))
       const result = await base.import(JSON.stringify(file, undefined, 2))
-      expect(result).toEqual({
-        objects: 6,
-        deleted: 0,
-        demoUsers: 2,
-        blobs: 0,
-        tables: 3,
-        followed: null,
-      })
+      expect(result).toEqual(RESULT)
       exports.add((await base.export()).split('\n').toSorted().join('\n'))
     }
     expect(exports.size).toBe(1)
@@ -338,14 +334,7 @@ test('a dry run says what an import would do, and does nothing', async () => {
   await using base = await setupDatabase()
   const before = await base.export()
   const result = await base.import(JSON.stringify(FILE), { isDryRun: true })
-  expect(result).toEqual({
-    objects: 6,
-    deleted: 0,
-    demoUsers: 2,
-    blobs: 0,
-    tables: 3,
-    followed: null,
-  })
+  expect(result).toEqual(RESULT)
   expect(await base.export()).toBe(before)
   await expectNothingLeft(base)
 })
