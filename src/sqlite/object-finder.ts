@@ -138,6 +138,7 @@ export function findTombstone(
   context: TxContext,
   table: Table,
   key: string,
+  isIncluded: (realm: RealmRef) => boolean = () => true,
 ): Tombstone | undefined {
   const { committed, unit } = context
   if (!committed.hasTombstones && unit?.group.flags.tombstones !== true) return undefined
@@ -149,6 +150,6 @@ export function findTombstone(
     .map(checkedTombstone)
   const hidden = erasing(context)
   return rows
-    .filter(({ realm }) => !hidden.has(realm))
+    .filter(({ realm }) => !hidden.has(realm) && isIncluded(realm))
     .toSorted((one, other) => other.revision - one.revision)[0]
 }

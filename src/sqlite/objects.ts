@@ -53,9 +53,9 @@ export class ObjectReads<Context extends TxContext = TxContext> implements Objec
     return byKey(keys, (key) => findTimed(this.context, table, key))
   }
 
-  findTombstone(table: Table, key: string) {
+  findTombstone(table: Table, key: string, isIncluded?: (realm: RealmRef) => boolean) {
     noteRows(this.context, table)
-    return findTombstone(this.context, table, key)
+    return findTombstone(this.context, table, key, isIncluded)
   }
 
   scan(table: Table, after: number, size: ChunkSize, realms?: ReadonlySet<RealmRef>) {

@@ -80,7 +80,7 @@ export function describeHistory(openStore: OpenStore): void {
       })
     })
 
-    test('give the newest one of several realms, and none of a realm that is erased', async () => {
+    test('give the newest one of several realms, or of chosen ones, and none of a realm that is erased', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const table = await declareIn(database, 'things')
@@ -90,6 +90,10 @@ export function describeHistory(openStore: OpenStore): void {
       await database.write((tx) => remove(tx, table, 'a'))
       const find = () => database.read((tx) => tx.objects.findTombstone(table, 'a'))
       expect((await find())?.realm).toBe(realm)
+      const elsewhere = await database.read((tx) =>
+        tx.objects.findTombstone(table, 'a', (one) => one !== realm),
+      )
+      expect(elsewhere?.realm).toBe(1)
       await database.write((tx) => tx.realms.markErasing(realm))
       expect((await find())?.realm).toBe(1)
     })

@@ -221,8 +221,12 @@ export interface ObjectReader {
   ): Awaitable<Contents | undefined>
   /** `findMany` with the history of the objects. */
   findTimed(table: Table, keys: readonly string[]): Awaitable<Map<string, TimedObject>>
-  /** The newest tombstone of a key, of any living realm. */
-  findTombstone(table: Table, key: string): Awaitable<Tombstone | undefined>
+  /** The newest tombstone of a key in the living realms, or in those of them that `isIncluded`. */
+  findTombstone(
+    table: Table,
+    key: string,
+    isIncluded?: (realm: RealmRef) => boolean,
+  ): Awaitable<Tombstone | undefined>
   /** Which of these realms have a row of this table. Costs little for each of them. */
   realmsWith(table: Table, realms: ReadonlySet<RealmRef>): Awaitable<ReadonlySet<RealmRef>>
   count(table: Table): Awaitable<number>

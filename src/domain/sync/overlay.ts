@@ -56,11 +56,11 @@ export function createOverlay(tx: WriteTx, access: Access): Overlay {
     if (found !== undefined && isReadable(access, table, key, found.realm)) {
       return rowWith(table, key, stateOf(found), { before: found, latest: found.revision })
     }
-    return andThen(tx.objects.findTombstone(table, key), (tombstone) => {
+    // An object that left a realm of the actor and was removed elsewhere has a newer one there.
+    const isOfActor = (realm: RealmRef) => isReadable(access, table, key, realm)
+    return andThen(tx.objects.findTombstone(table, key, isOfActor), (tombstone) => {
       const isTaken = found !== undefined
-      if (tombstone === undefined || !isReadable(access, table, key, tombstone.realm)) {
-        return rowWith(table, key, ABSENT, { isTaken })
-      }
+      if (tombstone === undefined) return rowWith(table, key, ABSENT, { isTaken })
       const { revision, client, entered } = tombstone
       const state = { kind: 'dead', revision, client: client ?? undefined, entered } as const
       return rowWith(table, key, state, { isTaken, latest: revision })

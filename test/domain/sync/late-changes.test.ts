@@ -227,6 +227,27 @@ describe('a change that was made before the client heard of another one', () => 
     expect(operationsOf(answer)).toEqual(['upsert items itm2'])
   })
 
+  test('that adds an object again is answered with it when the first was moved out of sight and deleted', async () => {
+    await using team = await setupTeam()
+    const { alice, bob } = team
+    const { serverRevision } = await bob.pull()
+    await alice.push(update('itm1', { realmId: ALICE.subject }), { type: 'delete', keys: ['itm1'] })
+    expect(operationsOf(await bob.pull())).toEqual(['delete items itm1'])
+    const own = { ts: NOW, userId: BOB.subject, txid: 'again' }
+    const value = { id: 'itm1', realmId: BOB.subject, owner: BOB.subject }
+    // It was made before that answer came, which removed it from the client.
+    const muts = [
+      { ...own, type: 'delete', keys: ['itm1'], rev: 1, opNo: 1 },
+      { ...own, ...insert(value), rev: 2, opNo: 2 },
+    ]
+    const answer = await bob.send({
+      baseRevs: [{ tableName: 'items', clientRev: 1, serverRev: serverRevision }],
+      changes: [{ table: 'items', muts }],
+    })
+    expect(operationsOf(answer)).toEqual(['upsert items itm1'])
+    expect(await team.world.get('items', 'itm1')).toEqual(value)
+  })
+
   test('that invites its own user into a new realm is answered with the membership', async () => {
     await using team = await setupTeam()
     const place = { realmId: 'rlmOwn', owner: BOB.subject }
