@@ -1,4 +1,5 @@
-import { Database, type SQLQueryBindings, type Statement } from 'bun:sqlite'
+import { Database, SQLiteError, type SQLQueryBindings, type Statement } from 'bun:sqlite'
+import { accessSync, constants } from 'node:fs'
 import { SatchelError } from '../domain/value/error'
 import { type Durability, setDurability } from './durability'
 import { keepPrivate } from './private-file'
@@ -8,13 +9,20 @@ const WAL_KEPT = 48 * 1024 * 1024
 
 export type Connection = ReturnType<typeof openConnection>
 
-/** One SQLite connection with statements that are compiled once and kept. */
+/**
+ * One SQLite connection with statements that are compiled once and kept. Throws the errors of SQLite, and
+ * `STORAGE_FAILED` where the file system has no write-ahead logs or failed to open a file for writing.
+ */
 export function openConnection(file: string, mode: 'write' | 'read', durability: Durability) {
   if (mode === 'write') keepPrivate(file)
   const db = new Database(file, mode === 'read' ? { readonly: true } : { create: true })
   try {
-    if (mode === 'write') configureWriter(db, durability)
-    else configureReader(db)
+    if (mode === 'write') {
+      configureWriter(db, durability)
+      requireWritable(db, file)
+    } else {
+      configureReader(db)
+    }
   } catch (error) {
     db.close()
     throw error
@@ -47,6 +55,35 @@ function configureWriter(db: Database, durability: Durability): void {
   db.run('PRAGMA wal_autocheckpoint = 0')
   db.run(`PRAGMA journal_size_limit = ${WAL_KEPT}`)
   db.run('PRAGMA cache_size = -16000')
+}
+
+/**
+ * SQLite opens a file for reading only when it fails to open it for writing, for whatever reason, and a
+ * passing failure would refuse all writes until the next start. A file that may not be written stays open.
+ */
+function requireWritable(db: Database, file: string): void {
+  try {
+    db.run('BEGIN')
+    db.run('PRAGMA user_version = 0')
+  } catch (error) {
+    const isReadOnly = error instanceof SQLiteError && error.code?.startsWith('SQLITE_READONLY')
+    if (!isReadOnly) throw error
+    if (!mayWrite(file) || !mayWrite(`${file}-wal`)) return
+    throw new SatchelError('STORAGE_FAILED', 'The file could not be opened for writing', {
+      cause: error,
+    })
+  } finally {
+    if (db.inTransaction) db.run('ROLLBACK')
+  }
+}
+
+function mayWrite(file: string): boolean {
+  try {
+    accessSync(file, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function configureReader(db: Database): void {
