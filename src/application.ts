@@ -6,7 +6,7 @@ import type { DataFolder } from './host/data-folder'
 import type { Fault } from './host/test-mode'
 import type { AnswerTest } from './http/routes/testing'
 import { codeAndLinkOf } from './domain/store/mailer'
-import { createApp } from './http/app'
+import type { App } from './http/app'
 import type { HttpContext, PrintedMail } from './http/context'
 import type { Call } from './http/call'
 import { createBodies } from './http/body/body'
@@ -26,8 +26,8 @@ const LEAST_RATE = 1024
 export interface ServedApplication extends Application {
   /** Called once the server listens: pages of this origin may call it. */
   servedAt(url: string): void
-  /** Lets requests wait until `prepared` resolves, and resolves then. Throws what it throws. */
-  holdUntil(prepared: Promise<void>): Promise<void>
+  /** Loads what answers requests; those that came before have waited for it. */
+  open(): Promise<void>
   /** Loads the router before a request needs it. */
   readonly warmUp: () => void
   /** From now on `/ready` answers that the server is stopping. */
@@ -80,36 +80,43 @@ export function createApplication(
     failure: (requestId, error) => httpLog.error('A request failed', { requestId, error }),
     answerTest: (call) => answerTest?.(http, call),
   }
-  const app = createApp(http, config.domain)
-  function failing(fault: Fault, ...given: Parameters<Application['fetch']>): Promise<Response> {
-    return fail(fault, given[0], () => app.fetch(...given))
-  }
+  let app: App | undefined
+  const opened = Promise.withResolvers<void>()
 
   const answer: Application['fetch'] = (request, server, segments) => {
+    if (app === undefined) return isStopping()
+    const made = app
     mode.look(request)
     const fault = folder.testing?.faultFor(request)
-    return fault === undefined
-      ? app.fetch(request, server, segments)
-      : failing(fault, request, server, segments)
+    if (fault === undefined) return made.fetch(request, server, segments)
+    return fail(fault, request, () => made.fetch(request, server, segments))
   }
-  let held: Promise<void> | undefined
 
   return {
     fetch: (request, server, segments) =>
-      held === undefined
-        ? answer(request, server, segments)
-        : held.then(() => answer(request, server, segments)),
-    async holdUntil(prepared) {
-      held = prepared
-      await held
-      held = undefined
+      app === undefined
+        ? opened.promise.then(() => answer(request, server, segments))
+        : answer(request, server, segments),
+    async open() {
+      const { createApp } = await import('./http/app')
+      app = createApp(http, config.domain)
+      opened.resolve()
     },
-    warmUp: () => void app.warmUp(),
+    warmUp: () => void app?.warmUp(),
     servedAt: (url) => own.add(url),
     retire() {
       isReady = false
+      opened.resolve()
     },
   }
+}
+
+/** For a request that has waited for a start that failed. */
+function isStopping(): Response {
+  return Response.json(
+    { code: 'BUSY', message: 'The server is stopping: repeat the request' },
+    { status: 503, headers: { 'retry-after': '1' } },
+  )
 }
 
 /** Loads the faults of test mode when one is asked for. */

@@ -88,7 +88,11 @@ export async function startServer(
   application.servedAt(listener.url)
   folder.servedAt(listener.url)
   const first = names.includes(FIRST_DATABASE) ? FIRST_DATABASE : (names[0] ?? '')
-  if (client === undefined) await requireReadable(folder, first)
+  if (client === undefined) {
+    // While a database is migrated, which may take minutes, others ask for the state of the server.
+    await application.open()
+    await requireReadable(folder, first)
+  }
   await fillDatabase(folder, first, config)
   const owned = stack.move()
 
@@ -118,6 +122,7 @@ export async function startServer(
     commands = opened
     folder.answersAt(opened.address, token)
     hasStarted = true
+    if (client !== undefined) await application.open()
   }
 
   const server: Server = {
@@ -134,7 +139,7 @@ export async function startServer(
     ready?.(server)
     // In the same turn: no request is read between the ready line and these.
     listener.complete()
-    await application.holdUntil(prepare())
+    await prepare()
   } catch (error) {
     await stop().catch((next: unknown) =>
       serverLog.error('A failed start could not be undone', { error: next }),

@@ -303,14 +303,19 @@ test('answers what comes with the ready line when its keys and the state for res
 
 test('is stopped when its start cannot be completed after the ready line', async () => {
   let url = ''
+  let waiting: Promise<number | string> | undefined
+  const statusOf = (response: Response) => response.status
   const ready = (server: Server) => {
     url = server.url
+    waiting = fetch(`${url}/main/.well-known/jwks.json`).then(statusOf, () => 'closed')
     // There is no folder for its address for commands.
     rmSync(server.folder, { recursive: true })
   }
   const start = () => startServer(configOf({ memory: true }), { ...surroundings(), ready })
   const failure: unknown = await start().catch((error: unknown) => error)
   expect(failure).toMatchObject({ code: 'ENOENT' })
+  // Closed where the connection was not accepted in time.
+  expect([503, 'closed']).toContain(await waiting!)
   expect(url).not.toBe('')
   expect(await fetch(url).catch(() => 'closed')).toBe('closed')
 })
