@@ -47,18 +47,16 @@ export function newStamps(rest: Stamp): Stamps {
 }
 
 /**
- * Holds a write at time `ts`, ms, made on revision `base`, against what is there. Without a base
- * only times count. Writes of the same revision, `own`, have been seen by those that follow them.
+ * Holds a write at time `ts`, ms, against what is there. Writes of revisions that its client had seen
+ * never win over it.
  */
 export function collide(
   stamps: Stamps,
   path: Path,
   ts: number,
-  base: number | undefined,
-  own?: number,
+  isSeen: (revision: number) => boolean,
 ): Collision {
-  const isStronger = ([time, revision]: Stamp) =>
-    revision > (base ?? -1) && revision !== own && time > ts
+  const isStronger = ([time, revision]: Stamp) => time > ts && !isSeen(revision)
   const stamp = stampOf(stamps, path)
   if (isStronger(stamp)) return { isLost: true, survivors: [], latest: stamp[0] }
   const survivors: Path[] = []
@@ -99,7 +97,7 @@ export function stampReplacement(
   revision: number,
 ): void {
   for (const name of changedProperties(before, after)) {
-    const { latest } = collide(stamps, [name], Infinity, undefined)
+    const { latest } = collide(stamps, [name], Infinity, () => true)
     stampWrite(stamps, [name], { survivors: [], latest }, ts, revision)
   }
 }

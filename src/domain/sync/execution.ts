@@ -69,18 +69,25 @@ export interface Execution {
 export interface WrittenRows {
   get(table: Table, key: string): number | undefined
   set(table: Table, key: string, revision: number): void
+  /** True for a revision in which it wrote one. */
+  includes(revision: number): boolean
   /** Takes over those of a part that has succeeded, and that is not used afterwards. */
   append(part: WrittenRows): void
   /** Those of this part alone, by table number and key. */
   readonly own: ReadonlyMap<number, Map<string, number>>
+  /** The revisions of this part alone. */
+  readonly revisions: ReadonlySet<number>
 }
 
 /** Begins a part, which reads through to those that were written `before` it. */
 export function createWrittenRows(before?: WrittenRows): WrittenRows {
   const own = new Map<number, Map<string, number>>()
+  const revisions = new Set<number>()
   return {
     get: (table, key) => own.get(table.number)?.get(key) ?? before?.get(table, key),
+    includes: (revision) => revisions.has(revision) || before?.includes(revision) === true,
     set(table, key, revision) {
+      revisions.add(revision)
       const rows = own.get(table.number)
       if (rows === undefined) own.set(table.number, new Map([[key, revision]]))
       else rows.set(key, revision)
@@ -91,20 +98,21 @@ export function createWrittenRows(before?: WrittenRows): WrittenRows {
         if (rows === undefined) own.set(table, added)
         else for (const [key, revision] of added) rows.set(key, revision)
       }
+      for (const revision of part.revisions) revisions.add(revision)
     },
+    revisions,
     own,
   }
 }
 
 /** The place of an operation on a row in time (rule 1 of merging). */
-export function originOf(run: Execution, operation: Operation, row: Row): Origin {
-  const { revision, push, clock } = run
+export function originOf(run: Execution, operation: Operation): Origin {
+  const { revision, push, clock, written } = run
   const { ts } = operation
-  const base = push.baseOf(operation)
   return {
     ts: ts === undefined ? push.now : Math.max(ts - clock.ahead, clock.floor),
-    // Earlier operations of the request have been seen by those that follow.
-    base: isSeen(run, row, base) ? revision : base,
+    base: push.baseOf(operation),
+    own: written,
     client: push.client.number,
     revision,
   }

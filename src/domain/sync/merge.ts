@@ -28,8 +28,10 @@ export type RowState =
 export interface Origin {
   /** The corrected time of the operation, ms. */
   readonly ts: number
-  /** The revision that the client had seen; undefined when that cannot be said. */
+  /** The revision that the client had seen; undefined when that cannot be said: then only times count. */
   readonly base: number | undefined
+  /** The revisions of earlier operations of the request, which those that follow have seen. */
+  readonly own: { includes(revision: number): boolean }
   /** The client whose operation it is. */
   readonly client: number
   /** The revision of this transaction. */
@@ -57,7 +59,8 @@ export function mergeWhole(
     return staysDead ? unchanged(state, origin) : created(values, origin)
   }
   const { object, stamps } = state
-  const fixed = placesChangedSince(stamps, origin)
+  const isSeen = seenBy(origin)
+  const fixed = placesChangedSince(stamps, origin, isSeen)
   let isAsSent = true
   let latest = origin.ts
   for (const name of new Set([...Object.keys(object), ...Object.keys(values)])) {
@@ -68,7 +71,7 @@ export function mergeWhole(
     const change: Change = Object.hasOwn(values, name)
       ? { path: [name], kind: 'set', value: values[name] }
       : { path: [name], kind: 'remove' }
-    const written = write(object, stamps, change, origin)
+    const written = write(object, stamps, change, origin, isSeen)
     isAsSent &&= written.isAsSent
     latest = Math.max(latest, written.latest)
   }
@@ -78,10 +81,11 @@ export function mergeWhole(
 /** Rule 3 of merging, and what `modify` does to a row that matches. */
 export function mergeChanges(state: RowState, changes: readonly Change[], origin: Origin): Merged {
   if (state.kind !== 'row') return unchanged(state, origin)
+  const isSeen = seenBy(origin)
   let isAsSent = true
   let latest = origin.ts
   for (const change of changes) {
-    const written = write(state.object, state.stamps, change, origin)
+    const written = write(state.object, state.stamps, change, origin, isSeen)
     isAsSent &&= written.isAsSent
     latest = Math.max(latest, written.latest)
   }
@@ -90,7 +94,7 @@ export function mergeChanges(state: RowState, changes: readonly Change[], origin
 
 /** A later operation of another client that had not seen the deletion does not undo it. */
 function outlives({ revision, client, entered }: RowState & { kind: 'dead' }, origin: Origin) {
-  if (client === origin.client) return false
+  if (client === origin.client || origin.own.includes(revision)) return false
   const base = origin.base ?? 0
   return base < revision && entered <= base
 }
@@ -109,14 +113,18 @@ function unchanged(state: RowState, { ts }: Origin): Merged {
 }
 
 /** An object that was moved or given away meanwhile is not brought back by a `put`. */
-function placesChangedSince(stamps: Stamps, { base, revision }: Origin): ReadonlySet<string> {
+function placesChangedSince(
+  stamps: Stamps,
+  { base }: Origin,
+  isSeen: (revision: number) => boolean,
+): ReadonlySet<string> {
   if (base === undefined) return new Set()
-  return new Set(
-    ['realmId', 'owner'].filter((name) => {
-      const [, written] = stampOf(stamps, [name])
-      return written > base && written !== revision
-    }),
-  )
+  return new Set(['realmId', 'owner'].filter((name) => !isSeen(stampOf(stamps, [name])[1])))
+}
+
+/** What an operation has seen: all up to its base, and what its request did before it. */
+function seenBy({ base = -1, own, revision }: Origin): (other: number) => boolean {
+  return (other) => other <= base || other === revision || own.includes(other)
 }
 
 interface Written {
@@ -125,10 +133,15 @@ interface Written {
 }
 
 /** Rule 1 of merging: one path. */
-function write(object: WireObject, stamps: Stamps, change: Change, origin: Origin): Written {
-  const { ts, base, revision } = origin
+function write(
+  object: WireObject,
+  stamps: Stamps,
+  change: Change,
+  { ts, revision }: Origin,
+  isSeen: (revision: number) => boolean,
+): Written {
   const { path } = change
-  const found = collide(stamps, path, ts, base, revision)
+  const found = collide(stamps, path, ts, isSeen)
   if (change.kind === 'modify') {
     assign(object, path, modified(change.modification, valueAt(object, path)))
     return { isAsSent: false, latest: stampWrite(stamps, path, found, ts, revision) }

@@ -52,7 +52,7 @@ function apply(run: Execution, row: Row, operation: Operation, position: number)
       if (changes !== undefined && changes !== null && row.state.kind === 'row') {
         return change(run, row, changes, operation)
       }
-      const origin = originOf(run, operation, row)
+      const origin = originOf(run, operation)
       const merged = mergeWhole(row.state, action.type, values, origin)
       row.isShared = true
       return settle(run, row, merged, operation)
@@ -78,7 +78,7 @@ function change(
   if (row.state.kind !== 'row') return isAbsentThere(run, row, operation)
   own(row, changes)
   const kept = withoutKey(row.table.primaryKey ?? [], changes)
-  const merged = mergeChanges(row.state, kept, originOf(run, operation, row))
+  const merged = mergeChanges(row.state, kept, originOf(run, operation))
   return settle(run, row, merged, operation)
 }
 
@@ -123,7 +123,7 @@ function touch(
 }
 
 function removalOf(run: Execution, row: Row, operation: Operation): Merged {
-  const { client, revision, ts } = originOf(run, operation, row)
+  const { client, revision, ts } = originOf(run, operation)
   const entered = row.state.kind === 'row' ? row.state.entered : revision
   const state = { kind: 'dead', revision, client, entered } as const
   return { state, isAsSent: true, latest: ts }
@@ -188,7 +188,7 @@ async function changeIfAllowed(
     }
     const copy = copyOf(state)
     const kept = withoutKey(table.primaryKey ?? [], changes)
-    const merged = mergeChanges(copy, kept, originOf(run, operation, row))
+    const merged = mergeChanges(copy, kept, originOf(run, operation))
     await judgePut(writing, row, copy.object, before)
     row.isShared = false
     return settle(run, row, merged, operation)

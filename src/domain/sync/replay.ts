@@ -119,7 +119,8 @@ async function applyKept(
     const copy = copyOf(state)
     const changes = withoutKey(table.primaryKey ?? [], change)
     // Nothing is newer than this base, so every path is written.
-    const origin = { ts: kept.ts, base: Number.MAX_SAFE_INTEGER, client: kept.client, revision }
+    const base = Number.MAX_SAFE_INTEGER
+    const origin = { ts: kept.ts, base, own: run.written, client: kept.client, revision }
     mergeChanges(copy, changes, origin)
     await judgePut(writing, { ...row, isTaken: false }, copy.object, stored)
     row.state = copy

@@ -277,7 +277,7 @@ function merge(run: Execution, row: UploadedRow, names: Names): Row | undefined 
   const isLogged = isKept && run.written.get(table, key) === found.latest
   if (!isLogged) note(run.push, row, names, { isAsSent: !isKept && !found.isTaken })
   if (isKept) return undefined
-  found.state = mergeWhole(state, 'upsert', values, originOf(run, operation, found)).state
+  found.state = mergeWhole(state, 'upsert', values, originOf(run, operation)).state
   found.isTouched = true
   found.isShared = true
   found.base = run.push.baseOf(operation)

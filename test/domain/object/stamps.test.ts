@@ -28,8 +28,14 @@ describe('stamps of an object', () => {
     const stamps = newStamps([100, 1])
     const free = { survivors: [], latest: 0 }
     stampWrite(stamps, ['a', 'b'], free, 200, 2)
-    stampWrite(stamps, ['a'], collide(stamps, ['a'], 300, 2), 300, 3)
+    stampWrite(
+      stamps,
+      ['a'],
+      collide(stamps, ['a'], 300, (revision) => revision <= 2),
+      300,
+      3,
+    )
     expect(stamps.properties.get('a')).toEqual({ own: [300, 3], below: new Map() })
-    expect(collide(stamps, ['a', 'b'], 250, 2).isLost).toBe(true)
+    expect(collide(stamps, ['a', 'b'], 250, (revision) => revision <= 2).isLost).toBe(true)
   })
 })

@@ -18,6 +18,8 @@ import {
   upsert,
 } from './push-setup'
 
+const TEAM_PLACE = { realmId: 'rlm-team' }
+
 describe('rule 1: time', () => {
   test('different properties merge, and of one property the later write wins (conformance 95)', async () => {
     await using world = await setupPush()
@@ -30,6 +32,27 @@ describe('rule 1: time', () => {
     expect(await read(database, 'cards', 'a')).toMatchObject({ title: 'late', n: 2, x: 5 })
     expect(said(pushed, 'a')).toEqual(DIFFERENT)
     expect(pushed.named.get('cards')?.get('a')?.names).toEqual(new Set(['title', 'x']))
+  })
+
+  test('an earlier change of the object in the same request makes no other one newer', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const [team, mine] = [card('a', { title: 't' }, ...TEAM), card('b', { title: 't' })]
+    await put(database, 'cards', [team, mine])
+    const alice = await connect(database, 'alice')
+    const phone = await connect(database, 'alice')
+    await alice.send([[change('a', { title: 'late' }), change('b', TEAM_PLACE)]], { now: T + 50 })
+    const pushed = await phone.send(
+      [
+        [change('a', { n: 2 }), change('b', { n: 2 })],
+        [change('a', { title: 'early' }), upsert(card('b', { title: 'put' }))],
+        [change('a', { n: 3 }), change('b', { title: 'again' })],
+      ],
+      { now: T + 10 },
+    )
+    expect(await read(database, 'cards', 'a')).toEqual({ ...team, title: 'late', n: 3 })
+    expect(await read(database, 'cards', 'b')).toEqual({ ...mine, ...TEAM_PLACE, title: 'again' })
+    expect([said(pushed, 'a'), said(pushed, 'b')]).toEqual([DIFFERENT, DIFFERENT])
   })
 
   test('a write that has seen the other one wins although its clock is slow', async () => {
