@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { Database } from '../../src/domain/store/store'
-import { as } from './setup'
+import { accessOf, followRealm, unitAccess } from '../../src/domain/access/access'
+import { actorFor, as } from './setup'
 import { BOB, CAROL, DATE, expectDone, FULL, openTeam } from './team'
 
 const COUNT = 1_000
@@ -90,3 +91,29 @@ test('a request of many realms reads no more memberships for its last one than f
   // The first look at what the writer may do finds the realm from before.
   expect(await readFor(200)).toBeLessThanOrEqual(200 * one + 2)
 }, 60_000)
+
+test('a unit follows the rights of a user in many realms without copying them for each change', async () => {
+  await using team = await openTeam()
+  await team.database.write(async (tx) => {
+    const known = await accessOf(tx, actorFor(BOB, 'my'))
+    const access = unitAccess(known)
+    const { realms, realmRefs, pending } = access
+    const { ref: realm } = await tx.realms.ensure('rlmNew')
+    const source = 'members:mmbNew'
+    const row = { source, realm, userId: 'bob', email: null, rejected: false, roles: [] }
+    const steps = [
+      [{ ...row, accepted: false, permissions: {} }, [false, true]],
+      [{ ...row, accepted: true, permissions: { manage: '*' } }, [true, false]],
+      [undefined, [false, false]],
+    ] as const
+    for (const [membership, expected] of steps) {
+      if (membership === undefined) await tx.memberships.remove(source)
+      else await tx.memberships.put(membership)
+      await followRealm(tx, access, realm)
+      expect([realmRefs.has(realm), pending.has(realm)]).toEqual([...expected])
+      expect(access.realms).toBe(realms)
+      expect(realms.has(realm)).toBe(expected[0])
+      expect(known.realms.has(realm)).toBe(false)
+    }
+  })
+})

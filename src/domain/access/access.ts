@@ -106,13 +106,32 @@ function keyIn(source: string): string {
   return source.slice('members:'.length)
 }
 
+/** The access of one unit, which follows its changes in place: a user may be in thousands of realms. */
+export interface UnitAccess extends Access {
+  readonly realms: Map<RealmRef, readonly PermissionSet[]>
+  readonly realmRefs: Set<RealmRef>
+  readonly pending: Map<RealmRef, ReadonlySet<string>>
+  publicRows: ReadonlySet<string>
+}
+
+/** A copy that changes of this unit can be noted in. */
+export function unitAccess(access: Access): UnitAccess {
+  const { realms, realmRefs, pending } = access
+  return {
+    ...access,
+    realms: new Map(realms),
+    realmRefs: new Set(realmRefs),
+    pending: new Map(pending),
+  }
+}
+
 /**
- * The access after a row about one realm changed in the same unit: only that realm is looked up again.
+ * Notes that a row about one realm changed in the same unit: only that realm is looked up again.
  * A change of a role in `rlm-public` counts in all realms and needs `accessOf`.
  */
-export async function accessAfter(tx: ReadTx, access: Access, realm: RealmRef): Promise<Access> {
+export async function followRealm(tx: ReadTx, access: UnitAccess, realm: RealmRef): Promise<void> {
   const { subject, email } = access
-  if (subject === null) return access
+  if (subject === null) return
   const memberships = await tx.memberships.ofUserIn(subject, realm)
   const addressed = email === null ? [] : await tx.memberships.ofEmail(email)
   const here = [...memberships, ...addressed.filter((membership) => membership.realm === realm)]
@@ -120,20 +139,27 @@ export async function accessAfter(tx: ReadTx, access: Access, realm: RealmRef): 
   const waiting = here.filter((membership) => !membership.accepted)
   const sets = (await permissionsOfEach(tx, accepted)).flat()
   if (realm === access.ownRealm) sets.push(FULL)
-  const realms = new Map<RealmRef, readonly PermissionSet[]>(access.realms)
   if (accepted.length > 0 || realm === access.ownRealm || realm === PUBLIC_REALM_REF) {
-    realms.set(realm, sets)
+    enter(access, realm, sets)
   } else {
-    realms.delete(realm)
+    access.realms.delete(realm)
+    access.realmRefs.delete(realm)
   }
-  const pending = new Map(access.pending)
-  if (waiting.length === 0) pending.delete(realm)
-  else pending.set(realm, new Set(waiting.map(({ source }) => keyIn(source))))
-  const publicRows =
-    realm === PUBLIC_REALM_REF
-      ? new Set(here.map(({ source }) => keyIn(source)))
-      : access.publicRows
-  return { ...access, realms, realmRefs: new Set(realms.keys()), pending, publicRows }
+  if (waiting.length === 0) access.pending.delete(realm)
+  else access.pending.set(realm, new Set(waiting.map(({ source }) => keyIn(source))))
+  if (realm === PUBLIC_REALM_REF) {
+    access.publicRows = new Set(here.map(({ source }) => keyIn(source)))
+  }
+}
+
+/** Notes that the actor has these rights in a realm. */
+export function enter(
+  { realms, realmRefs }: UnitAccess,
+  realm: RealmRef,
+  sets: readonly PermissionSet[],
+): void {
+  realms.set(realm, sets)
+  realmRefs.add(realm)
 }
 
 /** A membership's own permissions and those of the roles it names. */

@@ -1,4 +1,4 @@
-import { type Access, accessAfter, accessOf } from '../access/access'
+import { accessOf, followRealm, unitAccess, type UnitAccess } from '../access/access'
 import { authorizePut, needsReadableRefs, requireReadableRefs } from './authorize'
 import type { ObjectPut, TimedObject, Traces } from '../store/objects'
 import { PUBLIC_REALM_REF } from '../store/realms'
@@ -241,10 +241,9 @@ async function putRows(
 ): Promise<string[]> {
   const { tx, table, now } = given
   const texts: string[] = []
-  let { access } = given
-  if (!given.isGlobal) access = await accessOf(tx, given.actor)
+  let access = given.isGlobal ? undefined : await ownAccess(given)
   for (const draft of drafts) {
-    const writing = { ...given, access }
+    const writing = access === undefined ? given : { ...given, access }
     const previous = draft.key === undefined ? undefined : await tx.objects.find(table, draft.key)
     const candidate = await place(writing, draft, previous)
     const allowed = writing.isGlobal ? candidate : await rules.authorizePut(writing, candidate)
@@ -260,7 +259,7 @@ async function putRows(
       await putObjects(tx, table, [putOf(writing, placement)], now)
       await rules.afterPut(writing, placement)
     })
-    if (!given.isGlobal) access = await accessAfterPut(writing, placement)
+    if (access !== undefined) access = await accessAfterPut(writing, access, placement)
     await tx.breathe()
   }
   return texts
@@ -268,14 +267,20 @@ async function putRows(
 
 /** Rows say who may do what in their own realm; only a global role counts everywhere. */
 async function accessAfterPut(
-  { tx, actor, access, table }: Writing,
+  writing: Writing,
+  access: UnitAccess,
   { realm, previous }: Placement,
-): Promise<Access> {
-  if (table.name === 'roles' && realm.ref === PUBLIC_REALM_REF) return accessOf(tx, actor)
-  const after = await accessAfter(tx, access, realm.ref)
-  if (previous === undefined || previous.realm === realm.ref) return after
-  const isGlobalRole = table.name === 'roles' && previous.realm === PUBLIC_REALM_REF
-  return isGlobalRole ? accessOf(tx, actor) : accessAfter(tx, after, previous.realm)
+): Promise<UnitAccess> {
+  const { tx, table } = writing
+  for (const ref of new Set([realm.ref, previous?.realm ?? realm.ref])) {
+    if (table.name === 'roles' && ref === PUBLIC_REALM_REF) return ownAccess(writing)
+    await followRealm(tx, access, ref)
+  }
+  return access
+}
+
+async function ownAccess({ tx, actor }: Writing): Promise<UnitAccess> {
+  return unitAccess(await accessOf(tx, actor))
 }
 
 /** True when the put would change nothing: it takes no revision, and is not announced. */

@@ -1,3 +1,4 @@
+import { enter, unitAccess, type UnitAccess } from '../access/access'
 import { putObjects, removeObjects } from '../object/discard'
 import { formatStamps, stampReplacement } from '../object/stamps'
 import { replacementOf, stored, storedTraces, tracesOf } from '../object/traces'
@@ -32,12 +33,17 @@ export async function commitRows(run: Execution, ends?: () => Promise<void>): Pr
   await guarded(run, builtIn, async () => {
     const kept: Kept = new Map()
     const realms = builtIn.filter(({ table }) => table.name === 'realms')
+    let access: UnitAccess | undefined
     // Later rows find their realm, and the rights in it.
     for (const row of realms.filter(isPut)) {
       const placement = await putRuled(run, row, kept)
       if (placement === undefined) continue
       const { realm, owner, previous } = placement
-      if (previous === undefined) run.access = withFullRights(run.access, realm.ref)
+      if (previous === undefined) {
+        access ??= unitAccess(run.access)
+        enter(access, realm.ref, [FULL])
+        run.access = access
+      }
       if (owner !== null) run.owned.push({ realm, owner })
     }
     for (const row of builtIn) {
@@ -76,11 +82,6 @@ export async function addOwnerRows(run: Execution, owned: readonly OwnedRealm[])
 
 function rowOfMember({ overlay }: Execution, key: string): Row | undefined {
   return [...overlay.rows()].find(({ table, key: its }) => table.name === 'members' && its === key)
-}
-
-function withFullRights(access: Execution['access'], realm: RealmRef): Execution['access'] {
-  const realms = new Map(access.realms).set(realm, [FULL])
-  return { ...access, realms, realmRefs: new Set(realms.keys()) }
 }
 
 /** What the guards forbid is forbidden at the end of the transaction, not between two rows. */
