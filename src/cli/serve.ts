@@ -76,16 +76,16 @@ export async function runServer(
     using entry = new DisposableStack()
     let written: Promise<void> | undefined
     const ready = (started: Server) => {
+      entry.use(listServer(started.folder))
+      reload = () => void started.reload()
       const text = json ? readyLine(started) : readyText(started, config, terminal)
       written = terminal.write(`${text}\n`)
-      entry.use(listServer(started.folder))
     }
     await using server = await startServer(config, { clock, logs, ready })
     using _ = entry.move()
     await written
     if (format === 'json')
       serverLog.info('Ready', { version, url: server.url, folder: server.folder })
-    reload = () => void server.reload()
     await stopped
     serverLog.info('Stopping')
   } finally {
