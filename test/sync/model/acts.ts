@@ -37,7 +37,7 @@ export function personAt(name: string, domain = 'example.com'): Person {
   return { id: email, email }
 }
 
-const key = fc.constantFrom('a', 'b', 'c', 'd')
+const key = fc.constantFrom('a', 'b', 'c')
 const listName = fc.constantFrom('x', 'y')
 const number = fc.nat({ max: 9 })
 const realm = fc.constantFrom('own' as const, 'team' as const, 'side' as const)
@@ -51,8 +51,11 @@ const TAGGED = { x: TAG, y: TAG } as const
 const modification = (...them: readonly Modification[]) =>
   fc.constantFrom(...them.map((one) => ({ '@@propmod': one })))
 
+/** A place that is not known before the operation is made. */
+const PLACES = [{ place: 'own' }, { place: 'team' }, { place: 'side' }] as const
+
 /** A path and what is written there. */
-const write = fc.oneof(
+const write: fc.Arbitrary<[path: string, value: unknown]> = fc.oneof(
   {
     weight: 3,
     arbitrary: fc.tuple(fc.constantFrom('title', 'deep.x', 'deep.y'), fc.constant(TAG)),
@@ -63,20 +66,25 @@ const write = fc.oneof(
   fc.tuple(fc.constantFrom('n', 'm'), modification({ add: 1 }, { remove: 1 })),
   fc.tuple(fc.constant('tags'), modification({ add: ['z'] }, { remove: ['z'] })),
   fc.tuple(fc.constant('list'), modification({ replacePrefix: ['x', 'y'] })),
-  fc.tuple(fc.constantFrom('title', 'deep', 'deep.x'), fc.constant(UNDEFINED)),
+  fc.tuple(fc.constantFrom('title', 'deep', 'deep.x', 'deep.x.z'), fc.constant(UNDEFINED)),
+  fc.tuple(fc.constant('deep.x'), fc.constantFrom({ z: TAG }, { z: TAG, w: { v: 1 } })),
+  fc.tuple(fc.constantFrom('deep.x.z', 'deep.x.w'), fc.constant(TAG)),
+  fc.tuple(fc.constantFrom('deep.x.w.v', 'deep.m'), modification({ add: 1 }, { remove: 1 })),
+  fc.tuple(fc.constant('realmId'), fc.constantFrom(...PLACES)),
 )
 const spec = fc
-  .array(write, { minLength: 1, maxLength: 2 })
+  .array(write, { minLength: 1, maxLength: 3 })
   .map((writes): Value => Object.fromEntries(writes))
 
 const MAXIMUM = [[]]
 const MINIMUM = { $t: 'number', v: '-Infinity' }
 const ANY = { type: 3, lower: UNDEFINED, upper: UNDEFINED }
 const only = (value: unknown) => ({ type: 1, lower: value, upper: value })
+const everything = { index: UNDEFINED, range: ANY }
 const criteria = fc.oneof(
+  { weight: 3, arbitrary: fc.constant<Given>(everything) },
   listName.map((one) => ({ index: 'list', range: only(one) })),
   fc.constant({ index: 'tags', range: only('z') }),
-  fc.constant({ index: UNDEFINED, range: ANY }),
   fc.tuple(number, number, fc.boolean(), fc.boolean()).map(([one, other, lowerOpen, upperOpen]) => {
     const [lower, upper] = [Math.min(one, other), Math.max(one, other) + 1]
     return { index: 'n', range: { type: 2, lower, upper, lowerOpen, upperOpen } }
@@ -120,9 +128,9 @@ export const act = fc.oneof(
     }),
   },
   {
-    weight: 4,
+    weight: 6,
     arbitrary: fc.record({
-      kind: fc.constantFrom('modify' as const, 'deleteWhere' as const),
+      kind: fc.constantFrom('modify' as const, 'modify' as const, 'deleteWhere' as const),
       criteria,
       spec,
       isChunked: fc.boolean(),
@@ -137,8 +145,8 @@ export const act = fc.oneof(
       isChunked: fc.boolean(),
     }),
   },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('delete' as const), key }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('move' as const), key, realm }) },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('delete' as const), key }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('move' as const), key, realm }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('note' as const), n: number }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('count' as const) }) },
   {
@@ -174,7 +182,8 @@ export function operationsOf(
 ): LocalOperation[] {
   const { person } = one
   const items = one.rowsOf('items')
-  const placeOf = (name: 'own' | 'team' | 'side') => (name === 'own' ? person.id : cast[name])
+  const placeOf = (name: Place) => (name === 'own' ? person.id : cast[name])
+  const fill = (spec: Value) => filled(spec, tag, placeOf)
   switch (given.kind) {
     case 'add':
     case 'put':
@@ -190,14 +199,14 @@ export function operationsOf(
         return old === undefined ? [{ ...base, type: 'insert', values: [whole] }] : []
       }
       if (given.kind === 'put') return [{ ...base, type: 'upsert', values: [whole] }]
-      const changes = filled(given.spec, tag)
+      const changes = fill(given.spec)
       const values = [old === undefined ? whole : changed(old, changes)]
       return [{ ...base, type: 'upsert', values, changeSpecs: [changes] }]
     }
     case 'update': {
       const keys = given.keys.map((name) => cast.key(name))
       const count = given.isShared || keys.length === 0 ? 1 : keys.length
-      const changeSpecs = Array.from({ length: count }, () => filled(given.spec, tag))
+      const changeSpecs = Array.from({ length: count }, () => fill(given.spec))
       return [{ table: 'items', type: 'update', keys, changeSpecs }]
     }
     case 'modify':
@@ -206,7 +215,7 @@ export function operationsOf(
       const base = { table: 'items', criteria: given.criteria } as const
       const rest =
         given.kind === 'modify'
-          ? ({ type: 'modify', changeSpec: filled(given.spec, tag) } as const)
+          ? ({ type: 'modify', changeSpec: fill(given.spec) } as const)
           : ({ type: 'delete' } as const)
       const size = given.isChunked ? 1 : 200
       const chunks = Array.from({ length: Math.max(1, Math.ceil(keys.length / size)) }, (_, at) =>
@@ -264,11 +273,18 @@ export function memberOf(realmId: string, { id, email }: Person, permissions: Va
   return { id: `mmb-${realmId}-${id}`, realmId, userId: id, email, permissions }
 }
 
-/** A changeSpec with new tags in their places. */
-function filled(given: Value, tag: (path: string) => string): Value {
+type Place = (typeof PLACES)[number]['place']
+
+/** A changeSpec with new tags, and with the realms of places. */
+function filled(
+  given: Value,
+  tag: (path: string) => string,
+  placeOf: (name: Place) => string,
+): Value {
   const fill = (value: unknown, path: string): unknown => {
     if (value === TAG) return tag(path)
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+    if ('place' in value) return placeOf(value.place as Place)
     if ('$t' in value || '@@propmod' in value) return value
     return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, fill(one, path)]))
   }

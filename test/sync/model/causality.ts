@@ -249,9 +249,12 @@ function removes({ table, type, keys, criteria }: LocalOperation, key: string): 
 }
 
 /** An operation after which objects may be others than those that their client knew. */
-function isStructural({ table, type, changeSpecs = [] }: LocalOperation): boolean {
+function isStructural({ table, type, changeSpec, changeSpecs = [] }: LocalOperation): boolean {
   if (table === 'realms' || table === 'members') return true
-  return table === 'items' && (type === 'delete' || changeSpecs.some((one) => one?.['realmId']))
+  return (
+    table === 'items' &&
+    (type === 'delete' || [changeSpec, ...changeSpecs].some((one) => one?.['realmId']))
+  )
 }
 
 /** The operation writes a tag to this path, or to one above it. */

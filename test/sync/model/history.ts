@@ -15,7 +15,7 @@ const DEVICES = [
 ]
 
 const device = fc.nat({ max: DEVICES.length - 1 })
-const key = fc.constantFrom('a', 'b', 'c', 'd')
+const key = fc.constantFrom('a', 'b', 'c')
 const acts = fc.array(act, { minLength: 1, maxLength: 3 })
 
 const skew = fc.record({
@@ -33,6 +33,7 @@ const step = fc.oneof(
         'sync' as const,
         'sync' as const,
         'begin' as const,
+        'begin' as const,
         'finish' as const,
         'lose' as const,
         'listen' as const,
@@ -47,7 +48,7 @@ const step = fc.oneof(
     weight: 2,
     arbitrary: fc.record({ kind: fc.constant('repeat' as const), device, which: fc.nat(5) }),
   },
-  { weight: 1, arbitrary: skew },
+  { weight: 2, arbitrary: skew },
   {
     weight: 1,
     arbitrary: fc.record({
