@@ -177,7 +177,8 @@ CREATE INDEX memberships_of_user ON memberships (user_id, realm) WHERE user_id I
 -- All rights of a user are read without looking at the memberships themselves.
 CREATE INDEX memberships_rights_of_user
   ON memberships (user_id, accepted, realm, permissions, roles) WHERE user_id IS NOT NULL;
-CREATE INDEX memberships_of_email ON memberships (email) WHERE email IS NOT NULL AND user_id IS NULL;
+CREATE INDEX memberships_of_email ON memberships (email, realm)
+  WHERE email IS NOT NULL AND user_id IS NULL;
 CREATE INDEX memberships_of_realm ON memberships (realm);
 -- The different rights in a realm are found without reading all of its members.
 CREATE INDEX memberships_by_rights ON memberships (accepted, realm, permissions, roles);

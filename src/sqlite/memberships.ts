@@ -36,6 +36,10 @@ export function membershipReader(context: TxContext): MembershipReader {
       note(context, 'subject', email)
       return list('WHERE email = ? AND user_id IS NULL', email)
     },
+    ofEmailIn(email, realm) {
+      note(context, 'subject', email)
+      return list('WHERE email = ? AND realm = ? AND user_id IS NULL ORDER BY source', email, realm)
+    },
     ofRealm(realm, limit = -1) {
       note(context, 'members', realm)
       return list('WHERE realm = ? ORDER BY source LIMIT ?', realm, limit)

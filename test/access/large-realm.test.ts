@@ -90,6 +90,14 @@ test('a request of many realms reads no more memberships for its last one than f
   expect(one).toBeGreaterThan(0)
   // The first look at what the writer may do finds the realm from before.
   expect(await readFor(200)).toBeLessThanOrEqual(200 * one + 2)
+  const invitations = Array.from({ length: COUNT }, (_, place) => ({
+    id: `mmbErin${place}`,
+    realmId: 'rlmTeam',
+    email: 'erin@example.com',
+  }))
+  expectDone(await team.admin.put('members', ...invitations))
+  // Others may have invited the writer any number of times.
+  expect(await readFor(200)).toBeLessThanOrEqual(200 * one + 2 + 200 + COUNT)
 }, 60_000)
 
 test('a unit follows the rights of a user in many realms without copying them for each change', async () => {

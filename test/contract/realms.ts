@@ -128,6 +128,9 @@ export function describeRealms(openStore: OpenStore): void {
           expect(await reader.ofUser('bob@example.com')).toEqual([])
           expect(await reader.ofEmail('bob@example.com')).toEqual([bobs])
           expect(await reader.ofEmail('alice@example.com')).toEqual([])
+          expect(await reader.ofEmailIn('bob@example.com', PUBLIC_REALM_REF)).toEqual([bobs])
+          expect(await reader.ofEmailIn('bob@example.com', 7)).toEqual([])
+          expect(await reader.ofEmailIn('alice@example.com', PUBLIC_REALM_REF)).toEqual([])
           expect(sorted(await reader.ofRealm(PUBLIC_REALM_REF))).toEqual([alices, bobs, owners])
           expect(await reader.ofRealm(7)).toEqual([seventh])
         }),

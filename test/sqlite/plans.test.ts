@@ -182,7 +182,11 @@ const PLANS: readonly [RegExp, RegExp][] = [
   [/FROM former_memberships WHERE subject = \?/, /USING PRIMARY KEY \(subject=\?\)/],
   [/FROM former_memberships WHERE realm = \?/, /INDEX former_memberships_of_realm \(realm=\?\)/],
   [/FROM former_memberships WHERE at < \?/, /INDEX former_memberships_by_time \(at<\?\)/],
-  [/FROM memberships WHERE email = \?/, /USING INDEX memberships_of_email \(email=\?\)/],
+  [
+    /FROM memberships WHERE email = \? AND realm = \?/,
+    /^SEARCH memberships USING INDEX memberships_of_email \(email=\? AND realm=\?\)$/,
+  ],
+  [/FROM memberships WHERE email = \? AND user/, /USING INDEX memberships_of_email \(email=\?\)/],
   [
     /FROM memberships WHERE user_id = \? AND realm = \?/,
     /^SEARCH memberships USING INDEX memberships_of_user \(user_id=\? AND realm=\?\)$/,
@@ -368,6 +372,7 @@ async function live(database: Database): Promise<void> {
     await tx.memberships.openOf('alice')
     await tx.objects.realmsWith((await tx.tables.find('roles'))!, new Set([1, 2]))
     await tx.memberships.ofEmail('alice@example.com')
+    await tx.memberships.ofEmailIn('alice@example.com', 1)
     await tx.memberships.ofUser('alice', 5)
     await tx.memberships.formerKeys('alice', 'alice@example.com')
     await tx.memberships.ofUserIn('alice', 1)

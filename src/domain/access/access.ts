@@ -133,8 +133,8 @@ export async function followRealm(tx: ReadTx, access: UnitAccess, realm: RealmRe
   const { subject, email } = access
   if (subject === null) return
   const memberships = await tx.memberships.ofUserIn(subject, realm)
-  const addressed = email === null ? [] : await tx.memberships.ofEmail(email)
-  const here = [...memberships, ...addressed.filter((membership) => membership.realm === realm)]
+  const addressed = email === null ? [] : await tx.memberships.ofEmailIn(email, realm)
+  const here = [...memberships, ...addressed]
   const accepted = here.filter((membership) => membership.accepted)
   const waiting = here.filter((membership) => !membership.accepted)
   const sets = (await permissionsOfEach(tx, accepted)).flat()

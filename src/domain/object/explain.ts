@@ -238,9 +238,10 @@ async function membersIn(
   realm: Realm,
 ): Promise<ExplainedMember[]> {
   const own = await tx.memberships.ofUserIn(subject ?? '', realm.ref)
-  const addressed = email === null ? [] : await tx.memberships.ofEmail(email)
-  const here = [...own, ...addressed.filter((row) => row.realm === realm.ref)]
-  return await Promise.all(here.map((membership) => describeMember(tx, membership, realm)))
+  const addressed = email === null ? [] : await tx.memberships.ofEmailIn(email, realm.ref)
+  return await Promise.all(
+    [...own, ...addressed].map((membership) => describeMember(tx, membership, realm)),
+  )
 }
 
 async function describeMember(

@@ -115,8 +115,7 @@ async function findInvitation(
   realm: RealmRef,
   email: string,
 ): Promise<StoredObject | undefined> {
-  const invitations = await tx.memberships.ofEmail(email)
-  const found = invitations.find((invitation) => invitation.realm === realm)
+  const [found] = await tx.memberships.ofEmailIn(email, realm)
   return found && tx.objects.find(table, found.source.slice('members:'.length))
 }
 

@@ -41,6 +41,8 @@ export interface MembershipReader {
   ofUserIn(userId: string, realm: RealmRef): Awaitable<Membership[]>
   /** Open invitations to an address: rows without a user. */
   ofEmail(email: string): Awaitable<Membership[]>
+  /** Those to one realm, by source. */
+  ofEmailIn(email: string, realm: RealmRef): Awaitable<Membership[]>
   /** By source; at most `limit`. */
   ofRealm(realm: RealmRef, limit?: number): Awaitable<Membership[]>
   /**
