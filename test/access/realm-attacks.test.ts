@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { createJobRunner } from '../../src/domain/job/job-runner'
 import { createMaintenance } from '../../src/domain/object/maintenance'
+import { MOST_ROWS } from '../../src/domain/rows/member-rows'
 import { as } from './setup'
 import { expectDone, expectRefused, FULL, openTeam, told } from './team'
 
@@ -49,6 +50,26 @@ describe('the owner of a realm', () => {
     expectDone(await team.admin.put('realms', { realmId: 'rlmNobody', owner: null }))
     expect(await team.admin.get('members', 'mmbNobody')).toBe('UNKNOWN_OBJECT')
   })
+})
+
+test.each([
+  ['email', { email: 'dora@example.com' }],
+  ['userId', { userId: 'alice' }],
+])('nobody has more than a hundred rows with the same %s in a realm', async (reason, person) => {
+  await using team = await openTeam()
+  const rows = (count: number, more: object) =>
+    Array.from({ length: count }, (_, n) => ({
+      ...more,
+      id: `${JSON.stringify(more)}${n}`,
+      realmId: 'rlmTeam',
+    }))
+  // The owner has one already.
+  const most = reason === 'email' ? MOST_ROWS : MOST_ROWS - 1
+  expectRefused(await team.alice.put('members', ...rows(most + 1, person)), 'UNPROCESSABLE', reason)
+  expectDone(await team.alice.put('members', ...rows(most, person)))
+  expectDone(await team.alice.put('members', { ...rows(1, person)[0], name: 'Changed' }))
+  expectDone(await team.alice.put('members', ...rows(MOST_ROWS, { email: 'e@example.com' })))
+  expectDone(await team.admin.put('members', ...rows(most + 1, person)))
 })
 
 test('a realm tied to a private key does not tell whether another user has that key', async () => {

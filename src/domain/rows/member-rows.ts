@@ -1,6 +1,6 @@
 import { SatchelError } from '../value/error'
 import { keepingFullRights } from './full-rights'
-import { requireOwnerRow } from './owner-row'
+import { OWNERSHIP, requireOwnerRow } from './owner-row'
 import { draftOf, withFields } from '../object/draft'
 import { type WireObject, changedProperties, isAbsent, isRecord, parseStored } from '../value/value'
 import { type Placement, type RowRules, type Writing, heldIn, refuse } from '../object/writing'
@@ -43,6 +43,7 @@ export const MEMBER_RULES: RowRules = {
     authorizePut(writing, placement)
     requireSystemProperties(writing, placement.draft.object, changed)
     await requireGrant(writing, placement, changed)
+    await requireFewRows(writing, placement, changed)
     return placement
   },
 
@@ -203,6 +204,30 @@ async function requireGrant(
   throw refuse(
     'permissions',
     'a member can only be granted permissions that the writer holds in the realm',
+  )
+}
+
+/** How many rows of `members` one user or address may have in a realm: each change there looks at all of them. */
+export const MOST_ROWS = 100
+
+async function requireFewRows(
+  { tx }: Writing,
+  { draft, realm: { ref } }: Placement,
+  changed: readonly string[],
+): Promise<void> {
+  if (!['userId', 'email', 'realmId'].some((name) => changed.includes(name))) return
+  const { userId, email } = membershipOf(draft.object, '', ref)
+  const rows =
+    userId !== null
+      ? await tx.memberships.ofUserIn(userId, ref)
+      : email !== null
+        ? await tx.memberships.ofEmailIn(email, ref)
+        : []
+  if (rows.filter(({ source }) => !source.startsWith(OWNERSHIP)).length < MOST_ROWS) return
+  throw new SatchelError(
+    'UNPROCESSABLE',
+    `The realm has ${MOST_ROWS} rows of "members" for this user or address already: change one of them`,
+    { reason: userId === null ? 'email' : 'userId' },
   )
 }
 
