@@ -104,7 +104,7 @@ function joinedContents(context: TxContext, stretch: Stretch): ContentChunk {
   }
 }
 
-/** The same with the sum of each row checked, up to so many characters. */
+/** The same with the sum of each row checked, up to `characters` in all. */
 function checkedContents(
   context: TxContext,
   name: string,

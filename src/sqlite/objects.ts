@@ -217,7 +217,7 @@ interface JoinedText {
   readonly next: number | undefined
 }
 
-/** The values of a chunk, joined by the database: half as dear as by rows, but no sum is checked. */
+/** The values of a chunk, joined by the database: at half the cost of reading rows, but no sum is checked. */
 function joined(
   context: TxContext,
   table: Table,

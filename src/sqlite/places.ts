@@ -219,7 +219,7 @@ export function locate(
     : positionsOfRealms(context, table, by.realms, after, most)
 }
 
-/** So many rows of a table are passed over before all entries of the realms are. */
+/** How many rows of a table are skipped before the index of its realms is read instead. */
 const NEAR = 20_000
 
 /**

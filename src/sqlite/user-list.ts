@@ -28,7 +28,7 @@ export function countUsers(context: TxContext, filter: UserFilter, most: number)
   return context.connection.prepare<{ total: number }>(statement).get(...parameters, most)!.total
 }
 
-/** So many for each place of the page are looked up and orderBy before anything else is tried. */
+/** How many users for each place of the page are looked up and sorted before anything else is tried. */
 const FEW = 3
 /** Users to walk past, and more for each place, before a larger look-up is tried. */
 const NEAR = { page: 5_000, place: 10 }

@@ -11,11 +11,11 @@ import { BLIND, lostSome, noticesOf, type Sight, sightOf } from './sight'
 export interface Delivery {
   /** Sends a session what it lacks up to `upTo`, the revision of `tx`, if it waits for that. */
   readonly serve: (tx: ReadTx, session: Session, upTo: number) => Promise<void>
-  /** Sends nothing more but why: the token has ended, or the reason that is given. */
+  /** Sends one last message, with the reason or that the token has ended, and nothing after it. */
   readonly mute: (session: Session, reason?: string) => void
   /** Its socket is closed, and its messages that wait are discarded. */
   readonly forget: (session: Session) => void
-  /** Everybody has what they lacked: the last message is not needed any more. */
+  /** All sessions are up to date: frees the last message. */
   readonly rest: () => void
   /** How often a client was told to pull because it lacks more than a message may have. */
   readonly pulls: number
@@ -31,7 +31,7 @@ export interface DeliveryParts {
   readonly isHeld: (session: Session) => boolean
   /** True while no more clients are to pull. */
   readonly isCrowded: () => boolean
-  /** The session is to be served when fewer do. */
+  /** Serves the session later, when fewer clients pull. */
   readonly postpone: (session: Session) => void
 }
 
@@ -89,7 +89,7 @@ export function createDelivery(parts: DeliveryParts): Delivery {
     const { caller, identity, sight: before } = session
     if (caller === undefined) return
     const sight = sightOf(await visibilityOf(tx, caller.actor))
-    // One text in memory for both.
+    // Equal texts share one string in memory.
     if (session.hash === sight.hash) session.hash = sight.hash
     if (caller.actor.subject !== null) {
       const client = await tx.syncClients.find(caller.actor.subject, identity)

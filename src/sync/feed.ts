@@ -19,7 +19,7 @@ export interface Feed {
    * of a message; undefined when it has to pull (protocol.md §5.4).
    */
   changesFor(tx: ReadTx, session: Session, upTo: number): Promise<string | undefined>
-  /** Everybody has what they lacked: the last text is not needed any more. */
+  /** All sessions are up to date: frees the last text. */
   rest(): void
 }
 
@@ -148,7 +148,7 @@ async function ownParts(
   const seen = changes.flatMap((change) => {
     const { table, realm, key, object } = change
     const isMember = sight.realms.includes(realm)
-    // Of some members the user sees only the own rows.
+    // Here the user sees only their own rows of `members`.
     const isOwn = isPersonal(table, realm) || (table === 'members' && !isMember)
     if (object !== null && visibility.sees(table, realm, key)) {
       // A row that may be the user's own only now is sent whole.

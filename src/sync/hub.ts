@@ -57,13 +57,13 @@ export interface HubContext {
   report(error: unknown): void
 }
 
-/** A turn of the event loop serves at most so many sockets, and takes about so many ms. */
+/** The most sockets that one turn of the event loop serves, and how long it may take, ms. */
 const TURN_SOCKETS = 256
 const TURN_MS = 8
-/** So many clients that lack more than a message may have are told to pull, then others after a pause, ms. */
+/** How many clients are told to pull at a time, and the pause before the next ones, ms. */
 const TURN_PULLS = 16
 const PULLS_PAUSE_MS = 20
-/** While so many clients are being answered, no others are told to: they would wait with open requests. */
+/** While this many clients are being answered, no others are told to pull: their requests would only wait. */
 const MOST_PULLING = 64
 /** A client that hears nothing for this long gets the newest revision, before its own is forgotten. */
 const AGE = DAY
@@ -71,7 +71,7 @@ const AGE = DAY
 export function createHub(databaseId: string, context: HubContext): Hub {
   const now = () => context.now()
   const sessions = new Set<Session>()
-  /** Sockets of a user share what they see: only that listens to each of its realms. */
+  /** Sockets of a user share one `Sight`, which listens to each of its realms in their place. */
   const byRealm = createAudience<RealmRef, Sight>()
   const bySight = createAudience<Sight, Session>()
   const bySubject = createAudience<string, Session>()
@@ -83,12 +83,12 @@ export function createHub(databaseId: string, context: HubContext): Hub {
   /** Sessions to serve, now and at the next tick. */
   const due = new Set<Session>()
   const later = new Set<Session>()
-  /** Sessions whose clients are told to pull when others have done so. */
+  /** Sessions whose clients are told to pull when fewer clients are being answered. */
   const postponed = new Set<Session>()
   /** Realms that have changed during a job. */
   const laterRealms = new Set<RealmRef>()
   const feed = createFeed()
-  // Unless none of them comes to an end, because their readers are slow.
+  // Slow readers may keep all of these requests open: when none has ended for a minute, others are told too.
   const isCrowded = () => held.size >= MOST_PULLING && now() - lastEnd < TELL_EVERY
   const delivery = createDelivery({
     feed,
@@ -149,7 +149,7 @@ export function createHub(databaseId: string, context: HubContext): Hub {
         const database = await context.open()
         const before = delivery.pulls
         await database.read(serveSome)
-        // They would only wait for each other, and keep the turns of others busy.
+        // Clients that pull at the same time wait for each other, and slow down everybody else.
         if (delivery.pulls > before && due.size > 0) await Bun.sleep(PULLS_PAUSE_MS)
         else await nextTurn()
       }
@@ -178,7 +178,7 @@ export function createHub(databaseId: string, context: HubContext): Hub {
     let count = 0
     for (const session of due) {
       due.delete(session)
-      // The changes it lacks were read before, and were too many.
+      // It has to pull: its changes were read before, and were too many for a message.
       if (postponed.has(session) && !session.isStale && isCrowded()) continue
       postponed.delete(session)
       try {

@@ -42,9 +42,8 @@ export interface Caller {
 
 /**
  * One socket of a client (protocol.md §5). Its state says what the client has and whether it waits for
- * a message; the hub decides what it gets. A socket is not closed from this side, because the client
- * would be back at once: one whose user may not listen any more is muted. Only after a restore clients
- * are to come back.
+ * a message; the hub decides what it gets. The server does not close a socket, because its client would
+ * connect again at once: when its user may not listen any more, it is muted. Only a restore closes sockets.
  */
 export class Session implements SocketOwner {
   /** What the client has; undefined before its first `ready`. */
@@ -62,7 +61,7 @@ export class Session implements SocketOwner {
   #farewell = TOKEN_EXPIRED
   /** When its token ends, or the key of the client behind it, ms. */
   ends: number
-  /** Texts wait in memory for a slow reader: no more are made. */
+  /** Messages wait in memory for a slow reader: no more are made until they are sent. */
   isFull = false
   /** The memberships or the rights of its user may have changed. */
   isStale = true
@@ -79,7 +78,7 @@ export class Session implements SocketOwner {
   isStuck = false
   /** The base of its first `ready` is older than none of its realms. */
   isVerified = false
-  /** Send the revision even if nothing changed for it. */
+  /** It gets the newest revision, even if nothing changed for it. */
   isAging = false
   readonly #hub: SessionHub
   #socket: Socket | undefined = undefined

@@ -18,7 +18,7 @@ export interface Range {
   readonly upTo: number
 }
 
-/** So many changes are kept. */
+/** How many changes are kept. */
 const KEPT = 100_000
 
 /** `since`: the revision from which on commits are noted. */
