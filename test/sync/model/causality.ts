@@ -66,6 +66,8 @@ export function createCausality(): Causality {
   const tags = new Map<string, Tag>()
   /** The transactions that wrote a tag again, by key and tag. */
   const rewriters = new Map<string, number[]>()
+  /** The tags that executed operations with criteria write. */
+  const kept: string[] = []
   /** The transactions whose writes the server has shown, by key and path. */
   const effective = new Map<string, Set<number>>()
   const complaints: string[] = []
@@ -137,6 +139,30 @@ export function createCausality(): Causality {
     rewriters.set(name, [...(rewriters.get(name) ?? []), transaction])
   }
 
+  /**
+   * Operations with criteria that a transaction had not observed may have been applied to its objects,
+   * and may have been seen there before a later transaction of the request (rule 7 of merging).
+   */
+  function noteReplays(executed: readonly Executed[]): void {
+    for (const { transaction, operations } of executed) {
+      for (const { table, type, keys, changeSpec } of operations) {
+        if (table !== 'items' || type === 'delete') continue
+        for (const text of kept) {
+          const isKnown = isIn(allSince(transaction), tags.get(text)?.transaction ?? 0)
+          if (!isKnown) for (const key of keys) addRewriter(key, text, transaction)
+        }
+        if (changeSpec !== undefined) kept.push(...textsIn(changeSpec))
+      }
+    }
+  }
+
+  /** The tags in a changeSpec, at whatever path. */
+  function textsIn(value: unknown): readonly string[] {
+    if (typeof value === 'string') return tags.has(value) ? [value] : []
+    if (typeof value !== 'object' || value === null) return []
+    return Object.values(value).flatMap(textsIn)
+  }
+
   /** What a transaction wrote over values that it knew stands, unless somebody wrote meanwhile. */
   function lookForLost(
     after: World,
@@ -187,6 +213,7 @@ export function createCausality(): Causality {
     },
     executed(before, after, executed, seen) {
       noteShown(before, after, executed)
+      noteReplays(executed)
       lookForLost(after, executed, seen)
       const everything = (1n << BigInt(pasts.length)) - 1n
       for (const { key, value } of rowsIn(after)) compare('the server', key, value, everything)
