@@ -191,6 +191,7 @@ CREATE TABLE former_memberships (
   key TEXT NOT NULL,
   realm INTEGER NOT NULL,
   at INTEGER NOT NULL,
+  sum INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (subject, key)
 ) STRICT, WITHOUT ROWID;
 

@@ -1,4 +1,5 @@
 import { fact, note } from './memo'
+import { isSound, sumOf } from './summed'
 import type { TxContext, WriteContext } from './context'
 import type { PermissionSet } from '../domain/value/permission'
 import { hashSecret } from '../domain/value/secret'
@@ -64,10 +65,13 @@ export function membershipReader(context: TxContext): MembershipReader {
       const keys: string[] = []
       for (const subject of email === null ? [userId] : [userId, email]) {
         note(context, 'subject', subject)
-        const rows = context.connection.prepare<{ key: string }>(
-          'SELECT key FROM former_memberships WHERE subject = ?',
+        const rows = context.connection.prepare<FormerRow>(
+          'SELECT subject, key, realm, at, sum FROM former_memberships WHERE subject = ?',
         )
-        for (const { key } of rows.iterate(hashSecret(subject))) keys.push(key)
+        for (const row of rows.iterate(hashSecret(subject))) {
+          // A client keeps its copy of a row of which nothing sound is known.
+          if (isSound('former_memberships', row)) keys.push(row.key)
+        }
       }
       return keys
     },
@@ -217,11 +221,21 @@ function keepFormer(context: WriteContext, source: string, former: Subject): voi
   const subject = subjectOf(former)
   if (subject === null || !source.startsWith(MEMBERS)) return
   const { connection, unit } = context
+  const key = source.slice(MEMBERS.length)
+  const row = { subject: hashSecret(subject), key, realm: former.realm, at: unit.clock.now() }
   connection
     .prepare(
-      'INSERT OR REPLACE INTO former_memberships (subject, key, realm, at) VALUES (?, ?, ?, ?)',
+      'INSERT OR REPLACE INTO former_memberships (subject, key, realm, at, sum) VALUES (?, ?, ?, ?, ?)',
     )
-    .run(hashSecret(subject), source.slice(MEMBERS.length), former.realm, unit.clock.now())
+    .run(row.subject, row.key, row.realm, row.at, sumOf('former_memberships', row))
+}
+
+interface FormerRow {
+  readonly subject: string
+  readonly key: string
+  readonly realm: number
+  readonly at: number
+  readonly sum: number
 }
 
 const MEMBERS = 'members:'

@@ -85,6 +85,11 @@ const TABLES = {
     key: ['id'],
     columns: ['hash', 'place'],
   },
+  former_memberships: {
+    noun: 'former member',
+    key: ['subject', 'key'],
+    columns: ['subject', 'key', 'realm', 'at'],
+  },
   mails: {
     noun: 'mail',
     key: ['id'],

@@ -54,6 +54,13 @@ const INSTEAD: readonly (readonly [
   after: unknown,
 ])[] = [
   [
+    'former_memberships',
+    'UPDATE former_memberships SET realm = 9',
+    async (tx) => (await tx.memberships.formerKeys('eve', null)).length,
+    1,
+    0,
+  ],
+  [
     'sync_clients',
     'UPDATE sync_clients SET floor = 99',
     async (tx) => (await tx.syncClients.find('bob', 'device'))?.floor,
@@ -132,6 +139,10 @@ async function setup() {
         sent: 1,
         expires: 2,
       })
+      const rights = { accepted: true, rejected: false, permissions: {}, roles: [] }
+      const member = { source: 'members:mmb1', realm: ref, email: null, ...rights }
+      await tx.memberships.put({ ...member, userId: 'eve' })
+      await tx.memberships.remove(member.source)
       const blob = { id: 'pic', hash: 'hash', size: 3, type: 'image/png', created: 1 }
       await tx.blobs.put(blob, ref)
       await tx.blobs.placeContent('hash', 'here')
