@@ -1,4 +1,10 @@
-import { Database, SQLiteError, type SQLQueryBindings, type Statement } from 'bun:sqlite'
+import {
+  constants as sqlite,
+  Database,
+  SQLiteError,
+  type SQLQueryBindings,
+  type Statement,
+} from 'bun:sqlite'
 import { accessSync, constants } from 'node:fs'
 import { SatchelError } from '../domain/value/error'
 import { type Durability, setDurability } from './durability'
@@ -101,6 +107,18 @@ export interface Statements {
   readonly finalize: () => void
 }
 
+/** Bun's types leave out the flags of `sqlite3_prepare_v3`. */
+type PrepareWithFlags = (sql: string, parameters: undefined, flags: number) => Statement
+
+/**
+ * Without the flag a kept statement occupies one of the few small buffers that running statements take
+ * (lookaside): an insertion then asks the allocator nine times (sqlite.org/malloc.html §3.1).
+ */
+function preparePersistent(db: Database, sql: string): Statement {
+  const prepare = db.prepare.bind(db) as unknown as PrepareWithFlags
+  return prepare(sql, undefined, sqlite.SQLITE_PREPARE_PERSISTENT)
+}
+
 /** Statements take about 4 KB each; a database may have 500 tables, each with its own. */
 const GENERATION = 1_000
 
@@ -114,7 +132,7 @@ export function keepStatements(db: Database): Statements {
   let old = new Map<string, Statement>()
 
   function find(sql: string): Statement {
-    const statement = old.get(sql) ?? db.prepare(sql)
+    const statement = old.get(sql) ?? preparePersistent(db, sql)
     old.delete(sql)
     if (young.size >= GENERATION) {
       free(old)
