@@ -39,9 +39,15 @@ type Members = Readonly<Record<string, unknown>>
 type Rule = (members: Members) => string | undefined
 
 const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
-  ['Date', ({ v }) => unless(v === 'NaN' || (isText(v) && isIsoText(v)), 'an ISO 8601 text')],
-  ['number', ({ v }) => unless(isText(v) && NUMBERS.has(v), [...NUMBERS].join(', '))],
-  ['bigint', ({ v }) => unless(isText(v) && /^-?\d{1,1000}$/.test(v), '1 to 1000 digits')],
+  [
+    'Date',
+    ({ v }) => unless(v === 'NaN' || (isText(v) && isIsoText(v)), 'an ISO 8601 date or "NaN"'),
+  ],
+  ['number', ({ v }) => unless(isText(v) && NUMBERS.has(v), '"NaN", "Infinity" or "-Infinity"')],
+  [
+    'bigint',
+    ({ v }) => unless(isText(v) && /^-?\d{1,1000}$/.test(v), 'text with 1 to 1000 digits'),
+  ],
   ['undefined', () => undefined],
   ['Set', ({ v }) => unless(Array.isArray(v), 'an array')],
   ['Map', ({ v }) => unless(isPairs(v), 'an array of arrays of two elements')],
