@@ -109,7 +109,7 @@ export async function startServer(
     await logs.flush()
   }
 
-  /** Makes what a program that waits for the ready line need not wait for, but its first request. */
+  /** Makes what the first request needs, and the ready line does not. */
   async function prepare(): Promise<void> {
     if (client !== undefined) {
       const host = await folder.hosts.open(first)

@@ -60,7 +60,7 @@ export interface DataFolder extends AsyncDisposable {
   addressOf(database: string): string | null
   /** Called by a server once it listens at `url`, `http://127.0.0.1:7080`. */
   servedAt(url: string): void
-  /** Called by a server that has started, once it answers the commands that present this token, `http://127.0.0.1:41234`. */
+  /** Called when the server has started and answers commands with this token at `http://127.0.0.1:41234`. */
   answersAt(address: string, token: string): void
 }
 
