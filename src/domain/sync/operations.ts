@@ -244,15 +244,18 @@ function note(
   const isSeenNow = isSeen(run, row, base)
   // A row of others that the client has never had, or one over their deletion, which it may have got.
   const isForeign = !isSeenNow && (row.before === undefined || row.before.entered > (base ?? 0))
+  const written = namesOf(operation.action, position)
+  // Where the row was not moved, the client drops its copy with a realm that it loses.
+  const mayBeLost = isForeign || (!isAsSent && written?.has('realmId') === true)
   const named: NamedKey = {
     base,
     isAsSent: isAsSent && isSeenNow && !isRejected,
     isRejected,
     revision: undefined,
-    names: isForeign ? undefined : namesOf(operation.action, position),
+    names: mayBeLost ? undefined : written,
   }
   names.note(table.name, operation.keys[position] ?? row.key, named)
-  noteAbsent(run, row, !named.isAsSent || named.names?.has('realmId') === true)
+  noteAbsent(run, row, !named.isAsSent || written?.has('realmId') === true)
 }
 
 /** A key without a row is deleted by the answer, if it may be `pending` there. */

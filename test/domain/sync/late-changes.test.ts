@@ -317,6 +317,21 @@ describe('a change that was made before the client heard of another one', () => 
     expect(await team.world.get('items', 'itm1')).toMatchObject(TEAM)
   })
 
+  test('by criteria that moves an object into a realm which is lost meanwhile brings the object back', async () => {
+    await using team = await setupTeam()
+    const own = { id: 'itm2', realmId: BOB.subject, owner: BOB.subject, list: 'x' }
+    await team.bob.push(insert(own))
+    await team.world.remove('members', 'mmbBob')
+    const range = { type: 1, lower: 'x', upper: 'x' }
+    const criteria = { index: 'list', range }
+    const modify = { type: 'modify', keys: ['itm2'], criteria, changeSpec: TEAM }
+    // The client drops its copy with the realm.
+    const answer = await team.bob.push(modify)
+    expect(answer.realms).not.toContain(TEAM.realmId)
+    expect(operationsOf(answer)).toEqual(['upsert items itm2'])
+    expect(answer.changes[0]?.muts[0]?.values).toEqual([own])
+  })
+
   test('in a realm that was lost meanwhile is undone, and costs the others nothing', async () => {
     await using team = await setupTeam()
     await team.world.remove('members', 'mmbBob')
