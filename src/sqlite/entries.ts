@@ -112,13 +112,14 @@ function takeOrdered(
   const group = several === undefined ? 1 : ROWS
   const groups = Array.from({ length: Math.ceil(order.length / group) }, (_, at) => at * group)
   return inTurns(unit, groups, (from) => {
-    if (several === undefined || from + ROWS > order.length) {
-      for (const at of order.subarray(from, from + group)) each(index, keys[at]!, seqs[at]!)
-      return
-    }
     const bindings: (Uint8Array | number)[] = []
-    for (const at of order.subarray(from, from + ROWS)) bindings.push(keys[at]!, seqs[at]!)
-    several(index, bindings)
+    const end = Math.min(from + group, order.length)
+    for (let place = from; place < end; place += 1) {
+      const at = order[place]!
+      if (several === undefined || end - from < ROWS) each(index, keys[at]!, seqs[at]!)
+      else bindings.push(keys[at]!, seqs[at]!)
+    }
+    if (bindings.length > 0) several?.(index, bindings)
   })
 }
 
