@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { Database } from '../../src/domain/store/store'
 import { accessOf, followRealm, unitAccess } from '../../src/domain/access/access'
+import { connect, inTable, upsert } from '../domain/sync/push-setup'
 import { actorFor, as } from './setup'
 import { BOB, CAROL, DATE, expectDone, FULL, openTeam } from './team'
 
@@ -98,6 +99,24 @@ test('a request of many realms reads no more memberships for its last one than f
   expectDone(await team.admin.put('members', ...invitations))
   // Others may have invited the writer any number of times.
   expect(await readFor(200)).toBeLessThanOrEqual(200 * one + 2 + 200 + COUNT)
+}, 60_000)
+
+test('an upload of many realms loads the rights of its user in few of its units', async () => {
+  await using team = await openTeam()
+  const counted = counting(team.database)
+  const erin = await connect(counted.database, 'erin')
+  const readFor = async (name: string, realms: number): Promise<number> => {
+    counted.rows = 0
+    const ids = Array.from({ length: realms }, (_, place) => `rlm${name}${place}`)
+    const values = ids.map((id) => ({ id, realmId: id, owner: 'erin' }))
+    const pushed = await erin.send([[inTable('realms', upsert(...values))]], { isUpload: true })
+    expect(pushed.rejections).toEqual([])
+    return counted.rows
+  }
+  const one = await readFor('First', 1)
+  expect(one).toBeGreaterThan(0)
+  // Loading all of them for each row would read several hundred more.
+  expect(await readFor('Many', COUNT)).toBeLessThanOrEqual(COUNT * (one + 50))
 }, 60_000)
 
 test('a unit follows the rights of a user in many realms without copying them for each change', async () => {

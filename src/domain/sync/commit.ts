@@ -1,4 +1,4 @@
-import { enter, unitAccess, type UnitAccess } from '../access/access'
+import { enter, unitAccess } from '../access/access'
 import { putObjects, removeObjects } from '../object/discard'
 import { formatStamps, stampReplacement } from '../object/stamps'
 import { replacementOf, stored, storedTraces, tracesOf } from '../object/traces'
@@ -33,16 +33,15 @@ export async function commitRows(run: Execution, ends?: () => Promise<void>): Pr
   await guarded(run, builtIn, async () => {
     const kept: Kept = new Map()
     const realms = builtIn.filter(({ table }) => table.name === 'realms')
-    let access: UnitAccess | undefined
     // Later rows find their realm, and the rights in it.
     for (const row of realms.filter(isPut)) {
       const placement = await putRuled(run, row, kept)
       if (placement === undefined) continue
       const { realm, owner, previous } = placement
       if (previous === undefined) {
-        access ??= unitAccess(run.access)
-        enter(access, realm.ref, [FULL])
-        run.access = access
+        run.unitAccess ??= unitAccess(run.access)
+        enter(run.unitAccess, realm.ref, [FULL])
+        run.access = run.unitAccess
       }
       if (owner !== null) run.owned.push({ realm, owner })
     }

@@ -1,4 +1,4 @@
-import type { Access } from '../access/access'
+import type { Access, UnitAccess } from '../access/access'
 import type { Actor } from '../access/actor'
 import type { WriteLimits } from '../object/limits'
 import { type RulesByTable, type Writing, writingInView } from '../object/writing'
@@ -50,6 +50,8 @@ export interface Execution {
   readonly clock: ClientClock
   /** The rights that the actor held before, and full rights in realms that were created since. */
   access: Access
+  /** The same, once it is a copy of this unit: a user may be in thousands of realms. */
+  unitAccess: UnitAccess | undefined
   readonly overlay: Overlay
   readonly names: Names
   /** The rows that changed since the candidates were looked up count too. */

@@ -225,6 +225,7 @@ async function executeOnce(
       owned: [],
       written,
       mayDelete: false,
+      unitAccess: undefined,
     }
     await execute(transaction, run)
     if (run.mayDelete) await tx.syncClients.noteRejection(client.number)

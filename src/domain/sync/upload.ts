@@ -1,4 +1,5 @@
-import { accessOf } from '../access/access'
+import { type Access, accessOf, followRealm, unitAccess, type UnitAccess } from '../access/access'
+import { PUBLIC_REALM_REF, type RealmRef } from '../store/realms'
 import type { Database, WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
 import type { SatchelError } from '../value/error'
@@ -47,6 +48,11 @@ const UNIT_ROWS = 1_000
 const UNIT_MS = 8
 /** Rows that are looked up and stored at once. */
 const BATCH_ROWS = 50
+/**
+ * Realms of the user for each row of a built-in table that a unit goes on for, whatever time it takes:
+ * the next unit has to load their rights again.
+ */
+const REALMS_PER_ROW = 50
 /** Realms come before those who are in them, and these before the rest. */
 const FIRST: readonly string[] = ['realms', 'members', 'roles']
 /** The owner of rows that were written before any login. */
@@ -193,21 +199,35 @@ async function uploadSome(
     note(push, row, part.names, { isRejected: true })
   }
   const end = performance.now() + UNIT_MS
+  const rights: Rights = { access: undefined, least: 0 }
   let done = 0
-  while (done < rows.length && (done === 0 || performance.now() < end)) {
+  while (done < rows.length && (done === 0 || done < rights.least || performance.now() < end)) {
     const batch = rows.slice(done, done + BATCH_ROWS)
-    await uploadBatch(tx, push, batch, part, refuse)
+    await uploadBatch(tx, push, batch, { part, rights }, refuse)
     done += batch.length
   }
   if (refusals.length > 0) await tx.syncClients.noteRejection(push.client.number)
   return { ...part, refusals, done }
 }
 
+/** The rights of the user as the rows of built-in tables in one unit change them. */
+interface Rights {
+  /** Undefined while they are not loaded. */
+  access: UnitAccess | undefined
+  /** Rows that the unit stores at the least, for what loading them has cost. */
+  least: number
+}
+
+interface UnitState {
+  readonly part: Progress
+  readonly rights: Rights
+}
+
 async function uploadBatch(
   tx: WriteTx,
   push: Push,
   batch: readonly UploadedRow[],
-  part: Progress,
+  { part, rights }: UnitState,
   refuse: (row: UploadedRow, refusal: SatchelError) => void,
 ): Promise<void> {
   const plain = new Map<Table, UploadedRow[]>()
@@ -216,7 +236,7 @@ async function uploadBatch(
     if (row.refusal !== undefined) {
       refuse(row, row.refusal)
     } else if (table.builtIn) {
-      const refusal = await uploadRuled(tx, push, row, part)
+      const refusal = await uploadRuled(tx, push, row, { part, rights })
       if (refusal !== undefined) refuse(row, refusal)
       await tx.breathe()
     } else {
@@ -226,7 +246,7 @@ async function uploadBatch(
     }
   }
   for (const [table, rows] of plain) {
-    const run = await begin(tx, push, part, part.names, part.written)
+    const run = begin(tx, push, await accessOf(tx, push.actor), part, part.names, part.written)
     const keys = rows.map(({ key }) => key)
     await run.overlay.load(table, keys)
     const uploaded = new Map<Row, UploadedRow>()
@@ -238,6 +258,8 @@ async function uploadBatch(
       refuse(uploaded.get(found)!, refusal),
     )
     if (run.mayDelete) await tx.syncClients.noteRejection(push.client.number)
+    // The first object of a user makes the private realm.
+    rights.access = undefined
   }
 }
 
@@ -246,23 +268,59 @@ async function uploadRuled(
   tx: WriteTx,
   push: Push,
   row: UploadedRow,
-  part: Progress,
+  { part, rights }: UnitState,
 ): Promise<SatchelError | undefined> {
   const names = createNames()
   const written = createWrittenRows(part.written)
+  const access = await loadRights(tx, push, rights)
+  const known = access.realms.size
   try {
     await tx.attempt(async () => {
-      const run = await begin(tx, push, part, names, written)
+      const run = begin(tx, push, access, part, names, written)
+      run.unitAccess = access
       await run.overlay.load(row.table, [row.key])
-      merge(run, row, names)
+      const found = merge(run, row, names)
       await commitRows(run)
+      if (found !== undefined) await followRow(tx, rights, found, row)
     })
     part.names.append(names)
     part.written.append(written)
     return undefined
   } catch (error) {
     if (!isRejection(error)) throw error
+    // It entered a realm that does not exist any more.
+    if (access.realms.size !== known) rights.access = undefined
     return error
+  }
+}
+
+async function loadRights(tx: WriteTx, push: Push, rights: Rights): Promise<UnitAccess> {
+  if (rights.access !== undefined) return rights.access
+  const access = unitAccess(await accessOf(tx, push.actor))
+  rights.access = access
+  rights.least = Math.ceil(access.realms.size / REALMS_PER_ROW)
+  return access
+}
+
+/** Rows say who may do what in their own realm; only a global role counts everywhere. */
+async function followRow(
+  tx: WriteTx,
+  rights: Rights,
+  { table, before, state }: Row,
+  { values, key }: UploadedRow,
+): Promise<void> {
+  const { access } = rights
+  if (access === undefined) return
+  const touched = new Set<RealmRef>(before === undefined ? [] : [before.realm])
+  const objects = state.kind === 'row' ? [values, state.object] : [values]
+  const ids = table.name === 'realms' ? [key] : objects.map((object) => getOwn(object, 'realmId'))
+  for (const id of new Set(ids)) {
+    const realm = typeof id === 'string' ? await tx.realms.find(id) : undefined
+    if (realm !== undefined) touched.add(realm.ref)
+  }
+  for (const realm of touched) {
+    if (table.name === 'roles' && realm === PUBLIC_REALM_REF) rights.access = undefined
+    else await followRealm(tx, access, realm)
   }
 }
 
@@ -300,17 +358,17 @@ function note(
   })
 }
 
-async function begin(
+function begin(
   tx: WriteTx,
   push: Push,
+  access: Access,
   { clock }: Progress,
   names: Names,
   written: WrittenRows,
-): Promise<Execution> {
-  const access = await accessOf(tx, push.actor)
+): Execution {
   const overlay = createOverlay(tx, access)
   const revision = tx.unitRevision()
-  const rest = { candidates: undefined, owned: [], mayDelete: false }
+  const rest = { candidates: undefined, owned: [], mayDelete: false, unitAccess: undefined }
   return { tx, revision, push, clock, access, overlay, names, written, ...rest }
 }
 
@@ -328,7 +386,7 @@ async function addOwners(
   realms: readonly UploadedRow[],
   part: Progress,
 ): Promise<void> {
-  const run = await begin(tx, push, part, part.names, part.written)
+  const run = begin(tx, push, await accessOf(tx, push.actor), part, part.names, part.written)
   for (const { table, key } of realms) {
     const [stored, realm] = [await tx.objects.find(table, key), await tx.realms.find(key)]
     if (realm === undefined || stored?.owner !== push.actor.subject) continue

@@ -103,6 +103,42 @@ describe('an upload of anonymous work', () => {
     ])
   })
 
+  test('judges each row with the rights that the rows before it have left', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    await put(database, 'realms', [{ realmId: 'rlm-other' }])
+    const alice = await upload(world)
+    const realms = [
+      { id: 'rlm-mine', realmId: 'rlm-mine', owner: 'alice' },
+      { id: 'rlm-none', realmId: 'rlm-none', owner: null },
+      { id: 'rlm-bobs', realmId: 'rlm-bobs', owner: 'bob' },
+      { id: 'rlm-last', owner: 'unauthorized' },
+    ]
+    const rowsIn = (prefix: string) =>
+      ['rlm-mine', 'rlm-none', 'rlm-bobs', 'rlm-last', 'rlm-other', 'rlm-team', 'rlm-public'].map(
+        (realmId) => ({ id: `${prefix}${realmId}`, realmId, name: 'x', owner: null }),
+      )
+    const roles = rowsIn('').map((row) => ({ ...row, id: `["${row.realmId}","x"]` }))
+    const pushed = await alice.send(
+      [
+        [
+          inTable('realms', upsert(...realms)),
+          inTable('members', upsert(...rowsIn('mmb'))),
+          inTable('roles', upsert(...roles)),
+          upsert(...rowsIn('card')),
+        ],
+      ],
+      { isUpload: true },
+    )
+    const own = ['rlm-mine', 'rlm-last', 'rlm-team']
+    const stored = (table: string, rows: readonly { id: string; realmId: string }[]) =>
+      rows.filter(({ id }) => isRejected(pushed, id, table) === false).map(({ realmId }) => realmId)
+    expect(stored('members', rowsIn('mmb'))).toEqual(own)
+    expect(stored('roles', roles)).toEqual(own)
+    expect(stored('cards', rowsIn('card'))).toEqual(own)
+    expect(isRejected(pushed, 'rlm-bobs', 'realms')).toBe(true)
+  })
+
   test('refuses a row alone whose key cannot be stored', async () => {
     await using world = await setupPush()
     const { database } = world
