@@ -68,6 +68,7 @@ test.each([
   expectRefused(await team.alice.put('members', ...rows(most + 1, person)), 'UNPROCESSABLE', reason)
   expectDone(await team.alice.put('members', ...rows(most, person)))
   expectDone(await team.alice.put('members', { ...rows(1, person)[0], name: 'Changed' }))
+  expectDone(await team.alice.put('members', { ...rows(1, person)[0], email: 'new@example.com' }))
   expectDone(await team.alice.put('members', ...rows(MOST_ROWS, { email: 'e@example.com' })))
   expectDone(await team.admin.put('members', ...rows(most + 1, person)))
 })

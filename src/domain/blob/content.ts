@@ -5,7 +5,7 @@ import { SatchelError } from '../value/error'
 
 /**
  * Opens the bytes of a blob; undefined when the blob was removed meanwhile. Throws `BLOB_DAMAGED`
- * when they are missing or too few, and `DAMAGED` when nobody can tell where they are.
+ * when they are missing or too few, and `DAMAGED` when the record of their place is damaged.
  */
 export function openBlob(
   database: Database,

@@ -15,7 +15,7 @@ import { type Placement, type RowRules, type Writing, rulesOf } from './writing'
 const BATCH = 500
 /** A batch that changes this many index entries is written early, because they take memory. */
 const BATCH_ENTRIES = 50_000
-/** So many new objects are written at once, before others may get a turn. */
+/** How many new objects are written at once, before others may get a turn. */
 const PUTS_AT_ONCE = 16
 /** An object with a longer text is the last of them: the store copies them all at the same time. */
 const LONG = 4_096

@@ -38,12 +38,15 @@ export const MEMBER_RULES: RowRules = {
     const placement = { ...given, draft: withFields(given.draft, kept) }
     const changed = changedProperties(before, placement.draft.object)
     if (given.previous !== undefined && isAnswer(writing, before, changed)) {
-      return dated(writing, answered(writing, placement), changed)
+      const answer = answered(writing, placement)
+      if (isAbsent(before['userId'])) await requireFewRows(writing, answer)
+      return dated(writing, answer, changed)
     }
     authorizePut(writing, placement)
     requireSystemProperties(writing, placement.draft.object, changed)
     await requireGrant(writing, placement, changed)
-    await requireFewRows(writing, placement, changed)
+    const names = ['userId', 'email', 'realmId']
+    if (names.some((name) => changed.includes(name))) await requireFewRows(writing, placement)
     return placement
   },
 
@@ -212,18 +215,18 @@ export const MOST_ROWS = 100
 
 async function requireFewRows(
   { tx }: Writing,
-  { draft, realm: { ref } }: Placement,
-  changed: readonly string[],
+  { draft, key, realm: { ref } }: Placement,
 ): Promise<void> {
-  if (!['userId', 'email', 'realmId'].some((name) => changed.includes(name))) return
-  const { userId, email } = membershipOf(draft.object, '', ref)
+  const own = `members:${key}`
+  const { userId, email } = membershipOf(draft.object, own, ref)
   const rows =
     userId !== null
       ? await tx.memberships.ofUserIn(userId, ref)
       : email !== null
         ? await tx.memberships.ofEmailIn(email, ref)
         : []
-  if (rows.filter(({ source }) => !source.startsWith(OWNERSHIP)).length < MOST_ROWS) return
+  const others = rows.filter(({ source }) => source !== own && !source.startsWith(OWNERSHIP))
+  if (others.length < MOST_ROWS) return
   throw new SatchelError(
     'UNPROCESSABLE',
     `The realm has ${MOST_ROWS} rows of "members" for this user or address already: change one of them`,

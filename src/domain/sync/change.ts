@@ -93,12 +93,15 @@ export function removeAt(object: WireObject, path: Path): void {
   }
 }
 
-/** The result of a modification, in wire form (Dexie's `PropModification.execute`). */
+/**
+ * The result of a modification, in wire form (Dexie's `PropModification.execute`). What it adds is
+ * copied, because the same modification is executed on other rows.
+ */
 export function modified(modification: Modification, value: unknown): unknown {
   if ('add' in modification) {
     const { add } = modification
     if (typeof add === 'number') return toWireNumber((toNumber(value) || 0) + add)
-    return sorted([...(Array.isArray(value) ? (value as unknown[]) : []), ...add])
+    return sorted([...(Array.isArray(value) ? (value as unknown[]) : []), ...structuredClone(add)])
   }
   if ('remove' in modification) {
     const { remove } = modification

@@ -61,8 +61,8 @@ export interface Execution {
   /** The revision in which this request last wrote a row. */
   readonly written: WrittenRows
   /**
-   * The answer may delete keys of which neither a row nor a tombstone is newer than its operations: what
-   * the client adds there before it has the answer is deleted too, and must be sent back.
+   * The answer may delete keys of which neither a row nor a tombstone is newer than its operations: objects
+   * that the client adds there before it has the answer are deleted too, and must be sent back.
    */
   mayDelete: boolean
 }

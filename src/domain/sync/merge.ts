@@ -160,10 +160,7 @@ function write(
   return { isAsSent: survivors.length === 0 && !isMade, latest }
 }
 
-/**
- * One change may be made to many rows, is kept for later ones and may be executed again: what changes
- * inside a row must not change in it.
- */
+/** One change may be made to many rows, and is kept for later ones: each row gets its own copy of the value. */
 function copyOfValue(value: unknown): unknown {
   return typeof value === 'object' && value !== null ? structuredClone(value) : value
 }

@@ -152,6 +152,28 @@ describe('rule 6: criteria', () => {
     expect(['a', 'm', 'z'].map((key) => said(pushed, key))).toEqual([AS_SENT, DIFFERENT, AS_SENT])
   })
 
+  test('add the same to the list of each row: a later change inside one shows in no other', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    await put(database, 'cards', [card('a'), card('b'), card('c')])
+    const alice = await connect(database, 'alice')
+    const tags = { '@@propmod': { add: [{ n: 1 }] } }
+    const inside = { 'tags.0.n': { '@@propmod': { add: 1 } } }
+    await alice.push(
+      {
+        type: 'modify',
+        keys: ['a', 'b', 'c'],
+        criteria: { index: { $t: 'undefined' }, range: { type: 3 } },
+        changeSpec: { tags, ...inside },
+      },
+      change('a', { 'tags.0.n': 5 }),
+    )
+    const tagsOf = async (key: string) => (await read(database, 'cards', key))?.['tags']
+    expect(await tagsOf('a')).toEqual([{ n: 5 }])
+    expect(await tagsOf('b')).toEqual([{ n: 2 }])
+    expect(await tagsOf('c')).toEqual([{ n: 2 }])
+  })
+
   test('of a primary key only inform about the keys', async () => {
     await using world = await setupPush()
     const { database } = world
