@@ -6,7 +6,7 @@ import { serverLog } from './log/log'
 import type { SocketOwner } from './sync/session'
 import { flagName } from './config/settings'
 import { because } from './net/system-error'
-import { MOST_SEGMENTS, UNCHECKED } from './http/address'
+import { MOST_SEGMENTS, pathStart, UNCHECKED } from './http/address'
 
 /** A server that listens on its address. */
 export interface Listener {
@@ -245,7 +245,8 @@ const MOST_AT_START = 5
 
 /** The root has no segments that could be checked. */
 function uncheckedUnlessRoot(url: string) {
-  return new URL(url).pathname === '/' ? undefined : UNCHECKED
+  const path = url.slice(pathStart(url))
+  return path === '/' || path.startsWith('/?') ? undefined : UNCHECKED
 }
 
 /** Repeated slashes collapse in paths up to this length; longer ones are refused, as they cannot be checked. */

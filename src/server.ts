@@ -52,7 +52,8 @@ const FIRST_DATABASE = 'main'
 
 /**
  * Serves a data folder. Throws `DATA_FOLDER_IN_USE`, `NEWER_DATA`, `READ_ONLY` and what `listen`
- * throws; then everything that was opened is closed, and nothing that was created is left.
+ * throws; then everything that was opened is closed, and nothing that was created is left, also when the
+ * start fails after the ready line.
  */
 export async function startServer(
   config: Config,
@@ -74,11 +75,12 @@ export async function startServer(
   const parts = { mode, printer, clock, logs, answerTest }
   const application = createApplication(folder, live, config, parts)
   const known = await folder.hosts.list()
-  // A new database is made before the server listens: Bun collects garbage as soon as it does, which can
-  // wait until the server is ready. To open one may take minutes, so a port in use ends the start before.
+  // A new database is made before the server listens: Bun collects garbage as soon as it does, which can wait
+  // until the server is ready. An existing one is opened after that: it may be migrated for minutes, and a
+  // port in use ends the start first.
   const client = known.length === 0 ? await createDatabase(folder, FIRST_DATABASE) : undefined
   const names = client === undefined ? known : [FIRST_DATABASE]
-  // The secret of the client is shown when the start has succeeded, and never again.
+  // The secret of the client is shown once, in the ready line. A start that fails after it removes the database.
   let hasStarted = false
   stack.defer(async () => {
     if (client !== undefined && !hasStarted) await folder.hosts.remove(FIRST_DATABASE)
@@ -89,7 +91,7 @@ export async function startServer(
   folder.servedAt(listener.url)
   const first = names.includes(FIRST_DATABASE) ? FIRST_DATABASE : (names[0] ?? '')
   if (client === undefined) {
-    // While a database is migrated, which may take minutes, others ask for the state of the server.
+    // While a database is migrated, which may take minutes, health checks are answered.
     await application.open()
     await requireReadable(folder, first)
   }

@@ -12,7 +12,7 @@ import { SatchelError } from '../src/domain/value/error'
 import { listen } from '../src/listen'
 import { type Server, startServer } from '../src/server'
 import { createTestClock, DAY, refusalOf } from './auth/setup'
-import { setupData } from './http/setup'
+import { exchange, setupData } from './http/setup'
 import { collectLines, setupServer, temporaryFolder } from './setup'
 import { mayMount, mountSmallDisk } from './small-disk'
 import { until } from './timing'
@@ -254,8 +254,13 @@ test('refuses rare forms of paths while the server starts, and answers them afte
   const paths = ['/', '/a/b', '/a//b', '/a/', '/a/b/c/d/e/f']
   const statuses = async () =>
     Promise.all(paths.map(async (path) => (await fetch(`${listener.url}${path}`)).status))
+  const statusWithoutHost = async (path: string) =>
+    (await exchange(listener.url, `OPTIONS ${path} HTTP/1.0\r\n\r\n`)).statuses
   try {
     expect(await statuses()).toEqual([200, 200, 503, 503, 503])
+    expect(await statusWithoutHost('/')).toEqual([200])
+    expect(await statusWithoutHost('/?a')).toEqual([200])
+    expect(await statusWithoutHost('/a//b')).toEqual([503])
     const refusal = await fetch(`${listener.url}/a//b`)
     expect(refusal.headers.get('retry-after')).toBe('1')
     const { requestId, path, code } = logged.at(-1)!

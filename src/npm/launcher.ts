@@ -1,21 +1,23 @@
 #!/usr/bin/env node
 import { spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import process from 'node:process'
-import { isatty } from 'node:tty'
 import { findExecutable } from './platform.js'
 
 // The command `satchel` of the npm package: runs the executable for this machine.
 
 const PARENT_EVERY_MS = 200
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-/** Ctrl-C and the end of a terminal reach the executable without the launcher: a second signal would abort it. */
+/**
+ * A terminal sends these to the executable too, whatever its output goes to: a second one would abort it. One
+ * that is sent to the launcher alone is not passed on where there is a terminal; SIGTERM always is.
+ */
 const AT_TERMINAL: ReadonlySet<string> = new Set(['SIGINT', 'SIGHUP'])
 
 function launch(args: readonly string[]): void {
   const child = spawn(findExecutable(), args, { stdio: 'inherit' })
-  const isAtTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor))
+  const isAtTerminal = hasControllingTerminal()
   for (const signal of SIGNALS) {
     process.on(signal, () => {
       if (!isAtTerminal || !AT_TERMINAL.has(signal)) child.kill(signal)
@@ -33,6 +35,15 @@ function launch(args: readonly string[]): void {
     if (isBroken(chain)) child.kill('SIGTERM')
   }, PARENT_EVERY_MS)
   timer.unref()
+}
+
+function hasControllingTerminal(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', 'r'))
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** npx and the shell that it starts stay when the process that started them is gone. */

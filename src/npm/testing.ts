@@ -154,7 +154,7 @@ const SERVE = ['serve', '--memory', '--test', '--port', '0', '--json', '--log-le
 const DEFAULT_WAIT_MS = 5_000
 const LOG_LINES = 50
 
-/** Starts a backend and resolves when it is ready. Rejects with its log when it does not start. */
+/** Starts a backend and resolves at its ready line. Rejects with its log when it ends before. */
 export async function startSatchel(options: BackendOptions = {}): Promise<Backend> {
   const folder = await mkdtemp(join(tmpdir(), 'satchel-'))
   const removeFolder = () => rm(folder, { recursive: true, force: true })

@@ -17,7 +17,8 @@ export type Connection = ReturnType<typeof openConnection>
 
 /**
  * One SQLite connection with statements that are compiled once and kept. Throws the errors of SQLite, and
- * `STORAGE_FAILED` where the file system has no write-ahead logs or failed to open a file for writing.
+ * `STORAGE_FAILED` where the file system has no write-ahead logs, or a file that may be written was opened for
+ * reading only.
  */
 export function openConnection(file: string, mode: 'write' | 'read', durability: Durability) {
   if (mode === 'write') keepPrivate(file)
@@ -119,7 +120,7 @@ function preparePersistent(db: Database, sql: string): Statement {
   return prepare(sql, undefined, sqlite.SQLITE_PREPARE_PERSISTENT)
 }
 
-/** Statements take about 4 KB each; a database may have 500 tables, each with its own. */
+/** Statements take 4 to 40 KB each, with their last values; a database may have 500 tables, each with its own. */
 const GENERATION = 1_000
 
 /**

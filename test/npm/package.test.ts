@@ -213,20 +213,19 @@ test('the command runs the executable, and ends with it or with its own parent',
   shown.kill()
   await shown.exited
   let screen = ''
-  let isPressed = false
-  const stopped = Bun.spawn([...LAUNCHER, 'serve', '--memory', '-p', '0'], {
-    cwd: path,
-    terminal: {
-      data(terminal, bytes) {
-        screen += new TextDecoder().decode(bytes)
-        if (isPressed || !screen.includes('Ctrl-C stops it')) return
-        isPressed = true
-        terminal.write('\u0003')
-      },
-    },
-  })
+  const serve = [...LAUNCHER, 'serve', '--memory', '-p', '0']
+  const data = (_: unknown, bytes: Uint8Array) => void (screen += new TextDecoder().decode(bytes))
+  const stopped = Bun.spawn(serve, { cwd: path, terminal: { data } })
+  await until(() => screen.includes('Ctrl-C stops it'))
+  stopped.terminal?.write('\u0003')
   // 130: the signal came twice, and open requests were aborted.
   expect(await stopped.exited).toBe(0)
+  const log = join(path, 'serve.log')
+  const redirected = `exec ${serve.join(' ')} </dev/null >${log} 2>&1`
+  const quiet = Bun.spawn(['sh', '-c', redirected], { cwd: path, terminal: { data } })
+  await until(() => existsSync(log) && readFileSync(log, 'utf8').includes('npx satchel'))
+  quiet.terminal?.write('\u0003')
+  expect(await quiet.exited).toBe(0)
   const failing = Bun.spawn([...LAUNCHER, 'srve'], {
     cwd: path,
     stderr: 'pipe',

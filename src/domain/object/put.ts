@@ -17,8 +17,8 @@ const BATCH = 500
 const BATCH_ENTRIES = 50_000
 /** How many new objects are written at once, before others may get a turn. */
 const PUTS_AT_ONCE = 16
-/** An object with a longer text is the last of them: the store copies them all at the same time. */
-const LONG = 4_096
+/** An object with a longer text is the last of them: the store copies them all, and may keep the copies. */
+const LONG = 1_024
 /** An object with more index entries is written in a batch. */
 const FEW_ENTRIES = 16
 

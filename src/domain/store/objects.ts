@@ -257,10 +257,7 @@ export interface EntryPart {
 
 /** The entries of an object in the indexes. */
 export interface Traces {
-  /**
-   * In any order. They are taken once. Objects that are put together may share keys: an engine writes
-   * the entries of one key faster one after the other.
-   */
+  /** In any order. They are taken once. */
   readonly entries: readonly IndexEntry[] | ManyEntries
   /** The ids of the blobs that it references, each once, be they there or not. */
   readonly blobs: readonly string[]
