@@ -61,19 +61,16 @@ export function membershipReader(context: TxContext): MembershipReader {
             place: JSON.stringify([row.permissions, row.roles]),
           }
     },
-    formerKeys(userId, email) {
-      const keys: string[] = []
-      for (const subject of email === null ? [userId] : [userId, email]) {
+    wasOwn(userId, email, key) {
+      const rows = context.connection.prepare<FormerRow>(
+        'SELECT subject, key, realm, at, sum FROM former_memberships WHERE subject = ? AND key = ?',
+      )
+      return (email === null ? [userId] : [userId, email]).some((subject) => {
         note(context, 'subject', subject)
-        const rows = context.connection.prepare<FormerRow>(
-          'SELECT subject, key, realm, at, sum FROM former_memberships WHERE subject = ?',
-        )
-        for (const row of rows.iterate(hashSecret(subject))) {
-          // A client keeps its copy of a row of which nothing sound is known.
-          if (isSound('former_memberships', row)) keys.push(row.key)
-        }
-      }
-      return keys
+        const row = rows.get(hashSecret(subject), key)
+        // A client keeps its copy of a row of which nothing sound is known.
+        return row !== null && isSound('former_memberships', row)
+      })
     },
     membersOf(realm, after, limit) {
       note(context, 'members', realm)
@@ -151,10 +148,13 @@ export function membershipWriter(context: WriteContext): MembershipWriter {
     remove(source) {
       for (const subject of remove('source', source)) keepFormer(context, source, subject)
     },
-    forgetFormer(subject) {
-      context.connection
-        .prepare('DELETE FROM former_memberships WHERE subject = ?')
-        .run(hashSecret(subject))
+    forgetFormer(subject, limit) {
+      const hash = hashSecret(subject)
+      return context.connection
+        .prepare(
+          'DELETE FROM former_memberships WHERE subject = ?1 AND key IN (SELECT key FROM former_memberships WHERE subject = ?1 LIMIT ?2)',
+        )
+        .run(hash, limit).changes
     },
   }
 }
@@ -229,7 +229,12 @@ function keepFormer(context: WriteContext, source: string, former: Subject): voi
   if (subject === null || !source.startsWith(MEMBERS)) return
   const { connection, unit } = context
   const key = source.slice(MEMBERS.length)
-  const row = { subject: hashSecret(subject), key, realm: former.realm, at: unit.clock.now() }
+  const row = {
+    subject: hashSecret(subject),
+    key,
+    realm: former.realm,
+    at: unit.clock.now(),
+  }
   connection
     .prepare(
       'INSERT OR REPLACE INTO former_memberships (subject, key, realm, at, sum) VALUES (?, ?, ?, ?, ?)',

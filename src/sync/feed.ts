@@ -4,7 +4,7 @@ import type { Awaitable } from '../domain/store/records'
 import type { Commit, ReadTx } from '../domain/store/store'
 import { changeMessage } from '../domain/sync/message'
 import { placeRevision } from '../domain/sync/revision'
-import { isPersonal, visibilityOf } from '../domain/sync/visible'
+import { isPersonal, visibilityOf, wasOwn } from '../domain/sync/visible'
 import { createCollector } from './garbage'
 import type { Session } from './session'
 import { createTouches, type Range } from './touches'
@@ -145,19 +145,21 @@ async function ownParts(
   const { changes, next } = await tx.objects.changes(new Set(realms), base, upTo, MESSAGE)
   if (next !== undefined || hasDamage(changes)) return undefined
   const visibility = await visibilityOf(tx, caller.actor)
-  const seen = changes.flatMap((change) => {
+  const seen: Change[] = []
+  for (const change of changes) {
     const { table, realm, key, object } = change
     const isMember = sight.realms.includes(realm)
     // Here the user sees only their own rows of `members`.
     const isOwn = isPersonal(table, realm) || (table === 'members' && !isMember)
     if (object !== null && visibility.sees(table, realm, key)) {
       // A row that may be the user's own only now is sent whole.
-      return [isOwn ? { ...change, object: { ...object, entered: change.revision } } : change]
+      seen.push(isOwn ? { ...change, object: { ...object, entered: change.revision } } : change)
+    } else if (!isOwn) {
+      if (object === null && isMember) seen.push(change)
+    } else if (object === null || object.entered <= base) {
+      if (await wasOwn(tx, caller.actor, key)) seen.push({ ...change, object: null })
     }
-    if (!isOwn) return object === null && isMember ? [change] : []
-    const isKnown = object === null || object.entered <= base
-    return isKnown && visibility.wasOwn(key) ? [{ ...change, object: null }] : []
-  })
+  }
   return await encode(tx, seen, base)
 }
 

@@ -1,39 +1,41 @@
 import { expect, test } from 'bun:test'
-import type { Database } from '../../src/domain/store/store'
+import type { Database, ReadTx } from '../../src/domain/store/store'
 import { accessOf, followRealm, unitAccess } from '../../src/domain/access/access'
+import { createDevice } from '../domain/sync/setup'
 import { connect, inTable, upsert } from '../domain/sync/push-setup'
 import { actorFor, as } from './setup'
 import { BOB, CAROL, DATE, expectDone, FULL, openTeam } from './team'
 
 const COUNT = 1_000
 
-/** A database that counts the memberships which units read. */
+/** A database that counts the memberships that its units read, and those that its reads do. */
 function counting(database: Database) {
-  const counted = { database: { ...database }, rows: 0 }
-  const wrap = <T extends object>(noun: T): T =>
+  const counted = { database: { ...database }, rows: 0, shown: 0 }
+  const wrap = <T extends object>(noun: T, counter: 'rows' | 'shown'): T =>
     new Proxy(noun, {
       get(target, name) {
         const member: unknown = Reflect.get(target, name, target)
         if (typeof member !== 'function') return member
         return (...parameters: unknown[]) => {
           const result: unknown = Reflect.apply(member, target, parameters)
-          counted.rows += Array.isArray(result) ? result.length : result === undefined ? 0 : 1
+          counted[counter] += Array.isArray(result) ? result.length : result === undefined ? 0 : 1
           return result
         }
       },
     })
+  const wrapTx = <Tx extends ReadTx>(tx: Tx, counter: 'rows' | 'shown'): Tx => {
+    const memberships = wrap(tx.memberships, counter)
+    return new Proxy(tx, {
+      get(target, name) {
+        if (name === 'memberships') return memberships
+        const member: unknown = Reflect.get(target, name, target)
+        return typeof member === 'function' ? member.bind(target) : member
+      },
+    })
+  }
+  counted.database.read = (work) => database.read((tx) => work(wrapTx(tx, 'shown')))
   counted.database.write = (work, options) =>
-    database.write((tx) => {
-      const memberships = wrap(tx.memberships)
-      const proxy = new Proxy(tx, {
-        get(target, name) {
-          if (name === 'memberships') return memberships
-          const member: unknown = Reflect.get(target, name, target)
-          return typeof member === 'function' ? member.bind(target) : member
-        },
-      })
-      return work(proxy)
-    }, options)
+    database.write((tx) => work(wrapTx(tx, 'rows')), options)
   return counted
 }
 
@@ -117,6 +119,36 @@ test('an upload of many realms loads the rights of its user in few of its units'
   expect(one).toBeGreaterThan(0)
   // Loading all of them for each row would read several hundred more.
   expect(await readFor('Many', COUNT)).toBeLessThanOrEqual(COUNT * (one + 50))
+}, 60_000)
+
+test('a pull after a change of rights reads no more for users who lost many rows of members', async () => {
+  const readAfter = async (lost: number): Promise<number> => {
+    await using team = await openTeam()
+    const { admin, mallory } = team
+    const counted = counting(team.database)
+    const bob = createDevice(counted.database, actorFor(BOB, 'my'))
+    expectDone(await mallory.put('realms', { realmId: 'rlmMallory' }))
+    const rows = Array.from({ length: lost }, (_, place) => ({
+      id: `mmbLost${place}`,
+      realmId: 'rlmMallory',
+    }))
+    const rowsOf = (email: string) => rows.map((row) => ({ ...row, email }))
+    expectDone(await admin.put('members', ...rowsOf(BOB.email)))
+    await bob.pull()
+    const lostRows = () => bob.table('members').filter(({ realmId }) => realmId === 'rlmMallory')
+    expect(lostRows()).toHaveLength(lost)
+    expectDone(await admin.put('members', ...rowsOf(CAROL.email)))
+    await bob.pull()
+    expect(lostRows()).toEqual([])
+    const promoted = { id: 'mmbBob', realmId: 'rlmTeam', userId: 'bob', permissions: FULL }
+    expectDone(await admin.put('members', promoted))
+    counted.shown = 0
+    await bob.pull()
+    return counted.shown
+  }
+  const few = await readAfter(2)
+  expect(few).toBeGreaterThan(0)
+  expect(await readAfter(200)).toBe(few)
 }, 60_000)
 
 test('a unit follows the rights of a user in many realms without copying them for each change', async () => {

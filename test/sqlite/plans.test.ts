@@ -179,7 +179,8 @@ const PLANS: readonly [RegExp, RegExp][] = [
     /^SEARCH memberships USING COVERING INDEX memberships_by_rights \(accepted=\? AND realm=\? AND \(permissions,roles\)>\(\?,\?\)\)$/,
   ],
   [/FROM memberships WHERE user_id = \? ORDER/, /USING INDEX memberships_of_user \(user_id=\?\)/],
-  [/FROM former_memberships WHERE subject = \?/, /USING PRIMARY KEY \(subject=\?\)/],
+  [/ at, sum FROM former_memberships/, /USING PRIMARY KEY \(subject=\? AND key=\?\)$/],
+  [/DELETE FROM former_memberships WHERE subject = /, /PRIMARY KEY \(subject=\? AND key=\?\)/],
   [/FROM former_memberships WHERE realm = \?/, /INDEX former_memberships_of_realm \(realm=\?\)/],
   [/FROM former_memberships WHERE at < \?/, /INDEX former_memberships_by_time \(at<\?\)/],
   [
@@ -374,7 +375,7 @@ async function live(database: Database): Promise<void> {
     await tx.memberships.ofEmail('alice@example.com')
     await tx.memberships.ofEmailIn('alice@example.com', 1)
     await tx.memberships.ofUser('alice', 5)
-    await tx.memberships.formerKeys('alice', 'alice@example.com')
+    await tx.memberships.wasOwn('alice', 'alice@example.com', 'key')
     await tx.memberships.ofUserIn('alice', 1)
     await tx.memberships.membersOf(1, '', 5)
     await tx.memberships.ofRealm(1)
@@ -431,7 +432,7 @@ function changeData(table: Table, index: number) {
     await tx.blobs.placeContent('two', 'other')
     await tx.blobs.removeSpentPlace('place')
     await tx.memberships.remove('members:1')
-    await tx.memberships.forgetFormer('alice')
+    await tx.memberships.forgetFormer('alice', 5)
     await tx.memberships.removeOfRealm(1)
     for (const name of ['Alice', 'Alva']) {
       await tx.users.put(user('alice', { data: { displayName: name } }))

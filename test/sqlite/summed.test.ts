@@ -56,9 +56,9 @@ const INSTEAD: readonly (readonly [
   [
     'former_memberships',
     'UPDATE former_memberships SET realm = 9',
-    async (tx) => (await tx.memberships.formerKeys('eve', null)).length,
-    1,
-    0,
+    async (tx) => tx.memberships.wasOwn('eve', null, 'mmb1'),
+    true,
+    false,
   ],
   [
     'sync_clients',

@@ -52,10 +52,11 @@ export interface MembershipReader {
    */
   nextRights(realm: RealmRef, accepted: boolean, after: string): Awaitable<SharedRights | undefined>
   /**
-   * The keys of rows of `members` that were for this user, or without a user for this address, and were
-   * removed or turned to somebody else. Some may be the user's again. Kept as long as tombstones.
+   * True when a row of `members` with this key was for this user, or without a user for this address,
+   * until it was removed or given to somebody else. It may be the user's again. Known as long as
+   * tombstones are kept; costs a look-up for each, however many rows they lost.
    */
-  formerKeys(userId: string, email: string | null): Awaitable<readonly string[]>
+  wasOwn(userId: string, email: string | null, key: string): Awaitable<boolean>
   /** Up to `limit` accepted members of the realm whose sources come after `after`, in order. */
   membersOf(realm: RealmRef, after: string, limit: number): Awaitable<Membership[]>
 }
@@ -66,6 +67,6 @@ export interface MembershipWriter extends MembershipReader {
   remove(source: string): Awaitable<void>
   /** All of them; none counts as a former one, because clients lose the whole realm. */
   removeOfRealm(realm: RealmRef): Awaitable<void>
-  /** Forgets the former rows of a user id or an address. */
-  forgetFormer(subject: string): Awaitable<void>
+  /** Forgets up to `limit` former rows of a user id or an address; how many it forgot. */
+  forgetFormer(subject: string, limit: number): Awaitable<number>
 }

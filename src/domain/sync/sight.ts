@@ -5,7 +5,7 @@ import type { ReadTx } from '../store/store'
 import { addChange, addNamedRow, createOperations, type Operations } from './message'
 import type { NamedKey } from './named'
 import { CHUNK, isPending, type Plan } from './plan'
-import { isPersonal, type Visibility, visibilityOf } from './visible'
+import { isPersonal, type Visibility, visibilityOf, wasOwn } from './visible'
 
 /** What the actor sees at this moment of the realms that the answer lists. */
 export interface Sight {
@@ -47,7 +47,7 @@ export async function addSeen(
   const named = plan.pull.named.get(name)?.get(key)
   if (named !== undefined && isPending(named) && revision <= plan.revision) return
   if (object === null) {
-    if (isPersonal(name, change.realm) && !sight.visibility.wasOwn(key)) return
+    if (isPersonal(name, change.realm) && !(await wasOwn(tx, plan.pull.actor, key))) return
     if (named?.revision === revision && !isPending(named)) return
     const table = plan.tables.get(name)
     const current = table && (await tx.objects.findTimed(table, [key])).get(key)
@@ -58,7 +58,8 @@ export async function addSeen(
   }
   if (!isSeen(sight, name, object)) {
     const isKnown = sight.realms.has(object.realm) && object.entered <= plan.base
-    if (isKnown && sight.visibility.wasOwn(key)) operations.delete(name, key)
+    // Of a realm whose content they see, users lack only rows of `members`.
+    if (isKnown && (await wasOwn(tx, plan.pull.actor, key))) operations.delete(name, key)
     return
   }
   const isOwn = named?.revision === revision && !isPending(named)
@@ -169,7 +170,8 @@ async function dropWithdrawn(
       new Set(['members']),
     )
     const left = changes.filter(({ object }) => object === null || object.entered <= plan.base)
-    const keys = left.map(({ key }) => key).filter((key) => sight.visibility.wasOwn(key))
+    const keys: string[] = []
+    for (const { key } of left) if (await wasOwn(tx, plan.pull.actor, key)) keys.push(key)
     const current = await tx.objects.findTimed(table, keys)
     for (const key of keys) {
       const row = current.get(key)

@@ -21,11 +21,6 @@ export interface Visibility {
   readonly newestBirth: number
   /** The keys of the actor's rows in `members` by realm, where the actor is invited. */
   readonly invitations: ReadonlyMap<RealmRef, ReadonlySet<string>>
-  /**
-   * True when the actor may have a copy of a row of `members` with this key that was for them before: only
-   * they are told that it is gone.
-   */
-  wasOwn(key: string): boolean
   /** True when the actor sees a row of this table with this key in this realm. */
   sees(table: string, realm: RealmRef, key: string): boolean
 }
@@ -55,8 +50,6 @@ async function loadVisibility(tx: ReadTx, actor: Actor): Promise<Visibility> {
     refs.set(realm.id, ref)
     inviteRealms.add(realm.id)
   }
-  const { subject, email } = actor
-  const former = new Set(subject === null ? [] : await tx.memberships.formerKeys(subject, email))
   let newestBirth = 0
   for (const ref of refs.values()) newestBirth = Math.max(newestBirth, await tx.realms.bornAt(ref))
   return {
@@ -66,9 +59,21 @@ async function loadVisibility(tx: ReadTx, actor: Actor): Promise<Visibility> {
     refs,
     newestBirth,
     invitations: access.pending,
-    wasOwn: (key) => former.has(key),
     sees: (table, realm, key) => mayRead(access, table, realm, () => key),
   }
+}
+
+/**
+ * True when the actor may have a copy of a row of `members` with this key that was for them before: only
+ * they are told that it is gone. Others can make any number of such rows, so that none is remembered:
+ * callers ask for those of which the actor has to be told.
+ */
+export function wasOwn(
+  tx: ReadTx,
+  { subject, email }: Pick<Actor, 'subject' | 'email'>,
+  key: string,
+): Awaitable<boolean> {
+  return subject !== null && tx.memberships.wasOwn(subject, email, key)
 }
 
 /** True for the `members` rows in `rlm-public`: everyone sees only their own. */

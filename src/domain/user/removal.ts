@@ -28,21 +28,23 @@ export async function removeUser(tx: WriteTx, id: string, now: number): Promise<
   await tx.users.remove(id)
   await tx.refreshTokens.removeOfUser(user.incarnation)
   await tx.syncClients.removeOfSubject(id)
-  for (const address of await addressesOf(tx, user)) {
+  const addresses = await addressesOf(tx, user)
+  for (const address of addresses) {
     await tx.codes.removeOfSubject(address)
     await tx.mails.removeTo(recipientOf(address))
     await tx.invitations.removeTo(address)
-    await tx.memberships.forgetFormer(address)
   }
   const realm = await tx.realms.find(id)
   if (realm !== undefined) {
     await tx.realms.markErasing(realm.ref)
     await startJob(tx, 'erase', { realm: realm.ref }, now)
   }
-  if (!(await leaveRealms(tx, id, now))) await startJob(tx, 'leave', { user: id }, now)
+  if (!(await leaveRealms(tx, id, addresses, now))) {
+    await startJob(tx, 'leave', { user: id, addresses }, now)
+  }
 }
 
-/** Where codes, mails and invitations for the user went, unless others have that address too. */
+/** The id, and the address for codes, mails and invitations, unless others have that address too. */
 async function addressesOf(tx: WriteTx, { id, data }: User): Promise<readonly string[]> {
   const email = typeof data?.['email'] === 'string' ? foldEmail(data['email']) : id
   return email === id || (await findUsersOfEmail(tx, email)).length > 0 ? [id] : [id, email]
@@ -52,8 +54,8 @@ async function addressesOf(tx: WriteTx, { id, data }: User): Promise<readonly st
 export const REMOVAL_STEPS: Readonly<Partial<Record<Job['kind'], JobStep>>> = {
   leave: (database, { id }) =>
     continueJob(database, id, async (tx, job) => {
-      const user = String(job.state['user'])
-      return (await leaveRealms(tx, user, job.created)) ? undefined : job
+      const { user, addresses } = job.state as { user: string; addresses: readonly string[] }
+      return (await leaveRealms(tx, user, addresses, job.created)) ? undefined : job
     }),
 
   'hand-over': (database, { id }) =>
@@ -65,26 +67,43 @@ export const REMOVAL_STEPS: Readonly<Partial<Record<Job['kind'], JobStep>>> = {
     }),
 }
 
-/** Realms that are looked up, and members that are written, at once. */
+/** Realms that are looked up, members that are written, and former rows that are removed, at once. */
 const BATCH = 50
 
 /**
- * Takes a deleted user out of the realms they are in, one after the other, until the unit has
- * lasted long enough; true when none is left. Each realm is left wholly or not at all.
+ * Takes a deleted user out of the realms they are in, one after the other, and forgets which rows of
+ * `members` were for their id and address, until the unit has lasted long enough; true when nothing
+ * is left. Each realm is left wholly or not at all.
  */
-export async function leaveRealms(tx: WriteTx, userId: string, now: number): Promise<boolean> {
+async function leaveRealms(
+  tx: WriteTx,
+  userId: string,
+  addresses: readonly string[],
+  now: number,
+): Promise<boolean> {
   const end = performance.now() + UNIT_MS
   for (;;) {
     const memberships = await tx.memberships.ofUser(userId, BATCH)
-    if (memberships.length === 0) {
-      await tx.memberships.forgetFormer(userId)
-      return true
-    }
+    if (memberships.length === 0) return forgetFormerRows(tx, addresses, end)
     for (const realm of new Set(memberships.map((membership) => membership.realm))) {
       await leaveRealm(tx, userId, realm, now)
       if (performance.now() > end) return false
     }
   }
+}
+
+/** False when it was not done with them at `end`, a time of `performance.now`. */
+async function forgetFormerRows(
+  tx: WriteTx,
+  subjects: readonly string[],
+  end: number,
+): Promise<boolean> {
+  for (const subject of subjects) {
+    while ((await tx.memberships.forgetFormer(subject, BATCH)) > 0) {
+      if (performance.now() > end) return false
+    }
+  }
+  return true
 }
 
 /** The progress of handing over a realm. */

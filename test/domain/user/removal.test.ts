@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { admitUser } from '../../../src/domain/user/policy'
+import { startJob } from '../../../src/domain/job/job'
 import { codeOf } from '../../auth/setup'
 import { code } from '../../contract/codes'
 import { refreshToken } from '../../contract/fixture'
@@ -16,6 +17,8 @@ import {
   titles,
 } from './removal-setup'
 import { recipientOf } from '../../../src/domain/store/mails'
+
+const INVITED = { realm: 1, accepted: false, rejected: false, permissions: {}, roles: [] }
 
 describe('a deleted user (spec.md §3)', () => {
   test('takes everything that only they could see', async () => {
@@ -110,10 +113,58 @@ describe('a deleted user (spec.md §3)', () => {
     expect(await world.list('realms', BOB)).toMatchObject([{ realmId: 'rlm-team', owner: null }])
     expect(await world.list('members', BOB)).toMatchObject([{ userId: BOB }])
     expect(await world.list('notes', ALICE)).toEqual([])
+  })
+
+  test('leaves no trace of the rows of members that were theirs', async () => {
+    await using world = await setupWorld()
+    const { database } = world
+    const email = 'al@example.com'
+    const keys = Array.from({ length: 60 }, (_, at) => `mmb${at}`)
+    await database.write(async (tx) => {
+      const alice = await tx.users.find(ALICE)
+      if (alice !== undefined) await tx.users.put({ ...alice, data: { email } })
+      for (const key of keys) {
+        const own = { ...INVITED, source: `members:${key}`, userId: ALICE, email }
+        await tx.memberships.put({ ...own, userId: null })
+        await tx.memberships.put({ ...own, userId: BOB })
+        await tx.memberships.put(own)
+        await tx.memberships.remove(own.source)
+      }
+    })
+    const known = (id: string, address: string | null) =>
+      database.read(async (tx) => {
+        let count = 0
+        for (const key of keys) if (await tx.memberships.wasOwn(id, address, key)) count += 1
+        return count
+      })
+    expect([await known(ALICE, null), await known('', email)]).toEqual([60, 60])
+    await world.remove(ALICE)
     await using jobs = world.runJobs()
     await jobs.idle()
-    // Nor is it known which rows were theirs.
-    expect(await world.database.read((tx) => tx.memberships.formerKeys(ALICE, ALICE))).toEqual([])
+    expect([await known(ALICE, null), await known('', email)]).toEqual([0, 0])
+    expect(await known(BOB, null)).toBe(60)
+  }, 60_000)
+
+  test('has lost rows forgotten by a job when one unit is not enough', async () => {
+    await using world = await setupWorld()
+    const { database } = world
+    const addresses = [ALICE, 'al@example.com']
+    await database.write(async (tx) => {
+      for (const email of addresses) {
+        const source = `members:of ${email}`
+        await tx.memberships.put({ ...INVITED, source, userId: null, email })
+        await tx.memberships.remove(source)
+      }
+      await startJob(tx, 'leave', { user: ALICE, addresses }, NOW)
+    })
+    await using jobs = world.runJobs()
+    await jobs.idle()
+    await database.read(async (tx) => {
+      expect(await tx.jobs.list()).toEqual([])
+      for (const email of addresses) {
+        expect(await tx.memberships.wasOwn(email, null, `of ${email}`)).toBe(false)
+      }
+    })
   })
 
   test('hands realms without another manager to all remaining members', async () => {
