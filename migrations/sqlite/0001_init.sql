@@ -183,13 +183,15 @@ CREATE INDEX memberships_of_realm ON memberships (realm);
 -- The different rights in a realm are found without reading all of its members.
 CREATE INDEX memberships_by_rights ON memberships (accepted, realm, permissions, roles);
 
--- For whom rows of members were until they were removed or turned to somebody else: their clients may
--- have a copy, and others are not told the key.
+-- Users and addresses that had a row of members until it was removed or given to somebody else. Their
+-- clients may have a copy of it, and others are not told the key.
 CREATE TABLE former_memberships (
   -- The SHA-256 of the user id, or of the address of a row without one.
   subject TEXT NOT NULL,
   key TEXT NOT NULL,
   realm INTEGER NOT NULL,
+  -- The one in which they lost the row, and its time, ms.
+  revision INTEGER NOT NULL,
   at INTEGER NOT NULL,
   sum INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (subject, key)

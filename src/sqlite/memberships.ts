@@ -63,7 +63,7 @@ export function membershipReader(context: TxContext): MembershipReader {
     },
     wasOwn(userId, email, key) {
       const rows = context.connection.prepare<FormerRow>(
-        'SELECT subject, key, realm, at, sum FROM former_memberships WHERE subject = ? AND key = ?',
+        'SELECT subject, key, realm, revision, at, sum FROM former_memberships WHERE subject = ? AND key = ?',
       )
       return (email === null ? [userId] : [userId, email]).some((subject) => {
         note(context, 'subject', subject)
@@ -233,19 +233,21 @@ function keepFormer(context: WriteContext, source: string, former: Subject): voi
     subject: hashSecret(subject),
     key,
     realm: former.realm,
+    revision: unit.revision(),
     at: unit.clock.now(),
   }
   connection
     .prepare(
-      'INSERT OR REPLACE INTO former_memberships (subject, key, realm, at, sum) VALUES (?, ?, ?, ?, ?)',
+      'INSERT OR REPLACE INTO former_memberships (subject, key, realm, revision, at, sum) VALUES (?, ?, ?, ?, ?, ?)',
     )
-    .run(row.subject, row.key, row.realm, row.at, sumOf('former_memberships', row))
+    .run(row.subject, row.key, row.realm, row.revision, row.at, sumOf('former_memberships', row))
 }
 
 interface FormerRow {
   readonly subject: string
   readonly key: string
   readonly realm: number
+  readonly revision: number
   readonly at: number
   readonly sum: number
 }

@@ -88,7 +88,7 @@ const TABLES = {
   former_memberships: {
     noun: 'former member',
     key: ['subject', 'key'],
-    columns: ['subject', 'key', 'realm', 'at'],
+    columns: ['subject', 'key', 'realm', 'revision', 'at'],
   },
   mails: {
     noun: 'mail',

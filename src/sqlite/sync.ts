@@ -43,12 +43,12 @@ function pruneHistory(context: WriteContext, before: number, limit: number): num
     )
     .all(before, limit)
   const former = connection
-    .prepare(
-      'DELETE FROM former_memberships WHERE (subject, key) IN (SELECT subject, key FROM former_memberships WHERE at < ? LIMIT ?)',
+    .prepare<{ revision: number }>(
+      'DELETE FROM former_memberships WHERE (subject, key) IN (SELECT subject, key FROM former_memberships WHERE at < ? LIMIT ?) RETURNING revision',
     )
-    .run(before, limit).changes
-  const dropped = [...tombstones, ...operations]
-  if (dropped.length === 0) return former
+    .all(before, limit)
+  const dropped = [...tombstones, ...operations, ...former]
+  if (dropped.length === 0) return 0
   const known = group.oldest ?? context.committed.oldest
   const oldest = dropped.reduce((latest, { revision }) => Math.max(latest, revision), known)
   group.oldest = oldest

@@ -272,9 +272,10 @@ export function describeRealms(openStore: OpenStore): void {
         membership('members:2', { userId: 'b', realm }),
         membership('members:3', { userId: 'a', email: 'a@example.com', realm }),
       )
-      await database.write(async (tx) => {
+      const lost = await database.write(async (tx) => {
         for (const source of ['members:4', 'realms:5']) await tx.memberships.remove(source)
         await tx.memberships.removeOfRealm(7)
+        return tx.unitRevision()
       })
       await inEveryLife(fixture, async (again) => {
         expect(await former(again)).toEqual(['2', '3', '4'])
@@ -288,11 +289,13 @@ export function describeRealms(openStore: OpenStore): void {
       expect(await former(reopened)).toEqual(['2', '4'])
       const prune = (before: number) => reopened.write((tx) => tx.runs.prune(before, 5))
       expect(await prune(clock.now())).toBe(0)
+      expect(await reopened.read((tx) => tx.runs.oldest())).toBe(0)
       clock.advance(1)
       await reopened.write((tx) => tx.memberships.put(membership('members:1', { realm })))
       // The others are from before.
       expect(await prune(clock.now())).toBe(2)
       expect(await former(reopened)).toEqual(['1'])
+      expect(await reopened.read((tx) => tx.runs.oldest())).toBe(lost)
       for (const key of ['3', '4']) {
         await reopened.write(async (tx) => {
           await tx.memberships.put(membership(`members:${key}`, own))

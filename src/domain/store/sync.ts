@@ -17,14 +17,15 @@ export interface RunReader {
    * one: an opening begins a run with its first change.
    */
   list(): Awaitable<readonly Run[]>
-  /** Removals up to this revision may have been forgotten. */
+  /** Removals and lost rows of `members` up to this revision may have been forgotten. */
   oldest(): Awaitable<number>
 }
 
 export interface RunWriter extends RunReader {
   /**
-   * Forgets up to `limit` tombstones and as many criteria operations that were written before this
-   * time, ms, and the runs that ended before what is left; how many it forgot.
+   * Forgets up to `limit` each of the tombstones, criteria operations and former rows of `members` from
+   * before this time, ms, and the runs that ended before what is left; how many rows it forgot, without
+   * the runs.
    */
   prune(before: number, limit: number): Awaitable<number>
 }

@@ -193,6 +193,21 @@ describe('a client whose revision cannot be placed (protocol.md §4.7)', () => {
     expect((await device.pull()).realms).toHaveLength(2)
   })
 
+  test('gets everything anew when own rows that others got were forgotten', async () => {
+    await using world = await openWorld()
+    const row = { id: 'mmb1', realmId: 'rlm-public', userId: BOB.subject }
+    await world.putAll('members', row)
+    const device = createDevice(world.database, BOB)
+    await device.pull()
+    expect(device.table('members')).toHaveLength(1)
+    // That leaves no tombstone.
+    await world.putAll('members', { ...row, userId: ALICE.subject })
+    await world.database.write((tx) => tx.runs.prune(NOW + 1, 10))
+    expect(await device.pull()).toMatchObject({ realms: [], inviteRealms: [] })
+    await device.pull()
+    expect(device.table('members')).toEqual([])
+  })
+
   test('drops and fetches only a realm that was deleted and made again', async () => {
     await using world = await openWorld()
     await world.put(ALICE, 'items', { id: 'itm1' })
