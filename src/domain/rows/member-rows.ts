@@ -229,7 +229,7 @@ async function requireFewRows(
   if (others.length < MOST_ROWS) return
   throw new SatchelError(
     'UNPROCESSABLE',
-    `The realm has ${MOST_ROWS} rows of "members" for this user or address already: change one of them`,
+    `The realm has ${MOST_ROWS} rows of "members" for this user or address already: delete one of them`,
     { reason: userId === null ? 'email' : 'userId' },
   )
 }

@@ -54,7 +54,7 @@ export interface MembershipReader {
   /**
    * True when a row of `members` with this key was for this user, or without a user for this address,
    * until it was removed or given to somebody else. It may be the user's again. Known as long as
-   * tombstones are kept; costs a look-up for each, however many rows they lost.
+   * tombstones are kept; costs one for the id and one for the address, however many rows they lost.
    */
   wasOwn(userId: string, email: string | null, key: string): Awaitable<boolean>
   /** Up to `limit` accepted members of the realm whose sources come after `after`, in order. */

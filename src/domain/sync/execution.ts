@@ -50,7 +50,7 @@ export interface Execution {
   readonly clock: ClientClock
   /** The rights that the actor held before, and full rights in realms that were created since. */
   access: Access
-  /** The same, once it is a copy of this unit: a user may be in thousands of realms. */
+  /** `access` as a copy that this unit may change, once there is one: a user may be in thousands of realms. */
   unitAccess: UnitAccess | undefined
   readonly overlay: Overlay
   readonly names: Names

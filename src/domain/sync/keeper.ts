@@ -19,8 +19,8 @@ export interface HistoryKeeperParts {
 }
 
 /**
- * How long deletions, operations with criteria and clients are remembered, ms: a client that was
- * away for longer gets everything anew (§3 of live sync).
+ * How long deletions, operations with criteria, lost rows of members and clients are remembered, ms: a client
+ * that was away for longer gets everything anew (§3 of live sync).
  */
 export const RETENTION = 180 * DAY
 

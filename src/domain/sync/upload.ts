@@ -49,8 +49,8 @@ const UNIT_MS = 8
 /** Rows that are looked up and stored at once. */
 const BATCH_ROWS = 50
 /**
- * Realms of the user for each row of a built-in table that a unit goes on for, whatever time it takes:
- * the next unit has to load their rights again.
+ * A unit with rows of built-in tables stores at least one row for so many realms of the user, however long
+ * that takes: the next unit has to load their rights again.
  */
 const REALMS_PER_ROW = 50
 /** Realms come before those who are in them, and these before the rest. */
@@ -214,7 +214,7 @@ async function uploadSome(
 interface Rights {
   /** Undefined while they are not loaded. */
   access: UnitAccess | undefined
-  /** Rows that the unit stores at the least, for what loading them has cost. */
+  /** The least rows that the unit stores, because loading the rights has taken long. */
   least: number
 }
 
@@ -260,6 +260,7 @@ async function uploadBatch(
     if (run.mayDelete) await tx.syncClients.noteRejection(push.client.number)
     // The first object of a user makes the private realm.
     rights.access = undefined
+    rights.least = 0
   }
 }
 
@@ -288,7 +289,7 @@ async function uploadRuled(
     return undefined
   } catch (error) {
     if (!isRejection(error)) throw error
-    // It entered a realm that does not exist any more.
+    // A realm that it entered was undone with it.
     if (access.realms.size !== known) rights.access = undefined
     return error
   }
