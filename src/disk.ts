@@ -1,4 +1,5 @@
 import {
+  accessSync,
   closeSync,
   constants,
   fchownSync,
@@ -94,6 +95,16 @@ export function nextDescriptor(): number | undefined {
   } catch (error) {
     // Without `/dev/null` nothing can be said.
     return hasErrno(error, 'EMFILE', 'ENFILE') ? undefined : 0
+  }
+}
+
+/** True for a file or folder that exists and that this user may write. */
+export function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK)
+    return true
+  } catch {
+    return false
   }
 }
 

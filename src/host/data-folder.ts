@@ -1,7 +1,5 @@
 import {
-  accessSync,
   chmodSync,
-  constants,
   copyFileSync,
   existsSync,
   linkSync,
@@ -19,7 +17,7 @@ import { createDiskBlobs } from '../blobs/disk/disk'
 import { createDiskScratch } from '../blobs/disk/scratch'
 import type { Clock } from '../clock'
 import type { Config } from '../config/config'
-import { diskError, hasErrno, makeFolder, isPrivateFolder } from '../disk'
+import { diskError, hasErrno, isPrivateFolder, isWritable, makeFolder } from '../disk'
 import type { BlobLimits } from '../domain/blob/limits'
 import type { OffloadRule } from '../domain/blob/offload-rule'
 import { SatchelError } from '../domain/value/error'
@@ -373,15 +371,6 @@ function isAbandoned(path: string): boolean {
   try {
     using lock = lockFolder(path)
     return lock !== undefined
-  } catch {
-    return false
-  }
-}
-
-function isWritable(path: string): boolean {
-  try {
-    accessSync(path, constants.W_OK)
-    return true
   } catch {
     return false
   }

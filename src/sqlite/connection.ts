@@ -5,7 +5,7 @@ import {
   type SQLQueryBindings,
   type Statement,
 } from 'bun:sqlite'
-import { accessSync, constants } from 'node:fs'
+import { isWritable } from '../disk'
 import { SatchelError } from '../domain/value/error'
 import { type Durability, setDurability } from './durability'
 import { keepPrivate } from './private-file'
@@ -75,21 +75,12 @@ function requireWritable(db: Database, file: string): void {
   } catch (error) {
     const isReadOnly = error instanceof SQLiteError && error.code?.startsWith('SQLITE_READONLY')
     if (!isReadOnly) throw error
-    if (!mayWrite(file) || !mayWrite(`${file}-wal`)) return
+    if (!isWritable(file) || !isWritable(`${file}-wal`)) return
     throw new SatchelError('STORAGE_FAILED', 'The file could not be opened for writing', {
       cause: error,
     })
   } finally {
     if (db.inTransaction) db.run('ROLLBACK')
-  }
-}
-
-function mayWrite(file: string): boolean {
-  try {
-    accessSync(file, constants.W_OK)
-    return true
-  } catch {
-    return false
   }
 }
 

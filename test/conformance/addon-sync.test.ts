@@ -75,8 +75,13 @@ describe('two devices of one user', () => {
     await phone.run((db) => db.table('items').add({ id: 'itmB', title: 'y', n: 0 }))
     await pull(phone)
     await expectRows(laptop, [{ id: 'itmA' }, { id: 'itmB' }])
-    // The laptop has not heard of what the phone does with the titles.
-    await laptop.run(async (db) => {
+    // Neither has heard of what the other does with the titles.
+    await laptop.run(async (db, _given, device) => {
+      const held: typeof device.around = async (send) => {
+        while (device.around === held) await Bun.sleep(5)
+        return send()
+      }
+      device.around = held
       await db.table('items').add({ id: 'itmC', title: 'x', n: 0 })
       await db.table('items').update('itmB', { title: 'z' })
     })
@@ -88,6 +93,9 @@ describe('two devices of one user', () => {
       await db.table('items').where('title').equals('x').delete()
       await db.table('items').add({ id: 'itmD', title: 'x', n: 0 })
       await db.table('items').where('title').equals('y').modify({ n })
+    })
+    await laptop.run((_db, _given, device) => {
+      device.around = (send) => send()
     })
     await pull(phone)
     await pull(laptop)
