@@ -1,4 +1,4 @@
-import type { CommandUnknownOpts, Option } from '@commander-js/extra-typings'
+import type { CommandUnknownOpts } from '@commander-js/extra-typings'
 import { join } from 'node:path'
 import { createProgram, EXIT } from './program'
 import { systemClock } from '../clock'
@@ -7,26 +7,17 @@ import { processTerminal } from './terminal'
 /** `bun run docs` writes the reference of all commands, `docs/cli.md`, from the data of `--help`. */
 export const REFERENCE_FILE = join(import.meta.dir, '..', '..', 'docs', 'cli.md')
 
-/** The reference as Markdown: a section for each command, a part for each of its subcommands. */
+/** The reference as Markdown: a line for each command, in the order of the help. */
 export function commandReference(): string {
   const program = createProgram('', { terminal: processTerminal(), clock: systemClock }, () => {})
-  const commands = program.commands.filter((command) => command.name() !== 'help')
-  const rows = commands.map((command) => {
-    const name = `satchel ${command.name()}`
-    return [`[\`${name}\`](#${anchor(name)})`, markdown(sentence(command.description()))]
-  })
-  const parts = [
-    INTRODUCTION,
-    table(['command', 'purpose'], rows),
-    COMMON,
-    ...commands.map((command) => sectionOf(command, 'satchel', 2)),
-  ]
-  return `${parts.join('\n\n')}\n`
+  const rows = linesOf(program, 'satchel')
+  return `${[INTRODUCTION, table(['command', 'effect'], rows), COMMON].join('\n\n')}\n`
 }
 
 const INTRODUCTION = `# Commands
 
-Each command with its usage, options and examples, as \`satchel <command> --help\` prints them.`
+\`satchel <command> --help\` prints the options of a command with examples. \`satchel serve --help\` has all settings, as
+has [Run Satchel as a service](operations.md#settings).`
 
 const COMMON = `## Common to all commands
 
@@ -55,78 +46,15 @@ standard error: \`{"error":{"code":"UNKNOWN_CLIENT","message":"…"}}\`.
 | ${EXIT.misused} | the command line or a setting is wrong; nothing was done |
 | ${EXIT.interrupted} | Ctrl-C ended it; the message says what it has done |`
 
-/** The options of every command, which are explained once. */
-const SHARED: ReadonlySet<string> = new Set(['data', 'config', 'db', 'json', 'help'])
-
-function sectionOf(command: CommandUnknownOpts, parent: string, level: 2 | 3): string {
-  const help = command.createHelp()
-  const name = `${parent} ${command.name()}`
-  const options = help.visibleOptions(command).filter((option) => !isShared(option, command))
-  const args = help.visibleArguments(command)
-  const subcommands = command.commands.filter((each) => each.name() !== 'help')
-  const parts = [
-    `${'#'.repeat(level)} ${name}`,
-    `${markdown(sentence(command.description()))}.`,
-    ...(subcommands.length > 0 ? [] : [`\`\`\`\n${usageOf(command, name)}\n\`\`\``]),
-    ...(args.length === 0
-      ? []
-      : [
-          table(
-            ['argument', 'meaning'],
-            args.map((argument) => [
-              `\`${help.argumentTerm(argument)}\``,
-              markdown(help.argumentDescription(argument)),
-            ]),
-          ),
-        ]),
-    ...(options.length === 0
-      ? []
-      : [
-          table(
-            ['option', 'meaning'],
-            options.map((option) => [
-              `\`${help.optionTerm(option)}\``,
-              markdown(help.optionDescription(option)),
-            ]),
-          ),
-        ]),
-    ...notesOf(command),
-    ...subcommands.map((each) => sectionOf(each, name, 3)),
-  ]
-  return parts.join('\n\n')
-}
-
-/** `--data` and the others mean something else where the command says so itself, as `serve` does. */
-function isShared(option: Option, command: CommandUnknownOpts): boolean {
-  return (
-    SHARED.has(option.attributeName()) &&
-    (command.name() !== 'serve' || option.attributeName() === 'help')
-  )
-}
-
-function usageOf(command: CommandUnknownOpts, name: string): string {
-  return `${name} ${command.usage()}`.trimEnd()
-}
-
-/** The texts after the options: paragraphs, and examples and lists under a heading. */
-function notesOf(command: CommandUnknownOpts): string[] {
-  const texts: string[] = []
-  command.configureOutput({ writeOut: (text) => void texts.push(text) })
-  command.outputHelp()
-  const [, ...notes] = texts
-  const blocks = notes
-    .join('')
-    .trim()
-    .split(/\n{2,}|\n(?=[A-Z][\w ]*:\n)/)
-  return blocks
-    .map((block) => block.replace(/^\n+/, '').trimEnd())
-    .filter((block) => block !== '')
-    .map((block) => {
-      const [, heading, list] = /^([A-Z][\w ]*:)\n([\s\S]+)$/.exec(block) ?? []
-      if (heading === undefined || list === undefined) return markdown(block)
-      const lines = list.replaceAll(/^ {2}(?:\$ )?/gm, '')
-      return `${heading}\n\n\`\`\`\n${lines}\n\`\`\``
-    })
+/** A row for each command below `parent`, which is called `path`: how to write it, and its effect. */
+function linesOf(parent: CommandUnknownOpts, path: string): string[][] {
+  const commands = parent.commands.filter((command) => command.name() !== 'help')
+  return commands.flatMap((command) => {
+    const name = `${path} ${command.name()}`
+    if (command.commands.length > 0) return linesOf(command, name)
+    const usage = `${name} ${command.usage().replace('[options]', '').trim()}`.trimEnd()
+    return [[`\`${usage}\``, markdown(sentence(command.description()))]]
+  })
 }
 
 function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -145,10 +73,6 @@ function markdown(text: string): string {
 
 function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
-}
-
-function anchor(heading: string): string {
-  return heading.replaceAll(' ', '-')
 }
 
 if (import.meta.main) await Bun.write(REFERENCE_FILE, commandReference())
