@@ -1,4 +1,4 @@
-import { listOrigins } from '../domain/database/origin'
+import { applicationNames, listOrigins } from '../domain/database/origin'
 import type { ReadTx } from '../domain/store/store'
 import { isWeb } from '../domain/value/web-address'
 
@@ -21,11 +21,8 @@ export async function describeOrigin(
   const url = origin === null ? null : URL.parse(origin)
   if (url === null || !isWeb(url)) {
     const listed = origin === null ? [] : await tx.remember('origins', () => listOrigins(tx))
-    const applications = listed.filter((entry) => entry.startsWith(APPLICATION))
-    const name = applications.map((entry) => entry.slice(APPLICATION.length)).join(', ')
+    const name = applicationNames(listed).join(', ')
     return { originName: name || databaseName, origin: '' }
   }
   return { originName: url.host, origin: url.origin }
 }
-
-const APPLICATION = 'app:'

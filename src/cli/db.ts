@@ -137,7 +137,10 @@ export function addOriginCommands(program: Command, cli: Cli): void {
 
   withDatabase(origin.command('add'))
     .description('allow the pages of an origin to use the database')
-    .argument('<origin>', 'https://app.example.com, capacitor://localhost, app:Name or myapp:')
+    .argument(
+      '<origin>',
+      'https://app.example.com, capacitor://localhost, app://my.app, app:Name or myapp:',
+    )
     .option('--force', 'allow http beyond this machine')
     .addHelpText('after', example('satchel origin add https://app.example.com'))
     .action(async (given, options) => {

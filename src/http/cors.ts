@@ -4,9 +4,18 @@ import type { Host } from '../host/host'
 import { answer } from './answer'
 import type { Call } from './call'
 
-const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, DELETE, OPTIONS'
-const ALLOWED_HEADERS =
-  'authorization, content-type, accept, prefer, range, if-none-match, if-range, user-agent'
+const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
+/** Allowed in every preflight, also one that does not ask for them: browsers keep its answer. */
+const USUAL_HEADERS = [
+  'authorization',
+  'content-type',
+  'accept',
+  'prefer',
+  'range',
+  'if-none-match',
+  'if-range',
+  'user-agent',
+]
 const EXPOSED_HEADERS =
   'Link, Retry-After, X-Request-Id, ETag, Content-Range, Content-Disposition, Ratelimit-Limit, Ratelimit-Remaining, Ratelimit-Reset'
 
@@ -49,17 +58,39 @@ export function isPreflight(request: Request): boolean {
   return request.method === 'OPTIONS' && request.headers.has('access-control-request-method')
 }
 
+/** Allows the headers that the page names (design.md §6): old add-ons send `mode: cors` (protocol.md Appendix C.25). */
 export function preflightAnswer(call: Call): Response {
+  const requested = call.sent.headers.get('access-control-request-headers') ?? ''
   return answer(call, null, {
     status: 204,
     type: null,
     headers: {
       'Access-Control-Allow-Methods': ALLOWED_METHODS,
-      'Access-Control-Allow-Headers': ALLOWED_HEADERS,
+      'Access-Control-Allow-Headers': allowedHeaders(requested).join(', '),
       'Access-Control-Max-Age': '600',
+      Vary: 'Authorization, Origin, Access-Control-Request-Headers',
     },
   })
 }
+
+/** In small letters, each once. */
+function allowedHeaders(requested: string): string[] {
+  const names = requested
+    .slice(0, MOST_REQUESTED)
+    .split(',')
+    // A name that is cut off in the middle is not the name of a header of the page.
+    .slice(0, requested.length > MOST_REQUESTED ? -1 : undefined)
+    .map((name) => name.trim().toLowerCase())
+    .filter((name) => HEADER_NAME.test(name) && !FORBIDDEN_HEADER.test(name))
+  return [...new Set([...USUAL_HEADERS, ...names])]
+}
+
+/** The most characters of requested header names that are looked at. */
+const MOST_REQUESTED = 1024
+const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/
+/** The names that no page may set (Fetch standard, "forbidden request-header"); `*` would be all names. */
+const FORBIDDEN_HEADER =
+  /^(?:\*|accept-charset|accept-encoding|access-control-request-.*|connection|content-length|cookie2?|date|dnt|expect|host|keep-alive|origin|referer|set-cookie|te|trailer|transfer-encoding|upgrade|via|proxy-.*|sec-.*)$/
 
 async function isAllowed(
   origin: string,

@@ -16,20 +16,38 @@ const list = (server: DataServer, origin: string) =>
 const from = (server: DataServer, origin: string, path = '/public/plain') =>
   server.anyone.send('GET', path, { headers: { origin } })
 
-const preflight = (server: DataServer, origin: string, path = '/my/plain', method = 'POST') =>
+const preflight = (
+  server: DataServer,
+  origin: string,
+  path = '/my/plain',
+  method = 'POST',
+  requested = 'authorization, content-type',
+) =>
   server.anyone.send('OPTIONS', path, {
     headers: {
       origin,
       'access-control-request-method': method,
-      'access-control-request-headers': 'authorization, content-type',
+      'access-control-request-headers': requested,
     },
   })
+
+/** The names of headers that the answer to a preflight allows, besides those that it always does. */
+async function allowedFor(server: DataServer, requested: string): Promise<readonly string[]> {
+  const names = async (text: string) => {
+    const answer = await preflight(server, APP, '/token', 'POST', text)
+    expectAllowed(answer, APP)
+    expect(answer.headers.get('vary')).toContain('Access-Control-Request-Headers')
+    return answer.headers.get('access-control-allow-headers')?.split(', ') ?? []
+  }
+  const usual = await names('authorization')
+  return (await names(requested)).filter((name) => !usual.includes(name))
+}
 
 function expectAllowed({ status, headers }: Answer, origin: string): void {
   expect(status).toBeLessThan(300)
   expect(headers.get('access-control-allow-origin')).toBe(origin)
   expect(headers.get('access-control-allow-credentials')).toBe('true')
-  expect(headers.get('vary')).toBe('Authorization, Origin')
+  expect(headers.get('vary')).toStartWith('Authorization, Origin')
 }
 
 function expectRefused({ status, headers, body }: Answer): void {
@@ -63,7 +81,7 @@ describe('a page of a listed origin', () => {
 
   test('gets every preflight it needs, without a token', async () => {
     await using server = await listed(APP)
-    for (const method of ['GET', 'POST', 'PUT', 'DELETE']) {
+    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) {
       for (const path of ['/my/plain', '/all/plain/a', '/token', '/sync', '/blob/x']) {
         const answer = await preflight(server, APP, path, method)
         expectAllowed(answer, APP)
@@ -77,6 +95,79 @@ describe('a page of a listed origin', () => {
         expect(allowed).not.toContain('*')
       }
     }
+  })
+
+  test('may send the headers that it names, as old add-ons do with `mode` (conformance 171)', async () => {
+    await using server = await listed(APP)
+    expect(await allowedFor(server, 'content-type,mode')).toEqual(['mode'])
+    expect(await allowedFor(server, 'X-Trace-Id,  baggage,x-trace-id, Accept')).toEqual([
+      'x-trace-id',
+      'baggage',
+    ])
+    expect(await allowedFor(server, '')).toEqual([])
+  })
+
+  test('is not allowed the headers that no page may set, nor what is no name', async () => {
+    await using server = await listed(APP)
+    const forbidden = [
+      'Accept-Charset',
+      'Accept-Encoding',
+      'Access-Control-Request-Headers',
+      'Access-Control-Request-Method',
+      'Connection',
+      'Content-Length',
+      'Cookie',
+      'Cookie2',
+      'Date',
+      'DNT',
+      'Expect',
+      'Host',
+      'Keep-Alive',
+      'Origin',
+      'Referer',
+      'Set-Cookie',
+      'TE',
+      'Trailer',
+      'Transfer-Encoding',
+      'Upgrade',
+      'Via',
+      'Proxy-Authorization',
+      'Sec-Fetch-Site',
+    ]
+    const noNames = ['*', 'a b', 'a:b', '<b>', '"a"', '\u00e4', 'a/b']
+    for (const name of [...forbidden, ...noNames]) {
+      expect({ name, allowed: await allowedFor(server, `x-one, ${name}, x-two`) }).toEqual({
+        name,
+        allowed: ['x-one', 'x-two'],
+      })
+    }
+  })
+
+  test('is allowed 1 KB of names, whole ones only', async () => {
+    await using server = await listed(APP)
+    const names = Array.from({ length: 1_000 }, (_, at) => `x-${String(at).padStart(5, '0')}`)
+    // Each takes eight characters with its comma.
+    expect(await allowedFor(server, names.join(','))).toEqual(names.slice(0, 128))
+  })
+
+  test('of a packaged application is listed as its browser writes it', async () => {
+    await using server = await listed()
+    for (const [given, origin] of [
+      ['app://my.app', 'app://my.app'],
+      ['app://./index.html', 'app://.'],
+      ['capacitor://localhost', 'capacitor://localhost'],
+      ['ionic://localhost', 'ionic://localhost'],
+      ['tauri://localhost/', 'tauri://localhost'],
+      ['chrome-extension://abcdefgh', 'chrome-extension://abcdefgh'],
+    ] as const) {
+      expectRefused(await from(server, origin))
+      await list(server, given)
+      expectAllowed(await from(server, origin), origin)
+      expectAllowed(await preflight(server, origin), origin)
+      await server.commands.run('origin.remove', { database: 'main', origin: given })
+      expectRefused(await from(server, origin))
+    }
+    expectRefused(await from(server, 'null'))
   })
 
   test('may write with a token', async () => {

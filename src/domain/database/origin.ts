@@ -49,14 +49,20 @@ export function isLoopbackOrigin(header: string): boolean {
   return isWeb(url) && isLoopbackHost(url.hostname)
 }
 
-/** True for an entry that names an Electron application, not an address. */
+/** True for an entry that names an Electron application, `app:My App`, not an address such as `app://my.app`. */
 export function isApplication(listed: string): boolean {
-  return listed.startsWith(APPLICATION)
+  return listed.startsWith(APPLICATION) && !listed.startsWith(`${APPLICATION}//`)
+}
+
+/** The names of the Electron applications among the listed `origins`. */
+export function applicationNames(origins: readonly string[]): string[] {
+  return origins.filter(isApplication).map((entry) => entry.slice(APPLICATION.length))
 }
 
 const APPLICATION = 'app:'
 const MAX_LENGTH = 2048
-const FORMS = 'write https://host, http://localhost:port, capacitor://localhost, app:Name or myapp:'
+const FORMS =
+  'write https://host, http://localhost:port, capacitor://localhost, app://my.app, app:Name or myapp:'
 
 /** Schemes that a browser runs or that name no application. */
 const REFUSED_SCHEMES = new Set([
@@ -83,7 +89,8 @@ function canonicalOrigin(text: string, force: boolean): string {
   const entry = text.trim()
   if (entry.length > MAX_LENGTH) throw refusal(entry, 'it is too long')
   if (/\p{Cc}/u.test(entry) || !entry.isWellFormed()) throw refusal(entry, 'it is not an address')
-  if (entry.startsWith(APPLICATION)) return canonicalApplication(entry)
+  const application = APPLICATION_NAME.exec(entry)?.[1]?.trim()
+  if (application !== undefined) return canonicalApplication(entry, application)
   if (/[\s*\\]/.test(entry)) throw refusal(entry, 'blanks, "*" and "\\" are not allowed')
   const url = URL.parse(entry)
   if (url === null) throw refusal(entry, FORMS)
@@ -93,9 +100,10 @@ function canonicalOrigin(text: string, force: boolean): string {
   return isWeb(url) ? canonicalWebOrigin(entry, url, force) : canonicalCustomOrigin(entry, url)
 }
 
-/** The name of an Electron application: `app:My App`, or `app://My App` as one help text has it. */
-function canonicalApplication(entry: string): string {
-  const name = entry.slice(APPLICATION.length).replace(/^\/\//, '').trim()
+/** `app:My App`, or `app://My App` as one help text has it: an address has no blanks. */
+const APPLICATION_NAME = /^app:(?:\/\/(?=.*\s|$))?(?!\/\/)(.*)$/i
+
+function canonicalApplication(entry: string, name: string): string {
   if (name === '') throw refusal(entry, 'the name of the application is missing')
   return APPLICATION + name
 }
@@ -107,10 +115,11 @@ function canonicalWebOrigin(entry: string, url: URL, force: boolean): string {
   return url.origin + (url.pathname === '/' ? '' : url.pathname)
 }
 
+/** Browsers write the host of an origin in small letters, also where their parser keeps large ones. */
 function canonicalCustomOrigin(entry: string, url: URL): string {
   if (url.host === '' && url.pathname === '') return url.protocol
   if (url.host === '' && !entry.includes('://')) throw refusal(entry, FORMS)
-  return `${url.protocol}//${url.host}${url.pathname === '/' ? '' : url.pathname}`
+  return `${url.protocol}//${url.host.toLowerCase()}${url.pathname === '/' ? '' : url.pathname}`
 }
 
 /** The part of an entry that an `Origin` header can show. */

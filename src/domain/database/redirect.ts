@@ -68,7 +68,10 @@ function isAllowedPage(url: URL, listed: readonly string[], isDevelopment: boole
 function isCustomMatch(url: URL, entry: string): boolean {
   const allowed = URL.parse(entry)
   if (allowed === null || isWeb(allowed) || allowed.protocol !== url.protocol) return false
-  return entry === allowed.protocol || (allowed.host === url.host && hasPathOf(url, allowed))
+  return (
+    entry === allowed.protocol ||
+    (allowed.host === url.host.toLowerCase() && hasPathOf(url, allowed))
+  )
 }
 
 function hasPathOf(url: URL, { pathname }: URL): boolean {

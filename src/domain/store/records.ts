@@ -83,7 +83,7 @@ export interface Client {
 
 /** A browser origin that may call the database (protocol.md §11). */
 export interface Origin {
-  /** As it was listed: `https://app.example.com`, `capacitor://localhost`, `app:Name`, `myapp:`. */
+  /** As it was listed: `https://app.example.com`, `app://my.app`, `app:Name`, `myapp:`. */
   readonly id: string
   /** ms since the epoch. */
   readonly created: number

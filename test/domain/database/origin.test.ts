@@ -35,6 +35,17 @@ describe('listing an origin', () => {
     ['capacitor://localhost', 'capacitor://localhost'],
     ['app:My Application', 'app:My Application'],
     ['app://My Application', 'app:My Application'],
+    ['APP:My Application', 'app:My Application'],
+    ['app://my.app', 'app://my.app'],
+    ['app://my.app/', 'app://my.app'],
+    ['app://My.App', 'app://my.app'],
+    ['app://.', 'app://.'],
+    ['app://-', 'app://-'],
+    ['Capacitor://LocalHost', 'capacitor://localhost'],
+    ['ionic://localhost', 'ionic://localhost'],
+    ['tauri://localhost', 'tauri://localhost'],
+    ['chrome-extension://Abcdefgh', 'chrome-extension://abcdefgh'],
+    ['MyApp://Callback/Done', 'myapp://callback/Done'],
     ['myapp:', 'myapp:'],
     ['myapp://', 'myapp:'],
     ['myapp://callback', 'myapp://callback'],
@@ -120,6 +131,10 @@ describe('an Origin header', () => {
     'http://localhost:5173',
     'capacitor://localhost',
     'myapp://callback/done',
+    'app://my.app',
+    'ionic://localhost',
+    'tauri://localhost',
+    'chrome-extension://abcdefgh',
   ]
 
   test('is allowed when it is listed exactly, for any path of the entry', () => {
@@ -129,6 +144,10 @@ describe('an Origin header', () => {
       'http://localhost:5173',
       'capacitor://localhost',
       'myapp://callback',
+      'app://my.app',
+      'ionic://localhost',
+      'tauri://localhost',
+      'chrome-extension://abcdefgh',
     ]) {
       expect(isOriginAllowed(listed, header)).toBe(true)
     }
@@ -147,7 +166,12 @@ describe('an Origin header', () => {
       'https://APP.example.com',
       'http://localhost',
       'http://localhost:51730',
-      'ionic://localhost',
+      'ionic://local',
+      'app://my.app.evil',
+      'app://my',
+      'app:my.app',
+      'app://',
+      'chrome-extension://bcdefgh',
       'null',
       'file://',
     ]) {
