@@ -130,7 +130,7 @@ function requireOwnRealm(found: Realm | undefined): Realm {
 
 /** A row of `realms` belongs to the realm that it describes, and creates it. */
 async function realmOfRow(
-  { tx, table, isGlobal, subject }: Writing,
+  { tx, table, isGlobal, subject, newRealms }: Writing,
   draft: Draft,
   previous: TimedObject | undefined,
 ): Promise<Realm> {
@@ -139,16 +139,23 @@ async function realmOfRow(
     if (realm !== undefined) return realm
   }
   const id = draft.key ?? tx.newId(table.idPrefix, subject)
+  const made = newRealms?.get(id)
+  if (made !== undefined) return made
   if (!isGlobal) await requireFreshRealm(tx, id)
   return tx.realms.ensure(id)
 }
 
 /** Throws `CONFLICT` when a new realm would reuse the id of a deleted one. */
-export async function requireFreshRealm(tx: WriteTx, id: string): Promise<void> {
-  if (!(await tx.realms.isRetired(id)) && !(await tx.objects.isRealmUsed(id))) return
+async function requireFreshRealm(tx: WriteTx, id: string): Promise<void> {
+  if (await isRealmFresh(tx, id)) return
   throw new SatchelError(
     'CONFLICT',
     `The realm id ${quoted(id)} was used before: take a new one (the server makes one when "realmId" is absent)`,
     { reason: 'realmId' },
   )
+}
+
+/** True for an id under which no realm is or was, and nothing is left of one. */
+export async function isRealmFresh(tx: WriteTx, id: string): Promise<boolean> {
+  return !(await tx.realms.isRetired(id)) && !(await tx.objects.isRealmUsed(id))
 }

@@ -14,7 +14,7 @@ import { hasFullRights, mayManage } from '../value/permission'
 export const REALM_RULES: RowRules = {
   complete(draft) {
     const { key, realmId } = draft
-    if (key !== undefined && (!key.startsWith('rlm') || key === PUBLIC_REALM)) {
+    if (key !== undefined && !isRealmKey(key)) {
       throw new SatchelError(
         'UNPROCESSABLE',
         `${quoted('realmId')} of a realm begins with "rlm" and is not "rlm-public"`,
@@ -69,6 +69,10 @@ export const REALM_RULES: RowRules = {
     writing.isGlobal || typeof previous?.owner !== 'string'
       ? change()
       : keepingFullRights(writing, realm, change),
+}
+
+export function isRealmKey(key: string): boolean {
+  return key.startsWith('rlm') && key !== PUBLIC_REALM
 }
 
 /** For imports, whose owners get their rows when all rows of the file are there. */

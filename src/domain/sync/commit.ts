@@ -1,4 +1,3 @@
-import { enter, unitAccess } from '../access/access'
 import { putObjects, removeObjects } from '../object/discard'
 import { formatStamps, stampReplacement } from '../object/stamps'
 import { replacementOf, stored, storedTraces, tracesOf } from '../object/traces'
@@ -9,7 +8,6 @@ import type { Realm, RealmRef } from '../store/realms'
 import { andThen, type Awaitable } from '../store/records'
 import type { Table } from '../store/tables'
 import type { SatchelError } from '../value/error'
-import { FULL } from '../value/permission'
 import { changedProperties } from '../value/value'
 import { type Execution, type OwnedRealm, writingOf } from './execution'
 import { isRejection, judgePut, judgeRefs, judgeRemoval, judgeSize } from './judge'
@@ -37,12 +35,7 @@ export async function commitRows(run: Execution, ends?: () => Promise<void>): Pr
     for (const row of realms.filter(isPut)) {
       const placement = await putRuled(run, row, kept)
       if (placement === undefined) continue
-      const { realm, owner, previous } = placement
-      if (previous === undefined) {
-        run.unitAccess ??= unitAccess(run.access)
-        enter(run.unitAccess, realm.ref, [FULL])
-        run.access = run.unitAccess
-      }
+      const { realm, owner } = placement
       if (owner !== null) run.owned.push({ realm, owner })
     }
     for (const row of builtIn) {

@@ -56,6 +56,8 @@ export interface Execution {
   readonly names: Names
   /** The rows that changed since the candidates were looked up count too. */
   readonly candidates: Candidates | undefined
+  /** The realms that the transaction makes, by id. */
+  readonly newRealms: Map<string, Realm>
   /** The realms whose owners need a row of `members` in the end. */
   readonly owned: OwnedRealm[]
   /** The revision in which this request last wrote a row. */
@@ -125,7 +127,8 @@ export function isSeen({ written }: Execution, row: Row, base: number | undefine
   return row.latest <= (base ?? 0) || row.latest === written.get(row.table, row.key)
 }
 
-export function writingOf({ tx, push, access }: Execution, table: Table): Writing {
+export function writingOf({ tx, push, access, newRealms }: Execution, table: Table): Writing {
   const { actor, now, rulesByTable } = push
-  return writingInView(tx, { actor, view: 'my', now, rulesByTable }, table, access)
+  const writing = writingInView(tx, { actor, view: 'my', now, rulesByTable }, table, access)
+  return newRealms.size === 0 ? writing : { ...writing, newRealms }
 }

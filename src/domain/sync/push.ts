@@ -9,6 +9,7 @@ import { createWrittenRows, type Execution, type Push } from './execution'
 import { isRejection } from './judge'
 import type { Named, Rejection } from './named'
 import { createNames } from './names'
+import { enterNewRealms, leaveUnmadeRealms } from './new-realms'
 import { applyOperation } from './operations'
 import { createOverlay } from './overlay'
 import type { ClientTransaction } from './request'
@@ -222,6 +223,7 @@ async function executeOnce(
       overlay: createOverlay(tx, access),
       names,
       candidates,
+      newRealms: new Map(),
       owned: [],
       written,
       mayDelete: false,
@@ -248,8 +250,9 @@ async function executeOnce(
 }
 
 async function execute(transaction: ClientTransaction, run: Execution): Promise<void> {
-  for (const operation of await placeOperations(run.tx, run.push, transaction)) {
-    await applyOperation(run, operation)
-  }
+  const operations = await placeOperations(run.tx, run.push, transaction)
+  await enterNewRealms(run, operations)
+  for (const operation of operations) await applyOperation(run, operation)
+  await leaveUnmadeRealms(run)
   await commitRows(run, () => addOwnerRows(run, run.owned))
 }

@@ -1,5 +1,5 @@
 import { type Access, accessOf, followRealm, unitAccess, type UnitAccess } from '../access/access'
-import { PUBLIC_REALM_REF, type RealmRef } from '../store/realms'
+import { PUBLIC_REALM_REF, type Realm, type RealmRef } from '../store/realms'
 import type { Database, WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
 import type { SatchelError } from '../value/error'
@@ -370,7 +370,8 @@ function begin(
   const overlay = createOverlay(tx, access)
   const revision = tx.unitRevision()
   const rest = { candidates: undefined, owned: [], mayDelete: false, unitAccess: undefined }
-  return { tx, revision, push, clock, access, overlay, names, written, ...rest }
+  const newRealms = new Map<string, Realm>()
+  return { tx, revision, push, clock, access, overlay, names, written, newRealms, ...rest }
 }
 
 /** Private rows carry their own time (protocol.md §10.3). */

@@ -325,3 +325,99 @@ describe('rule 7: replay', () => {
     expect(await read(database, 'cards', 'a')).toBeDefined()
   })
 })
+
+describe('a realm that a transaction makes', () => {
+  const everything = { index: { $t: 'undefined' }, range: { type: 3 } }
+  const NEW = 'rlm~list'
+  const made = { realmId: NEW, owner: 'alice', name: 'New' }
+  const make = { table: 'realms', type: 'upsert', keys: [NEW], values: [made] }
+  const move = (keys: readonly string[], realmId = NEW) => ({
+    type: 'modify',
+    keys,
+    criteria: inList('x'),
+    changeSpec: { realmId },
+  })
+  const end = { table: 'realms', type: 'delete', keys: [NEW], criteria: { $t: 'undefined' } }
+  const cards = [card('a', { list: 'x' }), card('b', { list: 'x' })]
+  const realmOf = async (database: Database, key: string) =>
+    (await read(database, 'cards', key))?.['realmId']
+
+  test.each([
+    ['before', [make, move(['a'])]],
+    ['after', [move(['a']), make]],
+  ])('gets the rows of criteria that come %s it', async (_, operations) => {
+    await using world = await setupPush()
+    const { database } = world
+    await put(database, 'cards', cards)
+    const alice = await connect(database, 'alice')
+    const pushed = await alice.push(...operations)
+    expect(pushed.rejections).toEqual([])
+    expect([await realmOf(database, 'a'), await realmOf(database, 'b')]).toEqual([NEW, NEW])
+    expect([said(pushed, 'a'), said(pushed, 'b')]).toEqual([AS_SENT, DIFFERENT])
+  })
+
+  test('lets criteria reach its rows of members', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const alice = await connect(database, 'alice')
+    const dan = { id: 'mmb-dan', realmId: NEW, owner: 'alice', email: 'dan@example.com' }
+    const criteria = { index: 'realmId', range: only(NEW) }
+    const changeSpec = { permissions: { manage: '*' } }
+    const pushed = await alice.push(
+      make,
+      { table: 'members', type: 'insert', keys: ['mmb-dan'], values: [dan] },
+      { table: 'members', type: 'modify', keys: ['mmb-dan'], criteria, changeSpec },
+    )
+    expect(pushed.rejections).toEqual([])
+    expect(await read(database, 'members', 'mmb-dan')).toMatchObject(changeSpec)
+  })
+
+  test('gives nobody rights where it is not made: the transaction is rejected as a whole', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    await put(database, 'cards', [card('list', {}, 'bob'), ...cards])
+    const alice = await connect(database, 'alice')
+    for (const taken of [NEW, 'bob', 'rlm-public', 'rlm-team~']) {
+      const row = { ...make, keys: [taken], values: [{ ...made, realmId: taken, owner: 'bob' }] }
+      const pushed = await alice.push(row, move(['a', 'b'], taken))
+      expect(pushed.rejections).toHaveLength(1)
+    }
+    expect([await realmOf(database, 'a'), await realmOf(database, 'b')]).toEqual(['alice', 'alice'])
+    const found = (id: string) => database.read((tx) => tx.realms.find(id))
+    expect(await found(NEW)).toBeUndefined()
+    expect(await found('rlm-team~')).toBeUndefined()
+  })
+
+  test('is gone when the transaction ends it, unless rows would stay behind in it', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    await put(database, 'cards', cards)
+    const alice = await connect(database, 'alice')
+    const left = await alice.push(make, move(['a', 'b']), end)
+    expect(left.rejections.map(({ name }) => name)).toEqual(['NOT_AUTHORIZED'])
+    const pushed = await alice.push(make, move(['a', 'b']), end, move(['a', 'b'], 'alice'))
+    expect(pushed.rejections).toEqual([])
+    expect([await realmOf(database, 'a'), await realmOf(database, 'b')]).toEqual(['alice', 'alice'])
+    expect(await database.read((tx) => tx.realms.find(NEW))).toBeUndefined()
+    expect(await read(database, 'realms', NEW)).toBeUndefined()
+  })
+
+  test('shows its maker no rows of others that have its id as their realm', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    await put(database, 'cards', [card('hidden', { list: 'x' }, ...TEAM), ...cards])
+    const carol = await connect(database, 'carol')
+    const own = { ...made, realmId: 'rlm-carol', owner: 'carol' }
+    const pushed = await carol.push(
+      { ...make, keys: ['rlm-carol'], values: [own] },
+      {
+        type: 'modify',
+        keys: ['hidden'],
+        criteria: everything,
+        changeSpec: { realmId: 'rlm-carol' },
+      },
+    )
+    expect(pushed.rejections).toEqual([])
+    expect(await realmOf(database, 'hidden')).toBe('rlm-team')
+  })
+})
