@@ -2,6 +2,7 @@ import { findStanding } from '../domain/access/actor'
 import type { ReadTx } from '../domain/store/store'
 import { formatRevision } from '../domain/sync/revision'
 import { visibilityOf } from '../domain/sync/visible'
+import { mentionsBlobs } from '../domain/value/blob'
 import { MINUTE } from '../domain/value/time'
 import type { Feed } from './feed'
 import type { Session } from './session'
@@ -66,7 +67,7 @@ export function createDelivery(parts: DeliveryParts): Delivery {
     const { base } = session
     if (!session.isReady || base === undefined || isHeld(session)) return
     const changes = await feed.changesFor(tx, session, upTo)
-    if (changes === undefined) {
+    if (changes === undefined || isBeyond(session, changes)) {
       await tellToPull(tx, session)
       return
     }
@@ -86,13 +87,13 @@ export function createDelivery(parts: DeliveryParts): Delivery {
 
   /** Learns what the user of the session sees, and listens to those realms. */
   async function look(tx: ReadTx, session: Session): Promise<void> {
-    const { caller, identity, sight: before } = session
+    const { caller, client: named, sight: before } = session
     if (caller === undefined) return
     const sight = sightOf(await visibilityOf(tx, caller.actor))
     // Equal texts share one string in memory.
     if (session.hash === sight.hash) session.hash = sight.hash
     if (caller.actor.subject !== null) {
-      const client = await tx.syncClients.find(caller.actor.subject, identity)
+      const client = await tx.syncClients.find(caller.actor.subject, named.identity)
       if (client !== undefined) session.tables = tablesOf(client.tables)
     }
     listen(session, sight)
@@ -188,6 +189,11 @@ export function createDelivery(parts: DeliveryParts): Delivery {
       return pulls
     },
   }
+}
+
+/** True for changes with blobs whose client gets their bytes from an answer to a pull. */
+function isBeyond({ client }: Session, changes: string): boolean {
+  return !client.knowsBlobRefs && mentionsBlobs(changes)
 }
 
 function realmsChanged(realmsHash: string): string {

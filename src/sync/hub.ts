@@ -8,7 +8,7 @@ import { nextTurn } from '../domain/value/turn'
 import { createAudience } from './audience'
 import { createDelivery, TELL_EVERY } from './delivery'
 import { createFeed } from './feed'
-import { type Caller, Session } from './session'
+import { type Caller, Session, type SocketClient } from './session'
 import { BLIND, type Sight } from './sight'
 
 /** What a client has after an answer to its request: the fields of that answer. */
@@ -33,7 +33,7 @@ export interface Hub {
   readonly databaseId: string
   /** ms; never goes back. */
   now(): number
-  connect(identity: string, caller: Caller | undefined): Session
+  connect(client: SocketClient, caller: Caller | undefined): Session
   answering(identity: string, subject: string | null): Answering
   /** Hears the commits of the database, which was opened. */
   attach(database: Database): void
@@ -299,9 +299,9 @@ export function createHub(databaseId: string, context: HubContext): Hub {
   return {
     databaseId,
     now,
-    connect(identity, caller) {
+    connect(client, caller) {
       used = now()
-      return new Session(own, identity, caller)
+      return new Session(own, client, caller)
     },
     answering,
     attach(database) {
@@ -328,8 +328,8 @@ function nameOf(identity: string, subject: string | null): string {
   return `${subject ?? ''}\n${identity}`
 }
 
-function clientOf({ identity, caller }: Session): string {
-  return nameOf(identity, caller?.actor.subject ?? null)
+function clientOf({ client, caller }: Session): string {
+  return nameOf(client.identity, caller?.actor.subject ?? null)
 }
 
 /** The names under which commits announce changes that concern the user. */

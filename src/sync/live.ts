@@ -4,7 +4,7 @@ import { SECOND } from '../domain/value/time'
 import type { Host } from '../host/host'
 import type { Hosts } from '../host/hosts'
 import { type Answering, createHub, type Hub } from './hub'
-import type { SocketOwner } from './session'
+import type { SocketClient, SocketOwner } from './session'
 
 /** The live connections of a server (protocol.md §5). Disposing it forgets them. */
 export interface Live extends Disposable {
@@ -12,7 +12,7 @@ export interface Live extends Disposable {
    * The owner of a socket that a client is about to open. Without an actor its token was not valid: it
    * is told so once it is open, because a client whose upgrade is refused waits for its user.
    */
-  connect(host: Host, identity: string, actor: Actor | undefined): SocketOwner
+  connect(host: Host, client: SocketClient, actor: Actor | undefined): SocketOwner
   /** Called before a request of a client is executed; `subject` is null for an anonymous one. */
   answering(host: Host, identity: string, subject: string | null): Answering
 }
@@ -64,9 +64,9 @@ export function createLive({ hosts, report }: LiveOptions): Live {
   })
 
   return {
-    connect(host, identity, actor) {
+    connect(host, client, actor) {
       const hub = hubOf(host)
-      return hub.connect(identity, actor && callerOf(actor, hub.now()))
+      return hub.connect(client, actor && callerOf(actor, hub.now()))
     },
     answering: (host, identity, subject) => hubOf(host).answering(identity, subject),
     [Symbol.dispose]: () => clearInterval(timer),

@@ -32,6 +32,13 @@ export interface SessionHub {
   serve(session: Session, isSoon: boolean): void
 }
 
+/** The local database that opened a socket. */
+export interface SocketClient {
+  readonly identity: string
+  /** False for add-ons before 4.4: changes with blobs come to them in answers only. */
+  readonly knowsBlobRefs: boolean
+}
+
 /** The user behind a session, and when the token ends by the clock of the hub, ms. */
 export interface Caller {
   readonly actor: Actor
@@ -88,7 +95,7 @@ export class Session implements SocketOwner {
   /** Without a caller the token was not valid. */
   constructor(
     hub: SessionHub,
-    readonly identity: string,
+    readonly client: SocketClient,
     readonly caller: Caller | undefined,
   ) {
     this.#hub = hub

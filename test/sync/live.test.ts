@@ -18,6 +18,7 @@ function listenTo(owner: SocketOwner): readonly Message[] {
   return messages
 }
 
+const ONE = { identity: 'one', knowsBlobRefs: true }
 const READY = JSON.stringify({ type: 'ready', rev: '["unknown","1"]', realmSetHash: '' })
 
 test('a socket keeps no database open, and hears of it again when it is opened', async () => {
@@ -25,7 +26,7 @@ test('a socket keeps no database open, and hears of it again when it is opened',
   const { hosts } = server
   const reports: unknown[] = []
   using live = createLive({ hosts, report: (...report) => reports.push(report) })
-  const owner = live.connect(await hosts.create('main'), 'one', actorFor(ALICE, 'my'))
+  const owner = live.connect(await hosts.create('main'), ONE, actorFor(ALICE, 'my'))
   const messages = listenTo(owner)
   await until(() => hosts.findOpen('main') === undefined)
   owner.received(READY)
@@ -44,7 +45,7 @@ test('the sockets of a database that is removed are told, those of the next one 
   using live = createLive({ hosts, report: () => undefined })
   const connect = async () => {
     const host = hosts.findOpen('main') ?? (await hosts.create('main'))
-    return listenTo(live.connect(host, 'one', actorFor(ALICE, 'my')))
+    return listenTo(live.connect(host, ONE, actorFor(ALICE, 'my')))
   }
   const before = await connect()
   await hosts.remove('main')
@@ -67,7 +68,7 @@ test('changes are counted from a revision of before a restart', async () => {
   const second = await hosts.open('main')
   await administrator(second.database).put('realms', { ...realm, name: 'after' })
   const { rev: newRev } = await pulled(second.database, ALICE)
-  const owner = live.connect(second, 'one', actorFor(ALICE, 'my'))
+  const owner = live.connect(second, ONE, actorFor(ALICE, 'my'))
   const messages = listenTo(owner)
   owner.received(JSON.stringify({ type: 'ready', rev, realmSetHash }))
   await until(() => messages.length > 0)

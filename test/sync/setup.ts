@@ -49,6 +49,8 @@ export interface TestHub extends AsyncDisposable {
 
 export interface Connecting {
   readonly identity?: string
+  /** Absent: true. */
+  readonly knowsBlobRefs?: boolean
   /** The stored facts of the token; absent: nothing ends it. */
   readonly facts?: Partial<TokenFacts>
   /** When the token ends, ms. */
@@ -140,7 +142,7 @@ function connect(
   hub: Hub,
   clock: TestClock,
   person: { id: string; email?: string } | null,
-  { identity = 'one', facts, ends = Infinity, send = () => 1 }: Connecting,
+  { identity = 'one', knowsBlobRefs = true, facts, ends = Infinity, send = () => 1 }: Connecting,
 ): TestSocket {
   const plain = actorOf(person)
   const bond = {
@@ -157,7 +159,7 @@ function connect(
   const actor = facts === undefined ? plain : { ...plain, bond }
   const messages: Message[] = []
   let taken = 0
-  const session = hub.connect(identity, { actor, ends, lead: 0 })
+  const session = hub.connect({ identity, knowsBlobRefs }, { actor, ends, lead: 0 })
   session.opened({
     send(text) {
       const result = send()

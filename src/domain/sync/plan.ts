@@ -1,4 +1,5 @@
 import type { Actor } from '../access/actor'
+import type { BlobStore } from '../store/blob-store'
 import type { ChunkSize } from '../store/objects'
 import type { RealmRef } from '../store/realms'
 import type { ReadTx } from '../store/store'
@@ -22,6 +23,8 @@ export interface Pull {
   readonly own?: ReadonlySet<number>
   /** Called with the first damaged row that the answer leaves out. */
   readonly report?: (damage: SatchelError) => void
+  /** Where the bytes of blobs come from, for a client that does not know BlobRefs. */
+  readonly contents?: BlobStore
   /** Called before an answer of several parts is read; it is read when the promise has resolved. */
   readonly untilItsTurn?: () => Promise<void>
 }

@@ -3,7 +3,9 @@ import type { ChangeChunk, ChangePosition, ChunkSize } from '../store/objects'
 import type { RealmRef } from '../store/realms'
 import type { Database, ReadTx } from '../store/store'
 import type { Table } from '../store/tables'
+import { mentionsBlobs } from '../value/blob'
 import { sharedTurn } from '../value/turn'
+import { type InlineSource, inlined } from './inline'
 import { createOperations, type Operations } from './message'
 import { CHUNK, makePlan, type Plan, type Pull } from './plan'
 import { formatRevision } from './revision'
@@ -47,7 +49,7 @@ export async function* answerSync(database: Database, pull: Pull): AsyncGenerato
   if (closing === undefined && !isFresh) {
     ;({ plan, closing } = await database.read((tx) => beginShort(tx, pull, SHORT)))
   }
-  if (closing !== undefined) {
+  if (closing !== undefined && inlineSource(database, pull, closing.entries) === undefined) {
     yield lastPart(headOf(database, plan) + closing.entries, plan, closing)
     return
   }
@@ -66,29 +68,37 @@ export async function* answerSync(database: Database, pull: Pull): AsyncGenerato
 async function* partsOf(database: Database, plan: Plan): AsyncGenerator<AnswerPart> {
   let text = headOf(database, plan)
   let separator = ''
-  const add = (entries: string) => {
+  async function* add(entries: string): AsyncGenerator<AnswerPart> {
     if (entries === '') return
-    text += separator + entries
+    text += separator
     separator = ','
-  }
-  for await (const entries of stream(database, plan)) {
-    add(entries)
-    if (text.length < plan.chunk.bytes) continue
-    yield { text }
-    text = ''
-  }
-  for (let from: number | ChangePosition = plan.revision; ;) {
-    const closing: Closing = await database.read((tx) => close(tx, plan, from))
-    add(closing.entries)
-    if (closing.next === undefined) return yield lastPart(text, plan, closing)
-    from = closing.next
-    if (text.length >= plan.chunk.bytes) {
+    const source = inlineSource(database, plan.pull, entries)
+    for await (const piece of source === undefined ? [entries] : inlined(entries, source)) {
+      text += piece
+      if (text.length < plan.chunk.bytes) continue
       yield { text }
       text = ''
     }
+  }
+  for await (const entries of stream(database, plan)) yield* add(entries)
+  for (let from: number | ChangePosition = plan.revision; ;) {
+    const closing: Closing = await database.read((tx) => close(tx, plan, from))
+    yield* add(closing.entries)
+    if (closing.next === undefined) return yield lastPart(text, plan, closing)
+    from = closing.next
     // Also when nothing was added: the rows of a large request need not be sent back.
     await sharedTurn()
   }
+}
+
+/** Undefined when the entries are sent as they are. */
+function inlineSource(
+  database: Database,
+  { actor, contents, report = () => undefined }: Pull,
+  entries: string,
+): InlineSource | undefined {
+  if (contents === undefined || !mentionsBlobs(entries)) return undefined
+  return { database, actor, contents, report }
 }
 
 function lastPart(

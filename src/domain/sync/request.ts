@@ -7,6 +7,8 @@ import { type Criteria, readCriteria } from './criteria'
 export interface SyncRequest {
   /** Of the local database; undefined from callers that keep none. */
   readonly clientIdentity: string
+  /** The client knows BlobRefs: add-ons from 4.4 on do (protocol.md Appendix C.27). */
+  readonly knowsBlobRefs: boolean
   /** The `dbId` of an earlier answer. */
   readonly dbId: string | undefined
   /** The tables that the client declares, without its internal ones. */
@@ -113,12 +115,18 @@ export function readSyncRequest(body: unknown): SyncRequest {
   const lastPull = present(body, 'lastPull')
   return {
     clientIdentity,
+    knowsBlobRefs: knowsBlobRefs(present(body, 'v')),
     dbId: typeof dbId === 'string' ? dbId : undefined,
     tables: readTables(present(body, 'schema') ?? {}),
     lastPull: lastPull === undefined ? undefined : readLastPull(lastPull),
     baseRevs: listIn(body, 'baseRevs').map(readBaseRevision),
     transactions: readTransactions(listIn(body, 'changes')),
   }
+}
+
+/** What the version of a client's protocol says; callers that name none know all. */
+export function knowsBlobRefs(version: unknown): boolean {
+  return version !== 1 && version !== 2
 }
 
 /**

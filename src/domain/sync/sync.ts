@@ -2,6 +2,7 @@ import { accessOf } from '../access/access'
 import type { Actor } from '../access/actor'
 import type { WriteLimits } from '../object/limits'
 import type { RulesByTable } from '../object/writing'
+import type { BlobStore } from '../store/blob-store'
 import type { Database, ReadTx } from '../store/store'
 import { SatchelError } from '../value/error'
 import { findSyncClient, isNoted, noteClient } from './client'
@@ -20,6 +21,8 @@ export interface Sync {
   readonly rulesByTable: RulesByTable
   /** Of each object. */
   readonly limits: WriteLimits
+  /** The bytes of blobs, for clients that do not know BlobRefs; without it they get these too. */
+  readonly contents?: BlobStore
   /** Called with the first damaged row that the answer leaves out. */
   readonly report?: (damage: SatchelError) => void
   /** Ends the sync while its changes are not stored: its caller is gone. */
@@ -46,7 +49,9 @@ export async function storeRequest(database: Database, given: Sync): Promise<Pul
   }
   const pushed = isAnonymous ? NOTHING : await store(database, given, actor.subject)
   // The changes are stored: a long answer need not hold them.
-  return { actor, request: { ...request, transactions: [] }, ...pushed, report }
+  const { contents } = request.knowsBlobRefs ? NO_CONTENTS : given
+  const pull = { actor, request: { ...request, transactions: [] }, ...pushed, report }
+  return contents === undefined ? pull : { ...pull, contents }
 }
 
 /**
@@ -57,6 +62,7 @@ export function isFirstSync({ lastPull }: SyncRequest, subject: string | null): 
   return lastPull === undefined || (subject !== null && !lastPull.realms.includes(subject))
 }
 
+const NO_CONTENTS: Pick<Sync, 'contents'> = {}
 const NOTHING: Pushed = { named: new Map(), rejections: [], own: new Set() }
 
 function requireSameDatabase(database: Database, { dbId }: SyncRequest): void {

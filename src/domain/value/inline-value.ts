@@ -87,11 +87,20 @@ function decodeB64lex(text: string): Uint8Array | undefined {
   return decodeBase64(codes.toString('latin1'))
 }
 
+/** Bytes in b64lex, with padding. */
+export function encodeB64lex(bytes: Uint8Array): string {
+  const codes = Buffer.from(Buffer.from(bytes).toString('base64'))
+  for (let at = 0; at < codes.length; at++) codes[at] = LEX_OF_BASE64[codes[at] ?? 0] ?? 0
+  return codes.toString('latin1')
+}
+
 const BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/='
 const B64LEX = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz|-'
 
 /** By character code; 0 is no character of base64. */
 const BASE64_OF_LEX = new Uint8Array(256)
+const LEX_OF_BASE64 = new Uint8Array(256)
 for (const [place, character] of Array.from(B64LEX).entries()) {
   BASE64_OF_LEX[character.charCodeAt(0)] = BASE64.charCodeAt(place)
+  LEX_OF_BASE64[BASE64.charCodeAt(place)] = character.charCodeAt(0)
 }

@@ -1,7 +1,9 @@
 import { type AnyElysia, Elysia } from 'elysia'
 import { ANONYMOUS, type Actor } from '../../domain/access/actor'
 import { SatchelError } from '../../domain/value/error'
+import { knowsBlobRefs } from '../../domain/sync/request'
 import type { Host } from '../../host/host'
+import type { SocketClient } from '../../sync/session'
 import { answer } from '../answer'
 import type { Call } from '../call'
 import type { HttpContext } from '../context'
@@ -15,7 +17,7 @@ export function changesRoutes(http: HttpContext): AnyElysia {
       const query = new URLSearchParams(call.query)
       const actor = await findActor(http, call, host, query.get('token'))
       call.subject = actor?.subject ?? null
-      const session = http.live.connect(host, readIdentity(query), actor)
+      const session = http.live.connect(host, readClient(query), actor)
       if (!call.upgrade(session)) {
         throw new SatchelError(
           'INVALID_REQUEST',
@@ -51,9 +53,10 @@ async function findActor(
 }
 
 /** The client names itself, so that its sockets and its requests know of each other. */
-function readIdentity(query: URLSearchParams): string {
+function readClient(query: URLSearchParams): SocketClient {
   const identity = query.get('clientId') ?? ''
-  if (identity.length <= LONGEST_IDENTITY) return identity
+  const isNew = knowsBlobRefs(Number(query.get('v') ?? '3'))
+  if (identity.length <= LONGEST_IDENTITY) return { identity, knowsBlobRefs: isNew }
   throw new SatchelError('INVALID_REQUEST', `"clientId" has at most ${LONGEST_IDENTITY} characters`)
 }
 

@@ -98,6 +98,7 @@ export function createSync(http: HttpContext): AnswerSync {
         now: host.clock.now(),
         rulesByTable: rowRulesWith(sendInvitation),
         limits: http.writeLimits,
+        contents: host.blobs,
         report: (damage) => http.failure(call.id, damage),
       }),
     )

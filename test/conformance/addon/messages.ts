@@ -20,6 +20,8 @@ export type Stores = Readonly<Record<string, string | null>>
 
 /** What an application is like. */
 export interface Options {
+  /** Another published version of the add-on. */
+  readonly addon?: 'dexie-cloud-addon-4.2.5' | 'dexie-cloud-addon-4.3.9'
   /** How much the clock of the device is ahead, ms. */
   readonly clockAhead?: number
   readonly stores?: Stores

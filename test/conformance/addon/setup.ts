@@ -6,12 +6,31 @@ import { startSmtp } from '../../mail/smtp-server'
 import { temporaryFolder } from '../../setup'
 import type { AddonUser, Command, Device, Dialog, Options, Told } from './messages'
 
-/** The application in one file, which loads in half the time; made once in a process. */
-let bundled: Promise<Blob> | undefined
+/** The application in one file, which loads in half the time; made once in a process for each add-on. */
+const bundles = new Map<string, Promise<Blob>>()
 
-async function bundleApplication(): Promise<Blob> {
-  const entrypoints = [join(import.meta.dir, 'application.ts')]
-  const { outputs } = await Bun.build({ entrypoints, target: 'bun' })
+function bundleOf(addon: string): Promise<Blob> {
+  const bundle = bundles.get(addon) ?? bundleApplication(addon)
+  bundles.set(addon, bundle)
+  return bundle
+}
+
+/** `addon` is the name of the package under which `package.json` has a version of the add-on. */
+async function bundleApplication(addon: string): Promise<Blob> {
+  const { outputs } = await Bun.build({
+    entrypoints: [join(import.meta.dir, 'application.ts')],
+    target: 'bun',
+    plugins: [
+      {
+        name: 'addon',
+        setup(build) {
+          build.onResolve({ filter: /^dexie-cloud-addon$/ }, () => ({
+            path: Bun.resolveSync(addon, import.meta.dir),
+          }))
+        },
+      },
+    ],
+  })
   return new Blob([await outputs[0]!.text()])
 }
 
@@ -47,12 +66,13 @@ export type Application = Awaited<ReturnType<typeof openApplication>>
 
 /** An application with the published add-on, and its user. */
 export async function openApplication(databaseUrl: string, options: Options = {}) {
+  const { addon = 'dexie-cloud-addon' } = options
   const told = createInbox()
   const child = Bun.spawn(
     [process.execPath, 'run', '-', JSON.stringify({ databaseUrl, ...options })],
     {
       env: {},
-      stdin: await (bundled ??= bundleApplication()),
+      stdin: await bundleOf(addon),
       stdout: 'ignore',
       stderr: 'ignore',
       ipc: (message: Told) => told.put(message),

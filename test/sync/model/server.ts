@@ -169,7 +169,7 @@ export async function setupModelServer(): Promise<ModelServer & AsyncDisposable>
     sync: (person, body) => whenPossible(() => answer(person, body)),
     connect(person, identity, receive) {
       const caller = { actor: actorFor(person, 'my'), ends: Infinity, lead: 0 }
-      const session = hub.connect(identity, caller)
+      const session = hub.connect({ identity, knowsBlobRefs: true }, caller)
       links += 1
       session.opened({
         send(text) {
