@@ -11,6 +11,9 @@ const FOLD_AT = 10_000
 const FOLD_STEP = 2_000
 /** How many realms are kept in memory. */
 const KEPT = 200_000
+/** How many units are kept with the realms that they moved, and how many realms each of them may have. */
+const UNITS = 1_000
+const UNIT_REALMS = 100
 
 /** The realms that a unit has moved, and the tables in which it changed or removed objects. */
 interface Moves {
@@ -35,6 +38,8 @@ export class Heads {
   readonly #opened: number
   /** No tombstone is newer than this revision. */
   #tombstones: number
+  /** The latest units, by revisions that follow one another. */
+  #units: Pick<Moves, 'revision' | 'realms'>[] = []
 
   /** `revision`: the newest one of the database. */
   constructor(connection: Connection, revision: number) {
@@ -76,6 +81,7 @@ export class Heads {
     for (const { realms, tables, revision } of units) {
       this.#note(realms, revision)
       for (const table of tables) this.#tables.set(table, revision)
+      this.#keep(realms, revision)
     }
     if (hasTombstones) this.#tombstones = units.at(-1)?.revision ?? this.#tombstones
   }
@@ -114,6 +120,36 @@ export class Heads {
       .values(JSON.stringify([...realms]), revision) as [RealmRef][]
     for (const [realm] of stored) moved.add(realm)
     return moved
+  }
+
+  /** As `ObjectReader.realmsMoved`, for committed revisions. */
+  movedBesides(
+    realms: ReadonlySet<RealmRef>,
+    after: number,
+    upTo: number,
+    except: ReadonlySet<number>,
+  ): ReadonlySet<RealmRef> | undefined {
+    if (upTo <= after) return new Set()
+    const first = this.#units[0]?.revision ?? Infinity
+    const last = first + this.#units.length - 1
+    if (after + 1 < first || upTo > last) return undefined
+    const moved = new Set<RealmRef>()
+    for (let at = after + 1 - first; at <= upTo - first; at += 1) {
+      const unit = this.#units[at]!
+      if (except.has(unit.revision)) continue
+      for (const realm of unit.realms) if (realms.has(realm)) moved.add(realm)
+    }
+    return moved
+  }
+
+  #keep(realms: readonly RealmRef[], revision: number): void {
+    const units = this.#units
+    const follows = units.at(-1)?.revision === revision - 1
+    if (realms.length > UNIT_REALMS || !follows) this.#units = []
+    if (realms.length > UNIT_REALMS) return
+    this.#units.push({ revision, realms })
+    // In one go, so that a commit costs nothing to drop.
+    if (this.#units.length > 2 * UNITS) this.#units = this.#units.slice(-UNITS)
   }
 
   #note(realms: readonly RealmRef[], revision: number): void {

@@ -103,6 +103,16 @@ export class ObjectReads<Context extends TxContext = TxContext> implements Objec
     return load(this.context, table, positions, size, realms)
   }
 
+  realmsMoved(
+    realms: ReadonlySet<RealmRef>,
+    after: number,
+    upTo: number,
+    except: ReadonlySet<number>,
+  ) {
+    const { committed } = this.context
+    return committed.heads.movedBesides(realms, after, upTo, except)
+  }
+
   changes(
     realms: ReadonlySet<RealmRef>,
     after: number | ChangePosition,

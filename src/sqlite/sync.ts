@@ -70,6 +70,9 @@ interface ClientRow extends Omit<SyncClient, 'tables'> {
 const SELECT_CLIENT =
   'SELECT number, identity, subject, tables, floor, rejected, seen, sum FROM sync_clients WHERE subject = ? AND identity = ?'
 
+const CLIENT_BY_NUMBER =
+  'SELECT number, identity, subject, tables, floor, rejected, seen, sum FROM sync_clients WHERE number = ?'
+
 export function syncClientReader(context: TxContext): SyncClientReader {
   return { find: (subject, identity) => findClient(context, subject, identity) }
 }
@@ -86,26 +89,6 @@ function findClient(context: TxContext, subject: string, identity: string): Sync
 /** Without a number: clients were added or removed. */
 function touchClient({ unit }: WriteContext, client?: number): void {
   unit.touchRemembered([fact('sync client', client)])
-}
-
-/** Changes the row of a client. A damaged one stays as it is: its sum is not to be right again. */
-function changeClient(
-  { connection: { prepare } }: WriteContext,
-  number: number,
-  change: (row: ClientRow) => ClientRow,
-): void {
-  const row = prepare<Summed<ClientRow>>(
-    'SELECT number, identity, subject, tables, floor, rejected, seen, sum FROM sync_clients WHERE number = ?',
-  ).get(number)
-  if (row === null || !isSound('sync_clients', row)) return
-  const changed = change(row)
-  if (changed === row) return
-  prepare('UPDATE sync_clients SET floor = ?, rejected = ?, sum = ? WHERE number = ?').run(
-    changed.floor,
-    changed.rejected,
-    sumOf('sync_clients', changed),
-    number,
-  )
 }
 
 function toClient(row: ClientRow): SyncClient {
@@ -138,13 +121,16 @@ export function syncClientWriter(context: WriteContext): SyncClientWriter {
         .run(tables, floor, rejected, seen, sumOf('sync_clients', { ...client, tables }), number)
       touchClient(context, number)
     },
-    raiseFloor(client, floor) {
-      changeClient(context, client, (row) => (row.floor < floor ? { ...row, floor } : row))
-      touchClient(context, client)
-    },
     noteRejection(client) {
-      const rejected = context.unit.revision()
-      changeClient(context, client, (row) => ({ ...row, rejected }))
+      const { connection, unit } = context
+      const row = connection.prepare<Summed<ClientRow>>(CLIENT_BY_NUMBER).get(client)
+      const rejected = unit.revision()
+      // A damaged row stays as it is: its sum is not to be right again.
+      if (row !== null && isSound('sync_clients', row)) {
+        connection
+          .prepare('UPDATE sync_clients SET rejected = ?, sum = ? WHERE number = ?')
+          .run(rejected, sumOf('sync_clients', { ...row, rejected }), client)
+      }
       touchClient(context, client)
     },
     removeOfSubject(subject) {

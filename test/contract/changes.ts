@@ -55,6 +55,26 @@ export function describeChanges(openStore: OpenStore): void {
       })
     })
 
+    test('are known by realm, without those of some revisions', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const table = await declareIn(database, 'things')
+      const ref = await ensureRealm(database, 'rlmA')
+      const start = await database.read((tx) => tx.revision())
+      const realms = new Set([PUBLIC_REALM_REF, ref])
+      const moved = (upTo: number, ...except: number[]) =>
+        database.read((tx) => tx.objects.realmsMoved(realms, start, upTo, new Set(except)))
+      await insert(database, table, 'a')
+      await database.write((tx) => tx.objects.put(table, [fresh('b', { realm: ref })], NOW))
+      expect(await moved(start)).toEqual(new Set())
+      expect(await moved(start + 1)).toEqual(new Set([PUBLIC_REALM_REF]))
+      expect(await moved(start + 2)).toEqual(realms)
+      expect(await moved(start + 2, start + 1)).toEqual(new Set([ref]))
+      expect(await moved(start + 2, start + 1, start + 2)).toEqual(new Set())
+      // Nobody knows yet what comes.
+      expect(await moved(start + 3)).toBeUndefined()
+    })
+
     test('are those after a revision up to another one, in these realms', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture

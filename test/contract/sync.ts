@@ -60,16 +60,6 @@ export function describeSync(openStore: OpenStore): void {
       })
     })
 
-    test('have a floor that only rises', async () => {
-      await using fixture = await setupDatabase(openStore)
-      const { database } = fixture
-      const { number } = await database.write((tx) => tx.syncClients.ensure('alice', 'one', NOW))
-      for (const floor of [5, 3]) {
-        await database.write((tx) => tx.syncClients.raiseFloor(number, floor))
-      }
-      expect((await database.read((tx) => tx.syncClients.find('alice', 'one')))?.floor).toBe(5)
-    })
-
     test('whose transaction is rejected have a revision of it that nobody else has', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
@@ -98,7 +88,7 @@ export function describeSync(openStore: OpenStore): void {
       expect(await look()).toEqual(made)
       await database.write((tx) => tx.syncClients.put({ ...made, tables: ['things'] }))
       expect(await look()).toMatchObject({ tables: ['things'] })
-      await database.write((tx) => tx.syncClients.raiseFloor(number, 5))
+      await database.write((tx) => tx.syncClients.put({ ...made, floor: 5 }))
       expect(await look()).toMatchObject({ floor: 5 })
       await database.write((tx) => tx.syncClients.noteRejection(number))
       expect(await look()).toMatchObject({ rejected: await database.read((tx) => tx.revision()) })

@@ -228,8 +228,9 @@ async function fillRest(database: Database): Promise<void> {
     await database.write(async (tx) => {
       const subject = userId(n)
       const text = 'x'.repeat(n * 150)
-      const { number: client } = await tx.syncClients.ensure(subject, 'device', NOW)
-      await tx.syncClients.raiseFloor(client, NOW + n)
+      const known = await tx.syncClients.ensure(subject, 'device', NOW)
+      await tx.syncClients.put({ ...known, floor: NOW + n })
+      const { number: client } = known
       const rejection = { name: 'CONFLICT', message: text }
       await tx.applied.put(subject, `tx${n}`, client, NOW, ...(n % 2 === 0 ? [rejection] : []))
       const operation = { client, subject, email: null, kind: 'modify' as const, ts: NOW }

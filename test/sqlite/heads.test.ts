@@ -217,3 +217,20 @@ test('changes are looked up only in tables that have moved, and tombstones only 
   })
   expect(await find()).toEqual({ keys: ['k2', 'k3'], looked: ['tombstones', ...moved] })
 })
+
+test('the realms of the latest units are known, while each moved few', async () => {
+  await using opened = setupDatabase()
+  const { database } = opened
+  const table = await declareIn(database, 'things')
+  const refs = await fill(database, table, 101)
+  const first = await database.read((tx) => tx.revision())
+  const moved = (after: number, upTo: number) =>
+    database.read((tx) => tx.objects.realmsMoved(new Set(refs), after, upTo, new Set()))
+  await touch(database, table, [1])
+  expect(await moved(first, first + 1)).toEqual(new Set([refs[1]!]))
+  await touch(database, table, [...refs.keys()])
+  await touch(database, table, [2])
+  expect(await moved(first, first + 1)).toBeUndefined()
+  expect(await moved(first + 1, first + 3)).toBeUndefined()
+  expect(await moved(first + 2, first + 3)).toEqual(new Set([refs[2]!]))
+})

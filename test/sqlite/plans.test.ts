@@ -439,8 +439,7 @@ function changeData(table: Table, index: number) {
     }
     await tx.users.noteLogin('alice', 5, 5)
     const client = await tx.syncClients.ensure('alice', 'identity', NOW)
-    await tx.syncClients.put({ ...client, tables: ['things'] })
-    await tx.syncClients.raiseFloor(client.number, NOW)
+    await tx.syncClients.put({ ...client, tables: ['things'], floor: NOW })
     await tx.syncClients.noteRejection(client.number)
     await tx.applied.put('alice', 'txid', client.number, NOW)
     await tx.applied.prune(client.number, NOW + 1, new Set())

@@ -202,6 +202,16 @@ export interface ObjectReader {
     tables?: ReadonlySet<string>,
   ): Awaitable<ChangeChunk>
   /**
+   * Those of these realms in which a revision after `after` up to `upTo` changed something, without the
+   * revisions of `except`; undefined when the engine does not know each of them any more.
+   */
+  realmsMoved(
+    realms: ReadonlySet<RealmRef>,
+    after: number,
+    upTo: number,
+    except: ReadonlySet<number>,
+  ): Awaitable<ReadonlySet<RealmRef> | undefined>
+  /**
    * The objects among `changes` of one table in one realm, without their history, which makes it several
    * times as fast.
    */

@@ -54,8 +54,6 @@ export interface SyncClientWriter extends SyncClientReader {
   ensure(subject: string, identity: string, now: number): Awaitable<SyncClient>
   /** Replaces a client that is there. */
   put(client: SyncClient): Awaitable<void>
-  /** Notes the latest time of the operations of a client, ms, unless it knows a later one. */
-  raiseFloor(client: number, floor: number): Awaitable<void>
   /**
    * Notes that the client is told how objects are, though none of them changed: one of its transactions
    * was rejected, or came again. The unit takes a revision for it.

@@ -331,15 +331,11 @@ async function close(tx: ReadTx, plan: Plan, after: number | ChangePosition): Pr
   const sight = await sightOf(tx, plan)
   const revision = await tx.revision()
   const operations = createOperations()
-  const { changes, next } = isOwn(plan, after, revision)
-    ? NO_CHANGES
-    : await tx.objects.changes(
-        sight.realms,
-        after,
-        revision,
-        plan.chunk,
-        new Set(plan.tables.keys()),
-      )
+  const realms = await movedByOthers(tx, sight, after, revision)
+  const { changes, next } =
+    realms.size === 0
+      ? NO_CHANGES
+      : await tx.objects.changes(realms, after, revision, plan.chunk, new Set(plan.tables.keys()))
   for (const change of changes) await addSeen(tx, sight, operations, change)
   if (next !== undefined) return { entries: operations.text(), next }
   await addInvitations(tx, sight, operations)
@@ -353,11 +349,17 @@ async function close(tx: ReadTx, plan: Plan, after: number | ChangePosition): Pr
 const NO_CHANGES: ChangeChunk = { changes: [], next: undefined }
 
 /**
- * True when only the request itself has changed anything after a revision: its rows are as the client
- * has assumed, or pending. Most requests of a client that is up to date find nothing else.
+ * The listed realms in which others than the request itself have changed something after a revision: its
+ * own rows are as the client has assumed, or pending. Most requests of a client that is up to date find none.
  */
-function isOwn({ pull: { own } }: Plan, after: number | ChangePosition, revision: number): boolean {
-  if (own === undefined || typeof after !== 'number' || revision - after > own.size) return false
-  for (let next = after + 1; next <= revision; next += 1) if (!own.has(next)) return false
-  return true
+async function movedByOthers(
+  tx: ReadTx,
+  { plan: { pull }, realms }: Sight,
+  after: number | ChangePosition,
+  revision: number,
+): Promise<ReadonlySet<RealmRef>> {
+  if (typeof after !== 'number') return realms
+  return (await tx.objects.realmsMoved(realms, after, revision, pull.own ?? NONE)) ?? realms
 }
+
+const NONE: ReadonlySet<number> = new Set()

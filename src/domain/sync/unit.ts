@@ -37,9 +37,13 @@ export function writeUnit<T extends Progress>(
       const part = await work(tx)
       const { floor } = part.clock
       if (floor > client.floor) {
-        await tx.syncClients.raiseFloor(client.number, floor)
-        // The next request finds it remembered.
-        await findSyncClient(tx, client.subject, client.identity)
+        const { subject, identity } = client
+        const known = await findSyncClient(tx, subject, identity)
+        if (known !== undefined && known.floor < floor) {
+          await tx.syncClients.put({ ...known, floor })
+          // The next request finds it remembered.
+          await findSyncClient(tx, subject, identity)
+        }
       }
       if (!part.isPruned) {
         const txids = new Set(transactions.map(({ txid }) => txid))
