@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import type { TestSmtp } from '../mail/smtp-server'
 
 const ROOT = join(import.meta.dir, '..', '..')
 
@@ -11,6 +13,24 @@ export function pageOf(guide: string, databaseUrl: string): string {
   const [html = ''] = rest.split(/\n(?:HTML|```)\n/)
   if (!html.includes(ADDRESS)) throw new Error(`The page of ${guide} does not have ${ADDRESS}`)
   return `<!doctype html>${html}`.replace(ADDRESS, databaseUrl)
+}
+
+/** The block of code of a guide below a heading, as a script that awaits each of its statements. */
+export function linesOf(guide: string, heading: string): string {
+  const [, rest = ''] = readFileSync(join(ROOT, guide), 'utf8').split(`\n### ${heading}\n`)
+  const [, code] = /^```js\n([\s\S]+?)\n```$/m.exec(rest.split('\n### ')[0] ?? '') ?? []
+  if (code === undefined) throw new Error(`${guide} has no code below ${heading}`)
+  return `(async () => { ${code} })()`
+}
+
+/** Types an address and the code of the mail into the dialogs of the add-on. */
+export async function logIn(page: Page, smtp: TestSmtp, email: string): Promise<void> {
+  await page.locator('input[name=email]').fill(email)
+  await page.getByRole('button', { name: 'Submit' }).click()
+  await page.locator('input[name=otp]').waitFor()
+  const [, otp = ''] = /^ {4}(\S+)$/m.exec((await smtp.next()).text) ?? []
+  await page.locator('input[name=otp]').fill(otp)
+  await page.locator('input[name=otp]').waitFor({ state: 'detached' })
 }
 
 /** An application of one page at a loopback address. */

@@ -4,7 +4,7 @@ import { startSmtp } from '../mail/smtp-server'
 import { connectOpenId, setupLogins } from '../oauth/setup'
 import { setupServerAt } from '../setup'
 import { useChromium } from './chromium'
-import { pageOf, servePage, withOwnFiles } from './guide-page'
+import { logIn, pageOf, servePage, withOwnFiles } from './guide-page'
 
 const browser = useChromium()
 
@@ -34,12 +34,7 @@ test('the page of the README syncs two browsers', async () => {
   const log = async () => {
     const { page } = devices.use(await browser.openDevice())
     await page.goto(application.url)
-    await page.locator('input[name=email]').fill('alice@example.com')
-    await page.getByRole('button', { name: 'Submit' }).click()
-    await page.locator('input[name=otp]').waitFor()
-    const [, otp = ''] = /^ {4}(\S+)$/m.exec((await smtp.next()).text) ?? []
-    await page.locator('input[name=otp]').fill(otp)
-    await page.locator('input[name=otp]').waitFor({ state: 'detached' })
+    await logIn(page, smtp, 'alice@example.com')
     return page
   }
   const [one, other] = [await log(), await log()]
