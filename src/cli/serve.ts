@@ -112,17 +112,14 @@ export function readyLine({ url, databases, client, folder, test }: Server): str
   })
 }
 
-/** The same for a person at a terminal, with first commands to try. */
+/** The same for a person at a terminal, with the first step. */
 export function readyText(server: Server, config: Config, terminal: Terminal): string {
   const { url, databases, client, folder, test } = server
-  const [first] = databases
-  const address = first?.url ?? `${url}/main`
   const kept = config.memory ? 'in memory, discarded at exit' : folder
   const at = (text: string) => styled('cyan', text)
   const lines = [
     styled('bold', `Satchel ${version} is ready`),
     '',
-    `Page            ${at(`${url}/`)}`,
     ...databases.map((database) => `Database        ${at(database.url)}`),
     ...networkAddresses(config, url).map((found) => `On the network  ${at(found)}`),
     ...(config.publicUrl === null ? [] : [`Public address  ${at(config.publicUrl)}`]),
@@ -133,8 +130,8 @@ export function readyText(server: Server, config: Config, terminal: Terminal): s
       ? []
       : ['', styled('yellow', TEST_BANNER), `Test token      ${test.token}`]),
     '',
-    'Try it from another terminal:',
-    ...firstSteps(address, folder).map((line) => `  ${line}`),
+    ...firstStep(`${url}/`, config).map((line) => line.replace(url, at(url))),
+    ...commands(folder),
     '',
     'Ctrl-C stops it.',
     '',
@@ -163,17 +160,22 @@ function networkAddresses({ host, publicUrl }: Config, url: string): string[] {
 const TEST_BANNER =
   'TEST MODE: every program with the test token may read, change and discard all data.'
 
+/** The page that the README begins with too. Elsewhere than in development there is nothing to try on it. */
+function firstStep(page: string, { development }: Config): string[] {
+  if (!development) return [`Page            ${page}`]
+  return [
+    `Begin here      ${page}`,
+    '                an application to try, the codes of its logins, and the guides',
+  ]
+}
+
 /** Commands that reach this server from the folder and the shell it was started in. */
-function firstSteps(address: string, folder: string): string[] {
+function commands(folder: string): string[] {
   const satchel = nameOfProgram()
   const option = folder === resolve(SETTINGS.data.fallback) ? '' : ` --data ${folder}`
   return [
-    `echo '{"todoItems": "@id, title"}' > schema.json`,
-    `${satchel} schema push schema.json${option}`,
-    `TOKEN=$(${satchel} token --sub alice@example.com${option})`,
-    `curl ${address}/my/todoItems \\`,
-    `     -H "Authorization: Bearer $TOKEN" \\`,
-    `     -H 'Content-Type: application/json' -d '{"title": "Buy milk"}'`,
+    `Commands        ${satchel} --help`,
+    `                ${satchel} token --sub alice@example.com${option}`,
   ]
 }
 

@@ -48,15 +48,23 @@ test('programs get one line, with the client on the start that made it', () => {
   expect(readyLine({ ...server, client })).not.toContain('\n')
 })
 
-test('people get the address, the folder, what to try and, on a terminal only, the secret', () => {
+test('people get the address, the folder, where to begin and, on a terminal only, the secret', () => {
   const watched = textOf({ ...server, client }, true)
-  for (const part of [`${url}/main`, resolve('data'), 'the-id', 'the-secret', 'schema push']) {
+  for (const part of [`${url}/main`, resolve('data'), 'the-id', 'the-secret', 'token --sub']) {
     expect(watched).toContain(part)
   }
   const unwatched = textOf({ ...server, client }, false)
   expect(unwatched).toContain('satchel client rotate the-id')
   expect(unwatched).not.toContain('the-secret')
   expect(textOf(server, true)).not.toContain('Client')
+})
+
+test('people begin on the page of a server in development, which has nothing to try elsewhere', () => {
+  const page = /^Begin here +http:\/\/127\.0\.0\.1:7080\/$/m
+  expect(textOf(server, true)).toMatch(page)
+  const elsewhere = textOf(server, true, { publicUrl: 'https://db.example.com' })
+  expect(elsewhere).not.toMatch(page)
+  expect(elsewhere).toContain(`Page            ${url}/\n`)
 })
 
 test('people get told which flags mails need, where they are not printed', () => {

@@ -209,7 +209,9 @@ test('the command runs the executable, and ends with it or with its own parent',
     stderr: 'ignore',
   })
   const { value: banner } = await shown.stdout.getReader().read()
-  expect(new TextDecoder().decode(banner)).toContain('npx satchel schema push schema.json --data')
+  expect(new TextDecoder().decode(banner)).toContain(
+    'npx satchel token --sub alice@example.com --data',
+  )
   shown.kill()
   await shown.exited
   let screen = ''
