@@ -1,6 +1,9 @@
 import { isLoopbackOrigin, isOriginAllowed, listOrigins } from '../domain/database/origin'
+import { findPublicAddress } from '../domain/database/public-address'
+import type { ReadTx } from '../domain/store/store'
 import { SatchelError } from '../domain/value/error'
 import type { Host } from '../host/host'
+import type { Page } from '../sync/session'
 import { answer } from './answer'
 import type { Call } from './call'
 
@@ -40,10 +43,7 @@ export async function corsHeaders(
   policy: OriginPolicy,
 ): Promise<Readonly<Record<string, string>>> {
   if (!(await isAllowed(origin, findHost, policy))) {
-    throw new SatchelError(
-      'ORIGIN_NOT_ALLOWED',
-      'This origin may not call this database: list it with satchel origin add <origin>',
-    )
+    throw new SatchelError('ORIGIN_NOT_ALLOWED', NOT_LISTED)
   }
   return {
     'Access-Control-Allow-Origin': origin,
@@ -92,21 +92,35 @@ const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/
 const FORBIDDEN_HEADER =
   /^(?:\*|accept-charset|accept-encoding|access-control-request-.*|connection|content-length|cookie2?|date|dnt|expect|host|keep-alive|origin|referer|set-cookie|te|trailer|transfer-encoding|upgrade|via|proxy-.*|sec-.*)$/
 
+/** The page of a live connection: when its origin is not allowed any more, it hears nothing more (promises.md 15). */
+export function pageOf(origin: string | null, policy: OriginPolicy): Page | undefined {
+  if (origin === null) return undefined
+  const isAllowed = async (tx: ReadTx) =>
+    isAllowedByServer(origin, policy) || (await isAllowedIn(tx, origin))
+  return { origin, isAllowed, refusal: NOT_LISTED }
+}
+
 async function isAllowed(
   origin: string,
   findHost: FindHost,
   policy: OriginPolicy,
 ): Promise<boolean> {
-  if (policy.own.has(origin)) return true
-  if (policy.isDevelopment() && isLoopbackOrigin(origin)) return true
+  if (isAllowedByServer(origin, policy)) return true
   const host = await findHost()
-  if (host === undefined) return false
-  const listed = await host.database.read((tx) => tx.remember('origins', () => listOrigins(tx)))
-  return isOriginAllowed(listed, origin) || (await isOwnAddress(host, origin))
+  return host !== undefined && (await host.database.read((tx) => isAllowedIn(tx, origin)))
 }
 
-/** True for the pages of this server, when the database has its own host name (design.md §2). */
-async function isOwnAddress(host: Host, origin: string): Promise<boolean> {
-  const address = await host.address()
-  return address !== null && new URL(address).origin === origin
+function isAllowedByServer(origin: string, policy: OriginPolicy): boolean {
+  return policy.own.has(origin) || (policy.isDevelopment() && isLoopbackOrigin(origin))
 }
+
+/** True for a listed origin, and for the pages of this server when the database has an address of its own (design.md §2). */
+async function isAllowedIn(tx: ReadTx, origin: string): Promise<boolean> {
+  const listed = await tx.remember('origins', () => listOrigins(tx))
+  if (isOriginAllowed(listed, origin)) return true
+  const address = await findPublicAddress(tx)
+  return address !== undefined && new URL(address).origin === origin
+}
+
+const NOT_LISTED =
+  'This origin may not call this database: list it with satchel origin add <origin>'

@@ -61,6 +61,9 @@ export function createDelivery(parts: DeliveryParts): Delivery {
       return
     }
     if (session.isStale) {
+      // The origin may have been removed while the socket was opened.
+      const { page } = session.client
+      if ((await page?.isAllowed(tx)) === false) return mute(session, page?.refusal)
       session.isStale = false
       await look(tx, session)
     }

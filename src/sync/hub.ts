@@ -8,6 +8,7 @@ import { nextTurn } from '../domain/value/turn'
 import { createAudience } from './audience'
 import { createDelivery, TELL_EVERY } from './delivery'
 import { createFeed } from './feed'
+import { createPages } from './pages'
 import { type Caller, Session, type SocketClient } from './session'
 import { BLIND, type Sight } from './sight'
 
@@ -98,6 +99,7 @@ export function createHub(databaseId: string, context: HubContext): Hub {
     isCrowded,
     postpone: (session) => void postponed.add(session),
   })
+  const pages = createPages({ mute: delivery.mute, report: (error) => context.report(error) })
   let stopHearing: () => void = () => undefined
   let isServing = false
   let quietUntil = 0
@@ -111,7 +113,9 @@ export function createHub(databaseId: string, context: HubContext): Hub {
     // A job commits all the time: during it a socket hears once a second.
     if (commit.jobs) quietUntil = now() + SECOND
     const isQuiet = now() < quietUntil
-    for (const { realms, tables, subjects } of commit.units) {
+    for (const unit of commit.units) {
+      const { realms, tables, subjects } = unit
+      pages.hear(unit)
       for (const realm of realms) {
         if (isQuiet) laterRealms.add(realm)
         else wake(realm)
@@ -138,14 +142,14 @@ export function createHub(databaseId: string, context: HubContext): Hub {
   }
 
   function schedule(): void {
-    if (isServing || due.size === 0) return
+    if (isServing || (due.size === 0 && !pages.areDue)) return
     isServing = true
     setImmediate(() => void serveAll())
   }
 
   async function serveAll(): Promise<void> {
     try {
-      while (due.size > 0) {
+      while (due.size > 0 || pages.areDue) {
         const database = await context.open()
         const before = delivery.pulls
         await database.read(serveSome)
@@ -169,9 +173,11 @@ export function createHub(databaseId: string, context: HubContext): Hub {
     else if (code !== 'BUSY') context.report(error)
     for (const session of due) later.add(session)
     due.clear()
+    pages.postpone()
   }
 
   async function serveSome(tx: ReadTx): Promise<void> {
+    if (pages.areDue) await pages.dismiss(tx)
     const revision = await tx.revision()
     const start = performance.now()
     const before = delivery.pulls
@@ -260,6 +266,7 @@ export function createHub(databaseId: string, context: HubContext): Hub {
     }
     for (const session of [...later, ...postponed]) due.add(session)
     later.clear()
+    pages.resume()
     for (const realm of laterRealms) wake(realm)
     laterRealms.clear()
     schedule()
@@ -275,6 +282,7 @@ export function createHub(databaseId: string, context: HubContext): Hub {
       sessions.add(session)
       byClient.add(clientOf(session), session)
       for (const subject of subjectsOf(session)) bySubject.add(subject, session)
+      pages.add(session)
       const facts = session.caller?.actor.bond?.facts
       if (facts !== undefined && (facts.clientId !== PUBLIC_CLIENT || facts.login !== null)) {
         revocable.add(session)
@@ -286,6 +294,7 @@ export function createHub(databaseId: string, context: HubContext): Hub {
       sessions.delete(session)
       byClient.remove(clientOf(session), session)
       for (const subject of subjectsOf(session)) bySubject.remove(subject, session)
+      pages.remove(session)
       for (const set of [revocable, due, later, postponed]) set.delete(session)
     },
     serve(session: Session, isSoon: boolean) {

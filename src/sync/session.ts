@@ -1,4 +1,5 @@
 import type { Actor } from '../domain/access/actor'
+import type { ReadTx } from '../domain/store/store'
 import { BLIND, type Sight } from './sight'
 
 /** A connected WebSocket: `send` gives -1 when the text waits in memory, and 0 when it was dropped. */
@@ -32,11 +33,22 @@ export interface SessionHub {
   serve(session: Session, isSoon: boolean): void
 }
 
+/** The web page behind a session. */
+export interface Page {
+  readonly origin: string
+  /** False when pages of this origin may not use the database any more. */
+  isAllowed(tx: ReadTx): Promise<boolean>
+  /** Says so to its developer. */
+  readonly refusal: string
+}
+
 /** The local database that opened a socket. */
 export interface SocketClient {
   readonly identity: string
   /** False for add-ons before 4.4: changes with blobs come to them in answers only. */
   readonly knowsBlobRefs: boolean
+  /** Absent for a program. */
+  readonly page?: Page | undefined
 }
 
 /** The user behind a session, and when the token ends by the clock of the hub, ms. */

@@ -7,6 +7,7 @@ import type { SocketClient } from '../../sync/session'
 import { answer } from '../answer'
 import type { Call } from '../call'
 import type { HttpContext } from '../context'
+import { pageOf } from '../cors'
 import { database } from '../bearer'
 
 /** The live connection of a client (protocol.md §5). */
@@ -17,7 +18,7 @@ export function changesRoutes(http: HttpContext): AnyElysia {
       const query = new URLSearchParams(call.query)
       const actor = await findActor(http, call, host, query.get('token'))
       call.subject = actor?.subject ?? null
-      const session = http.live.connect(host, readClient(query), actor)
+      const session = http.live.connect(host, readClient(http, call, query), actor)
       if (!call.upgrade(session)) {
         throw new SatchelError(
           'INVALID_REQUEST',
@@ -53,10 +54,15 @@ async function findActor(
 }
 
 /** The client names itself, so that its sockets and its requests know of each other. */
-function readClient(query: URLSearchParams): SocketClient {
+function readClient(
+  { origins }: HttpContext,
+  { sent }: Call,
+  query: URLSearchParams,
+): SocketClient {
   const identity = query.get('clientId') ?? ''
   const isNew = knowsBlobRefs(Number(query.get('v') ?? '3'))
-  if (identity.length <= LONGEST_IDENTITY) return { identity, knowsBlobRefs: isNew }
+  const page = pageOf(sent.headers.get('origin'), origins)
+  if (identity.length <= LONGEST_IDENTITY) return { identity, knowsBlobRefs: isNew, page }
   throw new SatchelError('INVALID_REQUEST', `"clientId" has at most ${LONGEST_IDENTITY} characters`)
 }
 

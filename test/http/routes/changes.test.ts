@@ -9,6 +9,7 @@ interface Message {
   readonly type: string
   readonly baseRev?: string
   readonly newRev?: string
+  readonly error?: string
   readonly changes?: readonly { readonly muts: readonly { readonly keys: readonly string[] }[] }[]
 }
 
@@ -118,6 +119,60 @@ describe('a live connection', () => {
     })
     using accepted = await open(server, { origin: 'https://app.example.com' })
     expect(accepted.isOpen).toBe(true)
+  })
+
+  test('of a page hears nothing more from the moment its origin is removed (promise 15)', async () => {
+    await using server = await setupData({ publicUrl: 'https://data.example.com' })
+    const alice = await server.as(ALICE)
+    const listed = ['https://app.example.com', 'https://other.example.com', 'app://my.app']
+    const change = (operation: 'origin.add' | 'origin.remove', origin: string) =>
+      server.commands.run(operation, { database: 'main', origin, force: false })
+    for (const origin of listed) await change('origin.add', origin)
+    await server.commands.run('db.address', {
+      database: 'main',
+      url: 'https://todo.example.com',
+      reset: false,
+    })
+    const { token } = alice
+    using app = await open(server, { token, origin: listed[0]! })
+    using anonymous = await open(server, { origin: listed[0]! })
+    using other = await open(server, { token, origin: listed[1]! })
+    using packaged = await open(server, { token, origin: listed[2]! })
+    using address = await open(server, { token, origin: 'https://todo.example.com' })
+    using program = await open(server, { token })
+    const state = await pull(alice)
+    const write = async (id: string) => {
+      const { status } = await alice.post('/my/plain', { id })
+      expect(status).toBe(200)
+    }
+    await write('before')
+    for (const socket of [app, other, packaged, address, program]) {
+      expect(await socket.hear({ ...state })).toEqual(['before'])
+    }
+    await change('origin.remove', listed[0]!)
+    for (const socket of [app, anonymous]) {
+      await socket.heard('error')
+      expect(socket.messages.at(-1)).toEqual({
+        type: 'error',
+        error: expect.stringContaining('satchel origin add'),
+      })
+    }
+    await change('origin.remove', listed[2]!)
+    await packaged.heard('error')
+    await server.commands.run('db.address', { database: 'main', url: null, reset: true })
+    await address.heard('error')
+    const next = await pull(alice)
+    const silent = [app, anonymous, packaged, address]
+    const before = silent.map(({ messages }) => messages.length)
+    await write('after')
+    for (const socket of [other, program]) expect(await socket.hear({ ...next })).toEqual(['after'])
+    expect(silent.map(({ messages }) => messages.length)).toEqual(before)
+    expect(silent.every(({ isOpen }) => isOpen)).toBe(true)
+    // What it says is not answered either.
+    app.say({ type: 'ready', rev: next.serverRevision, realmSetHash: 'x' })
+    app.say(PING)
+    await app.heard('pong')
+    expect(app.messages.length).toBe(before[0]! + 1)
   })
 
   test('is refused with a reason where there is none to be had', async () => {

@@ -1,0 +1,73 @@
+import type { CommitUnit, ReadTx } from '../domain/store/store'
+import type { Session } from './session'
+
+/** The sessions of web pages, which end when their origin may not use the database any more (promises.md 15). */
+export interface Pages {
+  add(session: Session): void
+  remove(session: Session): void
+  hear(unit: CommitUnit): void
+  /** True when the list of origins may have changed. */
+  readonly areDue: boolean
+  /** Mutes the pages of origins that were removed: costs a look-up for each origin, however many pages it has. */
+  dismiss(tx: ReadTx): Promise<void>
+  /** The database cannot be read: until `resume`, none are due. */
+  postpone(): void
+  resume(): void
+}
+
+export interface PagesParts {
+  readonly mute: (session: Session, reason: string) => void
+  readonly report: (error: unknown) => void
+}
+
+export function createPages({ mute, report }: PagesParts): Pages {
+  const byOrigin = new Map<string, Set<Session>>()
+  let areDue = false
+  let areLater = false
+
+  return {
+    add(session) {
+      const { page } = session.client
+      if (page === undefined) return
+      const pages = byOrigin.get(page.origin) ?? new Set()
+      byOrigin.set(page.origin, pages.add(session))
+    },
+    remove(session) {
+      const origin = session.client.page?.origin ?? ''
+      const pages = byOrigin.get(origin)
+      pages?.delete(session)
+      if (pages?.size === 0) byOrigin.delete(origin)
+    },
+    hear({ realms, tables, subjects }) {
+      const isPolicy = realms.length + tables.length + subjects.length === 0
+      if (isPolicy && byOrigin.size > 0) areDue = true
+    },
+    get areDue() {
+      return areDue
+    },
+    async dismiss(tx) {
+      areDue = false
+      for (const pages of byOrigin.values()) {
+        const [first] = pages
+        const page = first?.client.page
+        if (page === undefined) continue
+        try {
+          if (await page.isAllowed(tx)) continue
+          for (const session of pages) if (!session.isMuted) mute(session, page.refusal)
+        } catch (error) {
+          report(error)
+          // They are looked at again before they hear anything.
+          for (const session of pages) session.isStale = true
+        }
+      }
+    },
+    postpone() {
+      areLater ||= areDue
+      areDue = false
+    },
+    resume() {
+      areDue ||= areLater
+      areLater = false
+    },
+  }
+}

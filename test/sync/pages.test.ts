@@ -1,0 +1,124 @@
+import { expect, test } from 'bun:test'
+import type { CommitUnit, ReadTx } from '../../src/domain/store/store'
+import { createPages } from '../../src/sync/pages'
+import type { Page, Session } from '../../src/sync/session'
+
+const POLICY: CommitUnit = { revision: 1, realms: [], tables: [], subjects: [], origin: null }
+
+/** The transaction is handed on to the page, which needs none here. */
+const TX = {} as ReadTx
+
+function setup() {
+  const listed = new Set(['https://a.example', 'https://b.example'])
+  const muted: string[] = []
+  const reports: unknown[] = []
+  let looks = 0
+  let failure: Error | undefined
+  const pages = createPages({
+    mute(session, reason) {
+      session.isMuted = true
+      muted.push(`${session.client.identity}: ${reason}`)
+    },
+    report: (error) => reports.push(error),
+  })
+  const open = (identity: string, origin?: string) => {
+    const page: Page | undefined =
+      origin === undefined
+        ? undefined
+        : {
+            origin,
+            refusal: `not ${origin}`,
+            async isAllowed() {
+              looks += 1
+              if (failure !== undefined) throw failure
+              return listed.has(origin)
+            },
+          }
+    const client = { identity, knowsBlobRefs: true, page }
+    const session = { client, isMuted: false, isStale: false } as Session
+    pages.add(session)
+    return session
+  }
+  return {
+    pages,
+    listed,
+    muted,
+    reports,
+    open,
+    looks: () => looks,
+    fail: (error: Error | undefined) => void (failure = error),
+  }
+}
+
+test('pages of an origin that was removed are muted once, with a look-up for each origin', async () => {
+  const { pages, listed, muted, open, looks } = setup()
+  for (let number = 0; number < 100; number += 1) open(`a${number}`, 'https://a.example')
+  open('b', 'https://b.example')
+  open('program')
+  listed.delete('https://a.example')
+  pages.hear(POLICY)
+  expect(pages.areDue).toBe(true)
+  await pages.dismiss(TX)
+  expect({ areDue: pages.areDue, looks: looks(), muted: muted.length }).toEqual({
+    areDue: false,
+    looks: 2,
+    muted: 100,
+  })
+  expect(muted[0]).toBe('a0: not https://a.example')
+  pages.hear(POLICY)
+  await pages.dismiss(TX)
+  expect(muted).toHaveLength(100)
+})
+
+test('changes of objects, realms and users are no reason to look', () => {
+  const { pages, open } = setup()
+  pages.hear(POLICY)
+  expect(pages.areDue).toBe(false)
+  open('a', 'https://a.example')
+  for (const unit of [
+    { ...POLICY, realms: [1] as unknown as CommitUnit['realms'] },
+    { ...POLICY, tables: ['items'] },
+    { ...POLICY, subjects: ['alice'] },
+  ]) {
+    pages.hear(unit)
+    expect(pages.areDue).toBe(false)
+  }
+})
+
+test('nothing is kept of a page that was closed', async () => {
+  const { pages, open, looks } = setup()
+  const session = open('a', 'https://a.example')
+  pages.remove(session)
+  pages.remove(open('program'))
+  pages.hear(POLICY)
+  expect(pages.areDue).toBe(false)
+  await pages.dismiss(TX)
+  expect(looks()).toBe(0)
+})
+
+test('a look that fails is reported, and repeated before the page hears anything', async () => {
+  const { pages, muted, reports, open, fail } = setup()
+  const session = open('a', 'https://a.example')
+  const damage = new Error('damaged')
+  fail(damage)
+  pages.hear(POLICY)
+  await pages.dismiss(TX)
+  expect({ reports, isStale: session.isStale, muted }).toEqual({
+    reports: [damage],
+    isStale: true,
+    muted: [],
+  })
+})
+
+test('while the database cannot be read, no pages are due', () => {
+  const { pages, open } = setup()
+  open('a', 'https://a.example')
+  pages.resume()
+  expect(pages.areDue).toBe(false)
+  pages.hear(POLICY)
+  pages.postpone()
+  expect(pages.areDue).toBe(false)
+  pages.postpone()
+  pages.resume()
+  expect(pages.areDue).toBe(true)
+})
