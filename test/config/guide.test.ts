@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { environmentName, flagName, type Setting, SETTINGS } from '../../src/config/settings'
+import { FIXED_LIMITS, type FixedLimit, mostOf } from '../../src/domain/value/fixed-limits'
 
 const GUIDE = `${import.meta.dir}/../../docs/operations.md`
 const ENTRIES = Object.entries<Setting<unknown>>(SETTINGS)
@@ -8,6 +9,16 @@ test('the guide has the table of all settings with their flags and defaults', as
   const guide = await Bun.file(GUIDE).text()
   const shown = guide.split('\n\n').find((part) => part.startsWith('| setting |'))
   expect(shown).toBe(settingsTable())
+})
+
+test('the guide has the table of the limits that no setting changes', async () => {
+  const guide = await Bun.file(GUIDE).text()
+  const rows = Object.values<FixedLimit>(FIXED_LIMITS).map(
+    (limit) => `| ${limit.of} | ${mostOf(limit)} | ${limit.beyond} |`,
+  )
+  const table = ['| what | limit | beyond it |', '|---|---|---|', ...rows].join('\n')
+  const shown = guide.split('\n\n').find((part) => part.startsWith('| what | limit |'))
+  expect(shown?.trim()).toBe(table)
 })
 
 /** The part of the guide, made from the settings: copy it from the failure of the test above. */

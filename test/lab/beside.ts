@@ -1,18 +1,22 @@
 import { readFileSync } from 'node:fs'
 import type { Executable } from '../promises/setup'
 
+/** The slowest write and read of others, ms. */
+export interface Waits {
+  readonly write: number
+  readonly read: number
+}
+
 /** The longest that others may wait beside a heavy request, ms, on two cores. */
 export const MOST_WRITE = 1_000
 export const MOST_READ = 300
+const MOST: Waits = { write: MOST_WRITE, read: MOST_READ }
 /** How often others write and read, ms. */
 const PROBE_EVERY = 50
 
 /** How others fared while something else ran. */
-export interface Beside<T> {
+export interface Beside<T> extends Waits {
   readonly result: T
-  /** The slowest write and read of others, ms. */
-  readonly write: number
-  readonly read: number
   /** Requests of others that were not answered 200. */
   readonly refused: number
 }
@@ -53,11 +57,15 @@ export async function beside<T>(
 }
 
 /** The ways in which others fared worse than they may. */
-export function harmOf(title: string, { write, read, refused }: Beside<unknown>): string[] {
+export function harmOf(
+  title: string,
+  { write, read, refused }: Beside<unknown>,
+  most = MOST,
+): string[] {
   return [
     ...(refused > 0 ? [`${title}: ${refused} requests of others were refused`] : []),
-    ...(write > MOST_WRITE ? [`${title}: a write of others took ${write} ms`] : []),
-    ...(read > MOST_READ ? [`${title}: a read of others took ${read} ms`] : []),
+    ...(write > most.write ? [`${title}: a write of others took ${write} ms`] : []),
+    ...(read > most.read ? [`${title}: a read of others took ${read} ms`] : []),
   ]
 }
 

@@ -6,6 +6,7 @@ import { dripAway } from './drippers'
 import type { Experiment } from './experiment'
 import { failCalls } from './failing-calls'
 import { heavyRequests } from './heavy-requests'
+import { hostileSyncs } from './hostile-syncs'
 import { importBesideCrowd } from './import-crowd'
 import { timeHiddenObjects } from './hidden-times'
 import { killDeletions } from './kill-deletions'
@@ -303,4 +304,5 @@ export const experiments: readonly Experiment[] = [
     obstacle: existsSync(CHROMIUM) ? undefined : 'needs Chromium',
     run: (rounds) => measureFirstSyncs(rounds),
   },
+  ...hostileSyncs,
 ]

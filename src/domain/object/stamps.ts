@@ -176,18 +176,33 @@ export function formatStamps(
 export function stampOf({ rest, properties }: Stamps, path: Path): Stamp {
   const property = properties.get(nameOf(path))
   if (property === undefined) return rest
-  for (let depth = path.length; depth > 1; depth -= 1) {
-    const stamp = property.below.get(path.slice(1, depth).join('.'))
-    if (stamp !== undefined) return stamp
+  return nearest(property.below, path) ?? property.own ?? rest
+}
+
+/** The stamp of the longest of these paths that leads to a value, or is its own. */
+function nearest(below: PropertyStamps['below'], path: Path): Stamp | undefined {
+  if (below.size === 0 || path.length === 1) return undefined
+  const inside = `${insideOf(path)}.`
+  let found: Stamp | undefined
+  let length = -1
+  // There are few of them, and the path may have many names.
+  for (const [ancestor, stamp] of below) {
+    if (ancestor.length <= length || inside[ancestor.length] !== '.') continue
+    if (!inside.startsWith(ancestor)) continue
+    found = stamp
+    length = ancestor.length
   }
-  return property.own ?? rest
+  return found
 }
 
 function descendants({ properties }: Stamps, path: Path): (readonly [string, Stamp])[] {
   const below = properties.get(nameOf(path))?.below
   if (below === undefined || below.size === 0) return []
-  const prefix = path.length === 1 ? '' : `${insideOf(path)}.`
-  return [...below].filter(([inside]) => inside.startsWith(prefix))
+  if (path.length === 1) return [...below]
+  const prefix = `${insideOf(path)}.`
+  const found: (readonly [string, Stamp])[] = []
+  for (const entry of below) if (entry[0].startsWith(prefix)) found.push(entry)
+  return found
 }
 
 /** One stamp for the whole property, as new and as late as the newest and latest of its parts. */

@@ -1,6 +1,8 @@
+import type { WriteLimits } from '../object/limits'
 import type { Path } from '../object/stamps'
 import { timeOfDate } from '../value/time'
 import { SatchelError, quoted } from '../value/error'
+import { FIXED_LIMITS, mostOf } from '../value/fixed-limits'
 import { type WireObject, getOwn, isAbsent, isRecord, setOwn } from '../value/value'
 
 /** The effect of one entry of a changeSpec on the value at its path (protocol.md §4.4, §4.6). */
@@ -18,9 +20,19 @@ export type Modification =
 /** How far past its end a list may be written: a hole is filled with null. */
 const MAX_HOLE = 1_000
 
-/** Reads a changeSpec. Throws `UNPROCESSABLE` naming the path of what cannot be executed. */
-export function readChangeSpec(spec: WireObject): Change[] {
-  return Object.keys(spec).map((name) => {
+/** How much a changeSpec may change: no more than an object has (`WriteLimits`). */
+export type SpecLimits = Pick<WriteLimits, 'maxProperties' | 'maxDepth'>
+
+const NO_LIMITS: SpecLimits = { maxProperties: Infinity, maxDepth: Infinity }
+
+/**
+ * Reads a changeSpec. Throws `UNPROCESSABLE` naming the path of what cannot be executed, or the limit that
+ * it exceeds.
+ */
+export function readChangeSpec(spec: WireObject, limits = NO_LIMITS): Change[] {
+  const names = Object.keys(spec)
+  requireFewNames(names, limits)
+  return names.map((name) => {
     const path = pathOfSpec(name)
     const value = spec[name]
     if (isRecord(value)) {
@@ -32,6 +44,41 @@ export function readChangeSpec(spec: WireObject): Change[] {
     }
     return { path, kind: 'set', value }
   })
+}
+
+/** Each name on the way to a value counts. */
+function requireFewNames(paths: readonly string[], limits: SpecLimits): void {
+  const { pathCharacters } = FIXED_LIMITS
+  let total = paths.length
+  for (const path of paths) {
+    if (path.length > pathCharacters.most) {
+      throw refusal(path, `is a path of more than ${mostOf(pathCharacters)}`)
+    }
+    const dots = countDots(path)
+    if (dots >= limits.maxDepth) throw tooMuch(path, 'levels of nesting', 'maxDepth', limits)
+    total += dots
+    if (total > limits.maxProperties) throw tooMuch(path, 'properties', 'maxProperties', limits)
+  }
+}
+
+function countDots(path: string): number {
+  let dots = 0
+  for (let at = path.indexOf('.'); at >= 0; at = path.indexOf('.', at + 1)) dots += 1
+  return dots
+}
+
+function tooMuch(
+  path: string,
+  unit: string,
+  setting: keyof SpecLimits,
+  limits: SpecLimits,
+): SatchelError {
+  const most = limits[setting].toLocaleString('en')
+  return new SatchelError(
+    'UNPROCESSABLE',
+    `A change may name ${most} ${unit}, as an object may have, and the path ${quoted(path)} exceeds that: write less at once, or change the setting ${setting}`,
+    { reason: setting },
+  )
 }
 
 /** The path of a changeSpec's key: the client has escaped its first character, no other. */
@@ -95,18 +142,22 @@ export function removeAt(object: WireObject, path: Path): void {
 
 /**
  * The result of a modification, in wire form (Dexie's `PropModification.execute`). What it adds is
- * copied, because the same modification is executed on other rows.
+ * copied, because the same modification is executed on other rows. Linear in the length of a list that is
+ * sorted, as all are that it has changed. Throws `UNPROCESSABLE` for a list that is too long.
  */
 export function modified(modification: Modification, value: unknown): unknown {
   if ('add' in modification) {
     const { add } = modification
     if (typeof add === 'number') return toWireNumber((toNumber(value) || 0) + add)
-    return sorted([...(Array.isArray(value) ? (value as unknown[]) : []), ...structuredClone(add)])
+    const list = Array.isArray(value) ? (value as unknown[]) : []
+    requireFewElements(list.length + add.length)
+    return insert(sorted(list), structuredClone(add))
   }
   if ('remove' in modification) {
     const { remove } = modification
     if (typeof remove === 'number') return toWireNumber(toNumber(value) - remove)
     if (!Array.isArray(value)) return []
+    requireFewElements(value.length)
     const removed = new Set(remove.map(identityOf))
     return sorted((value as unknown[]).filter((item) => !removed.has(identityOf(item))))
   }
@@ -125,16 +176,15 @@ function readModification(given: unknown, name: string): Modification {
     const add = present(getOwn(given, 'add'))
     const remove = present(getOwn(given, 'remove'))
     const prefix = present(getOwn(given, 'replacePrefix'))
-    if (isTerm(add)) return { add: termOf(add) }
-    if (add === undefined && isTerm(remove)) return { remove: termOf(remove) }
+    if (isTerm(add)) return { add: termOf(add, name) }
+    if (add === undefined && isTerm(remove)) return { remove: termOf(remove, name) }
     if (add === undefined && remove === undefined && isPrefixPair(prefix)) {
       return { replacePrefix: prefix }
     }
   }
-  throw new SatchelError(
-    'UNPROCESSABLE',
-    `${quoted(name)} is no property modification: add or remove a number or a list, or replacePrefix with two strings`,
-    { reason: name.slice(0, 100) },
+  throw refusal(
+    name,
+    'is no property modification: add or remove a number or a list, or replacePrefix with two strings',
   )
 }
 
@@ -150,9 +200,19 @@ function isTerm(value: unknown): value is Term {
   return isRecord(value) && getOwn(value, '$t') === 'number'
 }
 
-function termOf(term: Term): number | readonly unknown[] {
+function termOf(term: Term, name: string): number | readonly unknown[] {
   if (typeof term === 'number') return term
-  return Array.isArray(term) ? (term as unknown[]) : toNumber(term)
+  if (!Array.isArray(term)) return toNumber(term)
+  const { listElements } = FIXED_LIMITS
+  if (term.length <= listElements.most) return term as unknown[]
+  throw refusal(name, `adds or removes more than ${mostOf(listElements)}`)
+}
+
+function requireFewElements(count: number): void {
+  const { listElements } = FIXED_LIMITS
+  if (count <= listElements.most) return
+  const sentence = `A property modification changes a list of at most ${mostOf(listElements)}`
+  throw new SatchelError('UNPROCESSABLE', sentence, { reason: 'listElements' })
 }
 
 function isPrefixPair(value: unknown): value is readonly [string, string] {
@@ -181,11 +241,41 @@ function toWireNumber(value: number): unknown {
 
 /** The order of `Array.prototype.sort` without a comparison function: by text. */
 function sorted(items: readonly unknown[]): unknown[] {
+  if (isSorted(items)) return [...items]
   return items
     .map((item) => ({ item, text: identityOf(item) }))
     .toSorted((one, other) => (one.text < other.text ? -1 : one.text > other.text ? 1 : 0))
     .map(({ item }) => item)
 }
+
+function isSorted(items: readonly unknown[]): boolean {
+  let previous = ''
+  for (const item of items) {
+    const text = identityOf(item)
+    if (text < previous) return false
+    previous = text
+  }
+  return true
+}
+
+/** Adds to a sorted list behind the equal members that it has. */
+function insert(list: unknown[], added: readonly unknown[]): unknown[] {
+  if (added.length * INSERTS > list.length) return sorted([...list, ...added])
+  for (const item of added) {
+    const text = identityOf(item)
+    let [from, to] = [0, list.length]
+    while (from < to) {
+      const middle = (from + to) >> 1
+      if (identityOf(list[middle]) <= text) from = middle + 1
+      else to = middle
+    }
+    list.splice(from, 0, item)
+  }
+  return list
+}
+
+/** An insertion costs as much as to sort about so many members. */
+const INSERTS = 64
 
 /** The text of a value: equal texts are the same member of a list. */
 function identityOf(value: unknown): string {
@@ -218,6 +308,12 @@ function setMember(holder: WireObject | unknown[], segment: string, value: unkno
   }
   while (holder.length < position) holder.push(null)
   holder[position] = value
+}
+
+function refusal(name: string, problem: string): SatchelError {
+  return new SatchelError('UNPROCESSABLE', `${quoted(name)} ${problem}`, {
+    reason: name.slice(0, 100),
+  })
 }
 
 function isPosition(segment: string): boolean {

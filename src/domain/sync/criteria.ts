@@ -1,6 +1,7 @@
 import type { Path } from '../object/stamps'
-import { timeOfDate } from '../value/time'
 import { SatchelError } from '../value/error'
+import { FIXED_LIMITS, mostOf } from '../value/fixed-limits'
+import { timeOfDate } from '../value/time'
 import { BINARY_TYPES } from '../value/typed-value'
 import { type WireObject, getOwn, isAbsent, isRecord } from '../value/value'
 import { pathOfIndex, valueAt } from './change'
@@ -9,6 +10,8 @@ import { pathOfIndex, valueAt } from './change'
 export interface Criteria {
   /** Null: the primary key. Undefined: no index, every row. Else an index name of Dexie. */
   readonly index: string | null | undefined
+  /** The paths of the values that the index is made of; none without an index name. */
+  readonly paths: readonly Path[]
   readonly range: KeyRange
 }
 
@@ -45,8 +48,9 @@ export function readCriteria(value: unknown): Criteria {
   const range = isRecord(value) ? getOwn(value, 'range') : undefined
   if (!isRecord(value) || !isRecord(range)) throw refusal('criteria needs a range')
   const index = getOwn(value, 'index')
-  if (typeof index === 'string' || index === null) return { index, range: readRange(range) }
-  if (isAbsent(index)) return { index: undefined, range: readRange(range) }
+  if (typeof index === 'string') return { index, paths: pathsOf(index), range: readRange(range) }
+  if (index === null) return { index, paths: [], range: readRange(range) }
+  if (isAbsent(index)) return { index: undefined, paths: [], range: readRange(range) }
   throw refusal('the index of criteria is a name or null')
 }
 
@@ -55,7 +59,7 @@ export type MultiOf = (index: string) => boolean | undefined
 
 /** Does an object with this primary key satisfy the criteria? */
 export function satisfies(
-  { index, range }: Criteria,
+  { index, paths, range }: Criteria,
   object: WireObject,
   key: string,
   multiOf: MultiOf,
@@ -63,18 +67,12 @@ export function satisfies(
   if (range.type === 'never') return false
   if (index === undefined) return true
   if (index === null) return isWithin(range, primaryKey(key))
-  if (isCompound(index)) return isWithin(range, compoundOf(object, index))
-  const value = valueAt(object, pathOfIndex(index))
+  if (isCompound(index)) return isWithin(range, compoundOf(object, paths))
+  const value = valueAt(object, paths[0]!)
   if (!Array.isArray(value)) return isWithin(range, keyOfValue(value))
   const isMulti = multiOf(index) ?? !hasArrayBound(range)
   if (!isMulti) return isWithin(range, keyOfValue(value))
   return value.some((element) => isWithin(range, keyOfValue(element)))
-}
-
-/** The paths of the values that an index is made of. */
-export function pathsOf(index: string): Path[] {
-  if (!isCompound(index)) return [pathOfIndex(index)]
-  return index.slice(1, -1).split('+').map(pathOfIndex)
 }
 
 /** Compares keys in the order of IndexedDB: number < Date < string < binary < array. */
@@ -196,9 +194,21 @@ function isCompound(index: string): boolean {
   return index.startsWith('[') && index.endsWith(']')
 }
 
-function compoundOf(object: WireObject, index: string): Key | undefined {
+/** Names are parsed once for all rows. */
+function pathsOf(index: string): Path[] {
+  const { indexCharacters, indexParts } = FIXED_LIMITS
+  if (index.length > indexCharacters.most) {
+    throw refusal(`an index name has at most ${mostOf(indexCharacters)}`)
+  }
+  if (!isCompound(index)) return [pathOfIndex(index)]
+  const parts = index.slice(1, -1).split('+')
+  if (parts.length > indexParts.most) throw refusal(`an index has at most ${mostOf(indexParts)}`)
+  return parts.map(pathOfIndex)
+}
+
+function compoundOf(object: WireObject, paths: readonly Path[]): Key | undefined {
   const parts: Key[] = []
-  for (const path of pathsOf(index)) {
+  for (const path of paths) {
     const part = keyOfValue(valueAt(object, path))
     if (part === undefined) return undefined
     parts.push(part)

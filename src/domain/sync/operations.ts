@@ -1,4 +1,5 @@
 import { copyStamps } from '../object/stamps'
+import { andThen, type Awaitable } from '../store/records'
 import type { Table } from '../store/tables'
 import type { WireObject } from '../value/value'
 import { changedKeys, criteriaOf, multiOfIn } from './candidates'
@@ -6,7 +7,14 @@ import type { Change } from './change'
 import { type Criteria, satisfies } from './criteria'
 import { type Execution, isSeen, originOf, writingOf } from './execution'
 import { isRejection, judgePut, judgeRemoval } from './judge'
-import { type Merged, type RowState, mergeChanges, mergeWhole, withoutKey } from './merge'
+import {
+  type Merged,
+  mergeChanges,
+  mergeWhole,
+  type Origin,
+  type RowState,
+  withoutKey,
+} from './merge'
 import type { NamedKey } from './named'
 import type { Row } from './overlay'
 import type { Action, Operation } from './request'
@@ -29,7 +37,9 @@ export async function applyOperation(run: Execution, placed: PlacedOperation): P
   for (const [position, key] of keys.entries()) {
     const row = run.overlay.get(table, key)
     if (row === undefined) continue
-    const isAsSent = !isLaterChunk && apply(run, row, operation, position)
+    // A promise for each row would cost as much as the row.
+    const applied = !isLaterChunk && apply(run, row, operation, position)
+    const isAsSent = applied instanceof Promise ? await applied : applied
     note(run, placed, position, row, isAsSent)
     const pause = run.tx.breathe()
     if (pause instanceof Promise) await pause
@@ -42,7 +52,12 @@ function isPartOf({ query }: Action & { type: 'delete' }): boolean {
 }
 
 /** True when the row is what the client has assumed, as far as this operation goes. */
-function apply(run: Execution, row: Row, operation: Operation, position: number): boolean {
+function apply(
+  run: Execution,
+  row: Row,
+  operation: Operation,
+  position: number,
+): Awaitable<boolean> {
   const { action } = operation
   switch (action.type) {
     case 'insert':
@@ -74,12 +89,35 @@ function change(
   row: Row,
   changes: readonly Change[],
   operation: Operation,
-): boolean {
+): Awaitable<boolean> {
   if (row.state.kind !== 'row') return isAbsentThere(run, row, operation)
   own(row, changes)
   const kept = withoutKey(row.table.primaryKey ?? [], changes)
-  const merged = mergeChanges(row.state, kept, originOf(run, operation))
-  return settle(run, row, merged, operation)
+  const merging = mergeInTurns(run, row.state, kept, originOf(run, operation))
+  return andThen(merging, (merged) => settle(run, row, merged, operation))
+}
+
+/** Changes of a row that are made before others get a turn. */
+const CHANGES = 500
+
+/** `mergeChanges`, which lets others have their turns where the changes are many. */
+export function mergeInTurns(
+  { tx }: Execution,
+  state: RowState,
+  changes: readonly Change[],
+  origin: Origin,
+): Awaitable<Merged> {
+  if (changes.length <= CHANGES) return mergeChanges(state, changes, origin)
+  return (async () => {
+    let [isAsSent, latest] = [true, origin.ts]
+    for (let from = 0; from < changes.length; from += CHANGES) {
+      const merged = mergeChanges(state, changes.slice(from, from + CHANGES), origin)
+      isAsSent &&= merged.isAsSent
+      latest = Math.max(latest, merged.latest)
+      await tx.breathe()
+    }
+    return { state, isAsSent, latest }
+  })()
 }
 
 /**
@@ -188,7 +226,7 @@ async function changeIfAllowed(
     }
     const copy = copyOf(state)
     const kept = withoutKey(table.primaryKey ?? [], changes)
-    const merged = mergeChanges(copy, kept, originOf(run, operation))
+    const merged = await mergeInTurns(run, copy, kept, originOf(run, operation))
     await judgePut(writing, row, copy.object, before)
     row.isShared = false
     return settle(run, row, merged, operation)

@@ -11,8 +11,8 @@ import { type Change, readChangeSpec } from './change'
 import { type Criteria, readCriteria, satisfies } from './criteria'
 import { type Execution, writingOf } from './execution'
 import { isRejection, judgePut, judgeRemoval } from './judge'
-import { mergeChanges, withoutKey } from './merge'
-import { copyOf } from './operations'
+import { withoutKey } from './merge'
+import { copyOf, mergeInTurns } from './operations'
 import type { Row } from './overlay'
 
 /** A kept operation with criteria, ready to be applied. */
@@ -121,7 +121,7 @@ async function applyKept(
     // Nothing is newer than this base, so every path is written.
     const base = Number.MAX_SAFE_INTEGER
     const origin = { ts: kept.ts, base, own: run.written, client: kept.client, revision }
-    mergeChanges(copy, changes, origin)
+    await mergeInTurns(run, copy, changes, origin)
     await judgePut(writing, { ...row, isTaken: false }, copy.object, stored)
     row.state = copy
     row.isShared = false

@@ -1,6 +1,6 @@
 import { SatchelError, quoted } from '../value/error'
 import { type WireObject, getOwn, isAbsent, isRecord } from '../value/value'
-import { type Change, readChangeSpec } from './change'
+import { type Change, readChangeSpec, type SpecLimits } from './change'
 import { type Criteria, readCriteria } from './criteria'
 
 /** The body of a request to `POST /sync` (protocol.md §4.2). */
@@ -103,9 +103,10 @@ const TXID_LENGTH = 100
 
 /**
  * Reads a request, its body already parsed as JSON. Throws `INVALID_REQUEST` naming the field that
- * is missing or of another shape; an operation that cannot be executed refuses its transaction only.
+ * is missing or of another shape; an operation that cannot be executed, or is beyond a limit, refuses its
+ * transaction only.
  */
-export function readSyncRequest(body: unknown): SyncRequest {
+export function readSyncRequest(body: unknown, limits?: SpecLimits): SyncRequest {
   if (!isRecord(body)) throw invalid('The body', 'an object')
   const { clientIdentity } = body
   if (typeof clientIdentity !== 'string' || clientIdentity.length > TXID_LENGTH) {
@@ -120,7 +121,7 @@ export function readSyncRequest(body: unknown): SyncRequest {
     tables: readTables(present(body, 'schema') ?? {}),
     lastPull: lastPull === undefined ? undefined : readLastPull(lastPull),
     baseRevs: listIn(body, 'baseRevs').map(readBaseRevision),
-    transactions: readTransactions(listIn(body, 'changes')),
+    transactions: readTransactions(listIn(body, 'changes'), limits),
   }
 }
 
@@ -188,14 +189,17 @@ interface Gathered {
   refusal: SatchelError | undefined
 }
 
-function readTransactions(changes: readonly unknown[]): ClientTransaction[] {
+function readTransactions(
+  changes: readonly unknown[],
+  limits: SpecLimits | undefined,
+): ClientTransaction[] {
   const gathered = new Map<string, Gathered>()
   for (const change of changes) {
     const table = isRecord(change) ? change['table'] : undefined
     if (!isRecord(change) || typeof table !== 'string') {
       throw invalid('"changes"', 'a list of {table, muts}')
     }
-    for (const mut of listIn(change, 'muts')) readOperation(gathered, table, mut)
+    for (const mut of listIn(change, 'muts')) readOperation(gathered, table, mut, limits)
   }
   return [...gathered].map(([txid, transaction]) => ({
     txid,
@@ -205,7 +209,12 @@ function readTransactions(changes: readonly unknown[]): ClientTransaction[] {
 }
 
 /** An operation that names its transaction and its keys can be refused and restored. */
-function readOperation(gathered: Map<string, Gathered>, table: string, mut: unknown): void {
+function readOperation(
+  gathered: Map<string, Gathered>,
+  table: string,
+  mut: unknown,
+  limits: SpecLimits | undefined,
+): void {
   if (!isRecord(mut)) throw invalid('"muts"', 'a list of operations')
   const txid = mut['txid']
   if (typeof txid !== 'string' || txid === '' || txid.length > TXID_LENGTH) {
@@ -225,7 +234,7 @@ function readOperation(gathered: Map<string, Gathered>, table: string, mut: unkn
     userId: typeof userId === 'string' ? userId : undefined,
   }
   try {
-    transaction.operations.push({ ...common, action: readAction(mut, keys.length) })
+    transaction.operations.push({ ...common, action: readAction(mut, keys.length, limits) })
   } catch (error) {
     if (!(error instanceof SatchelError)) throw error
     transaction.refusal ??= error
@@ -241,12 +250,13 @@ function readKey(key: unknown): string {
   throw invalid('"keys" of an operation', 'a list of strings')
 }
 
-function readAction(mut: WireObject, keyCount: number): Action {
+function readAction(mut: WireObject, keyCount: number, limits?: SpecLimits): Action {
+  const readSpec = (spec: unknown) => readSpecIn(spec, limits)
   const type = mut['type']
   switch (type) {
     case 'insert':
     case 'upsert':
-      return readPut(type, mut, keyCount)
+      return readPut(type, mut, keyCount, readSpec)
     case 'update': {
       const changes = listIn(mut, 'changeSpecs').map(readSpec)
       if (changes.length !== keyCount && changes.length !== 1 && keyCount > 0) {
@@ -267,7 +277,12 @@ function readAction(mut: WireObject, keyCount: number): Action {
   }
 }
 
-function readPut(type: 'insert' | 'upsert', mut: WireObject, keyCount: number): Action {
+function readPut(
+  type: 'insert' | 'upsert',
+  mut: WireObject,
+  keyCount: number,
+  readSpec: (spec: unknown) => Change[],
+): Action {
   const values = listIn(mut, 'values')
   if (values.length !== keyCount || !values.every(isRecord)) {
     throw refused(`an ${type} has an object for each key`)
@@ -280,9 +295,9 @@ function readPut(type: 'insert' | 'upsert', mut: WireObject, keyCount: number): 
   return { type, values, changes: specs.map((spec) => (isAbsent(spec) ? null : readSpec(spec))) }
 }
 
-function readSpec(spec: unknown): Change[] {
+function readSpecIn(spec: unknown, limits?: SpecLimits): Change[] {
   if (!isRecord(spec)) throw refused('a changeSpec is an object')
-  return readChangeSpec(spec)
+  return readChangeSpec(spec, limits)
 }
 
 function readQuery(mut: WireObject): Query | undefined {

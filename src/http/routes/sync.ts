@@ -60,7 +60,11 @@ export function createSync(http: HttpContext): AnswerSync {
     stack.use(await http.hosts.hold(host.name))
     const source = { scratch: host.scratch, ...(isAnonymous ? { maxBytes: UNCHANGING } : {}) }
     const stored = await bodies.json(call, source, (body) =>
-      store({ call, host, actor }, movedBy(readSyncRequest(body), host.lead()), stack),
+      store(
+        { call, host, actor },
+        movedBy(readSyncRequest(body, http.writeLimits), host.lead()),
+        stack,
+      ),
     )
     const { parts, first } = await begin(stored, async () => {
       stack.defer(await streams.enter())

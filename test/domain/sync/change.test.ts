@@ -104,6 +104,19 @@ describe('changeSpecs (protocol.md §4.4, §4.6)', () => {
     )
   })
 
+  test('one more member of a sorted list costs a look at each, and no sorting', () => {
+    let looks = 0
+    const member = (n: number) => ({
+      toJSON: () => {
+        looks += 1
+        return `member ${String(n).padStart(6, '0')}`
+      },
+    })
+    const list = Array.from({ length: 10_000 }, (_, n) => member(n))
+    expect(modified({ add: ['member'] }, list)).toHaveLength(10_001)
+    expect(looks).toBeLessThan(10_100)
+  })
+
   test('numbers that JSON cannot hold stay numbers', () => {
     expect(modified({ add: 1 }, { $t: 'number', v: 'Infinity' })).toEqual({
       $t: 'number',

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { ROW_RULES, rowRulesWith } from '../../../src/domain/rows/row-rules'
+import type { Database, WriteTx } from '../../../src/domain/store/store'
 import { pushTransactions } from '../../../src/domain/sync/push'
 import { readSyncRequest } from '../../../src/domain/sync/request'
 import { NOW, refusalOf } from '../../contract/fixture'
@@ -243,6 +244,37 @@ describe('a transaction of a client', () => {
       pushed.rejections.map(({ message }) => /maxEntries|maxProperties/.exec(message)?.[0]),
     ).toEqual(['maxEntries', 'maxProperties'])
     expect(await read(database, 'cards', 'e')).toBeDefined()
+  })
+
+  test('of very many changes of one row lets others have their turns', async () => {
+    await using world = await setupPush()
+    let turns = 0
+    const database: Database = {
+      ...world.database,
+      write: (work, options) =>
+        world.database.write((tx) => {
+          const counting = Object.create(tx, {
+            breathe: {
+              value: () => {
+                turns += 1
+                return tx.breathe()
+              },
+            },
+          }) as WriteTx
+          return work(counting)
+        }, options),
+    }
+    await put(database, 'cards', [card('a', {}), card('b', {})])
+    const alice = await connect(database, 'alice')
+    const turnsOf = async (count: number) => {
+      const before = turns
+      const spec = Object.fromEntries(Array.from({ length: count }, (_, n) => [`p${n}`, n]))
+      await alice.push(change('a', spec))
+      return turns - before
+    }
+    const few = await turnsOf(10)
+    expect(await turnsOf(5_000)).toBe(few + 10)
+    expect(await read(database, 'cards', 'a')).toMatchObject({ p0: 0, p4999: 4_999 })
   })
 
   test('can be executed again: it does not change the request', async () => {

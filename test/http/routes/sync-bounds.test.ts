@@ -1,0 +1,94 @@
+import { describe, expect, test } from 'bun:test'
+import { ALICE, type Caller, type DataServer, setupData } from '../setup'
+
+const MUT = { txid: 'one', userId: ALICE, ts: 4_000_000_000_000, keys: ['a'] }
+const OTHER = { ...MUT, txid: 'two', type: 'update', changeSpecs: [{ other: 1 }] }
+const ANY = { type: 3 }
+
+interface Answer {
+  readonly rejections: readonly object[]
+}
+
+/** Sends the mutations as one transaction, and an update of `other` as another one. */
+function push(caller: Caller, ...muts: readonly object[]) {
+  return caller.post('/sync', {
+    v: 3,
+    clientIdentity: 'device',
+    schema: { plain: { markedForSync: true, primaryKey: 'id' } },
+    changes: [{ table: 'plain', muts: [...muts.map((mut) => ({ ...MUT, ...mut })), OTHER] }],
+  })
+}
+
+async function setup(): Promise<DataServer & { readonly alice: Caller }> {
+  const server = await setupData()
+  const alice = await server.as(ALICE)
+  await alice.post('/my/plain', { id: 'a', list: ['m'] })
+  return { ...server, alice }
+}
+
+const deep = (names: number) => Array.from({ length: names }, () => 'n').join('.')
+const by = (index: string) => ({
+  type: 'modify',
+  criteria: { index, range: ANY },
+  changeSpec: { seen: 1 },
+})
+const update = (spec: object) => ({ type: 'update', changeSpecs: [spec] })
+const propmod = (modification: object) => update({ list: { '@@propmod': modification } })
+const many = (count: number) => Array.from({ length: count }, (_, n) => n)
+
+describe('what no honest client sends rejects its transaction, and only that', () => {
+  test.each([
+    [
+      'an index name of 20,000 parts',
+      by(`[${deep(20_000).replaceAll('.', '+')}]`),
+      '1,024 characters',
+    ],
+    ['an index name of 100,000 dots', by(`a${'.'.repeat(100_000)}`), '1,024 characters'],
+    ['an index name of 17 parts', by(`[${deep(17).replaceAll('.', '+')}]`), '16 parts'],
+    ['a path of 100 KB', update({ [deep(50_000)]: 1 }), '4,096 characters'],
+    ['a path of 65 names', update({ [deep(65)]: 1 }), 'maxDepth'],
+    [
+      '200,000 paths',
+      update(Object.fromEntries(many(200_000).map((n) => [`p${n}`, n]))),
+      'maxProperties',
+    ],
+    [
+      '800 paths of 64 names',
+      update(Object.fromEntries(many(800).map((n) => [`p${n}.${deep(63)}`, n]))),
+      'maxProperties',
+    ],
+    ['an addition of 50,001 numbers', propmod({ add: many(50_001) }), '50,000 elements'],
+    ['a removal of 50,001 numbers', propmod({ remove: many(50_001) }), '50,000 elements'],
+    ['an addition to a list that is full', propmod({ add: many(50_000) }), '50,000 elements'],
+  ])('%s', async (_what, mut, limit) => {
+    await using server = await setup()
+    const { alice } = server
+    const { status, body } = await push(alice, { ...update({ before: 1 }) }, mut)
+    expect(status).toBe(200)
+    const { rejections } = body as Answer
+    expect(rejections).toEqual([
+      { txid: 'one', name: 'UNPROCESSABLE', message: expect.stringContaining(limit) },
+    ])
+    const { body: stored } = await alice.get('/my/plain/a')
+    expect(stored).toMatchObject({ id: 'a', list: ['m'], other: 1 })
+    expect(stored).not.toHaveProperty('before')
+    expect(stored).not.toHaveProperty('n')
+  })
+
+  test('as much as the limits allow is done', async () => {
+    await using server = await setup()
+    const { alice } = server
+    const muts = [
+      by(`[${deep(16).replaceAll('.', '+')}]`),
+      by('a'.repeat(1_024)),
+      update({ [deep(64)]: 1 }),
+      update(Object.fromEntries(many(40_000).map((n) => [`p${n}`, n]))),
+      propmod({ add: many(49_999) }),
+    ]
+    const { body } = await push(alice, ...muts)
+    expect((body as Answer).rejections).toEqual([])
+    const { list, ...rest } = (await alice.get('/my/plain/a')).body as Record<string, unknown>
+    expect(list).toHaveLength(50_000)
+    expect(rest).toMatchObject({ p39999: 39_999, other: 1 })
+  })
+})
