@@ -1,14 +1,17 @@
 import { chmod, cp, link, mkdir, rename, rm } from 'node:fs/promises'
-import { basename, join, relative } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import process from 'node:process'
 import { license, version } from './package.json'
+import manifest from './src/npm/package.json'
+import { thisPlatform } from './src/npm/platform'
 import { makeBlank } from './src/sqlite/prepare'
 
 /**
  * `bun build.ts` makes `dist/satchel`: the program, its migrations, its workers and the runtime in one
- * file that reads nothing from the folder it is started in (promises.md 44). `bun build.ts --npm` makes
- * the npm packages in `dist/npm`, with an executable for each platform, or for those that are named;
- * `host` takes `dist/satchel` as it is.
+ * file that reads nothing from the folder it is started in (promises.md 44). `bun build.ts --npm` packs it
+ * into an npm package, `dist/npm/satchel-0.1.0.tgz`; `bun build.ts --npm darwin-arm64 linux-x64` packs
+ * executables for these platforms. `bun build.ts --publish` makes the packages for a registry in
+ * `dist/publish`: one for each platform, and one that depends on them.
  */
 const DIST = join(import.meta.dir, 'dist')
 
@@ -93,8 +96,9 @@ const withBlank: Bun.BunPlugin = {
 
 /** With a target, for another platform than this one. */
 async function compile(outfile: string, target?: Bun.Build.CompileTarget): Promise<void> {
-  // Put in place when it is whole, also under a program that runs.
-  const draft = `${outfile}.${process.pid}`
+  // Put in place when it is whole, also under a program that runs. Its name is in the executable: with one
+  // name, two builds of the same sources are the same file.
+  const draft = join(DIST, String(process.pid), 'satchel')
   await Bun.build({
     root: import.meta.dir,
     // Workers are entry points of their own: an executable has no files to load them from.
@@ -121,34 +125,55 @@ async function compile(outfile: string, target?: Bun.Build.CompileTarget): Promi
       autoloadPackageJson: false,
     },
   })
+  await mkdir(dirname(outfile), { recursive: true })
   await rename(draft, outfile)
+  await rm(dirname(draft), { recursive: true })
   process.stdout.write(`Made ${relative(process.cwd(), outfile)}\n`)
 }
 
-async function makePackages(names: readonly string[]): Promise<void> {
+/** One package with the executables for these platforms, or with `dist/satchel` for this one. */
+async function makePackage(platforms: readonly Platform[]): Promise<void> {
   const root = join(DIST, 'npm')
   await rm(root, { recursive: true, force: true })
+  const folder = join(root, 'satchel')
+  await makeModules(folder, {})
+  await mkdir(join(folder, 'bin'))
+  const own = findPlatform(thisPlatform())
+  for (const platform of platforms.length === 0 ? [own] : platforms) {
+    const executable = join(folder, 'bin', `satchel-${platform}`)
+    if (platforms.length > 0) await compile(executable, PLATFORMS[platform].target)
+    else await link(join(DIST, 'satchel'), executable)
+  }
+  const made = await pack(folder, platforms.length === 0 ? FAST : SMALL)
+  process.stdout.write(`Install it with npm install --save-dev ${made}\n`)
+}
+
+/** The packages of a registry, with the executables themselves and their sums for other downloads. */
+async function makePublished(): Promise<void> {
+  const root = join(DIST, 'publish')
+  await rm(root, { recursive: true, force: true })
   const sums: string[] = []
-  for (const name of names) {
-    const executable = await makePlatformPackage(root, name)
+  for (const platform of ALL) {
+    const executable = await makePlatformPackage(root, platform)
     const hash = new Bun.CryptoHasher('sha256').update(await Bun.file(executable).bytes())
     sums.push(`${hash.digest('hex')}  ${basename(executable)}\n`)
   }
   await Bun.write(join(root, 'SHA256SUMS'), sums.join(''))
-  await makeMainPackage(join(root, 'satchel'))
+  const folder = join(root, 'satchel')
+  const names = ALL.map((platform) => `@satchel/${platform}`)
+  await makeModules(folder, {
+    optionalDependencies: Object.fromEntries(names.map((name) => [name, version])),
+  })
+  await pack(folder, SMALL)
 }
 
 /** Returns the path of the executable, which is also in the package. */
-async function makePlatformPackage(root: string, name: string): Promise<string> {
-  const isForHost = name === 'host'
-  const platform = platformNamed(isForHost ? `${process.platform}-${process.arch}` : name)
+async function makePlatformPackage(root: string, platform: Platform): Promise<string> {
   const { target, os, cpu, libc } = PLATFORMS[platform]
-  const folder = join(root, `satchel-${platform}.package`)
+  const folder = join(root, `${platform}.package`)
   const executable = join(root, `satchel-${platform}`)
   await mkdir(join(folder, 'bin'), { recursive: true })
-  if (isForHost) await link(join(DIST, 'satchel'), executable)
-  else await compile(executable, target)
-  await chmod(executable, 0o755)
+  await compile(executable, target)
   await link(executable, join(folder, 'bin', 'satchel'))
   await writeJson(join(folder, 'package.json'), {
     name: `@satchel/${platform}`,
@@ -158,15 +183,17 @@ async function makePlatformPackage(root: string, name: string): Promise<string> 
     os: [os],
     cpu: [cpu],
     ...(libc === null ? {} : { libc: [libc] }),
-    files: ['bin'],
+    // Programs cannot be run inside an archive.
+    preferUnplugged: true,
   })
+  await pack(folder, SMALL)
   return executable
 }
 
-/** The launcher and the module for tests. Nothing is run when it is installed. */
-async function makeMainPackage(folder: string): Promise<void> {
+/** The launcher and the module for tests. Nothing is run when the package is installed. */
+async function makeModules(folder: string, more: object): Promise<void> {
   const source = join(import.meta.dir, 'src', 'npm')
-  const compiler = Bun.spawn(['bunx', 'tsc', '-p', source], {
+  const compiler = Bun.spawn([process.execPath, 'x', 'tsc', '-p', source, '--outDir', folder], {
     cwd: import.meta.dir,
     stdio: ['ignore', 'inherit', 'inherit'],
   })
@@ -174,38 +201,51 @@ async function makeMainPackage(folder: string): Promise<void> {
   await chmod(join(folder, 'launcher.js'), 0o755)
   await cp(join(source, 'README.md'), join(folder, 'README.md'))
   await cp(join(import.meta.dir, 'LICENSE'), join(folder, 'LICENSE'))
-  const names = ALL.map((platform) => `@satchel/${platform}`)
-  await writeJson(join(folder, 'package.json'), {
-    name: 'satchel',
-    version,
-    description:
-      'An open backend for local-first applications, speaking the Dexie Cloud interface.',
-    license,
-    type: 'module',
-    engines: { node: '>=20' },
-    bin: { satchel: 'launcher.js' },
-    exports: { './testing': { types: './testing.d.ts', default: './testing.js' } },
-    files: ['*.js', '*.d.ts'],
-    optionalDependencies: Object.fromEntries(names.map((name) => [name, version])),
+  await writeJson(join(folder, 'package.json'), { ...manifest, version, license, ...more })
+}
+
+/** Levels of compression: for a file that is installed from beside it, and for one that is downloaded. */
+const FAST = '1'
+const SMALL = '9'
+
+/** Packs a package beside its folder. Returns the path from here. */
+async function pack(folder: string, level: string): Promise<string> {
+  const root = dirname(folder)
+  const command = ['pm', 'pack', '--destination', root, '--gzip-level', level, '--quiet']
+  const packer = Bun.spawn([process.execPath, ...command], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'inherit'],
   })
-  process.stdout.write(`Made ${relative(process.cwd(), folder)}\n`)
+  const [name, exitCode] = await Promise.all([packer.stdout.text(), packer.exited])
+  if (exitCode !== 0) throw new Error(`${folder} cannot be packed`)
+  const file = join(root, basename(name.trim()))
+  const megabytes = Math.round(Bun.file(file).size / 1e6)
+  process.stdout.write(`Made ${relative(process.cwd(), file)}, ${megabytes} MB\n`)
+  return relative(process.cwd(), file)
 }
 
 async function writeJson(path: string, value: object): Promise<void> {
   await Bun.write(path, `${JSON.stringify(value, null, 2)}\n`)
 }
 
-function platformNamed(name: string): Platform {
+/** Windows lacks what the server keeps data with: folders that are synced, and files with an owner and a mode. */
+const WITHOUT_WINDOWS =
+  'Windows has no executable: it cannot sync folders and keeps no modes of files, on which durability and private files depend; use that for linux-x64 in WSL 2'
+
+function findPlatform(name: string): Platform {
   const found = ALL.find((platform) => platform === name)
   if (found !== undefined) return found
-  throw new Error(`${name} is no platform: there are ${ALL.join(', ')} and host`)
+  if (name.startsWith('win')) throw new Error(WITHOUT_WINDOWS)
+  throw new Error(`${name} is no platform: there are ${ALL.join(', ')}`)
 }
 
 const [flag, ...names] = process.argv.slice(2)
-if (flag === '--npm') {
-  await makePackages(names.length === 0 ? ALL : names)
-} else if (flag === undefined) {
-  await compile(join(DIST, 'satchel'))
-} else {
-  throw new Error(`${flag} is unknown: there is --npm`)
+try {
+  if (flag === '--publish' || names.includes('--publish')) await makePublished()
+  else if (flag === '--npm') await makePackage(names.map(findPlatform))
+  else if (flag === undefined) await compile(join(DIST, 'satchel'))
+  else throw new Error(`${flag} is unknown: there are --npm and --publish`)
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+  process.exitCode = 1
 }

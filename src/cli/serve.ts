@@ -34,7 +34,7 @@ export function readServeOptions([command, ...words]: readonly string[]): ServeO
     const [name, hasValue] = FLAGS.get(word) ?? []
     if (name === undefined) return undefined
     const value = hasValue ? words.shift() : true
-    if (value === undefined || (value !== true && value.startsWith('-'))) return undefined
+    if (value === undefined || (value !== true && /^-./.test(value))) return undefined
     options[name] = value
   }
   return options
@@ -183,7 +183,7 @@ function nameOfProgram(): string {
   const { execPath } = process
   if (Bun.which('satchel') === execPath) return 'satchel'
   // npx keeps packages in a folder of its own, whose name is long.
-  if (execPath.includes('/node_modules/@satchel/')) return 'npx satchel'
+  if (/\/node_modules\/@?satchel\//.test(execPath)) return 'npx satchel'
   const path = relative('.', execPath)
   return path.startsWith('..') ? execPath : `./${path}`
 }

@@ -52,15 +52,15 @@ export const SETTINGS = {
   ),
   schema: setting<string | null>(
     null,
-    file,
+    fileOrInput,
     'file',
-    'declare the tables of this schema file, or of the schema in an import file, at every start',
+    'declare the tables of this schema file, or of the schema in an import file, at every start; - reads standard input',
   ),
   seed: setting<string | null>(
     null,
-    file,
+    fileOrInput,
     'path',
-    'with --test: import this file, or all files of a folder, at the start and at every reset',
+    'with --test: import this file, or all files of a folder, at the start and at every reset; - reads standard input',
   ),
   durability: setting<Durability>(
     'full',
@@ -245,6 +245,11 @@ export function folder(text: string): string {
 /** The absolute path of a file. */
 export function file(text: string): string {
   return text === '' ? expect('the path of a file') : resolve(text)
+}
+
+/** The absolute path of a file, or `-` for standard input. */
+export function fileOrInput(text: string): string {
+  return text === '-' ? text : file(text)
 }
 
 /** An IP address, without the brackets of IPv6, or `localhost`. */

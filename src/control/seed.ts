@@ -9,13 +9,36 @@ import type { Host } from '../host/host'
 import { because } from '../net/system-error'
 import { importInto } from './transfers'
 
+/** The path of a file or, for a seed, of a folder; or the bytes that came from standard input. */
+export type Source = string | Blob
+
+const STANDARD_INPUT = '-'
+const NEWLINE = 10
+
+/**
+ * Reads standard input for the setting that is `-`. When both are, its first line is the schema and the
+ * rest the seed.
+ */
+export async function readSources(
+  schema: string | null,
+  seed: string | null,
+): Promise<{ readonly schema: Source | null; readonly seed: Source | null }> {
+  if (schema !== STANDARD_INPUT && seed !== STANDARD_INPUT) return { schema, seed }
+  const input = await Bun.stdin.bytes()
+  if (seed !== STANDARD_INPUT) return { schema: new Blob([input]), seed }
+  if (schema !== STANDARD_INPUT) return { schema, seed: new Blob([input]) }
+  const end = input.includes(NEWLINE) ? input.indexOf(NEWLINE) : input.length
+  return { schema: new Blob([input.subarray(0, end)]), seed: new Blob([input.subarray(end + 1)]) }
+}
+
 /**
  * Declares the tables of a schema file, or of the schema in an import file, as `satchel schema push`
  * does. Throws what it throws, with the path of the file.
  */
-export async function declareSchema({ database, clock }: Host, path: string): Promise<void> {
-  await naming(path, async () => {
-    const schemas = parseSchemaFile(await Bun.file(path).text())
+export async function declareSchema({ database, clock }: Host, source: Source): Promise<void> {
+  const { name, bytes } = fileAt(source)
+  await naming(name, async () => {
+    const schemas = parseSchemaFile(await bytes.text())
     await database.write((tx) => pushSchema(tx, schemas, clock.now()))
   })
 }
@@ -24,15 +47,15 @@ export async function declareSchema({ database, clock }: Host, path: string): Pr
  * Imports a file, or all files of a folder in the order of their names, as `satchel import` does. Throws
  * what it throws, with the path of the file.
  */
-export async function importSeed(folder: DataFolder, host: Host, path: string): Promise<void> {
-  for (const file of await filesAt(path)) {
-    await naming(file, () =>
-      importInto(folder, host, Bun.file(file).stream(), {
+export async function importSeed(folder: DataFolder, host: Host, source: Source): Promise<void> {
+  for (const { name, bytes } of await filesAt(source)) {
+    await naming(name, () =>
+      importInto(folder, host, bytes.stream(), {
         target: null,
         isAtomic: false,
         isDryRun: false,
-        size: Bun.file(file).size,
-        name: basename(file),
+        size: bytes.size,
+        name: basename(name),
         progress: () => undefined,
         signal: undefined,
       }),
@@ -40,14 +63,26 @@ export async function importSeed(folder: DataFolder, host: Host, path: string): 
   }
 }
 
-async function filesAt(path: string): Promise<string[]> {
-  const stats = await naming(path, () => stat(path))
-  if (!stats.isDirectory()) return [path]
-  const names = await readdir(path)
+interface SourceFile {
+  /** The path, for errors. */
+  readonly name: string
+  readonly bytes: Blob
+}
+
+async function filesAt(source: Source): Promise<SourceFile[]> {
+  if (typeof source !== 'string') return [fileAt(source)]
+  const stats = await naming(source, () => stat(source))
+  if (!stats.isDirectory()) return [fileAt(source)]
+  const names = await readdir(source)
   return names
     .filter((name) => !name.startsWith('.'))
     .toSorted()
-    .map((name) => join(path, name))
+    .map((name) => fileAt(join(source, name)))
+}
+
+function fileAt(source: Source): SourceFile {
+  if (typeof source !== 'string') return { name: 'standard input', bytes: source }
+  return { name: source, bytes: Bun.file(source) }
 }
 
 async function naming<T>(path: string, work: () => Promise<T>): Promise<T> {

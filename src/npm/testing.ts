@@ -1,10 +1,21 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { findExecutable } from './platform.js'
+
+declare global {
+  // For `await using` in programs whose `lib` is older than it: as in the types of Node.js.
+  interface SymbolConstructor {
+    readonly dispose: unique symbol
+    readonly asyncDispose: unique symbol
+  }
+  interface Disposable {
+    [Symbol.dispose](): void
+  }
+  interface AsyncDisposable {
+    [Symbol.asyncDispose](): PromiseLike<void>
+  }
+}
 
 /** A backend that lasts as long as a test file: see docs/testing.md. */
 export interface Backend extends AsyncDisposable {
@@ -156,46 +167,33 @@ const LOG_LINES = 50
 
 /** Starts a backend and resolves at its ready line. Rejects with its log when it ends before. */
 export async function startSatchel(options: BackendOptions = {}): Promise<Backend> {
-  const folder = await mkdtemp(join(tmpdir(), 'satchel-'))
-  const removeFolder = () => rm(folder, { recursive: true, force: true })
-  try {
-    const args = [
-      ...SERVE,
-      ...(await fileArgs('--schema', options.schema, join(folder, 'schema.json'))),
-      ...(await fileArgs('--seed', options.seed, join(folder, 'seed.json'))),
-      ...(options.args ?? []),
-    ]
-    const child = spawn(options.executable ?? findExecutable(), args, {
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    const ready = await whenReady(child)
-    // The test runner may end while the backend runs: the backend ends with it.
-    child.unref()
-    return createBackend(ready, async () => {
-      if (child.exitCode === null && child.signalCode === null) {
-        child.ref()
-        const exited = once(child, 'exit')
-        child.kill('SIGTERM')
-        await exited
-      }
-      await removeFolder()
-    })
-  } catch (error) {
-    await removeFolder()
-    throw error
-  }
+  const { schema, seed, args = [], executable = findExecutable() } = options
+  // Nothing is written to the disk, where a killed process would leave it behind.
+  const input = [schema, seed].filter((given) => typeof given === 'object')
+  const child = spawn(
+    executable,
+    [...SERVE, ...flag('--schema', schema), ...flag('--seed', seed), ...args],
+    { stdio: [input.length === 0 ? 'ignore' : 'pipe', 'pipe', 'pipe'] },
+  )
+  // A backend that ended before it has read all says why.
+  child.stdin?.on('error', () => undefined)
+  child.stdin?.end(input.map((given) => JSON.stringify(given)).join('\n'))
+  const ready = await whenReady(child)
+  // The test runner may end while the backend runs: the backend ends with it.
+  child.unref()
+  return createBackend(ready, async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    child.ref()
+    const exited = once(child, 'exit')
+    child.kill('SIGTERM')
+    await exited
+  })
 }
 
-/** A value is written to a file; a path is given as it is. */
-async function fileArgs(
-  flag: string,
-  given: object | string | undefined,
-  file: string,
-): Promise<string[]> {
+/** A path is given as it is; a value comes from standard input. */
+function flag(name: string, given: object | string | undefined): string[] {
   if (given === undefined) return []
-  if (typeof given === 'string') return [flag, given]
-  await writeFile(file, JSON.stringify(given))
-  return [flag, file]
+  return [name, typeof given === 'string' ? given : '-']
 }
 
 function whenReady(child: ChildProcess): Promise<Ready> {
@@ -302,8 +300,10 @@ function createBackend(ready: Ready, stop: () => Promise<void>): Backend {
 }
 
 function apiOf(url: string, token: string): Api {
-  const send = async <Answer>(method: string, path: string, body?: unknown) =>
-    (await request(method, `${url}${path}`, token, body)) as Answer
+  async function send<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
+    if (path.startsWith('/')) return (await request(method, url + path, token, body)) as Answer
+    throw new TypeError(`A path begins with a slash: "/${path}" instead of "${path}"`)
+  }
   return {
     get: (path) => send('GET', path),
     post: (path, body) => send('POST', path, body),

@@ -1,5 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { CHROMIUM } from '../browser/chromium'
@@ -35,16 +44,15 @@ async function run(cwd: string, ...command: string[]): Promise<string> {
 const project = temporaryFolder()
 const { path } = project
 
-/** An empty project with the packed package; that of the platform is large, and is copied as it is. */
+const PACKAGE = join(PACKAGES, 'satchel-0.1.0.tgz')
+/** The package depends on no other: none is asked for from a registry. */
+const QUIET = ['--offline', '--no-audit', '--no-fund']
+
+/** A project with the package, as the guide installs it. */
 beforeAll(async () => {
-  await run(ROOT, process.execPath, 'build.ts', '--npm', 'host')
+  await run(ROOT, process.execPath, 'build.ts', '--npm')
   writeFileSync(join(path, 'package.json'), '{"private": true, "type": "module"}')
-  await run(path, 'npm', 'pack', '--silent', join(PACKAGES, 'satchel'))
-  const flags = ['--omit=optional', '--no-audit', '--no-fund', '--offline']
-  await run(path, 'npm', 'install', ...flags, './satchel-0.1.0.tgz')
-  const platform = `${process.platform}-${process.arch}`
-  const installed = join(path, 'node_modules', '@satchel', platform)
-  cpSync(join(PACKAGES, `satchel-${platform}.package`), installed, { recursive: true })
+  await run(path, 'npm', 'install', '--save-dev', ...QUIET, PACKAGE)
   mkdirSync(join(path, 'node_modules', '@playwright'))
   for (const name of ['vitest', '@playwright/test']) {
     symlinkSync(join(ROOT, 'node_modules', name), join(path, 'node_modules', name))
@@ -54,6 +62,29 @@ beforeAll(async () => {
 }, 180_000)
 
 afterAll(() => project[Symbol.dispose]())
+
+test('npm installs the package in a workspace, from the lock file and beside another one', async () => {
+  using folder = temporaryFolder()
+  const root = join(folder.path, 'root')
+  const [other, app] = [join(folder.path, 'other'), join(root, 'packages', 'app')]
+  for (const [at, manifest] of [
+    [other, { name: 'other', version: '1.0.0' }],
+    [root, { private: true, workspaces: ['packages/*'] }],
+    [app, { name: 'app', version: '1.0.0' }],
+  ] as const) {
+    mkdirSync(at, { recursive: true })
+    writeFileSync(join(at, 'package.json'), JSON.stringify(manifest))
+  }
+  for (const args of [
+    ['install', '--save-dev', '--workspace', 'app', PACKAGE],
+    ['ci'],
+    ['install', '--workspace', 'app', other],
+  ]) {
+    await run(root, 'npm', ...args, ...QUIET)
+    const version = await run(app, 'npx', '--no-install', 'satchel', '--version')
+    expect(version).toStartWith('0.1.0\n')
+  }
+}, 180_000)
 
 /** These machines may be slow: the tests of the guide have as much time as other tests. */
 const PATIENCE = ['--testTimeout=150000', '--hookTimeout=150000']
@@ -137,6 +168,7 @@ test('the module offers every address for tests, under Node.js', async () => {
     page: true,
     same: true,
     wrong: true,
+    slash: 'A path begins with a slash: "/my/todos" instead of "my/todos"',
   })
 }, 180_000)
 
@@ -184,9 +216,81 @@ await backend.fault({ offline: false })
 const page = (await backend.pageFor({ email: 'a@b.de', name: 'A' }, 'http://localhost:1/')).includes('dxc-auth=')
 const same = (await backend.clock.now()) > (await backend.clock.advance('-1h')) && (await backend.mail.list()).length === 0
 await backend.stop()
+const slash = await admin.post('my/todos', {}).catch(({ message }) => message)
 const wrong = await startSatchel({ schema: { todos: '++id' } }).then(() => false, ({ message }) => message.includes('todos'))
-console.log(JSON.stringify({ seeded, after, restored, forked, mail, returned, unknown, frozen, explained, denied, broken, page, same, wrong }))
+console.log(JSON.stringify({ seeded, after, restored, forked, mail, returned, unknown, frozen, explained, denied, broken, page, same, wrong, slash }))
 `
+
+test('the module is required as well as imported, and is one', async () => {
+  const code = `
+    const { ApiError, startSatchel } = require('satchel/testing')
+    async function main() {
+      const imported = await import('satchel/testing')
+      const backend = await imported.startSatchel()
+      const refused = await (await backend.as('a@b.de')).get('/my/todos/none').catch((error) => error)
+      await backend.stop()
+      const { version } = require('satchel/package.json')
+      console.log(JSON.stringify([version, refused instanceof ApiError, imported.startSatchel === startSatchel]))
+    }
+    main()`
+  writeFileSync(join(path, 'required.cjs'), code)
+  expect(JSON.parse(await run(path, 'node', 'required.cjs'))).toEqual(['0.1.0', true, true])
+})
+
+const TYPED = `
+import { type Api, ApiError, startSatchel } from 'satchel/testing'
+
+export async function use(): Promise<number> {
+  await using backend = await startSatchel({ schema: { todos: '@id' } })
+  const alice: Api = await backend.as('alice@example.com')
+  const found = await alice.get<{ id: string }[]>('/my/todos').catch((error: unknown) => error)
+  return found instanceof ApiError ? found.status : 0
+}
+`
+
+test('the types need no other package, and no later library than es2022', async () => {
+  for (const name of ['types.cts', 'types.mts']) writeFileSync(join(path, name), TYPED)
+  const compiler = join(ROOT, 'node_modules', '.bin', 'tsc')
+  const [node, bun] = [join(ROOT, 'node_modules', '@types'), ['bun']]
+  for (const options of [
+    { module: 'node16', moduleResolution: 'node16', target: 'es2022', lib: ['es2022'] },
+    { module: 'esnext', moduleResolution: 'bundler', target: 'es2022', lib: ['es2022', 'dom'] },
+    { module: 'nodenext', target: 'esnext', lib: ['esnext'], typeRoots: [node], types: bun },
+  ]) {
+    const strict = { types: [], ...options, strict: true, skipLibCheck: !!options.typeRoots }
+    const config = {
+      compilerOptions: { ...strict, noEmit: true },
+      files: ['types.cts', 'types.mts'],
+    }
+    writeFileSync(join(path, 'tsconfig.types.json'), JSON.stringify(config))
+    expect(await run(path, compiler, '-p', 'tsconfig.types.json')).toBe('')
+  }
+})
+
+test('a process that is killed leaves no files behind', async () => {
+  using temporary = temporaryFolder()
+  const code = `
+    import { startSatchel } from 'satchel/testing'
+    const seed = { data: { 'rlm-public': { todos: { one: { title: 'first' } } } } }
+    const backend = await startSatchel({ schema: { todos: '@id, title' }, seed })
+    console.log((await (await fetch(backend.url + '/public/todos')).json())[0].title)
+    setInterval(() => {}, 1000)`
+  writeFileSync(join(path, 'killed.mjs'), code)
+  const worker = Bun.spawn(['node', 'killed.mjs'], {
+    cwd: path,
+    env: { ...process.env, TMPDIR: temporary.path, XDG_RUNTIME_DIR: temporary.path },
+    stdout: 'pipe',
+  })
+  const { value } = await worker.stdout.getReader().read()
+  expect(new TextDecoder().decode(value)).toBe('first\n')
+  // The backend notes itself in the list of servers, and takes the note back when it ends.
+  const listed = () => readdirSync(join(temporary.path, 'satchel'))
+  expect(listed()).toHaveLength(1)
+  worker.kill('SIGKILL')
+  await worker.exited
+  await until(() => listed().length === 0)
+  expect(readdirSync(temporary.path)).toEqual(['satchel'])
+})
 
 const LAUNCHER = ['node', 'node_modules/satchel/launcher.js']
 
@@ -237,9 +341,52 @@ test('the command runs the executable, and ends with it or with its own parent',
 }, 180_000)
 
 test('a machine without an executable is told how to get one', async () => {
-  const launcher = Bun.spawn(['node', join(PACKAGES, 'satchel', 'launcher.js'), '--version'], {
-    stderr: 'pipe',
+  using folder = temporaryFolder()
+  const copy = join(folder.path, 'satchel')
+  cpSync(join(PACKAGES, 'satchel'), copy, {
+    recursive: true,
+    filter: (source) => !source.includes('/bin/'),
   })
-  expect(await launcher.stderr.text()).toContain('install satchel again')
+  const start = () => {
+    const program = `require('${copy}/platform.js').findExecutable()`
+    return run(
+      folder.path,
+      'node',
+      '-e',
+      `try { ${program} } catch (error) { console.log(error.message) }`,
+    )
+  }
+  writeFileSync(join(copy, 'bin', 'satchel-darwin-riscv'), '')
+  expect(await start()).toMatch(
+    /has executables for darwin-riscv, and this machine is (\S+): .* "bun run package darwin-riscv \1"/,
+  )
+  rmSync(join(copy, 'bin'), { recursive: true })
+  expect(await start()).toContain('install satchel again, with its optional dependencies')
+  const on = (platform: string) =>
+    run(
+      folder.path,
+      'node',
+      '-e',
+      `Object.defineProperty(process, 'platform', { value: '${platform}' })
+      try { require('${copy}/platform.js').findExecutable() } catch (error) { console.log(error.message) }`,
+    )
+  expect(await on('win32')).toContain('does not run on Windows: run it')
+  expect(await on('aix')).toContain('no executable for aix-')
+  const launcher = Bun.spawn(['node', join(copy, 'launcher.js'), '--version'], { stderr: 'pipe' })
+  expect(await launcher.stderr.text()).toContain('satchel: ')
   expect(await launcher.exited).toBe(1)
+})
+
+test('a package for a platform without an executable is refused', async () => {
+  for (const [name, reason] of [
+    ['windows-x64', 'Windows has no executable'],
+    ['amiga', 'amiga is no platform: there are linux-x64, '],
+  ] as const) {
+    const build = Bun.spawn([process.execPath, 'build.ts', '--npm', name], {
+      cwd: ROOT,
+      stderr: 'pipe',
+    })
+    expect(await build.stderr.text()).toStartWith(reason)
+    expect(await build.exited).toBe(1)
+  }
 })
