@@ -15,12 +15,21 @@ export function pageOf(guide: string, databaseUrl: string): string {
   return `<!doctype html>${html}`.replace(ADDRESS, databaseUrl)
 }
 
-/** The block of code of a guide below a heading, as a script that awaits each of its statements. */
+/** The first block of code of a guide behind all of these texts, each behind the one before. */
+export function codeOf(guide: string, ...behind: readonly string[]): string {
+  let rest = readFileSync(join(ROOT, guide), 'utf8')
+  for (const text of behind) {
+    const at = rest.indexOf(`\n${text}\n`)
+    if (at === -1) throw new Error(`${guide} does not have ${text}`)
+    rest = rest.slice(at + text.length + 1)
+  }
+  const [, code = ''] = /\n```\w*\n([\s\S]+?\n)```\n/.exec(rest) ?? []
+  return code
+}
+
+/** The same as a script that awaits each of its statements. */
 export function linesOf(guide: string, heading: string): string {
-  const [, rest = ''] = readFileSync(join(ROOT, guide), 'utf8').split(`\n### ${heading}\n`)
-  const [, code] = /^```js\n([\s\S]+?)\n```$/m.exec(rest.split('\n### ')[0] ?? '') ?? []
-  if (code === undefined) throw new Error(`${guide} has no code below ${heading}`)
-  return `(async () => { ${code} })()`
+  return `(async () => { ${codeOf(guide, heading)} })()`
 }
 
 /** Types an address and the code of the mail into the dialogs of the add-on. */

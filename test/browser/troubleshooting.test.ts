@@ -83,13 +83,13 @@ test('a device of a deleted data folder is emptied, and logs in to the new datab
   expect(await page.locator('input[name=email]').count()).toBe(0)
 
   // A login alone: the device is told that it has data of another database, and keeps it.
-  const login = page.evaluate(linesOf(GUIDE, 'An expired login'))
+  const login = page.evaluate(linesOf(GUIDE, '### An expired login'))
   await logIn(page, scene.smtp, ALICE)
   await login
   expect(await hurry(page, synced(page))).toBe(409)
   expect(await page.locator('li').allTextContents()).toEqual(['Bread', 'Milk'])
 
-  await hurry(page, page.evaluate(linesOf(GUIDE, 'A deleted data folder')))
+  await hurry(page, page.evaluate(linesOf(GUIDE, '### A deleted data folder')))
   await page.reload()
   await logIn(page, scene.smtp, ALICE)
   expect(await page.locator('li').allTextContents()).toEqual([])
@@ -121,7 +121,7 @@ test('a device that was not used for 180 days logs in again and sends what it ke
   await refused
   await later.getByText('Milk').waitFor()
   expect(await later.locator('input[name=email]').count()).toBe(0)
-  const login = later.evaluate(linesOf(GUIDE, 'An expired login'))
+  const login = later.evaluate(linesOf(GUIDE, '### An expired login'))
   await logIn(later, scene.smtp, ALICE)
   await login
   expect(await hurry(later, synced(later))).toBe(200)

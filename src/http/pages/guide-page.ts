@@ -9,6 +9,7 @@ import merging from '../../../docs/merging.md' with { type: 'text' }
 import operations from '../../../docs/operations.md' with { type: 'text' }
 import rest from '../../../docs/rest.md' with { type: 'text' }
 import sharing from '../../../docs/sharing.md' with { type: 'text' }
+import starters from '../../../docs/starters.md' with { type: 'text' }
 import sync from '../../../docs/sync.md' with { type: 'text' }
 import testing from '../../../docs/testing.md' with { type: 'text' }
 import troubleshooting from '../../../docs/troubleshooting.md' with { type: 'text' }
@@ -18,6 +19,7 @@ import { NAVIGATION, page } from './page'
 /** The guides by the names under which `/docs` serves them, in the order of the README. */
 export const GUIDES: Readonly<Record<string, string>> = {
   sync,
+  starters,
   merging,
   rest,
   sharing,
