@@ -132,11 +132,29 @@ CREATE TABLE applied (
   at INTEGER NOT NULL,
   -- {name, message} as JSON when it was rejected.
   rejection TEXT,
+  -- How many steps of a large operation were executed; null when nothing is left to do.
+  steps INTEGER,
   sum INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (subject, txid)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX applied_of_client ON applied (client, at);
+
+-- The keys of the rows that each step of an operation with criteria changes.
+CREATE TABLE step_keys (
+  subject TEXT NOT NULL,
+  txid TEXT NOT NULL,
+  step INTEGER NOT NULL,
+  -- A JSON array.
+  keys TEXT NOT NULL,
+  sum INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+CREATE UNIQUE INDEX step_keys_by_step ON step_keys (subject, txid, step);
+
+CREATE TRIGGER applied_removed AFTER DELETE ON applied WHEN old.steps IS NOT NULL BEGIN
+  DELETE FROM step_keys WHERE subject = old.subject AND txid = old.txid;
+END;
 
 -- Operations with criteria, for rows that arrive later but are based on an earlier revision.
 CREATE TABLE criteria_ops (

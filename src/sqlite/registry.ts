@@ -133,5 +133,6 @@ const TIED_TO_IDENTITY = [
   'revoked_logins',
   'sync_clients',
   'applied',
+  'step_keys',
   'criteria_ops',
 ]

@@ -105,7 +105,12 @@ const TABLES = {
   applied: {
     noun: 'transaction of a sync client',
     key: ['subject', 'txid'],
-    columns: ['subject', 'txid', 'client', 'revision', 'at', 'rejection'],
+    columns: ['subject', 'txid', 'client', 'revision', 'at', 'rejection', 'steps'],
+  },
+  step_keys: {
+    noun: 'step of a transaction of a sync client',
+    key: ['subject', 'txid', 'step'],
+    columns: ['subject', 'txid', 'step', 'keys'],
   },
   criteria_ops: {
     noun: 'operation of a sync client',

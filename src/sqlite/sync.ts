@@ -167,32 +167,62 @@ export function appliedReader({ connection }: TxContext): AppliedReader {
     find(subject, txid) {
       const found = connection
         .prepare<Summed<AppliedRecord>>(
-          'SELECT subject, txid, client, revision, at, rejection, sum FROM applied WHERE subject = ? AND txid = ?',
+          'SELECT subject, txid, client, revision, at, rejection, steps, sum FROM applied WHERE subject = ? AND txid = ?',
         )
         .get(subject, txid)
       if (found === null) return undefined
       // It came before: it is not executed again, and its rows are sent as they are.
-      if (!isSound('applied', found)) return { client: 0, revision: 0, at: 0, rejection: null }
-      const { client, revision, at, rejection } = found
+      if (!isSound('applied', found)) {
+        return { client: 0, revision: 0, at: 0, rejection: null, steps: null }
+      }
+      const { client, revision, at, rejection, steps } = found
       const parsed = rejection === null ? null : (JSON.parse(rejection) as AppliedRejection)
-      return { client, revision, at, rejection: parsed }
+      return { client, revision, at, rejection: parsed, steps }
+    },
+    keysOf(subject, txid, step) {
+      const found = connection
+        .prepare<Summed<{ readonly keys: string }>>(
+          'SELECT subject, txid, step, keys, sum FROM step_keys WHERE subject = ? AND txid = ? AND step = ?',
+        )
+        .get(subject, txid, step)
+      if (found === null) return undefined
+      if (!isSound('step_keys', found)) throw damagedRow('step_keys')
+      return JSON.parse(found.keys) as string[]
     },
   }
 }
 
 export function appliedWriter(context: WriteContext): AppliedWriter {
+  function put(record: Omit<AppliedRecord, 'revision'>): void {
+    const { connection, unit } = context
+    const row = { ...record, revision: unit.takenRevision() }
+    const { subject, txid, client, revision, at, rejection, steps } = row
+    connection
+      .prepare(
+        'INSERT OR REPLACE INTO applied (subject, txid, client, revision, at, rejection, steps, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+      )
+      .run(subject, txid, client, revision, at, rejection, steps, sumOf('applied', row))
+  }
+
   return {
     ...appliedReader(context),
     put(subject, txid, client, at, rejection) {
-      const { connection, unit } = context
-      const revision = unit.takenRevision()
       const refusal = rejection === undefined ? null : JSON.stringify(rejection)
-      const sum = sumOf('applied', { subject, txid, client, revision, at, rejection: refusal })
-      connection
-        .prepare(
-          'INSERT OR REPLACE INTO applied (subject, txid, client, revision, at, rejection, sum) VALUES (?, ?, ?, ?, ?, ?, ?)',
-        )
-        .run(subject, txid, client, revision, at, refusal, sum)
+      put({ subject, txid, client, at, rejection: refusal, steps: null })
+    },
+    putSteps(subject, txid, client, at, steps) {
+      put({ subject, txid, client, at, rejection: null, steps })
+    },
+    putKeys(subject, txid, step, list) {
+      const keys = JSON.stringify(list)
+      context.connection
+        .prepare('INSERT INTO step_keys (subject, txid, step, keys, sum) VALUES (?, ?, ?, ?, ?)')
+        .run(subject, txid, step, keys, sumOf('step_keys', { subject, txid, step, keys }))
+    },
+    removeKeys(subject, txid) {
+      context.connection
+        .prepare('DELETE FROM step_keys WHERE subject = ? AND txid = ?')
+        .run(subject, txid)
     },
     prune(client, before, kept) {
       context.connection

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { SatchelError } from '../../src/domain/value/error'
+import type { Database } from '../../src/domain/store/store'
 import type { CriteriaOperation } from '../../src/domain/store/sync'
 import {
   declareIn,
@@ -167,7 +168,7 @@ export function describeSync(openStore: OpenStore): void {
       expect(await refusalOf(failing)).toBe('CONFLICT')
       await inEveryLife(fixture, (again) =>
         again.read(async (tx) => {
-          const noted = { client: 3, revision, at: NOW }
+          const noted = { client: 3, revision, at: NOW, steps: null }
           expect(await tx.applied.find('alice', 'txid')).toEqual({ ...noted, rejection: null })
           const rejected = await tx.applied.find('alice', 'rejected')
           expect(rejected).toEqual({ ...noted, rejection: REJECTION })
@@ -175,6 +176,35 @@ export function describeSync(openStore: OpenStore): void {
           expect(await tx.applied.find('alice', 'undone')).toBeUndefined()
         }),
       )
+    })
+
+    test('are executed in steps, whose keys are kept until they are removed or forgotten', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const step = (txid: string, steps: number) =>
+        database.write(async (tx) => {
+          await tx.applied.putKeys('alice', txid, steps, [`${txid}${steps}`, '"'])
+          await tx.applied.putSteps('alice', txid, 3, NOW - 1, steps)
+        })
+      await step('one', 0)
+      await step('one', 1)
+      await step('two', 0)
+      const keysOf = (again: Database, txid: string, number: number) =>
+        again.read((tx) => tx.applied.keysOf('alice', txid, number))
+      await inEveryLife(fixture, async (again) => {
+        expect(await again.read((tx) => tx.applied.find('alice', 'one'))).toMatchObject({
+          steps: 1,
+        })
+        expect(await keysOf(again, 'one', 0)).toEqual(['one0', '"'])
+        expect(await keysOf(again, 'one', 1)).toEqual(['one1', '"'])
+        expect(await keysOf(again, 'one', 2)).toBeUndefined()
+      })
+      const reopened = await (await fixture.reopen()).open('main')
+      await reopened.write((tx) => tx.applied.removeKeys('alice', 'one'))
+      expect(await keysOf(reopened, 'one', 0)).toBeUndefined()
+      expect(await keysOf(reopened, 'two', 0)).toEqual(['two0', '"'])
+      await reopened.write((tx) => tx.applied.prune(3, NOW, new Set()))
+      expect(await keysOf(reopened, 'two', 0)).toBeUndefined()
     })
 
     test('are forgotten when they are old, of one client, and not named', async () => {

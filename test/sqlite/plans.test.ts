@@ -121,6 +121,8 @@ const PLANS: readonly [RegExp, RegExp][] = [
     /INDEX sync_clients_by_identity \(subject=\? AND identity=\?\)/,
   ],
   [/^SELECT .* FROM applied WHERE subject/, /PRIMARY KEY \(subject=\? AND txid=\?\)/],
+  [/^SELECT .* FROM step_keys/, /INDEX step_keys_by_step \(subject=\? AND txid=\? AND step=\?\)/],
+  [/^DELETE FROM step_keys/, /INDEX step_keys_by_step \(subject=\? AND txid=\?\)/],
   [/^DELETE FROM applied .* json_each/, /INDEX applied_of_client \(client=\? AND at<\?\)/],
   [
     /^SELECT realm, .* FROM criteria_ops/,
@@ -347,6 +349,7 @@ async function live(database: Database): Promise<void> {
     await tx.realms.bornAt(1)
     await tx.syncClients.find('alice', 'identity')
     await tx.applied.find('alice', 'txid')
+    await tx.applied.keysOf('alice', 'txid', 0)
     await tx.criteriaOps.since(table.number, 1, 0)
     await tx.blobs.find('one')
     await tx.blobs.findFor('one', 2, new Set([1, 2]))
@@ -442,6 +445,9 @@ function changeData(table: Table, index: number) {
     await tx.syncClients.put({ ...client, tables: ['things'], floor: NOW })
     await tx.syncClients.noteRejection(client.number)
     await tx.applied.put('alice', 'txid', client.number, NOW)
+    await tx.applied.putSteps('alice', 'txid', client.number, NOW, 1)
+    await tx.applied.putKeys('alice', 'txid', 0, ['a'])
+    await tx.applied.removeKeys('alice', 'txid')
     await tx.applied.prune(client.number, NOW + 1, new Set())
     await tx.criteriaOps.put(table.number, [1], criteriaOperation(client.number), NOW)
     await tx.runs.prune(NOW + 1, 1)

@@ -41,6 +41,11 @@ const ROWS: readonly Case[] = [
   // An index may lead to another row.
   ['codes', "UPDATE codes SET id = 'other'", undefined],
   ['criteria_ops', "UPDATE criteria_ops SET change = '{}'", async (tx) => operations(tx)],
+  [
+    'step_keys',
+    "UPDATE step_keys SET keys = '[]'",
+    async (tx) => tx.applied.keysOf('bob', 'tx1', 0),
+  ],
 ]
 
 const operations = async (tx: ReadTx) => await tx.criteriaOps.since(7, 2, 0)
@@ -160,6 +165,7 @@ async function setup() {
       const { number: client } = known
       const rejection = { name: 'CONFLICT', message: 'No' }
       await tx.applied.put('bob', 'tx1', client, 1, rejection)
+      await tx.applied.putKeys('bob', 'tx1', 0, ['a'])
       const operation = { client, subject: 'bob', email: null, kind: 'modify' as const, ts: 1 }
       await tx.criteriaOps.put(7, [ref], { ...operation, criteria: '{}', change: null }, 1)
       const table = await declare(tx, 'notes', '@id')

@@ -74,6 +74,8 @@ export interface AppliedTransaction {
   readonly at: number
   /** Null when it was executed. */
   readonly rejection: AppliedRejection | null
+  /** How many of its steps were executed; null when nothing is left to do. */
+  readonly steps: number | null
 }
 
 export interface AppliedRejection {
@@ -84,10 +86,12 @@ export interface AppliedRejection {
 
 export interface AppliedReader {
   find(subject: string, txid: string): Awaitable<AppliedTransaction | undefined>
+  /** The keys of the rows that a step changes; undefined after the last one. Throws `DAMAGED`. */
+  keysOf(subject: string, txid: string, step: number): Awaitable<readonly string[] | undefined>
 }
 
 export interface AppliedWriter extends AppliedReader {
-  /** Notes that this unit executes the transaction, or rejects it. */
+  /** Notes that this unit executes the transaction, or the last of its steps, or rejects it. */
   put(
     subject: string,
     txid: string,
@@ -95,6 +99,17 @@ export interface AppliedWriter extends AppliedReader {
     at: number,
     rejection?: AppliedRejection,
   ): Awaitable<void>
+  /** Notes that so many steps of the transaction were executed with this unit. */
+  putSteps(
+    subject: string,
+    txid: string,
+    client: number,
+    at: number,
+    steps: number,
+  ): Awaitable<void>
+  /** Keeps the keys of a step until they are removed, or the transaction is forgotten. */
+  putKeys(subject: string, txid: string, step: number, keys: readonly string[]): Awaitable<void>
+  removeKeys(subject: string, txid: string): Awaitable<void>
   /** Forgets the transactions of a client from before this time, ms, except those that are named. */
   prune(client: number, before: number, kept: ReadonlySet<string>): Awaitable<void>
 }

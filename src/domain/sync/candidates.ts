@@ -26,6 +26,8 @@ export interface Candidates {
   /** The revision of the database before the look-up: later changes are looked at again. */
   readonly revision: number
   readonly keysByCriteria: ReadonlyMap<Criteria, readonly string[]>
+  /** They are those of one step of an operation, which is kept already. */
+  readonly isStep?: boolean
 }
 
 /** Does this transaction have criteria that are to be executed? */

@@ -156,28 +156,21 @@ export async function writePlain(
     removals = []
   }
   for (const row of rows) {
-    if (isPut(row)) {
-      let settled: Settled
-      try {
-        // A promise for each row would cost as much as the row.
-        const settling = settle(run, row, kept, writing)
-        settled = settling instanceof Promise ? await settling : settling
-      } catch (error) {
-        if (refused === undefined || !isRejection(error)) throw error
-        refused(row, error)
-        settled = undefined
-      }
-      if (settled === 'removed') {
-        if (row.before !== undefined) removals.push(removalOf(row))
-        noteWritten(run, row)
-      } else if (settled !== undefined) {
-        puts.push(putOf(run, row, settled))
-        noteWritten(run, row)
-      }
-    } else if (row.before !== undefined) {
-      const judging = judgeRemoval(writing, row.before)
-      if (judging instanceof Promise) await judging
-      removals.push(removalOf(row))
+    let settled: Settled
+    try {
+      // A promise for each row would cost as much as the row.
+      const settling = judgeRow(run, row, kept, writing)
+      settled = settling instanceof Promise ? await settling : settling
+    } catch (error) {
+      if (refused === undefined || !isRejection(error)) throw error
+      refused(row, error)
+      settled = undefined
+    }
+    if (settled === 'removed') {
+      if (row.before !== undefined) removals.push(removalOf(row))
+      noteWritten(run, row)
+    } else if (settled !== undefined) {
+      puts.push(putOf(run, row, settled))
       noteWritten(run, row)
     }
     if (puts.length + removals.length >= BATCH) await flush()
@@ -185,6 +178,27 @@ export async function writePlain(
     if (pause instanceof Promise) await pause
   }
   await flush()
+}
+
+/** Judges rows of an ordinary table as `writePlain` does. Throws the refusal of the first that may not be written. */
+export async function judgePlain(
+  run: Execution,
+  table: Table,
+  rows: readonly Row[],
+): Promise<void> {
+  const writing = { ...writingOf(run, table), knownRealms: new Map<string, Realm>() }
+  const kept: Kept = new Map()
+  for (const row of rows) {
+    await judgeRow(run, row, kept, writing)
+    await run.tx.breathe()
+  }
+}
+
+/** As `settle`, for a row that is put or removed. */
+function judgeRow(run: Execution, row: Row, kept: Kept, writing: Writing): Awaitable<Settled> {
+  if (isPut(row)) return settle(run, row, kept, writing)
+  if (row.before === undefined) return undefined
+  return andThen(judgeRemoval(writing, row.before), () => 'removed')
 }
 
 /**

@@ -192,7 +192,7 @@ async function applyByCriteria(run: Execution, placed: PlacedOperation): Promise
   }
   // The client did not expect it to reach these.
   for (const row of run.overlay.rowsOf(table)) if (done.has(row.key)) disappoint(run, row)
-  await keep(run, placed, criteria)
+  if (run.candidates?.isStep !== true) await keepOperation(run, placed, criteria)
 }
 
 async function matchingRows(run: Execution, table: Table, criteria: Criteria): Promise<Row[]> {
@@ -243,7 +243,8 @@ export function copyOf(state: RowState & { kind: 'row' }): RowState & { kind: 'r
 /** Realms for each of which an operation is kept; with more it is kept once, for all of them. */
 const FEW_REALMS = 20
 
-async function keep(
+/** Keeps an operation with criteria for rows that arrive later (rule 7). */
+export async function keepOperation(
   { tx, push, access, clock }: Execution,
   { table, operation }: PlacedOperation,
   { index }: Criteria,

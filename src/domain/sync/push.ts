@@ -2,8 +2,9 @@ import { accessOf } from '../access/access'
 import type { RulesByTable } from '../object/writing'
 import { IMPORTED_REALM_RULES } from '../rows/realm-rows'
 import type { Database, WriteTx } from '../store/store'
+import { SatchelError } from '../value/error'
 import { MINUTE } from '../value/time'
-import { type Candidates, findCandidates, hasCriteria } from './candidates'
+import { type Candidates, criteriaOf, findCandidates, hasCriteria } from './candidates'
 import { addOwnerRows, commitRows } from './commit'
 import { createWrittenRows, type Execution, type Push } from './execution'
 import { isRejection } from './judge'
@@ -11,16 +12,17 @@ import type { Named, Rejection } from './named'
 import { createNames } from './names'
 import { enterNewRealms, leaveUnmadeRealms } from './new-realms'
 import { applyOperation } from './operations'
-import { createOverlay } from './overlay'
 import type { ClientTransaction } from './request'
+import { AT_ONCE, executeInSteps, isOneOperation, type Large } from './steps'
 import {
   type Progress,
   addRevisions,
+  beginExecution,
   beginPart,
   endPart,
   noteAll,
   placeOperations,
-  reject,
+  rejectOnce,
   writeUnit,
 } from './unit'
 import { uploadRows } from './upload'
@@ -38,6 +40,8 @@ export interface Pushed {
 const UNIT_KEYS = 500
 /** A transaction that names more may take longer than the time budget of a unit. */
 const LARGE = 1_000
+/** On how many rows the operations of one transaction may be: others wait for all of them. */
+const MOST_ROWS = 100_000
 
 /**
  * Executes the transactions of a request in order, each as a whole or not at all and each once
@@ -60,7 +64,19 @@ export async function pushTransactions(database: Database, given: Push): Promise
     if (first?.isUpload === true) {
       await uploadRows(database, push, first, progress, own)
     } else {
-      const part = await runUnit(database, push, unit, progress)
+      const reach = first && (await reachOf(database, push, first))
+      if (reach?.large !== undefined) {
+        await executeInSteps(database, push, reach.large, progress, own)
+        continue
+      }
+      const refusal = reach?.refusal
+      const part = await runUnit(
+        database,
+        push,
+        first === undefined || refusal === undefined ? unit : [{ ...first, refusal }],
+        progress,
+        reach?.candidates,
+      )
       if (unit.every((transaction) => isPlain(push, transaction))) addRevisions(own, part)
     }
   }
@@ -155,17 +171,75 @@ function keysOf({ operations }: ClientTransaction): number {
   return count
 }
 
+/** The way to execute a transaction, by the rows that it names and that its criteria reach. */
+interface Reach {
+  readonly candidates?: Candidates | undefined
+  /** Present when it is executed in steps. */
+  readonly large?: Large
+  /** Present when it has more rows than one unit may change. */
+  readonly refusal?: SatchelError
+}
+
+async function reachOf(
+  database: Database,
+  { actor, rulesByTable }: Push,
+  transaction: ClientTransaction,
+): Promise<Reach> {
+  const reaches = hasCriteria(transaction)
+  const named = keysOf(transaction)
+  if (transaction.refusal !== undefined || (!reaches && named <= AT_ONCE)) return {}
+  const applied = await database.read((tx) => tx.applied.find(actor.subject, transaction.txid))
+  if (applied?.steps === null) return {}
+  const isBegun = applied !== undefined
+  if (isBegun) return { large: { transaction, candidates: reaches ? NONE : undefined, isBegun } }
+  const candidates = reaches ? await findCandidates(database, actor, transaction) : undefined
+  const isOne = isOneOperation(transaction) && !rulesByTable.has(transaction.operations[0]!.table)
+  if (isOne) {
+    const reached = candidates?.keysByCriteria.values().next().value?.length ?? 0
+    const isMany = Math.max(named, reached) > AT_ONCE
+    return isMany ? { candidates, large: { transaction, candidates, isBegun } } : { candidates }
+  }
+  return hasMoreRows(transaction, candidates) ? { refusal: tooManyRows() } : { candidates }
+}
+
+const NONE: Candidates = { revision: 0, keysByCriteria: new Map() }
+
+/** True when the operations of a transaction are on more rows than one unit may change. */
+function hasMoreRows(
+  { operations }: ClientTransaction,
+  candidates: Candidates | undefined,
+): boolean {
+  const keysByTable = new Map<string, Set<string>>()
+  let count = 0
+  for (const { table, keys, action } of operations) {
+    const known = keysByTable.get(table) ?? new Set()
+    keysByTable.set(table, known)
+    const criteria = criteriaOf(action)
+    const reached = criteria && candidates?.keysByCriteria.get(criteria)
+    count -= known.size
+    for (const key of keys) known.add(key)
+    for (const key of reached ?? []) known.add(key)
+    count += known.size
+  }
+  return count > MOST_ROWS
+}
+
+function tooManyRows(): SatchelError {
+  return new SatchelError(
+    'UNPROCESSABLE',
+    `A transaction of several operations changes at most ${MOST_ROWS.toLocaleString('en')} objects: do it in several transactions`,
+    { reason: 'changes' },
+  )
+}
+
 async function runUnit(
   database: Database,
   push: Push,
   unit: readonly ClientTransaction[],
   progress: Progress,
+  candidates: Candidates | undefined,
 ): Promise<Progress> {
   const [first] = unit
-  const candidates =
-    first !== undefined && hasCriteria(first)
-      ? await findCandidates(database, push.actor, first)
-      : undefined
   const isLarge = unit.some((transaction) => keysOf(transaction) > LARGE)
   const runAll = (isAlone: boolean) =>
     writeUnit(database, push, isLarge, async (tx) => {
@@ -199,7 +273,8 @@ async function executeOnce(
   const { txid } = transaction
   const applied = await tx.applied.find(actor.subject, txid)
   if (applied !== undefined) {
-    const { rejection, revision } = applied
+    const { rejection, revision, steps } = applied
+    if (steps !== null) throw isUnderway()
     const isRejected = rejection !== null
     if (isRejected) part.rejections.push({ txid, ...rejection })
     noteAll(push, transaction, part.names, {
@@ -214,21 +289,7 @@ async function executeOnce(
   const written = createWrittenRows(part.written)
   const work = async () => {
     const access = await accessOf(tx, actor)
-    const run: Execution = {
-      tx,
-      revision: tx.unitRevision(),
-      push,
-      clock: part.clock,
-      access,
-      overlay: createOverlay(tx, access),
-      names,
-      candidates,
-      newRealms: new Map(),
-      owned: [],
-      written,
-      mayDelete: false,
-      unitAccess: undefined,
-    }
+    const run = beginExecution(tx, push, access, { clock: part.clock, names, written }, candidates)
     await execute(transaction, run)
     if (run.mayDelete) await tx.syncClients.noteRejection(client.number)
     await tx.applied.put(actor.subject, txid, client.number, now)
@@ -240,13 +301,14 @@ async function executeOnce(
   } catch (error) {
     if (isAlone || !isRejection(error)) throw error
     part.clock.floor = floor
-    reject(part, transaction, error)
-    noteAll(push, transaction, part.names, { isRejected: true, revision: undefined })
-    await tx.syncClients.noteRejection(client.number)
-    // When it comes again, later ones have been executed: it stays rejected.
-    const { code: name, message } = error
-    await tx.applied.put(actor.subject, txid, client.number, now, { name, message })
+    await rejectOnce(tx, push, transaction, part, error)
   }
+}
+
+function isUnderway(): SatchelError {
+  return new SatchelError('BUSY', 'Another request executes this transaction: repeat it', {
+    retryAfter: 1,
+  })
 }
 
 async function execute(transaction: ClientTransaction, run: Execution): Promise<void> {

@@ -1,12 +1,21 @@
+import type { Access } from '../access/access'
 import { requireWriter } from '../access/actor'
 import type { Database, ReadTx, WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
 import { SatchelError, quoted } from '../value/error'
 import { findSyncClient } from './client'
-import { type ClientClock, createWrittenRows, type Push, type WrittenRows } from './execution'
+import type { Candidates } from './candidates'
+import {
+  type ClientClock,
+  createWrittenRows,
+  type Execution,
+  type Push,
+  type WrittenRows,
+} from './execution'
 import type { Rejection } from './named'
 import { type Names, createNames } from './names'
 import { type PlacedOperation, namesOf } from './operations'
+import { createOverlay } from './overlay'
 import type { ClientTransaction, Operation } from './request'
 import { storedKey } from './wire-key'
 
@@ -81,6 +90,31 @@ export function addRevisions(own: Set<number>, { written }: Progress): void {
   }
 }
 
+/** Executes a transaction, or a part of one, in the unit of `part`, which is dropped when it fails. */
+export function beginExecution(
+  tx: WriteTx,
+  push: Push,
+  access: Access,
+  { clock, names, written }: Pick<Progress, 'clock' | 'names' | 'written'>,
+  candidates?: Candidates,
+): Execution {
+  return {
+    tx,
+    revision: tx.unitRevision(),
+    push,
+    clock,
+    access,
+    overlay: createOverlay(tx, access),
+    names,
+    candidates,
+    newRealms: new Map(),
+    owned: [],
+    written,
+    mayDelete: false,
+    unitAccess: undefined,
+  }
+}
+
 /** An operation and its table. */
 export type TableOperation = Pick<PlacedOperation, 'operation' | 'table'>
 
@@ -126,6 +160,22 @@ async function requireSynced(tx: ReadTx, name: string): Promise<Table> {
   const table = await tx.tables.find(name)
   if (table !== undefined && !table.hidden) return table
   throw new SatchelError('UNKNOWN_TABLE', `There is no table ${quoted(name)}`, { reason: name })
+}
+
+/** Rejects a transaction for good: when it comes again, later ones have been executed. */
+export async function rejectOnce(
+  tx: WriteTx,
+  push: Push,
+  transaction: ClientTransaction,
+  part: Progress,
+  error: SatchelError,
+): Promise<void> {
+  const { actor, client, now } = push
+  const { code: name, message } = error
+  reject(part, transaction, error)
+  noteAll(push, transaction, part.names, { isRejected: true, revision: undefined })
+  await tx.syncClients.noteRejection(client.number)
+  await tx.applied.put(actor.subject, transaction.txid, client.number, now, { name, message })
 }
 
 export function reject(part: Progress, { txid }: ClientTransaction, error: SatchelError): void {

@@ -1,26 +1,21 @@
-import { type Access, accessOf, followRealm, unitAccess, type UnitAccess } from '../access/access'
-import { PUBLIC_REALM_REF, type Realm, type RealmRef } from '../store/realms'
+import { accessOf, followRealm, unitAccess, type UnitAccess } from '../access/access'
+import { PUBLIC_REALM_REF, type RealmRef } from '../store/realms'
 import type { Database, WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
 import type { SatchelError } from '../value/error'
 import { type WireObject, getOwn } from '../value/value'
 import { addOwnerRows, commitRows, writePlain } from './commit'
-import {
-  createWrittenRows,
-  type Execution,
-  type Push,
-  type WrittenRows,
-  originOf,
-} from './execution'
+import { createWrittenRows, type Execution, type Push, originOf } from './execution'
 import { isRejection } from './judge'
 import { mergeWhole } from './merge'
 import type { NamedKey } from './named'
 import { type Names, createNames } from './names'
 import { namesOfValues } from './operations'
-import { type Row, createOverlay } from './overlay'
+import type { Row } from './overlay'
 import type { ClientTransaction, Operation } from './request'
 import {
   type Progress,
+  beginExecution,
   beginPart,
   endPart,
   noteAll,
@@ -246,7 +241,7 @@ async function uploadBatch(
     }
   }
   for (const [table, rows] of plain) {
-    const run = begin(tx, push, await accessOf(tx, push.actor), part, part.names, part.written)
+    const run = beginExecution(tx, push, await accessOf(tx, push.actor), part)
     const keys = rows.map(({ key }) => key)
     await run.overlay.load(table, keys)
     const uploaded = new Map<Row, UploadedRow>()
@@ -277,7 +272,7 @@ async function uploadRuled(
   const known = access.realms.size
   try {
     await tx.attempt(async () => {
-      const run = begin(tx, push, access, part, names, written)
+      const run = beginExecution(tx, push, access, { clock: part.clock, names, written })
       run.unitAccess = access
       await run.overlay.load(row.table, [row.key])
       const found = merge(run, row, names)
@@ -359,21 +354,6 @@ function note(
   })
 }
 
-function begin(
-  tx: WriteTx,
-  push: Push,
-  access: Access,
-  { clock }: Progress,
-  names: Names,
-  written: WrittenRows,
-): Execution {
-  const overlay = createOverlay(tx, access)
-  const revision = tx.unitRevision()
-  const rest = { candidates: undefined, owned: [], mayDelete: false, unitAccess: undefined }
-  const newRealms = new Map<string, Realm>()
-  return { tx, revision, push, clock, access, overlay, names, written, newRealms, ...rest }
-}
-
 /** Private rows carry their own time (protocol.md §10.3). */
 function isNewer(key: string, values: WireObject, stored: WireObject): boolean {
   if (!key.startsWith('#')) return false
@@ -388,7 +368,7 @@ async function addOwners(
   realms: readonly UploadedRow[],
   part: Progress,
 ): Promise<void> {
-  const run = begin(tx, push, await accessOf(tx, push.actor), part, part.names, part.written)
+  const run = beginExecution(tx, push, await accessOf(tx, push.actor), part)
   for (const { table, key } of realms) {
     const [stored, realm] = [await tx.objects.find(table, key), await tx.realms.find(key)]
     if (realm === undefined || stored?.owner !== push.actor.subject) continue

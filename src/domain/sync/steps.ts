@@ -1,0 +1,364 @@
+import { accessOf } from '../access/access'
+import { requireWriter } from '../access/actor'
+import type { Database, ReadTx, WriteTx } from '../store/store'
+import type { Table } from '../store/tables'
+import type { SatchelError } from '../value/error'
+import { type Candidates, changedKeys, criteriaOf } from './candidates'
+import { judgePlain, writePlain } from './commit'
+import type { Execution, Push } from './execution'
+import { isRejection } from './judge'
+import { applyOperation, keepOperation, type PlacedOperation } from './operations'
+import type { Row } from './overlay'
+import type { Action, ClientTransaction, Operation } from './request'
+import {
+  addRevisions,
+  beginExecution,
+  beginPart,
+  endPart,
+  findTables,
+  noteAll,
+  type Progress,
+  reject,
+  rejectOnce,
+  writeUnit,
+} from './unit'
+import { storedKey } from './wire-key'
+
+/** Rows of one operation that are changed in one unit; with more it goes in steps. */
+export const AT_ONCE = 5_000
+/** Rows of a step: others wait for little more than one. */
+const STEP_ROWS = 1_000
+
+/** A transaction of one operation on so many rows that it is executed in steps. */
+export interface Large {
+  readonly transaction: ClientTransaction
+  /** The rows that its criteria reach; undefined when it names its rows. */
+  readonly candidates: Candidates | undefined
+  /** An earlier request has judged all of it and may have executed some of its steps. */
+  readonly isBegun: boolean
+}
+
+/**
+ * True for the transaction of one operation, whose later chunks name more rows of it (protocol.md §4.10).
+ */
+export function isOneOperation({ operations, isUpload }: ClientTransaction): boolean {
+  const [first, ...others] = operations
+  if (first === undefined || isUpload) return false
+  const source = JSON.stringify(sourceOf(first))
+  return others.every(
+    (other) =>
+      other.table === first.table &&
+      other.action.type === first.action.type &&
+      isLaterChunk(other) &&
+      JSON.stringify(sourceOf(other)) === source,
+  )
+}
+
+function sourceOf({ action }: Operation): unknown {
+  return 'query' in action ? action.query?.source : undefined
+}
+
+function isLaterChunk({ action }: Operation): boolean {
+  return 'query' in action && action.query?.isFirstChunk === false
+}
+
+/**
+ * Executes one operation on many rows: all of it is judged first, a thousand rows at a time, and refused as
+ * a whole; then it is written a thousand rows at a time, while others write, and each step is recorded
+ * under the `txid`: a repeated request goes on after the last one. Rows that may not be written any more
+ * stay as they are and are sent back. `own` gets the revisions in which nothing changed but named rows.
+ * Throws as `writeUnit`.
+ */
+export async function executeInSteps(
+  database: Database,
+  push: Push,
+  { transaction, candidates, isBegun }: Large,
+  progress: Progress,
+  own: Set<number>,
+): Promise<void> {
+  const plan =
+    candidates === undefined
+      ? namedSteps(push, transaction)
+      : reachedSteps(push, transaction, candidates)
+  if (!isBegun) {
+    const refusal = await judgeAll(database, push, plan, progress)
+    if (refusal !== undefined) {
+      const part = await writeUnit(database, push, false, async (tx) => {
+        const ending = beginPart(progress)
+        await rejectOnce(tx, push, transaction, ending, refusal)
+        return ending
+      })
+      return endPart(progress, part)
+    }
+    const begun = await writeUnit(database, push, false, async (tx) => {
+      const beginning = beginPart(progress)
+      const known = await tx.applied.find(push.actor.subject, transaction.txid)
+      if (known === undefined) await plan.begin?.(tx, beginning)
+      return beginning
+    })
+    endPart(progress, begun)
+  }
+  const refusals: SatchelError[] = []
+  let expected = 0
+  for (let isOver = false; !isOver;) {
+    const part = await writeUnit(database, push, false, (tx) =>
+      executeStep(tx, push, { transaction, plan, expected }, beginPart(progress)),
+    )
+    endPart(progress, part)
+    if (plan.isPlain) addRevisions(own, part)
+    refusals.push(...part.refusals.slice(0, 1))
+    // An earlier request, or another one beside this, has executed some.
+    if (part.step > expected) {
+      noteAll(push, transaction, progress.names, { isRejected: false, revision: undefined })
+    }
+    expected = part.step + 1
+    isOver = part.isOver
+  }
+  const [refusal] = refusals
+  if (refusal !== undefined) reject(progress, transaction, refusal)
+}
+
+/** The steps of an operation. */
+interface Plan {
+  /** The operation changes no rows but those that it names. */
+  readonly isPlain: boolean
+  /** The number of steps that are judged, known without the database. */
+  readonly count: number
+  /** A step as it is judged, before any is executed. */
+  judged(tx: ReadTx, step: number): Promise<Step>
+  /** Prepares the steps in the first unit. */
+  begin?(tx: WriteTx, part: Progress): Promise<void>
+  /** A step as it is executed; undefined after the last one. */
+  executed(tx: ReadTx, step: number): Promise<Step | undefined>
+}
+
+interface Step {
+  readonly table: Table
+  readonly placed: readonly PlacedOperation[]
+  readonly candidates: Candidates | undefined
+}
+
+/** The steps of an operation that names its rows. */
+function namedSteps(push: Push, transaction: ClientTransaction): Plan {
+  const parts: Operation[][] = []
+  let room = 0
+  for (const operation of transaction.operations) {
+    for (let start = 0; start < operation.keys.length;) {
+      if (room === 0) {
+        parts.push([])
+        room = STEP_ROWS
+      }
+      const end = Math.min(start + room, operation.keys.length)
+      parts.at(-1)?.push(partOf(operation, start, end))
+      room -= end - start
+      start = end
+    }
+  }
+  const at = async (tx: ReadTx, step: number) => {
+    const operations = parts[step]
+    if (operations === undefined) return undefined
+    const found = await findTables(tx, push, { ...transaction, operations })
+    const placed = found.map(({ operation, table }) => placedIn(table, operation))
+    return { table: found[0]!.table, placed, candidates: undefined }
+  }
+  return {
+    isPlain: true,
+    count: parts.length,
+    judged: async (tx, step) => (await at(tx, step))!,
+    executed: at,
+  }
+}
+
+function placedIn(table: Table, operation: Operation): PlacedOperation {
+  return { operation, table, keys: operation.keys.map((key) => storedKey(table, key)) }
+}
+
+function partOf(operation: Operation, start: number, end: number): Operation {
+  const { keys, action } = operation
+  return { ...operation, keys: keys.slice(start, end), action: partOfAction(action, start, end) }
+}
+
+function partOfAction(action: Action, start: number, end: number): Action {
+  switch (action.type) {
+    case 'insert':
+    case 'upsert': {
+      const values = action.values.slice(start, end)
+      if (action.changes === undefined) return { ...action, values }
+      return { ...action, values, changes: action.changes.slice(start, end) }
+    }
+    case 'update':
+      // One may be for all keys.
+      return action.changes.length < 2
+        ? action
+        : { ...action, changes: action.changes.slice(start, end) }
+    case 'modify':
+    case 'delete':
+      return action
+  }
+}
+
+/** The steps of an operation with criteria: the rows that it reaches when it begins, and those it names. */
+function reachedSteps(push: Push, transaction: ClientTransaction, candidates: Candidates): Plan {
+  const { actor, client, now } = push
+  const { txid, operations } = transaction
+  const [operation] = operations
+  if (operation === undefined) throw new Error('a transaction has an operation')
+  const criteria = criteriaOf(operation.action)
+  if (criteria === undefined) throw new Error('the operation has criteria')
+  let wires: ReadonlyMap<string, string> | undefined
+
+  async function tableIn(tx: ReadTx): Promise<Table> {
+    const [found] = await findTables(tx, push, { ...transaction, operations: [operation!] })
+    return found!.table
+  }
+
+  /** The keys that the client names, as it writes them, by stored keys. */
+  function wiresIn(table: Table): ReadonlyMap<string, string> {
+    const keys = () => operations.flatMap((chunk) => chunk.keys)
+    return (wires ??= new Map(keys().map((key) => [storedKey(table, key), key])))
+  }
+
+  async function stepOf(tx: ReadTx, keys: readonly string[]): Promise<Step> {
+    const table = await tableIn(tx)
+    const named = wiresIn(table)
+    const own = keys.filter((key) => named.has(key))
+    const wire = own.map((key) => named.get(key) ?? key)
+    const revision = await tx.revision()
+    return {
+      table,
+      placed: [{ operation: { ...operation!, keys: wire }, table, keys: own }],
+      candidates: { revision, keysByCriteria: new Map([[criteria!, keys]]), isStep: true },
+    }
+  }
+
+  const reached = candidates.keysByCriteria.get(criteria) ?? []
+  return {
+    isPlain: false,
+    count: Math.ceil(reached.length / STEP_ROWS),
+    judged: (tx, step) => stepOf(tx, reached.slice(step * STEP_ROWS, (step + 1) * STEP_ROWS)),
+    async begin(tx, part) {
+      const table = await tableIn(tx)
+      const run = beginExecution(tx, push, await accessOf(tx, actor), part)
+      // Rows that arrive from now on are changed when they do.
+      await keepOperation(run, { operation, table, keys: [] }, criteria)
+      const changed = await changedKeys(tx, actor, table, candidates.revision)
+      const keys = [...new Set([...reached, ...changed, ...wiresIn(table).keys()])]
+      for (let start = 0; start < keys.length; start += STEP_ROWS) {
+        const some = keys.slice(start, start + STEP_ROWS)
+        await tx.applied.putKeys(actor.subject, txid, start / STEP_ROWS, some)
+        await tx.breathe()
+      }
+      await tx.applied.putSteps(actor.subject, txid, client.number, now, 0)
+    },
+    async executed(tx, step) {
+      const keys = await tx.applied.keysOf(actor.subject, txid, step)
+      return keys && stepOf(tx, keys)
+    },
+  }
+}
+
+/** Undoes the unit of a step that was only judged. */
+const JUDGED = new Error('the step was judged')
+
+/** Judges all steps in units that change nothing; resolves to the refusal of the first row that has one. */
+async function judgeAll(
+  database: Database,
+  push: Push,
+  plan: Plan,
+  progress: Progress,
+): Promise<SatchelError | undefined> {
+  const { signal } = push
+  const judgeStep = async (tx: WriteTx, step: number) => {
+    await requireWriter(tx, push.actor, push.now)
+    const { table, placed, candidates } = await plan.judged(tx, step)
+    const part = beginPart(progress)
+    const run = beginExecution(tx, push, await accessOf(tx, push.actor), part, candidates)
+    await applyAll(run, placed)
+    await judgePlain(run, table, touchedIn(run, table))
+    throw JUDGED
+  }
+  for (let step = 0; step < plan.count; step += 1) {
+    try {
+      await database.write((tx) => judgeStep(tx, step), signal === undefined ? {} : { signal })
+    } catch (error) {
+      if (error === JUDGED) continue
+      if (!isRejection(error)) throw error
+      return error
+    }
+  }
+  return undefined
+}
+
+async function applyAll(run: Execution, placed: readonly PlacedOperation[]): Promise<void> {
+  for (const operation of placed) await applyOperation(run, operation)
+}
+
+function touchedIn({ overlay }: Execution, table: Table): readonly Row[] {
+  return overlay.rowsOf(table).filter(({ isTouched }) => isTouched)
+}
+
+interface Underway {
+  readonly transaction: ClientTransaction
+  readonly plan: Plan
+  /** The step that comes next, unless another request has executed it. */
+  readonly expected: number
+}
+
+interface Stepped extends Progress {
+  /** The step that the unit has executed, or the number of all of them when it was over. */
+  readonly step: number
+  readonly isOver: boolean
+  readonly refusals: readonly SatchelError[]
+}
+
+/** Executes the next step that is left, or ends the transaction. */
+async function executeStep(
+  tx: WriteTx,
+  push: Push,
+  { transaction, plan, expected }: Underway,
+  part: Progress,
+): Promise<Stepped> {
+  const { actor, client, now } = push
+  const { subject } = actor
+  const { txid } = transaction
+  const applied = await tx.applied.find(subject, txid)
+  const at = applied?.steps ?? 0
+  const refusals: SatchelError[] = []
+  if (at > expected || applied?.steps === null) await tx.syncClients.noteRejection(client.number)
+  if (applied?.steps === null) return { ...part, step: Infinity, isOver: true, refusals }
+  const step = await plan.executed(tx, at)
+  if (step === undefined) {
+    await tx.applied.removeKeys(subject, txid)
+    await tx.applied.put(subject, txid, client.number, now)
+    return { ...part, step: at, isOver: true, refusals }
+  }
+  const { table, placed, candidates } = step
+  const run = beginExecution(tx, push, await accessOf(tx, actor), part, candidates)
+  await applyAll(run, placed)
+  await writePlain(run, table, touchedIn(run, table), new Map(), (row, refusal) => {
+    refusals.push(refusal)
+    noteRefused(run, placed, row)
+  })
+  if (run.mayDelete || refusals.length > 0) await tx.syncClients.noteRejection(client.number)
+  await tx.applied.putSteps(subject, txid, client.number, now, at + 1)
+  return { ...part, step: at, isOver: false, refusals }
+}
+
+/** The row stays as it is: a client that named it needs it. */
+function noteRefused(
+  { names, push }: Execution,
+  placed: readonly PlacedOperation[],
+  row: Row,
+): void {
+  for (const { operation, table, keys } of placed) {
+    const position = keys.indexOf(row.key)
+    if (position < 0) continue
+    names.note(table.name, operation.keys[position] ?? row.key, {
+      base: push.baseOf(operation),
+      isAsSent: false,
+      isRejected: true,
+      revision: undefined,
+      names: undefined,
+    })
+  }
+}
