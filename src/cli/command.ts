@@ -19,6 +19,16 @@ export interface Cli {
 /** Ctrl-C during a command, with what it has done as the message: exit code 130. */
 export class Interruption extends Error {}
 
+/** A command ends with an exit code of its own, and says nothing unless there is a message. */
+export class Ending extends Error {
+  constructor(
+    readonly exitCode: number,
+    message?: string,
+  ) {
+    super(message)
+  }
+}
+
 /** The options of every command that works on a data folder. */
 export function withFolder<Args extends unknown[], Options extends OptionValues>(
   command: Command<Args, Options>,

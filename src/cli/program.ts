@@ -8,7 +8,7 @@ import { HELP_WIDTH, styleHelp, wrapHelp } from './help'
 import { SatchelError } from '../domain/value/error'
 import { addBlobCommands } from './blob'
 import { addClientCommands, addKeyCommands, addTokenCommand } from './client'
-import { type Cli, Interruption } from './command'
+import { type Cli, Ending, Interruption } from './command'
 import { addDatabaseCommands, addOriginCommands } from './db'
 import { note, writeError } from './output'
 import { addJobCommands } from './job'
@@ -114,6 +114,8 @@ export function createProgram(name: string, cli: Cli, show: (text: string) => vo
     .description('An open backend for local-first applications in one executable.')
     .version(version, '-v, --version')
     .exitOverride()
+    // The options of a command that `satchel test exec` runs are not ours.
+    .enablePositionalOptions()
     .configureOutput({
       writeOut: show,
       writeErr: (text) => writeError(cli.terminal, styleHelp(wrapHelp(text))),
@@ -140,6 +142,10 @@ export function explain(thrown: unknown, asJson: boolean, { terminal }: Cli): nu
     if (thrown.exitCode === 0) return EXIT.done
     // A command without its subcommand: its help was shown.
     if (thrown.code === 'commander.help') return EXIT.misused
+  }
+  if (thrown instanceof Ending) {
+    if (thrown.message !== '') note(terminal, thrown.message, 'red')
+    return thrown.exitCode
   }
   const error = understood(thrown)
   // `satchel export | head`

@@ -234,7 +234,7 @@ function untilOrphaned(): Promise<void> {
 }
 
 /** True when the terminal that started the process ends it by hanging up; a service has none. */
-function hasControllingTerminal(): boolean {
+export function hasControllingTerminal(): boolean {
   try {
     closeSync(openSync('/dev/tty', 'r'))
     return true

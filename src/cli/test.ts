@@ -11,12 +11,34 @@ import { table } from './table'
 export function addTestCommands(program: Command, cli: Cli): void {
   const test = program
     .command('test')
+    .enablePositionalOptions()
     .description('a server in test mode: reset, snapshots, mails, logins, the clock, faults')
     .addHelpText(
       'after',
       '\nThe server is one of satchel serve --memory --test; --data is the folder of its ready line.',
     )
     .addHelpText('after', example('satchel test reset --data /dev/shm/satchel-memory-x'))
+
+  test
+    .command('exec')
+    .description('run a command beside a backend of its own, and end with its exit code')
+    .argument('[command...]', 'the command and its arguments, after --')
+    .passThroughOptions()
+    .option('--schema <file>', 'declare the tables of this file')
+    .option('--seed <path>', 'import this file, or all files of a folder')
+    .option('--port <number>', 'the port of the backend (default: any free one)')
+    .option('--export <file>', 'export the database to this file when the command has ended')
+    .addHelpText('after', EXEC_HELP)
+    .addHelpText(
+      'after',
+      example(
+        'satchel test exec --schema schema.json -- npm test',
+        'satchel test exec --export left.ndjson -- npx playwright test',
+      ),
+    )
+    .action(async (command, options) => {
+      await (await import('./exec')).runBeside(cli, options, command)
+    })
 
   withDatabase(test.command('snapshot'))
     .description('keep the database as it is, and print the id of the snapshot')
@@ -136,6 +158,9 @@ export function addTestCommands(program: Command, cli: Cli): void {
       return run(cli, options, 'test.fault', input, textOf, valueOf)
     })
 }
+
+const EXEC_HELP = `
+The command finds the backend by variables of its environment: SATCHEL_TEST_URL (the address of the database), SATCHEL_TEST_TOKEN (for the addresses for tests), SATCHEL_TEST_CLIENT_ID and SATCHEL_TEST_CLIENT_SECRET (a client with all scopes) and SATCHEL_TEST_FOLDER (for --data). Signals go to the command; 127 says that it was not found.`
 
 interface Person {
   readonly email: string

@@ -235,11 +235,26 @@ export function addExportCommand(program: Command, cli: Cli): void {
     })
 }
 
+/** Writes an export of a whole database to a file, and resolves to a sentence about it. Throws what an export throws. */
+export async function exportTo(
+  cli: Cli,
+  file: string,
+  format: ExportFormat,
+  { data, db: database }: { readonly data: string; readonly db: string },
+): Promise<string> {
+  const input = { database, format, table: null, realm: null }
+  const exported = await writeWhole(file, (download) =>
+    inSession(cli, { data }, (session) => session.run('export', input, { download })),
+  )
+  requireUndamaged(exported)
+  return `${exportSummary(exported)} to ${file}${rest(exported)}`
+}
+
 /** Extensions that fit NDJSON as well. */
 const LINES: ReadonlySet<string> = new Set(['jsonl', 'txt'])
 
 /** The format that the extension of a file names, NDJSON without one. Throws `UsageError` for others. */
-function formatOf(file = ''): ExportFormat {
+export function formatOf(file = ''): ExportFormat {
   const extension = extname(file).slice(1).toLowerCase()
   const format = FORMATS.find((known) => known === extension)
   if (format !== undefined) return format

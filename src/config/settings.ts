@@ -195,6 +195,15 @@ export const SETTINGS = {
   ),
 } as const satisfies Record<string, Setting<unknown>>
 
+/** The variables that `satchel test exec` gives to its command. */
+export const EXEC_VARIABLES = [
+  'SATCHEL_TEST_URL',
+  'SATCHEL_TEST_TOKEN',
+  'SATCHEL_TEST_CLIENT_ID',
+  'SATCHEL_TEST_CLIENT_SECRET',
+  'SATCHEL_TEST_FOLDER',
+] as const
+
 type SettingName = keyof typeof SETTINGS
 export type Settings = {
   readonly [Name in SettingName]: ReturnType<(typeof SETTINGS)[Name]['parse']>

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import process from 'node:process'
 import { createInterface } from 'node:readline'
 import { findExecutable } from './platform.js'
 
@@ -151,7 +152,7 @@ export interface BackendOptions {
 
 interface Ready {
   readonly url: string
-  readonly databases: readonly { readonly name: string; readonly url: string }[]
+  readonly databases: readonly { readonly url: string }[]
   readonly client: { readonly clientId: string; readonly clientSecret: string }
   readonly test: { readonly token: string }
 }
@@ -188,6 +189,21 @@ export async function startSatchel(options: BackendOptions = {}): Promise<Backen
     child.kill('SIGTERM')
     await exited
   })
+}
+
+/**
+ * The backend of `satchel test exec`, when this process is its command or was started by it. `stop` leaves it
+ * running for the others. Throws when there is none.
+ */
+export function connectSatchel(): Backend {
+  const { SATCHEL_TEST_URL: url, SATCHEL_TEST_TOKEN: token = '' } = process.env
+  const { SATCHEL_TEST_CLIENT_ID: clientId = '', SATCHEL_TEST_CLIENT_SECRET: clientSecret = '' } =
+    process.env
+  if (url === undefined || url === '') {
+    throw new Error('There is no backend: run this program with satchel test exec -- <command>')
+  }
+  const ready = { url, databases: [{ url }], client: { clientId, clientSecret }, test: { token } }
+  return createBackend(ready, async () => undefined)
 }
 
 /** A path is given as it is; a value comes from standard input. */

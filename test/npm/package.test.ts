@@ -237,6 +237,26 @@ test('the module is required as well as imported, and is one', async () => {
   expect(JSON.parse(await run(path, 'node', 'required.cjs'))).toEqual(['0.1.0', true, true])
 })
 
+test('a program uses the backend of satchel test exec, and leaves it running', async () => {
+  const code = `
+    import { connectSatchel } from 'satchel/testing'
+    const backend = connectSatchel()
+    const alice = await backend.as('alice@example.com')
+    await alice.post('/my/todos', { title: 'Milk' })
+    await (await backend.admin()).get('/all/todos')
+    await backend.stop()
+    console.log((await alice.get('/my/todos')).length)`
+  writeFileSync(join(path, 'connected.mjs'), code)
+  writeFileSync(join(path, 'schema.json'), '{"todos": "@id, title"}')
+  const exec = ['satchel', 'test', 'exec', '--schema', 'schema.json', '--', 'node', 'connected.mjs']
+  expect(await run(path, 'npx', '--no-install', ...exec)).toBe('1\n')
+  const alone =
+    "import('satchel/testing').then((it) => it.connectSatchel()).catch((error) => console.log(error.message))"
+  expect(await run(path, 'node', '-e', alone)).toStartWith(
+    'There is no backend: run this program with',
+  )
+})
+
 const TYPED = `
 import { type Api, ApiError, startSatchel } from 'satchel/testing'
 
