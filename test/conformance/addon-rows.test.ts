@@ -1,8 +1,9 @@
 import { expect, test } from 'bun:test'
 import { type Application, openDevice, setupServed } from './addon/setup'
+import { expectRows, pull, rows } from './addon/sync'
 import { until } from '../timing'
 
-/** conformance.md 84, 85: the published add-on with many rows. */
+/** conformance.md 84, 85 and protocol.md Appendix C.29, C.30: rows of the published add-on. */
 
 const ALICE = 'alice@example.com'
 /** The devices work for seconds, and for much longer on a busy machine. */
@@ -47,3 +48,68 @@ function begin(app: Application): Promise<void> {
 function count(app: Application, table: string): Promise<number> {
   return app.run((db, name) => db.table(name).count(), table)
 }
+
+const STORES = { items: 'id, list' }
+
+test(
+  'a row that bulkUpdate names twice gets the last of both changes, as on its device',
+  async () => {
+    await using served = await setupServed()
+    await using phone = await openDevice(served, ALICE, { stores: STORES })
+    await phone.run((db) => db.table('items').bulkAdd([{ id: 'a', n: 0 }, { id: 'b' }]))
+    await pull(phone)
+    await phone.run((db) =>
+      db.table('items').bulkUpdate([
+        { key: 'a', changes: { n: 1, first: true } },
+        { key: 'b', changes: { n: 5 } },
+        { key: 'a', changes: { last: true } },
+      ]),
+    )
+    const changed = await rows(phone)
+    expect(changed).toMatchObject([
+      { id: 'a', n: 0, last: true },
+      { id: 'b', n: 5 },
+    ])
+    expect(changed[0]).not.toHaveProperty('first')
+    await pull(phone)
+    await using laptop = await openDevice(served, ALICE, { stores: STORES })
+    await expectRows(laptop, changed)
+    for (const device of [phone, laptop]) expect(await rows(device)).toEqual(changed)
+  },
+  PATIENCE_MS,
+)
+
+test(
+  'a row without an owner has none on the device that changes it either',
+  async () => {
+    await using served = await setupServed()
+    await using phone = await openDevice(served, ALICE, { stores: STORES })
+    const nobody = (id: string, more: object) => ({ id, owner: null, ...more })
+    await phone.run((db) =>
+      db.table('items').bulkAdd(['a', 'b', 'c', 'd'].map((id) => ({ id, list: 'x' }))),
+    )
+    await pull(phone)
+    await phone.run((db) => db.table('items').where('list').equals('x').modify({ owner: null }))
+    const all = ['a', 'b', 'c', 'd'].map((id) => nobody(id, {}))
+    await expectRows(phone, all)
+    await phone.run(async (db) => {
+      const items = db.table('items')
+      await items.update('a', { n: 1 })
+      await items.bulkUpdate([{ key: 'b', changes: { n: 2 } }])
+      await items.upsert('c', { n: 3 })
+      await items.where('id').equals('d').modify({ n: 4 })
+    })
+    // The add-on has put itself there.
+    expect((await rows(phone)).map(({ owner }) => owner)).toEqual([ALICE, ALICE, ALICE, ALICE])
+    await expectRows(
+      phone,
+      all.map((row, at) => ({ ...row, n: at + 1 })),
+    )
+    await phone.run((db) => db.table('items').where('list').equals('x').modify({ n: 9 }))
+    await expectRows(
+      phone,
+      all.map((row) => ({ ...row, n: 9 })),
+    )
+  },
+  PATIENCE_MS,
+)

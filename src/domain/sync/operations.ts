@@ -1,7 +1,7 @@
 import { copyStamps } from '../object/stamps'
 import { andThen, type Awaitable } from '../store/records'
 import type { Table } from '../store/tables'
-import type { WireObject } from '../value/value'
+import { getOwn, isAbsent, type WireObject } from '../value/value'
 import { changedKeys, criteriaOf, multiOfIn } from './candidates'
 import type { Change } from './change'
 import { type Criteria, satisfies } from './criteria'
@@ -283,18 +283,44 @@ function note(
   const isSeenNow = isSeen(run, row, base)
   // A row of others that the client has never had, or one over their deletion, which it may have got.
   const isForeign = !isSeenNow && (row.before === undefined || row.before.entered > (base ?? 0))
-  const written = namesOf(operation.action, position)
+  const isOwnerless = lacksOwner(operation, position, row)
+  const named = namesOf(operation.action, position)
+  const written = isOwnerless ? named?.union(OWNER) : named
   // Where the row was not moved, the client drops its copy with a realm that it loses.
   const mayBeLost = isForeign || (!isAsSent && written?.has('realmId') === true)
-  const named: NamedKey = {
+  const said: NamedKey = {
     base,
-    isAsSent: isAsSent && isSeenNow && !isRejected,
+    isAsSent: isAsSent && isSeenNow && !isRejected && !isOwnerless,
     isRejected,
     revision: undefined,
     names: mayBeLost ? undefined : written,
   }
-  names.note(table.name, operation.keys[position] ?? row.key, named)
-  noteAbsent(run, row, !named.isAsSent || written?.has('realmId') === true)
+  names.note(table.name, operation.keys[position] ?? row.key, said)
+  noteAbsent(run, row, !said.isAsSent || written?.has('realmId') === true)
+}
+
+/** True for a row without an owner that its client has given to its user. */
+function lacksOwner({ action }: Operation, position: number, { state }: Row): boolean {
+  if (state.kind !== 'row' || !mayOwn(action, position)) return false
+  const owner = getOwn(state.object, 'owner')
+  return typeof owner !== 'string' || owner === ''
+}
+
+/**
+ * The add-on makes its user the owner of its copy of a row without one when it changes the row, and does
+ * not send that, unless it sends the row as a whole (protocol.md Appendix C.30).
+ */
+function mayOwn(action: Action, position: number): boolean {
+  if (action.type === 'upsert') return !isAbsent(action.changes?.[position])
+  return action.type === 'update' || action.type === 'modify'
+}
+
+const OWNER: ReadonlySet<string> = new Set(['owner'])
+
+/** `namesOf` for an operation of which the row is not looked at, which may have no owner. */
+export function namesTold(action: Action, position: number): ReadonlySet<string> | undefined {
+  const names = namesOf(action, position)
+  return mayOwn(action, position) ? names?.union(OWNER) : names
 }
 
 /** A key without a row is deleted by the answer, if it may be `pending` there. */

@@ -234,12 +234,32 @@ function readOperation(
     userId: typeof userId === 'string' ? userId : undefined,
   }
   try {
-    transaction.operations.push({ ...common, action: readAction(mut, keys.length, limits) })
+    const action = readAction(mut, keys.length, limits)
+    transaction.operations.push(lastOfEach({ ...common, action }))
   } catch (error) {
     if (!(error instanceof SatchelError)) throw error
     transaction.refusal ??= error
     const action = { type: 'update', changes: [] } as const
     transaction.operations.push({ ...common, action })
+  }
+}
+
+/**
+ * Of several changes of one row in an update the last: its client keeps no other one (protocol.md
+ * Appendix C.29).
+ */
+function lastOfEach(operation: Operation): Operation {
+  const { keys, action } = operation
+  if (action.type !== 'update' || keys.length < 2) return operation
+  const last = new Map(keys.map((key, position) => [key, position]))
+  if (last.size === keys.length) return operation
+  const positions = [...last.values()].toSorted((one, other) => one - other)
+  const { changes } = action
+  const own = changes.length === keys.length ? positions.map((at) => changes[at] ?? []) : changes
+  return {
+    ...operation,
+    keys: positions.map((at) => keys[at] ?? ''),
+    action: { ...action, changes: own },
   }
 }
 

@@ -14,7 +14,7 @@ import {
 } from './execution'
 import type { Rejection } from './named'
 import { type Names, createNames } from './names'
-import { type PlacedOperation, namesOf } from './operations'
+import { type PlacedOperation, namesTold } from './operations'
 import { createOverlay } from './overlay'
 import type { ClientTransaction, Operation } from './request'
 import { storedKey } from './wire-key'
@@ -196,7 +196,7 @@ export function noteAll(
         ...state,
         base,
         isAsSent: false,
-        names: mayMove(operation) ? undefined : namesOf(operation.action, position),
+        names: mayMove(operation) ? undefined : namesTold(operation.action, position),
       })
     }
   }

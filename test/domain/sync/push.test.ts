@@ -445,3 +445,53 @@ describe('rights in a transaction', () => {
     expect(mails).toBe(1)
   })
 })
+
+const KEYS = ['a', 'b', 'c', 'd', 'e']
+
+describe('rows that clients have otherwise than they say', () => {
+  test('get the last change of an update that names them twice', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    await put(database, 'cards', [card('a', { n: 0 }), card('b')])
+    const alice = await connect(database, 'alice')
+    const pushed = await alice.push({
+      type: 'update',
+      keys: ['a', 'b', 'a'],
+      changeSpecs: [{ n: 1, first: 1 }, { n: 2 }, { last: 1 }],
+    })
+    expect(await read(database, 'cards', 'a')).toEqual(card('a', { n: 0, last: 1 }))
+    expect(await read(database, 'cards', 'b')).toEqual(card('b', { n: 2 }))
+    expect(pushed.named.get('cards')?.get('a')).toMatchObject({
+      isAsSent: true,
+      names: new Set(['last']),
+    })
+  })
+
+  test('are told that they have no owner where they are changed, and not where they are replaced', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    const ownerless = (id: string) => ({ ...card(id, { list: id }), owner: null })
+    await put(database, 'cards', KEYS.map(ownerless))
+    const alice = await connect(database, 'alice')
+    const criteria = { index: 'list', range: { type: 1, lower: 'c', upper: 'c' } }
+    const pushes = [
+      change('a', { n: 1 }),
+      {
+        ...upsert({ ...ownerless('b'), owner: 'alice' } as { id: string }),
+        changeSpecs: [{ n: 1 }],
+      },
+      { type: 'modify', keys: ['c'], criteria, changeSpec: { n: 1 } },
+      upsert(ownerless('d')),
+      change('e', { owner: 'alice' }),
+    ]
+    const txids = ['one']
+    const told = (pushed: Awaited<ReturnType<typeof alice.push>>) =>
+      KEYS.map((key) => {
+        const named = pushed.named.get('cards')?.get(key)
+        return named?.isAsSent === false && named.names?.has('owner') === true
+      })
+    expect(told(await alice.send([pushes], { txids }))).toEqual([true, true, true, false, false])
+    // The answer was lost: the client sends it again.
+    expect(told(await alice.send([pushes], { txids })).slice(0, 3)).toEqual([true, true, true])
+  })
+})
