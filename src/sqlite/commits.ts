@@ -1,7 +1,7 @@
 import type { Commit, CommitUnit } from '../domain/store/store'
 import type { Group, UnitChanges } from './group'
 
-/** How many units, realms, tables and subjects are kept for `after`. */
+/** How many units, realms, tables, subjects and records are kept for `after`. */
 const KEPT = 2_000
 
 /** The announcements of one database. */
@@ -73,20 +73,21 @@ export function createCommits(
 
 function weightOf({ units }: Commit): number {
   let weight = 0
-  for (const { realms, tables, subjects } of units) {
-    weight += 1 + realms.length + tables.length + subjects.length
+  for (const { realms, tables, subjects, records } of units) {
+    weight += 1 + realms.length + tables.length + subjects.length + records.length
   }
   return weight
 }
 
 function unitOf(changes: UnitChanges): CommitUnit {
-  const { revision, realms, tables, subjects, origin } = changes
-  if (realms.length < 2 && tables.length < 2 && subjects.length < 2) return changes
+  const { revision, realms, tables, subjects, records, origin } = changes
+  if ([realms, tables, subjects, records].every(({ length }) => length < 2)) return changes
   return {
     revision,
     realms: distinct(realms),
     tables: distinct(tables),
     subjects: distinct(subjects),
+    records: distinct(records),
     origin,
   }
 }

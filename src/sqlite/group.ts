@@ -51,6 +51,7 @@ export interface UnitChanges {
   realms: RealmRef[]
   tables: string[]
   subjects: string[]
+  records: string[]
   readonly origin: string | null
 }
 

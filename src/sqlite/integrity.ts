@@ -39,7 +39,7 @@ export function integrityWriter(context: WriteContext): IntegrityWriter {
   return {
     ...integrityReader(context),
     accept(part, after, meanings) {
-      context.unit.touchPolicy([fact('everything')])
+      context.unit.touchRecords(['everything'], [fact('everything')])
       return run(context, part, after, meanings, context)
     },
   }

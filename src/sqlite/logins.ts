@@ -22,7 +22,7 @@ export function loginWriter(context: WriteContext): LoginWriter {
     },
     revoke(id, expires) {
       // Remembered tokens of this login must be checked again.
-      context.unit.touchPolicy([fact('login', id)])
+      context.unit.touchRecords([`logins ${id}`], [fact('login', id)])
       const insert = 'INSERT INTO revoked_logins (id, expires) VALUES (?, ?) ON CONFLICT DO NOTHING'
       context.connection.prepare(insert).run(id, expires)
     },

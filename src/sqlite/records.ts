@@ -251,5 +251,5 @@ function sumOfRecord<T extends object>({ columns }: RecordTable<T>, record: T): 
 /** All of these but jobs are policy, or are remembered like it. */
 function touch({ unit }: WriteContext, name: FactKind | 'jobs', id: string): void {
   if (name === 'jobs') unit.group.flags.jobs = true
-  else unit.touchPolicy([fact(name), fact(name, id)])
+  else unit.touchRecords([`${name} ${id}`], [fact(name), fact(name, id)])
 }

@@ -91,6 +91,13 @@ export class Unit {
     for (const subject of subjects) changes.subjects = extended(changes.subjects, subject)
   }
 
+  /** `touchPolicy` for records of policy, announced under these names (`CommitUnit.records`). */
+  touchRecords(names: readonly string[], named: readonly string[]): void {
+    this.touchPolicy(named)
+    const changes = this.#announced()
+    for (const name of names) changes.records = extended(changes.records, name)
+  }
+
   /** A turn of the event loop for others, when the unit has run for a while. */
   breathe(): Promise<void> | undefined {
     return performance.now() - this.#breathed < SLICE_MS ? undefined : this.#pause()
@@ -111,6 +118,7 @@ export class Unit {
       realms: NONE,
       tables: NONE,
       subjects: NONE,
+      records: NONE,
       origin,
     }
     units.push(this.#changes)
@@ -133,6 +141,7 @@ export class Unit {
         realms: changes.realms.length,
         tables: changes.tables.length,
         subjects: changes.subjects.length,
+        records: changes.records.length,
       },
     }
   }
@@ -161,6 +170,7 @@ export class Unit {
     this.#changes.realms = this.#changes.realms.slice(0, announced.realms)
     this.#changes.tables = this.#changes.tables.slice(0, announced.tables)
     this.#changes.subjects = this.#changes.subjects.slice(0, announced.subjects)
+    this.#changes.records = this.#changes.records.slice(0, announced.records)
   }
 }
 
@@ -188,7 +198,7 @@ interface Mark {
   readonly ended: number
   /** How much the unit had announced; undefined while it had no revision. */
   readonly announced:
-    | { readonly realms: number; readonly tables: number; readonly subjects: number }
+    | Readonly<Record<'realms' | 'tables' | 'subjects' | 'records', number>>
     | undefined
 }
 

@@ -77,8 +77,8 @@ export function createHub(databaseId: string, context: HubContext): Hub {
   const bySight = createAudience<Sight, Session>()
   const bySubject = createAudience<string, Session>()
   const byClient = createAudience<string, Session>()
-  /** Sessions whose token can be revoked without a change of their user. */
-  const revocable = new Set<Session>()
+  /** By the records, besides its user, that the token of a session ends with (`CommitUnit.records`). */
+  const byRecord = createAudience<string, Session>()
   /** How many requests of a client are being answered. */
   const held = new Map<string, number>()
   /** Sessions to serve, now and at the next tick. */
@@ -114,7 +114,7 @@ export function createHub(databaseId: string, context: HubContext): Hub {
     if (commit.jobs) quietUntil = now() + SECOND
     const isQuiet = now() < quietUntil
     for (const unit of commit.units) {
-      const { realms, tables, subjects } = unit
+      const { realms, subjects, records } = unit
       pages.hear(unit)
       for (const realm of realms) {
         if (isQuiet) laterRealms.add(realm)
@@ -123,8 +123,10 @@ export function createHub(databaseId: string, context: HubContext): Hub {
       for (const subject of subjects) {
         for (const session of bySubject.of(subject)) doubt(session)
       }
-      if (tables.length === 0 || subjects.length > 0)
-        for (const session of revocable) doubt(session)
+      for (const record of records) {
+        const concerned = record === 'everything' ? sessions : byRecord.of(record)
+        for (const session of concerned) doubt(session)
+      }
     }
     schedule()
   }
@@ -282,11 +284,8 @@ export function createHub(databaseId: string, context: HubContext): Hub {
       sessions.add(session)
       byClient.add(clientOf(session), session)
       for (const subject of subjectsOf(session)) bySubject.add(subject, session)
+      for (const record of recordsOf(session)) byRecord.add(record, session)
       pages.add(session)
-      const facts = session.caller?.actor.bond?.facts
-      if (facts !== undefined && (facts.clientId !== PUBLIC_CLIENT || facts.login !== null)) {
-        revocable.add(session)
-      }
     },
     left(session: Session) {
       listen(session, BLIND)
@@ -294,8 +293,9 @@ export function createHub(databaseId: string, context: HubContext): Hub {
       sessions.delete(session)
       byClient.remove(clientOf(session), session)
       for (const subject of subjectsOf(session)) bySubject.remove(subject, session)
+      for (const record of recordsOf(session)) byRecord.remove(record, session)
       pages.remove(session)
-      for (const set of [revocable, due, later, postponed]) set.delete(session)
+      for (const set of [due, later, postponed]) set.delete(session)
     },
     serve(session: Session, isSoon: boolean) {
       postponed.delete(session)
@@ -345,4 +345,13 @@ function clientOf({ client, caller }: Session): string {
 function subjectsOf({ caller }: Session): readonly string[] {
   const { subject = null, email = null } = caller?.actor ?? {}
   return [...new Set([subject, email])].filter((name) => name !== null)
+}
+
+/** The client and the login that its token ends with, as commits name them (`CommitUnit.records`). */
+function recordsOf({ caller }: Session): readonly string[] {
+  const facts = caller?.actor.bond?.facts
+  if (facts === undefined) return []
+  const { clientId, login } = facts
+  const client = clientId === PUBLIC_CLIENT ? [] : [`clients ${clientId}`]
+  return login === null ? client : [...client, `logins ${login}`]
 }

@@ -38,9 +38,10 @@ export function createPages({ mute, report }: PagesParts): Pages {
       pages?.delete(session)
       if (pages?.size === 0) byOrigin.delete(origin)
     },
-    hear({ realms, tables, subjects }) {
-      const isPolicy = realms.length + tables.length + subjects.length === 0
-      if (isPolicy && byOrigin.size > 0) areDue = true
+    hear({ records }) {
+      // The public address of the database, a setting, is an origin too.
+      const isListed = records.some((name) => /^(?:origins |settings |everything$)/.test(name))
+      if (isListed && byOrigin.size > 0) areDue = true
     },
     get areDue() {
       return areDue

@@ -31,7 +31,7 @@ export function describeCommits(openStore: OpenStore): void {
       const { revision } = (await find(database, table, 'a')) ?? { revision: 0 }
       await database.write((tx) => update(tx, table, 'a', { realm }), { origin: 'browser 1' })
       await database.write((tx) => remove(tx, table, 'a'), { origin: null })
-      const unit = { tables: ['things'], subjects: [], origin: null }
+      const unit = { tables: ['things'], subjects: [], records: [], origin: null }
       expect(heard.units).toEqual([
         { ...unit, revision, realms: [PUBLIC_REALM_REF] },
         {
@@ -102,6 +102,29 @@ export function describeCommits(openStore: OpenStore): void {
       using heard = listen(database)
       await database.write(change)
       expect(heard.units).toMatchObject([{ revision: before + 1, subjects: subjects }])
+    })
+
+    test.each(RECORDS)('name %s', async (_, change, ...records) => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      using heard = listen(database)
+      await database.write(change)
+      expect(heard.units).toMatchObject([{ realms: [], tables: [], subjects: [], records }])
+    })
+
+    test('name no record of a part that was undone', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      using heard = listen(database)
+      await database.write(async (tx) => {
+        await tx.origins.put({ id: 'https://a.example', created: NOW })
+        const failing = async () => {
+          await tx.logins.revoke('l1', NOW)
+          throw new Error('undone')
+        }
+        await Promise.resolve(tx.attempt(failing)).catch(() => undefined)
+      })
+      expect(heard.units).toMatchObject([{ records: ['origins https://a.example'] }])
     })
 
     test('name the realm of a role instead of its members', async () => {
@@ -322,6 +345,7 @@ function sorted(unit: CommitUnit): CommitUnit {
     realms: unit.realms.toSorted((one, other) => one - other),
     tables: unit.tables.toSorted(),
     subjects: unit.subjects.toSorted(),
+    records: unit.records.toSorted(),
   }
 }
 
@@ -349,6 +373,21 @@ const RIGHTS: [string, (tx: WriteTx) => unknown, ...string[]][] = [
   ['a member who leaves', (tx) => tx.memberships.remove('members:bob'), 'bob'],
   ['a realm whose members go', (tx) => tx.memberships.removeOfRealm(REALM), 'bob', 'invited@x.org'],
   ['an origin', (tx) => tx.origins.put({ id: 'https://a.example', created: NOW })],
+]
+
+/** Changes of policy that are no one's rights, and the records that they change. */
+const RECORDS: [string, (tx: WriteTx) => unknown, ...string[]][] = [
+  [
+    'an origin',
+    (tx) => tx.origins.put({ id: 'https://a.example', created: NOW }),
+    'origins https://a.example',
+  ],
+  ['a login that is revoked', (tx) => tx.logins.revoke('l1', NOW), 'logins l1'],
+  [
+    'no record where rows were changed by hand, but everything',
+    (tx) => tx.integrity.accept('origins', '', { of: () => undefined }),
+    'everything',
+  ],
 ]
 
 function membership(source: string, changes: Partial<Membership>): Membership {

@@ -3,7 +3,15 @@ import type { CommitUnit, ReadTx } from '../../src/domain/store/store'
 import { createPages } from '../../src/sync/pages'
 import type { Page, Session } from '../../src/sync/session'
 
-const POLICY: CommitUnit = { revision: 1, realms: [], tables: [], subjects: [], origin: null }
+const OTHER: CommitUnit = {
+  revision: 1,
+  realms: [],
+  tables: [],
+  subjects: [],
+  records: [],
+  origin: null,
+}
+const POLICY: CommitUnit = { ...OTHER, records: ['origins https://a.example'] }
 
 /** The transaction is handed on to the page, which needs none here. */
 const TX = {} as ReadTx
@@ -76,9 +84,10 @@ test('changes of objects, realms and users are no reason to look', () => {
   expect(pages.areDue).toBe(false)
   open('a', 'https://a.example')
   for (const unit of [
-    { ...POLICY, realms: [1] as unknown as CommitUnit['realms'] },
-    { ...POLICY, tables: ['items'] },
-    { ...POLICY, subjects: ['alice'] },
+    { ...OTHER, records: ['clients c1'] },
+    { ...OTHER, realms: [1] as unknown as CommitUnit['realms'] },
+    { ...OTHER, tables: ['items'] },
+    { ...OTHER, subjects: ['alice'] },
   ]) {
     pages.hear(unit)
     expect(pages.areDue).toBe(false)

@@ -1,6 +1,6 @@
 import type { Actor, TokenFacts } from '../../src/domain/access/actor'
 import { PUBLIC_CLIENT, tokenFacts } from '../../src/domain/access/actor'
-import type { Database } from '../../src/domain/store/store'
+import type { Database, ReadTx } from '../../src/domain/store/store'
 import { realmSetHash } from '../../src/domain/sync/realm-set'
 import { formatRevision } from '../../src/domain/sync/revision'
 import { nextTurn } from '../../src/domain/value/turn'
@@ -39,6 +39,8 @@ export interface TestHub extends AsyncDisposable {
   readonly reports: readonly unknown[]
   /** How often the hub has taken the database, to look for what it has to send. */
   readonly looks: () => number
+  /** How often the hub has asked a transaction for something, to learn what its sockets see and lack. */
+  readonly steps: () => number
   /** Connects a person, or an anonymous client. */
   connect(person: { id: string; email?: string } | null, options?: Connecting): TestSocket
   /** What a client of the person has after a pull now. */
@@ -81,10 +83,11 @@ export async function setupHub(): Promise<TestHub> {
   const { database, folder, clock, ...parts } = await openDatabase()
   const reports: unknown[] = []
   let looks = 0
+  let steps = 0
   const hub = createHub(database.id, {
     async open() {
       looks += 1
-      return database
+      return counted(database, () => (steps += 1))
     },
     now: () => clock.now(),
     report: (error) => reports.push(error),
@@ -97,6 +100,7 @@ export async function setupHub(): Promise<TestHub> {
     hub,
     reports,
     looks: () => looks,
+    steps: () => steps,
     connect: (person, options = {}) => connect(hub, clock, person, options),
     pulled: (person) => pulled(database, person),
     async follow(person) {
@@ -110,6 +114,26 @@ export async function setupHub(): Promise<TestHub> {
       await parts[Symbol.asyncDispose]()
     },
   }
+}
+
+/** The database, whose readers call `used` whenever they use a part of their transaction. */
+function counted(database: Database, used: () => void): Database {
+  const watch = (tx: ReadTx) =>
+    new Proxy(tx, {
+      get(target, name) {
+        used()
+        const part: unknown = Reflect.get(target, name, target)
+        return typeof part === 'function' ? part.bind(target) : part
+      },
+    })
+  return new Proxy(database, {
+    get(target, name) {
+      if (name === 'read') {
+        return (work: (tx: ReadTx) => Promise<unknown>) => target.read((tx) => work(watch(tx)))
+      }
+      return Reflect.get(target, name, target)
+    },
+  })
 }
 
 function actorOf(person: { id: string; email?: string } | null): Actor {

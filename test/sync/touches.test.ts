@@ -3,7 +3,9 @@ import type { Commit } from '../../src/domain/store/store'
 import { createTouches } from '../../src/sync/touches'
 
 function commit(revision: number, ...realms: number[]): Commit {
-  const units = [{ revision, realms, tables: ['todoItems'], subjects: [], origin: null }]
+  const units = [
+    { revision, realms, tables: ['todoItems'], subjects: [], records: [], origin: null },
+  ]
   return { database: 'main', revision, units, jobs: false, mails: false, contentSpent: false }
 }
 

@@ -196,6 +196,11 @@ export interface CommitUnit {
    * are concerned, and when `rlm-public` is one of these, everybody with a role.
    */
   readonly subjects: readonly string[]
+  /**
+   * The records of policy that changed, as `<table> <id>`: `clients c1`, `origins https://app.example.com`,
+   * `logins l1` for a login that was revoked. `everything` after rows were changed by hand.
+   */
+  readonly records: readonly string[]
   /** The `origin` given to `write`. */
   readonly origin: string | null
 }
