@@ -1,12 +1,13 @@
 import { Elysia } from 'elysia'
 import { ANONYMOUS, type Actor } from '../domain/access/actor'
+import { type DoorName, DOORS, requireDoor } from '../domain/access/door'
 import { callOf } from './call'
-import { authorise, hostOf, identify, type RequiredScopes } from './caller'
+import { hostOf, identify } from './caller'
 import type { HttpContext } from './context'
 
 /**
- * Derives `call`, `host` and `actor`, and counts the request. A route declares with `scopes` what its
- * caller needs; the macro refuses with 401 or 403 before a body is read (spec.md §5.5).
+ * Derives `call`, `host` and `actor`, and counts the request. A route names its `door`; the
+ * macro refuses callers whom that does not let in, with 401 or 403, before a body is read (spec.md §5.5).
  * The stored state of the caller is checked where the data is served (`requireStanding`).
  */
 export function bearer(http: HttpContext, { isCounted = true } = {}) {
@@ -17,8 +18,8 @@ export function bearer(http: HttpContext, { isCounted = true } = {}) {
       return { actor: found instanceof Promise ? await found : found }
     })
     .macro({
-      scopes: (required: RequiredScopes) => ({
-        transform: ({ actor }: { actor?: Actor }) => authorise(actor ?? ANONYMOUS, required),
+      door: (name: DoorName) => ({
+        transform: ({ actor }: { actor?: Actor }) => requireDoor(actor ?? ANONYMOUS, DOORS[name]),
       }),
     })
     .as('scoped')

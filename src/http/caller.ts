@@ -1,15 +1,12 @@
-import { ANONYMOUS, type Actor, requireScopes } from '../domain/access/actor'
+import { ANONYMOUS, type Actor } from '../domain/access/actor'
+import { type Door, requireDoor } from '../domain/access/door'
 import { andThen, type Awaitable } from '../domain/store/records'
 import { SatchelError } from '../domain/value/error'
-import type { Scope } from '../domain/value/scope'
 import type { Host } from '../host/host'
 import { type Call, segment } from './call'
 import type { HttpContext } from './context'
 
-/** The scopes that a route needs; null: anonymous callers may call it too. */
-export type RequiredScopes = readonly Scope[] | null
-
-/** A request whose caller is known and has the scopes of the route. */
+/** A request whose caller is known and let in by the door of the route. */
 export interface Authorised {
   readonly call: Call
   readonly host: Host
@@ -20,11 +17,11 @@ export interface Authorised {
 export function authorised(
   http: HttpContext,
   call: Call,
-  required: RequiredScopes,
+  door: Door,
   next: (request: Authorised) => Awaitable<Response>,
   { isCounted } = COUNTED,
 ): Awaitable<Response> {
-  return andThen(hostOf(http, call), enterHost, { http, call, required, next, isCounted })
+  return andThen(hostOf(http, call), enterHost, { http, call, door, next, isCounted })
 }
 
 const COUNTED = { isCounted: true }
@@ -33,7 +30,7 @@ const COUNTED = { isCounted: true }
 interface Entry {
   readonly http: HttpContext
   readonly call: Call
-  readonly required: RequiredScopes
+  readonly door: Door
   readonly next: (request: Authorised) => Awaitable<Response>
   readonly isCounted: boolean
 }
@@ -44,7 +41,7 @@ function enterHost(host: Host, entry: Entry): Awaitable<Response> {
 }
 
 function enterAs(actor: Actor, { entry, host }: { entry: Entry; host: Host }): Awaitable<Response> {
-  authorise(actor, entry.required)
+  requireDoor(actor, entry.door)
   return entry.next({ call: entry.call, host, actor })
 }
 
@@ -67,16 +64,11 @@ function nameActor(
   return actor
 }
 
-/** Throws `INVALID_TOKEN` for an anonymous caller, `NOT_AUTHORIZED` for one without these scopes. */
-export function authorise(actor: Actor, required: RequiredScopes): void {
-  if (required !== null) requireScopes(actor, required)
-}
-
 /**
  * The caller, who is anonymous without an `Authorization` header. Throws `INVALID_TOKEN` for anything
  * but a valid token, and `TOO_MANY_REQUESTS` instead after too many invalid ones from the same network.
  */
-function actorOf(http: HttpContext, call: Call, host: Host): Awaitable<Actor> {
+export function actorOf(http: HttpContext, call: Call, host: Host): Awaitable<Actor> {
   const header = call.sent.headers.get('authorization')
   if (header === null) return ANONYMOUS
   try {

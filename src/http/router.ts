@@ -89,7 +89,7 @@ function syncRoutes(http: HttpContext, answerSync: AnswerSync): AnyElysia {
   return new Elysia({ name: 'sync' })
     .use(bearer(http, { isCounted: false }))
     .post('/:database/sync', ({ call, host, actor }) => answerSync({ call, host, actor }), {
-      scopes: null,
+      door: 'sync',
       parse: 'none',
       detail: { operationId: 'sync' },
     })

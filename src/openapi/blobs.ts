@@ -56,7 +56,6 @@ const CONDITIONS: readonly Parameter[] = [
 export const BLOB_OPERATIONS: Operations = {
   uploadBlob: {
     tag: 'blobs',
-    caller: ['ACCESS_DB'],
     summary: 'Upload a blob',
     description:
       'The body is the blob, under an id chosen by the caller: 24 random characters or more. It is streamed to the disk, is durable when the request is answered, and never changes: the same bytes under the same id give the same `ref`, other bytes are rejected. Put the `ref` into an object, as a BlobRef, and every reader of that object may read the blob. Until then only its uploader may. An upload that sends nothing for a minute, or less than 1 KiB a second, is cancelled.',
@@ -91,8 +90,6 @@ export const BLOB_OPERATIONS: Operations = {
   },
   downloadBlob: {
     tag: 'blobs',
-    caller: ['ACCESS_DB'],
-    isPartlyPublic: true,
     summary: 'Download a blob',
     description:
       'The bytes as they were uploaded, with their content type. A blob is readable by its uploader and by every reader of an object that references it; no token is needed if an object in `rlm-public` references it. A started download continues if the reader loses access. Browsers never execute a blob.',

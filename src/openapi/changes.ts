@@ -21,7 +21,6 @@ const PARAMETERS: readonly Parameter[] = [
 export const CHANGES_OPERATIONS: Operations = {
   listen: {
     tag: 'sync',
-    caller: 'anyone',
     summary: 'Hear of changes at once',
     description:
       'A WebSocket. The client sends `{"type":"ready","rev":…,"realmSetHash":…}` with the `serverRevision` that it has and a hash of its realms (SHA-1 in Base64 of `[{"realmId":…,"accepted":true|false},…]`, sorted by `realmId`), and gets one message when something changed for it:\n\n- `changes` brings the changes after `baseRev` up to `newRev`. The client applies it only if `baseRev` is the revision that it has.\n- `realm-added`, `realm-accepted` and `realm-removed` name a realm, and `realms-changed` none: the client then pulls with `POST /{database}/sync`. So does one that lacks more than 1 MB.\n\nThe next message follows after the next `ready`. `token-expired` asks for a connection with a new token: until then the socket gets nothing else. `error` says why there is nothing more to come: the database no longer exists. `{"type":"ping"}` is answered by `{"type":"pong"}`; the server pings as well, and closes a socket that is silent for two minutes. A page of another origin may connect if the database lists that origin. Further parameters of clients (`v`, `rev`, `yrev`, `realmsHash`, `dxcv`) are accepted and not used.',

@@ -32,7 +32,6 @@ export const CLIENT_SCHEMAS: Readonly<Record<string, Schema>> = {
 export const CLIENT_OPERATIONS: Operations = {
   listClients: {
     tag: 'management',
-    caller: ['MANAGE_DB'],
     summary: 'List the API clients',
     description: 'The oldest first. Secrets are not known any more.',
     curl: `curl "$DB/clients" ${BEARER}`,
@@ -52,7 +51,6 @@ export const CLIENT_OPERATIONS: Operations = {
   },
   addClient: {
     tag: 'management',
-    caller: ['MANAGE_DB'],
     summary: 'Authorise a person, or create a service account',
     description:
       'The person fetches the key of their client with `dexie-cloud connect`; a service account gets it at once. The client has at most the scopes of this token: all six mean these.',
@@ -88,7 +86,6 @@ export const CLIENT_OPERATIONS: Operations = {
   },
   deleteClients: {
     tag: 'management',
-    caller: ['MANAGE_DB'],
     summary: 'Revoke clients',
     description:
       'Revokes one client by `client_id`, or all clients of an `email`. Their tokens end. The last client with all scopes cannot be revoked.',
@@ -119,7 +116,6 @@ export const CLIENT_OPERATIONS: Operations = {
   },
   rotateClient: {
     tag: 'management',
-    caller: ['MANAGE_DB'],
     summary: 'Replace the key of a client',
     description:
       'Makes a new client with the same scopes and owner; the old key works for seven more days, or `oldClientExpiryDays`. Without `clientId` it is the client of the token. Another client may have no scope that the token lacks.',
@@ -160,7 +156,6 @@ export const CLIENT_OPERATIONS: Operations = {
   },
   connectClient: {
     tag: 'management',
-    caller: [],
     summary: 'Fetch the key of a client',
     description:
       'For people whom a manager has authorised: the token comes from a login with a one-time code and the scope `CONNECT_CLIENT`, and works once. With `requireUnverified` only a client whose key was never fetched counts.',

@@ -1,3 +1,4 @@
+import { type Door, doorOf, scopesOf } from '../domain/access/door'
 import type { ErrorCode } from '../domain/value/error'
 import { KEY_BYTES } from '../domain/value/key'
 import { SERVER_ADDRESSES } from '../domain/value/schema'
@@ -14,7 +15,6 @@ import { OBJECT_OPERATIONS } from './objects'
 import { HEADERS, withQuota, refusals, ERROR_CODES, MEANINGS } from './refusals'
 import { SERVICE_OPERATIONS, SERVICE_SCHEMAS } from './service'
 import {
-  type Caller,
   mapValues,
   type Operation,
   type Operations,
@@ -189,13 +189,15 @@ interface Route {
 function describe({ operationId, parameters = [] }: Route): object {
   const operation = OPERATIONS[operationId]
   if (operation === undefined) throw new Error(`the operation ${operationId} is not described`)
-  const { tag, caller, summary, body, responses, pathParameters = {} } = operation
-  const answers = { ...responses, ...refusals(codesOf(operation), operation) }
+  const { tag, summary, body, responses, pathParameters = {} } = operation
+  const door = doorOf(operationId)
+  const scopes = door === 'ticket' ? [] : scopesOf(door)
+  const answers = { ...responses, ...refusals(codesOf(operation, scopes), operation) }
   return {
     operationId,
     tags: [tag],
     summary,
-    description: descriptionOf(operation),
+    description: descriptionOf(operation, door),
     parameters: [
       ...parameters.map(({ name }) => ({
         $ref: `#/components/parameters/${pathParameters[name] ?? name}`,
@@ -204,8 +206,8 @@ function describe({ operationId, parameters = [] }: Route): object {
     ],
     ...(body === undefined ? {} : { requestBody: { required: true, content: body } }),
     responses: withQuota(answers, isCounted(operation)),
-    security: securityOf(operation),
-    ...(typeof caller === 'string' ? {} : { 'x-required-scopes': caller }),
+    security: securityOf(door, scopes),
+    ...(scopes === undefined ? {} : { 'x-required-scopes': scopes }),
   }
 }
 
@@ -214,41 +216,52 @@ function isCounted({ tag, refusals = [] }: Operation): boolean {
   return tag === 'service' ? refusals.includes('TOO_MANY_REQUESTS') : tag !== 'blobs'
 }
 
-function descriptionOf({ description, caller, curl }: Operation): string {
-  const paragraphs = [description, `**Access:** ${accessOf(caller)}`]
+function descriptionOf({ description, curl }: Operation, door: Door): string {
+  const paragraphs = [description, `**Access:** ${accessOf(door)}`]
   if (curl !== undefined) paragraphs.push(`\`\`\`sh\n${curl}\n\`\`\``)
   return paragraphs.join('\n\n')
 }
 
-function accessOf(caller: Caller): string {
-  if (caller === 'anyone') return 'all callers; no token is needed.'
-  if (caller === 'client') {
+function accessOf(door: Door): string {
+  if (door === 'anyone' || door === 'link') return 'all callers; no token is needed.'
+  if (door === 'client') {
     return 'callers with the id and secret of a client or with the key that a refresh token is bound to, and people who log in.'
   }
-  if (caller.length === 0) return 'the bearer of a token; it needs no scope.'
-  return `the bearer of a token with ${caller.map((scope) => `\`${scope}\``).join(' and ')}.`
+  const scopes = scopesOf(door) ?? []
+  if (scopes.length === 0) return 'the bearer of a token; it needs no scope.'
+  const bearer = `the bearer of a token with ${scopes.map((scope) => `\`${scope}\``).join(' and ')}`
+  return isOpen(door) ? `${bearer}; without a token for public data.` : `${bearer}.`
 }
 
-function securityOf({
-  caller,
-  isPartlyPublic,
-}: Operation): readonly Readonly<Record<string, readonly string[]>>[] {
-  if (caller === 'anyone') return []
-  if (caller === 'client') return [{ basic: [] }, {}]
-  return [{ bearer: caller }, { client: caller }, ...(isPartlyPublic ? [{}] : [])]
+function securityOf(
+  door: Door,
+  scopes: readonly Scope[] | undefined,
+): readonly Readonly<Record<string, readonly string[]>>[] {
+  if (door === 'client') return [{ basic: [] }, {}]
+  if (scopes === undefined) return []
+  return [{ bearer: scopes }, { client: scopes }, ...(isOpen(door) ? [{}] : [])]
+}
+
+/** True for a door that anonymous callers may enter too. */
+function isOpen(door: Door): boolean {
+  return typeof door === 'object' && 'withToken' in door
 }
 
 /** The refusals of every route, of its authentication, and its own. */
-function codesOf({ tag, caller, refusals = [] }: Operation): ErrorCode[] {
-  return [
+function codesOf(
+  { tag, refusals = [] }: Operation,
+  scopes: readonly Scope[] | undefined,
+): ErrorCode[] {
+  const codes: readonly ErrorCode[] = [
     'INVALID_REQUEST',
-    ...(typeof caller === 'string' ? [] : BEARER),
-    ...(typeof caller === 'string' || caller.length === 0 ? [] : SCOPED),
+    ...(scopes === undefined ? [] : BEARER),
+    ...(scopes === undefined || scopes.length === 0 ? [] : SCOPED),
     'ORIGIN_NOT_ALLOWED',
     ...(tag === 'service' ? [] : DATABASE),
     ...refusals,
     'INTERNAL',
   ]
+  return [...new Set(codes)]
 }
 
 const BEARER: readonly ErrorCode[] = ['INVALID_TOKEN', 'USER_DEACTIVATED']

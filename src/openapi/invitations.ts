@@ -15,7 +15,6 @@ const REFUSALS: readonly ErrorCode[] = ['UNKNOWN_INVITATION', 'INVITATION_EXPIRE
 export const INVITATION_OPERATIONS: Operations = {
   showInvitation: {
     tag: 'invitations',
-    caller: 'anyone',
     summary: 'Look at an invitation',
     description:
       'A page for browsers, behind the link in the mail that a row of `members` with `invite: true` sends. It names the inviter, the invitee and the realm, and has the buttons "Accept" and "Decline"; after an answer it shows the answer. Opening it changes nothing. The link is valid for 30 days.\n\nIt links to the application that sent the invitation, or to the only one that `satchel origin add` has listed. A refusal is a page too, or JSON for clients that accept only JSON.',
@@ -31,7 +30,6 @@ export const INVITATION_OPERATIONS: Operations = {
   },
   answerInvitation: {
     tag: 'invitations',
-    caller: 'anyone',
     summary: 'Accept or decline an invitation',
     description:
       'The action of the buttons of the page. An invitee who accepts becomes a member of the realm; a newcomer also becomes a user, if the sign-up policy of the database admits them (`satchel policy`). An answer may be repeated, and a rejected invitation may be accepted later. In the application, users answer with `accepted` or `rejected` in their row, by `POST /{database}/my/members`.',

@@ -5,7 +5,6 @@ import { inQuery, json, type Operations, schemaRef, type Schema } from './specif
 export const LOGIN_OPERATIONS: Operations = {
   listLoginProviders: {
     tag: 'login',
-    caller: 'anyone',
     summary: 'List the ways to log in',
     description:
       'The login providers in the order in which they were added (`satchel provider add`), and whether people can log in with a code sent by e-mail.',
@@ -29,7 +28,6 @@ export const LOGIN_OPERATIONS: Operations = {
   },
   beginLogin: {
     tag: 'login',
-    caller: 'anyone',
     summary: 'Log in with a provider',
     description:
       'A page for browsers: it redirects them to the login page of the provider. They return to `redirect_uri` with one more parameter in its query, `dxc-auth`: base64url without padding of a JSON object with `provider`, `state` and either `code`, for `POST /{database}/token` with `grant_type` `authorization_code` within five minutes, or `error`.\n\nAn `error` with `access_denied` means that the person cancelled; one with “email” and “verif”, that the provider did not verify their address. Without a valid `redirect_uri` a refusal is a page, or JSON for clients that accept only JSON.',

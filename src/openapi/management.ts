@@ -23,7 +23,6 @@ export const MANAGEMENT_SCHEMAS: Readonly<Record<string, Schema>> = {
 export const MANAGEMENT_OPERATIONS: Operations = {
   changeOrigins: {
     tag: 'management',
-    caller: ['MANAGE_DB'],
     summary: 'List, add and remove origins',
     description:
       '`{}` lists the origins of pages that may call the database; `{"origin"}` adds one, `{"origin", "delete": true}` removes it; both answer how many. `"force": true` permits http beyond this machine.',
@@ -54,7 +53,6 @@ export const MANAGEMENT_OPERATIONS: Operations = {
   },
   clearTable: {
     tag: 'management',
-    caller: ['GLOBAL_WRITE'],
     summary: 'Delete all objects of a table',
     description:
       'In many short units, which clients get as deletions. When it is interrupted, the rest is still there.',
@@ -69,7 +67,6 @@ export const MANAGEMENT_OPERATIONS: Operations = {
   },
   clearRealm: {
     tag: 'management',
-    caller: ['GLOBAL_WRITE'],
     summary: 'Delete all objects and members of a realm',
     description:
       'The realm itself, its roles and the member row of its owner stay. In many short units, which clients get as deletions.',
@@ -84,7 +81,6 @@ export const MANAGEMENT_OPERATIONS: Operations = {
   },
   pullTemplates: {
     tag: 'management',
-    caller: ['MANAGE_DB'],
     summary: 'Read the mail templates',
     description: 'The templates of the database, the built-in ones for the rest, and test data.',
     curl: `curl "$DB/templates/pull" ${BEARER}`,
@@ -99,7 +95,6 @@ export const MANAGEMENT_OPERATIONS: Operations = {
   },
   pushTemplates: {
     tag: 'management',
-    caller: ['MANAGE_DB'],
     summary: 'Set the mail templates',
     description: 'Files outside `email-templates` are left out. All are stored, or none.',
     curl: `curl "$DB/templates/push" ${BEARER} \\\n  ${JSON_TYPE} -d '[]'`,
@@ -126,7 +121,6 @@ export const MANAGEMENT_OPERATIONS: Operations = {
   },
   resetTemplates: {
     tag: 'management',
-    caller: ['MANAGE_DB'],
     summary: 'Return to the built-in mail templates',
     description: 'Removes the templates and the test data of the database.',
     curl: `curl "$DB/templates/reset" ${BEARER} \\\n  ${JSON_TYPE} -d '{}'`,
@@ -149,7 +143,6 @@ export const MANAGEMENT_OPERATIONS: Operations = {
   },
   testTemplate: {
     tag: 'management',
-    caller: ['MANAGE_DB'],
     summary: 'Mail templates to try them out',
     description:
       'To the owner of the client. Another address (`to`) needs a mail server of the database itself, or development.',
@@ -191,7 +184,6 @@ export const MANAGEMENT_OPERATIONS: Operations = {
   },
   deleteDatabase: {
     tag: 'management',
-    caller: ['DELETE_DB'],
     summary: 'Delete the database',
     description:
       'Marks it for deletion: for 30 days it is served, every token response has a warning in `alerts`, and `POST /undelete-db` takes it back; then everything is removed. `{"hard": true}` removes everything at once.',
@@ -212,7 +204,6 @@ export const MANAGEMENT_OPERATIONS: Operations = {
   },
   undeleteDatabase: {
     tag: 'management',
-    caller: ['MANAGE_DB'],
     summary: 'Take back a deletion',
     description: 'Within 30 days, with the same clients.',
     curl: `curl "$DB/undelete-db" ${BEARER} \\\n  ${JSON_TYPE} -d '{}'`,

@@ -142,7 +142,6 @@ function list(place: TablePlace): Operation {
   const { tag, view, path, lists, parameters } = place
   return {
     tag,
-    caller: VIEWS[view].read ?? 'anyone',
     summary: 'List the objects of a table',
     description: `${lists} They are sorted by creation, in a plain array. Without \`$limit\` the whole list is streamed, whatever its length.`,
     curl: `curl -G "$DB${path}/todoItems"${bearer(VIEWS[view].read !== null)} \\
@@ -172,7 +171,6 @@ function get(place: TablePlace): Operation {
   const { tag, view, path, key } = place
   return {
     tag,
-    caller: VIEWS[view].read ?? 'anyone',
     summary: 'Get one object',
     description:
       'The object as it is stored. A missing object and one that the caller may not see are answered alike.',
@@ -193,7 +191,6 @@ function upsert(place: TablePlace): Operation {
   const one = { anyOf: written.map(schemaRef) }
   return {
     tag,
-    caller: VIEWS[view].write,
     summary: 'Create or replace objects',
     description: `An array of objects, or one object. Each is created, or replaces the object with its primary key. The request is atomic: either everything is stored, or nothing. ${upserts} A row of \`members\` with \`invite: true\` and an \`email\` is sent to that address as an invitation. ${OFFLOADING}`,
     curl: `curl "$DB${path}/todoItems"${bearer(true)} \\
@@ -233,7 +230,6 @@ function replace(place: TablePlace): Operation {
   const { id: _, ...object } = newExample(place)
   return {
     tag,
-    caller: VIEWS[view].write,
     summary: 'Create or replace one object',
     description: `The object is replaced by the body. The key may be omitted from the body; a different key is rejected. ${upserts} ${OFFLOADING}`,
     curl: `curl -X PUT "$DB${path}/todoItems/${key}"${bearer(true)} \\
@@ -258,10 +254,9 @@ function replace(place: TablePlace): Operation {
 }
 
 function remove(place: TablePlace): Operation {
-  const { tag, view, path, deletes, key } = place
+  const { tag, path, deletes, key } = place
   return {
     tag,
-    caller: VIEWS[view].write,
     summary: 'Delete one object',
     description: `${deletes} Deleting a row of \`realms\` deletes everything in that realm, its members and its roles.`,
     curl: `curl -X DELETE "$DB${path}/todoItems/${key}"${bearer(true)}`,

@@ -15,7 +15,6 @@ const LOGIN = {
 
 const requestServiceToken: Operation = {
   tag: 'service',
-  caller: 'anyone',
   summary: 'Log in to create a database',
   description:
     'In two steps, for `dexie-cloud create`: with `email` a one-time code is mailed, with `otp_id` and `otp` it is redeemed for a token that creates one database. A setting of the server names the people who may (`--create-databases`); by default everybody in development and no person elsewhere.',
@@ -61,7 +60,6 @@ const requestServiceToken: Operation = {
 
 const createDatabase: Operation = {
   tag: 'service',
-  caller: [],
   summary: 'Create a database',
   description:
     'The token comes from `POST /token` at the address of the server, with the scope `CREATE_DB`, and works once. Its owner can fetch further keys with `dexie-cloud connect`.',
@@ -110,7 +108,6 @@ export const SERVICE_OPERATIONS: Operations = {
   createDatabaseOfSdk: { ...createDatabase, summary: 'Create a database, as the SDK does' },
   describeService: {
     tag: 'service',
-    caller: 'anyone',
     summary: 'Name and version',
     description:
       'The server and its version. A browser gets a page; on this machine, in development, it has the addresses of the databases and the last mails.',
@@ -131,7 +128,6 @@ export const SERVICE_OPERATIONS: Operations = {
   },
   readGuides: {
     tag: 'service',
-    caller: 'anyone',
     summary: 'The guides',
     description: 'A page for people, which works offline.',
     curl: 'curl "$SERVER/docs"',
@@ -141,7 +137,6 @@ export const SERVICE_OPERATIONS: Operations = {
   },
   readGuide: {
     tag: 'service',
-    caller: 'anyone',
     summary: 'A guide',
     description: 'A page for people, such as `sharing` or `operations`.',
     curl: 'curl "$SERVER/docs/sharing"',
@@ -151,7 +146,6 @@ export const SERVICE_OPERATIONS: Operations = {
   },
   checkHealth: {
     tag: 'service',
-    caller: 'anyone',
     summary: 'Is the process alive?',
     description: 'Answers while the process is running, regardless of its databases.',
     curl: 'curl "$SERVER/health"',
@@ -164,7 +158,6 @@ export const SERVICE_OPERATIONS: Operations = {
   },
   checkReadiness: {
     tag: 'service',
-    caller: 'anyone',
     summary: 'Can it serve?',
     description: 'Queries the open databases. A server that is shutting down is not ready.',
     curl: 'curl "$SERVER/ready"',
@@ -178,7 +171,6 @@ export const SERVICE_OPERATIONS: Operations = {
   },
   readDocumentation: {
     tag: 'service',
-    caller: 'anyone',
     summary: 'This page',
     description: 'Works offline: everything it loads comes from this server.',
     curl: 'curl "$SERVER/openapi"',
@@ -189,7 +181,6 @@ export const SERVICE_OPERATIONS: Operations = {
   },
   describeInterface: {
     tag: 'service',
-    caller: 'anyone',
     summary: 'This interface as OpenAPI 3.1',
     description: 'For client generators.',
     curl: 'curl "$SERVER/openapi/json"',
@@ -203,7 +194,6 @@ export const SERVICE_OPERATIONS: Operations = {
   },
   loadAsset: {
     tag: 'service',
-    caller: 'anyone',
     summary: 'A file of the page',
     description: 'The name contains a hash of the content, so the file can be cached forever.',
     responses: {

@@ -1,5 +1,4 @@
 import type { ErrorCode } from '../domain/value/error'
-import type { Scope } from '../domain/value/scope'
 
 /** Options of curl in examples. */
 export const BEARER = '-H "Authorization: Bearer $TOKEN"'
@@ -64,12 +63,6 @@ export type Tag =
   | 'management'
   | 'service'
 
-/**
- * The caller: the bearer of a token with these scopes (spec.md §5.5), any caller, for whom a token is
- * optional, or a client that authenticates itself.
- */
-export type Caller = readonly Scope[] | 'anyone' | 'client'
-
 /** How a route reports an error code. */
 export interface Refusal {
   readonly status: number
@@ -83,7 +76,6 @@ export type RefusalFormat = (code: ErrorCode, message: string) => Refusal
 /** The documentation of one route, without its path and method. */
 export interface Operation {
   readonly tag: Tag
-  readonly caller: Caller
   readonly summary: string
   /** Markdown. A paragraph is one line: the page keeps line breaks. */
   readonly description: string
@@ -93,14 +85,12 @@ export interface Operation {
   readonly parameters?: readonly Parameter[]
   readonly body?: Content
   readonly responses: Responses
-  /** The error codes of this route, besides those of every route and of its caller. */
+  /** The error codes of this route, besides those of every route and of its door. */
   readonly refusals?: readonly ErrorCode[]
   /** How it reports them; absent: as the default error body. */
   readonly format?: RefusalFormat
   /** It may also report them as plain text, except with status 403. */
   readonly alsoAsText?: true
-  /** Part of what it serves needs no token. */
-  readonly isPartlyPublic?: true
   /** Descriptions of path parameters that differ from the common ones: their names in the document. */
   readonly pathParameters?: Readonly<Record<string, string>>
   /** It reports them as a page, except to clients that accept only JSON. */

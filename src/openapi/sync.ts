@@ -30,7 +30,6 @@ const EXAMPLE_ANSWER = {
 export const SYNC_OPERATIONS: Operations = {
   sync: {
     tag: 'sync',
-    caller: 'anyone',
     summary: 'Synchronise a local database',
     description:
       'The request of `dexie-cloud-addon`: it sends the changes that were made on a device and gets those of all others since its last request. An application does not call it itself: it sets `databaseUrl` to the address of the database. A token needs the scope `ACCESS_DB`; without one the client gets what is public and sends no changes. Operations with the same `txid` are stored all or none; a rejected transaction is listed in `rejections`, and `changes` restores its objects. When the request is answered, everything in it is durable. The first answer to a client, and any that holds new realms, may be long: it is streamed, and `serverRevision` comes last.',

@@ -97,7 +97,6 @@ const validityRefusal: RefusalFormat = (code, message) =>
 export const TOKEN_OPERATIONS: Operations = {
   requestToken: {
     tag: 'tokens',
-    caller: 'client',
     summary: 'Get an access token',
     description:
       'With `client_credentials` a server that knows a client id and secret gets a token for itself or, with `claims`, for one of its users, who is created if they do not exist and the sign-up policy of the database admits them. With `otp` a person logs in by e-mail in two steps: the first mails a code, the second exchanges it. With `authorization_code` a person who logged in with a provider gets a token, with `demo` any caller gets the token of a demo user. With `refresh_token` a device gets a new access token for a fresh signature.\n\nA token has exactly the requested scopes. It is valid for an hour, or as long as `expires_in` says. A refusal has the fields of OAuth, `error` and `error_description`, beside those of every refusal. For logins by e-mail and of demo users, a refusal is one sentence of plain text that can be shown to the person, but JSON with `code` and `message` if the status is 403.',
@@ -183,7 +182,6 @@ export const TOKEN_OPERATIONS: Operations = {
   },
   validateToken: {
     tag: 'tokens',
-    caller: [],
     summary: 'Validate an access token',
     description: 'Checks the token of the `Authorization` header, and returns its claims.',
     curl: `curl "$DB/token/validate" -H "Authorization: Bearer $TOKEN"`,
@@ -200,7 +198,6 @@ export const TOKEN_OPERATIONS: Operations = {
   },
   listPublicKeys: {
     tag: 'tokens',
-    caller: 'anyone',
     summary: 'List the keys that verify access tokens',
     description:
       'Public keys for verifying access tokens offline: ES256, `typ` `at+jwt`. The next signing key is published before it is used.',

@@ -33,7 +33,6 @@ const IMPORTED = json(
 function importOf(summary: string, description: string, body: Content, curl?: string): Operation {
   return {
     tag: 'management',
-    caller: ['MANAGE_DB', 'GLOBAL_WRITE'],
     summary,
     description: `${description} The body may be compressed (\`Content-Encoding: gzip\`). All of it is checked before anything is stored. A table that nothing declares is declared, unless the database is sealed.`,
     ...(curl === undefined ? {} : { curl }),
@@ -94,7 +93,6 @@ export const TRANSFER_OPERATIONS: Operations = {
   ),
   exportLines: {
     tag: 'management',
-    caller: ['ACCESS_DB', 'GLOBAL_READ'],
     summary: 'Export as NDJSON',
     description:
       'A line with the schema, one with the global roles, one with the demo users, then a line for each object.',
@@ -110,7 +108,6 @@ export const TRANSFER_OPERATIONS: Operations = {
   },
   exportDatabase: {
     tag: 'management',
-    caller: ['ACCESS_DB', 'GLOBAL_READ'],
     summary: 'Export as JSON',
     description: 'The sections of an import file.',
     curl: `curl "$DB/export" ${BEARER}`,
@@ -125,7 +122,6 @@ export const TRANSFER_OPERATIONS: Operations = {
   },
   exportBlobs: {
     tag: 'management',
-    caller: ['ACCESS_DB', 'GLOBAL_READ'],
     summary: 'Export the blobs',
     description:
       'A zip file, which clients need not read: `POST /import/blobs` takes it. Of a part, the blobs that its objects reference.',

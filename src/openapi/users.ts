@@ -252,7 +252,6 @@ const SHOWN = {
 export const USER_OPERATIONS: Operations = {
   listUsers: {
     tag: 'users',
-    caller: ['ACCESS_DB', 'GLOBAL_READ'],
     summary: 'List users',
     description:
       'Users in pages of at most 1,000. A user who exists throughout is listed once, even if others are created or deleted meanwhile; a user whose sort key changes meanwhile may be listed twice or not at all.',
@@ -267,7 +266,6 @@ export const USER_OPERATIONS: Operations = {
   },
   getUser: {
     tag: 'users',
-    caller: ['ACCESS_DB'],
     summary: 'Get one user',
     description: 'Users may read their own account; reading others also needs `GLOBAL_READ`.',
     curl: `curl "$DB/users/alice@example.com" ${BEARER}`,
@@ -278,7 +276,6 @@ export const USER_OPERATIONS: Operations = {
   },
   explain: {
     tag: 'users',
-    caller: ['ACCESS_DB', 'GLOBAL_READ'],
     summary: 'Explain the rights of a user',
     description:
       'Whether a user may read, add, update or delete, by the rules of `/my`, with each step that leads to the answer. Rows of `realms`, `members` and `roles` have further rules, which it does not look at.',
@@ -308,7 +305,6 @@ export const USER_OPERATIONS: Operations = {
   },
   writeUsers: {
     tag: 'users',
-    caller: ['ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE'],
     summary: 'Create, change, deactivate and reactivate users',
     description:
       'An array of users, or one; at most 10,000. Unknown users are created, the others are changed. The request is atomic: either everything is stored, or nothing. An unknown property rejects the request; other data belongs in `data`.',
@@ -347,7 +343,6 @@ export const USER_OPERATIONS: Operations = {
   },
   deleteUser: {
     tag: 'users',
-    caller: ['ACCESS_DB'],
     summary: 'Delete a user',
     description:
       'Users may delete their own account, even with an expired licence; deleting others also needs `GLOBAL_READ` and `GLOBAL_WRITE`. Objects that only this user could see are erased. Shared objects stay, without the user as a member; in a realm without another manager, all remaining members get full rights.',

@@ -1,5 +1,4 @@
 import { Elysia } from 'elysia'
-import { requireScopes } from '../../domain/access/actor'
 import { findReadableBlob } from '../../domain/access/blob'
 import { answer } from '../answer'
 import { bearer } from '../bearer'
@@ -22,16 +21,15 @@ export function blobRoutes(http: HttpContext) {
           const ref = await receiveUpload(http, { call, host, actor, id, quotas })
           return answer(call, JSON.stringify({ ref }))
         },
-        { scopes: ['ACCESS_DB'], parse: 'none', detail: { operationId: 'uploadBlob' } },
+        { door: 'uploadBlob', parse: 'none', detail: { operationId: 'uploadBlob' } },
       )
       .get(
         '/:database/blob/:blob',
         async ({ call, host, actor }) => {
-          if (actor.subject !== null) requireScopes(actor, ['ACCESS_DB'])
           const blob = await findReadableBlob(host.database, actor, segment(call, 2))
           return await blobAnswer(http, call, host, blob)
         },
-        { scopes: null, parse: 'none', detail: { operationId: 'downloadBlob' } },
+        { door: 'downloadBlob', parse: 'none', detail: { operationId: 'downloadBlob' } },
       )
   )
 }

@@ -1,10 +1,12 @@
 import { type AnyElysia, Elysia } from 'elysia'
-import { ANONYMOUS, type Actor } from '../../domain/access/actor'
+import type { Actor } from '../../domain/access/actor'
+import { DOORS, requireDoor } from '../../domain/access/door'
 import { SatchelError } from '../../domain/value/error'
 import { knowsBlobRefs } from '../../domain/sync/request'
 import type { Host } from '../../host/host'
 import type { SocketClient } from '../../sync/session'
 import { answer } from '../answer'
+import { actorOf } from '../caller'
 import type { Call } from '../call'
 import type { HttpContext } from '../context'
 import { pageOf } from '../cors'
@@ -18,6 +20,8 @@ export function changesRoutes(http: HttpContext): AnyElysia {
       const query = new URLSearchParams(call.query)
       const actor = await findActor(http, call, host, query.get('token'))
       call.subject = actor?.subject ?? null
+      // A new token would not help: the client whose upgrade is refused waits for its user.
+      if (actor !== undefined) requireDoor(actor, DOORS.listen)
       const session = http.live.connect(host, readClient(http, call, query), actor)
       if (!call.upgrade(session)) {
         throw new SatchelError(
@@ -32,10 +36,10 @@ export function changesRoutes(http: HttpContext): AnyElysia {
 }
 
 /**
- * The caller with the token in the address, where browsers have to put it. Undefined when the token
- * is not valid any more: the client is told once it is connected, because a client whose upgrade is
- * refused waits for its user (protocol.md Appendix C.11). Throws `TOO_MANY_REQUESTS` after too many of
- * them from one network.
+ * The caller with the token in the address, where browsers have to put it, or in the header. Undefined
+ * when the token in the address is not valid any more: the client is told once it is connected, because
+ * a client whose upgrade is refused waits for its user (protocol.md Appendix C.11). Throws
+ * `TOO_MANY_REQUESTS` after too many of them from one network.
  */
 async function findActor(
   http: HttpContext,
@@ -43,7 +47,7 @@ async function findActor(
   host: Host,
   token: string | null,
 ): Promise<Actor | undefined> {
-  if (token === null) return ANONYMOUS
+  if (token === null) return await actorOf(http, call, host)
   try {
     return await host.authority.verify(token)
   } catch (error) {

@@ -14,7 +14,7 @@ import type { WriteTx } from '../../domain/store/store'
 import { clearRealm, clearTable } from '../../domain/transfer/clear'
 import { foldEmail, requireEmail } from '../../domain/value/email'
 import { quoted, SatchelError } from '../../domain/value/error'
-import { grantScopes, type Scope } from '../../domain/value/scope'
+import { grantScopes } from '../../domain/value/scope'
 import type { Host } from '../../host/host'
 import { answer } from '../answer'
 import { bearer, database } from '../bearer'
@@ -44,7 +44,7 @@ export function managementRoutes(http: HttpContext): AnyElysia {
           '/:database/whitelist',
           ({ call, host, actor }) =>
             answerFields(http, { call, host, actor }, (body) => changeOrigins(host, actor, body)),
-          { scopes: MANAGE, parse: 'none', detail: { operationId: 'changeOrigins' } },
+          { door: 'changeOrigins', parse: 'none', detail: { operationId: 'changeOrigins' } },
         )
         .post(
           '/:database/clear-table',
@@ -56,7 +56,7 @@ export function managementRoutes(http: HttpContext): AnyElysia {
               const deletedCount = await clearTable(held.host.database, table, host.clock.now())
               return { message: `The table ${quoted(table)} is empty`, deletedCount }
             }),
-          { scopes: GLOBAL_WRITE, parse: 'none', detail: { operationId: 'clearTable' } },
+          { door: 'clearTable', parse: 'none', detail: { operationId: 'clearTable' } },
         )
         .post(
           '/:database/clear-realm',
@@ -68,7 +68,7 @@ export function managementRoutes(http: HttpContext): AnyElysia {
               const deletedCount = await clearRealm(held.host.database, realm, host.clock.now())
               return { message: `The realm ${quoted(realm)} is empty`, deletedCount }
             }),
-          { scopes: GLOBAL_WRITE, parse: 'none', detail: { operationId: 'clearRealm' } },
+          { door: 'clearRealm', parse: 'none', detail: { operationId: 'clearRealm' } },
         )
         .post(
           '/:database/delete-db',
@@ -84,7 +84,7 @@ export function managementRoutes(http: HttpContext): AnyElysia {
                 message: `The database ${host.name} is marked for deletion. Until ${date} it is served with a warning, and dexie-cloud undelete restores it; then it is removed`,
               }
             }),
-          { scopes: ['DELETE_DB'], parse: 'none', detail: { operationId: 'deleteDatabase' } },
+          { door: 'deleteDatabase', parse: 'none', detail: { operationId: 'deleteDatabase' } },
         )
         .post(
           '/:database/undelete-db',
@@ -97,7 +97,7 @@ export function managementRoutes(http: HttpContext): AnyElysia {
                   : `The database ${host.name} was not deleted`,
               }
             }),
-          { scopes: MANAGE, parse: 'none', detail: { operationId: 'undeleteDatabase' } },
+          { door: 'undeleteDatabase', parse: 'none', detail: { operationId: 'undeleteDatabase' } },
         ),
     )
 }
@@ -120,25 +120,25 @@ function clientRoutes(http: HttpContext): AnyElysia {
             })
             return answer(call, JSON.stringify(listed))
           },
-          { scopes: MANAGE, parse: 'none', detail: { operationId: 'listClients' } },
+          { door: 'listClients', parse: 'none', detail: { operationId: 'listClients' } },
         )
         .post(
           '/:database/clients/add',
           ({ call, host, actor }) =>
             answerFields(http, { call, host, actor }, (body) => addClient(host, actor, body)),
-          { scopes: MANAGE, parse: 'none', detail: { operationId: 'addClient' } },
+          { door: 'addClient', parse: 'none', detail: { operationId: 'addClient' } },
         )
         .post(
           '/:database/clients/delete',
           ({ call, host, actor }) =>
             answerFields(http, { call, host, actor }, (body) => deleteClients(host, actor, body)),
-          { scopes: MANAGE, parse: 'none', detail: { operationId: 'deleteClients' } },
+          { door: 'deleteClients', parse: 'none', detail: { operationId: 'deleteClients' } },
         )
         .post(
           '/:database/clients/rotate',
           ({ call, host, actor }) =>
             answerFields(http, { call, host, actor }, (body) => rotate(host, actor, body)),
-          { scopes: MANAGE, parse: 'none', detail: { operationId: 'rotateClient' } },
+          { door: 'rotateClient', parse: 'none', detail: { operationId: 'rotateClient' } },
         ),
     )
     .use(
@@ -167,8 +167,6 @@ function clientRoutes(http: HttpContext): AnyElysia {
     )
 }
 
-const MANAGE: readonly Scope[] = ['MANAGE_DB']
-const GLOBAL_WRITE: readonly Scope[] = ['GLOBAL_WRITE']
 const NO_STORE = { 'Cache-Control': 'no-store' }
 
 /** `{}` lists, `{origin}` adds, `{origin, delete}` removes; flags are true or `"true"`. */

@@ -1,4 +1,5 @@
-import { VIEWS, type ViewName } from '../../domain/access/view'
+import { type Door, DOORS } from '../../domain/access/door'
+import type { ViewName } from '../../domain/access/view'
 import { offloadWith } from '../../domain/blob/offload'
 import { isDatabaseName } from '../../domain/database/name'
 import { SatchelError } from '../../domain/value/error'
@@ -17,13 +18,13 @@ import { answer } from '../answer'
 import { jsonArray } from '../body/json-stream'
 import { UNCOUNTED } from '../body/unsent'
 import { type Call, segment } from '../call'
-import { type Authorised, authorised, type RequiredScopes } from '../caller'
+import { type Authorised, authorised } from '../caller'
 import type { HttpContext } from '../context'
 
 /** Where the tables of a view are served. */
 export interface TablePaths {
   /** The prefix of the operation ids. */
-  readonly name: string
+  readonly name: 'all' | 'my' | 'public' | 'table'
   readonly view: ViewName
   readonly table: string
   readonly object: string
@@ -87,34 +88,36 @@ export function directObjectRoutes(
     const view = byView.get(segments[2] ?? '')
     if (view === undefined || segments.at(-1) === '') return undefined
     const found = view[segments.length]?.get(method)
-    return found && authorised(http, call, found.scopes, found.answer)
+    return found && authorised(http, call, found.door, found.answer)
   }
 }
 
 /** By the number of parts of the path (`Call.segments`), then by method. */
 type ViewOperations = Readonly<Record<number, ReadonlyMap<string, Operation>>>
 
+type OperationName = 'List' | 'Get' | 'Upsert' | 'Replace' | 'Delete'
+
 /** An operation on the tables of a view, for the router and for calls that need none. */
 interface Operation {
   /** The end of the operation id. */
-  readonly name: string
+  readonly name: OperationName
   readonly method: string
   readonly path: string
-  readonly scopes: RequiredScopes
+  readonly door: Door
   readonly answer: (request: Authorised) => Awaitable<Response>
 }
 
 /** The five operations of a view. */
 export function operations(http: HttpContext, paths: TablePaths): readonly Operation[] {
   const { table, object } = paths
-  const { read, write } = VIEWS[paths.view]
+  const doorOf = (name: OperationName) => DOORS[`${paths.name}${name}`]
   const { list, get, upsert, replace, remove } = tableHandlers(http, paths)
   return [
-    { name: 'List', method: 'GET', path: table, scopes: read, answer: list },
-    { name: 'Get', method: 'GET', path: object, scopes: read, answer: get },
-    { name: 'Upsert', method: 'POST', path: table, scopes: write, answer: upsert },
-    { name: 'Replace', method: 'PUT', path: object, scopes: write, answer: replace },
-    { name: 'Delete', method: 'DELETE', path: object, scopes: write, answer: remove },
+    { name: 'List', method: 'GET', path: table, door: doorOf('List'), answer: list },
+    { name: 'Get', method: 'GET', path: object, door: doorOf('Get'), answer: get },
+    { name: 'Upsert', method: 'POST', path: table, door: doorOf('Upsert'), answer: upsert },
+    { name: 'Replace', method: 'PUT', path: object, door: doorOf('Replace'), answer: replace },
+    { name: 'Delete', method: 'DELETE', path: object, door: doorOf('Delete'), answer: remove },
   ]
 }
 

@@ -1,4 +1,5 @@
-import { requireScopes, requireWriter } from '../../domain/access/actor'
+import { requireWriter } from '../../domain/access/actor'
+import { DOORS } from '../../domain/access/door'
 import type { SendInvitation } from '../../domain/rows/invitation'
 import type { Awaitable } from '../../domain/store/records'
 import { rowRulesWith } from '../../domain/rows/row-rules'
@@ -30,7 +31,7 @@ export function directSyncRoute(
   return (call) => {
     const { segments, method } = call
     const isSync = segments.length === 3 && segments[2] === 'sync' && method === 'POST'
-    return isSync ? authorised(http, call, null, answerSync, { isCounted: false }) : undefined
+    return isSync ? authorised(http, call, DOORS.sync, answerSync, { isCounted: false }) : undefined
   }
 }
 
@@ -49,7 +50,6 @@ export function createSync(http: HttpContext): AnswerSync {
   async function respond({ call, host, actor }: Authorised): Promise<Response> {
     const isAnonymous = actor.subject === null
     if (!isAnonymous) {
-      requireScopes(actor, ['ACCESS_DB'])
       // Before the body is read, which may be large.
       await host.database.read((tx) => requireWriter(tx, actor, host.clock.now()))
     }

@@ -23,9 +23,9 @@ export function shortTableRoutes(http: HttpContext): AnyElysia {
 
 function tableRoutes(http: HttpContext, paths: TablePaths): AnyElysia {
   const routes = new Elysia({ name: `objects-${paths.name}` }).use(bearer(http))
-  for (const { name, method, path, scopes, answer: respond } of operations(http, paths)) {
+  for (const { name, method, path, answer: respond } of operations(http, paths)) {
     routes.route(method, path, ({ call, host, actor }) => respond({ call, host, actor }), {
-      scopes,
+      door: `${paths.name}${name}`,
       parse: 'none',
       detail: { operationId: `${paths.name}${name}` },
     })

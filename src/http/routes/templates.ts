@@ -3,7 +3,6 @@ import { requireStanding, requireWriter } from '../../domain/access/actor'
 import type { TemplateFile } from '../../domain/store/mailer'
 import { requireEmail } from '../../domain/value/email'
 import { SatchelError } from '../../domain/value/error'
-import type { Scope } from '../../domain/value/scope'
 import { isRecord } from '../../domain/value/value'
 import { answer } from '../answer'
 import { bearer } from '../bearer'
@@ -24,7 +23,7 @@ export function templateRoutes(http: HttpContext): AnyElysia {
         })
         return answer(call, JSON.stringify(files))
       },
-      { scopes: MANAGE, parse: 'none', detail: { operationId: 'pullTemplates' } },
+      { door: 'pullTemplates', parse: 'none', detail: { operationId: 'pullTemplates' } },
     )
     .post(
       '/:database/templates/push',
@@ -43,7 +42,7 @@ export function templateRoutes(http: HttpContext): AnyElysia {
           },
         )
       },
-      { scopes: MANAGE, parse: 'none', detail: { operationId: 'pushTemplates' } },
+      { door: 'pushTemplates', parse: 'none', detail: { operationId: 'pushTemplates' } },
     )
     .post(
       '/:database/templates/reset',
@@ -55,7 +54,7 @@ export function templateRoutes(http: HttpContext): AnyElysia {
           })
           return { ok: true, numResetTemplates }
         }),
-      { scopes: MANAGE, parse: 'none', detail: { operationId: 'resetTemplates' } },
+      { door: 'resetTemplates', parse: 'none', detail: { operationId: 'resetTemplates' } },
     )
     .post(
       '/:database/templates/test-send',
@@ -63,11 +62,9 @@ export function templateRoutes(http: HttpContext): AnyElysia {
         answerFields(http, { call, host, actor }, (body) =>
           sendTest(http, { call, host, actor }, body),
         ),
-      { scopes: MANAGE, parse: 'none', detail: { operationId: 'testTemplate' } },
+      { door: 'testTemplate', parse: 'none', detail: { operationId: 'testTemplate' } },
     )
 }
-
-const MANAGE: readonly Scope[] = ['MANAGE_DB']
 
 /**
  * Mails templates that are not stored to the owner of the client. Another address needs a mail server of

@@ -6,7 +6,6 @@ import { exportBlobs } from '../../domain/transfer/archive-export'
 import { exportDatabase, exportStream, type Selection } from '../../domain/transfer/export'
 import { importFile } from '../../domain/transfer/import'
 import { SatchelError } from '../../domain/value/error'
-import type { Scope } from '../../domain/value/scope'
 import { answer } from '../answer'
 import { bearer } from '../bearer'
 import type { Authorised } from '../caller'
@@ -22,7 +21,7 @@ export function transferRoutes(http: HttpContext): AnyElysia {
   for (const [path, operationId] of IMPORTS) {
     const bytes = operationId === 'importBlobs' ? blobsOf : bytesOf
     routes.post(path, ({ call, host, actor }) => receive(http, { call, host, actor }, bytes), {
-      scopes: WRITE,
+      door: operationId,
       parse: 'none',
       detail: { operationId },
     })
@@ -36,7 +35,7 @@ export function transferRoutes(http: HttpContext): AnyElysia {
         const pieces = exportStream(host.database, selection)
         return await send(http, { call, host, actor }, textOf(pieces), 'application/x-ndjson')
       },
-      { scopes: READ, parse: 'none', detail: { operationId: 'exportLines' } },
+      { door: 'exportLines', parse: 'none', detail: { operationId: 'exportLines' } },
     )
     .get(
       '/:database/export',
@@ -45,7 +44,7 @@ export function transferRoutes(http: HttpContext): AnyElysia {
         const pieces = exportDatabase(host.database, 'json', selectionOf(call))
         return await send(http, { call, host, actor }, textOf(pieces), 'application/json')
       },
-      { scopes: READ, parse: 'none', detail: { operationId: 'exportDatabase' } },
+      { door: 'exportDatabase', parse: 'none', detail: { operationId: 'exportDatabase' } },
     )
     .get(
       '/:database/export/blobs',
@@ -57,7 +56,7 @@ export function transferRoutes(http: HttpContext): AnyElysia {
         const pieces = exportBlobs(host.transfer, host.clock.now(), selectionOf(call), ids)
         return await send(http, { call, host, actor }, pieces, 'application/octet-stream')
       },
-      { scopes: READ, parse: 'none', detail: { operationId: 'exportBlobs' } },
+      { door: 'exportBlobs', parse: 'none', detail: { operationId: 'exportBlobs' } },
     )
 }
 
@@ -67,10 +66,6 @@ const IMPORTS = [
   ['/:database/import/stream', 'importLines'],
   ['/:database/import/blobs', 'importBlobs'],
 ] as const
-
-/** An import declares tables, as the schema does, and writes everywhere. */
-const WRITE: readonly Scope[] = ['MANAGE_DB', 'GLOBAL_WRITE']
-const READ: readonly Scope[] = ['ACCESS_DB', 'GLOBAL_READ']
 
 async function receive(
   http: HttpContext,

@@ -1,11 +1,11 @@
 import { type AnyElysia, Elysia } from 'elysia'
-import { requireScopes, requireStanding, requireWriter } from '../../domain/access/actor'
+import { requireStanding, requireWriter } from '../../domain/access/actor'
+import { DOORS, requireDoor } from '../../domain/access/door'
 import { explain, readQuestion } from '../../domain/object/explain'
 import { readUserChanges, writeUsers } from '../../domain/user/change'
 import { getUser, listUsers } from '../../domain/user/list'
 import { parseUserQuery } from '../../domain/user/query'
 import { removeUser } from '../../domain/user/removal'
-import type { Scope } from '../../domain/value/scope'
 import { foldUserId } from '../../domain/value/user-id'
 import { answer } from '../answer'
 import { bearer } from '../bearer'
@@ -24,18 +24,18 @@ export function userRoutes(http: HttpContext): AnyElysia {
         const list = await listUsers(host.database, actor, query, host.clock.now())
         return answer(call, JSON.stringify(list))
       },
-      { scopes: READ, parse: 'none', detail: { operationId: 'listUsers' } },
+      { door: 'listUsers', parse: 'none', detail: { operationId: 'listUsers' } },
     )
     .get(
       '/:database/users/:user',
       async ({ call, host, actor }) => {
         const id = foldUserId(segment(call, 2))
-        if (id !== actor.subject) requireScopes(actor, READ)
+        if (id !== actor.subject) requireDoor(actor, DOORS.listUsers)
         await host.authority.settleLogins()
         const user = await getUser(host.database, actor, id, host.clock.now())
         return answer(call, JSON.stringify(user))
       },
-      { scopes: OWN, parse: 'none', detail: { operationId: 'getUser' } },
+      { door: 'getUser', parse: 'none', detail: { operationId: 'getUser' } },
     )
     .get(
       '/:database/explain',
@@ -48,7 +48,7 @@ export function userRoutes(http: HttpContext): AnyElysia {
         })
         return answer(call, JSON.stringify(explanation))
       },
-      { scopes: READ, parse: 'none', detail: { operationId: 'explain' } },
+      { door: 'explain', parse: 'none', detail: { operationId: 'explain' } },
     )
     .post(
       '/:database/users',
@@ -58,7 +58,7 @@ export function userRoutes(http: HttpContext): AnyElysia {
           const users = await writeUsers(host.database, actor, changes, host.clock.now())
           return answer(call, JSON.stringify(Array.isArray(body) ? users : users[0]))
         }),
-      { scopes: WRITE, parse: 'none', detail: { operationId: 'writeUsers' } },
+      { door: 'writeUsers', parse: 'none', detail: { operationId: 'writeUsers' } },
     )
     .delete(
       '/:database/users/:user',
@@ -66,7 +66,7 @@ export function userRoutes(http: HttpContext): AnyElysia {
         const id = foldUserId(segment(call, 2))
         const now = host.clock.now()
         const isOwn = id === actor.subject
-        if (!isOwn) requireScopes(actor, WRITE)
+        if (!isOwn) requireDoor(actor, DOORS.writeUsers)
         await host.database.write(async (tx) => {
           // Leaving needs no licence; removing others does.
           await (isOwn ? requireStanding(tx, actor) : requireWriter(tx, actor, now))
@@ -74,11 +74,6 @@ export function userRoutes(http: HttpContext): AnyElysia {
         })
         return answer(call, null, { status: 204, type: null })
       },
-      { scopes: OWN, parse: 'none', detail: { operationId: 'deleteUser' } },
+      { door: 'deleteUser', parse: 'none', detail: { operationId: 'deleteUser' } },
     )
 }
-
-/** The scopes to read and delete one's own user, to read others, and to change users (spec.md §5.5). */
-const OWN: readonly Scope[] = ['ACCESS_DB']
-const READ: readonly Scope[] = ['ACCESS_DB', 'GLOBAL_READ']
-const WRITE: readonly Scope[] = ['ACCESS_DB', 'GLOBAL_READ', 'GLOBAL_WRITE']

@@ -108,6 +108,22 @@ describe('a live connection', () => {
     expect(socket.messages).toHaveLength(1)
   })
 
+  test.each([[[]], [['GLOBAL_READ', 'GLOBAL_WRITE', 'MANAGE_DB']]])(
+    'is refused to a token with the scopes %j, as a sync is',
+    async (scopes) => {
+      await using server = await setupData()
+      const { token } = await server.as(ALICE, scopes)
+      using socket = await open(server, { token })
+      expect(socket.isOpen).toBe(false)
+      const { status, body } = await server.anyone.get(`/changes?token=${token}`)
+      expect({ status, body }).toMatchObject({
+        status: 403,
+        body: { code: 'NOT_AUTHORIZED', reason: 'scope ACCESS_DB' },
+      })
+      await until(() => server.lines.some((line) => line.includes('NOT_AUTHORIZED')))
+    },
+  )
+
   test('needs an origin that the database lists (conformance 114)', async () => {
     await using server = await setupData()
     using refused = await open(server, { origin: 'https://app.example.com' })
