@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { type Config, UsageError } from './config/config'
 import { watchDescriptors } from './descriptors'
 import { SatchelError } from './domain/value/error'
+import { FIXED_LIMITS } from './domain/value/fixed-limits'
 import { serverLog } from './log/log'
 import type { SocketOwner } from './sync/session'
 import { flagName } from './config/settings'
@@ -43,8 +44,13 @@ type ListenConfig = Pick<Config, 'host' | 'port' | 'tlsCert' | 'tlsKey'>
 const IDLE_SECONDS = 30
 /** A socket is closed when its client has not answered a ping for this time. */
 const SOCKET_IDLE_SECONDS = 120
-/** The longest frame that a client may send, in bytes: a longer one closes the socket. */
-const LONGEST_FRAME = 1024 * 1024
+/**
+ * The longest frame that a client may send, in bytes: a longer one closes the socket. Published clients send
+ * a long text of Yjs as one frame, and come back at once with the same frame when the socket is closed.
+ */
+const LONGEST_FRAME = FIXED_LIMITS.frameMebibytes.most * 1024 * 1024
+/** How Bun says so. No client can close with this code. */
+const TOO_LARGE = { code: 1006, reason: 'Received too big message' }
 /** How many bytes may wait for a slow reader; a message has about one million characters. */
 const MOST_WAITING = 8 * 1024 * 1024
 
@@ -304,11 +310,10 @@ function serve(
 /** Events go to the owner of the socket. A text is made for one that waits only: few wait in memory. */
 const WEBSOCKET: Bun.WebSocketHandler<SocketOwner> = {
   open: (socket) => socket.data.opened(socket),
-  message(socket, message) {
-    if (typeof message === 'string') socket.data.received(message)
-  },
+  message: (socket, message) => socket.data.received(message),
   drain: (socket) => socket.data.drained(),
-  close: (socket) => socket.data.closed(),
+  close: (socket, code, reason) =>
+    socket.data.closed(code === TOO_LARGE.code && reason === TOO_LARGE.reason),
   idleTimeout: SOCKET_IDLE_SECONDS,
   maxPayloadLength: LONGEST_FRAME,
   backpressureLimit: MOST_WAITING,

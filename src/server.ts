@@ -68,6 +68,7 @@ export async function startServer(
   const live = stack.use(
     createLive({
       hosts: folder.hosts,
+      clock,
       report: (database, error) => serverLog.error('A live connection failed', { database, error }),
     }),
   )

@@ -12,6 +12,8 @@ import { BLIND, lostSome, noticesOf, type Sight, sightOf } from './sight'
 export interface Delivery {
   /** Sends a session what it lacks up to `upTo`, the revision of `tx`, if it waits for that. */
   readonly serve: (tx: ReadTx, session: Session, upTo: number) => Promise<void>
+  /** Has the client pull, because messages of it were dropped. */
+  readonly tellMissed: (session: Session) => void
   /** Sends one last message, with the reason or that the token has ended, and nothing after it. */
   readonly mute: (session: Session, reason?: string) => void
   /** Its socket is closed, and its messages that wait are discarded. */
@@ -176,6 +178,11 @@ export function createDelivery(parts: DeliveryParts): Delivery {
     session.isReady = !texts.every((text) => session.send(text))
   }
 
+  function tellMissed(session: Session): void {
+    session.told = now()
+    session.isReady = !session.send(realmsChanged(session.sight.hash))
+  }
+
   function mute(session: Session, reason?: string): void {
     if (reason === undefined) session.expire()
     else session.fail(reason)
@@ -185,6 +192,7 @@ export function createDelivery(parts: DeliveryParts): Delivery {
 
   return {
     serve,
+    tellMissed,
     mute,
     forget,
     rest: () => void (last = NOTHING),

@@ -8,6 +8,7 @@ import { nextTurn } from '../domain/value/turn'
 import { createAudience } from './audience'
 import { createDelivery, TELL_EVERY } from './delivery'
 import { createFeed } from './feed'
+import type { Ticket } from './gate'
 import { createPages } from './pages'
 import { type Caller, Session, type SocketClient } from './session'
 import { BLIND, type Sight } from './sight'
@@ -34,7 +35,7 @@ export interface Hub {
   readonly databaseId: string
   /** ms; never goes back. */
   now(): number
-  connect(client: SocketClient, caller: Caller | undefined): Session
+  connect(client: SocketClient, caller: Caller | undefined, ticket: Ticket): Session
   answering(identity: string, subject: string | null): Answering
   /** Hears the commits of the database, which was opened. */
   attach(database: Database): void
@@ -254,6 +255,8 @@ export function createHub(databaseId: string, context: HubContext): Hub {
         if (time - told >= TELL_EVERY && !session.isFull) session.remind()
       } else if (ends <= time) {
         delivery.mute(session)
+      } else if (session.hasMissed()) {
+        delivery.tellMissed(session)
       } else if (session.isReady && told !== 0 && time - told >= TELL_EVERY) {
         due.add(session)
       }
@@ -297,10 +300,9 @@ export function createHub(databaseId: string, context: HubContext): Hub {
       pages.remove(session)
       for (const set of [due, later, postponed]) set.delete(session)
     },
-    serve(session: Session, isSoon: boolean) {
+    serve(session: Session) {
       postponed.delete(session)
-      if (isSoon) due.add(session)
-      else later.add(session)
+      due.add(session)
       schedule()
     },
   }
@@ -308,9 +310,9 @@ export function createHub(databaseId: string, context: HubContext): Hub {
   return {
     databaseId,
     now,
-    connect(client, caller) {
+    connect(client, caller, ticket) {
       used = now()
-      return new Session(own, client, caller)
+      return new Session(own, client, caller, ticket)
     },
     answering,
     attach(database) {

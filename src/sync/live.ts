@@ -1,8 +1,10 @@
 import { createSteadyClock } from '../auth/steady-clock'
+import type { Clock } from '../clock'
 import type { Actor } from '../domain/access/actor'
 import { SECOND } from '../domain/value/time'
 import type { Host } from '../host/host'
 import type { Hosts } from '../host/hosts'
+import { createGate } from './gate'
 import { type Answering, createHub, type Hub } from './hub'
 import type { SocketClient, SocketOwner } from './session'
 
@@ -10,19 +12,23 @@ import type { SocketClient, SocketOwner } from './session'
 export interface Live extends Disposable {
   /**
    * The owner of a socket that a client is about to open. Without an actor its token was not valid: it
-   * is told so once it is open, because a client whose upgrade is refused waits for its user.
+   * is told so once it is open, because a client whose upgrade is refused waits for its user. Throws
+   * `TOO_MANY_REQUESTS` for a client whose frames have just cost others too much (`Gate`).
    */
-  connect(host: Host, client: SocketClient, actor: Actor | undefined): SocketOwner
+  connect(host: Host, client: SocketClient, actor: Actor | undefined, network: string): SocketOwner
   /** Called before a request of a client is executed; `subject` is null for an anonymous one. */
   answering(host: Host, identity: string, subject: string | null): Answering
 }
 
 export interface LiveOptions {
   readonly hosts: Hosts
+  /** The time of the machine. */
+  readonly clock: Clock
   readonly report: (database: string, error: unknown) => void
 }
 
-export function createLive({ hosts, report }: LiveOptions): Live {
+export function createLive({ hosts, clock, report }: LiveOptions): Live {
+  const gate = createGate(createSteadyClock(clock))
   const hubs = new Map<string, Hub>()
   const timer = setInterval(tick, SECOND)
   timer.unref()
@@ -64,9 +70,13 @@ export function createLive({ hosts, report }: LiveOptions): Live {
   })
 
   return {
-    connect(host, client, actor) {
+    connect(host, client, actor, network) {
+      const { identity } = client
+      const subject = actor?.subject ?? null
+      const user = subject === null ? null : `${host.database.id}\n${subject}`
+      const ticket = gate.enter({ user, identity, network })
       const hub = hubOf(host)
-      return hub.connect(client, actor && callerOf(actor, hub.now()))
+      return hub.connect(client, actor && callerOf(actor, hub.now()), ticket)
     },
     answering: (host, identity, subject) => hubOf(host).answering(identity, subject),
     [Symbol.dispose]: () => clearInterval(timer),

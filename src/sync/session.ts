@@ -1,20 +1,26 @@
 import type { Actor } from '../domain/access/actor'
 import type { ReadTx } from '../domain/store/store'
+import { SECOND } from '../domain/value/time'
+import type { Ticket } from './gate'
 import { BLIND, type Sight } from './sight'
 
 /** A connected WebSocket: `send` gives -1 when the text waits in memory, and 0 when it was dropped. */
 export interface Socket {
   send(text: string): number
   close(): void
+  /** Closes it at once: what it has sent meanwhile is not read. */
+  terminate(): void
 }
 
 /** The owner of a socket, told of its events. */
 export interface SocketOwner {
   opened(socket: Socket): void
-  received(text: string): void
+  /** A text, or the bytes of a binary frame. */
+  received(message: string | Uint8Array): void
   /** The texts that waited were sent. */
   drained(): void
-  closed(): void
+  /** `isTooLarge`: because of a frame beyond the limit. */
+  closed(isTooLarge?: boolean): void
 }
 
 /** A revision as the client named it, or as it was sent to it. */
@@ -29,8 +35,8 @@ export interface SessionHub {
   now(): number
   joined(session: Session): void
   left(session: Session): void
-  /** It has something to look at: now, or within a second when it asks too often. */
-  serve(session: Session, isSoon: boolean): void
+  /** It has something to look at. */
+  serve(session: Session): void
 }
 
 /** The web page behind a session. */
@@ -100,6 +106,9 @@ export class Session implements SocketOwner {
   /** It gets the newest revision, even if nothing changed for it. */
   isAging = false
   readonly #hub: SessionHub
+  readonly #ticket: Ticket
+  /** When a text of it was dropped last, ms; 0: not since its client was told to pull. */
+  #droppedAt = 0
   #socket: Socket | undefined = undefined
   #allowance = BURST
   #counted = 0
@@ -109,24 +118,44 @@ export class Session implements SocketOwner {
     hub: SessionHub,
     readonly client: SocketClient,
     readonly caller: Caller | undefined,
+    ticket: Ticket,
   ) {
     this.#hub = hub
+    this.#ticket = ticket
     this.ends = caller?.ends ?? Infinity
   }
 
   opened(socket: Socket): void {
     this.#socket = socket
+    this.#ticket.opened()
     this.#hub.joined(this)
     if (this.caller === undefined) this.expire()
   }
 
-  received(text: string): void {
+  /** Excess texts and all binary frames are dropped unparsed: the server knows none of the latter. */
+  received(message: string | Uint8Array): void {
+    const weight = 1 + Math.floor(message.length / WEIGHED)
+    const isText = typeof message === 'string'
+    if (isText && this.#spend(weight)) {
+      this.#read(message)
+      return
+    }
+    if (isText) this.#droppedAt = this.#hub.now()
+    if (this.#ticket.dropped(weight)) this.#socket?.terminate()
+  }
+
+  #read(text: string): void {
     if (text.length > LONGEST) return
     const message = parse(text)
-    if (message === undefined) return
-    const isSoon = this.#spend()
-    if (message['type'] === 'ready') this.#ready(message['rev'], message['realmSetHash'], isSoon)
-    else if (message['type'] === 'ping' && isSoon && !this.isFull) this.send(PONG)
+    if (message?.['type'] === 'ready') this.#ready(message['rev'], message['realmSetHash'])
+    else if (message?.['type'] === 'ping' && !this.isFull) this.send(PONG)
+  }
+
+  /** True once after texts were dropped and a second has passed: the client may wait for an answer. */
+  hasMissed(): boolean {
+    if (this.#droppedAt === 0 || this.#hub.now() - this.#droppedAt < SECOND) return false
+    this.#droppedAt = 0
+    return true
   }
 
   /** Closes the socket: its client connects again. */
@@ -136,11 +165,12 @@ export class Session implements SocketOwner {
 
   drained(): void {
     this.isFull = false
-    this.#hub.serve(this, true)
+    this.#hub.serve(this)
   }
 
-  closed(): void {
+  closed(isTooLarge = false): void {
     this.#socket = undefined
+    this.#ticket.closed(isTooLarge)
     this.#hub.left(this)
   }
 
@@ -179,7 +209,7 @@ export class Session implements SocketOwner {
     this.sentFrom = undefined
   }
 
-  #ready(rev: unknown, hash: unknown, isSoon: boolean): void {
+  #ready(rev: unknown, hash: unknown): void {
     if (this.isMuted || typeof rev !== 'string' || typeof hash !== 'string') return
     if (this.sentFrom === rev) this.isStuck = true
     if (this.base?.text !== rev) this.#move({ text: rev, revision: undefined })
@@ -187,7 +217,7 @@ export class Session implements SocketOwner {
     this.isNamed = true
     this.sentFrom = undefined
     this.isReady = true
-    this.#hub.serve(this, isSoon)
+    this.#hub.serve(this)
   }
 
   #move(base: Base): void {
@@ -199,13 +229,13 @@ export class Session implements SocketOwner {
   }
 
   /** Counts a message; false when the client sends too many. */
-  #spend(): boolean {
+  #spend(weight: number): boolean {
     const now = this.#hub.now()
     const earned = (Math.max(0, now - this.#counted) / 1000) * PER_SECOND
     this.#allowance = Math.min(BURST, this.#allowance + earned)
     this.#counted = now
-    if (this.#allowance < 1) return false
-    this.#allowance -= 1
+    if (this.#allowance < weight) return false
+    this.#allowance -= weight
     return true
   }
 }
@@ -213,6 +243,8 @@ export class Session implements SocketOwner {
 /** How many messages a client may send at once, and for how long: a real one sends one per second. */
 const BURST = 60
 const PER_SECOND = 10
+/** A frame counts once more for each of these, in characters or bytes. */
+const WEIGHED = 64 * 1024
 /** The longest message that is read, in characters: a revision and a hash. */
 const LONGEST = 4_096
 

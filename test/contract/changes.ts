@@ -71,7 +71,7 @@ export function describeChanges(openStore: OpenStore): void {
       expect(await moved(start + 2)).toEqual(realms)
       expect(await moved(start + 2, start + 1)).toEqual(new Set([ref]))
       expect(await moved(start + 2, start + 1, start + 2)).toEqual(new Set())
-      // Nobody knows yet what comes.
+      // No caller knows yet of later changes.
       expect(await moved(start + 3)).toBeUndefined()
     })
 

@@ -23,6 +23,7 @@ import { findPython, runSchemathesis } from './schemathesis'
 import { timeSecrets } from './secret-times'
 import { soak } from './soak'
 import { findSqlmap, runSqlmap } from './sqlmap'
+import { floodSockets } from './socket-floods'
 import { stallReaders } from './stalled-readers'
 import { runTests } from './tests'
 
@@ -303,6 +304,13 @@ export const experiments: readonly Experiment[] = [
     rounds: 1_000_000,
     obstacle: existsSync(CHROMIUM) ? undefined : 'needs Chromium',
     run: (rounds) => measureFirstSyncs(rounds),
+  },
+  {
+    promise: 48,
+    title: 'nobody else waits: 1 and 20 anonymous sockets send frames as fast as they can',
+    unit: 'rounds',
+    rounds: 1,
+    run: (rounds) => floodSockets(rounds),
   },
   ...hostileSyncs,
 ]

@@ -14,19 +14,25 @@ function listenTo(owner: SocketOwner): readonly Message[] {
       return 1
     },
     close() {},
+    terminate() {},
   })
   return messages
 }
 
 const ONE = { identity: 'one', knowsBlobRefs: true }
+const NETWORK = '192.0.2.1'
 const READY = JSON.stringify({ type: 'ready', rev: '["unknown","1"]', realmSetHash: '' })
 
 test('a socket keeps no database open, and hears of it again when it is opened', async () => {
   await using server = setupHosts({ kept: 0 })
   const { hosts } = server
   const reports: unknown[] = []
-  using live = createLive({ hosts, report: (...report) => reports.push(report) })
-  const owner = live.connect(await hosts.create('main'), ONE, actorFor(ALICE, 'my'))
+  using live = createLive({
+    hosts,
+    clock: { now: () => 0 },
+    report: (...report) => reports.push(report),
+  })
+  const owner = live.connect(await hosts.create('main'), ONE, actorFor(ALICE, 'my'), NETWORK)
   const messages = listenTo(owner)
   await until(() => hosts.findOpen('main') === undefined)
   owner.received(READY)
@@ -42,10 +48,10 @@ test('a socket keeps no database open, and hears of it again when it is opened',
 test('the sockets of a database that is removed are told, those of the next one are others', async () => {
   await using server = setupHosts()
   const { hosts } = server
-  using live = createLive({ hosts, report: () => undefined })
+  using live = createLive({ hosts, clock: { now: () => 0 }, report: () => undefined })
   const connect = async () => {
     const host = hosts.findOpen('main') ?? (await hosts.create('main'))
-    return listenTo(live.connect(host, ONE, actorFor(ALICE, 'my')))
+    return listenTo(live.connect(host, ONE, actorFor(ALICE, 'my'), NETWORK))
   }
   const before = await connect()
   await hosts.remove('main')
@@ -59,7 +65,7 @@ test('the sockets of a database that is removed are told, those of the next one 
 test('changes are counted from a revision of before a restart', async () => {
   await using server = setupHosts({ kept: 0 })
   const { hosts } = server
-  using live = createLive({ hosts, report: () => undefined })
+  using live = createLive({ hosts, clock: { now: () => 0 }, report: () => undefined })
   const realm = { realmId: 'rlmA', name: 'before', owner: ALICE.id }
   const first = await hosts.create('main')
   await administrator(first.database).put('realms', realm)
@@ -68,7 +74,7 @@ test('changes are counted from a revision of before a restart', async () => {
   const second = await hosts.open('main')
   await administrator(second.database).put('realms', { ...realm, name: 'after' })
   const { rev: newRev } = await pulled(second.database, ALICE)
-  const owner = live.connect(second, ONE, actorFor(ALICE, 'my'))
+  const owner = live.connect(second, ONE, actorFor(ALICE, 'my'), NETWORK)
   const messages = listenTo(owner)
   owner.received(JSON.stringify({ type: 'ready', rev, realmSetHash }))
   await until(() => messages.length > 0)

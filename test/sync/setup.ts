@@ -5,6 +5,7 @@ import { realmSetHash } from '../../src/domain/sync/realm-set'
 import { formatRevision } from '../../src/domain/sync/revision'
 import { nextTurn } from '../../src/domain/value/turn'
 import { visibilityOf } from '../../src/domain/sync/visible'
+import { createGate, type Gate } from '../../src/sync/gate'
 import { createHub, type Hub } from '../../src/sync/hub'
 import { actorFor, openDatabase } from '../access/setup'
 import type { TestClock } from '../auth/setup'
@@ -73,6 +74,10 @@ export interface TestSocket {
   readonly messages: readonly Message[]
   ready(state: Pick<Pulled, 'rev' | 'realmSetHash'>): void
   say(message: unknown): void
+  /** Sends a frame as it is. */
+  flood(frame: string | Uint8Array): void
+  /** The server closed it at once. */
+  readonly isCut: boolean
   drained(): void
   close(): void
   /** The next message that was not taken yet. */
@@ -93,6 +98,7 @@ export async function setupHub(): Promise<TestHub> {
     report: (error) => reports.push(error),
   })
   hub.attach(database)
+  const gate = createGate({ now: () => clock.now() })
   return {
     database,
     folder,
@@ -101,11 +107,11 @@ export async function setupHub(): Promise<TestHub> {
     reports,
     looks: () => looks,
     steps: () => steps,
-    connect: (person, options = {}) => connect(hub, clock, person, options),
+    connect: (person, options = {}) => connect({ hub, gate }, clock, person, options),
     pulled: (person) => pulled(database, person),
     async follow(person) {
       const state = await pulled(database, person)
-      const socket = connect(hub, clock, person, {})
+      const socket = connect({ hub, gate }, clock, person, {})
       socket.ready(state)
       return { state, socket }
     },
@@ -163,7 +169,7 @@ export async function pulled(
 }
 
 function connect(
-  hub: Hub,
+  { hub, gate }: { readonly hub: Hub; readonly gate: Gate },
   clock: TestClock,
   person: { id: string; email?: string } | null,
   { identity = 'one', knowsBlobRefs = true, facts, ends = Infinity, send = () => 1 }: Connecting,
@@ -183,7 +189,9 @@ function connect(
   const actor = facts === undefined ? plain : { ...plain, bond }
   const messages: Message[] = []
   let taken = 0
-  const session = hub.connect({ identity, knowsBlobRefs }, { actor, ends, lead: 0 })
+  let isCut = false
+  const ticket = gate.enter({ user: plain.subject, identity, network: '192.0.2.1' })
+  const session = hub.connect({ identity, knowsBlobRefs }, { actor, ends, lead: 0 }, ticket)
   session.opened({
     send(text) {
       const result = send()
@@ -191,12 +199,20 @@ function connect(
       return result
     },
     close() {},
+    terminate() {
+      isCut = true
+      session.closed()
+    },
   })
   return {
     messages,
     ready: ({ rev, realmSetHash: hash }) =>
       session.received(JSON.stringify({ type: 'ready', rev, realmSetHash: hash })),
+    get isCut() {
+      return isCut
+    },
     say: (message) => session.received(JSON.stringify(message)),
+    flood: (frame) => session.received(frame),
     drained: () => session.drained(),
     close: () => session.closed(),
     async next() {

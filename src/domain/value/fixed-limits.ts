@@ -4,7 +4,11 @@ export interface FixedLimit {
   readonly unit: string
   /** The thing that has at most so many. */
   readonly of: string
-  readonly beyond: 'the request is refused' | 'the transaction is rejected'
+  readonly beyond:
+    | 'the request is refused'
+    | 'the transaction is rejected'
+    | 'new connections of the sender are refused for a minute'
+    | 'new ones are refused'
 }
 
 /**
@@ -36,6 +40,30 @@ export const FIXED_LIMITS = {
     unit: 'elements',
     of: 'a list that a property modification changes, and what it adds or removes',
     beyond: 'the transaction is rejected',
+  },
+  frameMebibytes: {
+    most: 64,
+    unit: 'MiB',
+    of: 'a frame of a live connection',
+    beyond: 'new connections of the sender are refused for a minute',
+  },
+  networkFrames: {
+    most: 1_000,
+    unit: 'in a minute',
+    of: 'excess frames of the live connections of a network without a token (beyond 60 at once and 10 a second each)',
+    beyond: 'new connections of the sender are refused for a minute',
+  },
+  userFrames: {
+    most: 100_000,
+    unit: 'in a minute',
+    of: 'excess frames of the live connections of a user',
+    beyond: 'new connections of the sender are refused for a minute',
+  },
+  anonymousSockets: {
+    most: 500,
+    unit: 'at a time',
+    of: 'live connections of a network without a token',
+    beyond: 'new ones are refused',
   },
 } as const satisfies Record<string, FixedLimit>
 

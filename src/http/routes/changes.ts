@@ -10,6 +10,7 @@ import { actorOf } from '../caller'
 import type { Call } from '../call'
 import type { HttpContext } from '../context'
 import { pageOf } from '../cors'
+import { networkOf } from '../../net/networks'
 import { database } from '../bearer'
 
 /** The live connection of a client (protocol.md §5). */
@@ -22,7 +23,12 @@ export function changesRoutes(http: HttpContext): AnyElysia {
       call.subject = actor?.subject ?? null
       // A new token would not help: the client whose upgrade is refused waits for its user.
       if (actor !== undefined) requireDoor(actor, DOORS.listen)
-      const session = http.live.connect(host, readClient(http, call, query), actor)
+      const session = http.live.connect(
+        host,
+        readClient(http, call, query),
+        actor,
+        networkOf(call.address),
+      )
       if (!call.upgrade(session)) {
         throw new SatchelError(
           'INVALID_REQUEST',

@@ -3,7 +3,7 @@ import { HOUR } from '../../auth/setup'
 import { until } from '../../timing'
 import { realmSetHash } from '../../../src/domain/sync/realm-set'
 import { PLAIN_IMPORT } from '../../setup'
-import { ALICE, type Caller, type DataServer, exchange, setupData } from '../setup'
+import { ALICE, BOB, type Caller, type DataServer, exchange, setupData } from '../setup'
 
 interface Message {
   readonly type: string
@@ -63,6 +63,7 @@ async function open({ url }: DataServer, options: Options = {}) {
     },
     messages,
     say: (message: unknown) => socket.send(JSON.stringify(message)),
+    send: (frame: Uint8Array<ArrayBuffer>) => socket.send(frame),
     heard: (type: string) => until(() => messages.some((message) => message.type === type)),
     /** Says that it has what an answer brought, and waits for the changes after that. */
     async hear(answer: SyncAnswer): Promise<string[]> {
@@ -80,6 +81,7 @@ async function open({ url }: DataServer, options: Options = {}) {
   }
 }
 
+const LONGEST_FRAME = 64 * 1024 * 1024
 const PING = { type: 'ping' }
 
 describe('a live connection', () => {
@@ -212,6 +214,45 @@ describe('a live connection', () => {
     socket.say(PING)
     await socket.heard('pong')
     expect(socket.messages).toEqual([{ type: 'pong' }])
+  })
+
+  test('takes a frame of 64 MiB, and is refused for a minute after a larger one', async () => {
+    await using server = await setupData()
+    const { token } = await server.as(ALICE)
+    using socket = await open(server, { token })
+    socket.send(new Uint8Array(LONGEST_FRAME))
+    socket.say('x'.repeat(LONGEST_FRAME - 2))
+    socket.say(PING)
+    await socket.heard('pong')
+    socket.send(new Uint8Array(LONGEST_FRAME + 1))
+    await until(() => !socket.isOpen)
+    using again = await open(server, { token })
+    expect(again.isOpen).toBe(false)
+    const refused = await server.anyone.get(`/changes?clientId=one%3D%3D&token=${token}`)
+    expect(refused).toMatchObject({ status: 429, body: { code: 'TOO_MANY_REQUESTS' } })
+    expect(refused.headers.get('retry-after')).toMatch(/^(?:60|[1-5]?\d)$/)
+    using other = await open(server, { token, query: '&clientId=two' })
+    expect(other.isOpen).toBe(false)
+    using bob = await open(server, { token: (await server.as(BOB)).token })
+    expect(bob.isOpen).toBe(true)
+  })
+
+  test("that floods an anonymous client's socket is cut off, and its user's is not", async () => {
+    await using server = await setupData()
+    const { token } = await server.as(ALICE)
+    using alice = await open(server, { token })
+    using anonymous = await open(server)
+    for (let n = 0; n < 2_000; n += 1) {
+      alice.say(PING)
+      if (anonymous.isOpen) anonymous.say('junk')
+    }
+    await until(() => !anonymous.isOpen)
+    const again = await server.anyone.get('/changes')
+    expect(again).toMatchObject({ status: 429, body: { code: 'TOO_MANY_REQUESTS' } })
+    server.clock.advance(60_000)
+    await alice.heard('realms-changed')
+    expect(alice.isOpen).toBe(true)
+    expect(alice.messages.length).toBeLessThan(100)
   })
 
   test('ends with the server, which does not wait for it', async () => {

@@ -11,6 +11,7 @@ import { sync } from '../../../src/domain/sync/sync'
 import { SatchelError } from '../../../src/domain/value/error'
 import { parseStores } from '../../../src/domain/value/schema'
 import { createSqliteStore } from '../../../src/sqlite/store'
+import { createGate } from '../../../src/sync/gate'
 import { createHub, type Hub } from '../../../src/sync/hub'
 import { keyOf, type Person, type Row, type Value, type World } from '../../access/oracle-world'
 import { actorFor, ADMINISTRATOR } from '../../access/setup'
@@ -74,6 +75,7 @@ export async function setupModelServer(): Promise<ModelServer & AsyncDisposable>
   undo.defer(() => store[Symbol.asyncDispose]())
   let database = await store.create('main')
   await database.write((tx) => declareTables(tx, parseStores(STORES), START))
+  const gate = createGate(clock)
   let hub = openHub()
   let reader = openReader()
   let commitsLeft = Infinity
@@ -169,7 +171,8 @@ export async function setupModelServer(): Promise<ModelServer & AsyncDisposable>
     sync: (person, body) => whenPossible(() => answer(person, body)),
     connect(person, identity, receive) {
       const caller = { actor: actorFor(person, 'my'), ends: Infinity, lead: 0 }
-      const session = hub.connect({ identity, knowsBlobRefs: true }, caller)
+      const ticket = gate.enter({ user: person.id, identity, network: '' })
+      const session = hub.connect({ identity, knowsBlobRefs: true }, caller, ticket)
       links += 1
       session.opened({
         send(text) {
@@ -177,6 +180,7 @@ export async function setupModelServer(): Promise<ModelServer & AsyncDisposable>
           return 1
         },
         close() {},
+        terminate() {},
       })
       return {
         say: (text) => session.received(text),
