@@ -10,6 +10,7 @@ import {
   mkdirSync,
   openSync,
   statSync,
+  write,
 } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import process from 'node:process'
@@ -42,10 +43,58 @@ export function promised<T = void>(
 }
 
 /**
+ * Creates a file that only its owner may read, and returns its descriptor, which writes. Everything beside the
+ * files of others is made here: a link or a file that somebody has put there is neither followed nor opened
+ * (design.md §2). Throws `EEXIST` for a name that is taken.
+ */
+export function createFile(path: string): number {
+  const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants
+  return openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
+}
+
+/**
+ * `createFile` in a data folder: a file of root belongs to the owner of its folder (`inheritOwner`). Throws
+ * `READ_ONLY` when that folder is a link of another user.
+ */
+export function createOwnFile(path: string): number {
+  refuseForeignLink(dirname(path))
+  using undo = new DisposableStack()
+  const file = undo.adopt(createFile(path), closeSync)
+  const owner = ownerFor(path)
+  if (owner !== undefined) fchownSync(file, owner.uid, owner.gid)
+  undo.move()
+  return file
+}
+
+/**
+ * Throws `READ_ONLY` when the path is a link of another user, who may have made it for root to follow, to write
+ * or remove the files of others.
+ */
+export function refuseForeignLink(path: string): void {
+  const stats = lstatSync(path, { throwIfNoEntry: false })
+  if (stats?.isSymbolicLink() !== true || stats.uid === 0 || stats.uid === process.geteuid?.()) {
+    return
+  }
+  throw new SatchelError(
+    'READ_ONLY',
+    `${path} is a link of another user, which is not followed: name the folder itself, or work as that user`,
+  )
+}
+
+/** Appends bytes to an open file, all of them. */
+export async function appendTo(file: number, bytes: Uint8Array): Promise<void> {
+  for (let rest = bytes; rest.length > 0;) {
+    const part = rest
+    rest = rest.subarray(await promised<number>((done) => write(file, part, done)))
+  }
+}
+
+/**
  * Creates a folder that only its owner may read, with its parents. Returns the first that did not
- * exist, undefined when all did.
+ * exist, undefined when all did. Throws `READ_ONLY` like `refuseForeignLink`.
  */
 export function makeFolder(path: string): string | undefined {
+  refuseForeignLink(path)
   const first = mkdirSync(path, { recursive: true, mode: 0o700 })
   if (first === undefined) return undefined
   const made: string[] = []
@@ -60,16 +109,27 @@ export function makeFolder(path: string): string | undefined {
  * keep the user of the service from its own data. To be called right after it was created.
  */
 export function inheritOwner(path: string): void {
-  if (process.geteuid?.() !== 0) return
-  const { uid, gid } = statSync(dirname(path))
-  if (uid === 0) return
+  const owner = ownerFor(path)
+  if (owner === undefined) return
   using undo = new DisposableStack()
   // The owner of the folder may have replaced it: neither a link nor a file of another name is given away.
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
   const descriptor = undo.adopt(openSync(path, flags), closeSync)
   const found = fstatSync(descriptor)
   const isNew = found.uid === 0 && (found.isDirectory() || (found.isFile() && found.nlink === 1))
-  if (isNew) fchownSync(descriptor, uid, gid)
+  if (isNew) fchownSync(descriptor, owner.uid, owner.gid)
+}
+
+/** True for root in the folder of another user, who may have prepared it. */
+export function worksForAnother(path: string): boolean {
+  return ownerFor(path) !== undefined
+}
+
+/** The owner of the folder of this path, when this process is root's and the folder is not. */
+function ownerFor(path: string): { readonly uid: number; readonly gid: number } | undefined {
+  if (process.geteuid?.() !== 0) return undefined
+  const { uid, gid } = statSync(dirname(path))
+  return uid === 0 ? undefined : { uid, gid }
 }
 
 /**

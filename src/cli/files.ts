@@ -1,8 +1,9 @@
-import { constants, lstatSync, realpathSync, statSync } from 'node:fs'
+import { closeSync, constants, lstatSync, realpathSync, statSync } from 'node:fs'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import process from 'node:process'
 import { UsageError } from '../config/config'
+import { appendTo, createFile, syncDescriptor } from '../disk'
 import { randomToken } from '../domain/value/id'
 import { because } from '../net/system-error'
 import type { Cli } from './command'
@@ -57,7 +58,7 @@ export async function writeWhole<T>(path: string, work: (write: Write) => Promis
 }
 
 async function writeInto<T>(path: string, work: (write: Write) => Promise<T>): Promise<T> {
-  await using file = await openFor(path, path, constants.O_WRONLY)
+  await using file = await explained(path, () => open(path, constants.O_WRONLY))
   return await work((bytes) => file.appendFile(bytes))
 }
 
@@ -68,16 +69,14 @@ async function writeBeside<T>(
   work: (write: Write) => Promise<T>,
 ): Promise<T> {
   const draft = `${target}.${randomToken(9)}.part`
-  const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants
-  const file = await openFor(draft, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
+  using undo = new DisposableStack()
+  const file = undo.adopt(await explained(path, async () => createFile(draft)), closeSync)
   try {
-    const result = await work((bytes) => file.appendFile(bytes))
-    await file.sync()
-    await file.close()
+    const result = await work((bytes) => appendTo(file, bytes))
+    await syncDescriptor(file)
     await rename(draft, target)
     return result
   } catch (error) {
-    await file.close().catch(() => undefined)
     await rm(draft, { force: true })
     throw error
   }
@@ -100,12 +99,12 @@ function targetOf(path: string): string {
   }
 }
 
-async function openFor(file: string, path: string, flags: number): Promise<FileHandle> {
+async function explained<T>(path: string, opening: () => Promise<T>): Promise<T> {
   if (statSync(dirname(path), { throwIfNoEntry: false }) === undefined) {
     throw new UsageError(`There is no folder ${dirname(path)}`)
   }
   try {
-    return await open(file, flags, 0o600)
+    return await opening()
   } catch (error) {
     throw new UsageError(`${path} cannot be written${because(error)}`, { cause: error })
   }

@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  constants,
   copyFileSync,
   existsSync,
   linkSync,
@@ -209,7 +210,7 @@ function createContext(
 /** Blobs never change, so that two databases may share their files. */
 function copyFiles(source: string, target: string): void {
   const key = join(source, 'secret.key')
-  if (existsSync(key)) copyFileSync(key, join(target, 'secret.key'))
+  if (existsSync(key)) copyFileSync(key, join(target, 'secret.key'), constants.COPYFILE_EXCL)
   for (const shelf of shelvesOf(join(source, 'blobs'))) {
     const folder = join(target, 'blobs', shelf)
     makeFolder(folder)

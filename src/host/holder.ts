@@ -1,8 +1,9 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
-import { inheritOwner } from '../disk'
+import { createOwnFile, hasErrno } from '../disk'
+import { SatchelError } from '../domain/value/error'
 
 /** The process that holds the lock of a data folder, and its address (design.md §2). */
 export interface Holder {
@@ -20,13 +21,26 @@ export function thisProcess(): Holder {
   return { pid: process.pid, host: hostname(), address: null, token: null }
 }
 
-/** Records the holder of the folder in `holder.json`. Only the holder of the lock calls this. */
+/** Records the holder of the folder in `holder.json`. Only the holder of the lock calls this. Throws `READ_ONLY`. */
 export function writeHolder(folder: string, holder: Holder): void {
   const draft = join(folder, 'holder.json.new')
   rmSync(draft, { force: true })
-  writeFileSync(draft, `${JSON.stringify(holder)}\n`, { mode: 0o600 })
-  inheritOwner(draft)
+  using undo = new DisposableStack()
+  writeFileSync(undo.adopt(createDraft(draft), closeSync), `${JSON.stringify(holder)}\n`)
   renameSync(draft, join(folder, 'holder.json'))
+}
+
+function createDraft(draft: string): number {
+  try {
+    return createOwnFile(draft)
+  } catch (error) {
+    if (!hasErrno(error, 'EEXIST')) throw error
+    throw new SatchelError(
+      'READ_ONLY',
+      `Another program has just made ${draft}, which only Satchel may make: look at what works in this folder`,
+      { cause: error },
+    )
+  }
 }
 
 export function removeHolder(folder: string): void {

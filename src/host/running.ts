@@ -1,7 +1,7 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
-import { isPrivateFolder } from '../disk'
+import { createFile, isPrivateFolder } from '../disk'
 import { type Holder, readHolder } from './holder'
 
 /** A server of this user, and the data folder that it serves. */
@@ -19,7 +19,10 @@ export function listServer(folder: string): Disposable {
   try {
     mkdirSync(listPath(), { recursive: true, mode: 0o700 })
     if (!isPrivateFolder(listPath())) return { [Symbol.dispose]() {} }
-    writeFileSync(path, folder, { mode: 0o600 })
+    // An earlier process with this number may have left it.
+    rmSync(path, { force: true })
+    using undo = new DisposableStack()
+    writeFileSync(undo.adopt(createFile(path), closeSync), folder)
   } catch {
     return { [Symbol.dispose]() {} }
   }

@@ -1,5 +1,6 @@
-import { Database } from 'bun:sqlite'
+import type { Database } from 'bun:sqlite'
 import { type Durability, setDurability } from './durability'
+import { openDatabaseFile } from './private-file'
 
 declare const self: Worker
 
@@ -47,7 +48,7 @@ const MOST_DAMAGE = 1_000
 /** The writer goes on meanwhile, in a log that grows. */
 function check({ file }: CheckpointRequest): string[] {
   try {
-    using db = new Database(file, { readonly: true })
+    using db = openDatabaseFile(file, 'read')
     db.run('PRAGMA busy_timeout = 5000')
     using statement = db.prepare<{ integrity_check: string }, []>(
       `PRAGMA integrity_check(${MOST_DAMAGE})`,
@@ -62,7 +63,7 @@ function check({ file }: CheckpointRequest): string[] {
 function open({ file, durability }: CheckpointRequest): Database {
   const found = connections.get(file)
   if (found !== undefined) return found
-  const opened = new Database(file, { readwrite: true })
+  const opened = openDatabaseFile(file, 'write')
   try {
     opened.run('PRAGMA busy_timeout = 0')
     setDurability(opened, durability)

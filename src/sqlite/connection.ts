@@ -1,6 +1,6 @@
 import {
   constants as sqlite,
-  Database,
+  type Database,
   SQLiteError,
   type SQLQueryBindings,
   type Statement,
@@ -8,7 +8,7 @@ import {
 import { isWritable } from '../disk'
 import { SatchelError } from '../domain/value/error'
 import { type Durability, setDurability } from './durability'
-import { keepPrivate } from './private-file'
+import { keepPrivate, openDatabaseFile } from './private-file'
 
 /** The log keeps this much of its file: overwriting is cheaper than growing it again. */
 const WAL_KEPT = 48 * 1024 * 1024
@@ -22,7 +22,7 @@ export type Connection = ReturnType<typeof openConnection>
  */
 export function openConnection(file: string, mode: 'write' | 'read', durability: Durability) {
   if (mode === 'write') keepPrivate(file)
-  const db = new Database(file, mode === 'read' ? { readonly: true } : { create: true })
+  const db = openDatabaseFile(file, mode === 'read' ? 'read' : 'create')
   try {
     if (mode === 'write') {
       configureWriter(db, durability)

@@ -1,8 +1,9 @@
-import { Database } from 'bun:sqlite'
+import type { Database } from 'bun:sqlite'
 import { PUBLIC_REALM_REF } from '../domain/store/realms'
 import { randomToken } from '../domain/value/id'
 import { openFailure } from './failure'
 import { noteSumIn, sumOf } from './summed'
+import { openDatabaseFile } from './private-file'
 
 /** The rows that stay: `Store.empty`. */
 const KEPT = new Set([
@@ -25,7 +26,7 @@ const KEPT = new Set([
  */
 export function emptyFile(file: string): void {
   try {
-    using db = new Database(file, { readwrite: true })
+    using db = openDatabaseFile(file, 'write')
     db.run('PRAGMA synchronous = OFF')
     db.transaction(() => {
       for (const table of tablesOf(db)) if (!KEPT.has(table)) db.run(`DELETE FROM "${table}"`)

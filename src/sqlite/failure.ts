@@ -63,6 +63,7 @@ export function openFailure(error: unknown, file: string): SatchelError {
 }
 
 const FILE_MESSAGES: DiskMessages = {
+  BUSY: 'Too many files are open here: repeat the request',
   STORAGE_FULL: 'The disk is full: free some space',
   READ_ONLY: 'The data folder is read-only: make it writable for the user of the server',
 }

@@ -1,9 +1,9 @@
-import { Database, SQLiteError } from 'bun:sqlite'
+import { type Database, SQLiteError } from 'bun:sqlite'
 import { accessSync, constants, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { diskError } from '../disk'
 import { SatchelError } from '../domain/value/error'
-import { keepPrivate } from './private-file'
+import { keepPrivate, openDatabaseFile } from './private-file'
 
 /**
  * Takes the data folder for this process until disposed, or returns undefined when another process
@@ -18,7 +18,7 @@ export function lockFolder(folder: string): Disposable | undefined {
   try {
     keepPrivate(file)
     const found = inodeOf(file)
-    db = new Database(file, { create: true, readwrite: true })
+    db = openDatabaseFile(file, 'create')
     // SQLite would open it for reading, and then its exclusive lock excludes no process.
     accessSync(folder, constants.W_OK)
     accessSync(file, constants.W_OK)

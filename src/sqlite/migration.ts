@@ -1,10 +1,10 @@
-import { Database } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
 import { type Migration, migrations as ours } from '../../migrations/sqlite/index'
 import { SatchelError } from '../domain/value/error'
 import type { Durability } from './durability'
 import type { MigrationOutcome, MigrationTask } from './migration-worker'
 import { versionBefore } from './prepare'
+import { openDatabaseFile } from './private-file'
 
 /** In the executable the worker has its path below the root of the bundle (build.ts). */
 const WORKER = new URL(
@@ -42,7 +42,7 @@ function olderVersion(file: string, migrations: readonly Migration[]): string | 
   if (!existsSync(file)) return undefined
   try {
     // A connection that only reads leaves the log to the one that serves the file.
-    using db = new Database(file, { readonly: true })
+    using db = openDatabaseFile(file, 'read')
     return versionBefore(db, migrations)
   } catch {
     return undefined

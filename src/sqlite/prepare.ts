@@ -1,10 +1,18 @@
 import type { Database } from 'bun:sqlite'
-import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type Migration, migrations } from '../../migrations/sqlite/index'
 import type { Clock } from '../clock'
-import { syncPathNow } from '../disk'
+import { createOwnFile, syncPathNow } from '../disk'
 import { SatchelError } from '../domain/value/error'
 import { randomToken } from '../domain/value/id'
 import { BLANK } from './blank'
@@ -26,8 +34,9 @@ const OLDEST_SQLITE = '3.51.3'
  */
 export function copyBlank(file: string): void {
   if (BLANK === null || existsSync(file)) return
-  keepPrivate(file)
-  writeFileSync(file, Bun.zstdDecompressSync(Buffer.from(BLANK, 'base64')))
+  using undo = new DisposableStack()
+  const created = undo.adopt(createOwnFile(file), closeSync)
+  writeFileSync(created, Bun.zstdDecompressSync(Buffer.from(BLANK, 'base64')))
 }
 
 /** The bytes of `BLANK`, for the build. */

@@ -1,5 +1,8 @@
-import { chmodSync, closeSync, lstatSync, openSync } from 'node:fs'
-import { inheritOwner } from '../disk'
+import { constants as sqlite, Database, SQLiteError } from 'bun:sqlite'
+import { chmodSync, closeSync, existsSync, lstatSync, realpathSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { createOwnFile, worksForAnother } from '../disk'
+import { SatchelError } from '../domain/value/error'
 
 /**
  * Makes a database file one that only this user reads, before SQLite opens it: its log gets the
@@ -7,13 +10,11 @@ import { inheritOwner } from '../disk'
  */
 export function keepPrivate(file: string): void {
   try {
-    if (statsOf(file) === undefined) {
-      closeSync(openSync(file, 'wx', 0o600))
-      inheritOwner(file)
-    }
+    if (statsOf(file) === undefined) closeSync(createOwnFile(file))
+    // The owner of the folder could put a link in the place of a file before its mode is changed.
+    if (worksForAnother(file)) return
     for (const part of [file, `${file}-wal`, `${file}-shm`]) {
       const stats = statsOf(part)
-      // A link would lead to a file that is not ours.
       if (stats?.isFile() && (stats.mode & 0o077) !== 0) chmodSync(part, 0o600)
     }
   } catch {
@@ -23,4 +24,30 @@ export function keepPrivate(file: string): void {
 
 function statsOf(path: string) {
   return lstatSync(path, { throwIfNoEntry: false })
+}
+
+const FLAGS = {
+  create: sqlite.SQLITE_OPEN_READWRITE | sqlite.SQLITE_OPEN_CREATE,
+  write: sqlite.SQLITE_OPEN_READWRITE,
+  read: sqlite.SQLITE_OPEN_READONLY,
+}
+
+/**
+ * Opens a database file, which must not be a link: SQLite would follow it, and create what it leads to. Links
+ * to its folder are resolved before. Throws `STORAGE_FAILED` for a link, and the errors of SQLite.
+ */
+export function openDatabaseFile(file: string, mode: keyof typeof FLAGS): Database {
+  try {
+    // Without a folder SQLite says why.
+    const folder = existsSync(dirname(file)) ? realpathSync(dirname(file)) : dirname(file)
+    const real = join(folder, basename(file))
+    return new Database(real, FLAGS[mode] | sqlite.SQLITE_OPEN_NOFOLLOW)
+  } catch (error) {
+    if (!(error instanceof SQLiteError) || error.code !== 'SQLITE_CANTOPEN_SYMLINK') throw error
+    throw new SatchelError(
+      'STORAGE_FAILED',
+      `${basename(file)} is a link, which is not followed: put the file itself there`,
+      { cause: error },
+    )
+  }
 }

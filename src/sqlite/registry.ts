@@ -1,11 +1,11 @@
-import { Database } from 'bun:sqlite'
+import type { Database } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { SatchelError } from '../domain/value/error'
 import { randomToken } from '../domain/value/id'
 import { type Durability, setDurability } from './durability'
 import { openFailure } from './failure'
-import { keepPrivate } from './private-file'
+import { keepPrivate, openDatabaseFile } from './private-file'
 import { noteSumIn } from './summed'
 
 /** The folder of each database by its id, so that two folders never serve one database. */
@@ -71,7 +71,7 @@ function openFile(file: string, durability: Durability): Database {
   let db: Database | undefined
   try {
     keepPrivate(file)
-    db = new Database(file, { create: true, readwrite: true })
+    db = openDatabaseFile(file, 'create')
     setDurability(db, durability)
     db.run('CREATE TABLE IF NOT EXISTS folders (id TEXT PRIMARY KEY, name TEXT NOT NULL) STRICT')
     return db
@@ -90,7 +90,7 @@ function listFolders(db: Database): [string, string][] {
 function mayHold(file: string, id: string): boolean {
   if (!existsSync(file)) return false
   try {
-    using db = new Database(file, { readwrite: true })
+    using db = openDatabaseFile(file, 'write')
     using row = db.prepare<{ id: string }, []>('SELECT id FROM database')
     return (row.get()?.id ?? id) === id
   } catch {
@@ -111,7 +111,7 @@ function copied(name: string, original: string): SatchelError {
  */
 export function renewIdentity(file: string): void {
   try {
-    using db = new Database(file, { readwrite: true })
+    using db = openDatabaseFile(file, 'write')
     setDurability(db, 'full')
     db.transaction(() => {
       db.run('UPDATE database SET id = ?, epoch = ?', [randomToken(16), randomToken(6)])

@@ -1,5 +1,6 @@
 import {
   existsSync,
+  lstatSync,
   readdirSync,
   renameSync,
   rmSync,
@@ -10,7 +11,7 @@ import {
 import { readdir, rmdir, unlink } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { Clock } from '../clock'
-import { makeFolder, syncPathNow } from '../disk'
+import { makeFolder, refuseForeignLink, syncPathNow } from '../disk'
 import { emptyFile } from './empty'
 import { isDatabaseName, requireDatabaseName } from '../domain/database/name'
 import type { DatabaseImage, Store } from '../domain/store/store'
@@ -36,6 +37,7 @@ export interface SqliteStoreOptions extends Omit<DatabaseOptions, 'caches' | 'on
  */
 export function createSqliteStore(folder: string, options: SqliteStoreOptions): Store {
   const root = join(folder, 'databases')
+  refuseForeignLink(root)
   const open = new Map<string, Promise<SqliteDatabase>>()
   const caches = createPageCaches()
   const leaving = new Set<string>()
@@ -266,6 +268,8 @@ export function createLeftovers(
 
 /** A file at a time: there may be millions, and the disk is for others too. */
 async function removeFolder(folder: string, goesOn = () => true): Promise<void> {
+  // A link would lead to a folder that is not ours.
+  if (lstatSync(folder).isSymbolicLink()) return await unlink(folder)
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     if (!goesOn()) return
     const path = join(folder, entry.name)

@@ -71,7 +71,7 @@ test('follows no link and opens no folder that others planted beside its own', (
   expect(readdirSync(shared)).toHaveLength(4)
 })
 
-test('the target of a link in place of the lock keeps its mode', () => {
+test('a link in place of the lock is not followed', () => {
   using place = temporaryFolder()
   const victim = join(place.path, 'victim')
   writeFileSync(victim, '')
@@ -79,9 +79,9 @@ test('the target of a link in place of the lock keeps its mode', () => {
   const folder = join(place.path, 'folder')
   mkdirSync(folder)
   symlinkSync(victim, join(folder, 'lock.sqlite'))
-  using lock = lockFolder(folder)
-  expect(lock).toBeDefined()
+  expect(() => lockFolder(folder)).toThrow('is a link, which is not followed')
   expect(statSync(victim).mode & 0o777).toBe(0o644)
+  expect(statSync(victim).size).toBe(0)
 })
 
 const take = (data: string) =>

@@ -1,6 +1,6 @@
-import { closeSync, linkSync, openSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
+import { closeSync, linkSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { hasErrno, inheritOwner, syncDescriptor, syncPath } from '../../disk'
+import { createOwnFile, hasErrno, syncDescriptor, syncPath } from '../../disk'
 import { SatchelError } from '../../domain/value/error'
 import type { Database } from '../../domain/store/store'
 import { randomToken } from '../../domain/value/id'
@@ -50,9 +50,8 @@ function readKey(path: string): Uint8Array | undefined {
 /** Atomic: a torn key after a power cut would make all sealed secrets unreadable. */
 async function createKey(path: string, isDurable: boolean): Promise<void> {
   const draft = `${path}.${randomToken(8)}`
-  const file = openSync(draft, 'wx', 0o600)
+  const file = createOwnFile(draft)
   try {
-    inheritOwner(draft)
     writeFileSync(file, `${randomToken(KEY_BYTES)}\n`)
     if (isDurable) await syncDescriptor(file)
   } finally {

@@ -1,6 +1,6 @@
-import { closeSync, fdatasync, openSync, write, writeSync, writev, writevSync } from 'node:fs'
+import { closeSync, fdatasync, write, writeSync, writev, writevSync } from 'node:fs'
 import { open } from 'node:fs/promises'
-import { inheritOwner, promised, syncDescriptor } from '../../disk'
+import { createOwnFile, promised, syncDescriptor } from '../../disk'
 import { nextTurn } from '../../domain/value/turn'
 
 /** Written at once, in bytes; an upload holds twice this in memory. */
@@ -49,8 +49,7 @@ export async function writeContent(
   { isDurable, onGrow }: WriteOptions,
 ): Promise<ContentFile> {
   using undo = new DisposableStack()
-  const file = undo.adopt(openSync(path, 'wx', 0o600), closeSync)
-  inheritOwner(path)
+  const file = undo.adopt(createOwnFile(path), closeSync)
   const hasher = new Bun.CryptoHasher('sha256')
   const writing = inBackground()
   const syncing = inBackground()

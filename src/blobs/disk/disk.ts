@@ -1,9 +1,17 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, existsSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { readdir, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Clock } from '../../clock'
-import { diskError, type DiskMessages, hasErrno, makeFolder, syncPath } from '../../disk'
+import {
+  createOwnFile,
+  diskError,
+  type DiskMessages,
+  hasErrno,
+  makeFolder,
+  refuseForeignLink,
+  syncPath,
+} from '../../disk'
 import type { Arrival, BlobContent, BlobStore, Room } from '../../domain/store/blob-store'
 import { SatchelError } from '../../domain/value/error'
 import { type ContentFile, readContent, writeContent } from './content-file'
@@ -129,7 +137,7 @@ export function createDiskBlobs(folder: string, options: DiskOptions): BlobStore
     if (period === undefined || now < period.begun || now >= period.begun + PERIOD) {
       const place = newPlace(now)
       const mark = join(incoming, place + MARK)
-      closeSync(openSync(mark, 'wx', 0o600))
+      closeSync(createOwnFile(mark))
       const sync = shared(() => syncPath(folderOf(place)))
       period = { begun: now, shelf: shelfOf(place), mark, sync, pending: 0 }
     }
@@ -214,6 +222,7 @@ export function createDiskBlobs(folder: string, options: DiskOptions): BlobStore
     },
 
     async sweep(before, isUsed) {
+      for (const path of [folder, incoming]) refuseForeignLink(path)
       for (const name of await namesIn(incoming)) {
         const mark = name.endsWith(MARK) ? name.slice(0, -MARK.length) : ''
         if (PLACE.test(mark)) {
@@ -276,7 +285,9 @@ function storedAt(name: string): number {
 
 async function createFolders(folder: string, isDurable: boolean): Promise<void> {
   const isNew = makeFolder(folder) !== undefined
-  const found = new Set(readdirSync(folder))
+  const entries = readdirSync(folder, { withFileTypes: true })
+  for (const entry of entries) if (!entry.isDirectory()) refuseForeignLink(join(folder, entry.name))
+  const found = new Set(entries.map(({ name }) => name))
   const missing = [...SHELVES, INCOMING].filter((name) => !found.has(name))
   for (const name of missing) makeFolder(join(folder, name))
   if (isDurable && missing.length > 0) await syncPath(folder)

@@ -1,14 +1,17 @@
 import { closeSync, existsSync, fstatSync, openSync, read, readSync } from 'node:fs'
-import { open, readdir, rm, statfs } from 'node:fs/promises'
+import { readdir, rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../../clock'
 import {
+  appendTo,
+  createOwnFile,
   diskError,
   type DiskMessages,
   hasErrno,
-  inheritOwner,
   makeFolder,
   promised,
+  refuseForeignLink,
+  syncDescriptor,
   syncPath,
 } from '../../disk'
 import type { Scratch, ScratchFile, ScratchWriter } from '../../domain/store/scratch'
@@ -41,6 +44,7 @@ export function createDiskScratch(folder: string, clock: Clock, freeOn = spaceOf
     remove,
     async sweep(before, isUsed) {
       if (!existsSync(folder)) return
+      refuseForeignLink(folder)
       const names = await readdir(folder).catch((error: unknown) => {
         if (hasErrno(error, 'ENOENT')) return []
         throw error
@@ -80,11 +84,9 @@ async function createWriter(
 ): Promise<ScratchWriter> {
   const file = await onDisk(async () => {
     makeFolder(folder)
-    const path = join(folder, name)
-    const file = await open(path, 'wx', 0o600)
-    inheritOwner(path)
-    return file
+    return createOwnFile(join(folder, name))
   })
+  let isOpen = true
   let buffered = ''
   let size = 0
   let sizeWhenAsked = 0
@@ -104,7 +106,13 @@ async function createWriter(
       }
       sizeWhenAsked = size
     }
-    await onDisk(() => file.appendFile(bytes))
+    await onDisk(() => appendTo(file, bytes))
+  }
+
+  /** Closing twice is no error. */
+  function close(): void {
+    if (isOpen) closeSync(file)
+    isOpen = false
   }
 
   return {
@@ -123,20 +131,19 @@ async function createWriter(
     },
     async finish() {
       await flush()
-      await onDisk(() => file.sync())
-      await file.close()
+      await onDisk(() => syncDescriptor(file))
+      close()
       await onDisk(() => syncPath(folder))
     },
     async close() {
       await flush()
-      await file.close()
+      close()
     },
     keep() {
       isKept = true
     },
     async [Symbol.asyncDispose]() {
-      // Closing twice is no error.
-      await file.close()
+      close()
       if (!isKept) await remove()
     },
   }
