@@ -90,7 +90,8 @@ export async function takeDataFolder(
   stack.use(lock)
   stack.defer(() => clearUnused(path, created !== undefined))
   stack.defer(() => removeHolder(path))
-  announce(path, thisProcess())
+  const announcement = stack.use(createAnnouncement(path))
+  announcement.put(thisProcess())
   const store = stack.use(
     createSqliteStore(path, {
       clock,
@@ -145,7 +146,7 @@ export async function takeDataFolder(
     },
     answersAt(address, token) {
       isStarting = false
-      announce(path, { ...thisProcess(), address, token })
+      announcement.put({ ...thisProcess(), address, token })
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
@@ -237,12 +238,38 @@ function blobLimits({ maxBlob: blob, blobQuota, userBlobQuota }: Config): BlobLi
   return { blob, database: blobQuota, user: userBlobQuota }
 }
 
-function announce(path: string, holder: Holder): void {
-  try {
-    writeHolder(path, holder)
-  } catch (error) {
-    throw cannotUse(path, error)
+/** Tells other processes who holds the folder. */
+interface Announcement extends Disposable {
+  /** On a full disk as soon as there is room: reads go on meanwhile. Throws `READ_ONLY`. */
+  put(holder: Holder): void
+}
+
+const ANNOUNCE_EVERY_MS = 1_000
+
+function createAnnouncement(path: string): Announcement {
+  let timer: Timer | undefined
+
+  function put(holder: Holder): void {
+    clearTimeout(timer)
+    try {
+      writeHolder(path, holder)
+    } catch (error) {
+      const failure = cannotUse(path, error)
+      if (!(failure instanceof SatchelError) || failure.code !== 'STORAGE_FULL') throw failure
+      if (timer === undefined) {
+        serverLog.warning(
+          'The disk is full: commands cannot reach this process until there is room',
+          { folder: path },
+        )
+      }
+      // Its last holder is gone.
+      tryTo(() => removeHolder(path))
+      timer = setTimeout(() => tryTo(() => put(holder)), ANNOUNCE_EVERY_MS)
+      timer.unref()
+    }
   }
+
+  return { put, [Symbol.dispose]: () => clearTimeout(timer) }
 }
 
 /** Returns the first folder on the path that did not exist, undefined when all did. */

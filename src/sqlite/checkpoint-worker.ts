@@ -1,12 +1,13 @@
 import type { Database } from 'bun:sqlite'
 import { type Durability, setDurability } from './durability'
-import { openDatabaseFile } from './private-file'
+import { type LogIndexPlace, openDatabaseFile } from './private-file'
 
 declare const self: Worker
 
 export interface CheckpointRequest {
   readonly file: string
   readonly durability: Durability
+  readonly index: LogIndexPlace
 }
 
 /** A task of the worker, which answers with the same id when it is done. */
@@ -46,9 +47,9 @@ function checkpoint(task: CheckpointTask): void {
 const MOST_DAMAGE = 1_000
 
 /** The writer goes on meanwhile, in a log that grows. */
-function check({ file }: CheckpointRequest): string[] {
+function check({ file, index }: CheckpointRequest): string[] {
   try {
-    using db = openDatabaseFile(file, 'read')
+    using db = openDatabaseFile(file, 'read', index)
     db.run('PRAGMA busy_timeout = 5000')
     using statement = db.prepare<{ integrity_check: string }, []>(
       `PRAGMA integrity_check(${MOST_DAMAGE})`,
@@ -60,10 +61,10 @@ function check({ file }: CheckpointRequest): string[] {
   }
 }
 
-function open({ file, durability }: CheckpointRequest): Database {
+function open({ file, durability, index }: CheckpointRequest): Database {
   const found = connections.get(file)
   if (found !== undefined) return found
-  const opened = openDatabaseFile(file, 'write')
+  const opened = openDatabaseFile(file, 'write', index)
   try {
     opened.run('PRAGMA busy_timeout = 0')
     setDurability(opened, durability)

@@ -8,7 +8,7 @@ import {
 import { isWritable } from '../disk'
 import { SatchelError } from '../domain/value/error'
 import { type Durability, setDurability } from './durability'
-import { keepPrivate, openDatabaseFile } from './private-file'
+import { keepPrivate, type LogIndexPlace, openDatabaseFile } from './private-file'
 
 /** The log keeps this much of its file: overwriting is cheaper than growing it again. */
 const WAL_KEPT = 48 * 1024 * 1024
@@ -20,9 +20,14 @@ export type Connection = ReturnType<typeof openConnection>
  * `STORAGE_FAILED` where the file system has no write-ahead logs, or a file that may be written was opened for
  * reading only.
  */
-export function openConnection(file: string, mode: 'write' | 'read', durability: Durability) {
+export function openConnection(
+  file: string,
+  mode: 'write' | 'read',
+  durability: Durability,
+  index: LogIndexPlace = 'file',
+) {
   if (mode === 'write') keepPrivate(file)
-  const db = openDatabaseFile(file, mode === 'read' ? 'read' : 'create')
+  const db = openDatabaseFile(file, mode === 'read' ? 'read' : 'create', index)
   try {
     if (mode === 'write') {
       configureWriter(db, durability)

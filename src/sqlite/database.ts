@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs'
 import { platform } from 'node:os'
 import { basename, join } from 'node:path'
 import type { Migration } from '../../migrations/sqlite/index'
@@ -12,9 +13,10 @@ import { checkStructure, createCheckpoints } from './checkpoint'
 import { createCommits } from './commits'
 import { type Connection, openConnection } from './connection'
 import type { Durability } from './durability'
-import { openFailure, storageFailure } from './failure'
+import { isIndexTooLarge, openFailure, storageFailure } from './failure'
 import { publishGroup, sealGroup } from './group'
 import type { PageCaches } from './page-caches'
+import type { LogIndexPlace } from './private-file'
 import { copyBlank, prepareFile, requireSqlite, sqliteVersion } from './prepare'
 import { loadCommitted, loadId } from './state'
 import { SqliteReadTx } from './tx'
@@ -50,27 +52,45 @@ export function openDatabase(
   const file = join(folder, 'database.sqlite')
   const { clock, durability, report, migrations } = options
   using connections = new DisposableStack()
-  const open = (mode: 'write' | 'read') =>
-    connections.adopt(openConnection(file, mode, durability), (connection) => connection.close())
+  const open = (mode: 'write' | 'read', index: LogIndexPlace) =>
+    connections.adopt(openConnection(file, mode, durability, index), (connection) =>
+      connection.close(),
+    )
   try {
     makeFolder(folder)
     if (durability === 'none' && migrations === undefined) copyBlank(file)
-    const writing = open('write')
+    const [index, writing] = openWriter(file, (place) => open('write', place))
     requireSqlite(sqliteVersion(writing), platform(), (sentence) => report?.(name, sentence))
     prepareFile(writing, file, clock, migrations)
-    return serveDatabase({ name, file }, writing, open('read'), connections, options)
+    return serveDatabase({ name, file, index }, writing, open('read', index), connections, options)
   } catch (error) {
     throw openFailure(error, file)
+  }
+}
+
+/** On a full disk reads go on, also after a start (promises.md 4). */
+function openWriter(
+  file: string,
+  open: (index: LogIndexPlace) => Connection,
+): readonly [LogIndexPlace, Connection] {
+  try {
+    return ['file', open('file')]
+  } catch (error) {
+    if (!isIndexTooLarge(error)) throw error
+    // It would say later that commits are missing which the log has been rid of.
+    rmSync(`${file}-shm`, { force: true })
+    return ['memory', open('memory')]
   }
 }
 
 interface Place {
   readonly name: string
   readonly file: string
+  readonly index: LogIndexPlace
 }
 
 function serveDatabase(
-  { name, file }: Place,
+  { name, file, index }: Place,
   writing: Connection,
   reading: Connection,
   connections: DisposableStack,
@@ -83,7 +103,7 @@ function serveDatabase(
   const fail = (error: unknown) => report?.(name, error)
   const duties = createDuties()
   const commits = createCommits(name, committed.counters.revision, fail)
-  const checkpoints = createCheckpoints({ file, durability }, writing, fail)
+  const checkpoints = createCheckpoints({ file, durability, index }, writing, fail)
   const ids = createIds(clock)
   ids.passOver(committed.counters.idHighWater)
   const writer = createWriter({
@@ -162,7 +182,7 @@ function serveDatabase(
       return { bytes: reading.db.serialize() }
     },
     async checkFile() {
-      const damage = await checkStructure({ file, durability })
+      const damage = await checkStructure({ file, durability, index })
       return damage.map((words) => ({ problem: 'broken file', table: basename(file), key: words }))
     },
     [Symbol.asyncDispose]() {

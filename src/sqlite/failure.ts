@@ -6,7 +6,7 @@ import { SatchelError } from '../domain/value/error'
 export function storageFailure(error: unknown): unknown {
   if (!(error instanceof SQLiteError)) return error
   const code = error.code ?? ''
-  if (code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_SHMSIZE') {
+  if (code === 'SQLITE_FULL' || isIndexTooLarge(error)) {
     return new SatchelError(
       'STORAGE_FULL',
       'The disk is full and nothing of this request was stored: free some space and repeat it',
@@ -41,6 +41,11 @@ export function storageFailure(error: unknown): unknown {
     )
   }
   return error
+}
+
+/** True when the disk has no room for the index of the write-ahead log, the file `-shm`. */
+export function isIndexTooLarge(error: unknown): boolean {
+  return error instanceof SQLiteError && error.code === 'SQLITE_IOERR_SHMSIZE'
 }
 
 /** True for the error of a row whose unique text is taken: its statement has changed nothing. */

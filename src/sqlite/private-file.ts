@@ -1,6 +1,7 @@
 import { constants as sqlite, Database, SQLiteError } from 'bun:sqlite'
 import { chmodSync, closeSync, existsSync, lstatSync, realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { createOwnFile, worksForAnother } from '../disk'
 import { SatchelError } from '../domain/value/error'
 
@@ -33,15 +34,28 @@ const FLAGS = {
 }
 
 /**
+ * Where SQLite keeps the index of a write-ahead log, for all connections of a database alike: in the file `-shm`,
+ * which other processes share, or in the memory of this process, when the disk has no room for that file.
+ */
+export type LogIndexPlace = 'file' | 'memory'
+
+/**
  * Opens a database file, which must not be a link: SQLite would follow it, and create what it leads to. Links
  * to its folder are resolved before. Throws `STORAGE_FAILED` for a link, and the errors of SQLite.
  */
-export function openDatabaseFile(file: string, mode: keyof typeof FLAGS): Database {
+export function openDatabaseFile(
+  file: string,
+  mode: keyof typeof FLAGS,
+  index: LogIndexPlace = 'file',
+): Database {
   try {
     // Without a folder SQLite says why.
     const folder = existsSync(dirname(file)) ? realpathSync(dirname(file)) : dirname(file)
     const real = join(folder, basename(file))
-    return new Database(real, FLAGS[mode] | sqlite.SQLITE_OPEN_NOFOLLOW)
+    const flags = FLAGS[mode] | sqlite.SQLITE_OPEN_NOFOLLOW
+    if (index === 'file') return new Database(real, flags)
+    const { href } = pathToFileURL(real)
+    return new Database(`${href}?vfs=unix-excl`, flags | sqlite.SQLITE_OPEN_URI)
   } catch (error) {
     if (!(error instanceof SQLiteError) || error.code !== 'SQLITE_CANTOPEN_SYMLINK') throw error
     throw new SatchelError(
