@@ -59,6 +59,23 @@ function belongs(file: string, log: string): boolean {
 }
 
 /**
+ * Throws `STORAGE_FAILED` when the write-ahead log is gone and its index, the file `-shm`, names commits that were
+ * in it alone (promises.md 9). No crash of the machine leaves that, as the log is created before its index. To
+ * be called before SQLite opens the file, which begins the index anew.
+ */
+export function requireLog(file: string): void {
+  const log = `${file}-wal`
+  if (existsSync(log)) return
+  const missing = unsavedFrames(readIndex(file))
+  // A process that works on the database may have made it meanwhile.
+  if (missing === 0 || existsSync(log) || unsavedFrames(readIndex(file)) === 0) return
+  throw new SatchelError(
+    'STORAGE_FAILED',
+    `${log} is gone, and ${missing} pages of commits were in it alone: put it back, put the files back from a backup, or give these commits up with rm ${file}-shm`,
+  )
+}
+
+/**
  * Throws `STORAGE_FAILED` when the write-ahead log beside a database file is damaged: SQLite would ignore
  * everything from there on without a word, although it was committed (promises.md 3). Only for `--durability
  * full`, where a commit is on the disk before the next one begins, and before the index of the log names
@@ -87,7 +104,13 @@ interface LogIndex {
   readonly header: Buffer
   /** The frames of the log up to the last commit. */
   readonly frames: number
+  /** Those that are in the database file too. */
+  readonly saved: number
   readonly salts: Buffer
+}
+
+function unsavedFrames(index: LogIndex | undefined): number {
+  return index === undefined ? 0 : Math.max(0, index.frames - index.saved)
 }
 
 const INDEX_HEADER = 48
@@ -98,13 +121,15 @@ function readIndex(file: string): LogIndex | undefined {
   const index = `${file}-shm`
   if (!existsSync(index)) return undefined
   return reading(index, (read) => {
-    const header = read(0, 2 * INDEX_HEADER)
-    if (header.length < 2 * INDEX_HEADER) return undefined
+    const bytes = read(0, 2 * INDEX_HEADER + 4)
+    if (bytes.length < 2 * INDEX_HEADER + 4) return undefined
+    const header = bytes.subarray(0, 2 * INDEX_HEADER)
     const [one, other] = [header.subarray(0, INDEX_HEADER), header.subarray(INDEX_HEADER)]
     if (!one.equals(other) || one.readUInt32LE(0) !== INDEX_VERSION) return undefined
     const sums = sumsOf(one.subarray(0, 40), false, [0, 0])
     if (!sums.swap32().equals(one.subarray(40))) return undefined
-    return { header, frames: one.readUInt32LE(16), salts: one.subarray(32, 40) }
+    const saved = bytes.readUInt32LE(2 * INDEX_HEADER)
+    return { header, frames: one.readUInt32LE(16), saved, salts: one.subarray(32, 40) }
   })
 }
 
@@ -119,7 +144,9 @@ interface Break {
 function findBreak(log: string, index: LogIndex | undefined): Break | undefined {
   return reading(log, (read) => {
     const header = read(0, LOG_HEADER)
-    if (header.length < LOG_HEADER) return undefined
+    if (header.length < LOG_HEADER) {
+      return unsavedFrames(index) > 0 ? { at: 0, isLast: true } : undefined
+    }
     const isBigEndian = (header[3] ?? 0) % 2 === 1
     const pageSize = header.readUInt32BE(8)
     const isSound = sumsOf(header.subarray(0, 24), isBigEndian, [0, 0]).equals(header.subarray(24))

@@ -18,7 +18,7 @@ import type { DatabaseImage, Store } from '../domain/store/store'
 import { SatchelError, quoted } from '../domain/value/error'
 import { randomToken } from '../domain/value/id'
 import { type DatabaseOptions, openDatabase, type SqliteDatabase } from './database'
-import { requireOwnLog, requireSoundLog } from './log-file'
+import { requireLog, requireOwnLog, requireSoundLog } from './log-file'
 import { migrateApart } from './migration'
 import { createPageCaches } from './page-caches'
 import { keepPrivate } from './private-file'
@@ -70,6 +70,7 @@ export function createSqliteStore(folder: string, options: SqliteStoreOptions): 
   async function openNow(name: string): Promise<SqliteDatabase> {
     const file = fileOf(name)
     requireWhole(file, hadData(name))
+    requireLog(file)
     requireOwnLog(file)
     const { durability, migrations, onMigration } = options
     if (durability === 'full') requireSoundLog(file)

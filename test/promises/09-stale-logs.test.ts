@@ -93,6 +93,22 @@ describe('promise 9: a log beside a database file', () => {
     expect(await keysIn(states, 'crashed', 'crashed', without)).toEqual(['a', 'b', 'c'])
   })
 
+  test('that is gone is refused while its index names rows that were in it alone', async () => {
+    using states = await makeStates()
+    const gone = (file: string) => rmSync(`${file}-wal`)
+    for (const state of ['crashed', 'crashed-early']) {
+      expect(await refusalOf(keysIn(states, state, state, gone))).toBe('STORAGE_FAILED')
+      expect(keysIn(states, state, state, gone)).rejects.toThrow(
+        /database\.sqlite-wal is gone, and \d+ pages of commits were in it alone: .*rm .*-shm/,
+      )
+    }
+    const givenUp = (file: string) => {
+      gone(file)
+      rmSync(`${file}-shm`)
+    }
+    expect(await keysIn(states, 'crashed', 'crashed', givenUp)).toEqual(['a', 'b'])
+  })
+
   test.each([
     ['an older file was restored', 'old', 'crashed'],
     ['a newer file was restored', 'new', 'crashed-early'],

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { Database } from 'bun:sqlite'
-import { readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { requireSoundLog } from '../../src/sqlite/log-file'
+import { requireLog, requireSoundLog } from '../../src/sqlite/log-file'
 import { temporaryFolder } from '../setup'
 
 const PAGE = 4096
@@ -37,6 +37,7 @@ function setup(commits = 6) {
     loseIndex: () => rmSync(`${file}-shm`),
     isSound() {
       try {
+        requireLog(file)
         requireSoundLog(file)
         return true
       } catch (error) {
@@ -113,6 +114,41 @@ describe('a write-ahead log', () => {
     )
     expect(place.isSound()).toBe(true)
     place.restore(bytes.subarray(0, 20))
+    expect(place.isSound()).toBe(true)
+  })
+
+  test('that is gone or empty is refused when its index names commits that were in it alone', () => {
+    using place = setup()
+    const [bytes, frames] = [place.bytes(), place.frames()]
+    const index = readFileSync(`${place.file}-shm`)
+    for (const length of [0, 20]) {
+      place.restore(bytes.subarray(0, length))
+      expect(place.isSound()).toContain(
+        `is damaged at byte 0, in its last commit: put both files back from a backup, or give these commits up with truncate -s 0 ${place.log} and rm ${place.file}-shm`,
+      )
+    }
+    rmSync(place.log)
+    expect(place.isSound()).toContain(`is gone, and ${frames} pages of commits were in it alone`)
+    expect(place.isSound()).toContain(`rm ${place.file}-shm`)
+    // An index that is damaged says nothing, nor does none.
+    writeFileSync(`${place.file}-shm`, Buffer.alloc(index.length, 7))
+    expect(place.isSound()).toBe(true)
+    writeFileSync(`${place.file}-shm`, index.subarray(0, 90))
+    expect(place.isSound()).toBe(true)
+    place.loseIndex()
+    expect(place.isSound()).toBe(true)
+  })
+
+  test('is not missed when all of it is in the file', () => {
+    using place = setup()
+    place.db.run('PRAGMA wal_checkpoint(PASSIVE)')
+    renameSync(place.log, `${place.log}.away`)
+    expect(place.isSound()).toBe(true)
+    renameSync(`${place.log}.away`, place.log)
+    place.db.run('PRAGMA wal_checkpoint(TRUNCATE)')
+    expect(statSync(place.log).size).toBe(0)
+    expect(place.isSound()).toBe(true)
+    rmSync(place.log)
     expect(place.isSound()).toBe(true)
   })
 
