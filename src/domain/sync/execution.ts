@@ -30,8 +30,6 @@ export interface Push {
 
 /** The clock of a client, as far as the server believes it. */
 export interface ClientClock {
-  /** How far it is ahead of the server, ms; never below 0. */
-  readonly ahead: number
   /** No operation gets an earlier time, ms. It rises with each of them. */
   floor: number
 }
@@ -111,15 +109,19 @@ export function createWrittenRows(before?: WrittenRows): WrittenRows {
 
 /** The place of an operation on a row in time (rule 1 of merging). */
 export function originOf(run: Execution, operation: Operation): Origin {
-  const { revision, push, clock, written } = run
-  const { ts } = operation
+  const { revision, push, written } = run
   return {
-    ts: ts === undefined ? push.now : Math.max(ts - clock.ahead, clock.floor),
+    ts: timeOf(run, operation),
     base: push.baseOf(operation),
     own: written,
     client: push.client.number,
     revision,
   }
+}
+
+/** The time that an operation gets, ms. */
+export function timeOf({ push, clock }: Execution, { ts }: Operation): number {
+  return ts === undefined ? push.now : Math.max(ts, clock.floor)
 }
 
 /** True when nobody else has changed or removed the row after this base; without one, ever. */

@@ -5,7 +5,7 @@ import { getOwn, isAbsent, type WireObject } from '../value/value'
 import { changedKeys, criteriaOf, multiOfIn } from './candidates'
 import type { Change } from './change'
 import { type Criteria, satisfies } from './criteria'
-import { type Execution, isSeen, originOf, writingOf } from './execution'
+import { type Execution, isSeen, originOf, timeOf, writingOf } from './execution'
 import { isRejection, judgePut, judgeRemoval } from './judge'
 import {
   type Merged,
@@ -245,11 +245,12 @@ const FEW_REALMS = 20
 
 /** Keeps an operation with criteria for rows that arrive later (rule 7). */
 export async function keepOperation(
-  { tx, push, access, clock }: Execution,
+  run: Execution,
   { table, operation }: PlacedOperation,
   { index }: Criteria,
 ): Promise<void> {
-  const { action, ts } = operation
+  const { tx, push, access } = run
+  const { action } = operation
   if (index === null || (action.type !== 'modify' && action.type !== 'delete')) return
   const { actor, client, now } = push
   const realms = access.realmRefs.size <= FEW_REALMS ? [...access.realmRefs] : null
@@ -263,7 +264,7 @@ export async function keepOperation(
       kind: action.type,
       criteria: JSON.stringify(action.query?.source),
       change: action.type === 'modify' ? JSON.stringify(action.source) : null,
-      ts: ts === undefined ? now : Math.max(ts - clock.ahead, clock.floor),
+      ts: timeOf(run, operation),
     },
     now,
   )

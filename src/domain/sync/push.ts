@@ -5,6 +5,7 @@ import type { Database, WriteTx } from '../store/store'
 import { SatchelError } from '../value/error'
 import { MINUTE } from '../value/time'
 import { type Candidates, criteriaOf, findCandidates, hasCriteria } from './candidates'
+import { inOrderMade, isInOrder, withRightTimes } from './clock'
 import { addOwnerRows, commitRows } from './commit'
 import { createWrittenRows, type Execution, type Push } from './execution'
 import { isRejection } from './judge'
@@ -49,12 +50,16 @@ const MOST_ROWS = 100_000
  * request: `BUSY`, `STORAGE_FULL`, `STORAGE_FAILED`, and as `requireWriter`.
  */
 export async function pushTransactions(database: Database, given: Push): Promise<Pushed> {
-  const push = { ...given, rulesByTable: rulesOfTransactions(given.rulesByTable) }
+  const push = {
+    ...given,
+    transactions: withRightTimes(inOrderMade(given.transactions), given.now),
+    rulesByTable: rulesOfTransactions(given.rulesByTable),
+  }
   const progress: Progress = {
     names: createNames(),
     rejections: [],
     written: createWrittenRows(),
-    clock: { ahead: aheadOf(push), floor: push.client.floor },
+    clock: { floor: push.client.floor },
     // Once a minute is often enough.
     isPruned: minuteOf(push.client.floor) === minuteOf(push.now),
   }
@@ -97,7 +102,7 @@ function isPlain({ rulesByTable }: Push, { operations }: ClientTransaction): boo
 
 /** False when rows may be gone or others than the client assumes, though it applied what it sent. */
 function isSure(push: Push): boolean {
-  return isInOrder(push) && !removesRealms(push)
+  return isInOrder(push.transactions) && !removesRealms(push)
 }
 
 /** Rows of a realm go with it, or with the membership in it, and the client may never have listed it. */
@@ -108,19 +113,6 @@ function removesRealms({ transactions }: Push): boolean {
         type === 'delete' && (table === 'realms' || table === 'members'),
     ),
   )
-}
-
-/** False when the clock of the client went back: it sends its operations in the order of their times. */
-function isInOrder({ transactions }: Push): boolean {
-  const latest = new Map<string, number>()
-  for (const { operations } of transactions) {
-    for (const { table, rev } of operations) {
-      if (rev === undefined) continue
-      if (rev < (latest.get(table) ?? 0)) return false
-      latest.set(table, rev)
-    }
-  }
-  return true
 }
 
 /** None of the rows that the request names is sure to be as the client has it. */
@@ -136,14 +128,6 @@ function doubted(named: Named): Named {
 /** The owner of a new realm gets a row of `members` at the end, unless the transaction has one. */
 function rulesOfTransactions(rulesByTable: RulesByTable): RulesByTable {
   return new Map([...rulesByTable, ['realms', IMPORTED_REALM_RULES]])
-}
-
-function aheadOf({ transactions, now }: Push): number {
-  let newest = now
-  for (const { operations } of transactions) {
-    for (const { ts = now } of operations) newest = Math.max(newest, ts)
-  }
-  return newest - now
 }
 
 /** Consecutive transactions that are executed in one unit. */

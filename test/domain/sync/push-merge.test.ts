@@ -89,6 +89,35 @@ describe('rule 1: time', () => {
     expect(await read(database, 'cards', 'a')).toMatchObject({ title: 'third' })
   })
 
+  test('an operation stamped in the future drags no later one of its client into the past', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    await put(database, 'cards', [card('a', { title: 't' }, ...TEAM), card('b')])
+    const alice = await connect(database, 'alice')
+    const bob = await connect(database, 'bob')
+    await bob.send([[change('a', { title: 'bob' })]], { now: T + 100_000 })
+    const future = { ...change('b', { n: 1 }, { rev: 1 }), ts: T + 9_000_000 }
+    const right = { ...change('a', { title: 'alice' }, { rev: 2 }), ts: T + 200_000 }
+    const pushed = await alice.send([[right], [future]], { now: T + 300_000 })
+    expect(await read(database, 'cards', 'a')).toMatchObject({ title: 'alice' })
+    expect(said(pushed, 'b')).toEqual(AS_SENT)
+    // It was made before the other one, whose time it has now.
+    await bob.send([[change('b', { n: 2 })]], { now: T + 200_001, base: 1 })
+    expect(await read(database, 'cards', 'b')).toMatchObject({ n: 1 })
+  })
+
+  test('a change made after the clock was set right replaces one from before', async () => {
+    await using world = await setupPush()
+    const { database } = world
+    await put(database, 'cards', [card('a', { title: 't' })])
+    const alice = await connect(database, 'alice')
+    const wrong = { ...change('a', { title: 'wrong' }, { rev: 1 }), ts: T + 9_000_000 }
+    const right = { ...change('a', { title: 'right' }, { rev: 2 }), ts: T }
+    const pushed = await alice.send([[right], [wrong]], { now: T + 1 })
+    expect(await read(database, 'cards', 'a')).toMatchObject({ title: 'right' })
+    expect(said(pushed, 'a')).toEqual(AS_SENT)
+  })
+
   test('newer changes inside a property survive in what replaces it', async () => {
     await using world = await setupPush()
     const { database } = world
