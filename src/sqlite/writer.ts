@@ -1,5 +1,5 @@
 import type { Clock } from '../clock'
-import { SatchelError } from '../domain/value/error'
+import { aborted, SatchelError } from '../domain/value/error'
 import type { Ids } from '../domain/value/id'
 import type { WriteOptions, WriteTx } from '../domain/store/store'
 import type { Connection } from './connection'
@@ -358,10 +358,6 @@ interface Running {
 
 function isUndivided({ options, isSecondRun }: Pending): boolean {
   return options.rarelyFails === true && !isSecondRun
-}
-
-function aborted(): SatchelError {
-  return new SatchelError('BUSY', 'The request was aborted: nothing was stored', { retryAfter: 1 })
 }
 
 function tooLong(): SatchelError {

@@ -1,4 +1,5 @@
 import { SatchelError, quoted } from '../value/error'
+import { FIXED_LIMITS } from '../value/fixed-limits'
 import type { ReadTx, WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
 import { idPrefixFor } from '../value/id'
@@ -19,9 +20,6 @@ function requireVisible(table: Table | undefined, name: string): Table {
   )
 }
 
-/** How many tables a database may have, the hidden ones included (design.md §3). */
-const MOST_TABLES = 500
-
 /**
  * Declares tables as a pushed schema says (design.md §6 schema text): new ones are made, known ones
  * changed, `null` hides without losing anything. New indexes of a table with rows are built by a
@@ -35,20 +33,23 @@ export async function declareTables(
   now: number,
   idPrefixes: ReadonlyMap<string, string> = new Map(),
 ): Promise<void> {
+  const named = [...schemas].filter(([, schema]) => schema !== null).map(([name]) => name)
+  await requireRoomFor(tx, named)
   for (const [name, schema] of schemas) {
     if (schema === null) await hide(tx, name)
     else await declare(tx, name, schema, { now, idPrefixes })
+    await tx.breathe()
   }
-  await requireFewTables(tx)
 }
 
-/** Throws `UNPROCESSABLE` when the unit has made more tables than a database may have. */
-export async function requireFewTables(tx: WriteTx): Promise<void> {
-  const count = (await tx.tables.list()).length
-  if (count <= MOST_TABLES) return
+/** Throws `UNPROCESSABLE` when a database with these tables too would have more than it may. */
+export async function requireRoomFor(tx: ReadTx, names: readonly string[]): Promise<void> {
+  const { most } = FIXED_LIMITS.tables
+  const all = new Set([...(await tx.tables.list()).map(({ name }) => name), ...names])
+  if (all.size <= most) return
   throw new SatchelError(
     'UNPROCESSABLE',
-    `A database has at most ${MOST_TABLES} tables, hidden ones included; this would make ${count}`,
+    `A database has at most ${most} tables, hidden ones included; this would make ${all.size}`,
   )
 }
 

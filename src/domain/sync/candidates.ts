@@ -9,9 +9,10 @@ import type {
 } from '../store/objects'
 import type { Database, ReadTx } from '../store/store'
 import type { Table } from '../store/tables'
+import { aborted } from '../value/error'
 import { encodeKey } from '../value/index-key'
 import { keyOf } from '../value/key'
-import { nextTurn } from '../value/turn'
+import { sharedTurn } from '../value/turn'
 import { parseStored } from '../value/value'
 import { type Criteria, compareKeys, satisfies, wireOfKey } from './criteria'
 import type { ClientTransaction } from './request'
@@ -47,22 +48,25 @@ export function criteriaOf(action: ClientTransaction['operations'][number]['acti
 /**
  * Looks up, in short reads, the rows in the realms of the actor that satisfy the criteria of a
  * transaction: inside its unit only they and later changes are left to be tested (rule 6 of merging).
+ * Throws `BUSY` when `signal` says that the caller is gone.
  */
 export async function findCandidates(
   database: Database,
   actor: Actor,
   { operations }: ClientTransaction,
+  signal?: AbortSignal,
 ): Promise<Candidates> {
   const revision = await database.read((tx) => tx.revision())
   const keysByCriteria = new Map<Criteria, readonly string[]>()
   for (const { table: name, action } of operations) {
     const criteria = criteriaOf(action)
     if (criteria === undefined) continue
+    await turnFor(signal)
     const table = await database.read((tx) => tx.tables.find(name))
     if (table === undefined) continue
     const keys =
-      (await findByIndex(database, actor, table, criteria)) ??
-      (await findByRealm(database, actor, table, criteria, revision))
+      (await findByIndex(database, actor, table, criteria, signal)) ??
+      (await findByRealm(database, actor, table, criteria, revision, signal))
     keysByCriteria.set(criteria, keys)
   }
   return { revision, keysByCriteria }
@@ -74,6 +78,7 @@ async function findByIndex(
   actor: Actor,
   table: Table,
   criteria: Criteria,
+  signal: AbortSignal | undefined,
 ): Promise<readonly string[] | undefined> {
   const lookup = lookupFor(table, criteria)
   if (lookup === undefined) return undefined
@@ -92,11 +97,17 @@ async function findByIndex(
         const key = keyOf(table, object)
         if (key !== undefined && satisfies(criteria, object, key, multiOf)) keys.push(key)
       }
-      await nextTurn()
+      await turnFor(signal)
     }
     after = positions.length === MOST_LOCATED ? positions.at(-1) : undefined
   }
   return keys
+}
+
+/** Lets others have their turns. Throws `BUSY` when the caller is gone. */
+async function turnFor(signal: AbortSignal | undefined): Promise<void> {
+  await sharedTurn()
+  if (signal?.aborted === true) throw aborted()
 }
 
 async function loadVisible(
@@ -135,6 +146,7 @@ async function findByRealm(
   table: Table,
   criteria: Criteria,
   upTo: number,
+  signal: AbortSignal | undefined,
 ): Promise<readonly string[]> {
   const keys: string[] = []
   const multiOf = multiOfIn(table)
@@ -146,7 +158,7 @@ async function findByRealm(
       if (satisfies(criteria, parseStored(object.value), key, multiOf)) keys.push(key)
     }
     after = chunk.next
-    if (after !== undefined) await nextTurn()
+    if (after !== undefined) await turnFor(signal)
   }
   return keys
 }

@@ -202,12 +202,17 @@ async function matchingRows(run: Execution, table: Table, criteria: Criteria): P
     await overlay.load(table, await changedKeys(tx, push.actor, table, candidates.revision))
   }
   const multiOf = multiOfIn(table)
-  return overlay
-    .rowsOf(table)
-    .filter(
-      ({ state, key }) => state.kind === 'row' && satisfies(criteria, state.object, key, multiOf),
-    )
+  const matching: Row[] = []
+  for (const [at, row] of overlay.rowsOf(table).entries()) {
+    const { state, key } = row
+    if (state.kind === 'row' && satisfies(criteria, state.object, key, multiOf)) matching.push(row)
+    if (at % TESTED === 0) await tx.breathe()
+  }
+  return matching
 }
+
+/** Rows that are tested before others get a turn. */
+const TESTED = 200
 
 /** Changes the row, or removes it without `changes`. True when it now is as its client assumes. */
 async function changeIfAllowed(

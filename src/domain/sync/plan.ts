@@ -6,7 +6,7 @@ import type { ReadTx } from '../store/store'
 import type { Table } from '../store/tables'
 import { quoted, SatchelError } from '../value/error'
 import type { Named, NamedKey, Rejection } from './named'
-import type { SyncRequest } from './request'
+import type { LastPull, SyncRequest } from './request'
 import { placeRevision } from './revision'
 import { type Visibility, visibilityOf } from './visible'
 
@@ -83,9 +83,10 @@ export async function makePlan(tx: ReadTx, pull: Pull, chunk: ChunkSize): Promis
   const realms = isWhole ? visibility.realms : visibility.realms.filter(isListed)
   const inviteRealms = isWhole ? visibility.inviteRealms : visibility.inviteRealms.filter(isListed)
   // A client in many realms mostly has the same as before.
-  const isSame = isWhole && isEqual(lastPull?.realms ?? [], realms)
-  const had = new Set(isSame && inviteRealms.length === 0 ? [] : lastPull?.realms)
-  const hadInvitations = had.union(new Set(lastPull?.inviteRealms))
+  // The client may name a million realms, so that only those of the answer are looked at.
+  const { realms: had, inviteRealms: hadInvitations } = lastPull ?? NO_REALMS
+  const knownIds = realms.filter((id) => had.has(id))
+  const isSame = isWhole && knownIds.length === realms.length && had.size === realms.length
   const refsOf = (ids: readonly string[]) =>
     ids.length === 0 ? NONE : new Set(ids.flatMap((id) => visibility.refs.get(id) ?? []))
   const tables = await tablesOf(tx, pull.request)
@@ -97,10 +98,10 @@ export async function makePlan(tx: ReadTx, pull: Pull, chunk: ChunkSize): Promis
     base: base ?? 0,
     realms,
     inviteRealms,
-    known: isSame ? visibility.realmRefs : refsOf(realms.filter((id) => had.has(id))),
+    known: isSame ? visibility.realmRefs : refsOf(knownIds),
     fresh: isSame ? NONE : refsOf(realms.filter((id) => !had.has(id))),
     invitations: refsOf(inviteRealms),
-    newInvitations: refsOf(inviteRealms.filter((id) => !hadInvitations.has(id))),
+    newInvitations: refsOf(inviteRealms.filter((id) => !had.has(id) && !hadInvitations.has(id))),
     formerRealms: refsOf(inviteRealms.filter((id) => had.has(id))),
     tables,
     newTables: new Set(
@@ -108,7 +109,7 @@ export async function makePlan(tx: ReadTx, pull: Pull, chunk: ChunkSize): Promis
         ? []
         : [...tables.keys()].filter((name) => !isInitiallySynced(pull.request, name)),
     ),
-    pending: pendingOf(pull.named, base, !isSame && hasLostRealm(lastPull?.realms ?? [], realms)),
+    pending: pendingOf(pull.named, base, knownIds.length < had.size),
     leaveOut(table, key) {
       if (!isReported) pull.report?.(leftOut(table, key))
       isReported = true
@@ -117,14 +118,9 @@ export async function makePlan(tx: ReadTx, pull: Pull, chunk: ChunkSize): Promis
 }
 
 const NONE: ReadonlySet<RealmRef> = new Set()
-
-function isEqual(one: readonly string[], other: readonly string[]): boolean {
-  return one.length === other.length && one.every((id, at) => id === other[at])
-}
-
-function hasLostRealm(had: readonly string[], realms: readonly string[]): boolean {
-  const listed = new Set(realms)
-  return had.some((id) => !listed.has(id))
+const NO_REALMS: Pick<LastPull, 'realms' | 'inviteRealms'> = {
+  realms: new Set(),
+  inviteRealms: new Set(),
 }
 
 function leftOut(table: string, key: string): SatchelError {
@@ -161,8 +157,9 @@ async function omittedRealms(
   base: number | undefined,
 ): Promise<ReadonlySet<string>> {
   if (base !== undefined && newestBirth <= base) return new Set()
-  const had = new Set([...(lastPull?.realms ?? []), ...(lastPull?.inviteRealms ?? [])])
-  const listed = [...realms, ...inviteRealms].filter((id) => had.has(id))
+  const had = lastPull ?? NO_REALMS
+  const isKnown = (id: string) => had.realms.has(id) || had.inviteRealms.has(id)
+  const listed = [...realms, ...inviteRealms].filter(isKnown)
   if (base === undefined) return new Set(listed)
   const omitted = new Set<string>()
   for (const id of listed) {

@@ -166,7 +166,7 @@ interface Reach {
 
 async function reachOf(
   database: Database,
-  { actor, rulesByTable }: Push,
+  { actor, rulesByTable, signal }: Push,
   transaction: ClientTransaction,
 ): Promise<Reach> {
   const reaches = hasCriteria(transaction)
@@ -176,7 +176,9 @@ async function reachOf(
   if (applied?.steps === null) return {}
   const isBegun = applied !== undefined
   if (isBegun) return { large: { transaction, candidates: reaches ? NONE : undefined, isBegun } }
-  const candidates = reaches ? await findCandidates(database, actor, transaction) : undefined
+  const candidates = reaches
+    ? await findCandidates(database, actor, transaction, signal)
+    : undefined
   const isOne = isOneOperation(transaction) && !rulesByTable.has(transaction.operations[0]!.table)
   if (isOne) {
     const reached = candidates?.keysByCriteria.values().next().value?.length ?? 0

@@ -1,4 +1,5 @@
 import { SatchelError, quoted } from '../value/error'
+import { FIXED_LIMITS, requireFew } from '../value/fixed-limits'
 import { type WireObject, getOwn, isAbsent, isRecord } from '../value/value'
 import { type Change, readChangeSpec, type SpecLimits } from './change'
 import { type Criteria, readCriteria } from './criteria'
@@ -33,8 +34,8 @@ export interface DeclaredTable {
 
 export interface LastPull {
   readonly serverRevision: unknown
-  readonly realms: readonly string[]
-  readonly inviteRealms: readonly string[]
+  readonly realms: ReadonlySet<string>
+  readonly inviteRealms: ReadonlySet<string>
 }
 
 export interface BaseRevision {
@@ -148,9 +149,11 @@ export function movedBy(request: SyncRequest, by: number): SyncRequest {
 function readTables(schema: unknown): Map<string, DeclaredTable> {
   if (!isRecord(schema)) throw invalid('"schema"', 'an object')
   const tables = new Map<string, DeclaredTable>()
-  for (const [name, entry] of Object.entries(schema)) {
-    // The client's own tables, escaped: `$$jobs`.
-    if (name.startsWith('$')) continue
+  // The client's own tables are escaped: `$$jobs`.
+  const names = Object.keys(schema).filter((name) => !name.startsWith('$'))
+  requireFew(FIXED_LIMITS.tables, names.length)
+  for (const name of names) {
+    const entry = schema[name]
     if (!isRecord(entry)) throw invalid(`"schema" of ${quoted(name)}`, 'an object')
     const idPrefix = present(entry, 'idPrefix')
     const primaryKey = present(entry, 'primaryKey')
@@ -170,8 +173,8 @@ function readLastPull(value: unknown): LastPull {
   if (!isRecord(value)) throw invalid('"lastPull"', 'an object')
   return {
     serverRevision: present(value, 'serverRevision'),
-    realms: namesIn(value, 'realms'),
-    inviteRealms: namesIn(value, 'inviteRealms'),
+    realms: new Set(namesIn(value, 'realms')),
+    inviteRealms: new Set(namesIn(value, 'inviteRealms')),
   }
 }
 

@@ -1,5 +1,5 @@
 import { type Actor, requireWriter } from '../access/actor'
-import { requireFewTables } from '../object/tables'
+import { requireRoomFor } from '../object/tables'
 import type { Database, ReadTx, WriteTx } from '../store/store'
 import type { Table, TableDeclaration } from '../store/tables'
 import { SatchelError, quoted } from '../value/error'
@@ -37,8 +37,15 @@ export async function learnSchema(
 ): Promise<void> {
   await database.write(async (tx) => {
     if (!(await hasSchemaNews(tx, actor, request, now))) return
-    for (const [name, declared] of await newsIn(tx, request)) await learn(tx, name, declared)
-    await requireFewTables(tx)
+    const news = await newsIn(tx, request)
+    await requireRoomFor(
+      tx,
+      news.map(([name]) => name),
+    )
+    for (const [name, declared] of news) {
+      await learn(tx, name, declared)
+      await tx.breathe()
+    }
   })
 }
 

@@ -59,7 +59,7 @@ export async function storeRequest(database: Database, given: Sync): Promise<Pul
  * one, and the first one of a user who was anonymous before.
  */
 export function isFirstSync({ lastPull }: SyncRequest, subject: string | null): boolean {
-  return lastPull === undefined || (subject !== null && !lastPull.realms.includes(subject))
+  return lastPull === undefined || (subject !== null && !lastPull.realms.has(subject))
 }
 
 const NO_CONTENTS: Pick<Sync, 'contents'> = {}

@@ -88,6 +88,11 @@ export class SatchelError extends Error {
   }
 }
 
+/** The error for work that ends because its caller is gone. */
+export function aborted(): SatchelError {
+  return new SatchelError('BUSY', 'The request was aborted', { retryAfter: 1 })
+}
+
 /**
  * A name or path from outside, made safe to appear in a sentence: escaped and cut at 100
  * characters.

@@ -1,3 +1,5 @@
+import { SatchelError } from './error'
+
 /** A limit that no setting changes. */
 export interface FixedLimit {
   readonly most: number
@@ -17,6 +19,12 @@ export interface FixedLimit {
  * rejected, and a request with too much outside its transactions is refused.
  */
 export const FIXED_LIMITS = {
+  tables: {
+    most: 500,
+    unit: 'tables',
+    of: 'a database, hidden tables included, and the schema in a sync request',
+    beyond: 'the request is refused',
+  },
   indexCharacters: {
     most: 1_024,
     unit: 'characters',
@@ -66,6 +74,15 @@ export const FIXED_LIMITS = {
     beyond: 'new ones are refused',
   },
 } as const satisfies Record<string, FixedLimit>
+
+/** Throws `UNPROCESSABLE` when there are more. */
+export function requireFew(limit: FixedLimit, count: number): void {
+  if (count <= limit.most) return
+  throw new SatchelError(
+    'UNPROCESSABLE',
+    `The limit of ${limit.of} is ${mostOf(limit)}, and here are ${count}: nothing was stored`,
+  )
+}
 
 /** The figure of a limit with its unit, for sentences: `1,024 characters`. */
 export function mostOf({ most, unit }: FixedLimit): string {

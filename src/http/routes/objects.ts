@@ -2,7 +2,7 @@ import { type Door, DOORS } from '../../domain/access/door'
 import type { ViewName } from '../../domain/access/view'
 import { offloadWith } from '../../domain/blob/offload'
 import { isDatabaseName } from '../../domain/database/name'
-import { SatchelError } from '../../domain/value/error'
+import { aborted } from '../../domain/value/error'
 import { parseFilters } from '../../domain/object/filter'
 import { listObjects } from '../../domain/object/list'
 import { getObject } from '../../domain/object/object'
@@ -233,10 +233,6 @@ function answerStored(
 
 function sendInvitationFor(call: Call, host: Host): SendInvitation {
   return (tx, facts) => host.invitations.send(tx, facts, call.sent.headers.get('origin'))
-}
-
-function aborted(): SatchelError {
-  return new SatchelError('BUSY', 'The request was aborted', { retryAfter: 1 })
 }
 
 /** The properties that the server adds to an object have about this many bytes. */

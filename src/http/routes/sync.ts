@@ -3,13 +3,14 @@ import { DOORS } from '../../domain/access/door'
 import type { SendInvitation } from '../../domain/rows/invitation'
 import type { Awaitable } from '../../domain/store/records'
 import { rowRulesWith } from '../../domain/rows/row-rules'
+import { hasCriteria } from '../../domain/sync/candidates'
 import { markedTables } from '../../domain/sync/client'
 import type { Database } from '../../domain/store/store'
 import type { Pull } from '../../domain/sync/plan'
 import { type AnswerPart, answerSync as readAnswer } from '../../domain/sync/pull'
 import { movedBy, readSyncRequest, type SyncRequest } from '../../domain/sync/request'
 import { isFirstSync, storeRequest } from '../../domain/sync/sync'
-import { SatchelError } from '../../domain/value/error'
+import { aborted, SatchelError } from '../../domain/value/error'
 import { createCollector } from '../../sync/garbage'
 import type { Answering } from '../../sync/hub'
 import { answer } from '../answer'
@@ -102,6 +103,7 @@ export function createSync(http: HttpContext): AnswerSync {
         now: host.clock.now(),
         rulesByTable: rowRulesWith(sendInvitation),
         limits: http.writeLimits,
+        ...(mayTakeLong(request) ? { signal: call.sent.signal } : {}),
         contents: host.blobs,
         report: (damage) => http.failure(call.id, damage),
       }),
@@ -150,9 +152,18 @@ const COLLECT_AFTER = 12 * 1024 * 1024
 const TRIES = 20
 const PAUSE_MS = 1_000
 
-function aborted(): SatchelError {
-  return new SatchelError('BUSY', 'The request was aborted', { retryAfter: 1 })
+/** A signal takes time to make, and less is stored before a disconnect would be noticed. */
+function mayTakeLong({ transactions }: SyncRequest): boolean {
+  let keys = 0
+  for (const transaction of transactions) {
+    if (hasCriteria(transaction)) return true
+    for (const operation of transaction.operations) keys += 1 + operation.keys.length
+    if (keys > FEW_KEYS) return true
+  }
+  return false
 }
+
+const FEW_KEYS = 100
 
 /** Clients do not repeat a first sync that fails (protocol.md Appendix C.1). */
 async function patiently<T>(isPatient: () => boolean, work: () => Promise<T>): Promise<T> {

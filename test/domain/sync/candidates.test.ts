@@ -1,8 +1,10 @@
 import { expect, test } from 'bun:test'
+import type { Database } from '../../../src/domain/store/store'
 import { findCandidates, lookupFor } from '../../../src/domain/sync/candidates'
 import { readCriteria } from '../../../src/domain/sync/criteria'
 import { readSyncRequest } from '../../../src/domain/sync/request'
 import { encodeKey } from '../../../src/domain/value/index-key'
+import { refusalOf } from '../../contract/fixture'
 import { card, connect, only, person, put, setupPush, upsert } from './push-setup'
 
 const NONE = { $t: 'undefined' }
@@ -36,6 +38,34 @@ test('a ready index looks up ranges whose bounds are of one type, and no other',
   expect(others.filter((one) => one !== undefined)).toEqual([])
   const indexes = table.indexes.map((index) => ({ ...index, state: 'building' as const }))
   expect(lookup('title', only('a'), { ...table, indexes })).toBeUndefined()
+})
+
+test('the look-up for 500 criteria lets others have their turns, and ends with its caller', async () => {
+  await using world = await setupPush()
+  const caller = new AbortController()
+  let reads = 0
+  const database: Database = {
+    ...world.database,
+    read: (work) => {
+      reads += 1
+      return world.database.read(work)
+    },
+  }
+  const muts = Array.from({ length: 500 }, (_, n) => ({
+    type: 'delete',
+    keys: [],
+    txid: 't',
+    criteria: { index: 'list', range: only(n) },
+  }))
+  const body = { clientIdentity: 'one', schema: {}, changes: [{ table: 'cards', muts }] }
+  const [transaction] = readSyncRequest(body).transactions
+  const find = () => findCandidates(database, person('alice'), transaction!, caller.signal)
+  expect((await find()).keysByCriteria.size).toBe(500)
+  expect(reads).toBe(1_001)
+  caller.abort()
+  reads = 0
+  expect(await refusalOf(find())).toBe('BUSY')
+  expect(reads).toBe(1)
 })
 
 test('candidates are the rows in the realms of the actor that satisfy the criteria', async () => {

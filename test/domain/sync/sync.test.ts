@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test'
 import type { Database, ReadTx } from '../../../src/domain/store/store'
 import { readSyncRequest } from '../../../src/domain/sync/request'
-import { isFirstSync } from '../../../src/domain/sync/sync'
+import type { AnswerEnd, AnswerPart } from '../../../src/domain/sync/pull'
+import { isFirstSync, sync } from '../../../src/domain/sync/sync'
 import { ALICE, BOB, createClient, insert, setupTeam, TEAM, update } from './client'
 import { NOW, openWorld, operationsOf } from './setup'
 
@@ -132,6 +133,32 @@ test('a first sync is one without a last pull, or without the realm of the user 
   const own = { ...anonymous, realms: [ALICE.subject] }
   expect(isFirstSync(request(own), ALICE.subject)).toBe(false)
 })
+
+test('of the realms that a client names only those are looked at that it may see', async () => {
+  await using team = await setupTeam()
+  const { database } = team.world
+  const fields = { clientIdentity: 'x', schema: { items: { markedForSync: true } } }
+  const request = readSyncRequest(fields)
+  const first = await lastOf(sync(database, { ...SYNC, request }))
+  const realms = new Named([...first.realms, 'rlm-lost'])
+  const lastPull = { serverRevision: first.serverRevision, realms, inviteRealms: new Named() }
+  const answer = await lastOf(sync(database, { ...SYNC, request: { ...request, lastPull } }))
+  expect(answer.realms).toEqual(first.realms)
+})
+
+/** A set that gives its members to no one. */
+class Named extends Set<string> {
+  override [Symbol.iterator](): never {
+    throw new Error('there may be a million')
+  }
+}
+
+const SYNC = { actor: ALICE, now: NOW, rulesByTable: new Map(), limits: undefined as never }
+
+async function lastOf(parts: AsyncIterable<AnswerPart>): Promise<AnswerEnd> {
+  const all = await Array.fromAsync(parts)
+  return all.at(-1)!.end!
+}
 
 test('a client that is up to date is answered without a look for changes', async () => {
   await using team = await setupTeam()

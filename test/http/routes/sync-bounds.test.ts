@@ -75,6 +75,29 @@ describe('what no honest client sends rejects its transaction, and only that', (
     expect(stored).not.toHaveProperty('n')
   })
 
+  test('a schema of more tables than a database may have is refused before any is stored', async () => {
+    await using server = await setup()
+    const { alice } = server
+    const declare = (count: number, prefix: string) => {
+      const marked = { markedForSync: true, primaryKey: 'id' }
+      const tables = many(count).map((n) => [`${prefix}${n}`, marked] as const)
+      const schema = Object.fromEntries(tables)
+      return alice.post('/sync', { v: 3, clientIdentity: 'device', schema })
+    }
+    const tables = () => server.commands.run('schema.show', { database: 'main' })
+    const before = await tables()
+    const refused = await declare(16_000, 'many')
+    expect(refused.status).toBe(422)
+    expect(refused.text).toContain('500 tables')
+    expect(await tables()).toEqual(before)
+    expect((await declare(300, 'some')).status).toBe(200)
+    const some = await tables()
+    const others = await declare(300, 'other')
+    expect(others.status).toBe(422)
+    expect(others.text).toContain('at most 500 tables')
+    expect(await tables()).toEqual(some)
+  })
+
   test('as much as the limits allow is done', async () => {
     await using server = await setup()
     const { alice } = server
