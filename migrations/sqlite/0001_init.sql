@@ -158,25 +158,26 @@ END;
 
 -- Operations with criteria, for rows that arrive later but are based on an earlier revision.
 CREATE TABLE criteria_ops (
-  -- 0: every realm.
-  realm INTEGER NOT NULL,
+  -- The author.
+  subject TEXT NOT NULL,
   table_number INTEGER NOT NULL,
   revision INTEGER NOT NULL,
   -- The order within a revision.
   position INTEGER NOT NULL,
   client INTEGER NOT NULL,
-  subject TEXT NOT NULL,
   email TEXT,
   kind TEXT NOT NULL CHECK (kind IN ('modify', 'delete')),
   criteria TEXT NOT NULL,
   change TEXT,
-  ts INTEGER NOT NULL,
+  -- ms; between those of the other operations of its transaction.
+  ts REAL NOT NULL,
+  -- The revision that its client had seen; null when that is unknown.
+  base INTEGER,
   at INTEGER NOT NULL,
   sum INTEGER NOT NULL DEFAULT 0,
-  PRIMARY KEY (realm, table_number, revision, position)
+  PRIMARY KEY (subject, table_number, revision, position)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX criteria_ops_by_subject ON criteria_ops (subject);
 CREATE INDEX criteria_ops_by_time ON criteria_ops (at);
 
 CREATE TABLE memberships (
@@ -187,7 +188,9 @@ CREATE TABLE memberships (
   accepted INTEGER NOT NULL,
   rejected INTEGER NOT NULL,
   permissions TEXT NOT NULL,
-  roles TEXT NOT NULL
+  roles TEXT NOT NULL,
+  -- The revision since which it is accepted, or open; rows that are derived anew begin anew.
+  since INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- A deleted user leaves their realms in this order.

@@ -9,7 +9,6 @@ import { type FoundRow, READ_BYTES, shownRow, SMALL_VALUE, whole } from './place
 import { erasing } from './realms'
 import { isContentSound, sumOfObject } from './sum'
 import { noteSum } from './summed'
-import { eraseOperations } from './sync'
 import { knownTables, objectTable } from './tables'
 
 /** A key that no object can have, for a row that must not be found. */
@@ -87,8 +86,7 @@ export async function erase(
   const count =
     eraseTombstones(context, realm, limit) ||
     eraseFormer(context, realm, limit) ||
-    eraseUploads(context, realm, limit) ||
-    eraseOperations(context, realm, limit)
+    eraseUploads(context, realm, limit)
   if (count > 0) return { count, place: '' }
   finish(context, realm)
   return undefined

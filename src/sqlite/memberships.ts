@@ -142,7 +142,7 @@ export function membershipWriter(context: WriteContext): MembershipWriter {
       if (before !== null && subjectOf(subjectIn(before)) !== subjectOf(membership)) {
         keepFormer(context, membership.source, subjectIn(before))
       }
-      prepare(PUT_ROW).run(...ROW.map((name) => row[name]))
+      prepare(PUT_ROW).run(...ROW.map((name) => row[name]), context.unit.nextRevision())
     },
     removeOfRealm: (realm) => void remove('realm', realm),
     remove(source) {
@@ -185,7 +185,10 @@ const ROW = [
 const COLUMNS = ROW.join(', ')
 const SELECT = `SELECT ${COLUMNS} FROM memberships`
 const SELECT_ROW = `${SELECT} WHERE source = ?`
-const PUT_ROW = `INSERT INTO memberships (${COLUMNS}) VALUES (${ROW.map(() => '?').join(', ')}) ON CONFLICT (source) DO UPDATE SET ${ROW.map((name) => `${name} = excluded.${name}`).join(', ')}`
+/** A membership goes on while the same user stays accepted in the same realm. */
+const SINCE =
+  'since = iif(user_id IS excluded.user_id AND realm = excluded.realm AND accepted = excluded.accepted, since, excluded.since)'
+const PUT_ROW = `INSERT INTO memberships (${COLUMNS}, since) VALUES (${ROW.map(() => '?').join(', ')}, ?) ON CONFLICT (source) DO UPDATE SET ${SINCE}, ${ROW.map((name) => `${name} = excluded.${name}`).join(', ')}`
 
 function rowOf({ source, realm, userId, email, ...rest }: Membership): MembershipRow {
   return {

@@ -149,7 +149,10 @@ export function findTombstone(
     .all(table.number, key)
     .map(checkedTombstone)
   const hidden = erasing(context)
-  return rows
-    .filter(({ realm }) => !hidden.has(realm) && isIncluded(realm))
-    .toSorted((one, other) => other.revision - one.revision)[0]
+  return (
+    rows
+      .filter(({ realm }) => !hidden.has(realm) && isIncluded(realm))
+      // One of the moves of a unit that removes the object in the end is as new, and knows less.
+      .toSorted((one, other) => other.revision - one.revision || one.entered - other.entered)[0]
+  )
 }

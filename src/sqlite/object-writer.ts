@@ -74,8 +74,9 @@ export class ObjectWrites extends ObjectReads<WriteContext> implements ObjectWri
     for (const { previous } of table.builtIn ? removals : []) {
       touchRow(unit, table, previous.key, [previous.realm])
     }
-    return inTurns(unit, removals, ({ previous, entries, blobs, discardTo }) => {
-      writeTombstone(context, unit, table, previous, now)
+    return inTurns(unit, removals, ({ previous, born, entries, blobs, discardTo }) => {
+      const ended = born === undefined ? previous : { ...previous, entered: born }
+      writeTombstone(context, unit, table, ended, now)
       if (discardTo !== undefined) return discard(context, table, previous, blobs, discardTo)
       context.connection
         .prepare(`DELETE FROM ${objectTable(table.number)} WHERE seq = ?`)

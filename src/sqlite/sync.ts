@@ -39,7 +39,7 @@ function pruneHistory(context: WriteContext, before: number, limit: number): num
     .all(before, limit)
   const operations = connection
     .prepare<{ revision: number }>(
-      'DELETE FROM criteria_ops WHERE (realm, table_number, revision, position) IN (SELECT realm, table_number, revision, position FROM criteria_ops WHERE at < ? LIMIT ?) RETURNING revision',
+      'DELETE FROM criteria_ops WHERE (subject, table_number, revision, position) IN (SELECT subject, table_number, revision, position FROM criteria_ops WHERE at < ? LIMIT ?) RETURNING revision',
     )
     .all(before, limit)
   const former = connection
@@ -234,48 +234,70 @@ export function appliedWriter(context: WriteContext): AppliedWriter {
   }
 }
 
-/** Drops operations on a realm that is being erased; how many it dropped. */
-export function eraseOperations(
-  { connection }: WriteContext,
-  realm: RealmRef,
-  limit: number,
-): number {
-  return connection
-    .prepare(
-      'DELETE FROM criteria_ops WHERE (realm, table_number, revision, position) IN (SELECT realm, table_number, revision, position FROM criteria_ops WHERE realm = ? LIMIT ?)',
-    )
-    .run(realm, limit).changes
-}
+const OPERATION =
+  'subject, table_number, revision, position, client, email, kind, criteria, change, ts, base, at, sum'
 
-/** In place of the realms of an operation that is kept for all of them. */
-const EVERY_REALM = 0
-
-export function criteriaOperationReader({
-  connection,
-  committed,
-  unit,
-}: TxContext): CriteriaOperationReader {
+export function criteriaOperationReader(context: TxContext): CriteriaOperationReader {
+  const { connection, committed, unit } = context
+  const newest = () => unit?.group.newestOperation ?? committed.newestOperation
   return {
-    since(table, realm, revision) {
-      const newest = unit?.group.newestOperation ?? committed.newestOperation
-      if (newest <= revision) return []
-      const rows = [realm, EVERY_REALM].flatMap((place) =>
-        connection
-          .prepare<OperationRow>(
-            'SELECT realm, table_number, revision, position, client, subject, email, kind, criteria, change, ts, at, sum FROM criteria_ops WHERE realm = ? AND table_number = ? AND revision > ? ORDER BY revision, position',
-          )
-          .all(place, table, revision)
-          .map(soundOperation),
+    newest,
+    ofMembers(table, realm, revision, limit) {
+      if (newest() <= revision) return []
+      const select = connection.prepare<OperationRow>(
+        `SELECT ${OPERATION} FROM criteria_ops WHERE subject = ? AND table_number = ? AND revision = ? AND position = ?`,
       )
-      return rows.toSorted(
-        (one, other) => one.revision - other.revision || one.position - other.position,
+      return keysOfMembers(context, table, realm, { from: revision, to: newest() }, limit).flatMap(
+        ([subject, its, position]) => {
+          const row = select.get(subject, table, its, position)
+          return row === null ? [] : soundOperation(row)
+        },
       )
+    },
+    ofUser(table, subject, revision, limit) {
+      if (newest() <= revision) return []
+      return connection
+        .prepare<OperationRow>(
+          `SELECT ${OPERATION} FROM criteria_ops WHERE subject = ? AND table_number = ? AND revision > ? ORDER BY revision DESC, position DESC LIMIT ?`,
+        )
+        .all(subject, table, revision, limit)
+        .map(soundOperation)
+        .toReversed()
     },
   }
 }
 
+type OperationKey = readonly [subject: string, revision: number, position: number]
+
+/**
+ * The last `limit` operations of members, in order. Members may have sent very many: those of the newest
+ * revisions are looked for first.
+ */
+function keysOfMembers(
+  { connection }: TxContext,
+  table: number,
+  realm: RealmRef,
+  { from, to }: { readonly from: number; readonly to: number },
+  limit: number,
+): readonly OperationKey[] {
+  const select = connection.prepare(
+    'SELECT c.subject, c.revision, c.position FROM memberships AS m INDEXED BY memberships_of_realm CROSS JOIN criteria_ops AS c ON c.subject = m.user_id WHERE m.realm = ? AND m.accepted = 1 AND c.table_number = ? AND c.revision > ? AND c.revision >= m.since',
+  )
+  for (let span = limit; ; span *= 4) {
+    const after = Math.max(from, to - span)
+    // An owner may have a second membership.
+    const found = new Map<string, OperationKey>()
+    for (const key of select.values(realm, table, after) as [string, number, number][]) {
+      found.set(`${key[1]} ${key[2]}`, key)
+    }
+    if (after > from && found.size < limit) continue
+    return [...found.values()]
+      .toSorted((one, other) => one[1] - other[1] || one[2] - other[2])
+      .slice(-limit)
+  }
+}
+
 type OperationRow = Summed<CriteriaOperation> & {
-  readonly realm: RealmRef
   readonly table_number: number
   readonly at: number
 }
@@ -283,41 +305,46 @@ type OperationRow = Summed<CriteriaOperation> & {
 /** Throws `DAMAGED`: without it rows that arrive would be as nobody wrote them. */
 function soundOperation(row: OperationRow): CriteriaOperation {
   if (!isSound('criteria_ops', row)) throw damagedRow('criteria_ops')
-  const { revision, position, client, subject, email, kind, criteria, change, ts } = row
-  return { revision, position, client, subject, email, kind, criteria, change, ts }
+  const { table_number: _, at: __, ...operation } = withoutSum(row)
+  return operation
 }
 
 export function criteriaOperationWriter(context: WriteContext): CriteriaOperationWriter {
   return {
     ...criteriaOperationReader(context),
-    put(table, realms, operation, at) {
+    put(table, operation, at, most) {
       const { connection, unit } = context
-      const { client, subject, email, kind, criteria, change, ts } = operation
-      const columns = { client, subject, email, kind, criteria, change, ts, at }
-      const insert = connection.prepare(
-        'INSERT INTO criteria_ops (realm, table_number, revision, position, client, subject, email, kind, criteria, change, ts, at, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-      )
+      const { client, subject, email, kind, criteria, change, ts, base } = operation
       const revision = unit.revision()
       unit.operations += 1
       unit.group.newestOperation = revision
       const position = unit.operations
-      const insertFor = (realm: RealmRef) =>
-        insert.run(
-          realm,
+      const row = { ...operation, table_number: table, revision, position, at }
+      connection
+        .prepare(
+          'INSERT INTO criteria_ops (subject, table_number, revision, position, client, email, kind, criteria, change, ts, base, at, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+        )
+        .run(
+          subject,
           table,
           revision,
           position,
           client,
-          subject,
           email,
           kind,
           criteria,
           change,
           ts,
+          base,
           at,
-          sumOf('criteria_ops', { realm, table_number: table, revision, position, ...columns }),
+          sumOf('criteria_ops', row),
         )
-      for (const realm of realms ?? [EVERY_REALM]) insertFor(realm)
+      connection
+        .prepare(
+          'DELETE FROM criteria_ops WHERE subject = ?1 AND table_number = ?2 AND (revision, position) <= (SELECT revision, position FROM criteria_ops WHERE subject = ?1 AND table_number = ?2 ORDER BY revision DESC, position DESC LIMIT 1 OFFSET ?3)',
+        )
+        .run(subject, table, most)
+      return { revision, position }
     },
   }
 }

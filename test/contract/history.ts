@@ -169,7 +169,7 @@ export function describeHistory(openStore: OpenStore): void {
       await insert(database, table, 'a', 'b')
       await database.write((tx) => remove(tx, table, 'a'))
       const forgotten = await database.write(async (tx) => {
-        await tx.criteriaOps.put(table.number, [1], criteriaOperation(1), NOW - 1)
+        await tx.criteriaOps.put(table.number, criteriaOperation(1), NOW - 1, 10)
         return tx.unitRevision()
       })
       await database.write(async (tx) => {
@@ -188,7 +188,7 @@ export function describeHistory(openStore: OpenStore): void {
           expect(await tx.runs.oldest()).toBe(forgotten)
           expect(await tx.objects.findTombstone(table, 'a')).toBeUndefined()
           expect(await tx.objects.findTombstone(table, 'b')).toBeDefined()
-          expect(await tx.criteriaOps.since(table.number, 1, 0)).toEqual([])
+          expect(await tx.criteriaOps.ofUser(table.number, 'alice', 0, 10)).toEqual([])
           // The first one ended before everything that is left.
           expect(await tx.runs.list()).toHaveLength(1)
         }),

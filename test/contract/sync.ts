@@ -5,7 +5,6 @@ import type { CriteriaOperation } from '../../src/domain/store/sync'
 import {
   declareIn,
   ensureRealm,
-  eraseAll,
   inEveryLife,
   NOW,
   type OpenStore,
@@ -28,6 +27,7 @@ export function criteriaOperation(
     criteria: '{"range":{"type":3}}',
     change: null,
     ts: NOW,
+    base: null,
     ...changes,
   }
 }
@@ -134,7 +134,7 @@ export function describeSync(openStore: OpenStore): void {
         for (const subject of ['alice', 'bob']) {
           const { number } = await tx.syncClients.ensure(subject, 'one', NOW)
           await tx.applied.put(subject, 'txid', number, NOW)
-          await tx.criteriaOps.put(table.number, [1], criteriaOperation(number, { subject }), NOW)
+          await tx.criteriaOps.put(table.number, criteriaOperation(number, { subject }), NOW, 10)
         }
         await tx.syncClients.removeOfSubject('alice')
       })
@@ -143,8 +143,9 @@ export function describeSync(openStore: OpenStore): void {
           expect(await tx.syncClients.find('alice', 'one')).toBeUndefined()
           expect(await tx.applied.find('alice', 'txid')).toBeUndefined()
           expect(await tx.applied.find('bob', 'txid')).toBeDefined()
-          const kept = await tx.criteriaOps.since(table.number, 1, 0)
-          expect(kept.map(({ subject }) => subject)).toEqual(['bob'])
+          const left = async (subject: string) =>
+            (await tx.criteriaOps.ofUser(table.number, subject, 0, 10)).length
+          expect([await left('alice'), await left('bob')]).toEqual([0, 1])
         }),
       )
     })
@@ -227,59 +228,104 @@ export function describeSync(openStore: OpenStore): void {
   })
 
   describe('operations with criteria', () => {
-    test('are listed by table and realm after a revision, in order', async () => {
+    const named = (text: string, changes: Partial<CriteriaOperation> = {}) =>
+      criteriaOperation(1, { kind: 'modify', change: '{}', criteria: text, ...changes })
+    const texts = (operations: readonly CriteriaOperation[]) =>
+      operations.map(({ criteria }) => criteria)
+
+    test('are listed by user and table after a revision, in order, the last ones', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
       const things = await declareIn(database, 'things')
       const others = await declareIn(database, 'others')
-      const realm = await ensureRealm(database, 'rlm-a')
-      const put = (tables: readonly [number, readonly number[] | null, string][]) =>
-        database.write(async (tx) => {
-          for (const [table, realms, criteria] of tables) {
-            const operation = criteriaOperation(1, { kind: 'modify', change: '{}', criteria })
-            await tx.criteriaOps.put(table, realms, operation, NOW)
-          }
-          return tx.unitRevision()
-        })
-      const first = await put([
-        [things.number, [realm, 1], '"a"'],
-        [things.number, null, '"b"'],
-        [others.number, [realm], '"c"'],
-      ])
-      const second = await put([[things.number, [realm], '"d"']])
-      expect(second).toBeGreaterThan(first)
+      const [first, places] = await database.write(async (tx) => {
+        const made = [
+          await tx.criteriaOps.put(things.number, named('"a"'), NOW, 10),
+          await tx.criteriaOps.put(others.number, named('"b"'), NOW, 10),
+          await tx.criteriaOps.put(things.number, named('"c"', { subject: 'bob' }), NOW, 10),
+        ]
+        return [tx.unitRevision(), made] as const
+      })
+      expect(places.map(({ revision }) => revision)).toEqual([first, first, first])
+      const operation = named('"d"', { base: first })
+      await database.write((tx) => tx.criteriaOps.put(things.number, operation, NOW, 10))
       await inEveryLife(fixture, (again) =>
         again.read(async (tx) => {
-          const since = async (table: number, ref: number, revision: number) =>
-            (await tx.criteriaOps.since(table, ref, revision)).map(({ criteria }) => criteria)
-          expect(await since(things.number, realm, 0)).toEqual(['"a"', '"b"', '"d"'])
-          expect(await since(things.number, 1, 0)).toEqual(['"a"', '"b"'])
-          expect(await since(things.number, realm, first)).toEqual(['"d"'])
-          expect(await since(things.number, realm, second)).toEqual([])
-          expect(await since(others.number, realm, 0)).toEqual(['"c"'])
-          const [operation] = await tx.criteriaOps.since(things.number, realm, first)
-          expect(operation).toEqual({
-            ...criteriaOperation(1, { kind: 'modify', change: '{}', criteria: '"d"' }),
-            revision: second,
-            position: expect.any(Number),
-          })
+          const since = async (table: number, subject: string, revision: number, limit = 10) =>
+            texts(await tx.criteriaOps.ofUser(table, subject, revision, limit))
+          expect(await since(things.number, 'alice', 0)).toEqual(['"a"', '"d"'])
+          expect(await since(things.number, 'alice', 0, 1)).toEqual(['"d"'])
+          expect(await since(things.number, 'bob', 0)).toEqual(['"c"'])
+          expect(await since(others.number, 'alice', 0)).toEqual(['"b"'])
+          const [last] = await tx.criteriaOps.ofUser(things.number, 'alice', first, 10)
+          expect(last).toEqual({ ...operation, revision: first + 1, position: expect.any(Number) })
+          expect(tx.criteriaOps.newest()).toBeGreaterThanOrEqual(first + 1)
         }),
       )
     })
 
-    test('go with their realm', async () => {
+    test('of a realm are those of its members who were in it before', async () => {
       await using fixture = await setupDatabase(openStore)
       const { database } = fixture
-      const table = await declareIn(database, 'things')
+      const { number } = await declareIn(database, 'things')
       const realm = await ensureRealm(database, 'rlm-a')
+      const membership = (userId: string, accepted: boolean) => ({
+        source: `members:${userId}`,
+        realm,
+        userId,
+        email: null,
+        accepted,
+        rejected: false,
+        permissions: {},
+        roles: [],
+      })
+      const join = (userId: string, accepted: boolean) =>
+        database.write((tx) => tx.memberships.put(membership(userId, accepted)))
+      const operate = (subject: string, text: string) =>
+        database.write((tx) => tx.criteriaOps.put(number, named(text, { subject }), NOW, 10))
+      await join('alice', true)
+      await join('carol', false)
+      await join('dave', true)
+      // Owners of a realm may have a second membership in it.
       await database.write((tx) =>
-        tx.criteriaOps.put(table.number, [realm, 1], criteriaOperation(1), NOW),
+        tx.memberships.put({ ...membership('alice', true), source: 'realms:rlm-a' }),
       )
-      await database.write((tx) => tx.realms.markErasing(realm))
-      expect(await eraseAll(database, realm)).toBe(1)
+      for (const subject of ['alice', 'bob', 'carol', 'dave'])
+        await operate(subject, `"${subject}"`)
+      await join('bob', true)
+      await join('carol', true)
+      await database.write((tx) => tx.memberships.remove('members:dave'))
+      await operate('bob', '"later"')
+      await inEveryLife(fixture, (again) =>
+        again.read(async (tx) => {
+          expect(texts(await tx.criteriaOps.ofMembers(number, realm, 0, 10))).toEqual([
+            '"alice"',
+            '"later"',
+          ])
+          expect(texts(await tx.criteriaOps.ofMembers(number, realm, 0, 1))).toEqual(['"later"'])
+          expect(await tx.criteriaOps.ofMembers(number, 1, 0, 10)).toEqual([])
+        }),
+      )
+    })
+
+    test('of one user on one table go when there are newer ones', async () => {
+      await using fixture = await setupDatabase(openStore)
+      const { database } = fixture
+      const { number } = await declareIn(database, 'things')
+      const others = await declareIn(database, 'others')
+      const put = (table: number, text: string, subject = 'alice') =>
+        database.write((tx) => tx.criteriaOps.put(table, named(text, { subject }), NOW, 2))
+      await put(number, '"a"')
+      await put(others.number, '"b"')
+      await put(number, '"c"', 'bob')
+      await put(number, '"d"')
+      await put(number, '"e"')
       await database.read(async (tx) => {
-        expect(await tx.criteriaOps.since(table.number, realm, 0)).toEqual([])
-        expect(await tx.criteriaOps.since(table.number, 1, 0)).toHaveLength(1)
+        const of = async (table: number, subject: string) =>
+          texts(await tx.criteriaOps.ofUser(table, subject, 0, 10))
+        expect(await of(number, 'alice')).toEqual(['"d"', '"e"'])
+        expect(await of(number, 'bob')).toEqual(['"c"'])
+        expect(await of(others.number, 'alice')).toEqual(['"b"'])
       })
     })
   })

@@ -68,7 +68,7 @@ export async function readSections(database: Database): Promise<Sections> {
         await tx.syncClients.find(userId(n), 'device'),
         await tx.applied.find(userId(n), `tx${n}`),
         await tx.mails.due(NOW, 100),
-        await tx.criteriaOps.since(7, n, 0),
+        await tx.criteriaOps.ofUser(7, userId(n), 0, 10),
         await tx.blobs.findFor(`blob${n}`, n, new Set()),
         await tx.blobs.isUploadedBy(`blob${n}`, n),
         await tx.blobs.placeOf(`hash${n}`),
@@ -235,7 +235,7 @@ async function fillRest(database: Database): Promise<void> {
       await tx.applied.put(subject, `tx${n}`, client, NOW, ...(n % 2 === 0 ? [rejection] : []))
       const operation = { client, subject, email: null, kind: 'modify' as const, ts: NOW }
       const [criteria, change] = [JSON.stringify({ title: text }), JSON.stringify({ title: 'B' })]
-      await tx.criteriaOps.put(7, [n], { ...operation, criteria, change }, NOW)
+      await tx.criteriaOps.put(7, { ...operation, criteria, change, base: 1 }, NOW, 10)
       const [created, due, expires] = [NOW, NOW, NOW + 1]
       const mail = { recipient: subject, sealed: text, attempts: 0, created, due, expires }
       await tx.mails.put({ id: `mail${n}`, ...mail })

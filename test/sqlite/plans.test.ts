@@ -125,8 +125,12 @@ const PLANS: readonly [RegExp, RegExp][] = [
   [/^DELETE FROM step_keys/, /INDEX step_keys_by_step \(subject=\? AND txid=\?\)/],
   [/^DELETE FROM applied .* json_each/, /INDEX applied_of_client \(client=\? AND at<\?\)/],
   [
-    /^SELECT realm, .* FROM criteria_ops/,
-    /^SEARCH criteria_ops USING PRIMARY KEY \(realm=\? AND table_number=\? AND revision>\?\)$/,
+    /^SELECT .* FROM criteria_ops WHERE subject = \? AND table_number = \? AND revision > /,
+    /^SEARCH criteria_ops USING PRIMARY KEY \(subject=\? AND table_number=\? AND revision>\?\)$/,
+  ],
+  [
+    /^SELECT c\.subject, .* FROM memberships/,
+    /^SEARCH m USING INDEX memberships_of_realm \(realm=\?\)\nSEARCH c USING PRIMARY KEY \(subject=\? AND table_number=\? AND revision>\?\)/,
   ],
   [
     /json_each\(\?1\) CROSS JOIN realm_ids/,
@@ -350,7 +354,8 @@ async function live(database: Database): Promise<void> {
     await tx.syncClients.find('alice', 'identity')
     await tx.applied.find('alice', 'txid')
     await tx.applied.keysOf('alice', 'txid', 0)
-    await tx.criteriaOps.since(table.number, 1, 0)
+    await tx.criteriaOps.ofUser(table.number, 'alice', 0, 10)
+    await tx.criteriaOps.ofMembers(table.number, 1, 0, 10)
     await tx.blobs.find('one')
     await tx.blobs.findFor('one', 2, new Set([1, 2]))
     await tx.blobs.findFor('one', null, new Set([1]))
@@ -449,7 +454,7 @@ function changeData(table: Table, index: number) {
     await tx.applied.putKeys('alice', 'txid', 0, ['a'])
     await tx.applied.removeKeys('alice', 'txid')
     await tx.applied.prune(client.number, NOW + 1, new Set())
-    await tx.criteriaOps.put(table.number, [1], criteriaOperation(client.number), NOW)
+    await tx.criteriaOps.put(table.number, criteriaOperation(client.number), NOW, 10)
     await tx.runs.prune(NOW + 1, 1)
     await tx.syncClients.prune(NOW + 1, 1)
     await tx.syncClients.removeOfSubject('alice')

@@ -48,7 +48,7 @@ const ROWS: readonly Case[] = [
   ],
 ]
 
-const operations = async (tx: ReadTx) => await tx.criteriaOps.since(7, 2, 0)
+const operations = async (tx: ReadTx) => await tx.criteriaOps.ofUser(7, 'bob', 0, 10)
 
 /** Reads before and after damage that gives no error. */
 const INSTEAD: readonly (readonly [
@@ -167,7 +167,7 @@ async function setup() {
       await tx.applied.put('bob', 'tx1', client, 1, rejection)
       await tx.applied.putKeys('bob', 'tx1', 0, ['a'])
       const operation = { client, subject: 'bob', email: null, kind: 'modify' as const, ts: 1 }
-      await tx.criteriaOps.put(7, [ref], { ...operation, criteria: '{}', change: null }, 1)
+      await tx.criteriaOps.put(7, { ...operation, criteria: '{}', change: null, base: 1 }, 1, 10)
       const table = await declare(tx, 'notes', '@id')
       const value = JSON.stringify({ id: 'a', realmId: 'rlm1' })
       await tx.objects.put(table, [fresh('a', { realm: ref, value })], NOW)

@@ -1,4 +1,5 @@
 import { startJob } from '../job/job'
+import { birthOf, readStamps } from './stamps'
 import type { ObjectPut, ObjectRemoval } from '../store/objects'
 import type { WriteTx } from '../store/store'
 import { andThen, type Awaitable } from '../store/records'
@@ -24,9 +25,16 @@ export function removeObjects(
   removals: readonly ObjectRemoval[],
   now: number,
 ): Awaitable<void> {
-  return andThen(discarding(tx, removals, areTooMany, now), (all) =>
+  return andThen(discarding(tx, removals.map(withBirth), areTooMany, now), (all) =>
     tx.objects.remove(table, all, now),
   )
+}
+
+/** Only the stamps of an object that was moved know since when it is there. */
+function withBirth(removal: ObjectRemoval): ObjectRemoval {
+  const { stamps, isDamaged, revision } = removal.previous
+  if (stamps === null || isDamaged === true) return removal
+  return { ...removal, born: birthOf(readStamps(stamps, 0, revision)) }
 }
 
 /** Begins the erasure of those that are large: no reader sees them from this commit on. */

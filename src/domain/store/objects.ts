@@ -38,7 +38,7 @@ export interface Tombstone {
   readonly revision: number
   /** The number of the sync client that removed it; null for other writers. */
   readonly client: number | null
-  /** The revision at which the object had come into being, or into the realm. */
+  /** The revision at which the object had come into being; where it left a realm, into that. */
   readonly entered: number
 }
 
@@ -302,6 +302,8 @@ export interface ObjectPut extends Traces {
 export interface ObjectRemoval extends Traces {
   /** The traces of a damaged object are not known, and are looked for. */
   readonly previous: TimedObject
+  /** The revision at which the object came into being, where that was in another realm. */
+  readonly born?: number
   /** As in a put. */
   readonly discardTo?: RealmRef
 }

@@ -114,11 +114,15 @@ export interface AppliedWriter extends AppliedReader {
   prune(client: number, before: number, kept: ReadonlySet<string>): Awaitable<void>
 }
 
-/** An operation with criteria, kept for rows that arrive later (protocol.md §4.10). */
-export interface CriteriaOperation {
+/** The order of operations: no two have the same. */
+export interface OperationPlace {
   readonly revision: number
   /** The order within the revision. */
   readonly position: number
+}
+
+/** An operation with criteria, kept for rows that arrive later (protocol.md §4.10). */
+export interface CriteriaOperation extends OperationPlace {
   /** The number of the sync client whose operation it is. */
   readonly client: number
   /** Its user. */
@@ -131,19 +135,41 @@ export interface CriteriaOperation {
   readonly change: string | null
   /** The time that it was given, ms. */
   readonly ts: number
+  /** The revision that its client had seen; null when that is unknown. */
+  readonly base: number | null
 }
 
 export interface CriteriaOperationReader {
-  /** The operations on a table in a realm after this revision, in the order they were executed. */
-  since(table: number, realm: RealmRef, revision: number): Awaitable<readonly CriteriaOperation[]>
+  /** No operation has a later revision than this. */
+  newest(): number
+  /**
+   * The operations on a table after this revision, of users who are accepted in the realm and were when
+   * they sent them: the last `limit`, in the order in which they were executed.
+   */
+  ofMembers(
+    table: number,
+    realm: RealmRef,
+    revision: number,
+    limit: number,
+  ): Awaitable<readonly CriteriaOperation[]>
+  /** Those of one user. */
+  ofUser(
+    table: number,
+    subject: string,
+    revision: number,
+    limit: number,
+  ): Awaitable<readonly CriteriaOperation[]>
 }
 
 export interface CriteriaOperationWriter extends CriteriaOperationReader {
-  /** Keeps an operation for these realms, or for all of them, under the revision of the unit. */
+  /**
+   * Keeps an operation under the revision of the unit. Of its user only the last `most` on the table
+   * stay.
+   */
   put(
     table: number,
-    realms: readonly RealmRef[] | null,
-    operation: Omit<CriteriaOperation, 'revision' | 'position'>,
+    operation: Omit<CriteriaOperation, keyof OperationPlace>,
     at: number,
-  ): Awaitable<void>
+    most: number,
+  ): Awaitable<OperationPlace>
 }

@@ -14,7 +14,7 @@ import { isRejection, judgePut, judgeRefs, judgeRemoval, judgeSize } from './jud
 import type { RowState } from './merge'
 import { disappoint } from './operations'
 import type { Row } from './overlay'
-import { type Kept, replay } from './replay'
+import { replay } from './replay'
 
 /** Rows that are written at once. */
 const BATCH = 500
@@ -27,22 +27,24 @@ const BATCH = 500
  */
 export async function commitRows(run: Execution, ends?: () => Promise<void>): Promise<void> {
   const rows = [...run.overlay.rows()].filter(({ isTouched }) => isTouched)
+  for (const { table, key, unknown } of rows) {
+    if (unknown !== undefined) run.written.noteUnknown(table, key, unknown)
+  }
   const builtIn = rows.filter(({ table }) => table.builtIn)
   await guarded(run, builtIn, async () => {
-    const kept: Kept = new Map()
     const realms = builtIn.filter(({ table }) => table.name === 'realms')
     // Later rows find their realm, and the rights in it.
     for (const row of realms.filter(isPut)) {
-      const placement = await putRuled(run, row, kept)
+      const placement = await putRuled(run, row)
       if (placement === undefined) continue
       const { realm, owner } = placement
       if (owner !== null) run.owned.push({ realm, owner })
     }
     for (const row of builtIn) {
-      if (row.table.name !== 'realms' && isPut(row)) await putRuled(run, row, kept)
+      if (row.table.name !== 'realms' && isPut(row)) await putRuled(run, row)
     }
     for (const [table, plain] of Map.groupBy(rows, ({ table: its }) => its)) {
-      if (!table.builtIn) await writePlain(run, table, plain, kept)
+      if (!table.builtIn) await writePlain(run, table, plain)
     }
     for (const row of [...builtIn.filter(({ table }) => table.name !== 'realms'), ...realms]) {
       if (isRemoval(row)) await removeRuled(run, row)
@@ -103,10 +105,10 @@ async function namedRealm({ tx }: Execution, { state }: Row): Promise<RealmRef |
 }
 
 /** Puts a row of a built-in table. Undefined when the stored row stands as it is. */
-async function putRuled(run: Execution, row: Row, kept: Kept): Promise<Placement | undefined> {
+async function putRuled(run: Execution, row: Row): Promise<Placement | undefined> {
   const { tx, push } = run
   const writing = writingOf(run, row.table)
-  const settled = await settle(run, row, kept, writing)
+  const settled = await settle(run, row, writing)
   if (settled === undefined) return undefined
   const rules = rulesOf(writing.rulesByTable, row.table)
   if (settled === 'removed') {
@@ -142,7 +144,6 @@ export async function writePlain(
   run: Execution,
   table: Table,
   rows: readonly Row[],
-  kept: Kept,
   refused?: (row: Row, refusal: SatchelError) => void,
 ): Promise<void> {
   const { tx, push } = run
@@ -159,7 +160,7 @@ export async function writePlain(
     let settled: Settled
     try {
       // A promise for each row would cost as much as the row.
-      const settling = judgeRow(run, row, kept, writing)
+      const settling = judgeRow(run, row, writing)
       settled = settling instanceof Promise ? await settling : settling
     } catch (error) {
       if (refused === undefined || !isRejection(error)) throw error
@@ -187,16 +188,15 @@ export async function judgePlain(
   rows: readonly Row[],
 ): Promise<void> {
   const writing = { ...writingOf(run, table), knownRealms: new Map<string, Realm>() }
-  const kept: Kept = new Map()
   for (const row of rows) {
-    await judgeRow(run, row, kept, writing)
+    await judgeRow(run, row, writing)
     await run.tx.breathe()
   }
 }
 
 /** As `settle`, for a row that is put or removed. */
-function judgeRow(run: Execution, row: Row, kept: Kept, writing: Writing): Awaitable<Settled> {
-  if (isPut(row)) return settle(run, row, kept, writing)
+function judgeRow(run: Execution, row: Row, writing: Writing): Awaitable<Settled> {
+  if (isPut(row)) return settle(run, row, writing)
   if (row.before === undefined) return undefined
   return andThen(judgeRemoval(writing, row.before), () => 'removed')
 }
@@ -207,30 +207,78 @@ function judgeRow(run: Execution, row: Row, kept: Kept, writing: Writing): Await
  */
 type Settled = Placement | 'removed' | undefined
 
-function settle(run: Execution, row: Row, kept: Kept, writing: Writing): Awaitable<Settled> {
-  const { table, before, state } = row
+function settle(run: Execution, row: Row, writing: Writing): Awaitable<Settled> {
+  const { before, state } = row
   if (state.kind !== 'row') return undefined
   if (before !== undefined && isUnchanged(state, before)) return undefined
-  return andThen(judgePut(writing, row, state.object, before), (own) => {
+  return andThen(replay(run, row), (isReplayed) =>
+    isReplayed ? settleReplayed(run, row, writing, state) : judge(run, row, writing, state),
+  )
+}
+
+/** Undefined when the stored row stands. */
+function judge(
+  run: Execution,
+  row: Row,
+  writing: Writing,
+  { object }: RowState & { kind: 'row' },
+): Awaitable<Placement | undefined> {
+  return andThen(judgePut(writing, row, object, row.before), (own) => {
     if (own === undefined) {
       disappoint(run, row)
       return undefined
     }
-    if (run.push.limits !== undefined) judgeSize(own, table, run.push.limits)
-    return andThen(judgeRefs(writing, own), () =>
-      andThen(replay(run, row, own.realm.ref, kept), (isReplayed) =>
-        isReplayed ? settleReplayed(run, row, writing) : own,
-      ),
-    )
+    if (run.push.limits !== undefined) judgeSize(own, row.table, run.push.limits)
+    return andThen(judgeRefs(writing, own), () => own)
   })
 }
 
-function settleReplayed(run: Execution, row: Row, writing: Writing): Awaitable<Settled> {
+/**
+ * The actor must be permitted to put the row as it was sent, or as the kept operations leave it: where
+ * it was sent to may be gone, and they have moved it from there.
+ */
+async function settleReplayed(
+  run: Execution,
+  row: Row,
+  writing: Writing,
+  sent: RowState & { kind: 'row' },
+): Promise<Settled> {
   disappoint(run, row)
   const { state, before } = row
-  if (state.kind !== 'row') return 'removed'
+  const realmId = sent.object['realmId']
+  const isGone = typeof realmId === 'string' && (await run.tx.realms.find(realmId)) === undefined
+  if (state.kind !== 'row') {
+    if (!isGone) await judge(run, row, writing, sent)
+    return 'removed'
+  }
+  try {
+    const own = await judge(run, row, writing, sent)
+    if (own === undefined) return undefined
+  } catch (error) {
+    if (!isRejection(error) || state.object['realmId'] === realmId) throw error
+    return (await judgeMoved(run, row, writing, state)) ?? raise(error)
+  }
   // The rights of the actor count for what the actor did.
   return judgePut({ ...writing, isGlobal: true }, row, state.object, before)
+}
+
+/** Undefined where the actor may not put the row either. */
+async function judgeMoved(
+  run: Execution,
+  row: Row,
+  writing: Writing,
+  state: RowState & { kind: 'row' },
+): Promise<Placement | undefined> {
+  try {
+    return await judge(run, row, writing, state)
+  } catch (error) {
+    if (!isRejection(error)) throw error
+    return undefined
+  }
+}
+
+function raise(error: SatchelError): never {
+  throw error
 }
 
 /** Every write to it was too late. */
@@ -250,7 +298,8 @@ function putOf(run: Execution, row: Row, placement: Placement): ObjectPut {
   const isOwn = draft.object === state.object
   if (!isOwn && changedProperties(state.object, draft.object).length > 0) {
     disappoint(run, row)
-    stampReplacement(state.stamps, state.object, draft.object, push.now, revision)
+    const stamp = [push.now, revision, push.client.number] as const
+    stampReplacement(state.stamps, state.object, draft.object, stamp)
   }
   const put = {
     key,

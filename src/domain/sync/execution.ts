@@ -7,9 +7,10 @@ import type { WriteTx } from '../store/store'
 import type { SyncClient } from '../store/sync'
 import type { Table } from '../store/tables'
 import type { Candidates } from './candidates'
-import type { Origin } from './merge'
+import type { Origin, Unknown } from './merge'
 import type { Names } from './names'
 import type { Overlay, Row } from './overlay'
+import type { Replays } from './kept'
 import type { ClientTransaction, Operation } from './request'
 
 /** The changes of one request (protocol.md §4.2). */
@@ -60,6 +61,7 @@ export interface Execution {
   readonly owned: OwnedRealm[]
   /** The revision in which this request last wrote a row. */
   readonly written: WrittenRows
+  readonly replays: Replays
   /**
    * The answer may delete keys of which neither a row nor a tombstone is newer than its operations: objects
    * that the client adds there before it has the answer are deleted too, and must be sent back.
@@ -73,8 +75,13 @@ export interface WrittenRows {
   set(table: Table, key: string, revision: number): void
   /** True for a revision in which it wrote one. */
   includes(revision: number): boolean
+  /** What its client does not know of a row. */
+  unknownOf(table: Table, key: string): Unknown | undefined
+  noteUnknown(table: Table, key: string, places: Unknown): void
   /** Takes over those of a part that has succeeded, and that is not used afterwards. */
   append(part: WrittenRows): void
+  /** What this part alone has noted of that, by table number and key. */
+  readonly unknown: ReadonlyMap<string, Unknown>
   /** Those of this part alone, by table number and key. */
   readonly own: ReadonlyMap<number, Map<string, number>>
   /** The revisions of this part alone. */
@@ -85,6 +92,7 @@ export interface WrittenRows {
 export function createWrittenRows(before?: WrittenRows): WrittenRows {
   const own = new Map<number, Map<string, number>>()
   const revisions = new Set<number>()
+  const unknown = new Map<string, Unknown>()
   return {
     get: (table, key) => own.get(table.number)?.get(key) ?? before?.get(table, key),
     includes: (revision) => revisions.has(revision) || before?.includes(revision) === true,
@@ -94,7 +102,13 @@ export function createWrittenRows(before?: WrittenRows): WrittenRows {
       if (rows === undefined) own.set(table.number, new Map([[key, revision]]))
       else rows.set(key, revision)
     },
+    unknownOf(table, key) {
+      const own = unknown.get(`${table.number} ${key}`)
+      return own === undefined ? before?.unknownOf(table, key) : new Map(own)
+    },
+    noteUnknown: (table, key, said) => void unknown.set(`${table.number} ${key}`, said),
     append(part) {
+      for (const [name, said] of part.unknown) unknown.set(name, said)
       for (const [table, added] of part.own) {
         const rows = own.get(table)
         if (rows === undefined) own.set(table, added)
@@ -103,25 +117,38 @@ export function createWrittenRows(before?: WrittenRows): WrittenRows {
       for (const revision of part.revisions) revisions.add(revision)
     },
     revisions,
+    unknown,
     own,
   }
 }
 
 /** The place of an operation on a row in time (rule 1 of merging). */
-export function originOf(run: Execution, operation: Operation): Origin {
+export function originOf(run: Execution, operation: Operation, row: Row): Origin {
   const { revision, push, written } = run
+  row.unknown ??= written.unknownOf(row.table, row.key)
   return {
     ts: timeOf(run, operation),
     base: push.baseOf(operation),
     own: written,
     client: push.client.number,
     revision,
+    row,
   }
 }
 
-/** The time that an operation gets, ms. */
+/** The corrected time of an operation, ms. */
 export function timeOf({ push, clock }: Execution, { ts }: Operation): number {
   return ts === undefined ? push.now : Math.max(ts, clock.floor)
+}
+
+/**
+ * The time of an operation with criteria, ms. Others of its transaction have the same time, and must
+ * count as earlier or later when it is replayed without them: it comes between them.
+ */
+export function timeByCriteria(run: Execution, operation: Operation): number {
+  const time = Math.round(timeOf(run, operation) * 1_000 + 1) / 1_000
+  run.clock.floor = Math.max(run.clock.floor, Math.round(time * 1_000 + 1) / 1_000)
+  return time
 }
 
 /** True when nobody else has changed or removed the row after this base; without one, ever. */

@@ -1,5 +1,16 @@
 import { type WireObject, getOwn, setOwn } from '../value/value'
-import { type Path, type Stamps, collide, newStamps, stampOf, stampWrite } from '../object/stamps'
+import {
+  collide,
+  newStamps,
+  type Path,
+  type Rival,
+  type Stamp,
+  stampOf,
+  stampPlace,
+  stampRemoval,
+  type Stamps,
+  stampWrite,
+} from '../object/stamps'
 import { type Change, modified, removeAt, setAt, valueAt } from './change'
 
 /** The state of one key while the operations of a transaction are applied to it. */
@@ -36,14 +47,28 @@ export interface Origin {
   readonly client: number
   /** The revision of this transaction. */
   readonly revision: number
+  /** Values of the creation of a row do not resist it, unless it is known to be later. */
+  readonly isByCriteria?: boolean
+  /** Notes what the client does not know of the row. */
+  readonly row?: { unknown?: Unknown | undefined }
 }
+
+/**
+ * What the client of a request does not know of a row: by `realmId` and `owner` what it assumes there,
+ * though its write of them has lost; by `GONE` that its own criteria removed the row, which it had in
+ * another state; by `MADE` that another client had made the row before it did.
+ */
+export type Unknown = Map<string, unknown>
+
+export const GONE = '$gone'
+const MADE = '$made'
 
 /** The result of an operation on a row. */
 export interface Merged {
   readonly state: RowState
   /** True when the row now is what its client has assumed, as far as this operation goes. */
   readonly isAsSent: boolean
-  /** The latest time that a path of it got, ms: the client's floor. */
+  /** The latest time among the operation and what it had seen and replaced, ms: the client's floor. */
   readonly latest: number
 }
 
@@ -59,33 +84,78 @@ export function mergeWhole(
     return staysDead ? unchanged(state, origin) : created(values, origin)
   }
   const { object, stamps } = state
-  const isSeen = seenBy(origin)
-  const fixed = placesChangedSince(stamps, origin, isSeen)
+  const rival = rivalOf(origin)
+  // It makes the row, without knowing that of another client.
+  const isCreation = !rival.isSeen(stamps.rest) && origin.row?.unknown?.has(MADE) !== true
+  if (isCreation) noteUnknown(origin, MADE, true)
   let isAsSent = true
   let latest = origin.ts
   for (const name of new Set([...Object.keys(object), ...Object.keys(values)])) {
-    if (fixed.has(name)) {
-      isAsSent &&= getOwn(object, name) === getOwn(values, name)
+    const isLeftOut = !Object.hasOwn(values, name)
+    // Without a place an object stays where it is.
+    if (isLeftOut && PLACES.has(name)) {
+      isAsSent = false
       continue
     }
-    const change: Change = Object.hasOwn(values, name)
-      ? { path: [name], kind: 'set', value: values[name] }
-      : { path: [name], kind: 'remove' }
-    const written = write(object, stamps, change, origin, isSeen)
+    const written = isLeftOut
+      ? removeSeen(object, stamps, name, origin, rival)
+      : PLACES.has(name) && !isCreation
+        ? moveSeen(object, stamps, [name, values[name]], origin, rival)
+        : write(object, stamps, { path: [name], kind: 'set', value: values[name] }, origin, rival)
     isAsSent &&= written.isAsSent
     latest = Math.max(latest, written.latest)
   }
   return { state, isAsSent, latest }
 }
 
+const PLACES: ReadonlySet<string> = new Set(['realmId', 'owner'])
+
+/** A `put` removes what it lacks and had seen. */
+function removeSeen(
+  object: WireObject,
+  stamps: Stamps,
+  name: string,
+  { ts, ...origin }: Origin,
+  rival: Rival,
+): Written {
+  const survivors = stampRemoval(stamps, name, rival, stampBy({ ts, ...origin }))
+  if (survivors === undefined) return { isAsSent: false, latest: ts }
+  const values = survivors.map((path) => ({ path, value: valueAt(object, path) }))
+  removeAt(object, [name])
+  for (const { path, value } of values) if (value !== undefined) assign(object, path, value)
+  return { isAsSent: survivors.length === 0, latest: ts }
+}
+
+/** A `put` moves or gives away what it had seen elsewhere; otherwise it only repeats the place. */
+function moveSeen(
+  object: WireObject,
+  stamps: Stamps,
+  [name, value]: readonly [string, unknown],
+  origin: Origin,
+  rival: Rival,
+): Written {
+  const { ts, row } = origin
+  const isSame = getOwn(object, name) === value
+  const isRepeated = row?.unknown?.has(name) === true && row.unknown.get(name) === value
+  if (isRepeated) return { isAsSent: isSame, latest: ts }
+  if (isSame && rival.isSeen(stampOf(stamps, [name]))) return { isAsSent: true, latest: ts }
+  if (!stampPlace(stamps, name, rival, stampBy(origin))) {
+    noteUnknown(origin, name, value)
+    return { isAsSent: isSame, latest: ts }
+  }
+  row?.unknown?.delete(name)
+  setOwn(object, name, value)
+  return { isAsSent: true, latest: ts }
+}
+
 /** Rule 3 of merging, and what `modify` does to a row that matches. */
 export function mergeChanges(state: RowState, changes: readonly Change[], origin: Origin): Merged {
   if (state.kind !== 'row') return unchanged(state, origin)
-  const isSeen = seenBy(origin)
+  const rival = rivalOf(origin)
   let isAsSent = true
   let latest = origin.ts
   for (const change of changes) {
-    const written = write(state.object, state.stamps, change, origin, isSeen)
+    const written = write(state.object, state.stamps, change, origin, rival)
     isAsSent &&= written.isAsSent
     latest = Math.max(latest, written.latest)
   }
@@ -94,15 +164,17 @@ export function mergeChanges(state: RowState, changes: readonly Change[], origin
 
 /** A later operation of another client that had not seen the deletion does not undo it. */
 function outlives({ revision, client, entered }: RowState & { kind: 'dead' }, origin: Origin) {
+  if (origin.row?.unknown?.has(GONE) === true) return true
   if (client === origin.client || origin.own.includes(revision)) return false
   const base = origin.base ?? 0
   return base < revision && entered <= base
 }
 
-function created(values: WireObject, { ts, revision }: Origin): Merged {
+function created(values: WireObject, origin: Origin): Merged {
+  const { ts, revision } = origin
   const object = { ...values }
   return {
-    state: { kind: 'row', object, stamps: newStamps([ts, revision]), entered: revision },
+    state: { kind: 'row', object, stamps: newStamps(stampBy(origin)), entered: revision },
     isAsSent: true,
     latest: ts,
   }
@@ -112,19 +184,24 @@ function unchanged(state: RowState, { ts }: Origin): Merged {
   return { state, isAsSent: false, latest: ts }
 }
 
-/** An object that was moved or given away meanwhile is not brought back by a `put`. */
-function placesChangedSince(
-  stamps: Stamps,
-  { base }: Origin,
-  isSeen: (revision: number) => boolean,
-): ReadonlySet<string> {
-  if (base === undefined) return new Set()
-  return new Set(['realmId', 'owner'].filter((name) => !isSeen(stampOf(stamps, [name])[1])))
+function stampBy({ ts, revision, client }: Origin): Stamp {
+  return [ts, revision, client]
 }
 
-/** What an operation has seen: all up to its base, and what its request did before it. */
-function seenBy({ base = -1, own, revision }: Origin): (other: number) => boolean {
-  return (other) => other <= base || other === revision || own.includes(other)
+/**
+ * An operation has seen all up to its base, and what its request did before it: but not what replayed
+ * operations of other clients wrote meanwhile.
+ */
+function rivalOf({ ts, base = -1, own, client, revision, isByCriteria = false }: Origin): Rival {
+  return {
+    ts,
+    client,
+    isByCriteria,
+    isSeen: ([, its, by = 0]) => {
+      if (its <= base) return true
+      return (by === client || by === 0) && (its === revision || own.includes(its))
+    },
+  }
 }
 
 interface Written {
@@ -137,16 +214,25 @@ function write(
   object: WireObject,
   stamps: Stamps,
   change: Change,
-  { ts, revision }: Origin,
-  isSeen: (revision: number) => boolean,
+  origin: Origin,
+  rival: Rival,
 ): Written {
   const { path } = change
-  const found = collide(stamps, path, ts, isSeen)
+  const [name = ''] = path
+  const { ts } = origin
+  const found = collide(stamps, path, rival, Object.hasOwn(object, name))
+  const latest = Math.max(ts, found.latest)
   if (change.kind === 'modify') {
     assign(object, path, modified(change.modification, valueAt(object, path)))
-    return { isAsSent: false, latest: stampWrite(stamps, path, found, ts, revision) }
+    stampWrite(stamps, path, { ...found, latest: found.top }, stampBy(origin))
+    return { isAsSent: false, latest }
   }
-  if (found.isLost) return { isAsSent: false, latest: found.latest }
+  const isPlace = PLACES.has(name) && path.length === 1
+  if (found.isLost) {
+    if (isPlace && change.kind === 'set') noteUnknown(origin, name, change.value)
+    return { isAsSent: false, latest: ts }
+  }
+  if (isPlace) origin.row?.unknown?.delete(name)
   const survivors = found.survivors.map((below) => ({ below, value: valueAt(object, below) }))
   // A client makes the missing object from which it removes something, and the server does not.
   const isMade = change.kind === 'remove' && path.length > 1 && !valueAt(object, path.slice(0, -1))
@@ -156,8 +242,14 @@ function write(
     if (value === undefined) removeAt(object, below)
     else assign(object, below, value)
   }
-  const latest = stampWrite(stamps, path, found, ts, revision)
+  stampWrite(stamps, path, found, stampBy(origin))
   return { isAsSent: survivors.length === 0 && !isMade, latest }
+}
+
+function noteUnknown({ row }: Origin, name: string, value: unknown): void {
+  if (row === undefined) return
+  row.unknown ??= new Map()
+  row.unknown.set(name, value)
 }
 
 /** One change may be made to many rows, and is kept for later ones: each row gets its own copy of the value. */

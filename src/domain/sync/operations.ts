@@ -1,13 +1,15 @@
-import { copyStamps } from '../object/stamps'
+import { birthOf, copyStamps, noteRun } from '../object/stamps'
 import { andThen, type Awaitable } from '../store/records'
+import type { CriteriaOperation, OperationPlace } from '../store/sync'
 import type { Table } from '../store/tables'
 import { getOwn, isAbsent, type WireObject } from '../value/value'
 import { changedKeys, criteriaOf, multiOfIn } from './candidates'
 import type { Change } from './change'
 import { type Criteria, satisfies } from './criteria'
-import { type Execution, isSeen, originOf, timeOf, writingOf } from './execution'
+import { type Execution, isSeen, originOf, timeByCriteria, writingOf } from './execution'
 import { isRejection, judgePut, judgeRemoval } from './judge'
 import {
+  GONE,
   type Merged,
   mergeChanges,
   mergeWhole,
@@ -67,7 +69,7 @@ function apply(
       if (changes !== undefined && changes !== null && row.state.kind === 'row') {
         return change(run, row, changes, operation)
       }
-      const origin = originOf(run, operation)
+      const origin = originOf(run, operation, row)
       const merged = mergeWhole(row.state, action.type, values, origin)
       row.isShared = true
       return settle(run, row, merged, operation)
@@ -93,7 +95,7 @@ function change(
   if (row.state.kind !== 'row') return isAbsentThere(run, row, operation)
   own(row, changes)
   const kept = withoutKey(row.table.primaryKey ?? [], changes)
-  const merging = mergeInTurns(run, row.state, kept, originOf(run, operation))
+  const merging = mergeInTurns(run, row.state, kept, originOf(run, operation, row))
   return andThen(merging, (merged) => settle(run, row, merged, operation))
 }
 
@@ -161,8 +163,8 @@ function touch(
 }
 
 function removalOf(run: Execution, row: Row, operation: Operation): Merged {
-  const { client, revision, ts } = originOf(run, operation)
-  const entered = row.state.kind === 'row' ? row.state.entered : revision
+  const { client, revision, ts } = originOf(run, operation, row)
+  const entered = row.state.kind === 'row' ? birthOf(row.state.stamps) : revision
   const state = { kind: 'dead', revision, client, entered } as const
   return { state, isAsSent: true, latest: ts }
 }
@@ -177,12 +179,16 @@ async function applyByCriteria(run: Execution, placed: PlacedOperation): Promise
   const criteria = criteriaOf(action)
   if (criteria === undefined || (action.type !== 'modify' && action.type !== 'delete')) return
   const changes = action.type === 'modify' ? action.change : undefined
+  const kept = await (run.candidates?.isStep === true ? findKept : keepOperation)(run, placed)
   const done = new Set<string>()
   const known = new Set(keys)
   for (const row of await matchingRows(run, table, criteria)) {
-    if (await changeIfAllowed(run, row, changes, operation)) done.add(row.key)
-    // The client did not reach it, so it may not have it.
-    if (!known.has(row.key)) note(run, placed, -1, row, false)
+    if (await changeIfAllowed(run, row, changes, operation, kept)) done.add(row.key)
+    // The client did not reach it, so it may not have it, or as another one.
+    if (!known.has(row.key)) {
+      note(run, placed, -1, row, false)
+      if (row.state.kind === 'dead') row.unknown = new Map([...(row.unknown ?? []), [GONE, true]])
+    }
     await run.tx.breathe()
   }
   for (const [position, key] of keys.entries()) {
@@ -192,7 +198,6 @@ async function applyByCriteria(run: Execution, placed: PlacedOperation): Promise
   }
   // The client did not expect it to reach these.
   for (const row of run.overlay.rowsOf(table)) if (done.has(row.key)) disappoint(run, row)
-  if (run.candidates?.isStep !== true) await keepOperation(run, placed, criteria)
 }
 
 async function matchingRows(run: Execution, table: Table, criteria: Criteria): Promise<Row[]> {
@@ -220,6 +225,7 @@ async function changeIfAllowed(
   row: Row,
   changes: readonly Change[] | undefined,
   operation: Operation,
+  { ts, kept }: Keeping,
 ): Promise<boolean> {
   const { state, table, before } = row
   if (state.kind !== 'row') return false
@@ -230,8 +236,12 @@ async function changeIfAllowed(
       return settle(run, row, removalOf(run, row, operation), operation)
     }
     const copy = copyOf(state)
-    const kept = withoutKey(table.primaryKey ?? [], changes)
-    const merged = await mergeInTurns(run, copy, kept, originOf(run, operation))
+    const written = withoutKey(table.primaryKey ?? [], changes)
+    const origin = { ...originOf(run, operation, row), ts, isByCriteria: true }
+    const merged = await mergeInTurns(run, copy, written, origin)
+    if (kept !== undefined && changes.some(({ kind }) => kind === 'modify')) {
+      noteRun(copy.stamps, kept)
+    }
     await judgePut(writing, row, copy.object, before)
     row.isShared = false
     return settle(run, row, merged, operation)
@@ -245,34 +255,54 @@ export function copyOf(state: RowState & { kind: 'row' }): RowState & { kind: 'r
   return { ...state, object: structuredClone(state.object), stamps: copyStamps(state.stamps) }
 }
 
-/** Realms for each of which an operation is kept; with more it is kept once, for all of them. */
-const FEW_REALMS = 20
+/** Operations of one user on one table that are kept at the most: the newest. */
+export const MOST_KEPT = 1_000
+/** The text of criteria and changes of one that is kept, in characters: a longer one takes too long to replay. */
+export const LONGEST_KEPT = 16_384
+
+/** The time of an operation with criteria, ms, and its place in the order of those that are kept. */
+interface Keeping {
+  readonly ts: number
+  /** Undefined for one that is too long to be kept. */
+  readonly kept: OperationPlace | undefined
+}
 
 /** Keeps an operation with criteria for rows that arrive later (rule 7). */
-export async function keepOperation(
-  run: Execution,
-  { table, operation }: PlacedOperation,
-  { index }: Criteria,
-): Promise<void> {
-  const { tx, push, access } = run
-  const { action } = operation
-  if (index === null || (action.type !== 'modify' && action.type !== 'delete')) return
+export async function keepOperation(run: Execution, placed: PlacedOperation): Promise<Keeping> {
+  const { tx, push } = run
+  const { table, operation } = placed
   const { actor, client, now } = push
-  const realms = access.realmRefs.size <= FEW_REALMS ? [...access.realmRefs] : null
-  await tx.criteriaOps.put(
-    table.number,
-    realms,
-    {
-      client: client.number,
-      subject: actor.subject,
-      email: actor.email,
-      kind: action.type,
-      criteria: JSON.stringify(action.query?.source),
-      change: action.type === 'modify' ? JSON.stringify(action.source) : null,
-      ts: timeOf(run, operation),
-    },
-    now,
+  const ts = timeByCriteria(run, operation)
+  const text = textOf(operation)
+  if (text === undefined) return { ts, kept: undefined }
+  const base = push.baseOf(operation) ?? null
+  const { subject, email } = actor
+  const given = { ...text, client: client.number, subject, email, ts, base }
+  return { ts, kept: await tx.criteriaOps.put(table.number, given, now, MOST_KEPT) }
+}
+
+/** The same for a step of an operation that was kept when it began. */
+async function findKept(run: Execution, { table, operation }: PlacedOperation): Promise<Keeping> {
+  const { tx, push } = run
+  const { subject } = push.actor
+  const text = textOf(operation)
+  const all = await tx.criteriaOps.ofUser(table.number, subject, 0, MOST_KEPT)
+  const kept = all.findLast(
+    ({ client, criteria, change }) =>
+      client === push.client.number && criteria === text?.criteria && change === text.change,
   )
+  return { ts: kept?.ts ?? timeByCriteria(run, operation), kept }
+}
+
+/** What is kept of an operation; undefined for one that is too long. */
+function textOf({
+  action,
+}: Operation): Pick<CriteriaOperation, 'kind' | 'criteria' | 'change'> | undefined {
+  if (action.type !== 'modify' && action.type !== 'delete') return undefined
+  const criteria = JSON.stringify(action.query?.source)
+  const change = action.type === 'modify' ? JSON.stringify(action.source) : null
+  const length = criteria.length + (change?.length ?? 0)
+  return length > LONGEST_KEPT ? undefined : { kind: action.type, criteria, change }
 }
 
 /** Notes what the answer must know of a key that an operation names (rule 8). */

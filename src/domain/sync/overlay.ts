@@ -6,7 +6,7 @@ import { andThen, type Awaitable } from '../store/records'
 import type { WriteTx } from '../store/store'
 import type { Table } from '../store/tables'
 import { parseStored } from '../value/value'
-import type { RowState } from './merge'
+import type { Unknown, RowState } from './merge'
 
 /** A row that a transaction of a client names or reaches, as the transaction sees it. */
 export interface Row {
@@ -19,6 +19,8 @@ export interface Row {
   /** The newest change before the transaction: of the object, or its removal; 0 for none. */
   readonly latest: number
   state: RowState
+  /** What the client of the request does not know of it. */
+  unknown?: Unknown | undefined
   /** Its values are those of the request, which may be executed again: copied before they change. */
   isShared: boolean
   /** Something was applied to it. */

@@ -13,6 +13,7 @@ import type { Named, Rejection } from './named'
 import { createNames } from './names'
 import { enterNewRealms, leaveUnmadeRealms } from './new-realms'
 import { applyOperation } from './operations'
+import { createReplays } from './kept'
 import type { ClientTransaction } from './request'
 import { AT_ONCE, executeInSteps, isOneOperation, type Large } from './steps'
 import {
@@ -59,6 +60,7 @@ export async function pushTransactions(database: Database, given: Push): Promise
     names: createNames(),
     rejections: [],
     written: createWrittenRows(),
+    replays: createReplays(),
     clock: { floor: push.client.floor },
     // Once a minute is often enough.
     isPruned: minuteOf(push.client.floor) === minuteOf(push.now),
@@ -275,7 +277,7 @@ async function executeOnce(
   const written = createWrittenRows(part.written)
   const work = async () => {
     const access = await accessOf(tx, actor)
-    const run = beginExecution(tx, push, access, { clock: part.clock, names, written }, candidates)
+    const run = beginExecution(tx, push, access, { ...part, names, written }, candidates)
     await execute(transaction, run)
     if (run.mayDelete) await tx.syncClients.noteRejection(client.number)
     await tx.applied.put(actor.subject, txid, client.number, now)

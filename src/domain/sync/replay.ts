@@ -1,93 +1,126 @@
-import { type Access, accessOf, mayRead } from '../access/access'
-import type { Actor } from '../access/actor'
+import { accessOf, mayRead } from '../access/access'
+import { birthOf, hasRun, noteRun, type Stamps } from '../object/stamps'
 import type { Writing } from '../object/writing'
 import type { RealmRef } from '../store/realms'
 import { andThen, type Awaitable } from '../store/records'
-import type { CriteriaOperation } from '../store/sync'
+import type { OperationPlace } from '../store/sync'
 import type { Table } from '../store/tables'
 import { parseStored, type WireObject } from '../value/value'
 import { multiOfIn } from './candidates'
-import { type Change, readChangeSpec } from './change'
-import { type Criteria, readCriteria, satisfies } from './criteria'
+import { satisfies } from './criteria'
 import { type Execution, writingOf } from './execution'
 import { isRejection, judgePut, judgeRemoval } from './judge'
+import { type KeptOperation, keptOperations, type Place, STEPS_TO_APPLY } from './kept'
 import { withoutKey } from './merge'
 import { copyOf, mergeInTurns } from './operations'
 import type { Row } from './overlay'
 
-/** A kept operation with criteria, ready to be applied. */
-interface KeptOperation {
-  readonly kept: CriteriaOperation
-  readonly criteria: Criteria
-  readonly change: readonly Change[]
-  readonly actor: Actor
-}
-
-/** The kept operations that a transaction may have to replay, each read once: by table and place. */
-export type Kept = Map<Table, Map<string, readonly KeptOperation[]>>
-
 /**
  * Rule 7 of merging: the operations with criteria of other clients that came after the base of a row
- * are applied to it, when this transaction has created it or moved it into their criteria: in their
- * order, whatever their times, under the rights of their actors. True when one of them changed it.
+ * are applied to it, when this transaction has created it or moved it to where they reach it: in their
+ * order, under the rights of their actors, and into whatever realm they move it. What the row got later
+ * than an operation stands. True when one of them changed it.
  */
-export function replay(
-  run: Execution,
-  row: Row,
-  realm: RealmRef | undefined,
-  known: Kept,
-): Awaitable<boolean> {
-  if (row.base === undefined || realm === undefined) return false
-  const since = operationsSince(run, row, realm, row.base, known)
-  return andThen(since, (operations) =>
-    operations.length === 0 ? false : applyAll(run, row, realm, operations),
+export function replay(run: Execution, row: Row): Awaitable<boolean> {
+  const { base, table } = row
+  const { tx, replays } = run
+  if (base === undefined || replays.steps <= 0 || tx.criteriaOps.newest() <= base) return false
+  return andThen(firstPlaceOf(run, row), (place) =>
+    andThen(operationsIn(run, table, place, base), (operations) =>
+      operations.length === 0 ? false : applyAll(run, row, base, { place, operations }),
+    ),
   )
 }
 
 async function applyAll(
   run: Execution,
   row: Row,
-  realm: RealmRef,
-  operations: readonly KeptOperation[],
+  base: number,
+  begun: { readonly place: Place; readonly operations: readonly KeptOperation[] },
 ): Promise<boolean> {
   const { table, key, before } = row
+  const { replays } = run
   const multiOf = multiOfIn(table)
   const earlier: WireObject | undefined = before && parseStored(before.value)
+  let { place, operations } = begun
   let isChanged = false
-  for (const operation of operations) {
-    if (row.state.kind !== 'row') break
+  for (let at = 0; at < operations.length && replays.steps > 0; at += 1) {
+    const operation = operations[at]
+    if (operation === undefined || row.state.kind !== 'row') break
+    replays.steps -= 1
     const { criteria } = operation
     if (!satisfies(criteria, row.state.object, key, multiOf)) continue
-    // It was there when the operation was executed, which reached it then.
-    if (earlier !== undefined && satisfies(criteria, earlier, key, multiOf)) continue
-    if (await applyKept(run, row, operation, realm)) isChanged = true
+    const wasThere = earlier !== undefined && satisfies(criteria, earlier, key, multiOf)
+    if (wasThere && (await couldRead(run, row, operation))) continue
+    if (isOlder(operation, row.state.stamps)) continue
+    replays.steps -= STEPS_TO_APPLY
+    if (!(await applyKept(run, row, operation, place))) continue
+    isChanged = true
+    const next = await placeOf(run, row)
+    if (next.id === place.id) continue
+    // Later operations are those that concern its new realm.
+    place = next
+    const { kept } = operation
+    operations = (await operationsIn(run, table, place, base)).filter((other) =>
+      isAfter(other.kept, kept),
+    )
+    at = -1
   }
   return isChanged
 }
 
-function operationsSince(
-  { tx, push }: Execution,
-  { table }: Row,
-  realm: RealmRef,
+function isAfter(one: OperationPlace, other: OperationPlace): boolean {
+  return (
+    one.revision > other.revision ||
+    (one.revision === other.revision && one.position > other.position)
+  )
+}
+
+/** Its own client made the row after it. */
+function isOlder({ kept }: KeptOperation, { rest: [time, , client] }: Stamps): boolean {
+  return client === kept.client && time > kept.ts
+}
+
+/** The operation reached the row in its former realm, when it was executed. */
+async function couldRead({ tx }: Execution, row: Row, { actor }: KeptOperation): Promise<boolean> {
+  const { before, table, key } = row
+  return (
+    before !== undefined && mayRead(await accessOf(tx, actor), table.name, before.realm, () => key)
+  )
+}
+
+function firstPlaceOf(run: Execution, row: Row): Awaitable<Place> {
+  const { realms } = run.access
+  return andThen(placeOf(run, row), ({ id, realm }) => {
+    const isLost = realm !== undefined && !realms.has(realm)
+    return { id, realm: isLost ? undefined : realm }
+  })
+}
+
+/** The place that the row names, or keeps; without either it is private. */
+function placeOf({ tx, push }: Execution, { state, before }: Row): Awaitable<Place> {
+  const named = state.kind === 'row' ? state.object['realmId'] : undefined
+  if (typeof named !== 'string' && before !== undefined) {
+    return andThen(tx.realms.findByRef(before.realm), (found) => {
+      return { id: found?.id ?? '', realm: found?.ref }
+    })
+  }
+  const id = typeof named === 'string' ? named : push.actor.subject
+  return andThen(tx.realms.find(id), (found) => ({ id, realm: found?.ref }))
+}
+
+function operationsIn(
+  { tx, push, replays }: Execution,
+  table: Table,
+  place: Place,
   base: number,
-  known: Kept,
 ): Awaitable<readonly KeptOperation[]> {
-  const name = `${realm} ${base}`
-  const ofTable = known.get(table) ?? new Map<string, readonly KeptOperation[]>()
-  known.set(table, ofTable)
-  const found = ofTable.get(name)
-  if (found !== undefined) return found
-  return andThen(tx.criteriaOps.since(table.number, realm, base), (since) => {
-    const operations = since
-      .filter(({ client }) => client !== push.client.number)
-      .map((kept) => ({
-        kept,
-        criteria: readCriteria(JSON.parse(kept.criteria)),
-        change: kept.change === null ? [] : readChangeSpec(parseStored(kept.change)),
-        actor: { subject: kept.subject, email: kept.email, name: null, scopes: new Set<never>() },
-      }))
-    ofTable.set(name, operations)
-    return operations
+  const { actor, client } = push
+  return keptOperations(tx, replays, table, {
+    place,
+    base,
+    subject: actor.subject,
+    client: client.number,
   })
 }
 
@@ -95,13 +128,13 @@ async function applyKept(
   run: Execution,
   row: Row,
   { kept, change, actor }: KeptOperation,
-  realm: RealmRef,
+  { realm }: Place,
 ): Promise<boolean> {
   const { table, state } = row
   if (state.kind !== 'row') return false
   const { revision } = run
-  const access: Access = await accessOf(run.tx, actor)
-  if (!mayRead(access, table.name, realm, () => row.key)) return false
+  const access = await accessOf(run.tx, actor)
+  if (realm !== undefined && !mayRead(access, table.name, realm, () => row.key)) return false
   const writing: Writing = {
     ...writingOf(run, table),
     actor,
@@ -109,20 +142,27 @@ async function applyKept(
     isGlobal: false,
     access,
   }
-  const stored = storedAs(row, state.object, realm)
+  // In a realm that is gone nobody has rights: the actor needs them where the row ends.
+  const stored = realm === undefined ? undefined : storedAs(row, state.object, realm)
   try {
     if (kept.kind === 'delete') {
-      await judgeRemoval(writing, stored)
-      row.state = { kind: 'dead', revision, client: kept.client, entered: state.entered }
+      if (stored !== undefined) await judgeRemoval(writing, stored)
+      row.state = { kind: 'dead', revision, client: kept.client, entered: birthOf(state.stamps) }
       return true
     }
     const copy = copyOf(state)
-    const changes = withoutKey(table.primaryKey ?? [], change)
-    // Nothing is newer than this base, so every path is written.
-    const base = Number.MAX_SAFE_INTEGER
-    const origin = { ts: kept.ts, base, own: run.written, client: kept.client, revision }
+    const isAgain = hasRun(copy.stamps, kept)
+    const changes = withoutKey(table.primaryKey ?? [], change).filter(
+      ({ kind }) => kind !== 'modify' || !isAgain,
+    )
+    const own = { includes: () => false }
+    const { ts, client } = kept
+    const origin = { ts, base: kept.base ?? undefined, own, client, revision, isByCriteria: true }
     await mergeInTurns(run, copy, changes, origin)
-    await judgePut(writing, { ...row, isTaken: false }, copy.object, stored)
+    if (change.some(({ kind }) => kind === 'modify')) noteRun(copy.stamps, kept)
+    if (stored !== undefined) {
+      await judgePut(writing, { ...row, isTaken: false }, copy.object, stored)
+    }
     row.state = copy
     row.isShared = false
     return true

@@ -240,7 +240,7 @@ function reachedSteps(push: Push, transaction: ClientTransaction, candidates: Ca
       const table = await tableIn(tx)
       const run = beginExecution(tx, push, await accessOf(tx, actor), part)
       // Rows that arrive from now on are changed when they do.
-      await keepOperation(run, { operation, table, keys: [] }, criteria)
+      await keepOperation(run, { operation, table, keys: [] })
       const changed = await changedKeys(tx, actor, table, candidates.revision)
       const keys = [...new Set([...reached, ...changed, ...wiresIn(table).keys()])]
       for (let start = 0; start < keys.length; start += STEP_ROWS) {
@@ -335,7 +335,7 @@ async function executeStep(
   const { table, placed, candidates } = step
   const run = beginExecution(tx, push, await accessOf(tx, actor), part, candidates)
   await applyAll(run, placed)
-  await writePlain(run, table, touchedIn(run, table), new Map(), (row, refusal) => {
+  await writePlain(run, table, touchedIn(run, table), (row, refusal) => {
     refusals.push(refusal)
     noteRefused(run, placed, row)
   })

@@ -16,6 +16,7 @@ import type { Rejection } from './named'
 import { type Names, createNames } from './names'
 import { type PlacedOperation, namesTold } from './operations'
 import { createOverlay } from './overlay'
+import { createReplays, type Replays } from './kept'
 import type { ClientTransaction, Operation } from './request'
 import { storedKey } from './wire-key'
 
@@ -28,6 +29,7 @@ export interface Progress {
   readonly rejections: Rejection[]
   /** The revision in which the request last wrote a row, by table and key. */
   readonly written: WrittenRows
+  readonly replays: Replays
   clock: ClientClock
   /** A unit of the request has forgotten the transactions that are not repeated any more. */
   isPruned: boolean
@@ -44,7 +46,7 @@ export function writeUnit<T extends Progress>(
     async (tx) => {
       await requireWriter(tx, actor, now)
       const part = await work(tx)
-      const { floor } = part.clock
+      const floor = Math.ceil(part.clock.floor)
       if (floor > client.floor) {
         const { subject, identity } = client
         const known = await findSyncClient(tx, subject, identity)
@@ -70,6 +72,7 @@ export function beginPart({ written, clock, isPruned }: Progress): Progress {
     names: createNames(),
     rejections: [],
     written: createWrittenRows(written),
+    replays: createReplays(),
     clock: { ...clock },
     isPruned,
   }
@@ -95,7 +98,7 @@ export function beginExecution(
   tx: WriteTx,
   push: Push,
   access: Access,
-  { clock, names, written }: Pick<Progress, 'clock' | 'names' | 'written'>,
+  { clock, names, written, replays }: Pick<Progress, 'clock' | 'names' | 'written' | 'replays'>,
   candidates?: Candidates,
 ): Execution {
   return {
@@ -110,6 +113,7 @@ export function beginExecution(
     newRealms: new Map(),
     owned: [],
     written,
+    replays,
     mayDelete: false,
     unitAccess: undefined,
   }

@@ -249,7 +249,7 @@ async function uploadBatch(
       const found = merge(run, row, part.names)
       if (found !== undefined) uploaded.set(found, row)
     }
-    await writePlain(run, table, [...uploaded.keys()], new Map(), (found, refusal) =>
+    await writePlain(run, table, [...uploaded.keys()], (found, refusal) =>
       refuse(uploaded.get(found)!, refusal),
     )
     if (run.mayDelete) await tx.syncClients.noteRejection(push.client.number)
@@ -272,7 +272,7 @@ async function uploadRuled(
   const known = access.realms.size
   try {
     await tx.attempt(async () => {
-      const run = beginExecution(tx, push, access, { clock: part.clock, names, written })
+      const run = beginExecution(tx, push, access, { ...part, names, written })
       run.unitAccess = access
       await run.overlay.load(row.table, [row.key])
       const found = merge(run, row, names)
@@ -331,7 +331,7 @@ function merge(run: Execution, row: UploadedRow, names: Names): Row | undefined 
   const isLogged = isKept && run.written.get(table, key) === found.latest
   if (!isLogged) note(run.push, row, names, { isAsSent: !isKept && !found.isTaken })
   if (isKept) return undefined
-  found.state = mergeWhole(state, 'upsert', values, originOf(run, operation)).state
+  found.state = mergeWhole(state, 'upsert', values, originOf(run, operation, found)).state
   found.isTouched = true
   found.isShared = true
   found.base = run.push.baseOf(operation)

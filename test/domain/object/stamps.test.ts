@@ -4,8 +4,14 @@ import {
   formatStamps,
   newStamps,
   readStamps,
+  type Rival,
   stampWrite,
 } from '../../../src/domain/object/stamps'
+
+/** A write whose client has seen everything up to revision 2. */
+function rival(ts: number): Rival {
+  return { ts, client: 0, isByCriteria: false, isSeen: ([, revision]) => revision <= 2 }
+}
 
 describe('stamps of an object', () => {
   test('a row that was written as a whole needs no text', () => {
@@ -16,10 +22,10 @@ describe('stamps of an object', () => {
   test('come back from their text as they were', () => {
     const stamps = newStamps([100, 1])
     const free = { survivors: [], latest: 0 }
-    stampWrite(stamps, ['a'], free, 200, 2)
-    stampWrite(stamps, ['b', 'c', 'd'], free, 300, 3)
-    stampWrite(stamps, ['name.with.dots'], free, 300, 3)
-    stampWrite(stamps, ['__proto__'], free, 300, 3)
+    stampWrite(stamps, ['a'], free, [200, 2])
+    stampWrite(stamps, ['b', 'c', 'd'], free, [300, 3, 7])
+    stampWrite(stamps, ['name.with.dots'], free, [300, 3, 7])
+    stampWrite(stamps, ['__proto__'], free, [300, 3, 7])
     const text = formatStamps(stamps, 300, 3)
     expect(readStamps(text, 300, 3)).toEqual(stamps)
   })
@@ -27,15 +33,9 @@ describe('stamps of an object', () => {
   test('a write replaces the stamps below it', () => {
     const stamps = newStamps([100, 1])
     const free = { survivors: [], latest: 0 }
-    stampWrite(stamps, ['a', 'b'], free, 200, 2)
-    stampWrite(
-      stamps,
-      ['a'],
-      collide(stamps, ['a'], 300, (revision) => revision <= 2),
-      300,
-      3,
-    )
+    stampWrite(stamps, ['a', 'b'], free, [200, 2])
+    stampWrite(stamps, ['a'], collide(stamps, ['a'], rival(300)), [300, 3])
     expect(stamps.properties.get('a')).toEqual({ own: [300, 3], below: new Map() })
-    expect(collide(stamps, ['a', 'b'], 250, (revision) => revision <= 2).isLost).toBe(true)
+    expect(collide(stamps, ['a', 'b'], rival(250)).isLost).toBe(true)
   })
 })

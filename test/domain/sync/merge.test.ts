@@ -208,7 +208,7 @@ describe('merging: what others learn', () => {
   test('a replacement without history wins over any time', () => {
     const state = row({ a: 1, b: 1 })
     update(state, { a: 'future' }, { ts: 9_000, revision: 2 })
-    stampReplacement(state.stamps, state.object, { a: 'rest', b: 1 }, 300, 3)
+    stampReplacement(state.stamps, state.object, { a: 'rest', b: 1 }, [300, 3])
     expect(namesSince(state.stamps, 2)).toEqual(new Set(['a']))
     state.object['a'] = 'rest'
     update(state, { a: 'older base' }, { ts: 400, base: 1, revision: 4 })

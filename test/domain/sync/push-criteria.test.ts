@@ -186,8 +186,7 @@ describe('rule 6: criteria', () => {
     expect(await read(database, 'cards', 'c')).toBeDefined()
     const kept = await database.read(async (tx) => {
       const table = await tx.tables.find('cards')
-      const realm = await tx.realms.find('alice')
-      return tx.criteriaOps.since(table!.number, realm!.ref, 0)
+      return tx.criteriaOps.ofUser(table!.number, 'alice', 0, 10)
     })
     expect(kept).toEqual([])
   })

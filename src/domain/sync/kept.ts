@@ -1,0 +1,93 @@
+import type { Actor } from '../access/actor'
+import type { RealmRef } from '../store/realms'
+import { andThen, type Awaitable } from '../store/records'
+import type { ReadTx } from '../store/store'
+import type { CriteriaOperation } from '../store/sync'
+import type { Table } from '../store/tables'
+import { parseStored } from '../value/value'
+import { type Change, readChangeSpec } from './change'
+import { type Criteria, readCriteria } from './criteria'
+
+/** A kept operation with criteria, ready to be applied. */
+export interface KeptOperation {
+  readonly kept: CriteriaOperation
+  readonly criteria: Criteria
+  readonly change: readonly Change[]
+  readonly actor: Actor
+}
+
+/** What the replays of one unit share. */
+export interface Replays {
+  /** The operations that concern rows of a table, by place and base, each read once. */
+  readonly known: Map<Table, Map<string, readonly KeptOperation[]>>
+  /** The steps that are left to the unit: other writers wait for it. */
+  steps: number
+}
+
+/**
+ * Steps of the replays of one unit at the most: one for each operation that a row is compared with,
+ * others as below. Operations beyond are left out.
+ */
+export const REPLAY_STEPS = 400_000
+const STEPS_TO_READ = 10
+export const STEPS_TO_APPLY = 50
+/** Kept operations that are read for one place and base at the most: the newest of them. */
+const MOST_READ = 5_000
+
+export function createReplays(): Replays {
+  return { known: new Map(), steps: REPLAY_STEPS }
+}
+
+/** The place of a row while operations are replayed on it. */
+export interface Place {
+  readonly id: string
+  /** Undefined for a realm that is gone, or that the actor of the transaction has lost. */
+  readonly realm: RealmRef | undefined
+}
+
+/** The operations that a row may have to go through. */
+interface Wanted {
+  readonly place: Place
+  /** They came after this revision. */
+  readonly base: number
+  /** The user, and the client whose own operations are left out. */
+  readonly subject: string
+  readonly client: number
+}
+
+/**
+ * The operations of other clients on a table that concern rows of a place: those of its members, of the
+ * owner of a private one, and of the actor alone in a realm that is gone or lost to them.
+ */
+export function keptOperations(
+  { criteriaOps }: ReadTx,
+  replays: Replays,
+  table: Table,
+  { place: { id, realm }, base, subject, client }: Wanted,
+): Awaitable<readonly KeptOperation[]> {
+  const name = `${realm ?? ''} ${base} ${id}`
+  const ofTable = replays.known.get(table) ?? new Map<string, readonly KeptOperation[]>()
+  replays.known.set(table, ofTable)
+  const found = ofTable.get(name)
+  if (found !== undefined) return found
+  const ofUser = (user: string) => criteriaOps.ofUser(table.number, user, base, MOST_READ)
+  const reading =
+    realm === undefined
+      ? ofUser(subject)
+      : id.startsWith('rlm')
+        ? criteriaOps.ofMembers(table.number, realm, base, MOST_READ)
+        : ofUser(id)
+  return andThen(reading, (since) => {
+    replays.steps -= since.length * STEPS_TO_READ
+    const operations = since
+      .filter((kept) => kept.client !== client)
+      .map((kept) => ({
+        kept,
+        criteria: readCriteria(JSON.parse(kept.criteria)),
+        change: kept.change === null ? [] : readChangeSpec(parseStored(kept.change)),
+        actor: { subject: kept.subject, email: kept.email, name: null, scopes: new Set<never>() },
+      }))
+    ofTable.set(name, operations)
+    return operations
+  })
+}
