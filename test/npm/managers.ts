@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, delimiter, join } from 'node:path'
 import process from 'node:process'
 import { temporaryFolder } from '../setup'
@@ -6,8 +6,8 @@ import { temporaryFolder } from '../setup'
 /**
  * `bun test/npm/managers.ts` installs the package that `bun run package` has made with every package manager,
  * on every version of Node.js that the manager supports: in a new project, from the lock file, beside
- * another package that comes later, and in a workspace. Each time a program starts a backend. Words choose some
- * rows: `bun test/npm/managers.ts npm@10 node@18`. It downloads the managers and Node.js from the registry.
+ * another package that comes later, and in a workspace. Each time a program starts a backend; jest runs the test of the
+ * guide. Words choose some rows: `bun test/npm/managers.ts npm@10 node@18`. It downloads the managers and Node.js from the registry.
  */
 
 const NODES = ['18', '20', '22', '24'] as const
@@ -27,8 +27,8 @@ interface Manager {
   readonly install: readonly string[]
   readonly frozen: readonly string[]
   readonly another: readonly string[]
-  /** Installs in the workspace `app` of a project, from its root. */
-  readonly inWorkspace: (path: string) => readonly string[]
+  /** Installs a project that has no lock file. */
+  readonly first: readonly string[]
   /** Runs `node` and programs of packages. */
   readonly node: readonly string[]
   readonly run: readonly string[]
@@ -39,7 +39,7 @@ const npm = {
   install: ['install', '--save-dev', GIVEN],
   frozen: ['ci'],
   another: ['install', OTHER],
-  inWorkspace: (path: string) => ['install', '--save-dev', '--workspace', 'app', path],
+  first: ['install'],
   node: [],
   run: ['exec', '--offline', '--', 'satchel'],
 }
@@ -49,7 +49,7 @@ const pnpm = {
   install: ['add', '--save-dev', GIVEN],
   frozen: ['install', '--frozen-lockfile'],
   another: ['add', OTHER],
-  inWorkspace: (path: string) => ['--filter', 'app', 'add', '--save-dev', path],
+  first: ['install', '--no-frozen-lockfile'],
   node: [],
   run: ['exec', 'satchel'],
 }
@@ -57,7 +57,7 @@ const pnpm = {
 const yarn = {
   install: ['add', '--dev', `satchel@file:${GIVEN}`],
   another: ['add', OTHER],
-  inWorkspace: (path: string) => ['workspace', 'app', 'add', '--dev', `satchel@file:${path}`],
+  first: ['install'],
   node: ['node'],
   run: ['run', 'satchel'],
 }
@@ -67,6 +67,7 @@ const berry = {
   program: 'bin/yarn.js',
   name: '@yarnpkg/cli-dist@4',
   nodes: NODES,
+  first: ['install', '--no-immutable'],
   frozen: ['install', '--immutable'],
 }
 
@@ -87,6 +88,12 @@ const MANAGERS: readonly Manager[] = [
   { ...berry, files: { '.yarnrc.yml': 'nodeLinker: node-modules\n' } },
   { ...berry, files: { '.yarnrc.yml': 'nodeLinker: pnp\n' } },
 ]
+
+/** The file of the guide. */
+const [, JEST_FILE = ''] =
+  /`items\.test\.js`:\n\n```js\n([\s\S]*?)```/.exec(
+    readFileSync(join(import.meta.dir, '..', '..', 'docs', 'testing.md'), 'utf8'),
+  ) ?? []
 
 /** Starts a backend by import and by require, and prints one line. */
 const PROGRAM = `
@@ -109,10 +116,34 @@ console.log([title, isOne, require('satchel/package.json').version].join(' '))
 const PRINTED = 'Milk true 0.1.0'
 
 interface Row {
-  readonly manager: Manager
   readonly label: string
   readonly node: string
+  /** Its package in the registry. */
+  readonly manager: string
+  /** Resolves to the first problem in the folder `room`, undefined without one. */
+  readonly attempt: (room: string, tools: string, given: string) => Promise<string | undefined>
 }
+
+const MANAGED = MANAGERS.flatMap((manager) =>
+  manager.nodes.map((node): Row => {
+    const linker = Object.values(manager.files ?? {})
+      .join('')
+      .includes('pnp')
+      ? ' pnp'
+      : ''
+    const label = manager.name.replace('@yarnpkg/cli-dist', 'yarn') + linker
+    const attempt: Row['attempt'] = (...places) => tryManager(manager, node, ...places)
+    return { label, node, manager: manager.name, attempt }
+  }),
+)
+
+/** jest runs the file of the guide with its defaults. */
+const JEST = ['jest@29', 'jest@30'].flatMap((jest) =>
+  NODES.map((node): Row => {
+    const attempt: Row['attempt'] = (...places) => tryJest(jest, node, ...places)
+    return { label: jest, node, manager: 'npm@10', attempt }
+  }),
+)
 
 async function main(words: readonly string[]): Promise<void> {
   if (!existsSync(PACKAGE)) {
@@ -120,34 +151,24 @@ async function main(words: readonly string[]): Promise<void> {
     process.exitCode = 1
     return
   }
-  const rows = MANAGERS.flatMap((manager) =>
-    manager.nodes.map((node) => ({ manager, label: labelOf(manager), node })),
-  ).filter(({ label, node }) => words.every((word) => [label, `node@${node}`].includes(word)))
+  const rows = [...MANAGED, ...JEST].filter(({ label, node }) =>
+    words.every((word) => [label, `node@${node}`].includes(word)),
+  )
   using folder = temporaryFolder()
   // A build that begins meanwhile takes the package away.
   const given = join(folder.path, basename(PACKAGE))
   cpSync(PACKAGE, given)
   const tools = await fetchTools(join(folder.path, 'tools'), rows)
   let failures = 0
-  for (const row of rows) {
+  for (const { label, node, attempt } of rows) {
     const room = join(folder.path, 'room')
-    const problem = await tryOut(row, room, tools, given)
+    const problem = await attempt(room, tools, given)
     if (problem !== undefined) failures += 1
-    const cells = [row.label.padEnd(28), `Node.js ${row.node}`, problem ?? 'ok']
-    process.stdout.write(`${cells.join('  ')}\n`)
+    process.stdout.write(`${label.padEnd(12)}  Node.js ${node}  ${problem ?? 'ok'}\n`)
     rmSync(room, { recursive: true, force: true })
   }
   process.stdout.write(`${rows.length - failures} of ${rows.length} rows work\n`)
   if (failures > 0) process.exitCode = 1
-}
-
-function labelOf({ name, files }: Manager): string {
-  const linker = Object.values(files ?? {})
-    .join('')
-    .includes('pnp')
-    ? ' pnp'
-    : ''
-  return name.replace('@yarnpkg/cli-dist', 'yarn') + linker
 }
 
 /** Resolves to the folder with Node.js and the managers, each under a name of its own. */
@@ -156,7 +177,7 @@ async function fetchTools(path: string, rows: readonly Row[]): Promise<string> {
   writeFileSync(join(path, 'package.json'), '{"private": true}')
   const platform = `node-${process.platform}-${process.arch}`
   const nodes = rows.map(({ node }) => `${nodeTool(node)}@npm:${platform}@${node}`)
-  const managers = rows.map(({ manager }) => `${managerTool(manager)}@npm:${manager.name}`)
+  const managers = rows.map(({ manager }) => `${managerTool(manager)}@npm:${manager}`)
   const wanted = [...new Set([...nodes, ...managers])]
   const flags = ['--no-audit', '--no-fund', '--loglevel', 'error']
   const { problem } = await run(path, process.env, 'npm', 'install', ...flags, ...wanted)
@@ -165,17 +186,13 @@ async function fetchTools(path: string, rows: readonly Row[]): Promise<string> {
 }
 
 const nodeTool = (node: string) => `node-${node}`
-const managerTool = ({ name }: Manager) => name.replaceAll(/[^a-z\d]+/g, '-').replace(/^-/, '')
+const managerTool = (name: string) => name.replaceAll(/[^a-z\d]+/g, '-').replace(/^-/, '')
 
-/** Resolves to the first problem, undefined without one. */
-async function tryOut({ manager, node }: Row, room: string, tools: string, given: string) {
-  const project = join(room, 'application')
-  mkdirSync(join(room, 'satchel', 'dist', 'npm'), { recursive: true })
-  cpSync(given, join(project, GIVEN))
-  const bin = join(tools, nodeTool(node), 'bin')
-  const program = join(tools, managerTool(manager), manager.program)
-  const env = {
-    ...environment(),
+/** The environment of a version of Node.js, in which managers keep everything in `room`. */
+function environmentIn(room: string, bin: string): Record<string, string | undefined> {
+  const given = Object.entries(process.env).filter(([name]) => !/^npm_|^SATCHEL_/.test(name))
+  return {
+    ...Object.fromEntries(given),
     PATH: [bin, process.env['PATH']].join(delimiter),
     HOME: room,
     npm_config_cache: join(room, 'cache'),
@@ -183,9 +200,38 @@ async function tryOut({ manager, node }: Row, room: string, tools: string, given
     YARN_CACHE_FOLDER: join(room, 'yarn'),
     YARN_ENABLE_GLOBAL_CACHE: 'false',
     YARN_ENABLE_TELEMETRY: '0',
-    // A lock file that changes in a frozen installation is an error without it, too.
+    // Managers change no lock file unless they are told to.
     CI: 'true',
   }
+}
+
+async function tryJest(jest: string, node: string, room: string, tools: string, given: string) {
+  const project = join(room, 'application')
+  cpSync(given, join(project, GIVEN))
+  writeProject(project, { 'items.test.js': JEST_FILE }, { type: 'commonjs' })
+  const bin = join(tools, nodeTool(node), 'bin')
+  const env = environmentIn(room, bin)
+  const npm = [join(bin, 'node'), join(tools, managerTool('npm@10'), 'bin', 'npm-cli.js')]
+  const { problem } = await run(project, env, ...npm, 'install', '--save-dev', jest, GIVEN)
+  if (problem !== undefined) return problem
+  const program = join(project, 'node_modules', 'jest', 'bin', 'jest.js')
+  const tested = await run(project, env, join(bin, 'node'), program)
+  return tested.output.includes('1 passed') ? tested.problem : tested.output
+}
+
+/** Resolves to the first problem, undefined without one. */
+async function tryManager(
+  manager: Manager,
+  node: string,
+  room: string,
+  tools: string,
+  given: string,
+) {
+  const project = join(room, 'application')
+  cpSync(given, join(project, GIVEN))
+  const bin = join(tools, nodeTool(node), 'bin')
+  const program = join(tools, managerTool(manager.name), manager.program)
+  const env = environmentIn(room, bin)
   const isScript = program.endsWith('js')
   const manage = (cwd: string, args: readonly string[]) =>
     run(cwd, env, ...(isScript ? [join(bin, 'node')] : []), program, ...args)
@@ -224,9 +270,10 @@ async function tryOut({ manager, node }: Row, room: string, tools: string, given
   const root = join(room, 'monorepo')
   const app = join(root, 'packages', 'app')
   writeProject(root, { ...manager.files, ...manager.workspace }, { workspaces: ['packages/*'] })
-  writeProject(app, { 'check.mjs': PROGRAM }, { name: 'app', version: '1.0.0' })
+  const devDependencies = { satchel: `file:../../${GIVEN}` }
+  writeProject(app, { 'check.mjs': PROGRAM }, { name: 'app', devDependencies })
   return await walk(root, app, [
-    { title: 'in a workspace', args: manager.inWorkspace(given) },
+    { title: 'in a workspace', args: manager.first },
     { title: 'in a workspace from the lock file', args: manager.frozen, isFresh: true },
   ])
 }
@@ -240,17 +287,11 @@ interface Step {
 
 function writeProject(path: string, files: Readonly<Record<string, string>>, more = {}): void {
   mkdirSync(path, { recursive: true })
-  const manifest = { name: 'application', version: '1.0.0', private: true, ...more }
+  const manifest = { name: 'application', version: '1.0.0', private: true, type: 'module', ...more }
   writeFileSync(join(path, 'package.json'), JSON.stringify(manifest))
   // A lock file of its own: the project is not a part of one above it.
   if (files['.yarnrc.yml'] !== undefined) writeFileSync(join(path, 'yarn.lock'), '')
   for (const [name, text] of Object.entries(files)) writeFileSync(join(path, name), text)
-}
-
-/** That of this process, without what a script of a package manager has set. */
-function environment(): Record<string, string | undefined> {
-  const given = Object.entries(process.env).filter(([name]) => !/^npm_|^SATCHEL_/.test(name))
-  return Object.fromEntries(given)
 }
 
 interface Outcome {

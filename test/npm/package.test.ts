@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import {
   cpSync,
   existsSync,
+  linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -9,7 +10,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import process from 'node:process'
 import { CHROMIUM } from '../browser/chromium'
 import { pageOf, servePage, withOwnFiles } from '../browser/guide-page'
@@ -20,9 +21,9 @@ const ROOT = join(import.meta.dir, '..', '..')
 const PACKAGES = join(ROOT, 'dist', 'npm')
 const GUIDE = readFileSync(join(ROOT, 'docs', 'testing.md'), 'utf8')
 
-/** The test files of the guide, by the names under which the reader saves them. */
+/** The files of the guide, by the names under which the reader saves them. */
 const EXAMPLES = new Map(
-  [...GUIDE.matchAll(/`([\w./]+\.ts)`:\n\n```ts\n([\s\S]*?)```/g)].map(
+  [...GUIDE.matchAll(/`([\w./]+)`(?:[^`\n]*):\n\n```(?:c?js|ts)\n([\s\S]*?)```/g)].map(
     ([, name = '', code = '']) => [name, code],
   ),
 )
@@ -42,7 +43,8 @@ async function run(cwd: string, ...command: string[]): Promise<string> {
 }
 
 const project = temporaryFolder()
-const { path } = project
+/** As in the guide, the checkout of Satchel is beside it. */
+const path = join(project.path, 'application')
 
 const PACKAGE = join(PACKAGES, 'satchel-0.1.0.tgz')
 /** The package depends on no other: none is asked for from a registry. */
@@ -51,14 +53,19 @@ const QUIET = ['--offline', '--no-audit', '--no-fund']
 /** A project with the package, as the guide installs it. */
 beforeAll(async () => {
   await run(ROOT, process.execPath, 'build.ts', '--npm')
+  mkdirSync(join(project.path, 'satchel', 'dist', 'npm'), { recursive: true })
+  linkSync(PACKAGE, join(project.path, 'satchel', 'dist', 'npm', basename(PACKAGE)))
+  mkdirSync(path)
   writeFileSync(join(path, 'package.json'), '{"private": true, "type": "module"}')
-  await run(path, 'npm', 'install', '--save-dev', ...QUIET, PACKAGE)
+  const [install = ''] = /^npm install --save-dev \.\..*$/m.exec(GUIDE) ?? []
+  await run(path, ...install.split(' '), ...QUIET)
   mkdirSync(join(path, 'node_modules', '@playwright'))
   for (const name of ['vitest', '@playwright/test']) {
     symlinkSync(join(ROOT, 'node_modules', name), join(path, 'node_modules', name))
   }
   mkdirSync(join(path, 'e2e'))
-  for (const [name, code] of EXAMPLES) writeFileSync(join(path, name), code)
+  const own = [...EXAMPLES].filter(([name]) => name.endsWith('.ts'))
+  for (const [name, code] of own) writeFileSync(join(path, name), code)
 }, 180_000)
 
 afterAll(() => project[Symbol.dispose]())
@@ -94,16 +101,62 @@ describe('of the guide', () => {
     expect([...EXAMPLES.keys()]).toEqual([
       'sharing.test.ts',
       'todo.test.ts',
+      'todo.test.mjs',
+      'items.test.js',
+      'e2e/fixtures.ts',
       'e2e/shopping.spec.ts',
+      'playwright.config.ts',
+      'vitest.config.ts',
     ])
     writeFileSync(join(path, 'tsconfig.json'), JSON.stringify(TYPES))
     await run(path, join(ROOT, 'node_modules', '.bin', 'tsc'), '-p', '.')
   })
 
-  test('the tests pass in vitest, under Node.js', async () => {
+  test('the tests pass in vitest, which leaves those of Playwright and of packages alone', async () => {
+    const other = join(path, 'node_modules', 'other')
+    mkdirSync(other)
+    writeFileSync(join(other, 'other.test.js'), "throw new Error('a test of a package')")
     const vitest = ['node', 'node_modules/vitest/vitest.mjs', 'run', ...PATIENCE]
-    const output = await run(path, ...vitest, 'sharing.test.ts', 'todo.test.ts')
+    const output = await run(path, ...vitest)
+    expect(output).toContain('Test Files  2 passed (2)')
     expect(output).toContain('6 passed')
+  }, 180_000)
+
+  test('a test passes in node:test', async () => {
+    writeFileSync(join(path, 'todo.test.mjs'), EXAMPLES.get('todo.test.mjs') ?? '')
+    expect(await run(path, 'node', '--test', 'todo.test.mjs')).toMatch(/^# pass 1$|^ℹ pass 1$/m)
+  }, 180_000)
+
+  test('the steps of the workflow run in an application beside the checkout', async () => {
+    const [, text = ''] =
+      /`\.github\/workflows\/test\.yml`.*:\n\n```yaml\n([\s\S]*?)```/.exec(GUIDE) ?? []
+    const { jobs } = Bun.YAML.parse(text) as Workflow
+    const steps = jobs.test.steps.flatMap(({ run: command, ...step }) =>
+      command === undefined ? [] : [{ command, ...step }],
+    )
+    const [build, ...others] = steps
+    expect(build).toMatchObject({
+      command: 'npx -y bun@1.4.5 run package',
+      'working-directory': 'satchel',
+    })
+    expect(others.map(({ command }) => command)).toEqual(['npm ci', 'npx vitest run'])
+    const { scripts } = await Bun.file(join(ROOT, 'package.json')).json()
+    expect(scripts.package).toContain('bun build.ts --npm')
+    // The others are run in an application of their own: `npm ci` removes all that is not in the lock file.
+    using folder = temporaryFolder()
+    const application = join(folder.path, 'application')
+    mkdirSync(join(folder.path, 'satchel', 'dist', 'npm'), { recursive: true })
+    linkSync(PACKAGE, join(folder.path, 'satchel', 'dist', 'npm', basename(PACKAGE)))
+    mkdirSync(application)
+    for (const name of ['package.json', 'package-lock.json']) {
+      cpSync(join(path, name), join(application, name))
+    }
+    await run(application, 'npm', 'ci', ...QUIET)
+    const modules = join(application, 'node_modules')
+    symlinkSync(join(ROOT, 'node_modules', 'vitest'), join(modules, 'vitest'))
+    writeFileSync(join(application, 'sharing.test.ts'), EXAMPLES.get('sharing.test.ts') ?? '')
+    const vitest = join(modules, 'vitest', 'vitest.mjs')
+    expect(await run(application, 'node', vitest, 'run', ...PATIENCE)).toContain('1 passed')
   }, 180_000)
 
   test('a test passes in bun test', async () => {
@@ -113,19 +166,21 @@ describe('of the guide', () => {
     expect(await run(path, ...bun)).toContain('1 pass')
   }, 180_000)
 
-  test('a page is logged in and syncs in Playwright', async () => {
+  test('pages are logged in and sync in Playwright, with a backend for each worker', async () => {
     const databaseUrl = "globalThis.databaseUrl ?? 'https://db.example.com/main'"
     expect(GUIDE).toContain(
       `db.cloud.configure({ databaseUrl: ${databaseUrl}, requireAuth: true })`,
     )
     using application = servePage(withOwnFiles(pageOf('README.md', databaseUrl)))
-    const code = EXAMPLES.get('e2e/shopping.spec.ts') ?? ''
+    const code = EXAMPLES.get('e2e/fixtures.ts') ?? ''
     writeFileSync(
-      join(path, 'e2e/shopping.spec.ts'),
+      join(path, 'e2e/fixtures.ts'),
       code.replace('http://localhost:5173/', application.url),
     )
     const config = {
       testDir: 'e2e',
+      fullyParallel: true,
+      workers: 2,
       reporter: 'line',
       timeout: 150_000,
       expect: { timeout: 140_000 },
@@ -133,9 +188,18 @@ describe('of the guide', () => {
     }
     writeFileSync(join(path, 'playwright.config.ts'), `export default ${JSON.stringify(config)}`)
     const playwright = ['node', 'node_modules/@playwright/test/cli.js', 'test']
-    expect(await run(path, ...playwright)).toContain('1 passed')
+    expect(await run(path, ...playwright)).toContain('2 passed')
   }, 180_000)
 })
+
+/** A workflow of GitHub Actions. */
+interface Workflow {
+  readonly jobs: {
+    readonly test: {
+      readonly steps: readonly { readonly run?: string; readonly 'working-directory'?: string }[]
+    }
+  }
+}
 
 /** Strict, for a program of Node.js and of browsers. */
 const TYPES = {
@@ -148,7 +212,7 @@ const TYPES = {
     noEmit: true,
     skipLibCheck: true,
   },
-  files: [...EXAMPLES.keys()],
+  files: [...EXAMPLES.keys()].filter((name) => name.endsWith('.ts')),
 }
 
 test('the module offers every address for tests, under Node.js', async () => {
@@ -249,7 +313,7 @@ test('a program uses the backend of satchel test exec, and leaves it running', a
   writeFileSync(join(path, 'connected.mjs'), code)
   writeFileSync(join(path, 'schema.json'), '{"todos": "@id, title"}')
   const exec = ['satchel', 'test', 'exec', '--schema', 'schema.json', '--', 'node', 'connected.mjs']
-  expect(await run(path, 'npx', '--no-install', ...exec)).toBe('1\n')
+  expect(await run(path, 'npx', '--no-install', ...exec)).toStartWith('1\n')
   const alone =
     "import('satchel/testing').then((it) => it.connectSatchel()).catch((error) => console.log(error.message))"
   expect(await run(path, 'node', '-e', alone)).toStartWith(
