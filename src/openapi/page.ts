@@ -36,6 +36,7 @@ export function page({ names }: Assets): string {
     <script defer src="${asset('start.js')}"></script>
   </head>
   <body>
+    <nav aria-label="Satchel"><a href="./">Start</a><a href="docs">Guides</a></nav>
     <div id="interface" data-document="openapi/json">
       <noscript>This page needs JavaScript; <a href="openapi/json">the document</a> does not.</noscript>
     </div>

@@ -17,7 +17,7 @@ const SCREENS = [
 ] as const
 
 /** The guides are made alike: these have tables, quotations and long lines. */
-const ADDRESSES = ['/', '/nothing', '/docs/operations', '/docs/merging']
+const ADDRESSES = ['/', '/nothing', '/docs/operations', '/docs/merging', '/docs/starters']
 
 const TEMPLATES = `${import.meta.dir}/../../src/mail/email-templates`
 

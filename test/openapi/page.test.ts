@@ -19,7 +19,8 @@ describe('GET /openapi', () => {
     for (const [, script] of html.matchAll(/<script[^>]*>([^<]*)/g)) expect(script).toBe('')
     const addresses = [...html.matchAll(/(?:href|src)="([^"]*)"/g)].map(([, address]) => address)
     expect(addresses.length).toBeGreaterThan(5)
-    for (const address of addresses) expect(address).toMatch(/^openapi\/[\w./-]+$/)
+    const links = addresses.filter((address) => !/^openapi\/[\w./-]+$/.test(address ?? ''))
+    expect(links).toEqual(['./', 'docs'])
   })
 
   test('loads files that may be kept for good', async () => {

@@ -50,10 +50,23 @@ export function errorPage(call: Call, message: Message, { code, retryAfter }: Sa
   return pageAnswer(call, messagePage(message), { status: STATUS[code], retryAfter })
 }
 
-export interface PageOptions {
-  readonly status?: number
+/** The source of a script of a page. */
+export interface Script {
+  readonly source: string
+  /** True when it calls this server. */
+  readonly fetches: boolean
+}
+
+/** Needs of a page beyond its own style. */
+export interface PagePolicy {
   /** The page has a form that is sent to this server. */
   readonly sendsForm?: boolean
+  /** The scripts of the page, which are the only ones that run. */
+  readonly scripts?: readonly Script[]
+}
+
+export interface PageOptions extends PagePolicy {
+  readonly status?: number
   /** Seconds after which a repeat may succeed. */
   readonly retryAfter?: number | undefined
 }
@@ -67,9 +80,9 @@ export function wantsPage({ headers }: Request): boolean {
 export function pageAnswer(
   call: Call,
   html: string,
-  { status = 200, sendsForm = false, retryAfter }: PageOptions = {},
+  { status = 200, retryAfter, ...policy }: PageOptions = {},
 ): Response {
-  const headers = { ...pageHeaders({ sendsForm }), ...retryHeaders(retryAfter) }
+  const headers = { ...pageHeaders(policy), ...retryHeaders(retryAfter) }
   return answer(call, html, { status, type: 'text/html;charset=utf-8', headers })
 }
 
@@ -104,11 +117,20 @@ function sentence(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`
 }
 
-/**
- * A whole page with `content`: HTML in which all outside text is escaped already. `isWide` is for pages
- * to read, others are a card.
- */
-export function page(title: string, content: string, { isWide = false } = {}): string {
+export interface Layout {
+  /** A page to read; others are a card. */
+  readonly isWide?: boolean
+  /** A list of pages, at the side of a wide screen and below the content on others. */
+  readonly side?: string
+  readonly scripts?: readonly Script[]
+}
+
+/** A whole page with `content`: HTML in which all outside text is escaped already. */
+export function page(
+  title: string,
+  content: string,
+  { isWide = false, side = '', scripts = [] }: Layout = {},
+): string {
   return `<!doctype html>
 <html lang="en">
   <head>
@@ -118,22 +140,25 @@ export function page(title: string, content: string, { isWide = false } = {}): s
     <title>${escapeHtml(title)}</title>
     <style>${STYLE}</style>
   </head>
-  <body>
-    <main${isWide ? ' class="wide"' : ''}>${content}</main>
+  <body${side === '' ? '' : ' class="sided"'}>
+    <main${isWide ? ' class="wide"' : ''}>${content}</main>${side}${scripts.map(({ source }) => `<script>${source}</script>`).join('')}
   </body>
 </html>
 `
 }
 
 /**
- * The security headers of a page: no scripts, no loading, no framing, no indexing; only its own style
+ * The security headers of a page: no loading, no framing, no indexing; only its own style and scripts
  * and, with `sendsForm`, a form to this server.
  */
-export function pageHeaders({ sendsForm = false } = {}): Record<string, string> {
-  const hash = new Bun.CryptoHasher('sha256').update(STYLE).digest('base64')
+export function pageHeaders({ sendsForm = false, scripts = [] }: PagePolicy = {}) {
   const policy = [
     "default-src 'none'",
-    `style-src 'sha256-${hash}'`,
+    `style-src ${hashOf(STYLE)}`,
+    ...(scripts.length === 0
+      ? []
+      : [`script-src ${scripts.map(({ source }) => hashOf(source)).join(' ')}`]),
+    ...(scripts.some(({ fetches }) => fetches) ? ["connect-src 'self'"] : []),
     "base-uri 'none'",
     `form-action ${sendsForm ? "'self'" : "'none'"}`,
     "frame-ancestors 'none'",
@@ -143,6 +168,16 @@ export function pageHeaders({ sendsForm = false } = {}): Record<string, string> 
     'Content-Security-Policy': policy.join('; '),
     'X-Robots-Tag': 'noindex',
   }
+}
+
+function hashOf(text: string): string {
+  return `'sha256-${new Bun.CryptoHasher('sha256').update(text).digest('base64')}'`
+}
+
+/** An example that scrolls and can be copied: `pre` is the HTML of a `pre` element without attributes. */
+export function example(pre: string, label: string): string {
+  const block = pre.replace('<pre>', `<pre role="region" aria-label="${label}" tabindex="0">`)
+  return `<div class="example">${block}</div>`
 }
 
 /** Escapes text for use between tags and in quoted attributes. */
@@ -184,12 +219,31 @@ button:hover, .button:hover { filter: brightness(1.08) }
 .lead { margin: 0 0 .25rem; color: var(--soft) }
 .note { margin: 1.5rem 0 0; color: var(--soft); font-size: .9375rem }
 .soft { color: var(--soft) }
-.wide { max-width: 54rem; place-self: start center }
+.wide { max-width: 54rem; place-self: start center; overflow-wrap: break-word }
 .wide h2 { margin: 2.25rem 0 .75rem; font-size: 1.25rem; line-height: 1.3 }
 .wide h3 { margin: 1.5rem 0 .5rem; font-size: 1.0625rem }
 .wide ul { margin: 0 0 1rem; padding-left: 1.25rem }
 nav a, .wide a { color: var(--link) }
 nav { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; margin: 0 0 1.5rem; font-size: .9375rem }
+.wide :is(h1, h2, h3) a { color: inherit; text-decoration: none }
+.wide :is(h2, h3) a:hover { text-decoration: underline }
+.sided { gap: 1rem }
+.side { display: block; width: 100%; margin: 0; padding: 0 2rem 1rem; overflow-wrap: break-word }
+.side h2 { margin: 0 0 .5rem; font-size: .9375rem }
+.side ul { margin: 0; padding: 0; list-style: none }
+.side ul ul { padding-left: .875rem; font-size: .875rem }
+.side li a { display: block; padding: .3rem 0; text-decoration: none }
+.side a:hover { text-decoration: underline }
+.side [aria-current] { color: var(--text); font-weight: 600 }
+@media (max-width: 40rem) { .wide { padding: 1.5rem 1.25rem } .side { padding: 0 1.25rem 1rem } }
+@media (min-width: 64rem) { .sided { grid-template-columns: 14rem minmax(0, 54rem); justify-content: center; gap: 1.5rem }
+  .sided .wide { grid-area: 1 / 2 }
+  .side { grid-area: 1 / 1; position: sticky; top: 1rem; max-height: calc(100vh - 2rem); overflow-y: auto;
+    place-self: start; padding: 1rem 0 1rem .5rem } }
+.example { position: relative; margin: 0 0 1rem }
+.example pre { margin: 0; padding-right: 4.5rem }
+.example button { position: absolute; top: .375rem; right: .375rem; width: auto; padding: .25rem .625rem;
+  border-radius: .375rem; background: var(--card); font-size: .8125rem; line-height: 1.4 }
 code, pre { font-family: ui-monospace, monospace; font-size: .875em }
 pre { margin: 0 0 1rem; padding: .875rem 1rem; overflow-x: auto; overflow-wrap: normal; line-height: 1.5;
   background: var(--back); border: 1px solid var(--line); border-radius: .5rem }
@@ -198,7 +252,8 @@ blockquote { margin: 0 0 1rem; padding: 0 0 0 1rem; border-left: 3px solid var(-
 .scrolls { margin: 0 0 1rem; overflow-x: auto }
 table { width: 100%; border-collapse: collapse; font-size: .9375rem; overflow-wrap: normal }
 th, td { padding: .5rem .75rem .5rem 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top }
-@media (min-width: 40rem) { td:first-child code { white-space: nowrap } }
+.wide :not(pre) > code { white-space: nowrap }
+wbr { white-space: normal }
 .whole { user-select: all }
 td .whole { overflow-wrap: anywhere }
 .code { font-size: 1.25rem; letter-spacing: .08em }

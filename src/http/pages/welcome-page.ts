@@ -1,6 +1,14 @@
 import readme from '../../../README.md' with { type: 'text' }
 import type { PrintedMail } from '../context'
-import { escapeHtml, page } from './page'
+import copy from './copy.js' with { type: 'text' }
+import live from './live.js' with { type: 'text' }
+import { escapeHtml, example, page, type Script } from './page'
+
+/** The scripts of the page where it tells about databases. */
+export const WELCOME_SCRIPTS: readonly Script[] = [
+  { source: copy, fetches: false },
+  { source: live, fetches: true },
+]
 
 /** The contents of the page that greets a person. */
 export interface Welcome {
@@ -20,10 +28,10 @@ export function welcomePage({ version, databases, mails }: Welcome): string {
 <nav aria-label="Satchel"><a href="/docs">Guides</a><a href="/openapi">Interface</a><a href="/health">Health</a><a href="/ready">Readiness</a></nav>
 <h1>Satchel ${escapeHtml(version)} is running</h1>
 <p>This is the backend of local-first applications: they keep their data on the device, and sync it with a database here.</p>
-${databases === undefined ? ELSEWHERE : databases.length === 0 ? NONE : listed(databases)}
-${first === undefined ? '' : mailList(mails)}
+${databases === undefined ? ELSEWHERE : `<div class="live" id="databases">${listed(databases)}</div>`}
+${databases === undefined ? '' : mailList(mails)}
 ${first === undefined ? '' : sample(first.url)}`,
-    { isWide: true },
+    { isWide: true, scripts: databases === undefined ? [] : WELCOME_SCRIPTS },
   )
 }
 
@@ -35,6 +43,7 @@ const NONE = `
 <p>There is no database yet: <code>satchel db create main</code> creates one.</p>`
 
 function listed(databases: NonNullable<Welcome['databases']>): string {
+  if (databases.length === 0) return NONE
   const rows = databases.map(
     ({ name, url }) =>
       `<tr><th scope="row">${escapeHtml(name)}</th><td><code class="whole">${escapeHtml(url)}</code></td></tr>`,
@@ -59,12 +68,13 @@ function mailList(mails: readonly PrintedMail[]): string {
   })
   const content =
     shown.length === 0
-      ? '<p>A code that somebody requests to log in is shown here. Reload the page to see it.</p>'
+      ? '<p>The code of a person who logs in to an application is shown here.</p>'
       : shown.join('\n')
   return `
-<h2>Mails</h2>
-<p>Without a mail server, mails are shown here and in the terminal. No mail leaves this machine.</p>
-${content}`
+<h2>Codes and other mails</h2>
+<p>Without a mail server, mails are shown here and in the terminal. No mail leaves this machine.
+<span class="soft" id="state">Reload the page to see new mails.</span></p>
+<div class="live" id="mails" aria-live="polite">${content}</div>`
 }
 
 function linkText({ kind }: PrintedMail): string {
@@ -73,11 +83,21 @@ function linkText({ kind }: PrintedMail): string {
 
 function sample(url: string): string {
   return `
-<h2>An application that syncs</h2>
-<p>Save this page as <code>shopping.html</code> in an empty folder, serve it with <code>npx -y http-server -a localhost</code>
-there, and open it in two browsers.</p>
-<pre class="whole" role="region" aria-label="An application that syncs" tabindex="0">${escapeHtml(sampleFor(url))}</pre>`
+<h2>Two browsers that sync</h2>
+<p>Save this page as <code>shopping.html</code> in an empty folder. It is a whole local-first application: its data is in
+the browser, and the add-on keeps it in step with this database.</p>
+${example(`<pre>${escapeHtml(sampleFor(url))}</pre>`, 'An application that syncs')}
+<p>Serve the folder:</p>
+${example(`<pre>${escapeHtml(COMMAND)}</pre>`, 'The command that serves it')}
+<p>Open the printed address in two browsers, and log in with the same e-mail address in both. The code is above. An item
+that you add in one of them is there in the other at once.</p>
+<p>Go on with <a href="/docs/starters">React, Vue or Svelte</a>, with
+<a href="/docs/sharing">a list that two users share</a>, or with
+<a href="/docs/rest">a backend that reads and writes the same items</a>.</p>`
 }
+
+/** The README names the version, too. */
+const [COMMAND] = /^npx -y bun@\S+ shopping\.html$/m.exec(readme) ?? ['']
 
 /** The application of the README, with the address of a database of this server. */
 function sampleFor(url: string): string {

@@ -12,24 +12,24 @@ import { errorPage, pageAnswer, wantsPage } from '../pages/page'
 export function pageRoutes(http: HttpContext) {
   async function welcome(call: Call, names: readonly string[] | undefined): Promise<Response> {
     const { origin } = new URL(call.sent.url)
-    const { welcomePage } = await import('../pages/welcome-page')
+    const { welcomePage, WELCOME_SCRIPTS } = await import('../pages/welcome-page')
     const html = welcomePage({
       version: http.version,
       databases: names?.map((name) => ({ name, url: `${origin}/${name}` })),
       mails: names === undefined ? [] : http.printedMails(),
     })
-    return pageAnswer(call, html)
+    return pageAnswer(call, html, { scripts: names === undefined ? [] : WELCOME_SCRIPTS })
   }
 
   async function guide(call: Call, name: string | undefined): Promise<Response> {
     if (wantsPage(call.sent)) call.refuse = notFound
     http.limits.other(call)
-    const { guidePage } = await import('../pages/guide-page')
+    const { guidePage, GUIDE_SCRIPTS } = await import('../pages/guide-page')
     const html = guidePage(name)
     if (html === undefined) {
       throw new SatchelError('UNKNOWN_ROUTE', 'There is no such guide: see /docs')
     }
-    return pageAnswer(call, html)
+    return pageAnswer(call, html, { scripts: GUIDE_SCRIPTS })
   }
 
   return new Elysia({ name: 'pages' })

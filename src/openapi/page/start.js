@@ -5,11 +5,15 @@ const follow = () => document.documentElement.classList.toggle('dark-mode', dark
 dark.addEventListener('change', follow)
 follow()
 
-// Swagger UI skips the second level of headings, and its introduction is in no landmark.
+// Swagger UI skips the second level of headings, its introduction is in no landmark, and its wide examples
+// scroll by mouse only.
 new MutationObserver(() => {
   for (const heading of place.querySelectorAll('.opblock-tag, .models h4')) heading.ariaLevel = '2'
   for (const introduction of place.querySelectorAll('.information-container')) {
     Object.assign(introduction, { role: 'region', ariaLabel: 'Introduction' })
+  }
+  for (const example of place.querySelectorAll(':is(.markdown, .renderedMarkdown) pre')) {
+    example.tabIndex = 0
   }
 }).observe(place, { childList: true, subtree: true })
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
-import { escapeHtml, messagePage, pageHeaders } from '../../../src/http/pages/page'
+import { escapeHtml, messagePage, page, pageHeaders } from '../../../src/http/pages/page'
 
 test('a page shows every value as text', () => {
   const evil = `<script>alert("1")</script>'&`
@@ -25,9 +25,8 @@ test('only a page for people who know the server links to its pages', () => {
 test('a page may use its own style and nothing else, and send its form home if it has one', () => {
   const [, style = ''] =
     /<style>([\s\S]*)<\/style>/.exec(messagePage({ title: '', text: '' })) ?? []
-  const hash = createHash('sha256').update(style).digest('base64')
   const policy = (form: string) =>
-    `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action ${form}; frame-ancestors 'none'`
+    `default-src 'none'; style-src ${hashOf(style)}; base-uri 'none'; form-action ${form}; frame-ancestors 'none'`
   expect(pageHeaders()).toEqual({
     'Cache-Control': 'no-store',
     'Content-Security-Policy': policy("'none'"),
@@ -35,3 +34,23 @@ test('a page may use its own style and nothing else, and send its form home if i
   })
   expect(pageHeaders({ sendsForm: true })['Content-Security-Policy']).toBe(policy("'self'"))
 })
+
+test('a page runs its own scripts only, and calls this server only for those that need it', () => {
+  const [still, live] = [
+    { source: 'one()', fetches: false },
+    { source: 'two()', fetches: true },
+  ]
+  const policyOf = (...scripts: (typeof still)[]) =>
+    pageHeaders({ scripts })['Content-Security-Policy']
+  expect(policyOf(still)).toContain(`; script-src ${hashOf('one()')}; base-uri`)
+  expect(policyOf(still, live)).toContain(
+    `; script-src ${hashOf('one()')} ${hashOf('two()')}; connect-src 'self'; base-uri`,
+  )
+  expect(page('Title', '', { scripts: [still, live] })).toContain(
+    '<script>one()</script><script>two()</script>',
+  )
+})
+
+function hashOf(text: string): string {
+  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+}
