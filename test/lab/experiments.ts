@@ -18,6 +18,7 @@ import { canLoadLayer } from './layer'
 import { serveManyDatabases } from './many-databases'
 import { losePower, losePowerOfUploads } from './power-loss'
 import { measureManyRealms } from './many-realms'
+import { largeSyncs } from './large-syncs'
 import { measureFirstSyncs } from './first-syncs'
 import { findPython, runSchemathesis } from './schemathesis'
 import { timeSecrets } from './secret-times'
@@ -313,4 +314,5 @@ export const experiments: readonly Experiment[] = [
     run: (rounds) => floodSockets(rounds),
   },
   ...hostileSyncs,
+  ...largeSyncs,
 ]

@@ -164,7 +164,7 @@ const ATTACKS: readonly Attack[] = [
 
 export const hostileSyncs: readonly Experiment[] = ATTACKS.map((attack) => experimentOf(48, attack))
 
-const MUT = { txid: 'attack', userId: 'mallory@example.com', ts: Date.now(), keys: [] }
+export const MUT = { txid: 'attack', userId: 'mallory@example.com', ts: Date.now(), keys: [] }
 
 function criteria(index: string, range: object = { type: 1, lower: 'x', upper: 'x' }) {
   return { criteria: { index, range }, changeSpec: { seen: 1 } }
@@ -184,8 +184,12 @@ function syncer(caller: Caller, more: object): () => Promise<Outcome> {
   return sender(caller, bodyOf(more))
 }
 
-function pusher(caller: Caller, muts: readonly object[]): () => Promise<Outcome> {
-  return syncer(caller, { changes: [{ table: 'plain', muts }] })
+export function pusher(
+  caller: Caller,
+  muts: readonly object[],
+  table = 'plain',
+): () => Promise<Outcome> {
+  return syncer(caller, { changes: [{ table, muts }] })
 }
 
 /** The same with fields as JSON. */

@@ -32,7 +32,8 @@ export interface PlacedOperation {
 /** Applies one operation of a transaction to its overlay (rules 1 to 4 and 6 of merging). */
 export async function applyOperation(run: Execution, placed: PlacedOperation): Promise<void> {
   const { operation, table, keys } = placed
-  await run.overlay.load(table, keys)
+  const loading = run.overlay.load(table, keys)
+  if (loading instanceof Promise) await loading
   const { action } = operation
   if (criteriaOf(action) !== undefined) return applyByCriteria(run, placed)
   const isLaterChunk = action.type === 'modify' || (action.type === 'delete' && isPartOf(action))

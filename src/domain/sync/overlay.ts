@@ -33,7 +33,7 @@ export interface Row {
 export interface Overlay {
   get(table: Table, key: string): Row | undefined
   /** Brings these keys in, unless they are. */
-  load(table: Table, keys: readonly string[]): Promise<void>
+  load(table: Table, keys: readonly string[]): Awaitable<void>
   rows(): Iterable<Row>
   rowsOf(table: Table): readonly Row[]
 }
@@ -69,20 +69,25 @@ export function createOverlay(tx: WriteTx, access: Access): Overlay {
     })
   }
 
+  async function loadMissing(table: Table, keys: readonly string[]): Promise<void> {
+    const rows = rowsByKey(table)
+    const missing = [...new Set(keys)].filter((key) => !rows.has(key))
+    for (let start = 0; start < missing.length; start += BATCH) {
+      const batch = missing.slice(start, start + BATCH)
+      const found = await tx.objects.findMany(table, batch)
+      for (const key of batch) {
+        const row = rowOf(table, key, found.get(key))
+        rows.set(key, row instanceof Promise ? await row : row)
+      }
+      await tx.breathe()
+    }
+  }
+
   return {
     get: (table, key) => byTable.get(table.name)?.get(key),
-    async load(table, keys) {
+    load(table, keys) {
       const rows = rowsByKey(table)
-      const missing = [...new Set(keys)].filter((key) => !rows.has(key))
-      for (let start = 0; start < missing.length; start += BATCH) {
-        const batch = missing.slice(start, start + BATCH)
-        const found = await tx.objects.findMany(table, batch)
-        for (const key of batch) {
-          const row = rowOf(table, key, found.get(key))
-          rows.set(key, row instanceof Promise ? await row : row)
-        }
-        await tx.breathe()
-      }
+      return keys.every((key) => rows.has(key)) ? undefined : loadMissing(table, keys)
     },
     *rows() {
       for (const rows of byTable.values()) yield* rows.values()

@@ -4,18 +4,17 @@ import { IMPORTED_REALM_RULES } from '../rows/realm-rows'
 import type { Database, WriteTx } from '../store/store'
 import { SatchelError } from '../value/error'
 import { MINUTE } from '../value/time'
-import { type Candidates, criteriaOf, findCandidates, hasCriteria } from './candidates'
+import { type Candidates, hasCriteria } from './candidates'
 import { inOrderMade, isInOrder, withRightTimes } from './clock'
-import { addOwnerRows, commitRows } from './commit'
-import { createWrittenRows, type Execution, type Push } from './execution'
+import { executeAll } from './execute'
+import { createWrittenRows, type Push } from './execution'
 import { isRejection } from './judge'
+import { createReplays } from './kept'
 import type { Named, Rejection } from './named'
 import { createNames } from './names'
-import { enterNewRealms, leaveUnmadeRealms } from './new-realms'
-import { applyOperation } from './operations'
-import { createReplays } from './kept'
 import type { ClientTransaction } from './request'
-import { AT_ONCE, executeInSteps, isOneOperation, type Large } from './steps'
+import { keysOf, reachOf } from './reach'
+import { executeInSteps } from './steps'
 import {
   type Progress,
   addRevisions,
@@ -38,12 +37,11 @@ export interface Pushed {
   readonly own: ReadonlySet<number>
 }
 
-/** How many keys the transactions of one unit name at the most. */
+/** How many keys the transactions of one unit name at the most, and how long it goes on, ms. */
 const UNIT_KEYS = 500
+const UNIT_MS = 8
 /** A transaction that names more may take longer than the time budget of a unit. */
 const LARGE = 1_000
-/** On how many rows the operations of one transaction may be: others wait for all of them. */
-const MOST_ROWS = 100_000
 
 /**
  * Executes the transactions of a request in order, each as a whole or not at all and each once
@@ -73,18 +71,18 @@ export async function pushTransactions(database: Database, given: Push): Promise
     } else {
       const reach = first && (await reachOf(database, push, first))
       if (reach?.large !== undefined) {
-        await executeInSteps(database, push, reach.large, progress, own)
+        const large = { ...reach.large, isSure: isSure(push) }
+        await executeInSteps(database, push, large, progress, own)
         continue
       }
-      const refusal = reach?.refusal
-      const part = await runUnit(
-        database,
-        push,
-        first === undefined || refusal === undefined ? unit : [{ ...first, refusal }],
-        progress,
-        reach?.candidates,
-      )
-      if (unit.every((transaction) => isPlain(push, transaction))) addRevisions(own, part)
+      const { candidates, refusal } = reach ?? {}
+      let left = first === undefined || refusal === undefined ? unit : [{ ...first, refusal }]
+      while (left.length > 0) {
+        const { done, ...part } = await runUnit(database, push, left, progress, candidates)
+        const executed = left.slice(0, done)
+        if (executed.every((transaction) => isPlain(push, transaction))) addRevisions(own, part)
+        left = left.slice(done)
+      }
     }
   }
   const { names, rejections } = progress
@@ -151,98 +149,36 @@ function unitsOf(transactions: readonly ClientTransaction[]): ClientTransaction[
   return units
 }
 
-function keysOf({ operations }: ClientTransaction): number {
-  let count = 1
-  for (const { keys } of operations) count += keys.length
-  return count
-}
-
-/** The way to execute a transaction, by the rows that it names and that its criteria reach. */
-interface Reach {
-  readonly candidates?: Candidates | undefined
-  /** Present when it is executed in steps. */
-  readonly large?: Large
-  /** Present when it has more rows than one unit may change. */
-  readonly refusal?: SatchelError
-}
-
-async function reachOf(
-  database: Database,
-  { actor, rulesByTable, signal }: Push,
-  transaction: ClientTransaction,
-): Promise<Reach> {
-  const reaches = hasCriteria(transaction)
-  const named = keysOf(transaction)
-  if (transaction.refusal !== undefined || (!reaches && named <= AT_ONCE)) return {}
-  const applied = await database.read((tx) => tx.applied.find(actor.subject, transaction.txid))
-  if (applied?.steps === null) return {}
-  const isBegun = applied !== undefined
-  if (isBegun) return { large: { transaction, candidates: reaches ? NONE : undefined, isBegun } }
-  const candidates = reaches
-    ? await findCandidates(database, actor, transaction, signal)
-    : undefined
-  const isOne = isOneOperation(transaction) && !rulesByTable.has(transaction.operations[0]!.table)
-  if (isOne) {
-    const reached = candidates?.keysByCriteria.values().next().value?.length ?? 0
-    const isMany = Math.max(named, reached) > AT_ONCE
-    return isMany ? { candidates, large: { transaction, candidates, isBegun } } : { candidates }
-  }
-  return hasMoreRows(transaction, candidates) ? { refusal: tooManyRows() } : { candidates }
-}
-
-const NONE: Candidates = { revision: 0, keysByCriteria: new Map() }
-
-/** True when the operations of a transaction are on more rows than one unit may change. */
-function hasMoreRows(
-  { operations }: ClientTransaction,
-  candidates: Candidates | undefined,
-): boolean {
-  const keysByTable = new Map<string, Set<string>>()
-  let count = 0
-  for (const { table, keys, action } of operations) {
-    const known = keysByTable.get(table) ?? new Set()
-    keysByTable.set(table, known)
-    const criteria = criteriaOf(action)
-    const reached = criteria && candidates?.keysByCriteria.get(criteria)
-    count -= known.size
-    for (const key of keys) known.add(key)
-    for (const key of reached ?? []) known.add(key)
-    count += known.size
-  }
-  return count > MOST_ROWS
-}
-
-function tooManyRows(): SatchelError {
-  return new SatchelError(
-    'UNPROCESSABLE',
-    `A transaction of several operations changes at most ${MOST_ROWS.toLocaleString('en')} objects: do it in several transactions`,
-    { reason: 'changes' },
-  )
-}
-
+/** Executes transactions until the unit has taken long enough: `done` of them, at least one. */
 async function runUnit(
   database: Database,
   push: Push,
   unit: readonly ClientTransaction[],
   progress: Progress,
   candidates: Candidates | undefined,
-): Promise<Progress> {
+): Promise<Progress & { readonly done: number }> {
   const [first] = unit
+  // A single transaction is the whole unit and needs no part of it.
+  const isAlone = unit.length === 1
   const isLarge = unit.some((transaction) => keysOf(transaction) > LARGE)
-  const runAll = (isAlone: boolean) =>
+  const runAll = (refusal: SatchelError | undefined) =>
     writeUnit(database, push, isLarge, async (tx) => {
       const part = beginPart(progress)
+      const end = performance.now() + UNIT_MS
+      let done = 0
       for (const transaction of unit) {
+        if (done > 0 && performance.now() > end) break
         const own = transaction === first ? candidates : undefined
-        await executeOnce(tx, push, transaction, own, part, isAlone)
+        if (refusal === undefined) await executeOnce(tx, push, transaction, own, part, isAlone)
+        else await rejectOnce(tx, push, transaction, part, refusal)
+        done += 1
       }
       if (!isSure(push)) await tx.syncClients.noteRejection(push.client.number)
-      return part
+      return { ...part, done }
     })
-  // A single transaction is the whole unit and needs no part of it, unless it is rejected.
-  const part = await runAll(unit.length === 1).catch((error: unknown) => {
-    if (!isRejection(error)) throw error
-    return runAll(false)
+  const part = await runAll(undefined).catch((error: unknown) => {
+    if (!isAlone || !isRejection(error)) throw error
+    return runAll(error)
   })
   endPart(progress, part)
   return part
@@ -278,7 +214,7 @@ async function executeOnce(
   const work = async () => {
     const access = await accessOf(tx, actor)
     const run = beginExecution(tx, push, access, { ...part, names, written }, candidates)
-    await execute(transaction, run)
+    await executeAll(run, await placeOperations(tx, push, transaction))
     if (run.mayDelete) await tx.syncClients.noteRejection(client.number)
     await tx.applied.put(actor.subject, txid, client.number, now)
   }
@@ -297,12 +233,4 @@ function isUnderway(): SatchelError {
   return new SatchelError('BUSY', 'Another request executes this transaction: repeat it', {
     retryAfter: 1,
   })
-}
-
-async function execute(transaction: ClientTransaction, run: Execution): Promise<void> {
-  const operations = await placeOperations(run.tx, run.push, transaction)
-  await enterNewRealms(run, operations)
-  for (const operation of operations) await applyOperation(run, operation)
-  await leaveUnmadeRealms(run)
-  await commitRows(run, () => addOwnerRows(run, run.owned))
 }

@@ -5,8 +5,10 @@ import type { Table } from '../store/tables'
 import type { SatchelError } from '../value/error'
 import { type Candidates, changedKeys, criteriaOf } from './candidates'
 import { judgePlain, writePlain } from './commit'
-import type { Execution, Push } from './execution'
+import { executeAll } from './execute'
+import { createWrittenRows, type Execution, type Push } from './execution'
 import { isRejection } from './judge'
+import { createNames } from './names'
 import { applyOperation, keepOperation, type PlacedOperation } from './operations'
 import type { Row } from './overlay'
 import type { Action, ClientTransaction, Operation } from './request'
@@ -24,10 +26,9 @@ import {
 } from './unit'
 import { storedKey } from './wire-key'
 
-/** Rows of one operation that are changed in one unit; with more it goes in steps. */
-export const AT_ONCE = 5_000
-/** Rows of a step: others wait for little more than one. */
+/** Rows of a step, and of one with rules: others wait for little more than one. */
 const STEP_ROWS = 1_000
+const STEP_RULED = 100
 
 /** A transaction of one operation on so many rows that it is executed in steps. */
 export interface Large {
@@ -36,6 +37,11 @@ export interface Large {
   readonly candidates: Candidates | undefined
   /** An earlier request has judged all of it and may have executed some of its steps. */
   readonly isBegun: boolean
+}
+
+interface LargeOfClient extends Large {
+  /** False when rows may be gone or others than the client assumes, though it applied what it sent. */
+  readonly isSure: boolean
 }
 
 /**
@@ -72,7 +78,7 @@ function isLaterChunk({ action }: Operation): boolean {
 export async function executeInSteps(
   database: Database,
   push: Push,
-  { transaction, candidates, isBegun }: Large,
+  { transaction, candidates, isBegun, isSure }: LargeOfClient,
   progress: Progress,
   own: Set<number>,
 ): Promise<void> {
@@ -102,7 +108,7 @@ export async function executeInSteps(
   let expected = 0
   for (let isOver = false; !isOver;) {
     const part = await writeUnit(database, push, false, (tx) =>
-      executeStep(tx, push, { transaction, plan, expected }, beginPart(progress)),
+      executeStep(tx, push, { transaction, plan, expected, isSure }, beginPart(progress)),
     )
     endPart(progress, part)
     if (plan.isPlain) addRevisions(own, part)
@@ -138,15 +144,20 @@ interface Step {
   readonly candidates: Candidates | undefined
 }
 
+function sizeOf({ rulesByTable }: Push, { operations }: ClientTransaction): number {
+  return operations.some(({ table }) => rulesByTable.has(table)) ? STEP_RULED : STEP_ROWS
+}
+
 /** The steps of an operation that names its rows. */
 function namedSteps(push: Push, transaction: ClientTransaction): Plan {
+  const size = sizeOf(push, transaction)
   const parts: Operation[][] = []
   let room = 0
   for (const operation of transaction.operations) {
     for (let start = 0; start < operation.keys.length;) {
       if (room === 0) {
         parts.push([])
-        room = STEP_ROWS
+        room = size
       }
       const end = Math.min(start + room, operation.keys.length)
       parts.at(-1)?.push(partOf(operation, start, end))
@@ -162,7 +173,7 @@ function namedSteps(push: Push, transaction: ClientTransaction): Plan {
     return { table: found[0]!.table, placed, candidates: undefined }
   }
   return {
-    isPlain: true,
+    isPlain: size === STEP_ROWS,
     count: parts.length,
     judged: async (tx, step) => (await at(tx, step))!,
     executed: at,
@@ -231,11 +242,12 @@ function reachedSteps(push: Push, transaction: ClientTransaction, candidates: Ca
     }
   }
 
+  const size = sizeOf(push, transaction)
   const reached = candidates.keysByCriteria.get(criteria) ?? []
   return {
     isPlain: false,
-    count: Math.ceil(reached.length / STEP_ROWS),
-    judged: (tx, step) => stepOf(tx, reached.slice(step * STEP_ROWS, (step + 1) * STEP_ROWS)),
+    count: Math.ceil(reached.length / size),
+    judged: (tx, step) => stepOf(tx, reached.slice(step * size, (step + 1) * size)),
     async begin(tx, part) {
       const table = await tableIn(tx)
       const run = beginExecution(tx, push, await accessOf(tx, actor), part)
@@ -243,9 +255,9 @@ function reachedSteps(push: Push, transaction: ClientTransaction, candidates: Ca
       await keepOperation(run, { operation, table, keys: [] })
       const changed = await changedKeys(tx, actor, table, candidates.revision)
       const keys = [...new Set([...reached, ...changed, ...wiresIn(table).keys()])]
-      for (let start = 0; start < keys.length; start += STEP_ROWS) {
-        const some = keys.slice(start, start + STEP_ROWS)
-        await tx.applied.putKeys(actor.subject, txid, start / STEP_ROWS, some)
+      for (let start = 0; start < keys.length; start += size) {
+        const some = keys.slice(start, start + size)
+        await tx.applied.putKeys(actor.subject, txid, start / size, some)
         await tx.breathe()
       }
       await tx.applied.putSteps(actor.subject, txid, client.number, now, 0)
@@ -273,8 +285,12 @@ async function judgeAll(
     const { table, placed, candidates } = await plan.judged(tx, step)
     const part = beginPart(progress)
     const run = beginExecution(tx, push, await accessOf(tx, push.actor), part, candidates)
-    await applyAll(run, placed)
-    await judgePlain(run, table, touchedIn(run, table))
+    if (table.builtIn) {
+      await executeAll(run, placed)
+    } else {
+      await applyAll(run, placed)
+      await judgePlain(run, table, touchedIn(run, table))
+    }
     throw JUDGED
   }
   for (let step = 0; step < plan.count; step += 1) {
@@ -302,6 +318,7 @@ interface Underway {
   readonly plan: Plan
   /** The step that comes next, unless another request has executed it. */
   readonly expected: number
+  readonly isSure: boolean
 }
 
 interface Stepped extends Progress {
@@ -315,7 +332,7 @@ interface Stepped extends Progress {
 async function executeStep(
   tx: WriteTx,
   push: Push,
-  { transaction, plan, expected }: Underway,
+  { transaction, plan, expected, isSure }: Underway,
   part: Progress,
 ): Promise<Stepped> {
   const { actor, client, now } = push
@@ -323,25 +340,68 @@ async function executeStep(
   const { txid } = transaction
   const applied = await tx.applied.find(subject, txid)
   const at = applied?.steps ?? 0
-  const refusals: SatchelError[] = []
   if (at > expected || applied?.steps === null) await tx.syncClients.noteRejection(client.number)
-  if (applied?.steps === null) return { ...part, step: Infinity, isOver: true, refusals }
+  if (applied?.steps === null) return { ...part, step: Infinity, isOver: true, refusals: [] }
   const step = await plan.executed(tx, at)
   if (step === undefined) {
+    if (!isSure) await tx.syncClients.noteRejection(client.number)
     await tx.applied.removeKeys(subject, txid)
     await tx.applied.put(subject, txid, client.number, now)
-    return { ...part, step: at, isOver: true, refusals }
+    return { ...part, step: at, isOver: true, refusals: [] }
   }
-  const { table, placed, candidates } = step
-  const run = beginExecution(tx, push, await accessOf(tx, actor), part, candidates)
+  const refusals = step.table.builtIn
+    ? await executeRuled(tx, push, step, part)
+    : await executePlain(tx, push, step, part)
+  if (refusals.length > 0) await tx.syncClients.noteRejection(client.number)
+  await tx.applied.putSteps(subject, txid, client.number, now, at + 1)
+  return { ...part, step: at, isOver: false, refusals }
+}
+
+async function executePlain(
+  tx: WriteTx,
+  push: Push,
+  { table, placed, candidates }: Step,
+  part: Progress,
+): Promise<readonly SatchelError[]> {
+  const refusals: SatchelError[] = []
+  const run = beginExecution(tx, push, await accessOf(tx, push.actor), part, candidates)
   await applyAll(run, placed)
   await writePlain(run, table, touchedIn(run, table), (row, refusal) => {
     refusals.push(refusal)
     noteRefused(run, placed, row)
   })
-  if (run.mayDelete || refusals.length > 0) await tx.syncClients.noteRejection(client.number)
-  await tx.applied.putSteps(subject, txid, client.number, now, at + 1)
-  return { ...part, step: at, isOver: false, refusals }
+  if (run.mayDelete) await tx.syncClients.noteRejection(push.client.number)
+  return refusals
+}
+
+/** Rows with rules are judged together: all rows of the step are written, or none is. */
+async function executeRuled(
+  tx: WriteTx,
+  push: Push,
+  { placed, candidates }: Step,
+  part: Progress,
+): Promise<readonly SatchelError[]> {
+  const { clock } = part
+  const { floor } = clock
+  const names = createNames()
+  const written = createWrittenRows(part.written)
+  try {
+    await tx.attempt(async () => {
+      const access = await accessOf(tx, push.actor)
+      const run = beginExecution(tx, push, access, { ...part, names, written }, candidates)
+      await executeAll(run, placed)
+      if (run.mayDelete) await tx.syncClients.noteRejection(push.client.number)
+    })
+    part.names.append(names)
+    part.written.append(written)
+    return []
+  } catch (error) {
+    if (!isRejection(error)) throw error
+    clock.floor = floor
+    const operations = placed.map(({ operation }) => operation)
+    noteAll(push, { operations }, part.names, { isRejected: true, revision: undefined })
+    return [error]
+  }
 }
 
 /** The row stays as it is: a client that named it needs it. */

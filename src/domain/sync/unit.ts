@@ -189,7 +189,7 @@ export function reject(part: Progress, { txid }: ClientTransaction, error: Satch
 /** Notes all keys of a transaction that changed nothing now. */
 export function noteAll(
   push: Push,
-  { operations }: ClientTransaction,
+  { operations }: Pick<ClientTransaction, 'operations'>,
   names: Names,
   state: { readonly isRejected: boolean; readonly revision: number | undefined },
 ): void {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test'
+import { describe, expect, spyOn, test } from 'bun:test'
 import type { Database } from '../../../src/domain/store/store'
 import { card, change, connect, insert, put, read, setupPush } from './push-setup'
 
@@ -218,6 +218,81 @@ describe('one operation on more than 5,000 rows', () => {
   })
 })
 
+describe('one operation on more than 1,000 rows with rules', () => {
+  const ids = Array.from({ length: 1_100 }, (_, n) => `rlm-${n}`)
+  const realms = (names: readonly string[]) => ({
+    ...insert(...names.map((id) => ({ id, realmId: id, owner: 'alice' }))),
+    table: 'realms',
+  })
+
+  test('is written in steps of a hundred, and each realm gets its owner', async () => {
+    await using base = await setupPush()
+    const { database } = base
+    const since = await database.read((tx) => tx.revision())
+    const alice = await connect(database, 'alice', 'device')
+    for (let time = 0; time < 2; time += 1) {
+      const { rejections } = await alice.send([[realms(ids)]], { txids: ['large'] })
+      expect(rejections).toEqual([])
+    }
+    const found = await database.read(async (tx) => {
+      const refs = await Promise.all(ids.map(async (id) => (await tx.realms.find(id))!.ref))
+      const size = { rows: 1e6, bytes: Infinity }
+      return tx.objects.changes(new Set(refs), since, Infinity, size)
+    })
+    const rows = Map.groupBy(found.changes, ({ revision }) => revision)
+    expect([...rows.values()].map(({ length }) => length)).toEqual(Array(11).fill(200))
+    const members = found.changes.filter(({ table }) => table === 'members')
+    expect(members.length).toBe(1_100)
+  })
+
+  test('is rejected as a whole while nothing is written', async () => {
+    await using base = await setupPush()
+    const { database } = base
+    await put(database, 'realms', [{ realmId: 'rlm-taken', owner: 'carol' }])
+    const alice = await connect(database, 'alice')
+    const { rejections } = await alice.push(realms([...ids, 'rlm-taken']))
+    expect(rejections).toMatchObject([{ name: 'NOT_AUTHORIZED' }])
+    for (const id of ids.slice(0, 3)) expect(await read(database, 'realms', id)).toBeUndefined()
+  })
+
+  test('sends a step back whose rows may not be written any more', async () => {
+    await using base = await setupPush()
+    const { database } = base
+    const meddling = watched(database, async (write) => {
+      // After eleven units that judge, one that begins, and two steps.
+      if (write === 14) await put(database, 'realms', [{ realmId: ids[250], owner: 'carol' }])
+    })
+    const alice = await connect(meddling, 'alice')
+    const { rejections, named } = await alice.push(realms(ids))
+    expect(rejections).toMatchObject([{ name: 'NOT_AUTHORIZED' }])
+    const refused = [...named.get('realms')!].filter(([, { isRejected }]) => isRejected)
+    expect(refused.map(([key]) => key)).toEqual(ids.slice(200, 300))
+    expect(await read(database, 'realms', ids[299]!)).toBeUndefined()
+    expect(await read(database, 'realms', ids[300]!)).toMatchObject({ owner: 'alice' })
+  })
+})
+
+describe('many transactions of a request', () => {
+  test('share a unit until it has taken long enough', async () => {
+    await using base = await setupPush()
+    const { database } = base
+    const alice = await connect(database, 'alice')
+    const ten = (name: string) =>
+      Array.from({ length: 10 }, (_, n) => [insert(card(`${name}${n}`, TEAM))])
+    let [now, step] = [0, 0]
+    using _ = spyOn(performance, 'now').mockImplementation(() => (now += step))
+    let since = await database.read((tx) => tx.revision())
+    await alice.send(ten('quick'))
+    expect(await changedIn(database, since)).toEqual([10])
+    since = await database.read((tx) => tx.revision())
+    step = 4
+    await alice.send(ten('slow'))
+    const each = await changedIn(database, since)
+    expect(each.length).toBeGreaterThan(3)
+    expect(each.reduce((sum, count) => sum + count)).toBe(10)
+  })
+})
+
 describe('several operations of a transaction', () => {
   test('are one unit with thousands of rows', async () => {
     await using base = await setupCards()
@@ -226,6 +301,17 @@ describe('several operations of a transaction', () => {
     const alice = await connect(database, 'alice')
     await alice.push(modify({ n: NEXT }), insert(card('more', { ...TEAM, list: 1 })))
     expect(await changedIn(database, since)).toEqual([ROWS + 1])
+  })
+
+  test('are rejected with more than 5,000 rows of realms, members and roles', async () => {
+    await using base = await setupPush()
+    const { database } = base
+    const many = Array.from({ length: 5_001 }, (_, n) => `rlm-${n}`)
+    const alice = await connect(database, 'alice')
+    const removal = { type: 'delete', keys: many, table: 'realms' }
+    const { rejections } = await alice.push(removal, insert(card('one')))
+    expect(rejections[0]?.message).toContain('at most 5,000 realms, members and roles')
+    expect(await read(database, 'cards', 'one')).toBeUndefined()
   })
 
   test('are rejected with more than 100,000 rows, and the error names the limit', async () => {

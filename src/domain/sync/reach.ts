@@ -1,0 +1,93 @@
+import type { Database } from '../store/store'
+import { SatchelError } from '../value/error'
+import { type Candidates, criteriaOf, findCandidates, hasCriteria } from './candidates'
+import type { Push } from './execution'
+import type { ClientTransaction } from './request'
+import { isOneOperation, type Large } from './steps'
+
+/** Rows of one operation that are changed in one unit; with more it goes in steps. */
+const AT_ONCE = 5_000
+/** The same in tables that have rules: realms, members and roles. */
+const RULED_AT_ONCE = 1_000
+/** On how many rows several operations of one transaction may be: others wait for all of them. */
+const MOST_ROWS = 100_000
+/** On how many of them in tables that have rules. */
+const MOST_RULED = 5_000
+
+/** The way to execute a transaction, by the rows that it names and that its criteria reach. */
+export interface Reach {
+  readonly candidates?: Candidates | undefined
+  /** Present when it is executed in steps. */
+  readonly large?: Large
+  /** Present when it has more rows than one unit may change. */
+  readonly refusal?: SatchelError
+}
+
+export async function reachOf(
+  database: Database,
+  push: Push,
+  transaction: ClientTransaction,
+): Promise<Reach> {
+  const { actor, rulesByTable, signal } = push
+  const reaches = hasCriteria(transaction)
+  const named = keysOf(transaction)
+  if (transaction.refusal !== undefined || (!reaches && named <= RULED_AT_ONCE)) return {}
+  const applied = await database.read((tx) => tx.applied.find(actor.subject, transaction.txid))
+  if (applied?.steps === null) return {}
+  const isBegun = applied !== undefined
+  const large = { transaction, isBegun }
+  if (isBegun) return { large: { ...large, candidates: reaches ? NONE : undefined } }
+  const candidates = reaches
+    ? await findCandidates(database, actor, transaction, signal)
+    : undefined
+  if (isOneOperation(transaction)) {
+    const isRuled = rulesByTable.has(transaction.operations[0]!.table)
+    const reached = candidates?.keysByCriteria.values().next().value?.length ?? 0
+    const isMany = Math.max(named, reached) > (isRuled ? RULED_AT_ONCE : AT_ONCE)
+    return isMany ? { large: { ...large, candidates } } : { candidates }
+  }
+  const [rows, ruled] = rowsOf(push, transaction, candidates)
+  if (rows > MOST_ROWS) return { refusal: tooManyRows(MOST_ROWS, 'objects') }
+  if (ruled > MOST_RULED) return { refusal: tooManyRows(MOST_RULED, 'realms, members and roles') }
+  return { candidates }
+}
+
+const NONE: Candidates = { revision: 0, keysByCriteria: new Map() }
+
+/** On how many rows the operations of a transaction are, and how many of them have rules. */
+function rowsOf(
+  { rulesByTable }: Push,
+  { operations }: ClientTransaction,
+  candidates: Candidates | undefined,
+): readonly [rows: number, ruled: number] {
+  const keysByTable = new Map<string, Set<string>>()
+  for (const { table, keys, action } of operations) {
+    const known = keysByTable.get(table) ?? new Set()
+    keysByTable.set(table, known)
+    const criteria = criteriaOf(action)
+    const reached = criteria && candidates?.keysByCriteria.get(criteria)
+    for (const key of keys) known.add(key)
+    for (const key of reached ?? []) known.add(key)
+  }
+  let [rows, ruled] = [0, 0]
+  for (const [table, { size }] of keysByTable) {
+    rows += size
+    if (rulesByTable.has(table)) ruled += size
+  }
+  return [rows, ruled]
+}
+
+function tooManyRows(most: number, noun: string): SatchelError {
+  return new SatchelError(
+    'UNPROCESSABLE',
+    `A transaction of several operations changes at most ${most.toLocaleString('en')} ${noun}: do it in several transactions`,
+    { reason: 'changes' },
+  )
+}
+
+/** How many keys a transaction names, and one. */
+export function keysOf({ operations }: ClientTransaction): number {
+  let count = 1
+  for (const { keys } of operations) count += keys.length
+  return count
+}
