@@ -1,3 +1,6 @@
+import { lstatSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { SatchelError } from '../domain/value/error'
 import { sameSecret } from '../domain/value/secret'
 import { serverLog } from '../log/log'
@@ -6,7 +9,7 @@ import { toWire, writeEvent } from './event'
 import type { Operation } from './operation'
 
 export interface ControlListener {
-  /** `http://127.0.0.1:PORT` */
+  /** The path of its socket. */
   readonly address: string
   /** Resolves when the running commands have ended; `force` ends them. */
   stop(force?: boolean): Promise<void>
@@ -14,34 +17,28 @@ export interface ControlListener {
 
 /**
  * Lets commands work on a data folder that this process holds: `POST /_control/<operation>?input=…`
- * with the token from `holder.json`, on loopback only, answered by a stream of events
- * (design.md §2).
+ * with the token from `holder.json`, answered by a stream of events (design.md §2). The socket is in a folder that
+ * only this user may enter, so that no other user of the machine can connect.
  */
 export function listenForCommands(folder: DataFolder, token: string): ControlListener {
-  const server = Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    reusePort: false,
-    development: false,
-    // An import may take hours, and every caller has the token.
-    idleTimeout: 0,
-    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    fetch: answer,
-    error: (error) => refuse(500, error),
-  })
-  const host = `127.0.0.1:${server.port}`
+  using undo = new DisposableStack()
+  const { server, address } = listenAt(socketPaths(folder.path, undo), (unix) =>
+    Bun.serve({
+      unix,
+      ...WITHOUT_IDLE_LIMIT,
+      development: false,
+      maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+      fetch: answer,
+      error(error) {
+        serverLog.error('A command failed', { error })
+        return refuse(500, error)
+      },
+    }),
+  )
+  const owned = undo.move()
 
   async function answer(request: Request): Promise<Response> {
     const { pathname, searchParams } = new URL(request.url)
-    if (request.headers.get('host') !== host || request.headers.has('origin')) {
-      return refuse(
-        403,
-        new SatchelError(
-          'ORIGIN_NOT_ALLOWED',
-          'Only commands on this machine may call this address',
-        ),
-      )
-    }
     if (!sameSecret(request.headers.get('authorization') ?? '', `Bearer ${token}`)) {
       return refuse(
         401,
@@ -52,13 +49,59 @@ export function listenForCommands(folder: DataFolder, token: string): ControlLis
     const { findOperation } = await import('./operations')
     const operation = findOperation(pathname.replace('/_control/', ''))
     if (operation === undefined || request.method !== 'POST') return refuse(404, otherVersion())
-    const input: unknown = JSON.parse(searchParams.get('input') ?? '{}')
-    return perform(folder, operation, input, request)
+    try {
+      const input = operation.read(readInput(searchParams.get('input') ?? '{}'))
+      return perform(folder, operation, input, request)
+    } catch (error) {
+      if (error instanceof SatchelError) return refuse(400, error)
+      throw error
+    }
   }
 
   return {
-    address: `http://${host}`,
-    stop: (force) => server.stop(force),
+    address,
+    async stop(force) {
+      await server.stop(force)
+      owned.dispose()
+    },
+  }
+}
+
+/** An import may take hours. Its own limit of 10 s applies to sockets with a path too, though its types do not know. */
+const WITHOUT_IDLE_LIMIT: object = { idleTimeout: 0 }
+
+/** In the data folder, or where its file system has no sockets, in a folder among the temporary files. */
+function* socketPaths(folder: string, undo: DisposableStack): Generator<string> {
+  const path = join(folder, SOCKET)
+  // A process that was killed has left it, and the folder is locked.
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSocket()) rmSync(path)
+  yield path
+  const apart = mkdtempSync(join(tmpdir(), 'satchel-control-'))
+  undo.defer(() => rmSync(apart, { recursive: true, force: true }))
+  yield join(apart, SOCKET)
+}
+
+const SOCKET = 'control.sock'
+
+/** Serves at the first path where it can. */
+function listenAt<T>(paths: Iterable<string>, serve: (path: string) => T) {
+  let failure: unknown
+  for (const address of paths) {
+    try {
+      return { server: serve(address), address }
+    } catch (error) {
+      failure = error
+    }
+  }
+  throw failure
+}
+
+/** Throws `INVALID_REQUEST`. */
+function readInput(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new SatchelError('INVALID_REQUEST', 'The input of a command is JSON', { cause })
   }
 }
 
@@ -85,7 +128,7 @@ function perform(
 
   async function run(): Promise<void> {
     try {
-      const result = await operation.run(folder, operation.read(input), {
+      const result = await operation.run(folder, input, {
         upload: body ?? undefined,
         progress,
         download: (bytes) => writer.write(writeEvent({ bytes })),
@@ -113,5 +156,8 @@ function otherVersion(): SatchelError {
 }
 
 function refuse(status: number, error: unknown): Response {
-  return Response.json({ error: toWire(error) }, { status })
+  return new Response(writeEvent({ error: toWire(error) }), {
+    status,
+    headers: { 'content-type': 'application/x-ndjson' },
+  })
 }

@@ -127,7 +127,9 @@ async function post(
   ])
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   const query = encodeURIComponent(JSON.stringify(input))
-  const outgoing = request(`${holder.address}/_control/${name}?input=${query}`, {
+  const outgoing = request({
+    socketPath: holder.address ?? '',
+    path: `/_control/${name}?input=${query}`,
     method: 'POST',
     headers: { authorization: `Bearer ${holder.token}` },
     ...(signal === undefined ? {} : { signal }),

@@ -21,6 +21,7 @@ import type { Config } from '../config/config'
 import { diskError, hasErrno, isPrivateFolder, isWritable, makeFolder } from '../disk'
 import type { BlobLimits } from '../domain/blob/limits'
 import type { OffloadRule } from '../domain/blob/offload-rule'
+import type { Store } from '../domain/store/store'
 import { SatchelError } from '../domain/value/error'
 import { PART_LIMITS, type PartLimits } from '../domain/transfer/entry'
 import { sweepScratch } from '../domain/transfer/spool'
@@ -30,9 +31,9 @@ import type { ServerMail } from '../mail/mailer'
 import { isLoopback } from '../net/networks'
 import { createOutbound } from '../net/outbound'
 import { lockFolder } from '../sqlite/lock'
-import { createSqliteStore } from '../sqlite/store'
+import { createSqliteStore, type SqliteStoreOptions } from '../sqlite/store'
 import { createDeletions, type Deletions } from './deletions'
-import { type Holder, removeHolder, thisProcess, writeHolder } from './holder'
+import { createAnnouncement, removeHolder, thisProcess } from './holder'
 import { type HostContext, openHost, reportBlobs, type TestDoubles } from './host'
 import { createHosts, type Hosts } from './hosts'
 import type { Testing } from './test-mode'
@@ -59,7 +60,7 @@ export interface DataFolder extends AsyncDisposable {
   addressOf(database: string): string | null
   /** Called by a server once it listens at `url`, `http://127.0.0.1:7080`. */
   servedAt(url: string): void
-  /** Called when the server has started and answers commands with this token at `http://127.0.0.1:41234`. */
+  /** Called when the server has started and answers commands with this token at the socket with this path. */
   answersAt(address: string, token: string): void
 }
 
@@ -90,10 +91,10 @@ export async function takeDataFolder(
   stack.use(lock)
   stack.defer(() => clearUnused(path, created !== undefined))
   stack.defer(() => removeHolder(path))
-  const announcement = stack.use(createAnnouncement(path))
+  const announcement = stack.use(createAnnouncement(path, (error) => cannotUse(path, error)))
   announcement.put(thisProcess())
   const store = stack.use(
-    createSqliteStore(path, {
+    openStore(path, {
       clock,
       clockOf: testing?.clockOf,
       durability: config.memory ? 'none' : config.durability,
@@ -149,6 +150,16 @@ export async function takeDataFolder(
       announcement.put({ ...thisProcess(), address, token })
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+function openStore(path: string, options: SqliteStoreOptions): Store {
+  try {
+    return createSqliteStore(path, options)
+  } catch (error) {
+    const isFull = error instanceof SatchelError && error.code === 'STORAGE_FULL'
+    if (!isFull) throw error
+    throw new SatchelError('STORAGE_FULL', messagesFor(path).STORAGE_FULL, { cause: error })
   }
 }
 
@@ -238,40 +249,6 @@ function blobLimits({ maxBlob: blob, blobQuota, userBlobQuota }: Config): BlobLi
   return { blob, database: blobQuota, user: userBlobQuota }
 }
 
-/** Tells other processes who holds the folder. */
-interface Announcement extends Disposable {
-  /** On a full disk as soon as there is room: reads go on meanwhile. Throws `READ_ONLY`. */
-  put(holder: Holder): void
-}
-
-const ANNOUNCE_EVERY_MS = 1_000
-
-function createAnnouncement(path: string): Announcement {
-  let timer: Timer | undefined
-
-  function put(holder: Holder): void {
-    clearTimeout(timer)
-    try {
-      writeHolder(path, holder)
-    } catch (error) {
-      const failure = cannotUse(path, error)
-      if (!(failure instanceof SatchelError) || failure.code !== 'STORAGE_FULL') throw failure
-      if (timer === undefined) {
-        serverLog.warning(
-          'The disk is full: commands cannot reach this process until there is room',
-          { folder: path },
-        )
-      }
-      // Its last holder is gone.
-      tryTo(() => removeHolder(path))
-      timer = setTimeout(() => tryTo(() => put(holder)), ANNOUNCE_EVERY_MS)
-      timer.unref()
-    }
-  }
-
-  return { put, [Symbol.dispose]: () => clearTimeout(timer) }
-}
-
 /** Returns the first folder on the path that did not exist, undefined when all did. */
 function createFolder(path: string): string | undefined {
   try {
@@ -305,7 +282,7 @@ function closeToOthers(path: string): void {
 }
 
 /** The names in a data folder (design.md §2), and one that a file system of its own has. */
-const OUR_NAMES = /^(?:(?:lock|server)\.sqlite|holder\.json|databases$|lost\+found$)/
+const OUR_NAMES = /^(?:(?:lock|server)\.sqlite|holder\.json|control\.sock|databases$|lost\+found$)/
 
 function tryTo(work: () => void): void {
   try {

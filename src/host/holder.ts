@@ -4,13 +4,14 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { createOwnFile, hasErrno } from '../disk'
 import { SatchelError } from '../domain/value/error'
+import { serverLog } from '../log/log'
 
 /** The process that holds the lock of a data folder, and its address (design.md §2). */
 export interface Holder {
   readonly pid: number
   /** The machine or container. */
   readonly host: string
-  /** Where the control listener is, `http://127.0.0.1:PORT`; null while there is none. */
+  /** The path of the socket of the control listener; null while there is none. */
   readonly address: string | null
   /** The bearer token of the control listener, new at every start. */
   readonly token: string | null
@@ -19,6 +20,52 @@ export interface Holder {
 /** This process, which answers no commands yet. */
 export function thisProcess(): Holder {
   return { pid: process.pid, host: hostname(), address: null, token: null }
+}
+
+/** Tells other processes who holds the folder. */
+export interface Announcement extends Disposable {
+  /** On a full disk as soon as there is room: reads go on meanwhile. Throws `READ_ONLY`. */
+  put(holder: Holder): void
+}
+
+const ANNOUNCE_EVERY_MS = 1_000
+
+/** `explain` translates errors of the file system. */
+export function createAnnouncement(
+  folder: string,
+  explain: (error: unknown) => unknown,
+): Announcement {
+  let timer: Timer | undefined
+
+  function put(holder: Holder): void {
+    clearTimeout(timer)
+    try {
+      writeHolder(folder, holder)
+    } catch (error) {
+      const failure = explain(error)
+      if (!(failure instanceof SatchelError) || failure.code !== 'STORAGE_FULL') throw failure
+      if (timer === undefined) {
+        serverLog.warning(
+          'The disk is full: commands cannot reach this process until there is room',
+          { folder },
+        )
+      }
+      // Its last holder is gone.
+      removeHolder(folder)
+      timer = setTimeout(putAgain, ANNOUNCE_EVERY_MS, holder)
+      timer.unref()
+    }
+  }
+
+  function putAgain(holder: Holder): void {
+    try {
+      put(holder)
+    } catch (error) {
+      serverLog.error('Commands cannot reach this process', { error })
+    }
+  }
+
+  return { put, [Symbol.dispose]: () => clearTimeout(timer) }
 }
 
 /** Records the holder of the folder in `holder.json`. Only the holder of the lock calls this. Throws `READ_ONLY`. */

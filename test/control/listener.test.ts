@@ -1,4 +1,7 @@
 import { expect, test } from 'bun:test'
+import { existsSync, mkdirSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { listenForCommands } from '../../src/control/listener'
 import { callHolder, isAnswering } from '../../src/control/session'
 import type { Holder } from '../../src/host/holder'
@@ -19,7 +22,8 @@ async function setup() {
     holder,
     address: listener.address,
     post: (path: string, headers: Record<string, string> = {}) =>
-      fetch(listener.address + path, {
+      fetch(`http://satchel${path}`, {
+        unix: listener.address,
         method: 'POST',
         headers: { authorization: `Bearer ${TOKEN}`, ...headers },
       }),
@@ -34,17 +38,13 @@ test('does what the holder of the token asks', async () => {
   expect(await server.folder.hosts.list()).toEqual(['todo'])
 })
 
-test('refuses a wrong token, an Origin header and a foreign Host, and does nothing', async () => {
+test('refuses a wrong token, and does nothing', async () => {
   await using server = await setup()
   const path = `/_control/db.create?input=${encodeURIComponent('{"name":"todo"}')}`
   const refusals = [
     [await server.post(path, { authorization: 'Bearer wrong' }), 401],
     [await server.post(path, { authorization: '' }), 401],
     [await server.post(path, { authorization: TOKEN }), 401],
-    [await server.post(path, { origin: server.address }), 403],
-    [await server.post(path, { origin: 'null' }), 403],
-    [await server.post(path, { host: 'evil.example' }), 403],
-    [await server.post(path, { host: `localhost:${new URL(server.address).port}` }), 403],
   ] as const
   for (const [response, status] of refusals) {
     expect(response.status).toBe(status)
@@ -58,7 +58,8 @@ test('knows its operations only, and only by POST', async () => {
   for (const name of ['nothing', '', 'constructor', '__proto__', 'toString', '../hello']) {
     expect((await server.post(`/_control/${name}`)).status).toBe(404)
   }
-  const got = await fetch(`${server.address}/_control/hello`, {
+  const got = await fetch('http://satchel/_control/hello', {
+    unix: server.address,
     headers: { authorization: `Bearer ${TOKEN}` },
   })
   expect(got.status).toBe(404)
@@ -84,12 +85,73 @@ test('input of the wrong type is refused by name', async () => {
   }
 })
 
+test('malformed input is refused with 400, in the words of the command line too', async () => {
+  await using server = await setup()
+  for (const [input, message] of [
+    ['{', 'The input of a command is JSON'],
+    ['', 'The input of a command is JSON'],
+    ['%', 'The input of a command is JSON'],
+    ['{"name":1}', 'name must be a string'],
+    ['[]', 'name must be a string'],
+  ] as const) {
+    const response = await server.post(`/_control/db.create?input=${input}`)
+    expect(response.status).toBe(400)
+    expect(await response.json()).toEqual({ error: { code: 'INVALID_REQUEST', message } })
+  }
+  expect(await codeOf(() => callHolder(server.holder, 'nothing', {}, {}))).toBe('UNKNOWN_ROUTE')
+  const stranger = { ...server.holder, token: 'wrong' }
+  expect(await codeOf(() => callHolder(stranger, 'hello', {}, {}))).toBe('INVALID_TOKEN')
+  expect(await server.folder.hosts.list()).toEqual([])
+})
+
+test('no other user of the machine can connect', async () => {
+  await using server = await setup()
+  const { address } = server.holder
+  expect(dirname(address!)).toBe(server.folder.path)
+  expect(statSync(server.folder.path).mode & 0o077).toBe(0)
+})
+
+test.if(process.getuid?.() === 0)(
+  'a program of another user is kept out by the system',
+  async () => {
+    await using server = await setup()
+    const { address } = server.holder
+    const script = `require('node:net').connect(process.argv[1])
+    .on('connect', () => { console.log('connected'); process.exit() })
+    .on('error', ({ code }) => { console.log(code); process.exit() })`
+    const connect = async (user: readonly string[]) => {
+      const child = Bun.spawn([...user, process.execPath, '-e', script, address!], {
+        stdout: 'pipe',
+      })
+      return (await child.stdout.text()).trim()
+    }
+    expect(await connect([])).toBe('connected')
+    expect(await connect(['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'])).toBe(
+      'EACCES',
+    )
+  },
+)
+
+test('is in a folder of its own where the data folder cannot have sockets, and leaves nothing', async () => {
+  await using folder = await setupDataFolder()
+  // A folder in the place of the socket, which is not empty.
+  mkdirSync(join(folder.path, 'control.sock', 'x'), { recursive: true })
+  const listener = listenForCommands(folder, TOKEN)
+  const place = dirname(listener.address)
+  expect(place).toStartWith(join(tmpdir(), 'satchel-control-'))
+  expect(statSync(place).mode & 0o077).toBe(0)
+  const holder: Holder = { pid: 1, host: 'here', address: listener.address, token: TOKEN }
+  expect(await isAnswering(holder)).toBe(true)
+  await listener.stop(true)
+  expect(existsSync(place)).toBe(false)
+})
+
 test('is answering only for the token of this start', async () => {
   await using server = await setup()
   expect(await isAnswering(server.holder)).toBe(true)
   expect(await isAnswering({ ...server.holder, token: 'of an earlier start' })).toBe(false)
   expect(await isAnswering({ ...server.holder, address: null })).toBe(false)
-  expect(await isAnswering({ ...server.holder, address: 'http://127.0.0.1:1' })).toBe(false)
+  expect(await isAnswering({ ...server.holder, address: '/nowhere' })).toBe(false)
 })
 
 test('does not go through the proxy that the environment names', async () => {
